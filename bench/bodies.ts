@@ -4,7 +4,7 @@ export const DIALECTS = ['messages', 'chat', 'responses', 'generate'] as const;
 export type Dialect = (typeof DIALECTS)[number];
 
 /** Selects how the upstream responds. It is the only field that every conversion keeps. */
-export const MODELS = ['bench-burst', 'bench-paced', 'bench-hold'] as const;
+export const MODELS = ['bench-burst', 'bench-paced', 'bench-hold', 'bench-flood'] as const;
 export type Model = (typeof MODELS)[number];
 
 export interface BenchRequest {

@@ -12,6 +12,8 @@ export interface GatewayOptions {
   readonly tree?: string;
   /** Settings beyond those of every gateway here. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Runs on the core of the targets alone; by default it does. */
+  readonly isPinned?: boolean;
   /** Receives a CPU profile when the gateway stops. */
   readonly profileFolder?: string | undefined;
 }
@@ -19,7 +21,7 @@ export interface GatewayOptions {
 const keyOf = (group: Dialect): string => `bench-key-for-the-${group}-group`;
 
 export async function startGateway(
-  { name, tree = ROOT, env = {}, profileFolder }: GatewayOptions,
+  { name, tree = ROOT, env = {}, isPinned = true, profileFolder }: GatewayOptions,
   upstreamPort: number,
 ): Promise<Target> {
   const folder = createWorkFolder();
@@ -27,7 +29,7 @@ export async function startGateway(
   writeFileSync(join(folder, 'setup.json'), JSON.stringify(setupOf(`http://127.0.0.1:${upstreamPort}`)));
   const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
   const args = [...flags, join(tree, 'bin/dragoman.js'), 'serve', '--config', join(folder, 'setup.json')];
-  const process = start(globalThis.process.execPath, args, CORES?.target, {
+  const process = start(globalThis.process.execPath, args, isPinned ? CORES?.target : undefined, {
     env: {
       PATH: globalThis.process.env.PATH,
       HOME: globalThis.process.env.HOME,
@@ -35,6 +37,7 @@ export async function startGateway(
       DATA_DIR: join(folder, 'data'),
       DEMO: 'off',
       LOG_LEVEL: 'info',
+      WORKERS: '1',
       DRAIN_MS: '1000',
       ...env,
     },

@@ -19,9 +19,19 @@ export function cpuSeconds(pid: number): number {
   return ticks / HZ;
 }
 
-export function rssMb(pid: number): number {
-  const kb = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kb) / 1024;
+/** Resident memory of a process and its descendants, without its database. */
+export const rssMb = (root: number): number =>
+  statsOfTree(root)
+    .filter(([, { name }]) => name !== 'postgres')
+    .reduce((sum, [pid]) => sum + rssOfProcessMb(pid), 0);
+
+function rssOfProcessMb(pid: number): number {
+  try {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  } catch {
+    // It has ended meanwhile.
+    return 0;
+  }
 }
 
 /** CPU time used by other processes on the benchmark's cores: busy and stolen time minus that of the own processes. */
@@ -59,6 +69,16 @@ export interface TreeCpu {
 }
 
 export function cpuOfTree(root: number): TreeCpu {
+  const ticks = { own: 0, database: 0 };
+  for (const [, stat] of statsOfTree(root)) {
+    if (stat.name === 'postgres') ticks.database += stat.ticks + stat.endedTicks;
+    else ticks.own += stat.ticks;
+  }
+  return { own: ticks.own / HZ, database: ticks.database / HZ };
+}
+
+/** A process and its descendants, by process id. */
+function statsOfTree(root: number): (readonly [pid: number, stat: ProcessStat])[] {
   const stats = new Map(
     readdirSync('/proc').flatMap((name) => {
       const stat = /^\d+$/.test(name) ? statOf(Number(name)) : undefined;
@@ -66,13 +86,7 @@ export function cpuOfTree(root: number): TreeCpu {
     }),
   );
   const isBelow = (pid: number): boolean => pid === root || (stats.has(pid) && isBelow(stats.get(pid)?.parent ?? 0));
-  const ticks = { own: 0, database: 0 };
-  for (const [pid, stat] of stats) {
-    if (!isBelow(pid)) continue;
-    if (stat.name === 'postgres') ticks.database += stat.ticks + stat.endedTicks;
-    else ticks.own += stat.ticks;
-  }
-  return { own: ticks.own / HZ, database: ticks.database / HZ };
+  return [...stats].filter(([pid]) => isBelow(pid));
 }
 
 interface ProcessStat {

@@ -34,6 +34,9 @@ export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readon
   row('direct', 'direct', 'direct to the upstream', async (port) => directTarget(port)),
   row('nginx', 'peer', 'nginx proxy_pass', startNginx),
   gateway('dragoman', [NATIVE], { profileFolder }),
+  // On all cores, which the load shares: on one core of its own, a second worker could only cost.
+  gateway('one-worker', [NATIVE], { isPinned: false }),
+  gateway('two-workers', [NATIVE], { isPinned: false, env: { WORKERS: '2' } }),
   gateway('dragoman-node', [NATIVE], { env: { HTTP_STACK: 'node' } }),
   ...(base === undefined ? [] : [gateway('base', [NATIVE], { tree: base })]),
   row('portkey', 'peer', `Portkey ${PORTKEY} native`, startPortkey),
@@ -42,6 +45,7 @@ export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readon
     row(peer.name, 'peer', peer.name, (port) => startCommand(peer, port), { from: peer.dialect, to: peer.dialect }),
   ),
   gateway('converter', CONVERTED, { profileFolder }),
+  ...(base === undefined ? [] : [gateway('base-converter', CONVERTED, { tree: base })]),
 ];
 
 function row(
@@ -56,7 +60,7 @@ function row(
 
 function gateway(name: string, routes: readonly Route[], options: Omit<GatewayOptions, 'name'>): TargetRow {
   const lines = routes.map((route): Line => {
-    const label = route.from === route.to ? `${name} native` : `dragoman ${route.from} -> ${route.to}`;
+    const label = route.from === route.to ? `${name} native` : `${name} ${route.from} -> ${route.to}`;
     return { target: name, kind: 'gateway', route, label };
   });
   return { name, kind: 'gateway', lines, start: (port) => startGateway({ name, ...options }, port) };

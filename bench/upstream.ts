@@ -1,7 +1,7 @@
 /**
  * The mock upstream, a separate process: raw sockets and canned bytes, so that it uses little of the core it shares with the
  * load. The request selects unary or stream. The model selects the pace of a stream: all events at once, one every few
- * milliseconds, or only the first ones.
+ * milliseconds, only the first ones, or events without end as fast as they are read.
  */
 import { createServer, type Socket } from 'node:net';
 import { type Dialect, EVENTS, UNARY } from './bodies.ts';
@@ -94,7 +94,17 @@ function respond(socket: Socket, request: string): void {
   if (!line.includes('streamGenerateContent') && !/"stream": ?true/.test(request)) socket.write(canned.unary);
   else if (request.includes('bench-paced')) begin(socket, canned, () => paced.set(socket, { canned, next: 0 }));
   else if (request.includes('bench-hold')) begin(socket, canned, () => socket.write(held(canned)));
+  else if (request.includes('bench-flood'))
+    begin(socket, canned, () => {
+      socket.write(held(canned));
+      flood(socket, canned);
+    });
   else socket.write(canned.burst);
+}
+
+function flood(socket: Socket, canned: CannedResponse): void {
+  const event = canned.events[HELD_EVENTS] ?? LAST_CHUNK;
+  while (!socket.destroyed) if (!socket.write(event)) return void socket.once('drain', () => flood(socket, canned));
 }
 
 function begin(socket: Socket, canned: CannedResponse, then: () => void): void {

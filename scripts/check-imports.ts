@@ -26,7 +26,7 @@ const BANS: readonly Ban[] = [
   { what: /from 'pg'/, allowedIn: /^src\/db\//, why: 'only db/ imports the driver' },
   {
     what: /^import (?!type ).*from '(?:ws|node:https?|node:net|node:tls|node:dns(?:\/promises)?)'/m,
-    allowedIn: /^src\/(http|upstream|web|cli\/doctor|db\/embedded)/,
+    allowedIn: /^src\/(http|upstream|web|cli\/(doctor|control|acceptor)|db\/embedded)/,
     why: 'only http/, upstream/ and web/ open sockets',
   },
   {

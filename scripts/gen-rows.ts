@@ -12,6 +12,8 @@ const SCALARS: Record<string, string> = {
   timestamptz: 'Timestamp',
   date: 'string',
   _text: 'string[]',
+  _int4: 'number[]',
+  float4: 'number',
   float8: 'number',
   uuid: 'string',
 };

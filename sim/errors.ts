@@ -1,6 +1,7 @@
 /** Error bodies of the three providers. */
 import type { Fault } from './faults.ts';
 import type { Json, JsonObject } from './json.ts';
+import { RETRY_AFTER, type RetryAfterWord } from './retry-after.ts';
 
 /** The three families of error bodies. */
 export type Shape = 'openai' | 'anthropic' | 'google';
@@ -13,6 +14,8 @@ interface Extra {
   /** Anthropic's `details.error_code`. */
   errorCode?: string;
   headers?: Record<string, string>;
+  /** The whole body, for servers with a form of their own. */
+  whole?: JsonObject;
 }
 
 /** An error response; its body format is chosen when it is sent. */
@@ -112,6 +115,7 @@ export function googleError(failure: Failure): JsonObject {
 }
 
 export function errorBody(shape: Shape, failure: Failure, requestId: string): JsonObject {
+  if (failure.extra.whole) return failure.extra.whole;
   if (shape === 'anthropic') return { type: 'error', error: anthropicError(failure), request_id: requestId };
   return { error: shape === 'google' ? googleError(failure) : openaiError(failure) };
 }
@@ -125,7 +129,9 @@ export function statusFailure(shape: Shape, fault: Fault, fallback = 500): Failu
   return new Failure(status, message);
 }
 
-function rateLimit(shape: Shape, seconds: number): Failure {
+function rateLimit(shape: Shape, wait: number | RetryAfterWord): Failure {
+  if (typeof wait === 'string') return oddRateLimit(wait);
+  const seconds = wait;
   const headers = { 'retry-after': String(seconds) };
   if (shape === 'anthropic') {
     return new Failure(429, "This request would exceed your organization's rate limit (simulated).", { headers });
@@ -137,6 +143,15 @@ function rateLimit(shape: Shape, seconds: number): Failure {
   return new Failure(429, `Rate limit reached (simulated). Please try again in ${seconds}s.`, {
     headers: { ...headers, 'retry-after-ms': String(seconds * 1000) },
   });
+}
+
+function oddRateLimit(wait: RetryAfterWord): Failure {
+  const header = RETRY_AFTER[wait]();
+  return new Failure(
+    429,
+    'Too many requests (simulated).',
+    header === undefined ? {} : { headers: { 'retry-after': header } },
+  );
 }
 
 export function contextFailure(shape: Shape): Failure {

@@ -1,8 +1,7 @@
 /** One request and its response, with the fault that was requested for it. */
-import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { errorBody, type Failure, type Shape, statusFailure } from './errors.ts';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { errorBody, Failure, type Shape, statusFailure } from './errors.ts';
 import { type Fault, isMid } from './faults.ts';
 import type { Body, Framing } from './frames.ts';
 import type { Ids } from './ids.ts';
@@ -10,8 +9,12 @@ import type { PictureCache } from './images/cache.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 import { type JsonObject, textOf } from './json.ts';
 import type { Field } from './multipart.ts';
+import type { ResponseSink } from './response-sink.ts';
 import type { ResponseStore, StoredResponse } from './responses/store.ts';
 import type { PrefixCache } from './usage.ts';
+import { BODY_FAULTS } from './wire/body-faults.ts';
+import { HTTP_FAULTS, type WireSocket } from './wire/http-faults.ts';
+import { type Recorded, RecordedResponse } from './wire/recorded-response.ts';
 
 /** State of one simulated server across requests. */
 export interface State {
@@ -23,24 +26,16 @@ export interface State {
   queue: Fault[];
   url: string;
   closing: boolean;
+  /** False: the fault words of a request are read and ignored. */
+  hasFaults: boolean;
   /** Open WebSockets, terminated when the server closes. */
   sockets: Set<{ terminate(): void }>;
 }
 
-/** The destination of a response: an HTTP response, or one turn on a WebSocket. */
-export type ResponseSink = EventEmitter & {
-  readonly headersSent: boolean;
-  readonly writableFinished: boolean;
-  writeHead(status: number, headers: Record<string, string>): unknown;
-  flushHeaders(): void;
-  write(chunk: string | Buffer): boolean;
-  end(done: () => void): unknown;
-};
-
 export class Exchange {
   readonly state: State;
   readonly request: IncomingMessage;
-  readonly response: ResponseSink;
+  response: ResponseSink;
   readonly entry: JournalEntry;
   readonly shape: Shape;
   readonly query: URLSearchParams;
@@ -94,6 +89,52 @@ export class Exchange {
   async untilClosed(): Promise<void> {
     if (this.isClientGone) return;
     await new Promise((resolve) => this.#clientGone.signal.addEventListener('abort', resolve, { once: true }));
+  }
+
+  /** From now on the response is recorded; it is sent with its wire fault when it is complete. */
+  distort(): void {
+    const real = this.response;
+    this.response = new RecordedResponse(real, (recorded) => this.#playDistorted(recorded, real));
+  }
+
+  async #playDistorted({ status, headers, body }: Recorded, real: ResponseSink): Promise<void> {
+    const { name, value } = this.fault.wire ?? { name: '', value: undefined };
+    const http = HTTP_FAULTS[name];
+    if (http) {
+      this.#isCut = true;
+      return http.play({ status, headers, body }, this.#wireSocket(), value ?? http.value ?? 0);
+    }
+    const fault = BODY_FAULTS[name];
+    const distorted = fault?.distort(body, { errorEvent: errorEvent(this.shape) }) ?? body;
+    const hasLength = headers['content-length'] !== undefined;
+    real.writeHead(status, hasLength ? { ...headers, 'content-length': String(distorted.length) } : headers);
+    this.response = real;
+    // In parts, so that a stream begins before its distorted part arrives.
+    const size = Math.max(1, Math.ceil(distorted.length / PARTS));
+    for (let start = 0; start < distorted.length; start += size) {
+      if (!(await this.write([distorted.subarray(start, start + size)]))) return;
+      await nextTurn();
+    }
+    await new Promise<void>((resolve) => real.end(resolve));
+  }
+
+  #wireSocket(): WireSocket {
+    const { socket } = this.request;
+    const isOpen = (): boolean => !this.isClientGone && socket.writable;
+    return {
+      get isOpen() {
+        return isOpen();
+      },
+      write: async (bytes) => {
+        if (!isOpen()) return;
+        this.entry.bytesSent += Buffer.byteLength(bytes);
+        await new Promise<void>((resolve) => socket.write(bytes, () => resolve()));
+      },
+      pause: (ms) => this.pause(ms),
+      untilClosed: () => this.untilClosed(),
+      end: () => socket.end(),
+      reset: () => socket.resetAndDestroy(),
+    };
   }
 
   /** Resets the connection. The journal must not record this as a client disconnect. */
@@ -223,11 +264,19 @@ export class Exchange {
   }
 }
 
+/** A failure after the end of a stream. */
+function errorEvent(shape: Shape): string {
+  const body = JSON.stringify(errorBody(shape, new Failure(500, 'Simulated failure after the end'), 'req_sim'));
+  return shape === 'anthropic' ? `event: error\ndata: ${body}\n\n` : `data: ${body}\n\n`;
+}
+
 function lengthOf(body: Body): number {
   return [body].flat().reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 }
 
 const SLICE = 256 << 10;
+/** Writes of a distorted body. */
+const PARTS = 6;
 
 /** Parts of a large buffer, so that a slow reader pauses the response and the journal counts what was sent. */
 function* slices(buffer: Buffer): Generator<Buffer> {

@@ -1,6 +1,9 @@
 /** The fault language: which misbehaviour a request asks for. */
+import { CHAT_SERVER_NAMES, type ChatServerName } from './chat/server-names.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { type RefusedField, readRefusedField } from './refused-field.ts';
+import { RETRY_AFTER, type RetryAfterWord } from './retry-after.ts';
+import { readWireFault, type WireFault } from './wire/wire-fault.ts';
 
 export type FaultKind =
   | 'context_too_long'
@@ -31,8 +34,8 @@ export interface Fault {
   silenceMs?: number;
   delayMs?: number;
   gapMs?: number;
-  /** Seconds announced by a 429 (default 12). */
-  retryAfter?: number;
+  /** What a 429 announces: seconds (default 12), or one of the words of `RETRY_AFTER`. */
+  retryAfter?: number | RetryAfterWord;
   events?: number;
   big?: number;
   /** Size of every picture's file, at least. */
@@ -46,8 +49,12 @@ export interface Fault {
   textOnly?: boolean;
   /** Fields that the model rejects. */
   refuse?: RefusedField[];
+  /** The chat-completions server to play. */
+  server?: ChatServerName;
   /** Verify returned signatures and encrypted reasoning as the real provider does. */
   strict?: boolean;
+  /** Sends the response distorted. */
+  wire?: WireFault;
 }
 
 const OMITTED_MEMBERS = [
@@ -92,7 +99,10 @@ export const FAULTS: Record<string, Rule> = {
   delay: { about: 'same as slow', read: (v) => ({ delayMs: count(v) }) },
   slow_events: { about: 'milliseconds before every event', read: (v) => ({ gapMs: count(v) }) },
   gap: { about: 'same as slow_events', read: (v) => ({ gapMs: count(v) }) },
-  retry_after: { about: 'seconds announced by a 429', read: (v) => ({ retryAfter: count(v) }) },
+  retry_after: {
+    about: `what a 429 announces: seconds, or ${Object.keys(RETRY_AFTER).join(', ')}`,
+    read: (v) => ({ retryAfter: v in RETRY_AFTER ? (v as RetryAfterWord) : count(v) }),
+  },
   events: { about: 'a text of exactly this many deltas', read: (v) => ({ events: count(v) }) },
   big: { about: 'a text of exactly this many bytes', read: (v) => ({ big: count(v) }) },
   imagebytes: {
@@ -110,7 +120,12 @@ export const FAULTS: Record<string, Rule> = {
     about: 'the 400 for requests with one of these fields, joined by +: path, path:value or path>number',
     read: (v) => ({ refuse: v.split('+').map(readRefusedField) }),
   },
+  server: {
+    about: `plays another chat-completions server: ${CHAT_SERVER_NAMES.join(', ')}`,
+    read: (v) => ({ server: chatServerName(v) }),
+  },
   strict: { about: 'checks carried signatures and encrypted reasoning', read: () => ({ strict: true }) },
+  wire: { about: 'sends the response distorted, see fault-cases.ts', read: (v) => ({ wire: readWireFault(v) }) },
 };
 
 /** Parses text such as `fault=503; delay=200`, `reset_mid=2` or `hang`. Throws on an unknown word. */
@@ -178,6 +193,12 @@ function status(value: string): number {
 function omitted(value: string): OmittedMember {
   const known = OMITTED_MEMBERS.find((name) => name === value);
   if (!known) throw new RangeError(`omit "${value}" is not one of ${OMITTED_MEMBERS.join(', ')}`);
+  return known;
+}
+
+function chatServerName(value: string): ChatServerName {
+  const known = CHAT_SERVER_NAMES.find((name) => name === value);
+  if (!known) throw new RangeError(`server "${value}" is not one of ${CHAT_SERVER_NAMES.join(', ')}`);
   return known;
 }
 

@@ -1,6 +1,7 @@
 /** Starts a simulated server in the current process. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
 import type { State } from './exchange.ts';
 import { type Fault, parseFault } from './faults.ts';
 import { Ids } from './ids.ts';
@@ -13,6 +14,7 @@ import type { VideoOptions } from './video/settings.ts';
 import { VideoSim } from './video/video-sim.ts';
 import { acceptSockets } from './websocket.ts';
 
+export { type Damage, FAULT_CASES, type FaultCase, type FaultMode } from './fault-cases.ts';
 export type { Fault, FaultKind, UsageDistortion } from './faults.ts';
 export { FAULTS, parseFault } from './faults.ts';
 export type { PictureCache } from './images/cache.ts';
@@ -30,6 +32,8 @@ export interface SimOptions {
   websocket?: boolean;
   /** False: draws only PNG, as where sharp is not installed (default true). */
   encoder?: boolean;
+  /** False: a healthy provider, which ignores the fault words of requests (default true). */
+  faults?: boolean;
   /** The video provider: timing, clock, accounts, models, limits. */
   video?: VideoOptions;
 }
@@ -45,6 +49,8 @@ export interface Sim {
   next(fault: Fault | string): void;
   /** The video provider on the same port, with its own journal and clock. */
   video: VideoSim;
+  /** Open connections, WebSockets included. */
+  connections(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -60,6 +66,7 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
     queue: [],
     url: '',
     closing: false,
+    hasFaults: options.faults !== false,
     sockets: new Set(),
   };
   const video = new VideoSim(options.video);
@@ -78,6 +85,7 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
     pictures: state.pictures,
     video,
     next: (fault) => void state.queue.push(typeof fault === 'string' ? parseFault(fault) : fault),
+    connections: () => promisify(server.getConnections.bind(server))(),
     close: async () => {
       if (state.closing) return;
       state.closing = true;

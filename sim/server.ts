@@ -83,7 +83,9 @@ export async function withFaults(exchange: Exchange, model: string, run: () => P
   const named = readFault(() => splitModel(exchange.model));
   exchange.bareModel = named.model;
   exchange.entry.model = exchange.model;
-  exchange.fault = { ...named.fault, ...readFault(() => parseFault(exchange.header('x-sim'))), ...queued };
+  if (exchange.state.hasFaults)
+    exchange.fault = { ...named.fault, ...readFault(() => parseFault(exchange.header('x-sim'))), ...queued };
+  if (exchange.fault.wire && exchange.framing !== 'frame') exchange.distort();
   if (await breakConnection(exchange)) return;
   checkCredentials(exchange);
   if (await sendFault(exchange)) return;

@@ -2,10 +2,11 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
-import { Exchange, type ResponseSink, type State } from './exchange.ts';
+import { Exchange, type State } from './exchange.ts';
 import type { Framing } from './frames.ts';
 import type { JournalEntry } from './journal.ts';
 import { isObject, type Json, type JsonObject, objectOf, textOf } from './json.ts';
+import type { ResponseSink } from './response-sink.ts';
 import type { StoredResponse } from './responses/store.ts';
 
 /** State of the connection that a turn uses. */

@@ -1,7 +1,7 @@
 /** The settings: environment variables with their defaults and descriptions. Only this module reads the environment. */
 import { z } from 'zod';
 import { isProxyUrl, PROXY_EXPECTED, parseMasterKeys } from './core/index.ts';
-import { BODY_BYTES, HEARTBEAT_MS, STALLED_CLIENT_MS } from './rules/index.ts';
+import { ACCOUNT_QUEUE, BODY_BYTES, HEARTBEAT_MS, STALLED_CLIENT_MS } from './rules/index.ts';
 
 /** All issues of one setting have the same text, which names the range. */
 const integer = (min: number, max?: number) => {
@@ -102,6 +102,11 @@ const Settings = z.strictObject({
     .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')
     .default('info')
     .describe('minimum log level'),
+  WORKERS: integer(1, 64)
+    .optional()
+    .describe(
+      'processes that serve requests on PORT; 1 runs everything in one process; default: the cores that the process may use, at most 8',
+    ),
   DRAIN_MS: milliseconds.default(30_000).describe('time for open requests to finish at shutdown'),
   HEARTBEAT_MS: milliseconds.default(HEARTBEAT_MS).describe('idle time of a stream after which a heartbeat is sent'),
   STALLED_CLIENT_MS: milliseconds
@@ -114,6 +119,13 @@ const Settings = z.strictObject({
     .describe(
       'bytes of all large request bodies in memory, after decompression; further ones get 503, and a key with more than its share 429; default 512 MiB',
     ),
+  ACCOUNT_QUEUE_MS: integer(0, 60_000)
+    .default(ACCOUNT_QUEUE.waitMs)
+    .describe('longest wait of a request for a slot while all upstream accounts are full; 0 refuses it at once'),
+  SHEDDING: z
+    .enum(['on', 'off'], 'must be on or off')
+    .default('on')
+    .describe('on refuses requests with 503 while the server is overloaded, lists first; off never does'),
   MAX_CONNECTIONS: integer(1)
     .optional()
     .describe(
@@ -156,6 +168,21 @@ const Settings = z.strictObject({
     .describe(
       'calendar months that single usage records are kept; 0 keeps all; daily sums and charges are always kept',
     ),
+  REQUEST_LOG_DAYS: integer(0, 365)
+    .default(14)
+    .describe('UTC days before today that the request log is kept; 0 writes none; charts read roll-ups of 400 days'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+    .optional()
+    .describe(
+      'base URL of an OpenTelemetry receiver (OTLP over HTTP, JSON) that gets a trace of every call; unset sends none',
+    ),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .regex(/^[\w-]+=[^,=]+(,[\w-]+=[^,]+)*$/, 'must be name=value pairs separated by commas')
+    .optional()
+    .describe('headers for that receiver, such as authorization=Bearer%20TOKEN; values are percent-encoded'),
+  OTEL_SERVICE_NAME: z.string().min(1).default('dragoman').describe('name of this service in traces'),
   ALARM_CHECK_MS: integer(100, DAY_MS)
     .default(60_000)
     .describe('interval at which the worker verifies the ledger and checks for alarms'),
@@ -265,6 +292,7 @@ const SECRET = new Set([
   'OIDC_CLIENT_SECRET',
   'HTTPS_PROXY',
   'HTTP_PROXY',
+  'OTEL_EXPORTER_OTLP_HEADERS',
 ]);
 
 /** Settings that most programs read in lower case too. */
@@ -286,6 +314,15 @@ function describeIssue({ path, message }: z.core.$ZodIssue, env: NodeJS.ProcessE
   const name = path.join('.');
   return SECRET.has(name) || !env[name] ? `${name}: ${message}` : `${name}: ${message}, found "${env[name]}"`;
 }
+
+/** The settings that the environment contains, as given. An empty one is a setting that is unset on purpose. */
+export const settingsIn = (env: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(
+    [...Object.keys(Settings.shape), ...[...LOWER_CASE].map((name) => name.toLowerCase())].flatMap((name) => {
+      const text = env[name];
+      return text === undefined ? [] : [[name, text]];
+    }),
+  );
 
 /** For docs/config.md. */
 export const environmentTable = (): { name: string; about: string; fallback: string }[] =>

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { ADMIN_SCHEMAS, AdminAuth, createAdminHandlers } from './admin/index.ts';
 import { Auth, createHandlers, type MetricsAccess, metricsHandler, openApi, renderError } from './api/index.ts';
 import { type Catalog, loadCatalog } from './catalog/index.ts';
+import { type Link, shareOf, WHOLE_MACHINE, type WorkerShare } from './cluster/index.ts';
 import type { Config } from './config.ts';
 import { ConsoleFiles, createConsoleHandlers, keyFinder } from './console/index.ts';
 import {
@@ -33,16 +34,36 @@ import {
   migrate,
   openDatabase,
   type PoolLimits,
+  type RevisionName,
   RevisionWatch,
 } from './db/index.ts';
-import { type Background, createBackground, createGateway, type Gateway } from './gateway/index.ts';
+import { type Background, createBackground, createGateway, type Gateway, type ProbeServices } from './gateway/index.ts';
+import type { AdoptConnection } from './http/index.ts';
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { type AlarmState, Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
 import { firstRunCheck, OidcClient, Passwords, SessionGuard, SignIn, SuspectGate } from './people/index.ts';
-import { CooldownReport, type HealthEvent, type Limiter, LocalLimiter, Pool, RedisLimiter } from './pool/index.ts';
+import {
+  AccountShares,
+  type HealthEvent,
+  type Limiter,
+  LocalLimiter,
+  Pool,
+  PrimaryLimiter,
+  RedisLimiter,
+  SharedHealth,
+} from './pool/index.ts';
 import { Redis } from './redis/index.ts';
-import { BODY_BYTES, type BodyClass, SPOOL_BYTES } from './rules/index.ts';
+import {
+  openSpans,
+  type RequestEntry,
+  RequestLog,
+  RequestMetrics,
+  RequestWriter,
+  requestEntry,
+  type SpanRecorder,
+} from './requests/index.ts';
+import { BODY_BYTES, type BodyClass, type FaultKind, SPOOL_BYTES } from './rules/index.ts';
 import { findUnpriced } from './setup/index.ts';
 import { type ProxySettings, PublicFetcher, UpstreamClient } from './upstream/index.ts';
 import { version } from './version.ts';
@@ -53,6 +74,7 @@ import {
   Certificate,
   CertificateError,
   type ClientStreamLimits,
+  type CompletedCall,
   Cors,
   connectionLimits,
   createMetrics,
@@ -60,6 +82,7 @@ import {
   type Handler,
   type Metrics,
   ROUTES,
+  Shedder,
   Spool,
   type Web,
   WebSocketServer,
@@ -94,11 +117,13 @@ export interface ContextOptions {
   readonly log?: Log;
   readonly limits?: Partial<PoolLimits>;
   readonly clock?: Clock;
+  /** The part of this machine's database connections that the process may open. */
+  readonly share?: WorkerShare;
 }
 
 export async function openContext(
   config: Config,
-  { say = () => {}, log, limits, clock = systemClock }: ContextOptions = {},
+  { say = () => {}, log, limits, clock = systemClock, share = WHOLE_MACHINE }: ContextOptions = {},
 ): Promise<AppContext> {
   await prepareDataDir(config.DATA_DIR);
   const closers: Closer[] = [];
@@ -107,7 +132,7 @@ export async function openContext(
     const embedded =
       config.DATABASE_URL === undefined ? await joinEmbedded({ dataDir: config.DATA_DIR, notify: say }) : undefined;
     if (embedded) closers.push(() => embedded.leave());
-    const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '', CONNECTIONS, limits);
+    const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '', poolSize(CONNECTIONS, share), limits);
     closers.push(() => database.close());
     await checkConnection(database);
     await migrate(database.url);
@@ -140,14 +165,34 @@ export interface Running {
   readonly catalog: () => Catalog;
   /** Loads configuration changes now, rather than within seconds. */
   refresh(): Promise<void>;
-  /** Drains and closes the server; the context stays open. */
-  stop(): Promise<void>;
+  /** The metrics of this process. */
+  metricsText(): Promise<string>;
+  /** Drains and closes the server; the context stays open. In a handover, requests on open connections are served until the end. */
+  stop(options?: { readonly isHandover: boolean }): Promise<void>;
+}
+
+/** The ports of a server. */
+export type PortName = 'PORT' | 'METRICS_PORT';
+
+/** The place of this process among the workers of a server, and its link to their primary. */
+export interface ClusterMember extends WorkerShare {
+  readonly primary: Link;
+  /** The port of the API, on which the primary accepts connections. */
+  readonly port: number;
+  /** Hands over connections from now on. */
+  serve(port: PortName, adopt: AdoptConnection): void;
+  /** The metrics of all workers together. */
+  metricsText(): Promise<string>;
 }
 
 export interface ServeOptions {
   readonly worker: boolean;
   /** Changes the configuration at the start. Runs when the role and the port are claimed, so that a refused start changes nothing. */
   readonly prepare?: () => Promise<void>;
+  /** Called when everything is open, before `prepare`. */
+  readonly onListening?: () => void;
+  /** Undefined in a server of one process. */
+  readonly member?: ClusterMember;
 }
 
 export async function serve(context: AppContext, options: ServeOptions): Promise<Running> {
@@ -161,15 +206,24 @@ export async function serve(context: AppContext, options: ServeOptions): Promise
 
 async function start(context: AppContext, options: ServeOptions, closers: Closer[]): Promise<Running> {
   const { config, log } = context;
-  const services = await openServices(context, closers);
+  const services = await openServices(context, options.member, closers);
   let url = publicUrlOf(config, config.PORT);
   const video = openVideo(context, services, () => url);
   closers.push(() => video.close());
+  const onCompleted = await openRequestLog(context, services, closers);
   const certificate = await openCertificate(context, closers);
   let isStarting = true;
   const { gateway, web, metricsWeb } = createApp(
     context,
-    { ...services, video, certificate, isStarting: () => isStarting, publicUrl: () => url },
+    {
+      ...services,
+      video,
+      certificate,
+      onCompleted,
+      member: options.member,
+      isStarting: () => isStarting,
+      publicUrl: () => url,
+    },
     closers,
   );
   // After `stop` nothing is left to drain. A start that fails later ends the calls that came meanwhile.
@@ -177,15 +231,18 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     await web.drain(0);
     await gateway.flush();
   });
-  const port = await listenOn(web, config.HOST, config.PORT, 'PORT');
+  const port = await openPort(web, 'PORT', config, options.member);
   if (metricsWeb) {
     closers.push(() => metricsWeb.drain(0));
-    const metricsPort = await listenOn(metricsWeb, config.HOST, config.METRICS_PORT ?? 0, 'METRICS_PORT');
+    const metricsPort = await openPort(metricsWeb, 'METRICS_PORT', config, options.member);
     log.info('metrics.ready', { host: config.HOST, port: metricsPort });
   }
   url = publicUrlOf(config, port);
+  options.onListening?.();
   await prepare(options, services);
-  for (const model of await findUnpriced(context.database.db)) log.warn('model.unpriced', { model });
+  // The other workers would report the same.
+  if ((options.member?.worker ?? 1) === 1)
+    for (const model of await findUnpriced(context.database.db)) log.warn('model.unpriced', { model });
   isStarting = false;
   if (options.worker) {
     const worker = runWorker({ ...context, video, background: gateway });
@@ -197,15 +254,58 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     url,
     catalog: services.catalog,
     refresh: () => services.watch.check(),
-    async stop() {
+    metricsText: () => services.metrics.text(),
+    async stop({ isHandover } = { isHandover: false }) {
       gateway.drainSessions(config.DRAIN_MS + SESSION_GRACE_MS);
-      await web.drain(config.DRAIN_MS);
+      await web.drain(config.DRAIN_MS, { isHandover });
       await gateway.flush();
       await closeAll(closers);
       log.info('server.stopped');
       log.flush();
     },
   };
+}
+
+/** What operators learn of every call: its line in the request log, metrics by account, and a trace. */
+async function openRequestLog(
+  { config, database: { db }, clock, log }: AppContext,
+  { metrics, catalog }: Pick<Services, 'metrics' | 'catalog'>,
+  closers: Closer[],
+): Promise<(completed: CompletedCall) => void> {
+  const requestMetrics = new RequestMetrics(metrics, catalog);
+  const requestLog =
+    config.REQUEST_LOG_DAYS === 0
+      ? undefined
+      : new RequestLog({
+          writer: new RequestWriter({ db, log }),
+          clock,
+          log,
+          flushMs: config.USAGE_FLUSH_MS,
+          onWritten: (_entries, costs) => requestMetrics.recordCosts(costs),
+        });
+  if (requestLog) closers.push(() => requestLog.stop());
+  metrics.counter('dragoman_request_log_dropped_total', 'Calls that are missing in the request log', () => [
+    { value: requestLog?.dropped ?? 0 },
+  ]);
+  const spans = await openTraces(config, clock, log);
+  if (spans) closers.push(() => spans.stop());
+  return (completed) => {
+    const entry: RequestEntry | undefined = requestEntry(completed);
+    if (!entry) return;
+    requestMetrics.record(entry);
+    requestLog?.add(entry);
+    spans?.record(completed, entry);
+  };
+}
+
+async function openTraces(config: Config, clock: Clock, log: Log): Promise<SpanRecorder | undefined> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = '' } = config;
+  if (endpoint === undefined) return undefined;
+  const pairs = listOf(headers).map((pair) => [
+    pair.slice(0, pair.indexOf('=')),
+    decodeURIComponent(pair.slice(pair.indexOf('=') + 1)),
+  ]);
+  return openSpans({ endpoint, headers: Object.fromEntries(pairs), serviceName: config.OTEL_SERVICE_NAME, clock, log });
 }
 
 /** The certificate of the server, read again when its files change; undefined without TLS. */
@@ -230,15 +330,21 @@ async function prepare(options: ServeOptions, { watch }: Services): Promise<void
   await watch.check();
 }
 
-async function listenOn(web: Web, host: string, port: number, setting: string): Promise<number> {
+/** Listens on the port of a setting, or serves the connections that the primary accepts there. Returns the port. */
+async function openPort(web: Web, name: PortName, config: Config, member: ClusterMember | undefined): Promise<number> {
+  if (member) {
+    member.serve(name, web.adopt());
+    return name === 'PORT' ? member.port : (config.METRICS_PORT ?? 0);
+  }
+  const [host, port] = [config.HOST, config[name] ?? 0];
   try {
     return (await web.listen(host, port)).port;
   } catch (error) {
-    throw new CliError(listenFailure(host, port, setting, error as NodeJS.ErrnoException));
+    throw new CliError(listenFailure(host, port, name, error as NodeJS.ErrnoException));
   }
 }
 
-function listenFailure(host: string, port: number, setting: string, error: NodeJS.ErrnoException): string {
+export function listenFailure(host: string, port: number, setting: PortName, error: NodeJS.ErrnoException): string {
   if (error.code === 'EADDRINUSE')
     return `Port ${port} on ${host} is taken. Stop what uses it, or set ${setting} to another one.`;
   if (error.code === 'EACCES')
@@ -295,16 +401,27 @@ interface Services {
   readonly metering: Metering;
   readonly limiter: Limiter;
   readonly pool: Pool;
+  readonly health: SharedHealth;
 }
 
 /** Opens what outlives a request, in the order in which it depends on one another; `closers` closes it in the opposite order. */
-async function openServices(context: AppContext, closers: Closer[]): Promise<Services> {
+async function openServices(
+  context: AppContext,
+  member: ClusterMember | undefined,
+  closers: Closer[],
+): Promise<Services> {
   const { config, database, log, clock, secrets } = context;
-  const role = await claimRole(context);
-  closers.push(() => role.release());
+  // The primary has claimed it for its workers.
+  const role = member ? undefined : await claimRole(context);
+  if (role) closers.push(() => role.release());
   const metrics = createMetrics();
   const keys = new KeyCache(database.forCalls, secrets.pepper, clock, config.ADMIN_TOKEN);
-  const { catalog, pool, watch } = await openCatalog(context, closers, () => keys.clear());
+  let health: SharedHealth | undefined;
+  const { catalog, pool, watch } = await openCatalog(context, closers, {
+    member,
+    onKeyChange: () => keys.clear(),
+    onPoolChange: () => health?.syncSoon(),
+  });
   // No account needs more connections than clients may have.
   const upstream = new UpstreamClient(clock, {
     stack: config.HTTP_STACK,
@@ -320,6 +437,7 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
     clock,
     log,
     redis,
+    primary: member?.primary,
     flushMs: config.USAGE_FLUSH_MS,
   });
   closers.push(() => metering.close());
@@ -327,28 +445,55 @@ async function openServices(context: AppContext, closers: Closer[]): Promise<Ser
   closers.push(() => alarms.stop());
   registerLedgerMetrics(metrics, metering, alarms);
   registerPoolMetrics(metrics, pool, catalog);
-  const report = new CooldownReport({ db: database.db, pool, replicaId: () => metering.replicaId, clock, log });
-  closers.push(() => report.stop());
+  const shared = await SharedHealth.start({
+    db: database.db,
+    pool,
+    accounts: () => catalog().allAccounts(),
+    replicaId: () => metering.replicaId,
+    clock,
+    log,
+  });
+  closers.push(() => shared.stop());
+  health = shared;
   const local = new LocalLimiter(clock);
-  const limiter = redis ? new RedisLimiter(redis, local) : local;
-  return { metrics, catalog, keys, watch, upstream, metering, limiter, pool };
+  const ownLimiter = member ? new PrimaryLimiter(member.primary) : local;
+  const limiter = redis ? new RedisLimiter(redis, local) : ownLimiter;
+  return { metrics, catalog, keys, watch, upstream, metering, limiter, pool, health: shared };
 }
 
-/** The configuration, read again when it changes, and the accounts in it. `onKeyChange`: a key or user changed. */
+interface CatalogOptions {
+  readonly member?: ClusterMember | undefined;
+  /** A key or user changed. */
+  readonly onKeyChange?: () => void;
+  /** An account was parked or resumed. */
+  readonly onPoolChange?: () => void;
+}
+
+/** The configuration, read again when it changes, and the accounts in it. */
 async function openCatalog(
   context: AppContext,
   closers: Closer[],
-  onKeyChange: () => void = () => {},
+  { member, onKeyChange = () => {}, onPoolChange = () => {} }: CatalogOptions = {},
 ): Promise<Pick<Services, 'catalog' | 'pool' | 'watch'>> {
   const { database, sealer, log, clock } = context;
   const pool = createPool(context);
+  const shares =
+    member &&
+    new AccountShares({
+      ...member,
+      share: member,
+      clock,
+      inFlight: (id) => pool.inFlight(id),
+      onGrant: (id) => pool.announceRoom(id),
+    });
   let catalog: Catalog;
   const load = async (): Promise<void> => {
-    catalog = await loadCatalog(database.db, sealer, log);
+    catalog = await loadCatalog(database.db, sealer, log, shares && ((account) => shares.divided(account)));
     pool.reload(catalog.allAccounts());
   };
   await load();
-  const onChange = async (name: string): Promise<void> => (name === 'identity' ? onKeyChange() : load());
+  const onChange = async (name: RevisionName): Promise<void> =>
+    name === 'identity' ? onKeyChange() : name === 'pool' ? onPoolChange() : load();
   const watch = await RevisionWatch.start({ database, clock, log, onChange });
   closers.push(() => watch.stop());
   return { catalog: () => catalog, pool, watch };
@@ -360,15 +505,19 @@ function createApp(
   services: Services & {
     readonly video: Video;
     readonly certificate: Certificate | undefined;
+    readonly onCompleted: (call: CompletedCall) => void;
+    readonly member: ClusterMember | undefined;
     readonly isStarting: () => boolean;
     readonly publicUrl: () => string;
   },
   closers: Closer[],
 ): { gateway: Gateway; web: Web; metricsWeb: Web | undefined } {
   const { config, database, log, clock, sealer, secrets } = context;
-  const { metrics, catalog, keys, upstream, metering, limiter, pool, video, certificate, isStarting, publicUrl } =
+  const { metrics, catalog, keys, upstream, metering, limiter, pool, health, video, certificate, isStarting } =
     services;
-  const failuresPerMinute = config.AUTH_FAILURES_PER_MINUTE;
+  const { onCompleted, member, publicUrl } = services;
+  const share = member ?? WHOLE_MACHINE;
+  const failuresPerMinute = shareOf(config.AUTH_FAILURES_PER_MINUTE, share);
   const gateway = createGateway({
     db: database.db,
     sealer,
@@ -383,12 +532,14 @@ function createApp(
     streamLimits: streamLimitsOf(config),
     storedDays: config.STORED_RESPONSES_DAYS,
     bodyLimit: (limit) => bodyLimit(config, limit),
-    spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: SPOOL_BYTES, log }),
+    spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: shareOf(SPOOL_BYTES, share), log }),
     accountTag: accountTags(secrets.pepper),
     opaqueKey: hmac(secrets.pepper, 'opaque values'),
+    accountQueueMs: config.ACCOUNT_QUEUE_MS,
   });
   const metricsAccess: MetricsAccess = config.METRICS_TOKEN === undefined ? 'open' : { token: config.METRICS_TOKEN };
-  const bodyBudget = new BodyBudget(config.BODY_MEMORY_BYTES);
+  const visibleMetrics: Metrics = member ? { ...metrics, text: () => member.metricsText() } : metrics;
+  const bodyBudget = BodyBudget.ofWorker(config.BODY_MEMORY_BYTES, share.workers, BODY_BYTES.video);
   metrics.gauge('dragoman_large_body_bytes', 'Bytes of large requests in memory', () => [
     { value: bodyBudget.reservedBytes },
   ]);
@@ -398,6 +549,12 @@ function createApp(
     () =>
       gateway.rejectedOptions().map(({ dialect, option, count }) => ({ value: count, labels: { dialect, option } })),
   );
+  metrics.gauge('dragoman_account_queue', 'Calls that wait for a slot of an account, by group', () =>
+    gateway.pressure().queued.map(({ groupId, length }) => ({ value: length, labels: { group: groupId } })),
+  );
+  metrics.counter('dragoman_retries_refused_total', 'Further attempts that the retry budget refused', () => [
+    { value: gateway.pressure().retriesRefused },
+  ]);
   const guard = new SessionGuard({ db: database.forCalls, clock, publicUrl, failuresPerMinute });
   const handlers = createHandlers({
     gateway,
@@ -405,7 +562,7 @@ function createApp(
     limiter,
     bodyBudget,
     videoBodyLimit: bodyLimit(config, 'video'),
-    metrics,
+    metrics: visibleMetrics,
     metricsAccess: config.METRICS_PORT === undefined ? metricsAccess : 'elsewhere',
     clock,
     db: database.db,
@@ -419,10 +576,10 @@ function createApp(
     }),
     webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
     runCall: (call, handler) => web.run(call, handler),
-    notReady: async () => (web.isDraining ? 'shutting down' : isStarting() ? 'starting' : databaseProblem(database.db)),
+    notReady: async () => (web.isStopping ? 'shutting down' : isStarting() ? 'starting' : databaseProblem(database.db)),
   });
   // A pool of its own: a long report or a slow download must never keep a charge waiting for a connection.
-  const reports = openDatabase(database.url, ADMIN_CONNECTIONS, { statementMs: REPORT_MS });
+  const reports = openDatabase(database.url, poolSize(ADMIN_CONNECTIONS, share), { statementMs: REPORT_MS });
   closers.push(() => reports.close());
   const adminHandlers = createAdminHandlers({
     auth: new AdminAuth({
@@ -434,10 +591,11 @@ function createApp(
     clock,
     secrets,
     video,
+    accounts: { test: gateway.testAccount, refresh: () => health.sync() },
     publicUrl,
   });
   const passwords = new Passwords(secrets.pepper);
-  const ownReports = openDatabase(database.url, OWN_CONNECTIONS);
+  const ownReports = openDatabase(database.url, poolSize(OWN_CONNECTIONS, share));
   closers.push(() => ownReports.close());
   const consoleHandlers = createConsoleHandlers({
     db: reports.db,
@@ -455,6 +613,8 @@ function createApp(
     oidc: oidcOf(context, upstream, publicUrl),
     files: new ConsoleFiles(config.CONSOLE_DIR ?? BUILT_CONSOLE),
   });
+  const shedder = config.SHEDDING === 'on' ? new Shedder({ clock, bodyBudget }) : undefined;
+  closers.push(async () => shedder?.stop());
   const trustedProxies = listOf(config.TRUST_PROXY);
   const web: Web = createWeb({
     handlers: { ...handlers, ...adminHandlers, ...consoleHandlers },
@@ -465,17 +625,19 @@ function createApp(
     trustedProxies,
     bodyBudget,
     connectionLimits: connectionLimits(
-      { total: config.MAX_CONNECTIONS, perAddress: config.MAX_CONNECTIONS_PER_ADDRESS },
+      { total: config.MAX_CONNECTIONS, perAddress: config.MAX_CONNECTIONS_PER_ADDRESS, workers: share.workers },
       trustedProxies,
     ),
     certificate,
     httpStack: config.HTTP_STACK,
     cors: config.CORS_ORIGINS.length > 0 ? new Cors(config.CORS_ORIGINS) : undefined,
+    onCompleted,
+    shedder,
   });
   const metricsWeb =
     config.METRICS_PORT === undefined
       ? undefined
-      : createMetricsWeb(context, { metrics, access: metricsAccess, certificate });
+      : createMetricsWeb(context, { metrics: visibleMetrics, access: metricsAccess, certificate });
   return { gateway, web, metricsWeb };
 }
 
@@ -533,10 +695,15 @@ async function databaseProblem(db: Db): Promise<string | undefined> {
   return migrated ? undefined : 'the database is not migrated';
 }
 
-const CONNECTIONS = 10;
-const ADMIN_CONNECTIONS = 5;
+/** Database connections of a server of one process, and of all workers of a server together. */
+const CONNECTIONS = { alone: 10, together: 48, least: 4 };
+const ADMIN_CONNECTIONS = { alone: 5, together: 16, least: 2 };
 /** For the data of users in the console. */
-const OWN_CONNECTIONS = 4;
+const OWN_CONNECTIONS = { alone: 4, together: 16, least: 2 };
+
+const poolSize = ({ alone, together, least }: typeof CONNECTIONS, share: WorkerShare): number =>
+  Math.max(least, Math.min(alone, shareOf(together, share)));
+
 /** At the time limit of a shutdown, turns end with an error event first. Then their WebSocket closes. */
 const SESSION_GRACE_MS = 500;
 /** Reports may take longer than the statements of calls and jobs. */
@@ -568,6 +735,14 @@ export async function openWorkerServices(context: AppContext): Promise<WorkerSer
   return { video, background, close: () => closeAll(closers) };
 }
 
+/** Opens what a test of accounts needs, without a server. */
+export async function openProbeServices(context: AppContext): Promise<ProbeServices & { close(): Promise<void> }> {
+  const { config, clock, database, sealer, log } = context;
+  const catalog = await loadCatalog(database.db, sealer, log);
+  const upstream = new UpstreamClient(clock, { stack: config.HTTP_STACK, proxies: proxiesOf(config) });
+  return { clock, upstream, catalog: () => catalog, close: () => upstream.close() };
+}
+
 /** The server starts without Redis too: limits are then counted in this process until Redis is back. */
 async function openRedis(url: string, { clock, log }: AppContext, metrics: Metrics): Promise<Redis> {
   const redis = new Redis({
@@ -583,15 +758,34 @@ async function openRedis(url: string, { clock, log }: AppContext, metrics: Metri
 }
 
 /** The accounts of this process, and their health in the log. */
-const createPool = ({ clock, log }: AppContext): Pool =>
-  new Pool(clock, { onHealthEvent: (event) => logHealthEvent(log, event) });
+const createPool = ({ clock, log, secrets: { pepper } }: AppContext): Pool =>
+  new Pool(clock, {
+    onHealthEvent: (event) => logHealthEvent(log, event),
+    fingerprint: (identity) => hmac(pepper, `account identity:${identity}`).toString('base64url').slice(0, 22),
+  });
 
-function logHealthEvent(log: Log, { type, account, cooldown, because }: HealthEvent): void {
-  const { use, kind, providerCode, since, until, faults } = cooldown;
+function logHealthEvent(log: Log, event: HealthEvent): void {
+  const { account } = event;
+  if (event.type === 'parked' || event.type === 'resumed') {
+    const { state, cause, providerCode } = event.park;
+    if (event.type === 'resumed') return log.info('account.resumed', { account, cause, because: event.because });
+    const about = { account, state, cause, code: providerCode };
+    return cause === 'credential' ? log.error('account.parked', about) : log.warn('account.parked', about);
+  }
+  const { use, kind, providerCode, since, until, faults, isKept } = event.cooldown;
   const about = { account, model: use?.model, operation: use?.operation, reason: kind, code: providerCode };
-  if (type === 'cooling') log.warn('account.cooling', { ...about, until: new Date(until).toISOString() });
-  else log.info('account.recovered', { ...about, because, faults, since: new Date(since).toISOString() });
+  if (event.type === 'recovered')
+    return log.info('account.recovered', {
+      ...about,
+      because: event.because,
+      faults,
+      since: new Date(since).toISOString(),
+    });
+  log.warn('account.cooling', { ...about, until: new Date(until).toISOString(), in_use: isKept || undefined });
 }
+
+const asOut = ({ account, kind }: { account: string; kind: FaultKind }) =>
+  ({ account, state: 'cooling', cause: kind }) as const;
 
 function registerPoolMetrics(metrics: Metrics, pool: Pool, catalog: () => Catalog): void {
   metrics.gauge('dragoman_account_cooling', 'Cooldowns of the account on this replica', () => {
@@ -609,6 +803,20 @@ function registerPoolMetrics(metrics: Metrics, pool: Pool, catalog: () => Catalo
         ];
       });
   });
+  metrics.gauge('dragoman_account_out', 'Accounts that take no new calls, by state and cause', () =>
+    [
+      ...pool.parked(),
+      ...pool
+        .cooling()
+        .filter(({ use, isKept }) => !use && !isKept)
+        .map(asOut),
+    ].map(({ account, state, cause }) => ({ value: 1, labels: { account, state, cause } })),
+  );
+  metrics.gauge('dragoman_account_in_flight', 'Requests in flight of the account on this replica', () =>
+    catalog()
+      .allAccounts()
+      .map(({ id }) => ({ value: pool.inFlight(id), labels: { account: id } })),
+  );
   metrics.counter('dragoman_account_faults_total', 'Failed attempts on the account by fault', () =>
     pool.faults().map(({ account, kind, count }) => ({ value: count, labels: { account, fault: kind } })),
   );
@@ -664,7 +872,7 @@ async function closeAll(closers: Closer[]): Promise<void> {
 }
 
 /** One server per DATA_DIR: two would share an embedded database and a journal without coordinating. */
-async function claimRole({ isEmbedded, database, config }: AppContext): Promise<{ release(): Promise<void> }> {
+export async function claimRole({ isEmbedded, database, config }: AppContext): Promise<{ release(): Promise<void> }> {
   if (!isEmbedded) return { release: async () => {} };
   const claim = await claimServer(database.url);
   if ('takenBy' in claim) {

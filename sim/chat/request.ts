@@ -3,10 +3,13 @@ import { Failure, invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject, type JsonObject, numberOf, objectOf, objectsOf, stringsOf, textOf } from '../json.ts';
 import { type Call, type Choice, type NeutralRequest, type Tool, type Turn, turn } from '../neutral-request.ts';
+import { checkServer, thinkingOn } from './servers.ts';
 
 /** Reads a Chat Completions request; throws the 400 that the provider would return. */
 export function readRequest(exchange: Exchange): NeutralRequest {
   const { json } = exchange;
+  const { server } = exchange.fault;
+  if (server) checkServer(server, json);
   if (textOf(json.model) === '')
     throw invalid('you must provide a model parameter', 'model', 'missing_required_parameter');
   const messages = readMessages(json.messages);
@@ -23,11 +26,11 @@ export function readRequest(exchange: Exchange): NeutralRequest {
       .filter(isInstruction)
       .map((message) => contentText(message.content))
       .join('\n'),
-    turns: messages.filter((message) => !isInstruction(message)).map(readTurn),
+    turns: readTurns(messages.filter((message) => !isInstruction(message))),
     tools,
     choice: readChoice(json.tool_choice ?? json.function_call, tools),
     parallel: json.parallel_tool_calls !== false,
-    thinking: effort === '' || effort === 'none' ? 'off' : 'hidden',
+    thinking: server ? thinkingOn(server, json) : effort === '' || effort === 'none' ? 'off' : 'hidden',
     ...(format.type === 'json_object' && { format: {} }),
     ...(format.type === 'json_schema' && { format: { schema: objectOf(objectOf(format.json_schema).schema) } }),
     ...(maxTokens !== undefined && { maxTokens }),
@@ -84,6 +87,18 @@ function contentText(content: unknown): string {
   return objectsOf(content)
     .map((part) => textOf(part.text) || textOf(part.refusal))
     .join('\n');
+}
+
+/** Tool messages hold text only: the media of a result come in a user message behind it, which is no prompt. */
+function readTurns(messages: JsonObject[]): Turn[] {
+  const turns: Turn[] = [];
+  for (const [index, message] of messages.entries()) {
+    const entry = readTurn(message);
+    const last = turns.at(-1);
+    if (last && messages[index - 1]?.role === 'tool' && entry.media > 0) last.media += entry.media;
+    else turns.push(entry);
+  }
+  return turns;
 }
 
 function readTurn(message: JsonObject): Turn {

@@ -7,6 +7,7 @@ import type { Reply } from '../reply.ts';
 import { sendStream } from '../stream.ts';
 import { distortUsage, measure, type Usage } from '../usage.ts';
 import { readRequest } from './request.ts';
+import { chatServer, messageContent } from './servers.ts';
 import { completionStream } from './stream.ts';
 
 export async function createCompletion(exchange: Exchange): Promise<void> {
@@ -20,7 +21,7 @@ export async function createCompletion(exchange: Exchange): Promise<void> {
     created: nowSeconds(),
     model: exchange.model,
     choices: Array.from({ length: choices }, (_unused, index) => choiceOf(exchange, reply, index)),
-    usage: distortUsage(usageOf(usage, choices), exchange.fault.usage),
+    usage: reportsUsage(exchange) ? distortUsage(usageOf(usage, choices), exchange.fault.usage) : undefined,
     service_tier: 'default',
     system_fingerprint: 'fp_simulated',
   };
@@ -28,6 +29,8 @@ export async function createCompletion(exchange: Exchange): Promise<void> {
   const includeUsage = objectOf(exchange.json.stream_options).include_usage === true;
   await sendStream(exchange, completionStream(exchange, completion, includeUsage));
 }
+
+const reportsUsage = ({ fault: { server } }: Exchange): boolean => !server || chatServer(server).usage !== 'never';
 
 const FINISH_REASONS = { end: 'stop', length: 'length', sequence: 'stop', tool: 'tool_calls', refusal: 'stop' };
 
@@ -43,14 +46,24 @@ function choiceOf(exchange: Exchange, reply: Reply, index: number): JsonObject {
     index,
     message: {
       role: 'assistant',
-      content: silent ? null : reply.text,
+      ...contentOf(exchange, reply, silent),
       refusal: reply.refusal ?? null,
       ...(calls.length > 0 && { tool_calls: calls }),
       annotations: [],
     },
-    finish_reason: reply.blocked ? 'content_filter' : FINISH_REASONS[reply.stop],
+    finish_reason: finishOf(exchange, reply.blocked ? 'content_filter' : FINISH_REASONS[reply.stop]),
     logprobs: null,
   };
+}
+
+function contentOf({ fault: { server } }: Exchange, reply: Reply, silent: boolean): JsonObject {
+  const text = silent ? '' : reply.text;
+  const content = server ? messageContent(server, reply.thoughts, text) : { content: text };
+  return { ...content, content: content.content === '' && silent ? null : (content.content ?? null) };
+}
+
+function finishOf({ fault: { server } }: Exchange, reason: string): string {
+  return (server && chatServer(server).finishes?.[reason]) ?? reason;
 }
 
 function usageOf(usage: Usage, choices: number): JsonObject {

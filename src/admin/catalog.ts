@@ -1,4 +1,4 @@
-/** Lists of configured objects: groups, accounts, models, prices, characters. Never shows a credential, sealed or not. */
+/** Lists of configured objects: groups, models, prices, characters. Accounts are in accounts.ts. */
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import { formatNanos } from '../core/index.ts';
@@ -10,7 +10,7 @@ import { param } from './query-params.ts';
 export const factorText = (ppm: bigint): string => formatNanos(ppm * 1000n);
 
 const AllQuery = z.strictObject(pageParams(rowKey.positionAndId));
-const GroupQuery = z.strictObject({ group: param.group, ...pageParams(rowKey.positionAndId) });
+export const GroupQuery = z.strictObject({ group: param.group, ...pageParams(rowKey.positionAndId) });
 
 interface OrderedList<T> {
   readonly query: typeof AllQuery | typeof GroupQuery;
@@ -19,7 +19,11 @@ interface OrderedList<T> {
 }
 
 /** A list in the order of the configuration, which decides which model matches first. */
-const orderedList = <T extends { position: number; id: string | bigint }>({ query, select, view }: OrderedList<T>) =>
+export const orderedList = <T extends { position: number; id: string | bigint }>({
+  query,
+  select,
+  view,
+}: OrderedList<T>) =>
   operation({
     query,
     async handle({ call, query }, { db }) {
@@ -52,64 +56,6 @@ export const listGroups = orderedList({
   select: sql<GroupRow>`select * from groups`,
   view: ({ multiplier_ppm, ...row }) => ({ ...row, multiplier: factorText(multiplier_ppm) }),
 });
-
-interface AccountRow {
-  readonly id: string;
-  readonly group_id: string;
-  readonly adapter: string;
-  readonly base_url: string;
-  readonly proxy: string | null;
-  readonly weight: number;
-  readonly priority: number;
-  readonly max_concurrency: number;
-  readonly cost_multiplier_ppm: bigint;
-  readonly features: string[];
-  readonly models: unknown;
-  readonly result_hosts: string[];
-  readonly assets: { readonly base_url?: string; readonly region?: string; readonly project?: string } | null;
-  readonly position: number;
-  readonly created_at: Date;
-  readonly cooldowns: readonly { readonly since: string; readonly until: string; readonly [column: string]: unknown }[];
-}
-
-/** Cooldowns of an account that have not ended, on all replicas. Null in `model` and `operation` means the whole account. */
-const COOLDOWNS = sql`
-  (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from (
-    select c.replica_id as replica, r.host, nullif(c.model, '') as model, nullif(c.operation, '') as operation, c.reason,
-      c.provider_code, c.faults, c.since, c.until
-    from account_cooldowns c left join replicas r on r.id = c.replica_id
-    where c.account_id = accounts.id and c.until > now()
-    order by c.operation, c.model, c.replica_id limit 100) c) as cooldowns`;
-
-/** Selects columns by name, so that a column added later is not shown by accident. */
-export const listAccounts = orderedList({
-  query: GroupQuery,
-  select: sql<AccountRow>`
-    select id, group_id, adapter, base_url, proxy, weight, priority, max_concurrency, cost_multiplier_ppm, features, models, result_hosts,
-      assets, position, created_at, ${COOLDOWNS} from accounts`,
-  view: ({ group_id, base_url, cost_multiplier_ppm, assets, cooldowns, ...row }) => ({
-    ...row,
-    cooldowns: cooldowns.map((cooldown) => ({
-      ...cooldown,
-      since: new Date(cooldown.since).toISOString(),
-      until: new Date(cooldown.until).toISOString(),
-    })),
-    group: group_id,
-    base_url: withoutSecrets(base_url),
-    cost_multiplier: factorText(cost_multiplier_ppm),
-    assets: assets && { base_url: withoutSecrets(assets.base_url), region: assets.region, project: assets.project },
-  }),
-});
-
-/** A base URL may hold user and password, or a token in its query. */
-function withoutSecrets(baseUrl = ''): string {
-  const url = URL.parse(baseUrl);
-  if (!url) return '';
-  url.username = '';
-  url.password = '';
-  url.search = '';
-  return url.href;
-}
 
 interface ModelRow {
   readonly id: bigint;

@@ -2,11 +2,19 @@
 import { z } from 'zod';
 import { type Clock, fail } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { Actor, KeySecrets } from '../identity/index.ts';
 import type { Video } from '../video/index.ts';
 import type { Call } from '../web/index.ts';
 import { readQuery } from './query-params.ts';
 import { readJson } from './request-body.ts';
+
+/** What the admin API does to accounts beside the database. */
+export interface AccountControl {
+  readonly test: Gateway['testAccount'];
+  /** This server applies the shared state now; the others within moments. */
+  refresh(): Promise<void>;
+}
 
 export interface AdminServices {
   readonly db: Db;
@@ -15,6 +23,7 @@ export interface AdminServices {
   readonly video: Pick<Video, 'resolveReview' | 'testCallback'>;
   /** The address of this installation, for links. */
   readonly publicUrl: () => string;
+  readonly accounts: AccountControl;
 }
 
 export interface AdminCall<Q = unknown, B = unknown> {

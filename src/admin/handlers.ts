@@ -2,12 +2,13 @@
 import { fail } from '../core/index.ts';
 import { ADMIN_OPERATIONS, type AdminOperation } from '../rules/index.ts';
 import type { Handler } from '../web/index.ts';
+import { drainAccount, listAccounts, parkAccount, resumeAccount, testAccountOperation } from './accounts.ts';
 import { listAlarms } from './alarms.ts';
 import { listAudit } from './audit.ts';
 import type { AdminAuth } from './auth.ts';
 import { getBalance, listBalances } from './balances.ts';
 import { getCallback, listCallbacks, redeliverCallback, testCallbackOperation } from './callbacks.ts';
-import { listAccounts, listCatalogModels, listCharacters, listGroups, listPrices } from './catalog.ts';
+import { listCatalogModels, listCharacters, listGroups, listPrices } from './catalog.ts';
 import {
   changeCharacter,
   createCharacter,
@@ -35,8 +36,10 @@ import {
   signOutPersonOperation,
 } from './people.ts';
 import { dismissRecord, listQuarantine, listRecords, resolveRecord } from './records.ts';
+import { getRequest, listRequestLog } from './requests.ts';
 import { listReviews, releaseReview, settleReview } from './reviews.ts';
 import { getStatement } from './statement.ts';
+import { getAccountStats, getStats } from './stats.ts';
 import { getUsageBreakdown } from './usage.ts';
 import { changeUser, createUser, listUsers } from './users.ts';
 
@@ -47,6 +50,10 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.statement': getStatement,
   'admin.usage': getUsageBreakdown,
   'admin.records': listRecords,
+  'admin.requests': listRequestLog,
+  'admin.request': getRequest,
+  'admin.stats': getStats,
+  'admin.accountStats': getAccountStats,
   'admin.quarantine': listQuarantine,
   'admin.resolveRecord': resolveRecord,
   'admin.dismissRecord': dismissRecord,
@@ -61,6 +68,10 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.testCallback': testCallbackOperation,
   'admin.groups': listGroups,
   'admin.accounts': listAccounts,
+  'admin.parkAccount': parkAccount,
+  'admin.drainAccount': drainAccount,
+  'admin.resumeAccount': resumeAccount,
+  'admin.testAccount': testAccountOperation,
   'admin.models': listCatalogModels,
   'admin.prices': listPrices,
   'admin.characters': listCharacters,

@@ -47,6 +47,8 @@ export class Auth {
   }
 
   #callerOf(call: Call, key: Key): Caller {
+    // First, so that a refused call of a known key is in the request log.
+    call.addLogFields({ user: key.userId, key: key.id, group: key.groupId });
     if (key.allowedAddresses && !isAddressIn(call.address, key.allowedAddresses)) {
       throw fail('key_not_allowed', 'This API key may not be used from your network address.');
     }
@@ -54,7 +56,6 @@ export class Auth {
     // Removing a group revokes its keys; this replica may see the two changes in either order.
     if (!group || group.style === 'video')
       throw fail('invalid_api_key', "The API key's provider group no longer exists.");
-    call.addLogFields({ user: key.userId, key: key.id, group: group.id });
     call.owner = key.id;
     return { key, group: group as Caller['group'] };
   }

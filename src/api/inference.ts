@@ -48,19 +48,45 @@ export async function handleInference(
     return gateway.convertImages(call, caller, { operation, to: optIn.to });
   }
   if (cell.kind === 'own') return OWN_HANDLERS[operation as OwnOperation](services, call, caller);
+  if (row.reader === 'stored' && (await isHeldHere(services, call, caller))) {
+    if (operation === 'responses.cancel') throw notCancellable();
+    return OWN_HANDLERS[operation as OwnOperation](services, call, caller);
+  }
+  if (cell.kind === 'native' && cell.feature && !cell.fallback) checkFeature(services, call, caller, cell.feature);
   // Everything that reaches a provider counts against the limits of its key and its user.
   const acquiring = gateway.acquireSlot(call, caller);
   if (acquiring) await acquiring;
-  if (cell.kind === 'native' || (cell.kind === 'prefer' && hasFeature(services, caller, cell.feature)))
-    return 'converts' in row && row.converts === 'count'
-      ? gateway.countNative(call, caller, { operation, ...cell }, row.convertsFrom)
-      : gateway.forward(call, caller, { operation, ...cell });
-  if (!('converts' in row))
-    throw new TypeError(`${operation} has a cell that converts, but no dialect to convert from`);
-  return row.converts === 'count'
-    ? gateway.countTokens(call, caller, { operation, from: row.convertsFrom, to: cell.to })
-    : gateway.convert(call, caller, { operation, from: row.convertsFrom, to: cell.to });
+  if (!('converts' in row)) {
+    if (cell.kind !== 'native')
+      throw new TypeError(`${operation} has a cell that converts, but no dialect to convert from`);
+    return gateway.forward(call, caller, { operation, ...cell });
+  }
+  if (row.converts !== 'count') return gateway.serve(call, caller, { operation, from: row.convertsFrom, cell });
+  const from = row.convertsFrom;
+  if (cell.kind !== 'convert' && (!cell.feature || hasFeature(services, caller, cell.feature)))
+    return gateway.countNative(call, caller, { operation, ...cell }, from);
+  return gateway.countTokens(call, caller, { operation, from, to: cell.kind === 'native' ? from : cell.to });
 }
+
+/** Nothing can stand in for an account with the feature. A group without accounts is reported as such. */
+function checkFeature(services: InferenceServices, call: Call, caller: Caller, feature: Feature): void {
+  const { id } = caller.group;
+  if (hasFeature(services, caller, feature) || services.gateway.catalog().accounts(id).length === 0) return;
+  throw fail(
+    'endpoint_not_supported',
+    `${call.path} is not available for keys of the group "${id}": none of its upstream accounts has the feature "${feature}".`,
+  );
+}
+
+/** The response was made by conversion, so that our own store holds it. */
+async function isHeldHere({ gateway }: InferenceServices, call: Call, { key }: Caller): Promise<boolean> {
+  return (await gateway.store.find(call.params.response_id ?? '', key.userId))?.content !== undefined;
+}
+
+const notCancellable = (): ApiError =>
+  fail('invalid_request', 'Only background responses can be cancelled; this response is complete.', {
+    param: 'response_id',
+  });
 
 const notSupported = (call: Call, { group }: Caller, method: string): ApiError =>
   fail(

@@ -6,7 +6,10 @@ import { isGlob, matchesGlob } from '../core/index.ts';
 import {
   type Capabilities,
   type CapabilityOverrides,
+  type ChatPreset,
   capabilitiesOf,
+  chatPresetFlags,
+  type Dialect,
   type Style,
   type VideoAdapter,
   type VideoVariant,
@@ -33,6 +36,10 @@ export interface Account {
   readonly priority: number;
   readonly maxConcurrency: number;
   readonly features: ReadonlySet<string>;
+  /** How its server differs from OpenAI's, where it is used by chat completions. */
+  readonly preset?: ChatPreset;
+  /** What the operator knows about its server; overrides the preset and the model. */
+  readonly capabilities?: CapabilityOverrides;
   /** Model names of this account only; applied after `upstream` of the model. */
   readonly models: ReadonlyMap<string, string>;
   /** Hosts, or patterns with `*`, beside its own origin from which results of video tasks may be fetched. */
@@ -146,8 +153,16 @@ export const isUsable = (line: ModelLine, now: number): boolean => line.isFree |
 const hasRates = (rates: unknown): boolean =>
   typeof rates === 'object' && rates !== null && Object.keys(rates).length > 0;
 
-/** The capabilities that a converted request is encoded for. */
-export const capabilitiesFor = (style: Style, model: Model): Capabilities => {
-  const flags = capabilitiesOf(style, model.upstream, model.line.overrides);
+/** The account that a request is sent to, and the dialect in which it is. */
+export interface CapabilityTarget {
+  readonly account: Account;
+  readonly dialect: Dialect;
+}
+
+/** The capabilities that a converted request is encoded for. Without a target, those of the model alone. */
+export const capabilitiesFor = (style: Style, model: Model, target?: CapabilityTarget): Capabilities => {
+  const { account, dialect } = target ?? {};
+  const server = account && dialect === 'chat' ? chatPresetFlags(account.preset ?? 'generic') : {};
+  const flags = capabilitiesOf(style, model.upstream, server, model.line.overrides, account?.capabilities ?? {});
   return model.line.maxOutput === null ? flags : { ...flags, maxOutput: model.line.maxOutput };
 };

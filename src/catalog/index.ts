@@ -1,6 +1,7 @@
 export type { AssetSettings } from './catalog.ts';
 export {
   type Account,
+  type CapabilityTarget,
   Catalog,
   capabilitiesFor,
   type Group,

@@ -2,7 +2,14 @@
 import type { Selectable } from 'kysely';
 import { errorFields, type Log, type Sealer } from '../core/index.ts';
 import { type Db, type Rows, snapshot } from '../db/index.ts';
-import type { CapabilityOverrides, Style, VideoAdapter, VideoVariant } from '../rules/index.ts';
+import {
+  type CapabilityOverrides,
+  type ChatPreset,
+  chatPresetOf,
+  type Style,
+  type VideoAdapter,
+  type VideoVariant,
+} from '../rules/index.ts';
 import { type Account, type AssetSettings, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
 
 type AccountRow = Selectable<Rows['accounts']>;
@@ -11,11 +18,18 @@ export const credentialLocation = (accountId: string) => `accounts.credential:${
 
 export const proxyLocation = (accountId: string) => `accounts.proxy:${accountId}` as const;
 
-export async function loadCatalog(db: Db, sealer: Sealer, log: Log): Promise<Catalog> {
+/** `adapt`: each account as this process may use it. */
+export async function loadCatalog(
+  db: Db,
+  sealer: Sealer,
+  log: Log,
+  adapt: (account: Account) => Account = (account) => account,
+): Promise<Catalog> {
   // One transaction, so that the catalog never contains half of a change.
   return snapshot(
     db,
-    async (tx) => new Catalog(await readGroups(tx), await readAccounts(tx, sealer, log), await readModelLines(tx)),
+    async (tx) =>
+      new Catalog(await readGroups(tx), (await readAccounts(tx, sealer, log)).map(adapt), await readModelLines(tx)),
   );
 }
 
@@ -48,6 +62,8 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
           priority: row.priority,
           maxConcurrency: row.max_concurrency,
           features: new Set(row.features),
+          preset: chatPresetOf(row.base_url, (row.preset as ChatPreset | null) ?? undefined),
+          capabilities: row.capabilities as CapabilityOverrides,
           models: new Map(Object.entries(row.models as Record<string, string>)),
           resultHosts: row.result_hosts.map((host) => host.toLowerCase()),
           assets: readAssets(row, sealer),

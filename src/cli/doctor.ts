@@ -3,12 +3,14 @@ import { statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { Command } from 'commander';
 import { sql } from 'kysely';
+import type { Account, Group } from '../catalog/index.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { systemClock } from '../core/index.ts';
 import { prepareDataDir } from '../data-dir.ts';
 import { isMigrated } from '../db/index.ts';
+import { type ProbeServices, probeAccount } from '../gateway/index.ts';
 import { ALARMS, findAlarms, LEDGER_CHECKS, readAlarms } from '../ledger/index.ts';
-import { type AppContext, publicUrlOf } from '../main.ts';
+import { type AppContext, openProbeServices, publicUrlOf } from '../main.ts';
 import { openRedisClient } from '../redis/index.ts';
 import type { VideoAdapter } from '../rules/index.ts';
 import { findUnpriced, UNPRICED_ADVICE } from '../setup/index.ts';
@@ -34,7 +36,8 @@ const RENEWAL_MS = 30 * 86_400_000;
 export const doctorCommand = (): Command =>
   new Command('doctor')
     .description('check Node, database, Redis, disk, port, certificate and configuration')
-    .action(async () => {
+    .option('--accounts', 'also send one tiny real request to every text account; you pay the provider for it')
+    .action(async ({ accounts = false }: { accounts?: boolean }) => {
       const config = loadConfig(process.env);
       const findings = [
         checkNode(),
@@ -44,7 +47,7 @@ export const doctorCommand = (): Command =>
         ...checkProxy(config),
         ...checkMetrics(config),
         ...(await checkRedis(config)),
-        ...(await checkInstallation(config)),
+        ...(await checkInstallation(config, accounts)),
       ];
       for (const { about, state, text } of findings) print(`${LABELS[state]}  ${about.padEnd(14)} ${text}`);
       if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1;
@@ -127,7 +130,7 @@ async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
 }
 
 /** Opening the context migrates and decrypts secrets; success proves the database and the master key. */
-async function checkInstallation(config: Config): Promise<Finding[]> {
+async function checkInstallation(config: Config, testsAccounts: boolean): Promise<Finding[]> {
   let context: AppContext;
   try {
     context = await openCommandContext(config);
@@ -140,6 +143,7 @@ async function checkInstallation(config: Config): Promise<Finding[]> {
       { about: 'Master key', state: 'good', text: 'decrypts the stored secrets' },
       ...(await checkSetup(context)),
       ...(await checkAccounts(context)),
+      ...(testsAccounts ? await testAccounts(context) : []),
       ...(await checkVideo(context)),
       ...(await checkAlarms(context)),
     ];
@@ -203,34 +207,96 @@ const demoAdvice = ({ DEMO }: Config, isEmbedded: boolean): string =>
   DEMO === 'on' || (DEMO === 'auto' && isEmbedded)
     ? '"dragoman serve" installs a demo'
     : 'DEMO=on dragoman serve installs a demo';
-/** Cooldowns that only the operator can end. */
-const NEEDS_OPERATOR: Readonly<Record<string, string>> = {
-  credential: 'the provider rejects its credential; apply a valid api_key, which ends the cooldown',
-  quota_exhausted: 'it has no quota left; add credit at the provider',
-};
 
-/** Cooldowns on the replicas that run now. */
-async function checkAccounts({ database: { db } }: AppContext): Promise<Finding[]> {
+const QUOTA_ADVICE = 'it has no quota left; add credit at the provider';
+const CREDENTIAL_ADVICE =
+  'the provider rejects its credential; apply a valid api_key, or POST /admin/v1/accounts/ID/test and resume it';
+
+/** Why accounts are out of use, as the servers know it. */
+const checkAccounts = async (context: AppContext): Promise<Finding[]> => [
+  ...(await checkParks(context)),
+  ...(await checkCooldowns(context)),
+];
+
+async function checkParks({ database: { db } }: AppContext): Promise<Finding[]> {
+  const rows = await db.selectFrom('account_parks').selectAll().orderBy('account_id').limit(100).execute();
+  return rows.map(({ account_id, state, cause, provider_code, message, reason, since }) => {
+    const isRefused = cause === 'credential';
+    const why = isRefused ? [provider_code, message && `"${message}"`] : [reason ?? 'by an operator'];
+    const advice = isRefused ? CREDENTIAL_ADVICE : 'POST /admin/v1/accounts/ID/resume takes it back';
+    const text = `${account_id} is ${state} since ${since.toISOString()}: ${[cause, ...why].filter(Boolean).join(', ')}`;
+    return {
+      about: 'Account',
+      state: isRefused ? 'bad' : 'note',
+      text: `${text}; ${advice.replace('ID', account_id)}`,
+    };
+  });
+}
+
+async function checkCooldowns({ database: { db } }: AppContext): Promise<Finding[]> {
   const rows = await db
     .selectFrom('account_cooldowns as c')
-    .innerJoin('replicas as r', 'r.id', 'c.replica_id')
+    .leftJoin('replicas as r', 'r.id', 'c.replica_id')
     .selectAll('c')
     .select('r.host')
     .where('c.until', '>', sql<Date>`now()`)
     .orderBy('c.account_id')
-    .orderBy('c.replica_id')
+    .orderBy('c.operation')
+    .orderBy('c.model')
     .limit(100)
     .execute();
-  return rows.map(({ account_id, model, operation, reason, provider_code, faults, since, until, host, replica_id }) => {
+  return rows.map((row) => {
+    const { account_id, model, operation, reason, provider_code, message, faults, since, until, host, replica_id } =
+      row;
     const use = operation === '' ? '' : ` for ${model || 'requests without a model'} (${operation})`;
-    const why = `${reason}${provider_code === null ? '' : `, ${provider_code}`}`;
-    const advice = NEEDS_OPERATOR[reason];
+    const what = reason === 'model' ? 'is avoided' : row.in_use ? 'fails, and stays in use,' : 'cools down';
+    const why = [reason, provider_code, message && `"${message}"`].filter(Boolean).join(', ');
+    const isOut = reason === 'quota_exhausted';
     return {
       about: 'Account',
-      state: advice ? 'bad' : 'note',
-      text: `${account_id} cools down${use} since ${since.toISOString()} until ${until.toISOString()} on ${host} (${replica_id}): ${why}, faults: ${faults}${advice ? `; ${advice}` : ''}`,
+      state: isOut ? 'bad' : 'note',
+      text: `${account_id} ${what}${use} since ${since.toISOString()} until ${until.toISOString()}, by ${host ?? 'a former server'} (${replica_id}): ${why}, faults: ${faults}${isOut ? `; ${QUOTA_ADVICE}` : ''}`,
     };
   });
+}
+
+/** Requests at a time, so that many slow accounts take seconds, not minutes. */
+const TESTS_AT_A_TIME = 8;
+
+/** Sends one request to every account. Video accounts are left out, because a task costs money. */
+async function testAccounts(context: AppContext): Promise<Finding[]> {
+  const services = await openProbeServices(context);
+  try {
+    const accounts = services.catalog().allAccounts();
+    const findings: Finding[] = [];
+    const waiting = accounts.values();
+    const work = async (): Promise<void> => {
+      for (const account of waiting) {
+        const group = services.catalog().group(account.groupId);
+        if (group) findings.push(await testAccount(services, group, account));
+      }
+    };
+    await Promise.all(Array.from({ length: TESTS_AT_A_TIME }, work));
+    const note = 'each account got one request of a few tokens, which its provider bills to you';
+    return [{ about: 'Test', state: 'note', text: note }, ...findings.toSorted((a, b) => (a.text < b.text ? -1 : 1))];
+  } finally {
+    await services.close();
+  }
+}
+
+async function testAccount(services: ProbeServices, group: Group, account: Account): Promise<Finding> {
+  const about = 'Test';
+  if (group.style === 'video')
+    return { about, state: 'note', text: `${account.id} (${group.id}) is a video account and was not tested` };
+  const { ok, status, firstByteMs, totalMs, words, model } = await probeAccount(services, group, account);
+  const times = `first byte ${firstByteMs ?? '-'} ms, all ${totalMs} ms`;
+  return ok
+    ? { about, state: 'good', text: `${account.id} (${group.id}) replied with ${model}: ${times}` }
+    : {
+        about,
+        state: model === null ? 'note' : 'bad',
+        text: `${account.id} (${group.id})${model === null ? '' : ` failed with ${model}: ${status === null ? 'no response' : `HTTP ${status}`}, ${times}`}: ${words}`,
+      };
 }
 
 /** Reports video accounts whose provider cannot report tasks, and video models that cannot be sold. */

@@ -7,7 +7,7 @@ import type { AppContext } from '../main.ts';
 import { info } from './output.ts';
 
 /** SIGHUP: the terminal was closed. */
-const SIGNALS = { SIGINT: 'Interrupted.', SIGTERM: 'SIGTERM received.', SIGHUP: 'SIGHUP received.' } as const;
+export const SIGNALS = { SIGINT: 'Interrupted.', SIGTERM: 'SIGTERM received.', SIGHUP: 'SIGHUP received.' } as const;
 /** Ctrl-C reaches npm, the launcher and this process, and each forwards it: signals this close together count as one. */
 const SAME_SIGNAL_MS = 1_000;
 /** PostgreSQL stops in less than a second, unless its disk hangs. */

@@ -32,11 +32,13 @@ test('parseExact rejects arguments that are too deep to be written again', () =>
   assert.equal(parseExact(`{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`), undefined);
 });
 
-test('parseExact returns plain values when too many would need more', () => {
-  const list = Array.from({ length: JSON_LIMITS.exactValues + 1 }, () => '1.0');
-  const value = parseExact(`{"list":[${list}]}`) as { list: unknown[] };
-  assert.equal(value.list.length, list.length);
-  assert.ok(value.list.every((one) => one === 1));
+test('more numbers than can be kept exactly are never changed silently', () => {
+  const list = (count: number): string => `{"list":[${Array.from({ length: count }, () => '1.0')}]}`;
+  const [most, tooMany] = [list(JSON_LIMITS.exactValues), list(JSON_LIMITS.exactValues + 1)];
+  assert.equal(JSON.stringify(parseExact(most)), most);
+  assert.equal(parseExact(tooMany), undefined, 'the caller keeps the text');
+  assert.throws(() => parseJson(`{"input":${tooMany}}`, 'client'), /more than 200000 numbers/);
+  assert.equal((parseJson(`{"input":${tooMany}}`) as { input: { list: unknown[] } }).input.list[0], 1);
 });
 
 test('parseJson is exact inside tool arguments only', () => {

@@ -4,6 +4,7 @@
  * writes them back as they were. Only white space, escapes and repeated members may differ.
  */
 import { JSON_LIMITS } from '../rules/index.ts';
+import { JsonScanError } from './json.ts';
 
 /** Members that hold tool arguments or results as a value, in any dialect, and how that value begins. */
 const ARGUMENT_MEMBERS: ReadonlyMap<string, string> = new Map([
@@ -35,22 +36,31 @@ const PLAIN_MEMBERS: ReadonlySet<string> = new Set([
 /** Finds every number that `JSON.stringify` writes in another way and every name that it moves, and a few others. */
 const MAY_CHANGE = /[\s:,[](?:-0[\s,\]}]|-?[\d.]*(?:[\d.]{16}|\.\d*0[\s,\]}]|[eE])|-?0\.0{6})|"\d+"\s*:/;
 
-/** Parses a body as `JSON.parse` does, with exact values inside tool arguments. */
-export function parseJson(text: string): unknown {
-  const value: unknown = JSON.parse(text);
+/**
+ * Parses a body as `JSON.parse` does, with exact values inside tool arguments. Above the limit of exact values, the body of a client is
+ * rejected; that of a provider, whose reply is already paid for, gets plain ones.
+ */
+export const parseJson = (text: string, from: 'client' | 'provider' = 'provider'): unknown =>
+  withExactArguments(text, JSON.parse(text), from);
+
+/** The value of the text, which `JSON.parse` has read, with exact values inside tool arguments. */
+export function withExactArguments(text: string, value: unknown, from: 'client' | 'provider' = 'provider'): unknown {
   if (!HAS_ARGUMENTS.test(text) || !MAY_CHANGE.test(text)) return value;
   const exact = readExact(text, false);
-  return typeof exact === 'string' ? value : exact.value;
+  if (typeof exact !== 'string') return exact.value;
+  if (from === 'client' && exact === 'too many') throw new JsonScanError(TOO_MANY, text.length);
+  return value;
 }
 
-/** Parses tool arguments; undefined if they are not JSON, or so deep that they could not be written again. */
+const TOO_MANY = `The tool arguments in the body have more than ${JSON_LIMITS.exactValues} numbers that only their text holds exactly. Send fewer.`;
+
+/** Parses tool arguments; undefined if they are not JSON, or so deep or large that they could not be written again as they are. */
 export function parseExact(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     if (!MAY_CHANGE.test(text) && !mayBeDeep(text)) return value;
     const exact = readExact(text, true);
-    if (exact === 'too deep') return undefined;
-    return exact === 'too many' ? value : exact.value;
+    return typeof exact === 'string' ? undefined : exact.value;
   } catch {
     return undefined;
   }

@@ -5,7 +5,14 @@ export { type Clock, FakeClock, systemClock } from './clock.ts';
 export { within } from './deadline.ts';
 export { JsonElider } from './elided-json.ts';
 export { ApiError, type FailureDetails, fail, toApiError, Unavailable } from './errors.ts';
-export { isExactNumber, mayBeDeep, orderedObject, parseExact, parseJson } from './exact-json.ts';
+export {
+  isExactNumber,
+  mayBeDeep,
+  orderedObject,
+  parseExact,
+  parseJson,
+  withExactArguments,
+} from './exact-json.ts';
 export { isGlob, matchesGlob } from './glob.ts';
 export { GrowingBuffer } from './growing-buffer.ts';
 export { newId, newRequestId } from './ids.ts';
@@ -25,7 +32,16 @@ export {
   valueAt,
 } from './json.ts';
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
-export { createLog, errorFields, type Log, type LogFields, type LogLevel, type LogValue, silentLog } from './log.ts';
+export {
+  createLog,
+  errorFields,
+  type Log,
+  type LogFields,
+  type LogLevel,
+  type LogValue,
+  sharedOutput,
+  silentLog,
+} from './log.ts';
 export { type MaybePromise, whenReady } from './maybe-promise.ts';
 export { hasSignature, isSignedMime, SIGNATURE_BYTES, type SignedMime } from './media-signature.ts';
 export { EVENT_STREAM, isEventStream, isJsonType, mediaTypeOf } from './media-type.ts';

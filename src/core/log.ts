@@ -39,16 +39,19 @@ const FLUSH_MS = 500;
 /** Bounds the memory that a slow reader of the log can cost. */
 const MAX_BACKLOG_CHARS = 16 * 2 ** 20;
 const PIPE_RETRY_MS = 50;
+/** PIPE_BUF of Linux: writes to a pipe up to this size never mix with those of other processes. */
+const WHOLE_WRITE_BYTES = 4_096;
 const LF = 0x0a;
 
-export function createLog(level: LogLevel, stream: LogStream = standardOutput()): Log {
+/** `common` are fields of every line. */
+export function createLog(level: LogLevel, stream: LogStream = standardOutput(), common: LogFields = {}): Log {
+  const commonFields = fieldsText(common);
   const at = (name: Exclude<LogLevel, 'silent'>): Log['info'] => {
     const number = LEVELS[name];
     if (number < LEVELS[level]) return () => {};
     return (event, fields) => {
-      const ownFields = fields ? JSON.stringify(fields).slice(1, -1) : '';
-      const rest = ownFields === '' ? '' : `,${ownFields}`;
-      stream.write(`{"level":${number},"time":"${timeNow()}"${rest},"msg":"${event}"}\n`);
+      const rest = fields ? fieldsText(fields) : '';
+      stream.write(`{"level":${number},"time":"${timeNow()}"${commonFields}${rest},"msg":"${event}"}\n`);
     };
   };
   const warn = at('warn');
@@ -65,8 +68,17 @@ export function createLog(level: LogLevel, stream: LogStream = standardOutput())
   };
 }
 
-function standardOutput(): LogStream {
-  const blocks = new BlockWriter(1);
+/** The fields as the middle of a JSON object. */
+function fieldsText(fields: LogFields): string {
+  const text = JSON.stringify(fields).slice(1, -1);
+  return text === '' ? '' : `,${text}`;
+}
+
+/** For a process that shares its standard output with others: no write is larger than the system keeps in one piece. */
+export const sharedOutput = (): LogStream => standardOutput(WHOLE_WRITE_BYTES);
+
+function standardOutput(maxWriteBytes = Number.POSITIVE_INFINITY): LogStream {
+  const blocks = new BlockWriter(1, maxWriteBytes);
   setInterval(() => blocks.send(), FLUSH_MS).unref();
   // The last lines matter most, and no asynchronous write completes after `exit`.
   process.on('exit', () => blocks.flush());
@@ -81,12 +93,14 @@ class BlockWriter implements LogStream {
   droppedLines = 0;
   onRecovered: (lines: number) => void = () => {};
   readonly #fd: number;
+  readonly #maxWriteBytes: number;
   #backlog = '';
   #isWriting = false;
   #unreportedLines = 0;
 
-  constructor(fd: number) {
+  constructor(fd: number, maxWriteBytes: number) {
     this.#fd = fd;
+    this.#maxWriteBytes = maxWriteBytes;
   }
 
   write(line: string): void {
@@ -106,7 +120,7 @@ class BlockWriter implements LogStream {
     this.#reportDropped();
     let rest = Buffer.concat([lines, this.#takeBacklog()]);
     try {
-      while (rest.length > 0) rest = rest.subarray(writeSync(this.#fd, rest));
+      while (rest.length > 0) rest = rest.subarray(writeSync(this.#fd, this.#nextWrite(rest)));
     } catch {
       // The pipe is full or closed.
       this.#countDropped(countLines(rest));
@@ -114,12 +128,19 @@ class BlockWriter implements LogStream {
   }
 
   #push(block: Buffer): void {
-    write(this.#fd, block, (error, writtenBytes) => {
+    write(this.#fd, this.#nextWrite(block), (error, writtenBytes) => {
       const rest = block.subarray(writtenBytes);
       if (error?.code === 'EAGAIN') setTimeout(() => this.#push(block), PIPE_RETRY_MS);
       else if (!error && rest.length > 0) this.#push(rest);
       else this.#onWritten(error ? countLines(block) : 0);
     });
+  }
+
+  /** Whole lines up to the limit of a write; a longer line alone. */
+  #nextWrite(block: Buffer): Buffer {
+    if (block.length <= this.#maxWriteBytes) return block;
+    const fitting = block.lastIndexOf(LF, this.#maxWriteBytes - 1);
+    return block.subarray(0, (fitting >= 0 ? fitting : block.indexOf(LF, this.#maxWriteBytes)) + 1 || block.length);
   }
 
   #onWritten(failedLines: number): void {

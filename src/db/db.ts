@@ -9,7 +9,10 @@ export type Db = Kysely<Rows>;
 
 export interface Database {
   readonly db: Db;
-  /** The same connections for statements that a call waits for: they fail sooner when the server is silent. */
+  /**
+   * Connections of their own for short statements that a call waits for: they fail sooner when the server is silent, and neither
+   * background work nor calls can take the connections of the other.
+   */
   readonly forCalls: Db;
   readonly url: string;
   close(): Promise<void>;
@@ -19,13 +22,18 @@ export interface Database {
 const INT8_OID = 20;
 pg.types.setTypeParser(INT8_OID, BigInt);
 
+/** Part of the connections that only `forCalls` uses. Its statements take about a millisecond. */
+const CALL_SHARE = 0.3;
+
 /** How long dedicated connections wait for one statement. They do work that takes minutes, such as removing old months. */
 const DEDICATED_QUERY_MS = 600_000;
 
 export function openDatabase(url: string, connections = 10, limits: Partial<PoolLimits> = {}): Database {
-  const pool = new DatabasePool(url, connections, { ...POOL_LIMITS, ...limits });
-  const db = new Kysely<Rows>({ dialect: new PostgresDialect({ pool: pool.forJobs() }) });
-  const forCalls = new Kysely<Rows>({ dialect: new PostgresDialect({ pool: pool.forCalls() }) });
+  const ofCalls = Math.max(1, Math.floor(connections * CALL_SHARE));
+  const open = (most: number): DatabasePool => new DatabasePool(url, most, { ...POOL_LIMITS, ...limits });
+  const pool = open(Math.max(1, connections - ofCalls)).forJobs();
+  const db = new Kysely<Rows>({ dialect: new PostgresDialect({ pool }) });
+  const forCalls = new Kysely<Rows>({ dialect: new PostgresDialect({ pool: open(ofCalls).forCalls() }) });
   return {
     db,
     forCalls,

@@ -7,6 +7,8 @@ import { until } from '../../test/support/wait.ts';
 import { type Database, openDatabase } from './db.ts';
 import { DatabaseUnavailable } from './pool.ts';
 
+const ALL_CONNECTIONS = 17;
+/** Those of background work. */
 const CONNECTIONS = 12;
 const LIMITS = { connectMs: 1_500, statementMs: 1_500, callMs: 300, idleMs: 0, probeMs: 300 };
 
@@ -19,7 +21,7 @@ before(async () => {
 });
 beforeEach(async () => {
   relay = await TcpRelay.start(own.url);
-  database = openDatabase(relay.url, CONNECTIONS, LIMITS);
+  database = openDatabase(relay.url, ALL_CONNECTIONS, LIMITS);
 });
 afterEach(async () => {
   await database.close();
@@ -67,6 +69,18 @@ test('pool cuts connections that go silent during a statement, and uses new ones
   relay.silenceOpen();
   for (const error of await Promise.all(running)) assert.ok(error instanceof DatabaseUnavailable, String(error));
   assert.equal(await answer(), 1);
+});
+
+test('background work and calls cannot take the connections of each other', async () => {
+  const isRunning = async (db: Database['db'], run: number): Promise<unknown[]> =>
+    Promise.all(Array.from({ length: run }, () => sql`select pg_sleep(0.25)`.execute(db)));
+  const jobs = isRunning(database.db, 3 * CONNECTIONS);
+  const duringJobs = await msOf(() => answer(database.forCalls));
+  await jobs;
+  const calls = isRunning(database.forCalls, 2 * (ALL_CONNECTIONS - CONNECTIONS));
+  const duringCalls = await msOf(() => answer(database.db));
+  await calls;
+  assert.ok(duringJobs < 250 && duringCalls < 250, `${Math.round(duringJobs)} ms, ${Math.round(duringCalls)} ms`);
 });
 
 test('a statement that a call waits for fails sooner than one of a job', async () => {

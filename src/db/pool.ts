@@ -76,20 +76,20 @@ export class DatabasePool {
 
   /** The pool as Kysely sees it, for background work. */
   forJobs(): PostgresPool {
-    return this.#view(this.#limits.statementMs + CANCEL_MS, () => this.#pool.end());
+    return this.#view(this.#limits.statementMs + CANCEL_MS);
   }
 
-  /** The same connections, with the limit of statements that a call waits for. */
+  /** The same with the limit of statements that a call waits for. */
   forCalls(): PostgresPool {
-    return this.#view(Math.min(this.#limits.callMs, this.#limits.statementMs + CANCEL_MS), async () => {});
+    return this.#view(Math.min(this.#limits.callMs, this.#limits.statementMs + CANCEL_MS));
   }
 
-  #view(limitMs: number, end: () => Promise<void>): PostgresPool {
+  #view(limitMs: number): PostgresPool {
     // Kysely keeps one connection object per client, so the same client must be the same object each time.
     const limited = new WeakMap<PoolClient, PostgresPoolClient>();
     return {
       options: {},
-      end,
+      end: () => this.#pool.end(),
       connect: async () => {
         const client = await this.#checkOut();
         const known = limited.get(client) ?? this.#limit(client, limitMs);

@@ -5,15 +5,37 @@ export type Json = ColumnType<unknown, string, string>;
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export interface AccountCooldownsRow {
-  replica_id: string;
   account_id: string;
   operation: string;
   model: string;
+  replica_id: string;
+  identity: string | null;
   reason: string;
   provider_code: string | null;
+  message: string | null;
   faults: number;
+  ejections: number;
+  in_use: boolean;
   since: Timestamp;
   until: Timestamp;
+}
+
+export interface AccountLoadsRow {
+  replica_id: string;
+  in_flight: Json;
+  at: Timestamp;
+}
+
+export interface AccountParksRow {
+  account_id: string;
+  state: string;
+  cause: string;
+  identity: string | null;
+  provider_code: string | null;
+  message: string | null;
+  replica_id: string | null;
+  reason: string | null;
+  since: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
 export interface AccountsRow {
@@ -35,6 +57,8 @@ export interface AccountsRow {
   adapter: Generated<string>;
   proxy: string | null;
   proxy_sealed: string | null;
+  preset: string | null;
+  capabilities: ColumnType<unknown, string | undefined, string>;
 }
 
 export interface AlarmsRow {
@@ -386,6 +410,88 @@ export interface ReplicasRow {
   pending_since: Timestamp | null;
 }
 
+export interface RequestFaultHoursRow {
+  hour: Timestamp;
+  group_id: string;
+  account_id: string;
+  model: string;
+  kind: string;
+  attempts: bigint;
+}
+
+export interface RequestFaultsRow {
+  at: Timestamp;
+  request_id: string;
+  attempt: number;
+  group_id: string;
+  account_id: string;
+  model: string | null;
+  kind: string;
+  status: number | null;
+  words: string | null;
+}
+
+export interface RequestHoursRow {
+  level: string;
+  hour: Timestamp;
+  group_id: string;
+  account_id: string;
+  model: string;
+  requests: bigint;
+  provider_errors: bigint;
+  own_errors: bigint;
+  caller_errors: bigint;
+  client_closed: bigint;
+  input_tokens: bigint;
+  cached_input_tokens: bigint;
+  output_tokens: bigint;
+  nanos: bigint;
+  cost_nanos: bigint;
+  cost_unknown: bigint;
+  first_byte: number[];
+  total: number[];
+  added: number[];
+  failover: number[];
+}
+
+export interface RequestHoursDueRow {
+  hour: Timestamp;
+}
+
+export interface RequestsRow {
+  at: Timestamp;
+  id: string;
+  user_id: string;
+  key_id: string;
+  group_id: string;
+  operation: string;
+  model: string | null;
+  upstream_model: string | null;
+  client: string | null;
+  target: string | null;
+  stream: boolean | null;
+  status: number;
+  outcome: string;
+  code: string | null;
+  error: string | null;
+  account_id: string | null;
+  attempts: Json | null;
+  dropped: string[] | null;
+  changed: string[] | null;
+  first_byte_ms: number | null;
+  total_ms: number;
+  added_ms: number | null;
+  failover_ms: number | null;
+  usage: Json | null;
+  nanos: bigint | null;
+  cost_nanos: bigint | null;
+  price_id: bigint | null;
+  group_ppm: bigint | null;
+  user_ppm: bigint | null;
+  estimated: boolean | null;
+  session: bigint | null;
+}
+
 export interface RevisionsRow {
   name: string;
   revision: Generated<bigint>;
@@ -595,6 +701,8 @@ export interface WalletsRow {
 
 export interface Rows {
   account_cooldowns: AccountCooldownsRow;
+  account_loads: AccountLoadsRow;
+  account_parks: AccountParksRow;
   accounts: AccountsRow;
   alarms: AlarmsRow;
   asset_accounts: AssetAccountsRow;
@@ -625,6 +733,11 @@ export interface Rows {
   person_sessions: PersonSessionsRow;
   prices: PricesRow;
   replicas: ReplicasRow;
+  request_fault_hours: RequestFaultHoursRow;
+  request_faults: RequestFaultsRow;
+  request_hours: RequestHoursRow;
+  request_hours_due: RequestHoursDueRow;
+  requests: RequestsRow;
   revisions: RevisionsRow;
   secrets: SecretsRow;
   stored_responses: StoredResponsesRow;

@@ -7,7 +7,7 @@ import { type Clock, errorFields, type Log, type Repetition, repeat } from '../c
 import type { SeverableClient } from './client.ts';
 import { connect, type Database } from './db.ts';
 
-export type RevisionName = 'catalog' | 'identity';
+export type RevisionName = 'catalog' | 'identity' | 'pool';
 
 export interface RevisionWatchOptions {
   readonly database: Database;
@@ -61,7 +61,8 @@ export class RevisionWatch {
 
   async #checkOnce(): Promise<void> {
     const { database, onChange } = this.#options;
-    const rows = await database.db.selectFrom('revisions').select(['name', 'revision']).execute();
+    const rows = await database.db.selectFrom('revisions').select(['name', 'revision']).orderBy('name').execute();
+    // By name, so that the catalog comes first: parks concern the accounts as they are now.
     for (const { name, revision } of rows) {
       if (this.#seen.get(name) === revision) continue;
       await onChange(name as RevisionName);

@@ -5,7 +5,7 @@
  */
 import type { Capabilities, ClientDialect, Dialect, Style } from '../rules/index.ts';
 import type { Fault } from './errors/fault.ts';
-import type { FieldNames, HubField, SupportTable } from './hub/fields.ts';
+import type { FieldNames, HubField, RequestSection, SupportTable } from './hub/fields.ts';
 import type { HubEvent, HubReply, HubRequest, HubUsage, JsonObject, ToolName } from './hub/types.ts';
 import type { SignOpaque } from './opaque/sign.ts';
 
@@ -71,7 +71,7 @@ export interface EncodedRequest {
   /** Extra request headers of the dialect (versions, betas). */
   readonly headers: Readonly<Record<string, string>>;
   /** Fields left out because this model does not support them, in addition to those the support table drops. */
-  readonly droppedFields: readonly HubField[];
+  readonly droppedFields: readonly (HubField | RequestSection)[];
   /** Options of a hosted tool that the upstream does not have, by the names that the client used. */
   readonly droppedToolOptions?: readonly string[];
   /** The same for web search, which has a field of its own in some dialects. */
@@ -87,6 +87,8 @@ export interface DecodeContext {
   /** Seed for ids that the upstream does not provide. */
   readonly requestId: string;
   readonly account?: string;
+  /** The capability of that name: the reply may begin with reasoning between tags. */
+  readonly thinkTags?: boolean;
   /** Signs the opaque values of the reply. */
   readonly sign?: SignOpaque;
 }

@@ -63,11 +63,12 @@ export {
 export type { Fault } from './errors/fault.ts';
 export { rejectWrongDialect } from './generate/client/wrong-dialect.ts';
 export { billedSearches } from './generate/usage.ts';
-export { checkSupport, HUB_FIELDS, type HubField, isPresent } from './hub/fields.ts';
+export { changedFields, checkSupport, HUB_FIELDS, type HubField, isPresent } from './hub/fields.ts';
 export { type Folded, fold, unfold } from './hub/fold.ts';
 export type * from './hub/types.ts';
 export { NO_USAGE } from './hub/types.ts';
 export { picturesIn, sizeOfPicture } from './images/pictures.ts';
+export { sessionInUserId } from './messages/client/decode-request.ts';
 export { isSynthetic, SYNTHETIC_PREFIX } from './messages/server-tools.ts';
 export { ENVELOPE_PREFIX, isEnvelope } from './opaque/envelope.ts';
 export {

@@ -1,16 +1,45 @@
-/** Session affinity: requests of one client session go to the same account, where the prompt cache is warm. */
+/**
+ * Session affinity: requests of one conversation go to the same account, where its prompt cache is warm and its opaque reasoning can be
+ * read. Only names of conversations count; the name of an application would keep all its requests on one account.
+ */
 import { hash } from 'node:crypto';
+import { sessionInUserId } from '../dialects/index.ts';
 import type { Affinity } from '../pool/index.ts';
+import type { ClientDialect } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 
 /** Headers in which agent CLIs name their session. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id', 'thread-id'] as const;
 
-/** A number in [0, 1), the same for a session on every replica. */
-export const sessionHash = (session: string): number =>
-  Number.parseInt(hash('sha256', session).slice(0, 12), 16) / 2 ** 48;
+/** Members of a request that may name its conversation, the surest first. */
+export const SESSION_MEMBERS = ['prompt_cache_key', 'metadata', 'safety_identifier', 'user'] as const;
 
-export function affinityFromHeaders(call: Call): Affinity {
-  const name = SESSION_HEADERS.find((header) => call.header(header) !== undefined);
-  return name === undefined ? {} : { hash: sessionHash(call.header(name) ?? '') };
+/** A number in [0, 1), the same for a session on every replica. */
+const sessionHash = (session: string): number => Number.parseInt(hash('sha256', session).slice(0, 12), 16) / 2 ** 48;
+
+export const affinityOf = (session: string | undefined): Affinity =>
+  session === undefined ? {} : { hash: sessionHash(session) };
+
+export function sessionInHeaders(call: Call): string | undefined {
+  const name = SESSION_HEADERS.find((header) => call.header(header));
+  return name === undefined ? undefined : call.header(name);
 }
+
+/** The conversation that the body of a request names. `read` returns the value of a member. */
+export function sessionInBody(
+  dialect: ClientDialect,
+  read: (member: (typeof SESSION_MEMBERS)[number]) => unknown,
+): string | undefined {
+  if (dialect !== 'messages')
+    return (
+      textOf(read('prompt_cache_key')) ?? conversationIn(read('safety_identifier')) ?? conversationIn(read('user'))
+    );
+  // Conversations of one end user share a cache. The pool bounds the load of a session, should all requests have the same id.
+  const { user_id: userId } = (read('metadata') ?? {}) as { readonly user_id?: unknown };
+  return conversationIn(userId) ?? textOf(userId);
+}
+
+const conversationIn = (value: unknown): string | undefined =>
+  typeof value === 'string' ? sessionInUserId(value) : undefined;
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);

@@ -11,9 +11,9 @@ import {
 } from '../../test/support/upstream-call.ts';
 import { until } from '../../test/support/wait.ts';
 import type { Account } from '../catalog/index.ts';
-import { ApiError, fail } from '../core/index.ts';
+import { ApiError, type Clock, FakeClock, fail, systemClock } from '../core/index.ts';
 import { codecOf, type UpstreamFailure } from '../dialects/index.ts';
-import { type ErrorCode, errorRow, TIMEOUTS } from '../rules/index.ts';
+import { type ErrorCode, errorRow, FAILOVER, TIMEOUTS } from '../rules/index.ts';
 import { type ResponseHandler, runWithFailover, type UpstreamCall } from './failover.ts';
 
 let provider: ScriptedProvider;
@@ -26,9 +26,9 @@ const ok = respondJson(200, { ok: true });
 const error = (status: number, type: string) => respondJson(status, { error: { type, message: 'no' } });
 
 /** A call on accounts of the responses style, tried in the order of their ids. */
-function openCall(ids: readonly string[], overrides: Partial<UpstreamCall> = {}) {
+function openCall(ids: readonly string[], overrides: Partial<UpstreamCall> = {}, clock: Clock = systemClock) {
   const accounts = ids.map((id) => accountAt(provider.url, id, 'responses'));
-  const services = openFailoverServices('responses', accounts);
+  const services = { ...openFailoverServices('responses', accounts), clock };
   const client = new RecordingClient();
   const call = callFor(client);
   const served: string[] = [];
@@ -81,6 +81,26 @@ test('failover stops after three attempts and returns the error of the last one'
   assert.deepEqual(provider.calls, ['a', 'b', 'c']);
 });
 
+test('failover starts no further attempt when the retry budget is used up', async () => {
+  provider.script(error(500, 'x'), ok, error(500, 'x'), ok);
+  const { run, retryBudget } = openCall(['a', 'b']);
+  await run();
+  assert.deepEqual(provider.calls, ['a', 'b']);
+  while (retryBudget.take()) {}
+  assert.equal(await codeOf(run), 'upstream_error');
+  assert.deepEqual(provider.calls, ['a', 'b', 'a']);
+});
+
+test('failover starts no further attempt after its time', async () => {
+  provider.script(error(500, 'x'), ok);
+  const clock = new FakeClock();
+  const { run } = openCall(['a', 'b'], { use: { operation: 'count' } }, clock);
+  const running = codeOf(run);
+  clock.advance(FAILOVER.withinMs.count + 1);
+  assert.equal(await running, 'upstream_error');
+  assert.deepEqual(provider.calls, ['a']);
+});
+
 test('failover does not repeat a request that the provider rejects as invalid', async () => {
   provider.script(error(400, 'invalid_request_error'), ok);
   const { run, rejections } = openCall(['a', 'b']);
@@ -114,8 +134,8 @@ test('failover ends the call with the exception of a classification', async () =
   assert.equal(await codeOf(run), 'unsupported_parameter');
 });
 
-test('failover puts an account into cooldown, so that the next call starts with another', async () => {
-  provider.script(error(500, 'x'), ok, ok);
+test('failover puts a rate-limited account into cooldown, so that the next call starts with another', async () => {
+  provider.script(error(429, 'x'), ok, ok);
   const { run, served } = openCall(['a', 'b']);
   await run();
   await run();

@@ -3,12 +3,21 @@
  * the failure and try the next account, as rules/faults.ts says. Never tries another account once the client has received anything.
  */
 import type { Account } from '../catalog/index.ts';
-import { type ApiError, fail, type Log } from '../core/index.ts';
+import { ApiError, type Clock, fail, type Log } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
 import type { HttpHeaders } from '../http/index.ts';
 import { crashPoint } from '../ledger/index.ts';
-import type { AccountLease, AccountUse, Affinity, Pool } from '../pool/index.ts';
-import { type FaultKind, faultRow } from '../rules/index.ts';
+import type {
+  AccountLease,
+  AccountQueue,
+  AccountUse,
+  Affinity,
+  AttemptFault,
+  NoAccount,
+  Pool,
+  RetryBudget,
+} from '../pool/index.ts';
+import { FAILOVER, type FaultKind, faultRow } from '../rules/index.ts';
 import type {
   TransportError,
   UpstreamClient,
@@ -16,22 +25,30 @@ import type {
   UpstreamListener,
   UpstreamRequest,
 } from '../upstream/index.ts';
-import type { Call } from '../web/index.ts';
-import { failureReason } from './failure-reason.ts';
+import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../web/index.ts';
+import { failureMessage, failureReason, messageIn } from './failure-reason.ts';
+import { providerWords } from './provider-words.ts';
 
 export interface FailoverServices {
   readonly pool: Pool;
+  readonly accountQueue: AccountQueue;
+  readonly retryBudget: RetryBudget;
   readonly upstream: UpstreamClient;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
 export interface UpstreamCall {
   readonly accounts: readonly Account[];
   readonly affinity?: Affinity;
+  /** Users take turns when all accounts are full. */
+  readonly userId?: string;
   /** `once`: not tried on another account when the first may have accepted it. */
   readonly sends?: 'again' | 'once';
   /** What the account is used for; a cooldown may concern this use only. */
   readonly use?: AccountUse;
+  /** Accounts of another dialect can take the call: none is tried that is cooling down. */
+  readonly onlyReady?: boolean;
   /** The same call without opaque values; tried once when a provider rejects one of them. */
   readonly withoutOpaque?: UpstreamCall | undefined;
   build(account: Account): UpstreamRequest;
@@ -68,7 +85,19 @@ export interface ResponseHandler {
   onEnd(error?: TransportError): FaultKind | Fault | undefined;
 }
 
-const MAX_ATTEMPTS = 3;
+/**
+ * These accounts cannot serve the call, and the client has received nothing: accounts that speak another dialect may. `isSkipped`: none
+ * was tried, because they are cooling down.
+ */
+export class LegUnavailable extends ApiError {
+  readonly isSkipped: boolean;
+
+  constructor({ code, message, details }: ApiError, isSkipped = false) {
+    super(code, message, details);
+    this.isSkipped = isSkipped;
+  }
+}
+
 /** More of an error body is not read: its beginning says what failed. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -84,7 +113,14 @@ class Failover {
   readonly #faults: FaultKind[] = [];
   readonly #done = Promise.withResolvers<void>();
   #exchange: UpstreamExchange | undefined;
-  #release: AccountLease<Account>['release'] = () => {};
+  #lease: AccountLease<Account> | undefined;
+  /** The newest attempt, for the request log. */
+  #trace: AttemptTrace | undefined;
+  #sentBody: UpstreamRequest['body'] = null;
+  readonly #startedAt: number;
+  /** A call waits once. */
+  #hasWaited = false;
+  #leaveQueue = (): void => {};
   /** The account that gets the request again, because its provider rejected only a part of it. */
   #again: string | undefined;
 
@@ -92,45 +128,101 @@ class Failover {
     this.#call = call;
     this.#upstreamCall = upstreamCall;
     this.#services = services;
+    this.#startedAt = services.clock.elapsed();
   }
 
   run(): Promise<void> {
     // Registered before anything is sent: a disconnect before the upstream's response head must abort the upstream too.
     this.#call.onClientGone(() => {
       this.#exchange?.abort();
+      this.#leaveQueue();
+      this.#endAttempt('client_closed');
       // Says nothing about the account.
       this.#release({ kind: 'request' });
       this.#done.resolve();
     });
+    this.#services.retryBudget.countCall();
     this.#next(undefined);
     return this.#done.promise;
   }
 
+  #release(fault?: AttemptFault): void {
+    this.#lease?.release(fault);
+  }
+
   #next(last: ApiError | undefined): void {
     if (this.#call.isClientGone) return;
-    const { accounts, use } = this.#upstreamCall;
-    const affinity = this.#again === undefined ? this.#upstreamCall.affinity : { accountId: this.#again };
-    if (accounts.length === 0) return this.#failWithoutAccount();
+    const { accounts } = this.#upstreamCall;
+    const [first] = accounts;
+    if (!first) return this.#failWithoutAccount();
     const untried = accounts.filter(({ id }) => !this.#tried.includes(id));
-    const lease =
-      untried.length > 0 && this.#tried.length < MAX_ATTEMPTS
-        ? this.#services.pool.lease(untried, affinity, use)
-        : undefined;
-    if (!lease) return this.#done.reject(last ? this.#withWait(last) : allAccountsBusy('full', 0));
-    if (!('account' in lease))
-      return this.#done.reject(last ? this.#withWait(last) : allAccountsBusy(lease.reason, lease.retryMs));
+    if (last && !this.#mayTryAgain(untried.length)) return this.#giveUp(last);
+    const { onlyReady = false, use } = this.#upstreamCall;
+    const coolingMs = onlyReady ? this.#services.pool.cooldownMs(untried, use) : 0;
+    if (coolingMs > 0) return this.#giveUp(last ?? allAccountsBusy({ ...FULL, retryMs: coolingMs }), !last);
+    const { accountQueue } = this.#services;
+    const isBehindOthers = !this.#hasWaited && accountQueue.waiting(first.groupId) > 0;
+    const lease = isBehindOthers ? FULL : this.#leaseOf(untried);
+    if ('account' in lease) return this.#begin(lease);
+    if (lease.reason === 'full' && !this.#hasWaited && !onlyReady) return this.#wait(untried, last);
+    this.#giveUp(last ?? allAccountsBusy(lease), !last);
+  }
+
+  #leaseOf(untried: readonly Account[]): AccountLease<Account> | NoAccount {
+    const { affinity, use } = this.#upstreamCall;
+    return this.#services.pool.lease(untried, this.#again === undefined ? affinity : { accountId: this.#again }, use);
+  }
+
+  #mayTryAgain(untried: number): boolean {
+    const { use } = this.#upstreamCall;
+    const { clock, retryBudget } = this.#services;
+    const isInTime = clock.elapsed() - this.#startedAt <= FAILOVER.withinMs[use?.operation ?? 'none'];
+    return untried > 0 && this.#tried.length < FAILOVER.attempts && isInTime && retryBudget.take();
+  }
+
+  /** Every usable account is full: a slot is usually free within moments. */
+  #wait(untried: readonly Account[], last: ApiError | undefined): void {
+    const { clock, accountQueue } = this.#services;
+    const { use } = this.#upstreamCall;
+    const waitedFrom = clock.elapsed();
+    this.#hasWaited = true;
+    this.#leaveQueue = accountQueue.add({
+      groupId: untried[0]?.groupId ?? '',
+      userId: this.#upstreamCall.userId ?? '',
+      needs: [use?.operation, use?.model, ...untried.map(({ id }) => id)].join('\n'),
+      start: () => {
+        const lease = this.#leaseOf(untried);
+        if (!('account' in lease)) return false;
+        this.#call.addLogFields({ queued_ms: Math.round(clock.elapsed() - waitedFrom) });
+        this.#begin(lease);
+        return true;
+      },
+      refuse: () => this.#giveUp(last ?? allAccountsBusy(FULL)),
+    });
+  }
+
+  #begin(lease: AccountLease<Account>): void {
     this.#tried.push(lease.account.id);
-    this.#release = lease.release;
+    this.#lease = lease;
     try {
       this.#send(lease.account, this.#upstreamCall.build(lease.account));
     } catch (error) {
       this.#release();
-      this.#done.reject(error);
+      // The request has no form in the dialect of this account; nothing was sent.
+      this.#done.reject(error instanceof ApiError ? new LegUnavailable(error) : error);
     }
   }
 
+  #giveUp(error: ApiError, isSkipped = false): void {
+    this.#done.reject(new LegUnavailable(this.#withWait(error), isSkipped));
+  }
+
   #send(account: Account, request: UpstreamRequest): void {
-    const attempt = new Attempt(this, account);
+    const { trace } = this.#call;
+    trace.session = this.#upstreamCall.affinity?.hash;
+    this.#trace = trace.beginAttempt(account.id, this.#call.elapsedMs());
+    this.#sentBody = request.body;
+    const attempt = new Attempt(this, account, this.#trace);
     this.#exchange = this.#services.upstream.send(request, attempt);
     attempt.exchange = this.#exchange;
     crashPoint('upstream.sent');
@@ -151,9 +243,22 @@ class Failover {
     this.#done.reject(fail('no_upstream_account'));
   }
 
+  #endAttempt(outcome: AttemptEnd, words?: string): void {
+    if (this.#trace) endAttempt(this.#trace, this.#call.elapsedMs(), outcome, words);
+  }
+
   // ---------------------------------------------------------------- called by an attempt
 
+  onBytes(trace: AttemptTrace): void {
+    const now = this.#call.elapsedMs();
+    trace.firstByteMs ??= now;
+    trace.lastByteMs = now;
+  }
+
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler {
+    this.#lease?.answered();
+    // Large bodies must not stay in memory while the response is sent.
+    this.#sentBody = null;
     return this.#upstreamCall.onResponse(head, upstream);
   }
 
@@ -161,8 +266,9 @@ class Failover {
   finish(handler: ResponseHandler, account: Account, error?: TransportError): void {
     try {
       const outcome = handler.onEnd(error);
-      if (typeof outcome === 'object') this.fail(outcome, account, undefined, error);
-      else this.done(outcome, error);
+      if (typeof outcome === 'object')
+        this.fail({ ...outcome, kind: brokenOff(outcome.kind, error) }, account, undefined, error);
+      else this.done(outcome && brokenOff(outcome, error), error);
     } catch (thrown) {
       this.#release();
       this.#done.reject(thrown);
@@ -171,6 +277,7 @@ class Failover {
 
   done(kind: FaultKind | undefined, transport?: TransportError): void {
     this.#release(kind && { kind, providerCode: transport?.code });
+    this.#endAttempt(kind ?? 'ok', transport?.code);
     this.#logOutcome(kind);
     this.#done.resolve();
   }
@@ -195,14 +302,17 @@ class Failover {
   /** Without `failure` there was no error status: the transport failed, or the response itself was an error. */
   fail(fault: Fault, account: Account, failure: UpstreamFailure | undefined, transport?: TransportError): void {
     const providerCode = fault.providerCode ?? (failure ? `http_${failure.status}` : transport?.code);
-    this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs, providerCode });
+    const message = failure && faultRow(fault.kind).showsMessage ? failureMessage(failure.body, account) : undefined;
+    this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs, providerCode, message });
     this.#logOutcome(fault.kind);
+    const reason = failure ? failureReason(failure.body, account) : (transport?.code ?? fault.error.code);
+    this.#endAttempt(fault.kind, this.#wordsOf(fault, account, failure) ?? reason);
     this.#services.log.warn('attempt.failed', {
       request: this.#call.id,
       account: account.id,
       fault: fault.kind,
       status: failure?.status,
-      reason: failure ? failureReason(failure.body, account) : (transport?.code ?? fault.error.code),
+      reason,
     });
     const { withoutOpaque } = this.#upstreamCall;
     if (fault.kind === 'option_rejected' || (fault.kind === 'opaque_rejected' && withoutOpaque)) {
@@ -222,6 +332,11 @@ class Failover {
     } catch (error) {
       this.#done.reject(error);
     }
+  }
+
+  #wordsOf({ kind }: Fault, account: Account, failure: UpstreamFailure | undefined): string | undefined {
+    const message = failure && messageIn(failure.body);
+    return message && providerWords({ kind, message, account, model: this.#trace?.model, sent: this.#sentBody });
   }
 
   #logOutcome(kind: FaultKind | undefined): void {
@@ -248,15 +363,18 @@ class Attempt implements UpstreamListener, UpstreamControl {
   readonly #account: Account;
   #handler: ResponseHandler | undefined;
   #errorResponse: ErrorResponse | undefined;
+  readonly #trace: AttemptTrace;
   #isSettled = false;
 
-  constructor(failover: Failover, account: Account) {
+  constructor(failover: Failover, account: Account, trace: AttemptTrace) {
     this.#failover = failover;
     this.#account = account;
+    this.#trace = trace;
   }
 
   onHead(status: number, headers: HttpHeaders): void {
     crashPoint('upstream.head_received');
+    this.#trace.status = status;
     // The API of a provider never redirects. Its address would lead the client around the gateway.
     if (status >= 300 && status < 400) return this.reject(redirected(status));
     if (status >= 400) this.#errorResponse = { status, headers, chunks: [], bytes: 0 };
@@ -265,6 +383,7 @@ class Attempt implements UpstreamListener, UpstreamControl {
 
   onData(chunk: Buffer): boolean {
     crashPoint('upstream.data_received');
+    this.#failover.onBytes(this.#trace);
     if (this.#handler) return this.#handler.onData(chunk);
     const response = this.#errorResponse;
     if (!response) return true;
@@ -309,6 +428,10 @@ class Attempt implements UpstreamListener, UpstreamControl {
   }
 }
 
+/** A connection that closes after the head of a response truncates it. */
+const brokenOff = (kind: FaultKind, error: TransportError | undefined): FaultKind =>
+  error && kind === 'failed' ? 'truncated' : kind;
+
 const redirected = (status: number): Fault => ({
   kind: 'failed',
   error: { code: 'upstream_error', message: `The provider redirected the request (HTTP ${status}).` },
@@ -325,6 +448,9 @@ const TRANSPORT_MESSAGES: Readonly<Record<TransportError['kind'], string>> = {
   timeout: 'The provider did not respond in time.',
 };
 
+/** A provider may announce an absurd time; the pool does not believe in more than this either. */
+const MAX_WAIT_MS = 3_600_000;
+
 /** The client's error when no account is left to try. Request errors keep their own code; account errors are reported as overload. */
 export function clientErrorFor({ kind, error, cooldownMs }: Fault): ApiError {
   const row = faultRow(kind);
@@ -335,7 +461,7 @@ export function clientErrorFor({ kind, error, cooldownMs }: Fault): ApiError {
       : kind === 'overloaded'
         ? (error.retryAfterMs ?? cooldownMs)
         : undefined;
-  const retryAfter = waitMs === undefined ? undefined : waitMs / 1000;
+  const retryAfter = waitMs === undefined ? undefined : Math.min(waitMs, MAX_WAIT_MS) / 1000;
   if (kind === 'rate_limited' && retryAfter !== undefined) return rateLimited(retryAfter);
   // A retry of a forbidden request would be refused again; SDKs retry 502 but not 403.
   if (kind === 'forbidden') return fail(row.code, MESSAGES[kind], { status: 403 });
@@ -362,12 +488,21 @@ const MESSAGES: Partial<Record<FaultKind, string>> = {
   credential: 'No upstream account can take the request now. Try again later.',
   overloaded: 'The provider is overloaded. Try again shortly.',
   failed: 'The provider failed to respond.',
+  truncated: 'The provider failed to respond.',
 };
 
-function allAccountsBusy(reason: FaultKind | 'full', retryMs: number): ApiError {
+const FULL: NoAccount = { retryMs: 1_000, reason: 'full' };
+
+function allAccountsBusy({ reason, retryMs }: NoAccount): ApiError {
   const retryAfter = Math.max(1, Math.ceil(retryMs / 1000));
   if (reason === 'rate_limited') return rateLimited(retryAfter);
-  return fail('server_is_overloaded', 'Every upstream account is at capacity or cooling down. Try again shortly.', {
+  return fail('server_is_overloaded', BUSY[reason] ?? 'Every upstream account is cooling down. Try again shortly.', {
     retryAfter,
   });
 }
+
+const BUSY: Partial<Record<NoAccount['reason'], string>> = {
+  full: 'Every upstream account is at capacity. Try again shortly.',
+  credential: 'No upstream account can take the request now. Try again later.',
+  parked: 'No upstream account can take the request now. Try again later.',
+};

@@ -1,4 +1,7 @@
-/** Why a provider rejected an attempt, for the log: the names in its error body. Never its message, which may quote the request. */
+/**
+ * Why a provider rejected an attempt. For the log: the names in its error body, never its message, which may quote the request. For
+ * operators: the message of errors about the account itself.
+ */
 import type { Account } from '../catalog/index.ts';
 import { redact } from './redact.ts';
 
@@ -12,6 +15,29 @@ export function failureReason(body: string, account: Pick<Account, 'credential' 
     (name): name is string => typeof name === 'string' && NAME.test(name),
   );
   return names.length === 0 ? undefined : redact([...new Set(names)].join('/'), account);
+}
+
+/** The beginning of a message names the cause. */
+const MAX_MESSAGE_CHARS = 300;
+/** Keys that the provider masked by itself, and other long tokens. */
+const MASKED = /[\w.-]*(?:\*{3,}|\u2026|\.{3})[\w.*-]*|\b[A-Za-z0-9_-]{32,}\b/g;
+
+/** The provider's own words about the account, on one line and without secrets; undefined when the body has none. */
+export function failureMessage(body: string, account: Pick<Account, 'credential' | 'baseUrl'>): string | undefined {
+  const message = messageIn(body);
+  if (message === undefined) return undefined;
+  const clean = redact(message.slice(0, 4 * MAX_MESSAGE_CHARS), account).replaceAll(MASKED, '[redacted]');
+  return clean
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_MESSAGE_CHARS);
+}
+
+/** The provider's message as it is, which may quote the request; undefined when the body has none. */
+export function messageIn(body: string): string | undefined {
+  const { message } = errorIn(body);
+  return typeof message === 'string' && message.trim() !== '' ? message : undefined;
 }
 
 type JsonRecord = Readonly<Record<string, unknown>>;

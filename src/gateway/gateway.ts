@@ -3,8 +3,8 @@ import type { Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Metering } from '../ledger/index.ts';
-import { acquireSlot, type Limiter, type Pool } from '../pool/index.ts';
-import type { BodyClass, CountedDialect } from '../rules/index.ts';
+import { AccountQueue, acquireSlot, type Limiter, type Pool, RetryBudget } from '../pool/index.ts';
+import type { BodyClass, CountedDialect, Dialect, InferenceOperation, ServedCell } from '../rules/index.ts';
 import type { UpstreamClient } from '../upstream/index.ts';
 import {
   type Call,
@@ -13,18 +13,24 @@ import {
   type Spool,
   type WebSocketConnection,
 } from '../web/index.ts';
+import { type AccountTest, testAccount, type UntestableAccount } from './account-test.ts';
 import { type Background, createBackground } from './background/background.ts';
 import { Billing } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
-import { type Conversion, convertCall } from './converted/convert-call.ts';
+import type { ConvertedServices } from './converted/context.ts';
+import { convertCall } from './converted/convert-call.ts';
 import { convertImages, type ImageConversion } from './converted/convert-images.ts';
 import { type Count, TokenCounter } from './converted/count-tokens.ts';
 import type { MediaFetcher } from './converted/inline-media.ts';
 import { OpaqueCache } from './converted/opaque-cache.ts';
 import { RejectedOpaques } from './converted/rejected-opaque.ts';
+import { planLegs, runLegs } from './legs.ts';
 import { type ListedModel, ModelListing } from './models/listing.ts';
 import { type Forwarding, forward } from './native/forward.ts';
+import type { NativeServices } from './native/native-request.ts';
+import { holdsOwnSummary } from './native/strip-envelopes.ts';
 import { type OptionCount, RejectedOptions } from './rejected-options/rejected-options.ts';
+import { readJsonBody } from './services.ts';
 import { ResponseStore } from './stored/store.ts';
 import { openSession, type SessionHost } from './websocket/open-session.ts';
 import { UpgradeRejections } from './websocket/relayed-turns.ts';
@@ -49,6 +55,16 @@ export interface GatewayOptions {
   readonly accountTag: (accountId: string) => string;
   /** Key of the signatures of opaque values. */
   readonly opaqueKey: Buffer;
+  /** The longest wait for a slot while all accounts are full; 0 refuses at once. */
+  readonly accountQueueMs: number;
+}
+
+/** A request that providers reply to. */
+export interface ServedRequest {
+  readonly operation: InferenceOperation;
+  readonly from: Dialect;
+  /** What the matrix says about the group. */
+  readonly cell: ServedCell;
 }
 
 export interface Gateway {
@@ -60,7 +76,8 @@ export interface Gateway {
   acquireSlot(call: Call, caller: Caller): undefined | Promise<void>;
   /** Native: bytes through. */
   forward(call: Call, caller: Caller, forwarding: Forwarding): Promise<void>;
-  convert(call: Call, caller: Caller, conversion: Conversion): Promise<void>;
+  /** Native or converted, as the accounts of the group speak. */
+  serve(call: Call, caller: Caller, request: ServedRequest): Promise<void>;
   convertImages(call: Call, caller: Caller, conversion: ImageConversion): Promise<void>;
   countTokens(call: Call, caller: Caller, count: Count): Promise<void>;
   /** Counts a request in the group's own dialect. */
@@ -75,6 +92,10 @@ export interface Gateway {
   ): ResponsesSession;
   /** Requests that were sent again without an option of the gateway, since the start of the process. */
   rejectedOptions(): readonly OptionCount[];
+  /** Calls that wait for a slot, and further attempts that were refused since the start of the process. */
+  pressure(): { readonly queued: readonly { groupId: string; length: number }[]; readonly retriesRefused: number };
+  /** Sends one small request with the account, whatever its state. `model` is a name of its group's catalog. */
+  testAccount(accountId: string, model: string | undefined): Promise<AccountTest | UntestableAccount>;
   /** Asks the open WebSocket sessions to close within the time. */
   drainSessions(withinMs: number): void;
   /** Writes what waits to be stored. */
@@ -98,6 +119,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     mediaFetcher,
     store,
     pool,
+    accountQueue: new AccountQueue({ clock, pool, waitMs: options.accountQueueMs }),
+    retryBudget: new RetryBudget(clock),
     billing: new Billing({ metering, limiter, clock }),
     clientStreams: new ClientStreams(clock, options.streamLimits),
     opaqueCache: new OpaqueCache(clock),
@@ -115,7 +138,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     jobs: background.jobs,
     acquireSlot: (call, caller) => acquireSlot(limiter, call, caller.key),
     forward: (call, caller, forwarding) => forward(services, call, caller, forwarding),
-    convert: (call, caller, conversion) => convertCall(services, call, caller, conversion),
+    serve: (call, caller, request) => serve(services, call, caller, request),
     convertImages: (call, caller, conversion) => convertImages(services, call, caller, conversion),
     countTokens: (call, caller, count) => counter.count(call, caller, count),
     countNative: (call, caller, forwarding, from) =>
@@ -131,7 +154,31 @@ export function createGateway(options: GatewayOptions): Gateway {
       return session;
     },
     rejectedOptions: () => services.rejectedOptions.counts(),
+    pressure: () => ({ queued: services.accountQueue.lengths(), retriesRefused: services.retryBudget.refused }),
+    testAccount: (accountId, model) => testAccount(services, accountId, model),
     drainSessions: (withinMs) => sessions.drainAll(withinMs),
     flush: () => store.flush(),
   };
+}
+
+async function serve(
+  services: NativeServices & ConvertedServices,
+  call: Call,
+  caller: Caller,
+  { operation, from, cell }: ServedRequest,
+): Promise<void> {
+  const feature = 'feature' in cell ? cell.feature : undefined;
+  // A native cell without a feature uses every account of its group.
+  if (cell.kind === 'native' && feature === undefined)
+    return forward(services, call, caller, { operation, dialect: cell.dialect });
+  const planned = planLegs(services.catalog(), caller, cell);
+  // Read once for all legs.
+  if (planned.length > 1) call.body = await readJsonBody(services, call, operation);
+  const isOwn = planned.length > 1 && from === 'responses' && call.body !== undefined && holdsOwnSummary(call.body);
+  const legs = isOwn ? planned.filter(({ isNative }) => !isNative) : planned;
+  return runLegs(call, legs, ({ isNative, dialect, accounts }, onlyReady) =>
+    isNative
+      ? forward(services, call, caller, { operation, dialect, ...(feature && { feature }), onlyReady })
+      : convertCall(services, call, caller, { operation, from, to: dialect, accounts, onlyReady }),
+  );
 }

@@ -12,6 +12,7 @@ export { MIN_TLS_VERSION, type OpenSocket, openTcpOrTls, targetOf } from './open
 export { openTunnel } from './proxy-tunnel.ts';
 export { isUpgrade, rejectionFor } from './request-checks.ts';
 export type {
+  AdoptConnection,
   BodyReader,
   ConnectionLimits,
   HttpServer,

@@ -9,6 +9,7 @@ import { IndexedList, networkOf } from '../core/index.ts';
 import { SERVER_BOUNDS } from './bounds.ts';
 import { MIN_TLS_VERSION } from './open-socket.ts';
 import type {
+  AdoptConnection,
   ConnectionLimits,
   HttpServer,
   OpenConnection,
@@ -52,6 +53,9 @@ export class Listener implements HttpServer {
   /** Where the next search for an idle connection begins. */
   #cursor = 0;
   #cancelCheck: () => void = () => {};
+  /** Connections that another process has accepted. */
+  readonly #adopted = new Set<Socket>();
+  #isClosing = false;
 
   constructor({ host, limits, openConnection, certificate }: ListenerOptions) {
     this.#host = host;
@@ -104,7 +108,20 @@ export class Listener implements HttpServer {
     return { host: address.address, port: address.port };
   }
 
+  adopt(): AdoptConnection {
+    this.#check();
+    return (socket) => {
+      if (this.#isClosing) return false;
+      socket.allowHalfOpen = SOCKET_OPTIONS.allowHalfOpen;
+      socket.setNoDelay(SOCKET_OPTIONS.noDelay);
+      this.#adopted.add(socket);
+      socket.once('close', () => this.#adopted.delete(socket));
+      return this.#server.emit('connection', socket);
+    };
+  }
+
   async close(ms: number, interrupt: () => void = () => {}): Promise<void> {
+    this.#isClosing = true;
     let lastBytes: NodeJS.Timeout | undefined;
     const deadline = setTimeout(() => {
       interrupt();
@@ -116,6 +133,8 @@ export class Listener implements HttpServer {
     // Closes connections as they become idle; they would delay the shutdown until the time limit.
     const sweep = setInterval(() => this.#destroyAll(({ isIdle }) => isIdle), SWEEP_MS);
     await new Promise((resolve) => this.#server.close(resolve));
+    // The server does not wait for those.
+    await Promise.all([...this.#adopted].map((socket) => once(socket, 'close').catch(() => {})));
     clearInterval(sweep);
     clearTimeout(deadline);
     clearTimeout(lastBytes);

@@ -105,10 +105,18 @@ export interface ConnectionLimits {
   isExempt(address: string): boolean;
 }
 
+/** Serves a connection that another process has accepted; returns false when the server does not take it. */
+export type AdoptConnection = (socket: Socket) => boolean;
+
 export interface HttpServer {
   readonly openConnections: number;
   readonly refusedConnections: number;
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
+  /**
+   * Instead of `listen`: serves connections that another process has accepted. The function returns false, and leaves the connection as it
+   * is, once the server closes.
+   */
+  adopt(): AdoptConnection;
   /** Stops accepting connections and lets open requests finish for `ms`. Then `interrupt` ends them, and all connections are closed. */
   close(ms: number, interrupt?: () => void): Promise<void>;
 }

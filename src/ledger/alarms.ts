@@ -44,6 +44,15 @@ export const ALARMS = {
     advice:
       'look for task.reconciliation_ambiguous in the log and compare with the tasks in the console of the provider',
   },
+  accounts_out: {
+    about: 'accounts are out of use until an operator acts',
+    advice:
+      'read /admin/v1/accounts; correct the api_key or the quota of each, then POST /admin/v1/accounts/ID/test or resume it',
+  },
+  groups_without_account: {
+    about: 'every account of a group is parked or cools down, so that its requests are refused',
+    advice: 'read /admin/v1/accounts for the reasons; add an account, or resume one',
+  },
   checks_failing: {
     about: 'a check for alarms cannot run, so its alarms are not up to date',
     advice:
@@ -99,6 +108,23 @@ export const LEDGER_CHECKS: Readonly<Record<string, AlarmFinder>> = {
       db,
     );
     return [alarm('journal_backlog', rows, ({ id, pending }) => `${pending} of ${id}`)];
+  },
+  async accounts(db) {
+    const { rows: out } = await sql<{ id: string; reason: string; code: string | null }>`
+      select account_id as id, cause as reason, provider_code as code from account_parks where cause = 'credential'
+      union all
+      select account_id, reason, provider_code from account_cooldowns where reason = 'quota_exhausted' and until > now()
+      order by id limit 1000`.execute(db);
+    const { rows: groups } = await sql<{ id: string }>`
+      select group_id as id from accounts a group by group_id having bool_and(
+        exists (select from account_parks p where p.account_id = a.id) or
+        exists (select from account_cooldowns c where c.account_id = a.id and c.operation = '' and c.until > now()
+          and not c.in_use))
+      order by group_id limit 1000`.execute(db);
+    return [
+      alarm('accounts_out', out, ({ id, reason, code }) => `${id}: ${reason}${code === null ? '' : ` (${code})`}`),
+      alarm('groups_without_account', groups, ({ id }) => id),
+    ];
   },
 };
 

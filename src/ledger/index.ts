@@ -1,4 +1,6 @@
 export { askForLeases } from './admission/lease-queries.ts';
+export { SPEND_SERVICES } from './admission/primary-spend-limits.ts';
+export { SpendBook, type SpendEndNotice, type SpendPage, type SpendQuestion } from './admission/spend-book.ts';
 export { RETURN_WANTED_MS } from './admission/wallet-leases.ts';
 export type { Reservation } from './admission/wallet-state.ts';
 export {
@@ -15,7 +17,9 @@ export {
 } from './alarms.ts';
 export { crashPoint, crashPointAfter } from './crash-points.ts';
 export { Metering, type MeteringState } from './metering.ts';
+export { providerCosts } from './pricing/provider-cost.ts';
 export {
+  type Cost,
   costOf,
   maxCostOf,
   parseRates,

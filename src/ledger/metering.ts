@@ -1,6 +1,7 @@
 /** Metering of one process: admission, journal and flusher, from a reservation to a charge in the database. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Link } from '../cluster/index.ts';
 import {
   type Clock,
   errorFields,
@@ -14,6 +15,7 @@ import {
 } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Redis } from '../redis/index.ts';
+import { PrimarySpendLimits } from './admission/primary-spend-limits.ts';
 import { SPEND_REFRESH_MS, type SpendHold, SpendLimits } from './admission/spend-limits.ts';
 import { RedisSpendLimits } from './admission/spend-limits-redis.ts';
 import { RETURN_WANTED_MS, WalletLeases } from './admission/wallet-leases.ts';
@@ -37,6 +39,8 @@ export interface MeteringOptions {
   readonly log: Log;
   /** Shares the spend counters of keys and users between replicas. */
   readonly redis?: Redis | undefined;
+  /** Without Redis: the primary shares them between the workers of this machine. */
+  readonly primary?: Link | undefined;
   /** Waits for fdatasync before a response ends, so that records survive a power failure. */
   readonly sync?: boolean;
   readonly segmentBytes?: number;
@@ -100,7 +104,7 @@ export class Metering {
   }
 
   private constructor(options: MeteringOptions, writer: UsageWriter, folder: ReplicaFolder) {
-    const { db, forCalls = db, clock, log, redis, sync = false, segmentBytes, flushMs } = options;
+    const { db, forCalls = db, clock, log, redis, primary, sync = false, segmentBytes, flushMs } = options;
     this.#options = options;
     this.#journalsDir = folder.journalsDir;
     this.#ledgerId = folder.ledgerId;
@@ -147,7 +151,7 @@ export class Metering {
       clock,
       betweenFlushes: (task) => this.#flusher.betweenFlushes(task),
       pending: () => journal.peek(journal.pending),
-      shared: redis && new RedisSpendLimits(redis),
+      shared: redis ? new RedisSpendLimits(redis) : primary && new PrimarySpendLimits(primary),
     });
   }
 

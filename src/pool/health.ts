@@ -1,165 +1,328 @@
 /**
- * Health of one account on this replica: requests in flight, and cooldowns of the whole account or of one use of it (a model and a
- * kind of operation). A fault that a request caused by itself changes nothing here.
+ * Health of one account: requests in flight, whether it is parked, and its circuits and cooldowns, of the whole account or of one use
+ * of it (a model and a kind of operation). A fault that a request caused by itself changes nothing here.
  */
 import type { Clock } from '../core/index.ts';
-import { type FaultKind, faultRow, type TimeoutClass } from '../rules/index.ts';
+import { type FaultKind, faultRow, MAX_COOLDOWN_MS } from '../rules/index.ts';
+import { Circuit } from './circuit.ts';
+import {
+  type AccountEvent,
+  type AccountUse,
+  type AttemptFault,
+  type Cooldown,
+  keyOf,
+  type Park,
+  type Standing,
+  WHOLE,
+} from './cooldown.ts';
 
-/** What an account is used for. A fault of one use says nothing about the others, unless the whole account is at fault. */
-export interface AccountUse {
-  /** The model as the provider names it. */
-  readonly model?: string | undefined;
-  readonly operation?: TimeoutClass | undefined;
+export interface HealthHost {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly onEvent: (event: AccountEvent) => void;
+  /** Whether one more account of the group may be ejected for the use; undefined for all uses. */
+  readonly mayEject: (key: string) => boolean;
+  /** The cooldown of a key changed here, so that other replicas have to learn of it. `endedUntil`: it ended. */
+  readonly onChange: (key: string, endedUntil: number | undefined) => void;
 }
 
-export interface AttemptFault {
-  readonly kind: FaultKind;
-  /** The provider's own retry-after; the default of the kind when undefined. */
-  readonly cooldownMs?: number | undefined;
-  /** The provider's code of the error, for operators. */
-  readonly providerCode?: string | undefined;
+/** One attempt on the account. */
+export interface BegunAttempt {
+  /** The provider responds with success, although its response is not complete. */
+  answered(): void;
+  end(fault?: AttemptFault): void;
 }
 
-export interface Cooldown {
-  /** Undefined for a cooldown of the whole account. */
-  readonly use: AccountUse | undefined;
-  readonly kind: FaultKind;
-  readonly providerCode: string | undefined;
-  /** Milliseconds since 1970. */
-  readonly since: number;
-  readonly until: number;
-  /** Faults since its start. */
-  readonly faults: number;
-}
-
-export interface HealthEvent {
-  readonly type: 'cooling' | 'recovered';
-  readonly account: string;
-  readonly cooldown: Cooldown;
-  /** Why a cooldown ended: an attempt succeeded, or the operator changed the account. */
-  readonly because?: 'success' | 'changed';
-}
-
-/** Caps a provider's retry-after, which may be wrong; one failed attempt per hour is cheap. */
-const MAX_COOLDOWN_MS = 3_600_000;
 /** Callers choose model names where the catalog has patterns, so the number of uses is bounded. */
-const MAX_COOLDOWNS = 100;
-/** The key of the cooldown of the whole account; keys of uses contain a line break. */
-const WHOLE = '';
-
-interface StoredCooldown extends Cooldown {
-  /** Number of the last fault. */
-  readonly fault: number;
+const MAX_SCOPES = 100;
+interface Scope {
+  readonly use: AccountUse | undefined;
+  readonly circuit: Circuit;
+  cooldown?: Cooldown | undefined;
+  /** Number of the fault that started or extended the cooldown. */
+  fault: number;
+  /** The attempt that finds out whether the account works again. */
+  probe?: BegunAttempt | undefined;
 }
 
 export class AccountHealth {
   readonly faults = new Map<FaultKind, number>();
-  readonly #clock: Clock;
-  readonly #onEvent: (event: Omit<HealthEvent, 'account'>) => void;
-  readonly #cooldowns = new Map<string, StoredCooldown>();
+  readonly #host: HealthHost;
+  readonly #scopes = new Map<string, Scope>();
   #inFlight = 0;
   #faultCount = 0;
   #identity: string | undefined;
+  #park: Park | undefined;
   /** Raised when the account changes, so that attempts on the account as it was count for nothing. */
   #generation = 0;
 
-  constructor(clock: Clock, onEvent: (event: Omit<HealthEvent, 'account'>) => void) {
-    this.#clock = clock;
-    this.#onEvent = onEvent;
+  constructor(host: HealthHost) {
+    this.#host = host;
   }
 
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** The cooldown that ends last among those that concern the use. */
+  get park(): Park | undefined {
+    return this.#park;
+  }
+
+  get identity(): string | undefined {
+    return this.#identity;
+  }
+
+  /** Requests in flight and recent failures in a row. */
+  load(use: AccountUse): number {
+    if (this.#scopes.size === 0) return this.#inFlight;
+    const now = this.#now();
+    return this.#scopesFor(use).reduce((sum, { circuit }) => sum + circuit.penalty(now), this.#inFlight);
+  }
+
+  standing(use: AccountUse): Standing {
+    if (this.#scopes.size === 0) return 'ready';
+    const standings = this.#scopesFor(use).map((scope) => this.#standingOf(scope));
+    return standings.find((one) => one === 'out') ?? standings.find((one) => one === 'avoided') ?? 'ready';
+  }
+
+  #standingOf({ cooldown, probe }: Scope): Standing {
+    if (!cooldown || cooldown.isKept) return 'ready';
+    const isRunning = cooldown.until > this.#now();
+    if (faultRow(cooldown.kind).effect === 'avoid') return isRunning ? 'avoided' : 'ready';
+    // After an ejection, one attempt at a time finds out whether the account works again.
+    return isRunning || (cooldown.ejections > 0 && probe) ? 'out' : 'ready';
+  }
+
+  /** The cooldown that ends last among those that forbid the use. */
   longest(use: AccountUse): Cooldown | undefined {
-    const now = this.#clock.now();
-    const [first, second] = [this.#cooldowns.get(WHOLE), this.#cooldowns.get(keyOf(use))];
-    const longest = first && second && second.until > first.until ? second : (first ?? second);
-    return longest && longest.until > now ? longest : undefined;
+    const [first, second] = this.#scopesFor(use)
+      .filter((scope) => this.#standingOf(scope) === 'out')
+      .flatMap(({ cooldown }) => cooldown ?? []);
+    return first && second && second.until > first.until ? second : first;
   }
 
   /** Why the account does not take the use now. */
   reasons(use: AccountUse): FaultKind[] {
-    const now = this.#clock.now();
-    return [this.#cooldowns.get(WHOLE), this.#cooldowns.get(keyOf(use))].flatMap((cooldown) =>
-      cooldown && cooldown.until > now ? [cooldown.kind] : [],
+    return this.#scopesFor(use)
+      .filter((scope) => this.#standingOf(scope) === 'out')
+      .flatMap(({ cooldown }) => cooldown?.kind ?? []);
+  }
+
+  /** Keys for which the circuit ejects the account, until a probe has succeeded. */
+  ejectedKeys(): string[] {
+    return [...this.#scopes].flatMap(([key, { cooldown }]) =>
+      cooldown && cooldown.ejections > 0 && !cooldown.isKept ? [key] : [],
     );
   }
 
   cooling(): Cooldown[] {
-    const now = this.#clock.now();
-    return [...this.#cooldowns.values()].filter(({ until }) => until > now);
+    const now = this.#now();
+    return [...this.#scopes.values()].flatMap(({ cooldown }) => (cooldown && cooldown.until > now ? [cooldown] : []));
   }
 
-  /** An attempt begins. The returned function ends it. */
-  begin(use: AccountUse): (fault?: AttemptFault) => void {
+  cooldownOf(key: string): Cooldown | undefined {
+    return this.#scopes.get(key)?.cooldown;
+  }
+
+  /** An attempt begins; it is the probe of every circuit that waits for one. */
+  begin(use: AccountUse): BegunAttempt {
     this.#inFlight += 1;
     const generation = this.#generation;
     const faultCount = this.#faultCount;
-    return (fault) => {
-      this.#inFlight -= 1;
-      if (generation !== this.#generation) return;
-      if (fault) this.#applyFault(use, fault);
-      else for (const key of [WHOLE, keyOf(use)]) this.#recover(key, faultCount);
+    const isCurrent = (): boolean => generation === this.#generation;
+    const attempt: BegunAttempt = {
+      answered: () => {
+        if (isCurrent()) this.#onAnswered(use, attempt);
+      },
+      end: (fault) => {
+        this.#inFlight -= 1;
+        if (!isCurrent()) return;
+        const isProbe = this.#endProbe(use, attempt);
+        if (fault) this.#applyFault(use, fault, isProbe);
+        else this.#succeed(use, faultCount);
+      },
     };
+    for (const scope of this.#scopesFor(use)) if (isHalfOpen(scope, this.#now())) scope.probe ??= attempt;
+    return attempt;
   }
 
+  /** A changed credential, address or proxy makes the faults of the account void. An operator's park stays. */
   identify(identity: string | undefined): void {
     if (this.#identity !== undefined && this.#identity !== identity) {
       this.#generation += 1;
-      for (const cooldown of this.#cooldowns.values())
-        this.#onEvent({ type: 'recovered', cooldown, because: 'changed' });
-      this.#cooldowns.clear();
+      for (const key of [...this.#scopes.keys()]) this.#recover(key, 'changed');
+      this.#scopes.clear();
+      if (this.#park?.cause === 'credential') this.setPark(undefined, 'changed');
     }
     this.#identity = identity;
   }
 
-  /** A success does not end a cooldown that began while the request was in flight. */
-  #recover(key: string, faultCount: number): void {
-    const cooldown = this.#cooldowns.get(key);
-    if (!cooldown || cooldown.fault > faultCount) return;
-    this.#cooldowns.delete(key);
-    this.#onEvent({ type: 'recovered', cooldown, because: 'success' });
+  setPark(park: Park | undefined, because: 'changed' | 'elsewhere'): void {
+    const before = this.#park;
+    this.#park = park;
+    if (before && !park) this.#host.onEvent({ type: 'resumed', park: before, because });
+    if (park && (park.state !== before?.state || park.cause !== before.cause))
+      this.#host.onEvent({ type: 'parked', park });
   }
 
-  #applyFault(use: AccountUse, { kind, providerCode, cooldownMs }: AttemptFault): void {
-    const row = faultRow(kind);
-    if (row.failover) this.faults.set(kind, (this.faults.get(kind) ?? 0) + 1);
-    if (row.cools === 'nothing') return;
+  /** Takes over what another replica knows about a key. The longer cooldown wins. */
+  adopt(key: string, cooldown: Cooldown): void {
+    const stored = this.#scopes.get(key);
+    if (stored?.cooldown && stored.cooldown.until >= cooldown.until) return;
+    // A pause that is over means nothing; the circuit of an ejection that is over waits for a probe.
+    if (cooldown.until <= this.#now() && cooldown.ejections === 0) return;
+    const scope = stored ?? this.#addScope(key, cooldown.use);
+    const isKept = cooldown.isKept || (cooldown.ejections > 0 && !this.#host.mayEject(key));
+    if (cooldown.ejections > 0) scope.circuit.openAs(cooldown.ejections);
+    scope.cooldown = { ...cooldown, isKept };
+    // Newer than every attempt in flight, whose success must not end it.
     this.#faultCount += 1;
-    const now = this.#clock.now();
-    const key = row.cools === 'account' ? WHOLE : keyOf(use);
-    const stored = this.#cooldowns.get(key);
-    const running = stored && stored.until > now ? stored : undefined;
-    const until = now + Math.min(MAX_COOLDOWN_MS, cooldownMs ?? row.cooldownMs);
-    const news = { kind, providerCode: plainCode(providerCode), until };
-    // A later fault never shortens a cooldown: a rate limit of a second says nothing about an exhausted quota.
-    const cooldown: StoredCooldown = {
-      use: key === WHOLE ? undefined : use,
-      since: now,
-      ...news,
-      ...(running && { ...running, ...(until > running.until && news) }),
-      faults: (running?.faults ?? 0) + 1,
-      fault: this.#faultCount,
-    };
-    if (!running) this.#makeRoom(key);
-    this.#cooldowns.set(key, cooldown);
-    if (running?.kind !== cooldown.kind) this.#onEvent({ type: 'cooling', cooldown });
+    scope.fault = this.#faultCount;
+    if (!stored?.cooldown) this.#host.onEvent({ type: 'cooling', cooldown: scope.cooldown });
   }
 
-  /** Removes the cooldown that ends first, which is usually over. */
-  #makeRoom(key: string): void {
-    if (this.#cooldowns.size < MAX_COOLDOWNS || this.#cooldowns.has(key)) return;
-    const uses = [...this.#cooldowns].filter(([name]) => name !== WHOLE);
-    const [first] = uses.sort(([, a], [, b]) => a.until - b.until);
-    if (first) this.#cooldowns.delete(first[0]);
+  /** The cooldowns of keys that no replica has any more are over. */
+  retain(isKnown: (key: string) => boolean): void {
+    for (const [key, { cooldown }] of this.#scopes) if (cooldown && !isKnown(key)) this.#end(key, 'elsewhere');
   }
+
+  /** A test of the operator succeeded: nothing keeps the account out of use. */
+  reset(): void {
+    for (const key of [...this.#scopes.keys()]) this.#recover(key, 'success');
+  }
+
+  // ---------------------------------------------------------------- outcomes
+
+  #onAnswered(use: AccountUse, attempt: BegunAttempt): void {
+    for (const key of keysOf(use)) {
+      const scope = this.#scopes.get(key);
+      if (scope?.probe !== attempt) continue;
+      scope.probe = undefined;
+      this.#recover(key, 'success');
+      scope.circuit.closeOnTrial(this.#now());
+    }
+  }
+
+  #endProbe(use: AccountUse, attempt: BegunAttempt): boolean {
+    const probed = this.#scopesFor(use).filter(({ probe }) => probe === attempt);
+    for (const scope of probed) scope.probe = undefined;
+    return probed.length > 0;
+  }
+
+  /** A success does not end a cooldown that began while the request was in flight. */
+  #succeed(use: AccountUse, faultCount: number): void {
+    for (const key of keysOf(use)) {
+      const scope = this.#scopes.get(key);
+      if (!scope) continue;
+      scope.circuit.succeed(this.#now());
+      if (scope.fault <= faultCount) this.#recover(key, 'success');
+      if (!scope.cooldown && scope.circuit.isIdle(this.#now())) this.#scopes.delete(key);
+    }
+  }
+
+  #recover(key: string, because: 'success' | 'changed'): void {
+    const until = this.#end(key, because);
+    if (until !== undefined) this.#host.onChange(key, until);
+  }
+
+  #end(key: string, because: 'success' | 'changed' | 'elsewhere'): number | undefined {
+    const scope = this.#scopes.get(key);
+    const cooldown = scope?.cooldown;
+    if (!scope || !cooldown) return undefined;
+    scope.cooldown = undefined;
+    scope.circuit.close(this.#now());
+    this.#host.onEvent({ type: 'recovered', cooldown, because });
+    return cooldown.until;
+  }
+
+  #applyFault(use: AccountUse, fault: AttemptFault, isProbe: boolean): void {
+    const row = faultRow(fault.kind);
+    if (row.failover) this.faults.set(fault.kind, (this.faults.get(fault.kind) ?? 0) + 1);
+    if (row.effect === 'none') return;
+    this.#faultCount += 1;
+    if (row.effect === 'park') return this.#parkFor(fault);
+    const key = row.cools === 'account' ? WHOLE : keyOf(use);
+    const scope = this.#scopes.get(key) ?? this.#addScope(key, use);
+    if (row.effect === 'count') {
+      const isOpen = scope.circuit.fail(this.#now()) || (isProbe && scope.cooldown !== undefined);
+      if (fault.cooldownMs === undefined) return isOpen ? this.#eject(key, scope, fault) : countFault(scope);
+    }
+    this.#cool(key, scope, fault, { ms: fault.cooldownMs ?? row.cooldownMs, ejections: 0, isKept: false });
+  }
+
+  #parkFor({ providerCode, message }: AttemptFault): void {
+    if (this.#park) return;
+    const since = this.#now();
+    const park = { state: 'parked', cause: 'credential', providerCode: plainCode(providerCode), message } as const;
+    this.setPark({ ...park, since }, 'changed');
+    this.#host.onChange(WHOLE, undefined);
+  }
+
+  #eject(key: string, scope: Scope, fault: AttemptFault): void {
+    const isKept = !this.#host.mayEject(key);
+    const { cooldown } = scope;
+    // Attempts that began before, or for want of another account, say nothing new.
+    const isOut = cooldown && cooldown.ejections > 0 && cooldown.until > this.#now();
+    if (isOut && (!cooldown.isKept || isKept)) return countFault(scope);
+    const ms = scope.circuit.open(this.#now(), this.#host.random());
+    this.#cool(key, scope, fault, { ms, ejections: scope.circuit.ejections, isKept });
+  }
+
+  #cool(
+    key: string,
+    scope: Scope,
+    { kind, providerCode, message }: AttemptFault,
+    { ms, ejections, isKept }: { readonly ms: number; readonly ejections: number; readonly isKept: boolean },
+  ): void {
+    const now = this.#now();
+    const running = scope.cooldown && scope.cooldown.until > now ? scope.cooldown : undefined;
+    const until = now + Math.min(MAX_COOLDOWN_MS, ms);
+    const news = { kind, providerCode: plainCode(providerCode), message, until, ejections, isKept };
+    // A later fault never shortens a cooldown: a rate limit of a second says nothing about an exhausted quota.
+    const isLonger = !running || until > running.until || (running.isKept && !isKept);
+    scope.cooldown = {
+      ...(running ?? { use: key === WHOLE ? undefined : scope.use, since: now, ...news }),
+      ...(isLonger && news),
+      faults: (running?.faults ?? 0) + 1,
+    };
+    scope.fault = this.#faultCount;
+    if (running?.kind !== scope.cooldown.kind) this.#host.onEvent({ type: 'cooling', cooldown: scope.cooldown });
+    this.#host.onChange(key, undefined);
+  }
+
+  // ---------------------------------------------------------------- scopes
+
+  #scopesFor(use: AccountUse): Scope[] {
+    return keysOf(use).flatMap((key) => this.#scopes.get(key) ?? []);
+  }
+
+  /** Makes room by removing the use whose cooldown ends first, which is usually over. */
+  #addScope(key: string, use: AccountUse | undefined): Scope {
+    if (this.#scopes.size >= MAX_SCOPES) {
+      const uses = [...this.#scopes].filter(([name]) => name !== WHOLE);
+      const [first] = uses.sort(([, a], [, b]) => (a.cooldown?.until ?? 0) - (b.cooldown?.until ?? 0));
+      if (first) this.#scopes.delete(first[0]);
+    }
+    const scope: Scope = { use: key === WHOLE ? undefined : use, circuit: new Circuit(), fault: 0 };
+    this.#scopes.set(key, scope);
+    return scope;
+  }
+
+  #now(): number {
+    return this.#host.clock.now();
+  }
+}
+
+const keysOf = (use: AccountUse): readonly string[] => [WHOLE, keyOf(use)];
+
+/** The ejection is over, and no attempt has succeeded since. */
+const isHalfOpen = ({ cooldown }: Scope, now: number): boolean =>
+  cooldown !== undefined && cooldown.ejections > 0 && cooldown.until <= now;
+
+function countFault(scope: Scope): void {
+  if (scope.cooldown) scope.cooldown = { ...scope.cooldown, faults: scope.cooldown.faults + 1 };
 }
 
 /** Other text could hold something of the request or of the account. */
 const plainCode = (code: string | undefined): string | undefined =>
   code !== undefined && /^[\w.-]{1,64}$/.test(code) ? code : undefined;
-
-const keyOf = ({ operation = 'none', model = '' }: AccountUse): string => `${operation}\n${model}`;

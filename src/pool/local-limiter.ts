@@ -1,9 +1,10 @@
-/** Rate limiter in the memory of this replica. With several replicas, each one grants the full limit. */
+/** Rate limiter in the memory of one process. With several servers, each one grants the full limit. */
 import type { Clock, LimitedKey } from '../core/index.ts';
 import {
   fits,
   type Limiter,
   type LimitScope,
+  type LimitUsage,
   limitHeaders,
   limitRejection,
   MINUTE_MS,
@@ -34,9 +35,16 @@ export class LocalLimiter implements Limiter {
     if (!key.limits && !key.userLimits && !operation) return undefined;
     const scopes = scopesOf(key, operation);
     if (scopes.length === 0) return undefined;
-    const states = this.#statesOf(scopes);
-    if (!states.every((state) => fits(state.scope.limits, state))) throw limitRejection(scopes, states);
-    return this.#take(scopes, states);
+    const { slot, used } = this.tryTake(scopes);
+    if (!slot) throw limitRejection(scopes, used);
+    return slot;
+  }
+
+  /** Counts a request that fits. `used` is what counts afterwards; without a slot the request does not fit. */
+  tryTake(scopes: readonly LimitScope[]): { readonly slot: Slot | undefined; readonly used: readonly LimitUsage[] } {
+    const used = this.#statesOf(scopes);
+    const isFitting = used.every((state) => fits(state.scope.limits, state));
+    return { slot: isFitting ? this.#take(scopes, used) : undefined, used };
   }
 
   /** Counts a request without a check, because Redis has already admitted it. */
@@ -46,7 +54,11 @@ export class LocalLimiter implements Limiter {
 
   count(key: LimitedKey, tokens: number): void {
     if (!key.limits && !key.userLimits) return;
-    for (const state of this.#statesOf(scopesOf(key))) if (state.scope.limits.tpm !== undefined) state.tokens += tokens;
+    this.countTokens(scopesOf(key), tokens);
+  }
+
+  countTokens(scopes: readonly LimitScope[], tokens: number): void {
+    for (const state of this.#statesOf(scopes)) if (state.scope.limits.tpm !== undefined) state.tokens += tokens;
   }
 
   #take(scopes: readonly LimitScope[], states: readonly State[]): Slot {

@@ -5,6 +5,7 @@ import { type AccountLease, Pool, type PooledAccount } from './pool.ts';
 
 const account = (id: string, given: Partial<PooledAccount> = {}): PooledAccount => ({
   id,
+  groupId: 'g',
   weight: 1,
   priority: 0,
   maxConcurrency: 2,
@@ -63,9 +64,9 @@ test('the pool tries the account with the earliest cooldown end when all account
     leased(pool.lease([accounts[0] ?? assert.fail()])),
     leased(pool.lease([accounts[1] ?? assert.fail()])),
   ];
-  first.release({ kind: 'failed' });
+  first.release({ kind: 'failed', cooldownMs: 2_000 });
   clock.advance(100);
-  second.release({ kind: 'failed' });
+  second.release({ kind: 'failed', cooldownMs: 2_000 });
   assert.equal(leased(pool.lease(accounts)).account.id, 'a');
 });
 
@@ -124,10 +125,10 @@ test('a dead credential closes the account for every model', () => {
   assert.deepEqual(pool.lease(accounts, {}, { ...CHAT, model: 'm2' }), { retryMs: 300_000, reason: 'credential' });
 });
 
-test('a forbidden request, a missing model and their retry-after start no cooldown', () => {
+test('a forbidden request and its retry-after start no cooldown', () => {
   const pool = new Pool(new FakeClock());
   const accounts = [account('a')];
-  for (const kind of ['forbidden', 'model', 'request', 'opaque_rejected'] as const)
+  for (const kind of ['forbidden', 'request', 'opaque_rejected'] as const)
     leased(pool.lease(accounts, {}, CHAT)).release({ kind, cooldownMs: 60_000 });
   leased(pool.lease(accounts, {}, CHAT));
   assert.deepEqual(pool.cooling(), []);
@@ -149,28 +150,33 @@ test('a shorter cooldown never replaces a longer one', () => {
 test('a changed credential or address ends the cooldowns at once, and late faults of the old one count for nothing', () => {
   const events: string[] = [];
   const pool = new Pool(new FakeClock(), {
-    onHealthEvent: ({ type, account, because }) => events.push([type, account, because].join(' ').trim()),
+    onHealthEvent: (event) =>
+      events.push([event.type, event.account, 'because' in event ? event.because : ''].join(' ').trim()),
   });
   const accounts = [account('a', { maxConcurrency: 9 })];
-  const identity = { id: 'a', baseUrl: 'https://a.test', credential: 'wrong' };
+  const identity = { id: 'a', groupId: 'g', baseUrl: 'https://a.test', credential: 'wrong' };
   pool.reload([identity]);
   const late = leased(pool.lease(accounts));
   leased(pool.lease(accounts)).release({ kind: 'credential' });
   pool.reload([identity]);
-  assert.equal(pool.cooling().length, 1);
+  assert.equal(pool.parked().length, 1);
   pool.reload([{ ...identity, credential: 'right' }]);
   late.release({ kind: 'credential' });
   leased(pool.lease(accounts)).release({ kind: 'quota_exhausted' });
   pool.reload([{ ...identity, credential: 'right', baseUrl: 'https://b.test' }]);
   leased(pool.lease(accounts)).release();
-  assert.deepEqual(events, ['cooling a', 'recovered a changed', 'cooling a', 'recovered a changed']);
+  assert.deepEqual(events, ['parked a', 'resumed a changed', 'cooling a', 'recovered a changed']);
 });
 
 test('the pool reports when an account cools down and when an attempt succeeds again', () => {
   const events: unknown[] = [];
   const clock = new FakeClock();
   const pool = new Pool(clock, {
-    onHealthEvent: ({ type, cooldown: { kind, use, faults } }) => events.push([type, kind, use?.model, faults]),
+    onHealthEvent: (event) => {
+      if (!('cooldown' in event)) return;
+      const { kind, use, faults } = event.cooldown;
+      events.push([event.type, kind, use?.model, faults]);
+    },
   });
   const accounts = [account('a')];
   const both = [leased(pool.lease(accounts, {}, CHAT)), leased(pool.lease(accounts, {}, CHAT))];
@@ -190,6 +196,128 @@ test('the pool bounds the cooldowns that it keeps for model names of callers', (
   leased(pool.lease(accounts)).release({ kind: 'quota_exhausted' });
   pool.reload([]);
   for (let n = 0; n < 500; n++)
-    leased(pool.lease(accounts, {}, { ...CHAT, model: `m${n}` })).release({ kind: 'failed' });
+    leased(pool.lease(accounts, {}, { ...CHAT, model: `m${n}` })).release({ kind: 'rate_limited' });
   assert.equal(pool.cooling().length, 100);
+});
+
+test('the pool gives a request to the account with the fewest in flight by weight', () => {
+  const pool = new Pool(new FakeClock(), { random: () => 0 });
+  const accounts = [account('a', { weight: 2, maxConcurrency: 99 }), account('b', { maxConcurrency: 99 })];
+  const ids = Array.from({ length: 9 }, () => leased(pool.lease(accounts)).account.id);
+  assert.deepEqual([ids.filter((id) => id === 'a').length, ids.filter((id) => id === 'b').length], [6, 3]);
+});
+
+test('an account that fails fast does not attract requests', () => {
+  const pool = new Pool(new FakeClock(), { random: () => 0 });
+  const accounts = [account('a', { maxConcurrency: 99 }), account('b', { maxConcurrency: 99 })];
+  const first = leased(pool.lease(accounts, {}, CHAT));
+  first.release({ kind: 'failed' });
+  assert.deepEqual([first.account.id, leased(pool.lease(accounts, {}, CHAT)).account.id], ['a', 'b']);
+});
+
+test('an account without the model comes after all others, also of a worse priority, until it serves the model', () => {
+  const clock = new FakeClock();
+  const pool = new Pool(clock);
+  const accounts = [account('a'), account('spare', { priority: 1 })];
+  leased(pool.lease(accounts, {}, CHAT)).release({ kind: 'model' });
+  assert.equal(leased(pool.lease(accounts, {}, CHAT)).account.id, 'spare');
+  assert.equal(leased(pool.lease(accounts, {}, { ...CHAT, model: 'm2' })).account.id, 'a');
+  leased(pool.lease([accounts[0] ?? assert.fail()], {}, CHAT)).release();
+  assert.equal(leased(pool.lease(accounts, {}, CHAT)).account.id, 'a');
+});
+
+const sessions = Array.from({ length: 1_000 }, (_, n) => (n + 0.5) / 1_000);
+const homes = (pool: Pool, accounts: readonly PooledAccount[]): string[] =>
+  sessions.map((hash) => {
+    const lease = leased(pool.lease(accounts, { hash }));
+    lease.release();
+    return lease.account.id;
+  });
+
+test('sessions stay with their account, in proportion to weights, and a new account moves its own share only', () => {
+  const pool = new Pool(new FakeClock());
+  const three = ['a', 'b', 'c'].map((id) => account(id));
+  const before = homes(pool, three);
+  assert.deepEqual(homes(pool, three.toReversed()), before);
+  for (const { id } of three) {
+    const share = before.filter((home) => home === id).length;
+    assert.ok(share > 270 && share < 400, `${id}: ${share}`);
+  }
+  const after = homes(pool, [...three, account('d', { weight: 2 })]);
+  const moved = after.filter((home, n) => home !== before[n]);
+  assert.ok(moved.every((home) => home === 'd'));
+  assert.ok(moved.length > 330 && moved.length < 470, `${moved.length} of 1000`);
+});
+
+test('a session moves when its account is out of use, and returns', () => {
+  const clock = new FakeClock();
+  const pool = new Pool(clock);
+  const accounts = [account('a'), account('b')];
+  const home = () => leased(pool.lease(accounts, { hash: 0.3 }, CHAT));
+  const first = home();
+  first.release({ kind: 'rate_limited', cooldownMs: 1_000 });
+  const other = home();
+  assert.notEqual(other.account.id, first.account.id);
+  clock.advance(1_000);
+  assert.equal(home().account.id, first.account.id);
+});
+
+test('one session cannot keep the other accounts idle', () => {
+  const pool = new Pool(new FakeClock());
+  const accounts = ['a', 'b'].map((id) => account(id, { maxConcurrency: 500 }));
+  const ids = Array.from({ length: 100 }, () => leased(pool.lease(accounts, { hash: 0.3 })).account.id);
+  const counts = ['a', 'b'].map((id) => ids.filter((one) => one === id).length);
+  assert.ok(Math.min(...counts) >= 8, `${counts}`);
+  assert.equal(new Set(ids.slice(0, 8)).size, 1, 'a few requests stay together');
+});
+
+test('a parked account takes no calls, and a draining one only those that name it', () => {
+  const pool = new Pool(new FakeClock());
+  const accounts = [account('a')];
+  const park = { account: 'a', identity: null, cause: 'operator', since: 0 } as const;
+  leased(pool.lease(accounts)).release();
+  pool.adopt({ cooldowns: [], parks: [{ ...park, state: 'parked' }] });
+  assert.deepEqual(pool.lease(accounts, { accountId: 'a' }), { retryMs: 300_000, reason: 'parked' });
+  pool.adopt({ cooldowns: [], parks: [{ ...park, state: 'draining' }] });
+  assert.deepEqual(pool.lease(accounts), { retryMs: 300_000, reason: 'parked' });
+  assert.equal(leased(pool.lease(accounts, { accountId: 'a' })).account.id, 'a');
+  pool.adopt({ cooldowns: [], parks: [] });
+  leased(pool.lease(accounts));
+});
+
+test('replicas share cooldowns, and a success on one ends them on the other', () => {
+  const clock = new FakeClock();
+  const [one, two] = [new Pool(clock), new Pool(clock)];
+  const accounts = [account('a'), account('b')];
+  for (const pool of [one, two])
+    pool.reload(accounts.map(({ id }) => ({ id, groupId: 'g', baseUrl: 'https://a.test', credential: id })));
+  const [a] = accounts;
+  const use = (pool: Pool) => leased(pool.lease([a ?? assert.fail()], {}, CHAT));
+  use(one).release({ kind: 'overloaded', cooldownMs: 5_000 });
+  const [change] = one.takeChanges();
+  const row = { account: 'a', identity: change?.identity ?? null, ...(change?.cooldown ?? assert.fail()) };
+  const running = use(two);
+  two.adopt({ cooldowns: [row], parks: [] });
+  running.release();
+  assert.deepEqual(two.takeChanges(), [], 'a success of an earlier request does not end it');
+  assert.equal(leased(two.lease(accounts, { accountId: 'a' }, CHAT)).account.id, 'b');
+  use(one).release();
+  assert.deepEqual(
+    one.takeChanges().map(({ cooldown, endedUntil }) => [cooldown, endedUntil]),
+    [[undefined, row.until]],
+  );
+  two.adopt({ cooldowns: [], parks: [] });
+  assert.equal(leased(two.lease(accounts, { accountId: 'a' }, CHAT)).account.id, 'a');
+  two.adopt({ cooldowns: [{ ...row, identity: 'of another credential' }], parks: [] });
+  assert.equal(leased(two.lease(accounts, { accountId: 'a' }, CHAT)).account.id, 'a');
+});
+
+test('an account of weight 0 is used only when there is no other', () => {
+  const pool = new Pool(new FakeClock());
+  const accounts = [account('a', { weight: 0, maxConcurrency: 1 }), account('b', { maxConcurrency: 4 })];
+  const ids = Array.from(
+    { length: 5 },
+    (_, n) => leased(pool.lease(accounts, n % 2 === 0 ? { hash: 0.5 } : {})).account.id,
+  );
+  assert.deepEqual(ids, ['b', 'b', 'b', 'b', 'a']);
 });

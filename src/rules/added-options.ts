@@ -3,7 +3,7 @@
  * a provider rejects one of them, the gateway sends the request again without it. A row states where the body carries the option, how
  * providers name it in their errors, and what the gateway does without from then on. The rows of a dialect are tried in their order.
  */
-import type { CapabilityOverrides } from './capabilities.ts';
+import type { CapabilityOverrides, ChatField } from './capabilities.ts';
 import type { Dialect } from './groups.ts';
 
 export interface AddedOption {
@@ -33,7 +33,9 @@ export type Lesson =
   /** The error states the values that the model accepts; `otherwise` applies to an error that states none. */
   | { readonly read: 'efforts' | 'budget' | 'maxOutput' | 'room'; readonly otherwise?: CapabilityOverrides }
   /** The model lacks the effort that was sent. */
-  | { readonly withoutEffort: true };
+  | { readonly withoutEffort: true }
+  /** The server rejects a field of chat completions, which is left out and named as dropped. */
+  | { readonly refuse: ChatField };
 
 /** What a model without the newer forms of thinking takes: a budget. */
 const MANUAL_THINKING: CapabilityOverrides = { thinking: 'manual', display: false, efforts: [] };
@@ -48,6 +50,103 @@ const CHAT: readonly Row[] = [
     param: 'stream_options',
     message: /\bstream_options\b|\binclude_usage\b/,
     lesson: { remove: true },
+  },
+  // The two names of the output limit. Each server that lacks one has the other.
+  {
+    option: 'max_completion_tokens',
+    path: 'max_completion_tokens',
+    message:
+      /\bmax_completion_tokens\b.{0,60}\b(?:unsupported|not supported|extra inputs|unknown|unrecogni[sz]ed|not permitted)|\b(?:unsupported|unknown|unrecogni[sz]ed|unexpected)\b.{0,60}\bmax_completion_tokens\b/is,
+    lesson: { set: { outputLimitField: 'max_tokens' } },
+  },
+  {
+    option: 'max_tokens',
+    path: 'max_tokens',
+    message: /\bmax_tokens\b.{0,80}\bmax_completion_tokens\b/is,
+    lesson: { set: { outputLimitField: 'max_completion_tokens' } },
+  },
+  {
+    option: 'reasoning_effort',
+    path: 'reasoning_effort',
+    param: 'reasoning_effort',
+    message: /\breasoning_?effort\b/i,
+    unlessCallers: 'effort',
+    lesson: { read: 'efforts', otherwise: { efforts: [] } },
+  },
+  {
+    option: 'thinking',
+    path: 'thinking',
+    param: 'thinking',
+    message: /['"`]thinking['"`]|\bthinking: extra inputs/i,
+    lesson: { set: { thinkingField: 'reasoning_effort', efforts: [] } },
+  },
+  {
+    option: 'chat_template_kwargs',
+    path: 'chat_template_kwargs',
+    param: 'chat_template_kwargs',
+    message: /\bchat_template_kwargs\b/,
+    lesson: { set: { thinkingField: 'reasoning_effort' } },
+  },
+  {
+    option: 'reasoning history',
+    path: 'messages',
+    message: /\breasoning_content\b.{0,80}\bmust be passed back|\breasoning_content is missing/i,
+    lesson: { set: { reasoningHistory: 'reasoning_content' } },
+  },
+  {
+    option: 'reasoning history',
+    path: 'messages',
+    message:
+      /\breasoning(?:_content)?\b.{0,60}\bextra inputs|\b(?:unknown|unexpected|unrecogni[sz]ed)\b.{0,60}\breasoning(?:_content)?\b/is,
+    lesson: { set: { reasoningHistory: 'none' } },
+  },
+  {
+    option: 'system message',
+    path: 'messages',
+    message: /system message must be (?:at the beginning|the first)|roles must alternate/i,
+    lesson: { set: { midSystem: false, textParts: false } },
+  },
+  {
+    option: 'text parts',
+    path: 'messages',
+    message:
+      /\bcontent\b.{0,60}(?:should be a valid string|must be a string|expected a string)|invalid type: sequence, expected a string/is,
+    lesson: { set: { textParts: false } },
+  },
+  {
+    option: 'response_format.json_schema',
+    path: 'response_format.type',
+    value: 'json_schema',
+    message: /\bresponse_format\b|\bjson_schema\b/,
+    lesson: { set: { schemaFormat: 'json_object' } },
+  },
+  {
+    option: 'prompt_cache_key',
+    path: 'prompt_cache_key',
+    param: 'prompt_cache_key',
+    message: /\bprompt_cache_key\b/,
+    lesson: { refuse: 'prompt_cache_key' },
+  },
+  {
+    option: 'safety_identifier',
+    path: 'safety_identifier',
+    param: 'safety_identifier',
+    message: /\bsafety_identifier\b/,
+    lesson: { refuse: 'safety_identifier' },
+  },
+  {
+    option: 'parallel_tool_calls',
+    path: 'parallel_tool_calls',
+    param: 'parallel_tool_calls',
+    message: /\bparallel_tool_calls\b/,
+    lesson: { refuse: 'parallel_tool_calls' },
+  },
+  {
+    option: 'strict',
+    path: 'tools',
+    message:
+      /\bstrict\b.{0,60}\b(?:extra inputs|not supported|unknown|unexpected)|\b(?:unsupported|unknown|unexpected)\b.{0,60}\bstrict\b/is,
+    lesson: { refuse: 'strict' },
   },
 ];
 

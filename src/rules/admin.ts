@@ -32,6 +32,27 @@ export const ADMIN_ENDPOINTS = {
     path: `${BASE}/records`,
     about: 'Single usage records, newest first; of the last 30 days unless `request_id` or `start` is given',
   },
+  'admin.requests': {
+    method: 'GET',
+    path: `${BASE}/requests`,
+    about: 'The request log: every call of a known key, failed and refused ones too, newest first',
+  },
+  'admin.request': {
+    method: 'GET',
+    path: `${BASE}/requests/{request}`,
+    about: 'A call with its attempts, and the arithmetic of its charge and cost',
+  },
+  'admin.stats': {
+    method: 'GET',
+    path: `${BASE}/stats`,
+    about: 'Series for charts: requests, errors, tokens, money and percentiles of times by hour or day',
+  },
+  'admin.accountStats': {
+    method: 'GET',
+    path: `${BASE}/stats/accounts`,
+    about:
+      'How each account does: calls, failed attempts by fault, times, cache hits, cost, and the newest words of its provider',
+  },
   'admin.quarantine': {
     method: 'GET',
     path: `${BASE}/quarantine`,
@@ -89,7 +110,31 @@ export const ADMIN_ENDPOINTS = {
     about: 'Send a signed test event to the callback URL of a task, once',
   },
   'admin.groups': { method: 'GET', path: `${BASE}/groups`, about: 'Provider groups' },
-  'admin.accounts': { method: 'GET', path: `${BASE}/accounts`, about: 'Upstream accounts, without their credentials' },
+  'admin.accounts': {
+    method: 'GET',
+    path: `${BASE}/accounts`,
+    about: 'Upstream accounts with their state on all servers, without their credentials',
+  },
+  'admin.parkAccount': {
+    method: 'POST',
+    path: `${BASE}/accounts/{account}/park`,
+    about: 'Take an account out of use; requests in flight end by themselves',
+  },
+  'admin.drainAccount': {
+    method: 'POST',
+    path: `${BASE}/accounts/{account}/drain`,
+    about: 'Give an account no new conversations; those that only it can continue go on',
+  },
+  'admin.resumeAccount': {
+    method: 'POST',
+    path: `${BASE}/accounts/{account}/resume`,
+    about: 'Take an account back into use on all servers, and end its cooldowns',
+  },
+  'admin.testAccount': {
+    method: 'POST',
+    path: `${BASE}/accounts/{account}/test`,
+    about: 'Send one small request with an account, whatever its state; a success ends its cooldowns',
+  },
   'admin.models': { method: 'GET', path: `${BASE}/models`, about: 'Models with the prices and costs in force' },
   'admin.prices': { method: 'GET', path: `${BASE}/prices`, about: 'Prices and costs with their history, newest first' },
   'admin.characters': { method: 'GET', path: `${BASE}/characters`, about: 'Public characters' },

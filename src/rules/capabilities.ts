@@ -51,8 +51,66 @@ export interface Capabilities {
   /** The images endpoint reaches the model by conversion, where the matrix offers that; only the operator sets it. */
   readonly imagesEndpoint: boolean;
   readonly maxOutput: number;
+  /** The name of the output limit on a chat-completions server. */
+  readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
+  /** Optional fields that a chat-completions server rejects. They are dropped; stop sequences are emulated. */
+  readonly refusedFields: readonly ChatField[];
+  /** Forms of `tool_choice` that a chat-completions server accepts beside `auto`. */
+  readonly toolChoices: readonly ToolChoiceForm[];
+  /** The strictest response format of a chat-completions server; a schema that it lacks becomes an instruction. */
+  readonly schemaFormat: 'json_schema' | 'json_object' | 'none';
+  /** Message content may be a list of text parts; otherwise their texts are joined. */
+  readonly textParts: boolean;
+  /** Images may be sent. */
+  readonly imageInput: boolean;
+  /** The field in which a chat-completions server is asked to think. */
+  readonly thinkingField: ThinkingField;
+  /** The form in which assistant messages with tool calls carry their reasoning back; `none` drops it. */
+  readonly reasoningHistory: ReasoningHistory;
+  /** Replies may begin with reasoning between `<think>` and `</think>`. */
+  readonly thinkTags: boolean;
 }
 export type CapabilityOverrides = Partial<Capabilities>;
+
+export const CHAT_FIELDS = [
+  ...(['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'seed', 'logit_bias', 'stop'] as const),
+  ...(['parallel_tool_calls', 'strict', 'verbosity', 'prompt_cache_key', 'safety_identifier'] as const),
+  ...(['service_tier', 'web_search_options', 'stream_options', 'detail'] as const),
+] as const;
+/** Members of a chat-completions request; `strict` is the one of its tools, `detail` the one of its images. */
+export type ChatField = (typeof CHAT_FIELDS)[number];
+
+export const TOOL_CHOICE_FORMS = ['none', 'required', 'named', 'allowed_tools'] as const;
+export type ToolChoiceForm = (typeof TOOL_CHOICE_FORMS)[number];
+
+/**
+ * `reasoning_effort` alone, as OpenAI has it; or beside it `thinking.type`, `enable_thinking`, the same inside `chat_template_kwargs`, or
+ * `reasoning.effort` in its place.
+ */
+export const THINKING_FIELDS = [
+  'reasoning_effort',
+  'thinking',
+  'enable_thinking',
+  'chat_template_kwargs',
+  'reasoning',
+] as const;
+export type ThinkingField = (typeof THINKING_FIELDS)[number];
+
+export const REASONING_HISTORIES = ['none', 'reasoning_content', 'reasoning', 'think_tags'] as const;
+export type ReasoningHistory = (typeof REASONING_HISTORIES)[number];
+
+/** What OpenAI's own chat completions take. `chat-presets.ts` states how other servers differ. */
+const OPENAI_CHAT = {
+  outputLimitField: 'max_completion_tokens',
+  refusedFields: [],
+  toolChoices: TOOL_CHOICE_FORMS,
+  schemaFormat: 'json_schema',
+  textParts: true,
+  imageInput: true,
+  thinkingField: 'reasoning_effort',
+  reasoningHistory: 'none',
+  thinkTags: false,
+} as const satisfies CapabilityOverrides;
 
 const OPENAI_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
@@ -83,6 +141,7 @@ export const DEFAULT_CAPABILITIES: Readonly<Record<Style, Capabilities>> = {
     imageOutput: false,
     imagesEndpoint: false,
     maxOutput: 64_000,
+    ...OPENAI_CHAT,
   },
   responses: {
     thinking: 'none',
@@ -109,6 +168,7 @@ export const DEFAULT_CAPABILITIES: Readonly<Record<Style, Capabilities>> = {
     imageOutput: true,
     imagesEndpoint: false,
     maxOutput: 128_000,
+    ...OPENAI_CHAT,
   },
   'generate-content': {
     thinking: 'none',
@@ -135,5 +195,6 @@ export const DEFAULT_CAPABILITIES: Readonly<Record<Style, Capabilities>> = {
     imageOutput: false,
     imagesEndpoint: false,
     maxOutput: 65_536,
+    ...OPENAI_CHAT,
   },
 };

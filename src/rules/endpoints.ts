@@ -13,18 +13,24 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type ErrorFormat = 'messages' | 'generate' | 'openai' | 'video';
 
 /** What a key of one group gets at an endpoint. */
-export type Cell = NativeCell | ConvertCell | PreferCell | RefuseCell | OwnCell;
+export type Cell = ServedCell | RefuseCell | OwnCell;
+/** A provider serves the request. */
+export type ServedCell = NativeCell | ConvertCell | PreferCell;
 /** Bytes through: the group speaks the dialect. Only accounts with the feature are used. */
 export interface NativeCell {
   readonly kind: 'native';
   readonly dialect: Dialect;
   readonly feature?: Feature;
+  /** Requests are converted to this dialect for accounts that speak it and not the first one. */
+  readonly fallback?: Dialect;
 }
 export interface ConvertCell {
   readonly kind: 'convert';
   readonly to: Dialect;
+  /** As in a native cell. */
+  readonly fallback?: Dialect;
 }
-/** Native where an account has the feature, converted where none has. With `to` = `dialect` the gateway estimates the count itself. */
+/** Native on accounts with the feature, converted on the others. With `to` = `dialect` the gateway estimates the count itself. */
 export interface PreferCell {
   readonly kind: 'prefer';
   readonly dialect: Dialect;
@@ -118,7 +124,11 @@ export type EndpointRow = InferenceRow | VideoRow;
 
 const native = (dialect: Dialect, feature?: Feature): NativeCell =>
   feature ? { kind: 'native', dialect, feature } : { kind: 'native', dialect };
-const convert = (to: Dialect): ConvertCell => ({ kind: 'convert', to });
+const convert = (to: Dialect, fallback?: Dialect): ConvertCell => ({
+  kind: 'convert',
+  to,
+  ...(fallback && { fallback }),
+});
 const prefer = (dialect: Dialect, feature: Feature, to: Dialect): PreferCell => ({
   kind: 'prefer',
   dialect,
@@ -135,9 +145,11 @@ const onlyResponses = (dialect: Dialect, feature?: Feature) =>
 const onlyGenerate = <C extends Cell>(cell: C) =>
   ({ responses: refuse, messages: refuse, 'generate-content': cell }) as const;
 
+/** Native on accounts that speak responses; accounts that speak only chat completions go beyond the document (G 4.1). */
+const nativeOrChat = { kind: 'native', dialect: 'responses', feature: 'responses', fallback: 'chat' } as const;
 /** Reaches every group by conversion; the responses on the generate side go beyond the document (G 4.1). */
 const responsesEverywhere = {
-  responses: native('responses'),
+  responses: nativeOrChat,
   messages: convert('messages'),
   'generate-content': convert('generate'),
 } as const;
@@ -174,7 +186,11 @@ export const INFERENCE_ENDPOINTS = {
     ...REPLY,
     convertsFrom: 'messages',
     converts: 'reply',
-    groups: { responses: convert('responses'), messages: native('messages'), 'generate-content': convert('generate') },
+    groups: {
+      responses: convert('responses', 'chat'),
+      messages: native('messages'),
+      'generate-content': convert('generate'),
+    },
   },
   'messages.count': {
     doc: 'G 4.3',
@@ -726,6 +742,20 @@ export const isWebSocket = (operation: Operation): operation is WebSocketOperati
 
 export const isOfferedVideo = (operation: Operation): operation is OfferedVideoOperation =>
   operation in VIDEO_ENDPOINTS && !('status' in ENDPOINTS[operation]);
+
+/** One way to serve a request: the dialect of the accounts that it uses, and whether bytes pass or are converted. */
+export interface Leg {
+  readonly isNative: boolean;
+  readonly dialect: Dialect;
+}
+
+/** The ways of a cell to serve a request, the best first. */
+export function legsOf(cell: ServedCell): readonly Leg[] {
+  const converted = (dialect: Dialect | undefined): Leg[] => (dialect ? [{ isNative: false, dialect }] : []);
+  if (cell.kind === 'convert') return [...converted(cell.to), ...converted(cell.fallback)];
+  const native = { isNative: true, dialect: cell.dialect };
+  return [native, ...converted(cell.kind === 'prefer' ? cell.to : cell.fallback)];
+}
 
 /** The row of a request, with the facts that the path of a call reads. */
 export const inferenceRow = (operation: InferenceOperation): ConvertibleRow | UnconvertedRow =>

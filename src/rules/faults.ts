@@ -1,4 +1,4 @@
-/** How an attempt on one account can fail, and what follows: cooldown, failover, the client's error code. */
+/** How an attempt on one account can fail, and what follows: what the pool does with the account, failover, the client's error code. */
 import type { ErrorCode } from './errors.ts';
 
 export interface FaultRow {
@@ -9,8 +9,15 @@ export interface FaultRow {
   readonly maybeAccepted?: true;
   /** Cooldown when the provider names no time; 0 means none. */
   readonly cooldownMs: number;
-  /** What cools down: the whole account, or the account for the same model and kind of operation only. */
+  /** What the fault concerns: the whole account, or the account for the same model and kind of operation only. */
   readonly cools: 'account' | 'model' | 'nothing';
+  /**
+   * `pause`: out of use at once. `count`: the circuit counts it, and pauses only for a time that the provider names. `avoid`: used
+   * after all others. `park`: out of use until an operator acts.
+   */
+  readonly effect: 'none' | 'pause' | 'count' | 'avoid' | 'park';
+  /** The provider's message is about the account, so that operators may see it. Others may quote the request. */
+  readonly showsMessage?: true;
   /** The client's error code when no account is left to try; `request` faults keep the provider's own code instead. */
   readonly code: ErrorCode;
 }
@@ -21,6 +28,7 @@ export const FAULTS = {
     failover: false,
     cooldownMs: 0,
     cools: 'nothing',
+    effect: 'none',
     code: 'invalid_request',
   },
   opaque_rejected: {
@@ -28,6 +36,7 @@ export const FAULTS = {
     failover: false,
     cooldownMs: 0,
     cools: 'nothing',
+    effect: 'none',
     code: 'invalid_encrypted_content',
   },
   option_rejected: {
@@ -35,13 +44,15 @@ export const FAULTS = {
     failover: false,
     cooldownMs: 0,
     cools: 'nothing',
+    effect: 'none',
     code: 'invalid_request',
   },
   model: {
     means: 'the account does not have the model',
     failover: true,
-    cooldownMs: 0,
-    cools: 'nothing',
+    cooldownMs: 600_000,
+    cools: 'model',
+    effect: 'avoid',
     code: 'model_not_found',
   },
   cannot_count: {
@@ -49,6 +60,7 @@ export const FAULTS = {
     failover: true,
     cooldownMs: 0,
     cools: 'nothing',
+    effect: 'none',
     code: 'endpoint_not_supported',
   },
   // A caller can provoke these at will, so they never touch the health of the account.
@@ -57,6 +69,7 @@ export const FAULTS = {
     failover: true,
     cooldownMs: 0,
     cools: 'nothing',
+    effect: 'none',
     code: 'upstream_error',
   },
   rate_limited: {
@@ -64,6 +77,8 @@ export const FAULTS = {
     failover: true,
     cooldownMs: 5_000,
     cools: 'model',
+    effect: 'pause',
+    showsMessage: true,
     code: 'rate_limit_exceeded',
   },
   quota_exhausted: {
@@ -71,44 +86,61 @@ export const FAULTS = {
     failover: true,
     cooldownMs: 300_000,
     cools: 'account',
+    effect: 'pause',
+    showsMessage: true,
     code: 'server_is_overloaded',
   },
   credential: {
     means: "the provider rejects the account's credential",
     failover: true,
-    cooldownMs: 300_000,
+    cooldownMs: 0,
     cools: 'account',
+    effect: 'park',
+    showsMessage: true,
     code: 'server_is_overloaded',
   },
   overloaded: {
     means: 'the provider is overloaded',
     failover: true,
-    cooldownMs: 5_000,
+    cooldownMs: 0,
     cools: 'model',
+    effect: 'count',
     code: 'server_is_overloaded',
   },
   unreachable: {
     means: 'no connection could be opened',
     failover: true,
-    cooldownMs: 10_000,
+    cooldownMs: 0,
     cools: 'account',
+    effect: 'count',
     code: 'upstream_error',
   },
   failed: {
     means: 'the provider failed or closed the connection early',
     failover: true,
     maybeAccepted: true,
-    cooldownMs: 2_000,
+    cooldownMs: 0,
     cools: 'model',
+    effect: 'count',
     code: 'upstream_error',
   },
   timeout: {
     means: 'the provider did not respond in time',
     failover: true,
     maybeAccepted: true,
-    cooldownMs: 2_000,
+    cooldownMs: 0,
     cools: 'model',
+    effect: 'count',
     code: 'upstream_timeout',
+  },
+  truncated: {
+    means: 'the provider ended its response before it was complete',
+    failover: true,
+    maybeAccepted: true,
+    cooldownMs: 0,
+    cools: 'model',
+    effect: 'count',
+    code: 'upstream_error',
   },
   no_result: {
     means: 'the reply lacks what the request asks for',
@@ -116,6 +148,7 @@ export const FAULTS = {
     maybeAccepted: true,
     cooldownMs: 0,
     cools: 'nothing',
+    effect: 'none',
     code: 'upstream_error',
   },
 } as const satisfies Record<string, FaultRow>;

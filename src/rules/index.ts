@@ -1,6 +1,8 @@
+export * from './account-health.ts';
 export * from './added-options.ts';
 export * from './admin.ts';
 export * from './capabilities.ts';
+export * from './chat-presets.ts';
 export * from './console.ts';
 export * from './cors.ts';
 export * from './credential-errors.ts';
@@ -14,6 +16,8 @@ export * from './images.ts';
 export * from './limits.ts';
 export * from './model-families.ts';
 export * from './native-queries.ts';
+export * from './provider-errors.ts';
+export * from './shedding.ts';
 export * from './sign-in.ts';
 export * from './tiers.ts';
 export * from './video/index.ts';

@@ -11,7 +11,7 @@ export const JSON_LIMITS = {
   depth: 128,
   /** Commas, colons and brackets. The largest real body is an embeddings request with 300,000 token numbers. */
   tokens: 1_000_000,
-  /** Numbers and objects of one body that are kept exactly; each costs about 5 us. Above that, JavaScript's values are used. */
+  /** Numbers and objects of one body that are kept exactly; each costs about 5 us. A client's body with more is rejected. */
   exactValues: 200_000,
   /** A shorter body cannot hold enough of them to matter. */
   harmlessChars: 64 * 1024,

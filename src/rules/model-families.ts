@@ -113,11 +113,15 @@ const FAMILIES: readonly ModelFamily[] = [
   ...GENERATE_CONTENT.map((row) => ({ style: 'generate-content' as const, ...row })),
 ];
 
-/** The flags of an upstream model: defaults of its side, what its family is known for, what the operator says. */
-export function capabilitiesOf(style: Style, model: string, overrides: CapabilityOverrides = {}): Capabilities {
+/** The flags of an upstream model: defaults of its side, what its family is known for, what its server and the operator say. */
+export function capabilitiesOf(
+  style: Style,
+  model: string,
+  ...overrides: readonly CapabilityOverrides[]
+): Capabilities {
   const name = withoutPlatform(model);
   const family = FAMILIES.find((row) => row.style === style && row.name.test(name));
-  return { ...DEFAULT_CAPABILITIES[style], ...family?.flags, ...overrides };
+  return Object.assign({}, DEFAULT_CAPABILITIES[style], family?.flags, ...overrides);
 }
 
 /** Platforms put their own prefix before a model's name: `google/gemini-...`, `models/gemini-...`, `us.anthropic.claude-...`. */

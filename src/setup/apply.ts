@@ -152,7 +152,7 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
     .executeTakeFirstOrThrow();
   const stored = await tx
     .selectFrom('accounts')
-    .select(['credential_sealed', 'assets_secret_sealed', 'proxy_sealed'])
+    .select(['base_url', 'credential_sealed', 'assets_secret_sealed', 'proxy', 'proxy_sealed'])
     .where('id', '=', account.id)
     .executeTakeFirst();
   // Sealing a secret twice gives two texts. Comparing the texts would report a change on every run, so compare the secrets.
@@ -166,20 +166,26 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
     return sealer.seal(secret, location);
   };
   const { secret_key: assetsSecret, ...assets } = account.assets ?? { secret_key: undefined };
+  const reach = {
+    base_url: account.base_url,
+    credential_sealed: sealedOnce(stored?.credential_sealed, credentialLocation(account.id), account.api_key),
+    ...proxyColumns(account.proxy, (url) => sealedOnce(stored?.proxy_sealed, proxyLocation(account.id), url)),
+  };
+  if (stored && !isDeepStrictEqual({ ...stored, ...reach }, stored)) await forgetHealth(tx, account.id);
   return saveRow(tx, {
     table: 'accounts',
     identity: { id: account.id },
     columns: {
       group_id: account.group,
       adapter: account.adapter,
-      base_url: account.base_url,
-      credential_sealed: sealedOnce(stored?.credential_sealed, credentialLocation(account.id), account.api_key),
-      ...proxyColumns(account.proxy, (url) => sealedOnce(stored?.proxy_sealed, proxyLocation(account.id), url)),
+      ...reach,
       weight: account.weight,
       priority: account.priority,
       max_concurrency: account.max_concurrency,
       cost_multiplier_ppm: ppm(account.cost_multiplier),
       features: account.features,
+      preset: account.preset === 'auto' ? null : account.preset,
+      capabilities: account.capabilities && JSON.stringify(account.capabilities),
       models: account.models && JSON.stringify(account.models),
       result_hosts: account.result_hosts,
       assets: account.assets && JSON.stringify(assets),
@@ -189,6 +195,12 @@ async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], posi
     },
     defaults: { weight: 1, max_concurrency: 64, features: [...FEATURES[style as keyof typeof FEATURES]] },
   });
+}
+
+/** Faults of another credential, address or proxy say nothing about the account as it is now. An operator's park stays. */
+async function forgetHealth(tx: Tx, accountId: string): Promise<void> {
+  await tx.deleteFrom('account_cooldowns').where('account_id', '=', accountId).execute();
+  await tx.deleteFrom('account_parks').where('account_id', '=', accountId).where('cause', '=', 'credential').execute();
 }
 
 /** `proxy` is shown to operators; the URL may hold credentials. */

@@ -49,3 +49,14 @@ test('checkReferences rejects an unknown group among the key_groups of a user', 
     'users[0].key_groups[2]: found "nix", expected a group of the file or the database',
   ]);
 });
+
+test('checkReferences accepts presets and capabilities of chat servers in responses groups only', () => {
+  const capabilities = { refusedFields: ['strict'], reasoningHistory: 'reasoning', imageInput: false };
+  assert.deepEqual(check({ group: 'text', features: ['chat'], preset: 'vllm', capabilities }), []);
+  assert.deepEqual(check({ preset: 'vllm' }), [
+    'accounts[0].preset: found "vllm", expected it only in a group of style responses',
+  ]);
+  assert.throws(() => check({ group: 'text', preset: 'unknown' }), /accounts\[0\]\.preset/);
+  assert.throws(() => check({ group: 'text', capabilities: { refusedFields: ['modell'] } }), /refusedFields/);
+  assert.throws(() => check({ group: 'text', capabilities: { imageinput: false } }), /imageinput/);
+});

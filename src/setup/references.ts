@@ -58,6 +58,7 @@ export function checkReferences(file: SetupFile, known: Known, { prune = false }
       ...needGroup(`accounts[${n}].group`, account.group),
       ...unsupportedFeatures(`accounts[${n}].features`, account, groups),
       ...adapterErrors(`accounts[${n}]`, account, groups),
+      ...presetErrors(`accounts[${n}]`, account, groups),
     ]),
     ...file.models.flatMap((model, n) =>
       model.groups.flatMap((group, m) => needGroup(`models[${n}].groups[${m}]`, group)),
@@ -121,6 +122,13 @@ function unsupportedFeatures(path: string, account: SetupFile['accounts'][number
   return (account.features ?? [])
     .filter((feature) => !possible.includes(feature))
     .map((feature) => `${path}: found "${feature}", expected some of ${possible.join(', ')}`);
+}
+
+/** Chat completions are a dialect of the responses style only. */
+function presetErrors(path: string, account: SetupFile['accounts'][number], groups: Known['groups']): string[] {
+  const style = groups.get(account.group)?.style;
+  if (account.preset === undefined || style === undefined || style === 'responses') return [];
+  return [`${path}.preset: found "${account.preset}", expected it only in a group of style responses`];
 }
 
 /** Accounts whose upstream is another Dragoman. Their tasks and assets have different paths below one address. */

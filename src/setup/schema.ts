@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { isProxyUrl, PROXY_EXPECTED, parseNanos, parsePpm, parseRange } from '../core/index.ts';
 import { isKeyFormat } from '../identity/index.ts';
 import {
+  CHAT_PRESET_NAMES,
   FEATURES,
   KEY_CHARS,
   OPT_IN_FEATURES,
@@ -18,6 +19,7 @@ import {
   VIDEO_ADAPTERS,
   VIDEO_VARIANTS,
 } from '../rules/index.ts';
+import { AccountCapabilities } from './account-capabilities.ts';
 import { issuesOf } from './issues.ts';
 
 const id = z
@@ -98,6 +100,9 @@ const Account = z.strictObject({
   features: z
     .array(z.enum([...new Set([...Object.values(FEATURES).flat(), ...Object.values(OPT_IN_FEATURES).flat()])]))
     .optional(),
+  /** `auto` follows the host of the base URL. */
+  preset: z.enum([...CHAT_PRESET_NAMES, 'auto']).optional(),
+  capabilities: AccountCapabilities.optional(),
   models: z.record(z.string(), z.string()).optional(),
   result_hosts: z.array(z.string()).optional(),
   assets: z

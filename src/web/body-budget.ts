@@ -12,19 +12,31 @@ export interface BodyReservation {
   release(): void;
 }
 
-/** While more than half of the budget is taken, an owner may hold one of this many parts. */
+/** While more than half of the budget is taken, an owner may hold one of this many parts, unless another share is given. */
 const SHARES = 8;
 /** Bodies up to this size pass as long as there is room, whatever their owner holds. */
 export const SMALL_BODY_BYTES = 256 * 1024;
 
 export class BodyBudget {
-  readonly #maxBytes: number;
+  readonly maxBytes: number;
+  readonly #shareBytes: number;
   #reserved = 0;
   /** Bytes of each owner that holds any. */
   readonly #owned = new Map<string, number>();
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+  /**
+   * The part of a budget that one of several processes has. However many there are, each has room for two of the largest bodies, and lets
+   * one owner send one of them if the whole budget does.
+   */
+  static ofWorker(totalBytes: number, workers: number, largestBytes: number): BodyBudget {
+    const maxBytes = Math.min(totalBytes, Math.max(Math.ceil(totalBytes / workers), 2 * largestBytes));
+    return new BodyBudget(maxBytes, Math.max(maxBytes / SHARES, Math.min(largestBytes, totalBytes / SHARES)));
+  }
+
+  /** `shareBytes`: what one owner may hold while more than half of the budget is taken. */
+  constructor(maxBytes: number, shareBytes = maxBytes / SHARES) {
+    this.maxBytes = maxBytes;
+    this.#shareBytes = shareBytes;
   }
 
   /**
@@ -56,10 +68,10 @@ export class BodyBudget {
 
   #rejectionOf(bytes: number, owner: string, held: number): ApiError | undefined {
     const total = this.#reserved + bytes;
-    if (total > this.#maxBytes) return overloaded();
+    if (total > this.maxBytes) return overloaded();
     if (held + bytes <= SMALL_BODY_BYTES) return undefined;
     const owned = (this.#owned.get(owner) ?? 0) + bytes;
-    return total > this.#maxBytes / 2 && owned > this.#maxBytes / SHARES ? shareIsTaken() : undefined;
+    return total > this.maxBytes / 2 && owned > this.#shareBytes ? shareIsTaken() : undefined;
   }
 
   #change(owner: string, bytes: number): void {

@@ -51,10 +51,16 @@ export interface BodyTransfer {
 /** Decompresses the body and passes it on as it arrives. Throws when the announced size or the encoding is not acceptable. */
 export function receiveBody(call: Call, limit: number, sink: BodySink): BodyTransfer {
   const { request } = call;
+  const begunMs = call.elapsedMs();
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limit) throw tooLarge(limit);
   const encoding = encodingOf(request);
-  if (encoding === '') return collect(request, sink);
+  const end = (): void => {
+    call.trace.uploadMs = call.elapsedMs() - begunMs;
+    sink.end();
+  };
+  if (encoding === '')
+    return collect(request, { add: (chunk) => sink.add(chunk), end, fail: (error) => sink.fail(error) });
   const decoder = DECODERS.get(encoding)?.();
   if (!decoder) {
     throw fail(
@@ -65,7 +71,7 @@ export function receiveBody(call: Call, limit: number, sink: BodySink): BodyTran
   }
   return decode(request, decoder, {
     add: (chunk) => sink.add(chunk),
-    end: () => sink.end(),
+    end,
     // A decoder fails only on bad input, so the error belongs to the client.
     fail: (error) =>
       sink.fail(

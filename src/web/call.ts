@@ -1,9 +1,10 @@
 /** One API call as a handler sees it: request, response, route, client address, and the fields of its log line. */
 import type { Duplex } from 'node:stream';
-import type { LogFields, LogValue } from '../core/index.ts';
+import { type Clock, type LogFields, type LogValue, systemClock } from '../core/index.ts';
 import type { IncomingRequest, OutgoingResponse } from '../http/index.ts';
 import type { AdminOperation, ConsoleOperation, ErrorFormat, Operation, OperatorOperation } from '../rules/index.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
+import { CallTrace } from './call-trace.ts';
 
 /** Operations of the client API, the operator endpoints, the admin API and the console. */
 export type AnyOperation = Operation | OperatorOperation | AdminOperation | ConsoleOperation;
@@ -29,6 +30,7 @@ export type CallOptions = Pick<
   readonly upgrade?: Upgrade | undefined;
   readonly headers?: Call['headers'] | undefined;
   readonly bodyBudget?: BodyBudget | undefined;
+  readonly clock?: Clock | undefined;
 };
 
 const NO_HEADERS = {};
@@ -57,6 +59,9 @@ export class Call {
   owner: string;
   /** Fields of the `request.completed` log line. */
   readonly logFields: Record<string, LogValue>;
+  readonly trace = new CallTrace();
+  readonly #clock: Clock;
+  readonly #begunMs: number;
   /** Headers of every response to this call, errors included. */
   headers: Readonly<Record<string, string>>;
   #isGone = false;
@@ -79,11 +84,18 @@ export class Call {
     this.query = options.query;
     this.address = options.address;
     this.startedAt = options.startedAt;
+    this.#clock = options.clock ?? systemClock;
+    this.#begunMs = this.#clock.elapsed();
     this.upgrade = options.upgrade;
     this.owner = options.address;
     this.bodyBudget = options.bodyBudget;
     this.headers = options.headers ?? NO_HEADERS;
     this.response.once('close', () => this.#close());
+  }
+
+  /** Milliseconds since the call began, with fractions. */
+  elapsedMs(): number {
+    return this.#clock.elapsed() - this.#begunMs;
   }
 
   /** True once the caller's key is known. */

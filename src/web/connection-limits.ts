@@ -9,15 +9,22 @@ const OTHER_FILES = 256;
 const ASSUMED_OPEN_FILES = 4_096;
 const DEFAULT_CONNECTIONS = { min: 16, max: 10_000 } as const;
 
+export interface ConnectionSettings {
+  readonly total: number | undefined;
+  readonly perAddress: number | undefined;
+  /** Processes that share the limits in equal parts; they get connections in turn. */
+  readonly workers?: number;
+}
+
 export function connectionLimits(
-  { total, perAddress }: { readonly total: number | undefined; readonly perAddress: number | undefined },
+  { total, perAddress, workers = 1 }: ConnectionSettings,
   trustedProxies: readonly string[],
 ): ConnectionLimits {
   const all = total ?? defaultConnections(openFileLimit());
   return {
-    total: all,
+    total: Math.ceil(all / workers),
     // One client can never take all connections.
-    perAddress: perAddress ?? Math.ceil(all / 2),
+    perAddress: Math.ceil((perAddress ?? all / 2) / workers),
     // Behind the one address of a proxy are many clients.
     isExempt: (address) => trustedProxies.length > 0 && isAddressIn(address, trustedProxies),
   };

@@ -11,6 +11,8 @@ export interface Metrics {
   gauge(name: string, description: string, read: ReadSamples): void;
   /** Like `gauge`, for a total that never decreases; its name ends in `_total`. */
   counter(name: string, description: string, read: ReadSamples): void;
+  /** `bounds` are the upper bounds of the buckets, ascending. */
+  histogram(name: string, description: string, bounds: readonly number[]): Histogram;
   /** All metrics in the Prometheus text format. */
   text(): Promise<string>;
 }
@@ -23,6 +25,11 @@ export interface Sample {
 }
 type Labels = Readonly<Record<string, string>>;
 
+export interface Histogram {
+  /** `id` identifies the labels; the labels of its first value hold. */
+  record(value: number, id: string, labels: Labels): void;
+}
+
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** From a rejected request (1 ms) to a 4K image (5 minutes). */
@@ -33,7 +40,7 @@ const LAG_SAMPLE_MS = 20;
 export function createMetrics(): Metrics {
   const openRequests = { value: 0 };
   const limitsShared: Metrics['limitsShared'] = { value: undefined };
-  const durations = new Histogram(
+  const durations = new BucketCounts(
     'dragoman_request_duration_seconds',
     'Time from the request line to the end of the response',
     BUCKETS_SECONDS,
@@ -59,8 +66,13 @@ export function createMetrics(): Metrics {
     limitsShared,
     gauge: register('gauge'),
     counter: register('counter'),
+    histogram(name, description, bounds) {
+      const histogram = new BucketCounts(name, description, bounds);
+      renderers.push(async () => histogram.text());
+      return histogram;
+    },
     recordRequest: ({ operation, status, ms, outcome }) =>
-      durations.record(ms / 1_000, operation, String(status), outcome),
+      durations.record(ms / 1_000, `${operation} ${status} ${outcome}`, { operation, status: String(status), outcome }),
     text: async () => durations.text() + (await Promise.all(renderers.map((render) => render()))).join(''),
   };
   metrics.gauge('dragoman_open_requests', 'Requests in progress', () => [{ value: openRequests.value }]);
@@ -103,8 +115,8 @@ interface Series {
   sum: number;
 }
 
-/** Request durations by operation, status and outcome. Every request records one, so that costs one lookup and three additions. */
-class Histogram {
+/** Counts values in buckets. Every request records some, so that costs one lookup and three additions. */
+class BucketCounts implements Histogram {
   readonly #name: string;
   readonly #description: string;
   readonly #bounds: readonly number[];
@@ -116,11 +128,10 @@ class Histogram {
     this.#bounds = bounds;
   }
 
-  record(value: number, operation: string, status: string, outcome: string): void {
-    const id = `${operation} ${status} ${outcome}`;
+  record(value: number, id: string, labels: Labels): void {
     let series = this.#series.get(id);
     if (!series) {
-      series = { labels: { operation, status, outcome }, counts: Array(this.#bounds.length + 1).fill(0), sum: 0 };
+      series = { labels, counts: Array(this.#bounds.length + 1).fill(0), sum: 0 };
       this.#series.set(id, series);
     }
     let bucket = 0;

@@ -1,5 +1,6 @@
 /** Writers of JSON and error responses. The only module that turns a thrown error into an HTTP response. */
 import { type ApiError, toApiError } from '../core/index.ts';
+import type { OutgoingResponse } from '../http/index.ts';
 import type { Call } from './call.ts';
 
 export interface RenderedError {
@@ -22,14 +23,7 @@ export function sendJson(
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  const bytes = Buffer.from(JSON.stringify(body));
-  call.response.writeHead(status, {
-    ...idHeaders(call),
-    ...headers,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': bytes.length,
-  });
-  call.response.end(bytes);
+  sendRefusal(call.response, call, { status, headers, body });
 }
 
 /** Sends 204: no body, and no header that would describe one. */
@@ -50,4 +44,20 @@ export function sendError(call: Call, error: unknown, render: RenderError): void
   response.readsRest = call.hasKey || known.code === 'request_too_large';
   const { status, headers, body } = render(known, call);
   sendJson(call, status, body, headers);
+}
+
+/** The same for a request that has no call. */
+export function sendRefusal(
+  response: OutgoingResponse,
+  request: Pick<Call, 'errorFormat' | 'id' | 'headers'>,
+  { status, headers, body }: RenderedError,
+): void {
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, {
+    ...idHeaders(request),
+    ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': bytes.length,
+  });
+  response.end(bytes);
 }

@@ -16,6 +16,7 @@ import {
   Unavailable,
 } from '../core/index.ts';
 import {
+  type AdoptConnection,
   type ConnectionLimits,
   createHttpServer,
   type HttpParseError,
@@ -29,14 +30,26 @@ import {
   type ServerHost,
   type Upgradable,
 } from '../http/index.ts';
-import { errorFormatOf, INFERENCE_ENDPOINTS } from '../rules/index.ts';
+import {
+  type AdminOperation,
+  adminRow,
+  type ConsoleOperation,
+  consoleRow,
+  errorFormatOf,
+  INFERENCE_ENDPOINTS,
+  type Method,
+  PRIORITY_OF,
+  type Priority,
+  SHED_RETRY_SECONDS,
+} from '../rules/index.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { Certificate } from './certificate.ts';
 import type { Cors } from './cors.ts';
 import type { Metrics } from './metrics.ts';
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
-import { idHeaders, type RenderError, sendError, sendNoContent } from './send.ts';
+import { idHeaders, type RenderError, sendError, sendNoContent, sendRefusal } from './send.ts';
+import { retrySeconds, type Shedder } from './shedder.ts';
 
 export interface WebOptions {
   readonly handlers: Readonly<Record<AnyOperation, Handler>>;
@@ -53,27 +66,48 @@ export interface WebOptions {
   readonly certificate?: Certificate | undefined;
   /** Lets scripts of other origins call the caller's API. */
   readonly cors?: Cors | undefined;
+  /** Refuses requests under overload; without it none is refused. */
+  readonly shedder?: Shedder | undefined;
+  /** Called once for every call, when its response is sent or can no longer be sent. Must not throw. */
+  readonly onCompleted?: ((call: CompletedCall) => void) | undefined;
+}
+
+/** How a call ended: `client_closed` before it had its response, `interrupted` by a shutdown. */
+export type CallOutcome = 'completed' | 'client_closed' | 'interrupted';
+
+export interface CompletedCall {
+  readonly call: Call;
+  readonly status: number;
+  readonly outcome: CallOutcome;
 }
 
 export interface Web {
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
-  /** Stops accepting connections and lets open requests finish for `ms`. The others get an error in their format. */
-  drain(ms: number): Promise<void>;
-  readonly isDraining: boolean;
+  /** Instead of `listen`: serves connections that another process has accepted. */
+  adopt(): AdoptConnection;
+  /**
+   * Stops accepting connections and lets open requests finish for `ms`. The others get an error in their format. In a handover to another
+   * process of the same server, requests that still arrive on open connections are served.
+   */
+  drain(ms: number, options?: { readonly isHandover: boolean }): Promise<void>;
+  /** New requests are rejected. */
+  readonly isStopping: boolean;
   /** Runs a call that is not an HTTP request of its own (a WebSocket turn). Logged and measured like any other. */
   run(call: Call, handler: Handler): Promise<void>;
 }
 
 interface WebState extends WebOptions {
   readonly openCalls: Set<Call>;
+  /** A request was refused. */
+  readonly reportShed: () => void;
 }
 
 export function createWeb(options: WebOptions): Web {
   let draining = false;
-  const state: WebState = { ...options, openCalls: new Set() };
-  const isDraining = (): boolean => draining;
+  let isStopping = false;
+  const state: WebState = { ...options, openCalls: new Set(), reportShed: shedReporter(options) };
   const handlers = Object.fromEntries(
-    ROUTES.map(({ operation }) => [operation, withDrainCheck(operation, options, isDraining)]),
+    ROUTES.map(({ operation }) => [operation, withStopCheck(operation, options, () => isStopping)]),
   ) as Record<Route['operation'], Handler>;
   options.metrics.counter(
     'dragoman_log_lines_dropped_total',
@@ -103,19 +137,24 @@ export function createWeb(options: WebOptions): Web {
   options.metrics.gauge('dragoman_open_connections', 'Open client connections', () => [
     { value: listener.openConnections },
   ]);
+  options.metrics.counter('dragoman_requests_shed_total', 'Requests refused because the server is overloaded', () =>
+    [...(options.shedder?.refused ?? [])].map(([priority, value]) => ({ value, labels: { priority } })),
+  );
   options.metrics.counter(
     'dragoman_connections_refused_total',
     'Connections refused because too many were open',
     () => [{ value: listener.refusedConnections }],
   );
   return {
-    get isDraining() {
-      return draining;
+    get isStopping() {
+      return isStopping;
     },
     listen: (host, port) => listener.listen(host, port),
-    run: (call, handler) => runCall(state, call, handler),
-    drain(ms) {
+    adopt: () => listener.adopt(),
+    run: (call, handler) => runCall(state, call, isShed(state, call.operation) ? refuseOverloaded : handler),
+    drain(ms, { isHandover } = { isHandover: false }) {
       draining = true;
+      isStopping = !isHandover;
       return listener.close(ms, () => interruptCalls(state));
     },
   };
@@ -139,6 +178,7 @@ function dispatch(
   const match = matchRoute(request.method, path);
   if (!match && isPageOfConsole(request, path)) return redirectToConsole(options, exchange);
   if (!match) return respondUnrouted(options, toCall(options, exchange));
+  if (isShed(options, match.route.operation, bodyBytesOf(request))) return shed(options, exchange, match);
   void runCall(options, toCall(options, exchange, match), handlers[match.route.operation]);
 }
 
@@ -154,18 +194,71 @@ function redirectToConsole(options: WebState, exchange: Exchange): void {
   });
 }
 
+const isShed = ({ shedder }: WebState, operation: Call['operation'], bodyBytes = 0): boolean =>
+  shedder !== undefined && operation !== 'none' && shedder.refuses(priorityOf(operation), bodyBytes);
+
+const priorityOf = (operation: AnyOperation): Priority => {
+  if (operation.startsWith('admin.')) return priorityOfMethod(adminRow(operation as AdminOperation).method);
+  if (operation.startsWith('console.')) return priorityOfMethod(consoleRow(operation as ConsoleOperation).method);
+  return PRIORITY_OF[operation as keyof typeof PRIORITY_OF];
+};
+
+const priorityOfMethod = (method: Method): Priority => (method === 'GET' ? 'list' : 'create');
+
+/** The announced length of a body, after which it may still be larger once it is decompressed. */
+const bodyBytesOf = ({ headers }: IncomingRequest): number =>
+  headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Number.POSITIVE_INFINITY;
+
+/** Refuses a request without a call, a log line of its own or a look at its body; metrics and one log line a second count them. */
+function shed(options: WebState, { request, response }: Exchange, match: Match): void {
+  const { errorFormat } = match.route;
+  const refusal = { id: newRequestId(), errorFormat, headers: headersOf(options, request, match) ?? {} };
+  options.reportShed();
+  sendRefusal(response, refusal, options.renderError(overloaded(), refusal));
+}
+
+/** One error for each time to wait: an error collects its stack, which would be half the cost of a refusal. */
+const OVERLOADED = Array.from({ length: SHED_RETRY_SECONDS.max + 1 }, (_, retryAfter) =>
+  fail('server_is_overloaded', 'This server is overloaded; retry after the time in retry-after.', {
+    retryAfter: Math.max(SHED_RETRY_SECONDS.min, retryAfter),
+  }),
+);
+const overloaded = (): ApiError => OVERLOADED[retrySeconds()] ?? fail('server_is_overloaded');
+
+const refuseOverloaded: Handler = () => {
+  throw overloaded();
+};
+
+/** Logs the number of refused requests, at most once a second. */
+function shedReporter({ shedder, log, clock }: WebOptions): () => void {
+  let isPending = false;
+  let reported = 0;
+  const total = (): number => [...(shedder?.refused.values() ?? [])].reduce((sum, count) => sum + count, 0);
+  return () => {
+    if (isPending) return;
+    isPending = true;
+    clock.after(SHED_REPORT_MS, () => {
+      isPending = false;
+      log.warn('requests.shed', { count: total() - reported });
+      reported = total();
+    });
+  };
+}
+
+const SHED_REPORT_MS = 1_000;
+
 function respondPreflight(options: WebState, exchange: Exchange, headers: Call['headers']): void {
   const call = toCall(options, exchange);
   call.headers = headers;
   void runCall(options, call, sendNoContent);
 }
 
-/** While draining, only operator endpoints (health, metrics) respond. */
-function withDrainCheck(operation: Route['operation'], { handlers }: WebOptions, isDraining: () => boolean): Handler {
+/** While the server stops, only operator endpoints (health, metrics) respond. */
+function withStopCheck(operation: Route['operation'], { handlers }: WebOptions, isStopping: () => boolean): Handler {
   const handler = handlers[operation];
   if (isOperator(operation)) return handler;
   return (call) => {
-    if (isDraining()) throw fail('shutting_down');
+    if (isStopping()) throw fail('shutting_down');
     return handler(call);
   };
 }
@@ -182,11 +275,17 @@ function upgrade(
     socket,
     release: () => connection.release(),
   });
-  void runCall(options, call, route ? handlers[route.operation] : rejectUpgrade);
+  const handler = route ? handlers[route.operation] : rejectUpgrade;
+  void runCall(options, call, isShed(options, call.operation) ? refuseUpgrade : handler);
 }
 
 const rejectUpgrade: Handler = () => {
   throw fail('invalid_request', 'This endpoint does not support WebSocket.', { headers: { connection: 'close' } });
+};
+
+const refuseUpgrade: Handler = () => {
+  const { code, message, details } = overloaded();
+  throw fail(code, message, { ...details, headers: { connection: 'close' } });
 };
 
 /** Without `match` the request has no route. */
@@ -203,6 +302,7 @@ function toCall(options: WebState, exchange: Exchange, match?: Match, upgrade?: 
     query,
     address: clientAddress(request, options.trustedProxies),
     startedAt: options.clock.now(),
+    clock: options.clock,
     upgrade,
     headers: headersOf(options, request, match),
     bodyBudget: options.bodyBudget,
@@ -273,15 +373,16 @@ const UNKNOWN_OUTCOME =
   'The server is restarting, and the outcome of this request is unknown; read what it changes before you send it again.';
 const NO_RETRY = { headers: { 'x-should-retry': 'false' } };
 
-function finish({ metrics, log, clock, openCalls }: WebState, call: Call): void {
+function finish({ metrics, log, clock, openCalls, onCompleted }: WebState, call: Call): void {
   const ms = clock.now() - call.startedAt;
-  const outcome = call.isInterrupted ? 'interrupted' : call.isClientGone ? 'client_closed' : 'completed';
+  const outcome: CallOutcome = call.isInterrupted ? 'interrupted' : call.isClientGone ? 'client_closed' : 'completed';
   const status = call.response.statusCode;
   metrics.openRequests.value -= 1;
   openCalls.delete(call);
   metrics.recordRequest({ operation: call.operation, status, ms, outcome });
   call.addLogFields({ status, outcome, ms });
   log[isOperator(call.operation) ? 'debug' : 'info']('request.completed', call.logFields);
+  onCompleted?.({ call, status, outcome });
 }
 
 const isOperator = (operation: Call['operation']): boolean => operation.startsWith('operator.');

@@ -12,6 +12,7 @@ import {
   sumOldMonths,
 } from '../ledger/index.ts';
 import { expireSignIns } from '../people/index.ts';
+import { RequestRollUp, removeOldRequests, removeOldRollUps } from '../requests/index.ts';
 import { VIDEO_CHECKS, type Video } from '../video/index.ts';
 import { expireResponses } from './expire-responses.ts';
 import { reseal } from './reseal.ts';
@@ -24,11 +25,13 @@ export interface JobServices {
   readonly log: Log;
   readonly video: Pick<Video, 'jobs'>;
   readonly background: Pick<Background, 'jobs'>;
-  readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS'>;
+  readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS' | 'REQUEST_LOG_DAYS'>;
 }
 
 export const jobsFor = ({ database, sealer, clock, log, config, video, background }: JobServices): Job[] => {
   const retention = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
+  const rollUp = new RequestRollUp(database, clock);
+  const days = config.REQUEST_LOG_DAYS;
   return [
     { name: 'secrets.reseal', everyMs: 60_000, run: () => reseal(database.db, sealer) },
     // Also verifies the ledger.
@@ -42,6 +45,13 @@ export const jobsFor = ({ database, sealer, clock, log, config, video, backgroun
     { name: 'usage.totals', everyMs: 600_000, run: () => sumOldDays(database.db) },
     { name: 'usage.monthly', everyMs: 3_600_000, run: () => sumOldMonths(database) },
     { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, retention()) },
+    { name: 'requests.roll_up', everyMs: 60_000, run: () => rollUp.run() },
+    {
+      name: 'requests.days',
+      everyMs: 3_600_000,
+      run: () => removeOldRequests(database.db, { days, now: clock.now() }),
+    },
+    { name: 'requests.roll_ups', everyMs: 3_600_000, run: () => removeOldRollUps(database.db, clock.now()) },
     ...video.jobs,
     ...background.jobs,
     { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, retention()) },

@@ -776,6 +776,10 @@ const VALID_BODIES: Partial<Record<AdminOperation, object>> = {
   'admin.releaseReview': { reason: 'invalid' },
   'admin.redeliverCallback': { reason: 'invalid' },
   'admin.testCallback': { user: 'ana', task: 'task_invalid' },
+  'admin.parkAccount': { reason: 'invalid' },
+  'admin.drainAccount': { reason: 'invalid' },
+  'admin.resumeAccount': { reason: 'invalid' },
+  'admin.testAccount': { model: 'invalid' },
 };
 
 /** One valid request for each operation that changes something. */
@@ -811,6 +815,10 @@ const WRITES: Record<
     await storeTask(db(), { user_id: 'ana', id: 'task_tested', callback_url });
     return ['/callbacks/test', { user: 'ana', task: 'task_tested' }];
   },
+  'admin.parkAccount': async () => ['/accounts/cl1/park', { reason: 'r' }],
+  'admin.drainAccount': async () => ['/accounts/cl1/drain', {}],
+  'admin.resumeAccount': async () => ['/accounts/cl1/resume', {}],
+  'admin.testAccount': async () => ['/accounts/cl1/test', {}],
   'admin.createCharacter': async () => {
     await gateway.apply({ groups: [{ id: 'ep', style: 'video', variant: 'EP' }] });
     return ['/characters', { id: 'audited', group: 'ep', models: ['m'], upstream_asset: 'asset-1', name: 'A' }];
@@ -883,12 +891,17 @@ test('every admin change writes one append-only audit line, and no response hold
   for (const statement of ['update audit set actor = actor', 'delete from audit', 'truncate audit'])
     await assert.rejects(sql.raw(statement).execute(db()), /append-only/);
 
+  const { openai } = await userWithKeys('logged');
+  const call = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${openai}` } });
+  const requestId = call.headers.get('x-request-id') ?? '';
+  await until('the entry of the call', async () => (await admin('GET', `/requests/${requestId}`)).status === 200);
   const reads = ADMIN_OPERATIONS.filter((operation) => adminRow(operation).method === 'GET');
   for (const operation of reads) {
     const path = adminRow(operation)
       .path.slice('/admin/v1'.length)
       .replace('{user}', 'ana')
-      .replace('{event}', 'evt_dead');
+      .replace('{event}', 'evt_dead')
+      .replace('{request}', requestId);
     const { status, text } = await admin('GET', path);
     assert.equal(status, 200, text);
     responses.push(text);

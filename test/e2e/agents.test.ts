@@ -5,7 +5,7 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { mint } from '../../sim/opaque.ts';
 import { type Agent, type AgentReply, PIXEL, startAgent, type ToolCall, type ToolResult } from '../support/agent.ts';
 import type { ClientDialect } from '../support/conversion-harness.ts';
-import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
 
 type Json = Record<string, unknown>;
 type Upstream = 'messages' | 'chat' | 'responses' | 'generate';
@@ -18,7 +18,7 @@ const key = (group: string): string => keys[group] ?? assert.fail(`no key for ${
 before(async () => {
   sim = await startSim();
   gateway = await startGateway();
-  Object.assign(keys, await gateway.apply(basicSetup(sim.url)));
+  Object.assign(keys, await gateway.apply(setupWithChatOnly(sim.url)));
   // No chat feature, so chat requests are converted.
   const plain = { id: 'plain-1', group: 'plain', base_url: `${sim.url}/v1`, api_key: 'sk-x', features: ['responses'] };
   await gateway.apply({
@@ -127,8 +127,12 @@ const CHECK: Readonly<Record<Upstream, (history: readonly Json[], client: Client
       assert.doesNotMatch(JSON.stringify(parts), new RegExp(THOUGHT));
     }
   },
-  /** Native: the gateway adds nothing to these bytes. */
-  chat: () => {},
+  /** For a chat client native: the gateway adds nothing to these bytes. */
+  chat(history, client) {
+    for (const { role, tool_calls, reasoning } of history)
+      if (client !== 'chat' && role === 'assistant' && tool_calls)
+        assert.match(String(reasoning), new RegExp(THOUGHT), 'a call carries the reasoning that led to it');
+  },
 };
 
 // ---------------------------------------------------------------- the session
@@ -195,9 +199,9 @@ async function work(agent: Agent, client: ClientDialect, requests: number): Prom
 }
 
 const GROUPS: Readonly<Record<ClientDialect, readonly string[]>> = {
-  messages: ['openai', 'claude', 'gemini'],
+  messages: ['openai', 'chat-only', 'claude', 'gemini'],
   chat: ['openai', 'plain', 'claude', 'gemini'],
-  responses: ['openai', 'claude', 'gemini'],
+  responses: ['openai', 'chat-only', 'claude', 'gemini'],
 };
 /** The conversion of each client dialect that runs ten times as long. */
 const LONG: Readonly<Record<ClientDialect, string>> = { messages: 'openai', chat: 'claude', responses: 'gemini' };
@@ -208,7 +212,8 @@ for (const client of ['messages', 'chat', 'responses'] as const) {
       const requests = LONG[client] === group ? 300 : 30;
       test(`[N9] ${client} agent completes ${requests} requests on the ${group} group`, async () => {
         sim.journal.clear();
-        const options = { url: gateway.url, key: key(group), model: 'demo-agent@strict' };
+        const model = group === 'chat-only' ? 'demo-agent@server=vllm' : 'demo-agent@strict';
+        const options = { url: gateway.url, key: key(group), model };
         const agent = startAgent(client, { ...options, stream: requests > 30 ? 7 : 2 });
         const history = await work(agent, client, requests);
         assert.ok(history.includes(PIXEL), 'the image reached the provider');
@@ -262,7 +267,9 @@ const OWN_THOUGHTS: Readonly<Record<Upstream, RegExp>> = {
 for (const client of ['messages', 'chat', 'responses'] as const) {
   test(`[L7] ${client} agent keeps each provider's reasoning when it changes the group with every request`, async () => {
     sim.journal.clear();
-    const groups = GROUPS[client].filter((group) => !(client === 'chat' && group === 'openai'));
+    const groups = GROUPS[client].filter(
+      (group) => group !== 'chat-only' && !(client === 'chat' && group === 'openai'),
+    );
     const agent = startAgent(client, { url: gateway.url, key: '', model: 'demo-agent@strict', stream: 2 });
     const known = await wander(agent, groups, 3 * STEPS.length);
     for (const [group, { upstream, text }] of known) {

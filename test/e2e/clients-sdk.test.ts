@@ -10,7 +10,7 @@ import Anthropic0 from 'anthropic-0';
 import { betaTool as betaTool0 } from 'anthropic-0/helpers/beta/json-schema';
 import type OpenAI from 'openai';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, openai, openai6 } from '../support/sdk.ts';
 
 let sim: Sim;
@@ -22,14 +22,14 @@ before(async () => {
   (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
   sim = await startSim();
   gateway = await startGateway();
-  keys = await gateway.apply(basicSetup(sim.url));
+  keys = await gateway.apply(setupWithChatOnly(sim.url));
 });
 after(async () => {
   await gateway.stop();
   await sim.close();
 });
 
-const GROUPS = ['openai', 'claude', 'gemini'] as const;
+const GROUPS = ['openai', 'chat-only', 'claude', 'gemini'] as const;
 const PATH = {
   type: 'object' as const,
   properties: { path: { type: 'string' as const } },
@@ -50,15 +50,15 @@ interface Provider {
 }
 
 const settings = (group: string, version = 'v1') => ({ baseURL: `${gateway.url}/${version}`, apiKey: key(group) });
-/** The simulator rejects damaged opaque values of this model. */
-const MODEL = 'demo-text@strict';
+/** The simulator rejects damaged opaque values of this model. A chat-only server has none, but shows what it thinks. */
+const modelOn = (group: string): string => (group === 'chat-only' ? 'demo-text@server=vllm' : 'demo-text@strict');
 const THINKS = { forceReasoning: true, reasoningEffort: 'high', reasoningSummary: 'auto' };
 
 const PROVIDERS: readonly Provider[] = [
   {
     name: '@ai-sdk/anthropic',
     groups: GROUPS,
-    model: (group) => createAnthropic(settings(group))(MODEL),
+    model: (group) => createAnthropic(settings(group))(modelOn(group)),
     options: {
       anthropic: { thinking: { type: 'enabled', budgetTokens: 2_000 }, structuredOutputMode: 'outputFormat' },
     },
@@ -66,25 +66,25 @@ const PROVIDERS: readonly Provider[] = [
   {
     name: '@ai-sdk/openai for responses',
     groups: GROUPS,
-    model: (group) => createOpenAI(settings(group)).responses(MODEL),
+    model: (group) => createOpenAI(settings(group)).responses(modelOn(group)),
     options: { openai: { ...THINKS, store: false } },
   },
   {
     name: '@ai-sdk/openai for responses that are stored',
     groups: GROUPS,
-    model: (group) => createOpenAI(settings(group)).responses(MODEL),
+    model: (group) => createOpenAI(settings(group)).responses(modelOn(group)),
     options: { openai: { ...THINKS, store: true } },
   },
   {
     name: '@ai-sdk/openai for chat',
     groups: GROUPS,
-    model: (group) => createOpenAI(settings(group)).chat(MODEL),
+    model: (group) => createOpenAI(settings(group)).chat(modelOn(group)),
     options: { openai: { reasoningEffort: 'high', forceReasoning: true } },
   },
   {
     name: '@ai-sdk/google',
     groups: ['gemini'],
-    model: (group) => createGoogle(settings(group, 'v1beta'))(MODEL),
+    model: (group) => createGoogle(settings(group, 'v1beta'))(modelOn(group)),
     options: { google: { thinkingConfig: { includeThoughts: true, thinkingLevel: 'high' } } },
   },
 ];
@@ -174,10 +174,10 @@ function assertLoop(steps: readonly { toolCalls: readonly { toolName: string; in
   assert.match(text, /content of src\/lamp\.ts/);
 }
 
-for (const group of ['claude', 'gemini']) {
+for (const group of ['chat-only', 'claude', 'gemini']) {
   test(`[N28] AI SDK item references are expanded for the ${group} group`, async () => {
     sim.journal.clear();
-    const model = createOpenAI(settings(group)).responses(MODEL);
+    const model = createOpenAI(settings(group)).responses(modelOn(group));
     await generateText({ model, prompt: ASK, tools: aiTools, stopWhen: isStepCount(5), maxRetries: 0 });
     assert.equal(sentBodies().length, 3);
     assert.ok(sentBodies().every((body) => !body.includes('item_reference')));
@@ -255,7 +255,7 @@ const textIn = (content: readonly { type: string; text?: string }[] | undefined)
 
 for (const group of GROUPS) {
   const body = {
-    model: 'demo-text@strict',
+    model: modelOn(group),
     max_tokens: 8_000,
     thinking: { type: 'enabled' as const, budget_tokens: 2_000 },
     messages: [{ role: 'user' as const, content: ASK }],

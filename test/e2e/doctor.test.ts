@@ -1,11 +1,13 @@
-/** What `dragoman doctor` reports about video accounts and models, and about a proxy. */
+/** What `dragoman doctor` reports about video accounts and models, about a proxy, and about accounts that it tests. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
 import { run } from '../support/command.ts';
 import { testDatabase } from '../support/database.ts';
+import { streamEnd, streamStart } from '../support/scripted.ts';
 
 const setup = (accounts: readonly object[]) =>
   JSON.stringify({
@@ -62,6 +64,66 @@ test('doctor mentions an empty TRUST_PROXY behind HTTPS', async () => {
     assert.equal(await hasNote({ TRUST_PROXY: '10.0.0.1' }), false);
     assert.equal(await hasNote({ PUBLIC_URL: 'http://gateway.example' }), false);
   } finally {
+    await database.drop();
+    rmSync(DATA_DIR, { recursive: true, force: true });
+  }
+});
+
+const TESTED = (provider: Canned) => ({
+  groups: [
+    { id: 'claude', style: 'messages' },
+    { id: 'openai', style: 'responses' },
+    { id: 'film', style: 'video', variant: 'EP' },
+  ],
+  accounts: [
+    { id: 'good', group: 'claude', base_url: provider.url, api_key: 'good-key' },
+    { id: 'refused', group: 'claude', base_url: provider.url, api_key: 'refused-key' },
+    { id: 'broken', group: 'claude', base_url: provider.url, api_key: 'broken-key' },
+    { id: 'away', group: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key: 'away-key' },
+    account('far', 'https://video.example/api/v3'),
+  ],
+  models: [
+    { id: 'dear', groups: ['claude', 'openai'], prices: { input: '1', output: '10' } },
+    { id: 'cheap', groups: ['claude'], upstream: 'cheap-real', prices: { input: '1', output: '2' } },
+    { id: 'any-*', groups: ['claude'], prices: { input: '0', output: '0' } },
+  ],
+});
+
+test('doctor --accounts sends every text account one tiny request and prints what its provider says', async () => {
+  const database = await testDatabase();
+  const provider = await startCanned();
+  const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));
+  const env = { DATA_DIR, DATABASE_URL: database.url };
+  const error = (message: string) =>
+    JSON.stringify({ type: 'error', error: { type: 'authentication_error', message } });
+  provider.respondWith((response, request) => {
+    const script = {
+      'good-key': sseResponse(streamStart('messages', 'ok'), streamEnd.messages('ok')),
+      'refused-key': jsonResponse(error('invalid x-api-key refused-key'), 401),
+      'broken-key': sseResponse(streamStart('messages', 'o')),
+    }[String(request.headers['x-api-key'])];
+    return script?.(response, request);
+  });
+  try {
+    const file = join(DATA_DIR, 'setup.json');
+    writeFileSync(file, JSON.stringify(TESTED(provider)));
+    assert.equal((await run(['apply', file], { env })).code, 0);
+    const { code, stdout } = await run(['doctor', '--accounts'], { env });
+    assert.equal(code, 1);
+    for (const line of [
+      /^note {2}Test +each account got one request of a few tokens, which its provider bills to you$/m,
+      /^ok {4}Test +good \(claude\) replied with cheap-real: first byte [\d.]+ ms, all [\d.]+ ms$/m,
+      /^BAD {3}Test +refused \(claude\) failed with cheap-real: HTTP 401, .*: invalid x-api-key \[redacted\]$/m,
+      /^BAD {3}Test +broken \(claude\) failed with cheap-real: HTTP 200, /m,
+      /^BAD {3}Test +away \(openai\) failed with dear: no response, .*: ECONNREFUSED$/m,
+      /^note {2}Test +far \(film\) is a video account and was not tested$/m,
+    ])
+      assert.match(stdout, line);
+    assert.equal(provider.requests.length, 3);
+    const { max_tokens, stream, model } = JSON.parse(provider.last.body.toString());
+    assert.deepEqual([max_tokens, stream, model], [16, true, 'cheap-real']);
+  } finally {
+    await provider.close();
     await database.drop();
     rmSync(DATA_DIR, { recursive: true, force: true });
   }

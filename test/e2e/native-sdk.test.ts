@@ -5,7 +5,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { ApiError as GoogleError, GoogleGenAI } from '@google/genai';
 import type OpenAI from 'openai';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, google, openai, openai6 } from '../support/sdk.ts';
 
 let sim: Sim;
@@ -18,7 +18,7 @@ const key = (group: string): string => keys[group] ?? assert.fail(`no key for ${
 before(async () => {
   sim = await startSim();
   gateway = await startGateway();
-  keys = await gateway.apply(basicSetup(sim.url));
+  keys = await gateway.apply(setupWithChatOnly(sim.url));
   eager = await startGateway({ database: gateway.database, env: { HEARTBEAT_MS: '100' } });
 });
 after(async () => {
@@ -38,60 +38,101 @@ for (const [name, sdk] of [
   ['openai 7', openai],
   ['openai 6', openai6],
 ] as const) {
+  for (const group of ['openai', 'chat-only'] as const) {
+    describe(`${name} on a key of the ${group} group`, () => {
+      const client = () => sdk(gateway.url, key(group)) as OpenAI;
+
+      test(`${name} creates a response on the ${group} group`, async () => {
+        const response = await client().responses.create({ model: 'demo-responses', input: 'hello there' });
+        assert.match(response.output_text, /simulated/i);
+        assert.ok((response.usage?.input_tokens ?? 0) > 0);
+      });
+
+      test(`${name} completes a responses stream on the ${group} group`, async () => {
+        const final = await client()
+          .responses.stream({ model: 'demo-responses', input: 'hello there' })
+          .finalResponse();
+        assert.equal(final.status, 'completed');
+        assert.match(final.output_text, /simulated/i);
+      });
+
+      test(`${name} calls a tool and continues with its result on the ${group} group`, async () => {
+        const tools = [
+          {
+            type: 'function' as const,
+            name: WEATHER.name,
+            description: WEATHER.description,
+            parameters: WEATHER.schema,
+            strict: false,
+          },
+        ];
+        const first = await client().responses.create({ model: 'demo-responses', input: PROMPT, tools });
+        const callItem = first.output.find((item) => item.type === 'function_call') ?? assert.fail('no call');
+        const second = await client().responses.create({
+          model: 'demo-responses',
+          tools,
+          input: [
+            { role: 'user', content: PROMPT },
+            ...first.output,
+            { type: 'function_call_output', call_id: callItem.call_id, output: 'sunny' },
+          ] as OpenAI.Responses.ResponseInput,
+        });
+        assert.match(second.output_text, /sunny/);
+      });
+
+      test(`${name} chat works unary and streamed, with usage on the ${group} group`, async () => {
+        const done = await client().chat.completions.create({
+          model: 'demo-responses',
+          messages: [{ role: 'user', content: 'hello' }],
+        });
+        assert.match(done.choices[0]?.message.content ?? '', /simulated/i);
+        const stream = client().chat.completions.stream({
+          model: 'demo-responses',
+          messages: [{ role: 'user', content: 'hello' }],
+          stream_options: { include_usage: true },
+        });
+        const final = await stream.finalChatCompletion();
+        assert.equal(final.choices[0]?.finish_reason, 'stop');
+        assert.ok((final.usage?.total_tokens ?? 0) > 0);
+      });
+
+      test(`${name} gets provider errors with their status on the ${group} group`, async () => {
+        await assert.rejects(
+          client().responses.create({ model: 'demo-responses@status=422', input: 'x' }),
+          (error: unknown) => error instanceof Error && 'status' in error && error.status === 422,
+        );
+        await assert.rejects(
+          client().responses.create({ model: 'nope', input: 'x' }),
+          (error: unknown) => error instanceof Error && 'code' in error && error.code === 'model_not_found',
+        );
+      });
+
+      test(`G 4.4: ${name} reads, continues and deletes stored responses on the ${group} group`, async () => {
+        const first = await client().responses.create({ model: 'demo-responses', input: 'keep this' });
+        assert.equal((await client().responses.retrieve(first.id)).id, first.id);
+        const more = await client().responses.create({
+          model: 'demo-responses',
+          input: 'and this',
+          previous_response_id: first.id,
+        });
+        assert.ok(more.output_text);
+        await client().responses.delete(first.id);
+        await assert.rejects(
+          client().responses.retrieve(first.id),
+          (error: unknown) => error instanceof Error && 'status' in error && error.status === 404,
+        );
+      });
+
+      test(`G 4.10: ${name} lists and reads models on the ${group} group`, async () => {
+        const ids = (await client().models.list()).data.map((model) => model.id);
+        assert.ok(ids.includes('demo-responses'));
+        assert.equal((await client().models.retrieve('demo-responses')).id, 'demo-responses');
+      });
+    });
+  }
+
   describe(`${name} on a responses-style key`, () => {
     const client = () => sdk(gateway.url, key('openai')) as OpenAI;
-
-    test(`${name} creates a response`, async () => {
-      const response = await client().responses.create({ model: 'demo-responses', input: 'hello there' });
-      assert.match(response.output_text, /simulated/i);
-      assert.ok((response.usage?.input_tokens ?? 0) > 0);
-    });
-
-    test(`${name} completes a responses stream`, async () => {
-      const final = await client().responses.stream({ model: 'demo-responses', input: 'hello there' }).finalResponse();
-      assert.equal(final.status, 'completed');
-      assert.match(final.output_text, /simulated/i);
-    });
-
-    test(`${name} calls a tool and continues with its result`, async () => {
-      const tools = [
-        {
-          type: 'function' as const,
-          name: WEATHER.name,
-          description: WEATHER.description,
-          parameters: WEATHER.schema,
-          strict: false,
-        },
-      ];
-      const first = await client().responses.create({ model: 'demo-responses', input: PROMPT, tools });
-      const callItem = first.output.find((item) => item.type === 'function_call') ?? assert.fail('no call');
-      const second = await client().responses.create({
-        model: 'demo-responses',
-        tools,
-        input: [
-          { role: 'user', content: PROMPT },
-          ...first.output,
-          { type: 'function_call_output', call_id: callItem.call_id, output: 'sunny' },
-        ] as OpenAI.Responses.ResponseInput,
-      });
-      assert.match(second.output_text, /sunny/);
-    });
-
-    test(`${name} chat works unary and streamed, with usage`, async () => {
-      const done = await client().chat.completions.create({
-        model: 'demo-responses',
-        messages: [{ role: 'user', content: 'hello' }],
-      });
-      assert.match(done.choices[0]?.message.content ?? '', /simulated/i);
-      const stream = client().chat.completions.stream({
-        model: 'demo-responses',
-        messages: [{ role: 'user', content: 'hello' }],
-        stream_options: { include_usage: true },
-      });
-      const final = await stream.finalChatCompletion();
-      assert.equal(final.choices[0]?.finish_reason, 'stop');
-      assert.ok((final.usage?.total_tokens ?? 0) > 0);
-    });
 
     test(`[S79] G 4.5: ${name} gets the same embeddings as base64 and as floats`, async () => {
       const result = await client().embeddings.create({ model: 'demo-embedding', input: ['a', 'b'], dimensions: 8 });
@@ -147,39 +188,6 @@ for (const [name, sdk] of [
         body: JSON.stringify(body),
       });
       assert.match(await raw.text(), /partial_image.*\n\n: hb\n\n.*event: image_generation\.completed/s);
-    });
-
-    test(`${name} gets provider errors with their status`, async () => {
-      await assert.rejects(
-        client().responses.create({ model: 'demo-responses@status=422', input: 'x' }),
-        (error: unknown) => error instanceof Error && 'status' in error && error.status === 422,
-      );
-      await assert.rejects(
-        client().responses.create({ model: 'nope', input: 'x' }),
-        (error: unknown) => error instanceof Error && 'code' in error && error.code === 'model_not_found',
-      );
-    });
-
-    test(`G 4.4: ${name} reads, continues and deletes stored responses`, async () => {
-      const first = await client().responses.create({ model: 'demo-responses', input: 'keep this' });
-      assert.equal((await client().responses.retrieve(first.id)).id, first.id);
-      const more = await client().responses.create({
-        model: 'demo-responses',
-        input: 'and this',
-        previous_response_id: first.id,
-      });
-      assert.ok(more.output_text);
-      await client().responses.delete(first.id);
-      await assert.rejects(
-        client().responses.retrieve(first.id),
-        (error: unknown) => error instanceof Error && 'status' in error && error.status === 404,
-      );
-    });
-
-    test(`G 4.10: ${name} lists and reads models`, async () => {
-      const ids = (await client().models.list()).data.map((model) => model.id);
-      assert.ok(ids.includes('demo-responses'));
-      assert.equal((await client().models.retrieve('demo-responses')).id, 'demo-responses');
     });
   });
 }

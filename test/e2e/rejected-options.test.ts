@@ -11,7 +11,13 @@ let sim: Sim;
 let gateway: TestGateway;
 let keys: Record<string, string>;
 
-const STYLES = { claude: 'messages', gemini: 'generate-content', plain: 'responses', openai: 'responses' } as const;
+const STYLES = {
+  claude: 'messages',
+  gemini: 'generate-content',
+  plain: 'responses',
+  openai: 'responses',
+  chat: 'responses',
+} as const;
 type Group = keyof typeof STYLES;
 
 before(async () => {
@@ -28,7 +34,10 @@ before(async () => {
 beforeEach(() => sim.journal.clear());
 after(() => gateway.stop().finally(() => sim.close()));
 
-/** The second account of a group is used only after the first has failed. Chat requests to `plain` are converted. */
+/**
+ * The second account of a group is used only after the first has failed. Chat requests to `plain` are converted, and all but chat requests
+ * to `chat`, whose server is taken for OpenAI's.
+ */
 const account = (group: Group, n: number): object => ({
   id: `${group}-${n}`,
   group,
@@ -36,6 +45,7 @@ const account = (group: Group, n: number): object => ({
   api_key: `sk-upstream-${group}-${n}`,
   priority: n,
   ...(group === 'plain' && { features: ['responses'] }),
+  ...(group === 'chat' && { features: ['chat'], preset: 'openai' }),
 });
 
 const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages', responses: '/v1/responses' } as const;
@@ -206,6 +216,56 @@ const CASES: readonly Case[] = [
     more: { stream: true },
     option: 'stream_options',
     expected: { stream_options: undefined },
+  },
+  {
+    client: 'responses',
+    group: 'chat',
+    refuse: 'stream_options',
+    more: { stream: true },
+    option: 'stream_options',
+    expected: { stream_options: undefined },
+  },
+  {
+    client: 'messages',
+    group: 'chat',
+    refuse: 'max_completion_tokens',
+    option: 'max_completion_tokens',
+    expected: { max_completion_tokens: undefined, max_tokens: 4_000 },
+  },
+  {
+    client: 'messages',
+    group: 'chat',
+    refuse: 'reasoning_effort',
+    more: { thinking: { type: 'disabled' } },
+    option: 'reasoning_effort',
+    expected: { reasoning_effort: undefined },
+  },
+  {
+    client: 'messages',
+    group: 'chat',
+    refuse: 'safety_identifier',
+    more: { metadata: { user_id: 'u-1' } },
+    option: 'safety_identifier',
+    expected: { safety_identifier: undefined },
+    dropped: 'metadata.user_id',
+  },
+  {
+    client: 'responses',
+    group: 'chat',
+    refuse: 'parallel_tool_calls',
+    more: { parallel_tool_calls: false, tools: [{ type: 'function', name: 'f', parameters: { type: 'object' } }] },
+    option: 'parallel_tool_calls',
+    expected: { parallel_tool_calls: undefined },
+    dropped: 'parallel_tool_calls',
+  },
+  {
+    client: 'responses',
+    group: 'chat',
+    refuse: 'response_format.json_schema',
+    more: { text: { format: { type: 'json_schema', name: 'n', schema: { type: 'object', properties: {} } } } },
+    option: 'response_format.json_schema',
+    expected: { response_format: { type: 'json_object' } },
+    dropped: 'text.format',
   },
 ];
 

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { run } from '../support/command.ts';
-import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
 import { openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
 import { ResponsesSocketClient } from '../support/websocket.ts';
@@ -15,20 +15,30 @@ let keys: Record<string, string>;
 let others: Record<string, string>;
 /** Keys with storing switched off. */
 let nonStoring: Record<string, string>;
-const MODEL: Record<string, string> = { openai: 'demo-responses', claude: 'demo-messages', gemini: 'demo-generate' };
+const MODEL: Record<string, string> = {
+  openai: 'demo-responses',
+  'chat-only': 'demo-responses',
+  claude: 'demo-messages',
+  gemini: 'demo-generate',
+};
 const hasCode = (code: string, status: number) => (error: unknown) =>
   error instanceof Error && 'code' in error && error.code === code && 'status' in error && error.status === status;
 
 before(async () => {
   sim = await startSim();
   gateway = await startGateway();
-  keys = await gateway.apply(basicSetup(sim.url));
+  keys = await gateway.apply(setupWithChatOnly(sim.url));
   others = await gateway.apply({
     users: [{ id: 'ben' }],
-    keys: ['openai', 'claude', 'gemini'].map((group) => ({ user: 'ben', group })),
+    keys: ['openai', 'chat-only', 'claude', 'gemini'].map((group) => ({ user: 'ben', group })),
   });
   nonStoring = await gateway.apply({
-    keys: ['openai', 'claude', 'gemini'].map((group) => ({ user: 'ana', group, name: 'non-storing', store: false })),
+    keys: ['openai', 'chat-only', 'claude', 'gemini'].map((group) => ({
+      user: 'ana',
+      group,
+      name: 'non-storing',
+      store: false,
+    })),
   });
 });
 after(async () => {
@@ -38,7 +48,7 @@ after(async () => {
 
 const lastBody = (): string => sim.journal.requests.at(-1)?.body?.toString() ?? '';
 
-for (const group of ['openai', 'claude', 'gemini']) {
+for (const group of ['openai', 'chat-only', 'claude', 'gemini']) {
   describe(`stored responses on the ${group} group`, () => {
     const client = (key = keys[group]) => openai(gateway.url, key ?? '');
     const create = (input: string, more: object = {}) =>

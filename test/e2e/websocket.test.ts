@@ -5,18 +5,23 @@ import { after, before, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { markKeyRevoked } from '../../src/identity/index.ts';
-import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameText, ResponsesSocketClient, withoutWebSocket } from '../support/websocket.ts';
 
 let sim: Sim;
 let gateway: TestGateway;
 let keys: Record<string, string>;
-const MODEL: Record<string, string> = { openai: 'demo-responses', claude: 'demo-messages', gemini: 'demo-generate' };
+const MODEL: Record<string, string> = {
+  openai: 'demo-responses',
+  'chat-only': 'demo-responses',
+  claude: 'demo-messages',
+  gemini: 'demo-generate',
+};
 
 before(async () => {
   sim = await startSim();
   gateway = await startGateway();
-  keys = await gateway.apply(withoutWebSocket(basicSetup(sim.url)));
+  keys = await gateway.apply(withoutWebSocket(setupWithChatOnly(sim.url)));
 });
 after(async () => {
   await gateway.stop();
@@ -26,7 +31,7 @@ after(async () => {
 const connect = (group: string, path?: string): Promise<ResponsesSocketClient> =>
   new ResponsesSocketClient(gateway.url, keys[group] ?? '', path).open();
 
-for (const group of ['openai', 'claude', 'gemini']) {
+for (const group of ['openai', 'chat-only', 'claude', 'gemini']) {
   test(`[S83 N18] G 4.10: WebSocket turn on the ${group} group continues the previous one with only its new input`, async () => {
     const client = await connect(group);
     const first = await client.turn({ model: MODEL[group], input: 'remember the word apple', store: false });

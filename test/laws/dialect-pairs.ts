@@ -30,6 +30,7 @@ export interface DialectPair {
 const OFFERED = new Set([
   ...['messages over responses', 'messages over generate', 'chat over messages', 'chat over generate'],
   ...['chat over responses', 'responses over messages', 'responses over generate'],
+  ...['messages over chat', 'responses over chat'],
 ]);
 
 export const DIALECT_PAIRS: readonly DialectPair[] = DIALECTS.flatMap((client) =>

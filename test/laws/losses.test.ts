@@ -104,7 +104,7 @@ const NEEDS_NO_TRACE = new Set([
   // It selects the account, and with it the cache.
   ...['prompt_cache_key over messages', 'prompt_cache_key over generate'],
   // The provider caches prefixes by itself.
-  'cache_control over responses',
+  ...['cache_control over responses', 'cache_control over chat'],
 ]);
 
 function check(pair: DialectPair, name: string, minimal: Json, extra: Json, model: string): void {

@@ -92,7 +92,10 @@ function joinTexts(reply: ModelReply): ModelReply {
   return { ...reply, blocks };
 }
 
-const CARRYING_PAIRS = DIALECT_PAIRS.filter(({ isOffered, client }) => isOffered && client !== 'chat');
+/** Chat servers have no opaque values of their own. */
+const CARRYING_PAIRS = DIALECT_PAIRS.filter(
+  ({ isOffered, client, upstream }) => isOffered && client !== 'chat' && upstream !== 'chat',
+);
 
 for (const { client, upstream, name } of CARRYING_PAIRS) {
   test(`${name}: opaque values return to their provider unchanged and in position`, () => {

@@ -33,7 +33,7 @@ export class Command {
   constructor(args: readonly string[], { env = {}, node = process.execPath, stdin = '', uid }: CommandOptions = {}) {
     const { PATH, HOME, TMPDIR } = process.env;
     this.process = spawn(node, [LAUNCHER, ...args], {
-      env: { PATH, HOME, TMPDIR, DEMO: 'off', PORT: '0', HTTP_STACK, ...env },
+      env: { PATH, HOME, TMPDIR, DEMO: 'off', PORT: '0', HTTP_STACK, WORKERS: '1', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
       ...(uid !== undefined && { uid }),
     });
@@ -53,14 +53,14 @@ export class Command {
   }
 
   /** Waits for the URL that a server prints. */
-  async ready(): Promise<string> {
+  async ready(ms = READY_MS): Promise<string> {
     return until(
       'the server to be ready',
       () => {
         if (this.process.exitCode !== null) throw new Error(`the command ended: ${this.stderr}`);
         return /^Dragoman is ready at (\S+)$/m.exec(this.stderr)?.[1];
       },
-      READY_MS,
+      ms,
     );
   }
 

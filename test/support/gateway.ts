@@ -56,6 +56,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     DATABASE_URL: database.url,
     HTTP_STACK,
     USAGE_FLUSH_MS: '200',
+    ACCOUNT_QUEUE_MS: '200',
+    // Clients, providers and gateway share one event loop here, whose delay therefore says nothing.
+    SHEDDING: 'off',
     ...options.env,
   });
   const log: LogLine[] = [];
@@ -119,6 +122,28 @@ async function freeUnlessPriced(db: Db, setup: GivenSetup): Promise<object> {
     prices !== undefined || free !== undefined || ids.some((group) => video.has(group) || stored.has(`${group}/${id}`));
   const models = setup.models?.map((model) => (isGiven(model) ? model : { ...model, free: true }));
   return { ...setup, ...(models && { models }) };
+}
+
+/** The basic groups and `chat-only`: a responses group whose only account speaks nothing but chat completions. */
+export function setupWithChatOnly(upstream: string): object {
+  const basic = basicSetup(upstream) as Record<'groups' | 'accounts' | 'models' | 'keys', object[]>;
+  return {
+    ...basic,
+    groups: [...basic.groups, { id: 'chat-only', style: 'responses' }],
+    accounts: [
+      ...basic.accounts,
+      {
+        id: 'co1',
+        group: 'chat-only',
+        base_url: `${upstream}/v1`,
+        api_key: 'sk-upstream-co1',
+        features: ['chat'],
+        preset: 'vllm',
+      },
+    ],
+    models: [...basic.models, { id: 'demo-*', groups: ['chat-only'] }],
+    keys: [...basic.keys, { user: 'ana', group: 'chat-only', name: 'test' }],
+  };
 }
 
 /** One group of each style with one key each, all for one user. Without `upstream` the accounts refuse connections. */

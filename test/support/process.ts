@@ -19,7 +19,8 @@ export interface LaunchedProcess {
 /** `preload` is a module that the process loads first; it can receive IPC messages. */
 export function launch(args: readonly string[], env: Record<string, string>, preload?: URL): LaunchedProcess {
   const child = spawn(process.execPath, [...(preload ? ['--import', preload.href] : []), LAUNCHER, ...args], {
-    env: { PATH: process.env.PATH ?? '', HTTP_STACK, ...env },
+    // The machine may be so busy with other tests that a server would refuse requests.
+    env: { PATH: process.env.PATH ?? '', HTTP_STACK, WORKERS: '1', SHEDDING: 'off', ...env },
     stdio: ['pipe', 'pipe', 'pipe', ...(preload ? (['ipc'] as const) : [])],
   }) as ChildProcess & { stdout: Readable; stderr: Readable };
   let output = '';

@@ -8,7 +8,7 @@ import type { HubUsage } from '../../src/dialects/index.ts';
 import type { Admission } from '../../src/gateway/billing/admission.ts';
 import type { Caller } from '../../src/gateway/caller.ts';
 import type { IncomingRequest } from '../../src/http/index.ts';
-import { Pool } from '../../src/pool/index.ts';
+import { AccountQueue, Pool, RetryBudget } from '../../src/pool/index.ts';
 import type { Style } from '../../src/rules/index.ts';
 import { UpstreamClient } from '../../src/upstream/index.ts';
 import { Call, type ResponseWriter } from '../../src/web/index.ts';
@@ -198,5 +198,17 @@ export function openFailoverServices(style: Style, accounts: readonly Account[])
   const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) });
   const upstream = new UpstreamClient(systemClock);
   const catalog = new Catalog([groupOf(style)], accounts, new Map());
-  return { lines, log, upstream, clock: systemClock, pool: new Pool(systemClock), catalog: () => catalog };
+  const clock = systemClock;
+  const pool = new Pool(clock);
+  const accountQueue = new AccountQueue({ clock, pool, waitMs: 0 });
+  return {
+    lines,
+    log,
+    upstream,
+    clock,
+    pool,
+    accountQueue,
+    retryBudget: new RetryBudget(clock),
+    catalog: () => catalog,
+  };
 }

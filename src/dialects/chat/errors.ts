@@ -3,7 +3,7 @@
  * upstream's message: other messages may name organisations, keys and hosts of the operator.
  */
 import { fail } from '../../core/index.ts';
-import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, isCredentialError } from '../../rules/index.ts';
+import { type ErrorCode, errorRow, errorType, faultRow, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
@@ -20,6 +20,25 @@ export function decodeErrorObject(value: unknown): HubError {
   const body = readErrorBody(value);
   return classify({ ...body, status: body.status || impliedStatus(body) }, body.waitMs).error;
 }
+
+/** The error in a chunk or a 200 body; undefined when it is none. */
+export function errorIn(wire: JsonObject): HubError | undefined {
+  const hasError = wire.error !== undefined && wire.error !== null;
+  if (hasError || wire.object === 'error') return decodeErrorObject(wire);
+  const { status_code: code, status_msg: message } = maybeObject(wire.base_resp);
+  if (typeof code !== 'number' || code === 0) return undefined;
+  return decodeErrorObject({ message, status: BASE_STATUS.get(code) ?? 500 });
+}
+
+/** Codes of MiniMax, which responds to most failures with status 200. */
+const BASE_STATUS: ReadonlyMap<number, number> = new Map([
+  [1002, 429],
+  [1004, 401],
+  [1008, 402],
+  [1026, 400],
+  [1039, 429],
+  [2013, 400],
+]);
 
 export function encodeError(error: HubError): JsonObject {
   const row = errorRow(error.code);
@@ -67,7 +86,11 @@ function parse(body: string): unknown {
 function readErrorBody(value: unknown): ErrorBody {
   const body = maybeObject(value);
   const inner = isObject(body.error) ? body.error : body;
-  const message = maybeString(inner.message) ?? maybeString(body.error) ?? (typeof value === 'string' ? value : '');
+  const message =
+    maybeString(inner.message) ??
+    maybeString(body.error) ??
+    detailText(body.detail ?? maybeObject(inner.message).detail) ??
+    (typeof value === 'string' ? value : '');
   // Some proxies put the HTTP status into `code`.
   const status = typeof inner.code === 'number' ? inner.code : Number(inner.status) || 0;
   return {
@@ -79,6 +102,18 @@ function readErrorBody(value: unknown): ErrorBody {
     ...compact({ param: maybeString(inner.param), waitMs: waitFromMessage(message) }),
   };
 }
+
+/** `detail` of servers built with FastAPI: a list of invalid fields. As a text it says that the path is unknown. */
+function detailText(detail: unknown): string | undefined {
+  if (!Array.isArray(detail)) return undefined;
+  const texts = detail.slice(0, MAX_DETAILS).map((one) => {
+    const { loc, msg } = maybeObject(one);
+    const path = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
+    return `${path}: ${String(msg)}`;
+  });
+  return texts.join('; ');
+}
+const MAX_DETAILS = 16;
 
 const STATUS_OF: ReadonlyMap<string, number> = new Map([
   ['invalid_request_error', 400],
@@ -109,84 +144,21 @@ function retryAfterMs(headers: UpstreamFailure['headers']): number | undefined {
 
 // ---------------------------------------------------------------- classification
 
-interface Rule {
-  readonly kind: FaultKind;
-  /** The error code, for `request` faults. */
-  readonly code?: ErrorCode;
-  matches(body: ErrorBody): boolean;
-}
-const hasCode = (body: ErrorBody, ...codes: readonly string[]): boolean =>
-  codes.includes(body.code) || codes.includes(body.type);
-const messageIncludes = (body: ErrorBody, ...texts: readonly string[]): boolean =>
-  texts.some((text) => body.message.includes(text));
-
 /** False for a page of a proxy in front of the provider, which says nothing about the request or the model. */
 const hasErrorBody = (body: ErrorBody): boolean => body.message !== '' || body.code !== '' || body.type !== '';
 
-/** The first matching rule applies. */
-const RULES: readonly Rule[] = [
-  {
-    kind: 'request',
-    code: 'context_length_exceeded',
-    matches: (s) =>
-      hasCode(s, 'context_length_exceeded') ||
-      messageIncludes(s, 'exceeds the context window', 'maximum context length'),
-  },
-  {
-    kind: 'opaque_rejected',
-    matches: (s) =>
-      hasCode(s, 'invalid_encrypted_content') ||
-      messageIncludes(
-        s,
-        'Encrypted content item_id did not match',
-        'without its required following item',
-        'Items are not persisted',
-      ) ||
-      (s.status === 400 && messageIncludes(s, 'thought_signature', 'hought signature')),
-  },
-  {
-    kind: 'quota_exhausted',
-    matches: (s) => (s.status === 402 && s.isJson) || hasCode(s, 'insufficient_quota', 'credit_balance_exhausted'),
-  },
-  {
-    kind: 'overloaded',
-    matches: (s) => s.status === 503 || s.status === 529 || hasCode(s, 'slow_down', 'server_is_overloaded'),
-  },
-  { kind: 'rate_limited', matches: (s) => s.status === 429 || hasCode(s, 'rate_limit_exceeded') },
-  {
-    kind: 'request',
-    code: 'content_policy_violation',
-    matches: (s) => hasCode(s, 'content_policy_violation', 'moderation_blocked', 'content_filter'),
-  },
-  { kind: 'model', matches: (s) => hasCode(s, 'model_not_found', 'unsupported_country_region_territory') },
-  { kind: 'request', code: 'invalid_request', matches: (s) => s.status === 404 && /\bfile\b/i.test(s.message) },
-  // The account lacks the endpoint or the model; another account may have it.
-  { kind: 'model', matches: (s) => s.status === 404 && hasErrorBody(s) },
-  {
-    kind: 'credential',
-    matches: (s) => isCredentialError('openai', { status: s.status, codes: [s.code, s.type], message: s.message }),
-  },
-  { kind: 'model', matches: (s) => s.status === 403 && /\bmodel\b/i.test(s.message) },
-  { kind: 'forbidden', matches: (s) => s.status === 401 || s.status === 402 || s.status === 403 },
-  { kind: 'timeout', matches: (s) => s.status === 504 },
-  { kind: 'failed', matches: (s) => s.status === 408 || s.status >= 500 },
-  { kind: 'request', code: 'request_too_large', matches: (s) => s.status === 413 },
-  {
-    kind: 'request',
-    code: 'unsupported_parameter',
-    matches: (s) => hasCode(s, 'unsupported_parameter', 'unsupported_value'),
-  },
-  { kind: 'request', code: 'invalid_value', matches: (s) => hasCode(s, 'invalid_value', 'string_above_max_length') },
-  { kind: 'request', code: 'invalid_request', matches: (s) => s.status >= 400 && hasErrorBody(s) },
-];
-const OTHERWISE: Rule = { kind: 'failed', matches: () => true };
-
 function classify(body: ErrorBody, waitMs: number | undefined): Fault {
-  const rule = RULES.find((one) => one.matches(body)) ?? OTHERWISE;
+  const { status, code: name, type, message } = body;
+  // Some providers send an empty object with 402.
+  const isOwn = status === 402 ? body.isJson : hasErrorBody(body);
+  const rule = providerErrorRow('chat', { status, codes: [name, type], message, isOwn });
   const code = rule.code ?? faultRow(rule.kind).code;
   if (rule.kind === 'request' || rule.kind === 'opaque_rejected') {
-    const message = body.message || defaultMessage(code);
-    return { kind: rule.kind, error: compact({ code, message, status: clientStatus(body.status), param: body.param }) };
+    const text = message || defaultMessage(code);
+    return {
+      kind: rule.kind,
+      error: compact({ code, message: text, status: clientStatus(body.status), param: body.param }),
+    };
   }
   const error: HubError = compact({ code, message: defaultMessage(code), retryAfterMs: waitMs });
   return waitMs === undefined ? { kind: rule.kind, error } : { kind: rule.kind, error, cooldownMs: waitMs };

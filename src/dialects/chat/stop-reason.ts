@@ -7,7 +7,16 @@ const FROM_WIRE: ReadonlyMap<string, HubStop> = new Map([
   ['tool_calls', 'tool'],
   ['function_call', 'tool'],
   ['content_filter', 'filter'],
+  // Names of compatible servers.
+  ['max_tokens', 'length'],
+  ['model_length', 'length'],
+  ['tool_use', 'tool'],
+  ['sensitive', 'filter'],
 ]);
+
+/** Finish reasons of compatible servers that gave up. */
+const FAILURES: ReadonlySet<string> = new Set(['error', 'abort', 'network_error', 'insufficient_system_resource']);
+export const isFailure = (reason: string | undefined): boolean => reason !== undefined && FAILURES.has(reason);
 
 /** Reply content that overrides the upstream's finish reason. */
 export interface ReplyContent {

@@ -2,7 +2,7 @@
  * Errors of this dialect in both directions. Upstream failures are classified by status, status name and details, by text only
  * where no code exists. Provider messages reach the client only for errors of its own request.
  */
-import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, isCredentialError } from '../../rules/index.ts';
+import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
@@ -90,45 +90,18 @@ const STATUS_OF_NAME: Readonly<Record<string, number>> = {
 };
 
 function classify(parsed: ParsedError): Fault {
-  const { status, statusName, reasons, message } = parsed;
-  if (isCredentialError('generate', { status, codes: [statusName, ...reasons], message }))
-    return accountFault('credential');
-  if (status === 413) return requestFault(parsed, 'request_too_large');
-  if (status === 400 && isGoogleError(parsed)) return badRequestFault(parsed);
-  if (status === 429) return rateLimitFault(parsed);
-  // The provider does not say whether the file is missing or belongs to another account.
-  if ((status === 403 || status === 404) && /\bfile\b/i.test(message)) return requestFault(parsed, 'invalid_request');
-  if (status === 403 && /\bmodels?\b/i.test(message)) return accountFault('model');
-  if (status === 404 && isGoogleError(parsed)) return accountFault('model');
-  if (status === 402 && isGoogleError(parsed)) return accountFault('quota_exhausted');
-  if (status >= 401 && status <= 403) return accountFault('forbidden');
-  if (status === 503) return accountFault('overloaded', parsed);
-  if (status === 504) return accountFault('timeout');
-  if (status === 408 || status === 499 || status >= 500 || status < 400) return accountFault('failed');
-  return isGoogleError(parsed) ? requestFault(parsed, 'invalid_request') : accountFault('failed');
-}
-
-/** False for a body without a Google error: a proxy in front of the provider responded. */
-const isGoogleError = ({ statusName, message }: ParsedError): boolean => statusName !== '' || message !== '';
-
-function badRequestFault(parsed: ParsedError): Fault {
-  // Billing and country of the account. The country depends on the model, so only the first concerns the whole account.
-  if (parsed.statusName === 'FAILED_PRECONDITION')
-    return accountFault(/\bbilling\b/i.test(parsed.message) ? 'quota_exhausted' : 'model');
-  if (/input token count.*exceeds the maximum/is.test(parsed.message))
-    return requestFault(parsed, 'context_length_exceeded');
-  if (/thought[ _]?signature/i.test(parsed.message)) {
-    return {
-      kind: 'opaque_rejected',
-      error: { code: 'invalid_encrypted_content', message: INVALID_SIGNATURE, status: 400 },
-    };
-  }
-  return requestFault(parsed, 'invalid_request');
-}
-
-function rateLimitFault(parsed: ParsedError): Fault {
-  if (parsed.quotas.some((quota) => quota.includes('PerDay'))) return accountFault('quota_exhausted');
-  return accountFault('rate_limited', parsed);
+  const { status, statusName, message, reasons, quotas } = parsed;
+  const { kind, code } = providerErrorRow('generate', {
+    status,
+    codes: [statusName, ...reasons, ...quotas],
+    message,
+    // A body without a Google error comes from a proxy in front of the provider.
+    isOwn: statusName !== '' || message !== '',
+  });
+  if (kind === 'opaque_rejected')
+    return { kind, error: { code: faultRow(kind).code, message: INVALID_SIGNATURE, status: 400 } };
+  if (kind === 'request') return requestFault(parsed, code ?? 'invalid_request');
+  return accountFault(kind, kind === 'rate_limited' || kind === 'overloaded' ? parsed : undefined);
 }
 
 function requestFault(parsed: ParsedError, code: ErrorCode): Fault {

@@ -77,6 +77,21 @@ export function checkSupport(request: HubRequest, support: SupportTable, names: 
   return dropped;
 }
 
+/** Returns the fields of the request that the upstream gets in another form. */
+export const changedFields = (request: HubRequest, support: SupportTable): HubField[] =>
+  changeableFields(support).filter((field) => IS_PRESENT[field](request));
+
+const changeableByTable = new WeakMap<SupportTable, readonly HubField[]>();
+
+function changeableFields(support: SupportTable): readonly HubField[] {
+  let fields = changeableByTable.get(support);
+  if (!fields) {
+    fields = HUB_FIELDS.filter((field) => support[field] === 'changed');
+    changeableByTable.set(support, fields);
+  }
+  return fields;
+}
+
 const unsupportedByTable = new WeakMap<SupportTable, readonly HubField[]>();
 
 /** Computed once per table: tables are constants, and few of their fields are dropped or rejected. */

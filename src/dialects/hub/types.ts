@@ -25,6 +25,8 @@ export interface HubRequest {
   readonly sampling: HubSampling;
   readonly cache: { readonly auto?: boolean; readonly key?: string };
   readonly state: { readonly previousId?: string; readonly store?: boolean };
+  /** Of the round before, which the provider continues; never from a client. */
+  readonly continuationToken?: string;
   readonly meta: HubMeta;
   /** The client's session id, if it sends one: keeps a conversation on one account and one prompt cache. */
   readonly session?: string;
@@ -332,6 +334,8 @@ export interface HubReply {
   readonly stopSequence?: string;
   /** The provider's explanation when it declined. */
   readonly refusal?: string;
+  /** With which the provider continues a reply that stopped with `continuation`. */
+  readonly continuationToken?: string;
   readonly usage: HubUsage;
 }
 
@@ -376,6 +380,7 @@ export type HubEvent =
       readonly stop: HubStop;
       readonly stopSequence?: string;
       readonly refusal?: string;
+      readonly continuationToken?: string;
       readonly usage: HubUsage;
     }
   | { readonly kind: 'error'; readonly error: HubError };

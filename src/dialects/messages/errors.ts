@@ -2,7 +2,7 @@
  * Errors of this dialect in both directions: upstream failures to faults, and gateway errors to response bodies. Clients
  * match on some messages, so those are kept literally (G 7).
  */
-import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, isCredentialError } from '../../rules/index.ts';
+import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
@@ -13,13 +13,8 @@ export function decodeError(failure: UpstreamFailure): Fault {
   const waitMs = retryAfterMs(failure.headers);
   const message = maybeString(error.message) || undefined;
   const type = maybeString(error.type);
-  // The provider sends `retry-after` with rate limits only; a 429 of its own without it is a spend cap.
-  const isSpendCap = failure.status === 429 && message !== undefined && failure.headers['retry-after'] === undefined;
-  const fault = classify(failure.status, message, {
-    isSpendCap: isSpendCap && waitMs === undefined,
-    type,
-    ...(waitMs !== undefined && { waitMs }),
-  });
+  const namesTime = waitMs !== undefined || failure.headers['retry-after'] !== undefined;
+  const fault = classify(failure.status, message, { type, namesTime, waitMs });
   return withProviderCode(fault, type);
 }
 
@@ -28,7 +23,8 @@ export function decodeStreamError(event: JsonObject): HubError {
   const error = maybeObject(event.error);
   const type = maybeString(error.type);
   const status = STATUS_OF_TYPE.get(type ?? '') ?? 500;
-  return classify(status, maybeString(error.message) || undefined, { isSpendCap: false, type }).error;
+  // A stream has no headers that could name a time.
+  return classify(status, maybeString(error.message) || undefined, { type, namesTime: true }).error;
 }
 
 /** Returns the error object, which is both the HTTP body and the in-stream event. */
@@ -63,62 +59,26 @@ const STATUS_OF_TYPE: ReadonlyMap<string, number> = new Map(
 // ---------------------------------------------------------------- decoding
 
 interface Hints {
-  readonly isSpendCap: boolean;
   readonly type: string | undefined;
-  readonly waitMs?: number;
+  readonly namesTime: boolean;
+  readonly waitMs?: number | undefined;
 }
 
-function classify(status: number, message: string | undefined, hints: Hints): Fault {
-  // Not the provider's JSON: a proxy in front of it responded, so neither request nor model is at fault.
-  if (message === undefined && (status === 400 || status === 404 || status === 422))
-    return accountFault('failed', hints);
-  const codes = hints.type === undefined ? [] : [hints.type];
-  if (isCredentialError('messages', { status, codes, message: message ?? '' }))
-    return accountFault('credential', hints);
-  if (status === 400 || status === 413 || status === 422) return requestFault(status, message);
-  if (status === 404 && /\bfile\b/i.test(message ?? '')) return requestFault(status, message);
-  if (status === 404) return accountFault('model', hints);
-  if (status === 403 && message !== undefined && /\bmodel\b/i.test(message)) return accountFault('model', hints);
-  if (status === 402) return accountFault(message === undefined ? 'forbidden' : 'quota_exhausted', hints);
-  if (status === 429) return accountFault(hints.isSpendCap ? 'quota_exhausted' : 'rate_limited', hints);
-  return accountFault(KIND_OF_STATUS[status] ?? 'failed', hints);
-}
-
-const KIND_OF_STATUS: Readonly<Record<number, FaultKind>> = {
-  401: 'forbidden',
-  403: 'forbidden',
-  503: 'overloaded',
-  504: 'timeout',
-  529: 'overloaded',
-};
-
-/** Messages of a 400 that have a more specific meaning than `invalid_request`; the first match wins. */
-const REQUEST_ERRORS: readonly { readonly match: RegExp; readonly kind: FaultKind; readonly code: ErrorCode }[] = [
-  {
-    match: /prompt is too long|input length and `?max_tokens`? exceed/i,
-    kind: 'request',
-    code: 'context_length_exceeded',
-  },
-  {
-    match: /signature.*thinking|thinking.*signature|redacted_thinking/is,
-    kind: 'opaque_rejected',
-    code: 'invalid_encrypted_content',
-  },
-  { match: /content filtering policy/i, kind: 'request', code: 'content_policy_violation' },
-  // The operator's account is out of credit; the request is valid.
-  { match: /credit balance is too low|usage limits/i, kind: 'quota_exhausted', code: 'server_is_overloaded' },
-];
-
-function requestFault(status: number, message: string | undefined): Fault {
-  const known = status === 400 ? REQUEST_ERRORS.find((row) => row.match.test(message ?? '')) : undefined;
-  if (known?.kind === 'quota_exhausted') return accountFault('quota_exhausted', {});
-  const code = known?.code ?? (status === 413 ? 'request_too_large' : 'invalid_request');
+function classify(status: number, message: string | undefined, { type, waitMs, namesTime }: Hints): Fault {
+  const { kind, code } = providerErrorRow('messages', {
+    status,
+    codes: type === undefined ? [] : [type],
+    message: message ?? '',
+    isOwn: message !== undefined,
+    namesTime,
+  });
+  if (kind !== 'request' && kind !== 'opaque_rejected') return accountFault(kind, waitMs);
   const text = (message ?? 'The provider rejected the request.').slice(0, MAX_MESSAGE_CHARS);
-  return { kind: known?.kind ?? 'request', error: { code, message: text, status } };
+  return { kind, error: { code: code ?? faultRow(kind).code, message: text, status } };
 }
 
 /** Account errors get the gateway's own message, because the provider's text may identify the account. */
-function accountFault(kind: FaultKind, { waitMs }: Pick<Hints, 'waitMs'>): Fault {
+function accountFault(kind: FaultKind, waitMs: number | undefined): Fault {
   const { code } = faultRow(kind);
   const error: HubError = { code, message: `${capitalize(errorRow(code).means)}.` };
   return waitMs === undefined

@@ -2,7 +2,7 @@
  * Errors of the responses dialect: upstream errors as faults, and hub errors as the `error` of a failed response.
  * Never shows account ids or credentials to the client.
  */
-import { type ErrorCode, type FaultKind, faultRow, isCredentialError, type ReportedError } from '../../rules/index.ts';
+import { type ErrorCode, type FaultKind, faultRow, isPolicyCode, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
@@ -37,8 +37,7 @@ function errorObjectIn(body: string): JsonObject | undefined {
 
 /** A proxy in front of the provider sent the body. Its status says nothing about the request, except for 413. */
 function faultFromStatus({ status, headers }: UpstreamFailure): Fault {
-  const row = status === 402 ? FORBIDDEN : byStatus(status);
-  const { kind, code } = row.kind === 'request' && row.code === undefined ? FAILED : row;
+  const { kind, code } = providerErrorRow('responses', { status, codes: [], message: '', isOwn: false });
   const retryMs = retryDelayFromHeaders(headers);
   const kept = kind === 'request' ? { status } : {};
   return {
@@ -58,14 +57,14 @@ export function decodeErrorObject(wire: JsonObject, status?: number): DecodedErr
   const code = maybeString(wire.code) ?? '';
   const type = maybeString(wire.type) ?? '';
   const message = maybeString(wire.message) ?? '';
-  const row =
-    byCredential({ status: status ?? 0, codes: [code, type], message }) ??
-    CODES.get(code) ??
-    byMessage(message) ??
-    CODES.get(type) ??
-    byStatus(status, type);
-  // If the account may not use the model, its credential is still valid.
-  const kind = row.kind === 'forbidden' && /\bmodel\b|country/i.test(`${code} ${message}`) ? 'model' : row.kind;
+  const row = providerErrorRow('responses', {
+    status: status ?? 0,
+    codes: [code],
+    types: [type],
+    message,
+    isOwn: true,
+  });
+  const { kind } = row;
   const isRequestError = kind === 'request' || kind === 'opaque_rejected';
   return {
     kind,
@@ -79,74 +78,8 @@ export function decodeErrorObject(wire: JsonObject, status?: number): DecodedErr
   };
 }
 
-interface CodeRow {
-  readonly kind: FaultKind;
-  readonly code?: ErrorCode;
-}
-const request = (code: ErrorCode): CodeRow => ({ kind: 'request', code });
-const CODES: ReadonlyMap<string, CodeRow> = new Map<string, CodeRow>([
-  ['context_length_exceeded', request('context_length_exceeded')],
-  ['string_above_max_length', request('invalid_value')],
-  ['invalid_value', request('invalid_value')],
-  ['unsupported_parameter', request('unsupported_parameter')],
-  ['unsupported_value', request('unsupported_parameter')],
-  ['unknown_parameter', request('unsupported_parameter')],
-  ['previous_response_not_found', request('previous_response_not_found')],
-  ['content_policy_violation', request('content_policy_violation')],
-  ['moderation_blocked', request('content_policy_violation')],
-  ['invalid_prompt', request('content_policy_violation')],
-  ['bio_policy', request('content_policy_violation')],
-  ['cyber_policy', request('content_policy_violation')],
-  ['misalignment_policy_violation', request('content_policy_violation')],
-  ['invalid_encrypted_content', { kind: 'opaque_rejected' }],
-  ['model_not_found', { kind: 'model' }],
-  ['unsupported_country_region_territory', { kind: 'model' }],
-  ['rate_limit_exceeded', { kind: 'rate_limited' }],
-  ['rate_limit_error', { kind: 'rate_limited' }],
-  ['insufficient_quota', { kind: 'quota_exhausted' }],
-  ['credit_balance_exhausted', { kind: 'quota_exhausted' }],
-  ['usage_not_included', { kind: 'quota_exhausted' }],
-  ['invalid_api_key', { kind: 'credential' }],
-  ['server_is_overloaded', { kind: 'overloaded' }],
-  ['slow_down', { kind: 'overloaded' }],
-  ['service_unavailable_error', { kind: 'overloaded' }],
-]);
-
 /** With these codes a failed response is a refusal of the content, which is a reply rather than an error. */
-export const isPolicyViolation = (wire: JsonObject): boolean =>
-  CODES.get(maybeString(wire.code) ?? '')?.code === 'content_policy_violation';
-
-const MESSAGE_PATTERNS: readonly (readonly [RegExp, CodeRow])[] = [
-  [/exceeds the context window|maximum context length/i, request('context_length_exceeded')],
-  // Says nothing about a value in the request: the model cannot return such values.
-  [/encrypted content is not supported/i, request('unsupported_parameter')],
-  [/encrypted content|without its required following item|items are not persisted/i, { kind: 'opaque_rejected' }],
-  [/the model .{0,200}(does not exist|not found)/i, { kind: 'model' }],
-];
-const byMessage = (message: string): CodeRow | undefined =>
-  MESSAGE_PATTERNS.find(([pattern]) => pattern.test(message))?.[1];
-
-const byCredential = (error: ReportedError): CodeRow | undefined =>
-  isCredentialError('openai', error) ? { kind: 'credential' } : undefined;
-
-const REQUEST: CodeRow = { kind: 'request' };
-const FAILED: CodeRow = { kind: 'failed' };
-const FORBIDDEN: CodeRow = { kind: 'forbidden' };
-const STATUSES: Readonly<Record<number, CodeRow>> = {
-  401: FORBIDDEN,
-  402: { kind: 'quota_exhausted' },
-  403: FORBIDDEN,
-  408: FAILED,
-  413: request('request_too_large'),
-  429: { kind: 'rate_limited' },
-  503: { kind: 'overloaded' },
-  504: { kind: 'timeout' },
-  529: { kind: 'overloaded' },
-};
-function byStatus(status: number | undefined, type = ''): CodeRow {
-  if (status === undefined) return type === 'invalid_request_error' ? REQUEST : FAILED;
-  return STATUSES[status] ?? (status >= 400 && status < 500 ? REQUEST : FAILED);
-}
+export const isPolicyViolation = (wire: JsonObject): boolean => isPolicyCode(maybeString(wire.code) ?? '');
 
 const MESSAGES: Readonly<Record<FaultKind, string>> = {
   request: 'The provider rejected the request.',
@@ -160,6 +93,7 @@ const MESSAGES: Readonly<Record<FaultKind, string>> = {
   unreachable: 'The provider could not be reached.',
   failed: 'The provider failed.',
   timeout: 'The provider did not respond in time.',
+  truncated: 'The provider ended its response before it was complete.',
   option_rejected: 'The provider rejected an option that the gateway added.',
   no_result: 'The provider sent no result.',
   cannot_count: 'The account cannot count tokens.',

@@ -2,7 +2,7 @@
  * Readers for JSON from clients and upstreams. The `need` and `read` forms reject an invalid field with its path. Upstream
  * bodies are read only with the `maybe` forms, because an unexpected field from a provider must not fail a call.
  */
-import { fail, parseExact, parseJson } from '../../core/index.ts';
+import { fail, parseExact, withExactArguments } from '../../core/index.ts';
 import type { JsonObject } from '../hub/types.ts';
 
 export const isObject = (value: unknown): value is JsonObject =>
@@ -99,11 +99,15 @@ export function compact<T extends object>(value: T): { [K in keyof T]: Exclude<T
   return result as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-/** Returns undefined if the text is not a JSON object. */
-export function parseObject(text: string): JsonObject | undefined {
+/**
+ * Parses an event of a stream; undefined if it is not a JSON object. Most events are deltas of text: `holdsArguments` says which ones
+ * have tool arguments as a value, and only these are read again for exact numbers.
+ */
+export function parseEvent(text: string, holdsArguments: (event: JsonObject) => boolean): JsonObject | undefined {
   try {
-    const value = parseJson(text);
-    return isObject(value) ? value : undefined;
+    const value: unknown = JSON.parse(text);
+    if (!isObject(value)) return undefined;
+    return holdsArguments(value) ? (withExactArguments(text, value) as JsonObject) : value;
   } catch {
     return undefined;
   }

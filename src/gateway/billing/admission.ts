@@ -221,6 +221,7 @@ class ReservedAdmission implements Admission {
     services.limiter.count(key, usage.input + usage.output);
     const nanos = usage.invalid === undefined ? costOf(usage, rates, multipliers).nanos : 0n;
     call.addLogFields({ cost: formatNanos(nanos), ...(estimated && { estimated }) });
+    call.trace.charge = { usage, nanos, priceId, estimated, accountId, multipliersPpm: multipliers };
     const record = createUsageRecord({
       id: newRecordId(),
       at: services.clock.now(),

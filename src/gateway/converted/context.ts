@@ -40,6 +40,10 @@ export interface CallContext {
   readonly caller: Caller;
   readonly operation: InferenceOperation;
   readonly pair: Pair;
+  /** Those that speak the dialect of the provider's side. */
+  readonly accounts: readonly Account[];
+  /** Accounts of another dialect can take the call: none is tried that is cooling down. */
+  readonly onlyReady?: boolean | undefined;
   /** The request as the client sent it; the response repeats its settings. */
   readonly request: HubRequest;
   /** Input items with those of earlier turns, kept with a stored response. */

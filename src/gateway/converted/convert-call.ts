@@ -2,7 +2,8 @@
  * The converted path: the group does not speak the caller's dialect, so request and reply pass through the hub. Fields that are
  * dropped are named in `x-gateway-dropped`; what cannot be converted is rejected before anything is sent.
  */
-import { capabilitiesFor, type Model } from '../../catalog/index.ts';
+import { type Account, capabilitiesFor } from '../../catalog/index.ts';
+import { ApiError } from '../../core/index.ts';
 import {
   codecOf,
   compactionClient,
@@ -22,6 +23,7 @@ import {
 import type { Call } from '../../web/index.ts';
 import { inputBoundsOf, toolBoundsOf } from '../billing/request-bounds.ts';
 import type { Caller } from '../caller.ts';
+import { LegUnavailable } from '../failover.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { readJsonBody } from '../services.ts';
 import { expandHistory } from '../stored/expand.ts';
@@ -37,14 +39,54 @@ export interface Conversion {
   readonly operation: InferenceOperation;
   readonly from: Dialect;
   readonly to: Dialect;
+  /** Those that speak the second dialect. */
+  readonly accounts: readonly Account[];
+  /** Accounts of another dialect can take the call: none is tried that is cooling down. */
+  readonly onlyReady?: boolean;
 }
 
 export async function convertCall(
   services: ConvertedServices,
   call: Call,
   caller: Caller,
-  { operation, from, to }: Conversion,
+  conversion: Conversion,
 ): Promise<void> {
+  const { operation, accounts, onlyReady } = conversion;
+  const decoded = await decodeCall(services, call, caller, conversion).catch(asUnavailable);
+  const { body, input, inputBytes, sign, pair, request, completed, model } = decoded;
+  const facts = {
+    operation,
+    model,
+    ...inputBoundsOf(body, inputBytes),
+    ...toolBoundsOf(body.tools, body.web_search_options),
+    maxOutput: request.limits.maxOutput,
+    tiers: tiersOf(pair, request),
+  };
+  const admission = await services.billing.admit(call, caller, facts);
+  const created = Math.floor(services.clock.now() / 1000);
+  const issuer = caller.group.style;
+  const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
+  try {
+    const base = { services, call, caller, operation, pair, accounts, onlyReady, request, input, model };
+    const context = { ...base, inputBytes, admission, replyContext, sign };
+    await new ConvertedCall(context).run(completed);
+  } finally {
+    admission.release();
+  }
+}
+
+/** What has no form in the provider's dialect may have one in that of other accounts. */
+function asUnavailable(error: unknown): never {
+  throw error instanceof ApiError ? new LegUnavailable(error) : error;
+}
+
+/** The request of the client in the form of the hub, with everything that it refers to. */
+async function decodeCall(
+  services: ConvertedServices,
+  call: Call,
+  caller: Caller,
+  { operation, from, to, accounts }: Conversion,
+) {
   const bytes = await readJsonBody(services, call, operation);
   const { body, input, previousId } = await expanded(services, caller, from, parseBody(bytes));
   const sign = signerFor(services.opaqueKey, caller);
@@ -60,28 +102,15 @@ export async function convertCall(
   });
   const model = resolveModel(services.catalog(), caller, request.model);
   call.addLogFields({ model: model.name, stream: request.stream, converted: `${from}->${to}` });
-  const completed = await withOpaqueAndMedia(services, { call, caller, model }, request);
+  call.trace.client = from;
+  call.trace.target = to;
+  const fetchesMedia = accounts.some(
+    (account) => !capabilitiesFor(caller.group.style, model, { account, dialect: to }).urlMedia,
+  );
+  const completed = await withOpaqueAndMedia(services, { call, caller, fetchesMedia }, request);
   // The provider reads the stored turns too, so they count as input.
   const inputBytes = previousId === undefined ? bytes.length : Buffer.byteLength(JSON.stringify(body));
-  const facts = {
-    operation,
-    model,
-    ...inputBoundsOf(body, inputBytes),
-    ...toolBoundsOf(body.tools, body.web_search_options),
-    maxOutput: request.limits.maxOutput,
-    tiers: tiersOf(pair, request),
-  };
-  const admission = await services.billing.admit(call, caller, facts);
-  const created = Math.floor(services.clock.now() / 1000);
-  const issuer = caller.group.style;
-  const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
-  try {
-    const base = { services, call, caller, operation, pair, request, input, model };
-    const context = { ...base, inputBytes, admission, replyContext, sign };
-    await new ConvertedCall(context).run(completed);
-  } finally {
-    admission.release();
-  }
+  return { body, input, inputBytes, sign, pair, request, completed, model };
 }
 
 /** The tier that the provider is asked for; none where its dialect cannot demand one. */
@@ -105,10 +134,17 @@ const withState = (request: HubRequest, more: HubRequest['state']): HubRequest =
   state: { ...request.state, ...more },
 });
 
+interface MediaContext {
+  readonly call: Call;
+  readonly caller: Caller;
+  /** Some account does not fetch media itself. */
+  readonly fetchesMedia: boolean;
+}
+
 /** Adds what the client's dialect cannot carry: opaque values kept from earlier turns, and bytes of media named by URL. */
 function withOpaqueAndMedia(
   { opaqueCache, rejectedOpaques, mediaFetcher }: ConvertedServices,
-  { call, caller: { key, group }, model }: { readonly call: Call; readonly caller: Caller; readonly model: Model },
+  { call, caller: { key, group }, fetchesMedia }: MediaContext,
   request: HubRequest,
 ): HubRequest | Promise<HubRequest> {
   const restored =
@@ -116,7 +152,5 @@ function withOpaqueAndMedia(
       ? restoreOpaque(request, (callId) => opaqueCache.get(key.id, callId), group.style === 'generate-content')
       : request;
   const accepted = rejectedOpaques.strip(restored);
-  return capabilitiesFor(group.style, model).urlMedia
-    ? accepted
-    : inlineMedia(accepted, mediaFetcher, () => call.reserveMemory());
+  return fetchesMedia ? inlineMedia(accepted, mediaFetcher, () => call.reserveMemory()) : accepted;
 }

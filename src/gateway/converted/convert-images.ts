@@ -12,6 +12,7 @@ import { checkImageFields } from '../images/fields.ts';
 import { convertedImageModel, isConvertedImageModel } from '../images/model.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { readJsonBody } from '../services.ts';
+import { speakersOf } from '../speakers.ts';
 import type { ConvertedServices } from './context.ts';
 import { ConvertedCall } from './converted-call.ts';
 import { requestedImages } from './image-usage.ts';
@@ -36,6 +37,8 @@ export async function convertImages(
   const pair = pairOf({ client: 'images', upstream: to });
   const request = pair.client.decodeRequest(body, { ...call.request, model: model.name });
   call.addLogFields({ model: model.name, stream: request.stream, converted: `images->${to}` });
+  call.trace.client = 'images';
+  call.trace.target = to;
   const images = { size, promptBytes };
   const admission = await services.billing.admit(call, caller, {
     operation,
@@ -48,9 +51,10 @@ export async function convertImages(
   const issuer = caller.group.style;
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   try {
-    const base = { services, call, caller, operation, pair, request, input: [], model, inputBytes: promptBytes };
+    const accounts = speakersOf(services.catalog(), caller, to);
+    const base = { services, call, caller, operation, pair, accounts, request, input: [], model };
     const sign = signerFor(services.opaqueKey, caller);
-    await new ConvertedCall({ ...base, admission, replyContext, sign, images }).run(request);
+    await new ConvertedCall({ ...base, inputBytes: promptBytes, admission, replyContext, sign, images }).run(request);
   } finally {
     admission.release();
   }

@@ -98,6 +98,7 @@ function openCall({ stream = true, isTurn = false } = {}) {
     caller,
     operation: 'responses.create',
     pair,
+    accounts,
     request,
     input: [],
     model: MODEL,

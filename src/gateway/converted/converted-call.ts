@@ -15,7 +15,7 @@ import {
 } from '../../dialects/index.ts';
 import type { Affinity } from '../../pool/index.ts';
 import { inferenceRow } from '../../rules/index.ts';
-import { sessionHash } from '../affinity.ts';
+import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
 import { OptionRetry } from '../rejected-options/option-retry.ts';
@@ -32,7 +32,6 @@ export class ConvertedCall implements RoundHost {
   readonly context: CallContext;
   readonly rounds = new ReplyRounds();
   readonly client: ClientReply;
-  readonly #accounts: readonly Account[];
   /** The newest response of the current round; undefined until an account responds. */
   #response: RoundResponse | undefined;
   #sentTo: Account | undefined;
@@ -44,11 +43,6 @@ export class ConvertedCall implements RoundHost {
     const { log, rejectedOptions } = context.services;
     this.#retry = new OptionRetry({ call, log, rejectedOptions, sends: inferenceRow(operation).sends });
     this.client = new ClientReply(context, () => this.#response?.resume());
-    const { services, caller, pair } = context;
-    this.#accounts = services
-      .catalog()
-      .accounts(caller.group.id)
-      .filter((account) => account.features.has(pair.upstream.dialect));
   }
 
   /** Resolves when the client has the reply or is gone; rejects with the error for the client. */
@@ -56,9 +50,8 @@ export class ConvertedCall implements RoundHost {
     const { call, services } = this.context;
     for (;;) {
       this.#response = undefined;
-      const { items } = this.rounds;
-      const round = items.length === 0 ? request : { ...request, items: [...request.items, ...items] };
-      await runWithFailover(call, this.#upstreamCall(round), services).catch((error: unknown) => this.#fail(error));
+      const round = this.#upstreamCall(this.rounds.requestFor(request));
+      await runWithFailover(call, round, services).catch((error: unknown) => this.#fail(error));
       if (call.isClientGone) return this.#abandon();
       if (this.#state !== 'paused') return;
     }
@@ -96,7 +89,7 @@ export class ConvertedCall implements RoundHost {
 
   #upstreamCall(round: HubRequest): UpstreamCall {
     const request = new RoundRequest(this.context, round, this.#retry);
-    const call = request.upstreamCall(this.#accounts, (head, upstream) => this.#open(request, head, upstream));
+    const call = request.upstreamCall((head, upstream) => this.#open(request, head, upstream));
     return {
       ...call,
       build: (account) => {
@@ -111,7 +104,7 @@ export class ConvertedCall implements RoundHost {
   /** The same round after a provider rejected an opaque value. Once it responds, the values are known to be invalid. */
   #withoutOpaque(round: HubRequest): UpstreamCall {
     const request = new RoundRequest(this.context, withoutOpaque(round), this.#retry);
-    return request.upstreamCall(this.#accounts, (head, upstream) => {
+    return request.upstreamCall((head, upstream) => {
       this.context.services.rejectedOpaques.add(round);
       return this.#open(request, head, upstream);
     });
@@ -129,15 +122,16 @@ export class ConvertedCall implements RoundHost {
     return this.#response;
   }
 
-  /** A conversation stays with the account that issued its opaque values; else a session stays where its prompt cache is warm. */
+  /**
+   * A reply stays with the account that began it, a conversation with the account that issued its opaque values, and a session
+   * where its prompt cache is warm.
+   */
   #affinityOf(round: HubRequest): Affinity {
-    const { accountTag } = this.context.services;
+    const { accounts, services, call } = this.context;
     const [tag] = accountTagsIn(round);
-    const session = round.session ?? round.cache.key;
-    return {
-      accountId: tag === undefined ? undefined : this.#accounts.find(({ id }) => accountTag(id) === tag)?.id,
-      hash: session === undefined ? undefined : sessionHash(session),
-    };
+    const issuer = tag === undefined ? undefined : accounts.find(({ id }) => services.accountTag(id) === tag);
+    const session = round.session ?? round.cache.key ?? sessionInHeaders(call) ?? sessionInMeta(round);
+    return { accountId: (this.rounds.spent?.account ?? issuer)?.id, ...affinityOf(session) };
   }
 
   /** No account completed the round. A stream that has begun gets the error as an event. */
@@ -168,3 +162,9 @@ export class ConvertedCall implements RoundHost {
     return isWaiting && call.isClientGone && !call.isInterrupted ? this.estimate([], 0) : undefined;
   }
 }
+
+/** The client's user id, where it names a conversation. */
+const sessionInMeta = ({ dialect, meta: { userId } }: HubRequest): string | undefined =>
+  sessionInBody(dialect, (member) =>
+    member === 'metadata' ? { user_id: userId } : member === 'user' ? userId : undefined,
+  );

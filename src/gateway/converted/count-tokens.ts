@@ -55,6 +55,8 @@ export class TokenCounter {
   async countNative(call: Call, caller: Caller, count: Count, forward: () => Promise<void>): Promise<void> {
     // Read once for both.
     call.body = await readJsonBody(this.#services, call, count.operation);
+    if (await this.#continuesOwn(parseBody(call.body), caller))
+      return this.count(call, caller, { ...count, to: count.from });
     try {
       await forward();
     } catch (error) {
@@ -63,6 +65,14 @@ export class TokenCounter {
       if (parseBody(call.body).previous_response_id !== undefined) throw error;
       await this.count(call, caller, { ...count, to: count.from });
     }
+  }
+
+  /** The request continues a response in our own store, which no provider knows. */
+  async #continuesOwn(
+    { previous_response_id: id }: Readonly<Record<string, unknown>>,
+    { key }: Caller,
+  ): Promise<boolean> {
+    return typeof id === 'string' && (await this.#services.store.find(id, key.userId))?.content !== undefined;
   }
 
   async count(call: Call, caller: Caller, { operation, from, to }: Count): Promise<void> {
@@ -85,10 +95,10 @@ export class TokenCounter {
 
   /** Returns the provider's count; undefined when no account can count or the provider fails to. */
   async #askProvider(sent: HubRequest, { call, group, model, to }: CountedCall): Promise<number | undefined> {
-    const { catalog, upstream, mediaFetcher, rejectedOptions } = this.#services;
+    const { catalog, upstream, mediaFetcher, rejectedOptions, pool } = this.#services;
     const account = catalog()
       .accounts(group.id)
-      .find(({ features }) => features.has('count'));
+      .find(({ id, features }) => features.has('count') && !pool.isParked(id));
     if (!account || this.#inFlight >= MAX_IN_FLIGHT) return undefined;
     this.#inFlight += 1;
     try {
@@ -126,7 +136,7 @@ function countRequest(
   const { overrides } = rejectedOptions.lessonsFor(account, name);
   const { body, headers } = codecOf(to).upstream.encodeRequest(request, {
     model: name,
-    capabilities: { ...capabilitiesFor(style, { ...model, upstream: name }), ...overrides },
+    capabilities: { ...capabilitiesFor(style, { ...model, upstream: name }, { account, dialect: to }), ...overrides },
   });
   const { path, counted } = COUNT_ENDPOINT[to === 'generate' ? 'generate' : 'messages'](name, body);
   return {

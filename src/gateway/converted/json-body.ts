@@ -20,7 +20,7 @@ export function parseBody(bytes: Buffer): Body {
 
 function parseScanned(bytes: Buffer, text: string): Body {
   scanMembers(bytes, NONE, JSON_LIMITS);
-  return parseJson(text) as Body;
+  return parseJson(text, 'client') as Body;
 }
 const NONE: ReadonlySet<string> = new Set();
 
@@ -31,7 +31,7 @@ const NONE: ReadonlySet<string> = new Set();
 function parseSmall(bytes: Buffer, text: string): Body | undefined {
   if (text.length > JSON_LIMITS.harmlessChars || !isUtf8(bytes) || mayBeDeep(text)) return undefined;
   try {
-    const value = parseJson(text);
+    const value = parseJson(text, 'client');
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

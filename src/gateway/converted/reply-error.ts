@@ -9,7 +9,7 @@ import type { CallContext } from './context.ts';
 export function faultFromReply(error: HubError, { pair, request }: CallContext, account: Account): Fault {
   const { code, message, retryAfterMs } = error;
   return {
-    kind: KIND[code] ?? 'failed',
+    kind: faultKindOf(code),
     error: withClientField(pair, request, { ...error, message: redact(message, account) }),
     ...(retryAfterMs !== undefined && { cooldownMs: retryAfterMs }),
   };
@@ -20,6 +20,9 @@ export function faultOfReply(reply: CompleteReply, { pair }: CallContext, accoun
   const fault = pair.client.faultIn?.(reply);
   return fault && { ...fault, error: { ...fault.error, message: redact(fault.error.message, account) } };
 }
+
+/** What an error code inside a reply says about the account. */
+export const faultKindOf = (code: HubError['code']): FaultKind => KIND[code] ?? 'failed';
 
 const KIND: Partial<Record<HubError['code'], FaultKind>> = {
   rate_limit_exceeded: 'rate_limited',

@@ -2,6 +2,7 @@
 import { type Account, capabilitiesFor } from '../../catalog/index.ts';
 import { fail } from '../../core/index.ts';
 import {
+  changedFields,
   encodeRequestFor,
   type Fault,
   type HubRequest,
@@ -19,7 +20,7 @@ import { type Lessons, mergeLessons, NO_LESSONS, withoutMembers } from '../rejec
 import type { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { CallContext, EncodedFor } from './context.ts';
 
-const PATH: Readonly<Record<Dialect, (model: string, isStream: boolean) => string>> = {
+export const UPSTREAM_PATHS: Readonly<Record<Dialect, (model: string, isStream: boolean) => string>> = {
   messages: () => '/v1/messages',
   chat: () => '/v1/chat/completions',
   responses: () => '/v1/responses',
@@ -27,7 +28,7 @@ const PATH: Readonly<Record<Dialect, (model: string, isStream: boolean) => strin
     `/v1beta/models/${encodeURIComponent(model)}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
 };
 
-const FIXED_HEADERS = [
+export const FIXED_HEADERS = [
   'content-type',
   'application/json',
   'accept-encoding',
@@ -59,13 +60,13 @@ export class RoundRequest {
 
   /**
    * Encodes once per upstream model name, which is usually once in all. Opaque values are bound to an account, and so are options that
-   * its provider rejects: then once per account.
+   * its provider rejects and the capabilities of its server: then once per account.
    */
   #encode(account: Account): EncodedFor {
     const name = upstreamName(this.#context.model, account);
     const lessons = this.#retry.lessonsFor(account, name);
     if (lessons !== NO_LESSONS) return this.#encodeWith(account, name, lessons);
-    const id = this.#isBound ? `${name}\n${account.id}` : name;
+    const id = this.#isBound || this.#isServerSpecific(account) ? `${name}\n${account.id}` : name;
     let encodedFor = this.#encoded.get(id);
     if (!encodedFor) {
       encodedFor = this.#encodeWith(account, name, lessons);
@@ -74,9 +75,15 @@ export class RoundRequest {
     return encodedFor;
   }
 
+  #isServerSpecific({ capabilities = {} }: Account): boolean {
+    return this.#context.pair.upstream.dialect === 'chat' || Object.keys(capabilities).length > 0;
+  }
+
   #encodeWith(account: Account, name: string, { overrides, removed, dropped }: Lessons): EncodedFor {
     const { pair, caller, model, services } = this.#context;
-    const capabilities = { ...capabilitiesFor(caller.group.style, { ...model, upstream: name }), ...overrides };
+    const server = { account, dialect: pair.upstream.dialect };
+    const known = capabilitiesFor(caller.group.style, { ...model, upstream: name }, server);
+    const capabilities = { ...known, ...overrides };
     const target = { model: name, capabilities, account: services.accountTag(account.id) };
     const encoded = encodeRequestFor(pair, this.hub, target);
     const names = dropped.filter((field) => isPresent(field, this.hub)).map((field) => pair.client.fieldNames[field]);
@@ -89,11 +96,13 @@ export class RoundRequest {
   }
 
   /** The upstream call of this round on any of the accounts. */
-  upstreamCall(accounts: readonly Account[], onResponse: UpstreamCall['onResponse']): UpstreamCall {
-    const { pair, request, operation, model } = this.#context;
+  upstreamCall(onResponse: UpstreamCall['onResponse']): UpstreamCall {
+    const { pair, request, operation, model, accounts, caller, onlyReady = false } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
     return {
       accounts,
+      onlyReady,
+      userId: caller.key.userId,
       sends,
       use: { model: model.upstream, operation: timeouts },
       build: (account) => this.#build(account),
@@ -133,15 +142,20 @@ export class RoundRequest {
   }
 
   #build(account: Account): UpstreamRequest {
-    const { pair, caller, operation } = this.#context;
+    const { pair, call, caller, operation, request } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
     const { style } = caller.group;
     const sent = this.#encode(account);
     this.#sent.set(account.id, sent);
     const { encoded, model, body } = sent;
+    call.trace.upstreamModel = model;
+    call.trace.dropped = encoded.dropped;
+    call.trace.changed ??= changedFields(request, pair.upstream.support)
+      .map((field) => pair.client.fieldNames[field])
+      .filter((name) => !encoded.dropped.includes(name));
     return {
       method: 'POST',
-      ...locateUpstream(style, account.baseUrl, PATH[pair.upstream.dialect](model, this.hub.stream)),
+      ...locateUpstream(style, account.baseUrl, UPSTREAM_PATHS[pair.upstream.dialect](model, this.hub.stream)),
       headers: [
         ...FIXED_HEADERS,
         ...Object.entries(encoded.headers).flat(),

@@ -1,19 +1,32 @@
 /**
  * The rounds of one reply. A provider may stop with a pause in the middle of its own tools' work and expect the same request again
- * with its output so far. The client sees one reply: items numbered through, usage added up.
+ * with its output so far, or stop with a token that continues the reply. A round that is nothing but a malformed tool call is
+ * repeated once. The client sees one reply: items numbered through, usage added up.
  */
 import type { Account } from '../../catalog/index.ts';
-import type { HubEvent, HubItem, HubReply, HubStop, HubUsage } from '../../dialects/index.ts';
+import type { HubEvent, HubItem, HubReply, HubRequest, HubStop, HubUsage } from '../../dialects/index.ts';
 import { sumUsage } from '../billing/usage.ts';
 
-/** A pause after this many rounds ends the reply. */
-const MAX_ROUNDS = 5;
+/** How often the provider may stop before its reply is complete; one more stop ends the reply. */
+const MAX_STOPS: Partial<Record<HubStop, number>> = { pause: 4, continuation: 3 };
+
+/** How a round ended. */
+export interface RoundEnd {
+  readonly stop: HubStop;
+  readonly continuationToken?: string;
+  readonly items: readonly HubItem[];
+  readonly usage: HubUsage;
+  readonly account: Account;
+}
 
 export class ReplyRounds {
   #items: readonly HubItem[] = [];
   #usage: HubUsage | undefined;
   #account: Account | undefined;
   #completed = 0;
+  #continuationToken: string | undefined;
+  #isRepeated = false;
+  #isStarted = false;
 
   /** Items of the completed rounds. */
   get items(): readonly HubItem[] {
@@ -25,17 +38,29 @@ export class ReplyRounds {
     return this.#usage && this.#account && { usage: this.#usage, account: this.#account };
   }
 
-  /** True when the provider gets another request after this stop. */
-  continuesAfter(stop: HubStop): boolean {
-    return stop === 'pause' && this.#completed + 1 < MAX_ROUNDS;
+  /** The request of the next round. */
+  requestFor(request: HubRequest): HubRequest {
+    if (this.#continuationToken !== undefined) return { ...request, continuationToken: this.#continuationToken };
+    return this.#items.length === 0 ? request : { ...request, items: [...request.items, ...this.#items] };
   }
 
-  /** Records a round that ended with a pause. */
-  complete(items: readonly HubItem[], usage: HubUsage, account: Account): void {
+  /** Records the round and returns true when the provider gets another request after it. */
+  continueAfter({ stop, continuationToken, items, usage, account }: RoundEnd): boolean {
+    if (this.#completed >= (MAX_STOPS[stop] ?? 0)) return false;
+    if (stop === 'continuation' && continuationToken === undefined) return false;
     this.#items = [...this.#items, ...items];
     this.#usage = sumUsage(this.#usage, usage);
     this.#account = account;
     this.#completed += 1;
+    this.#continuationToken = continuationToken;
+    return true;
+  }
+
+  /** Returns true when a round of which the client has received nothing is run again. It is not charged: it failed. */
+  repeatAfter(stop: HubStop): boolean {
+    if (stop !== 'malformed_call' || this.#isRepeated) return false;
+    this.#isRepeated = true;
+    return true;
   }
 
   /** Adds the usage of the current round to that of the completed ones. */
@@ -45,8 +70,11 @@ export class ReplyRounds {
 
   /** Returns an event of the current round as an event of the whole reply; undefined when an earlier round sent it already. */
   renumber(event: HubEvent): HubEvent | undefined {
+    if (event.kind === 'start') {
+      if (this.#isStarted) return undefined;
+      this.#isStarted = true;
+    }
     if (this.#completed === 0) return event;
-    if (event.kind === 'start') return undefined;
     if (event.kind === 'finish') return { ...event, usage: sumUsage(this.#usage, event.usage) };
     return 'index' in event ? { ...event, index: event.index + this.#items.length } : event;
   }

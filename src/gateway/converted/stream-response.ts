@@ -43,6 +43,7 @@ export class StreamResponse implements RoundResponse {
   #state: RoundState = 'open';
   #fault: Fault | undefined;
   #outputChars = 0;
+  #hasOutput = false;
   #isWaitingForUsage = false;
   /** Resolves when the charge is on disk. */
   #charged: Promise<void> = Promise.resolve();
@@ -55,8 +56,10 @@ export class StreamResponse implements RoundResponse {
     this.#host = host;
     this.#request = request;
     this.#upstream = upstream;
-    const decodeContext = { requestId: call.id, account: services.accountTag(head.account.id), sign };
-    this.#decoding = openDecoding(pair.upstream, request.encodedFor(head.account).encoded, decodeContext);
+    const { encoded, capabilities } = request.encodedFor(head.account);
+    const account = services.accountTag(head.account.id);
+    const decodeContext = { requestId: call.id, account, thinkTags: capabilities.thinkTags, sign };
+    this.#decoding = openDecoding(pair.upstream, encoded, decodeContext);
     this.#reader = readSse((data, event) => this.#onHubEvents(this.#decoding.decode(data, event)));
     this.#cancelTimer = services.clock.after(HEAD_WAIT_MS, () => {
       this.#start();
@@ -97,8 +100,12 @@ export class StreamResponse implements RoundResponse {
     this.#cancelTimer();
     if (this.#isOver) return this.#fault?.kind;
     this.#reader.end({ keepTail: error === undefined && KEEPS_TAIL.has(this.#host.context.pair.upstream.dialect) });
-    if (!this.#isOver) this.#onHubEvents(error ? [truncatedBy(error)] : this.#decoding.end());
+    const isUnfinished = !this.#isOver;
+    // After all content has arrived, only usage is missing.
+    const isTruncated = error !== undefined && !this.#decoding.isComplete;
+    if (isUnfinished) this.#onHubEvents(isTruncated ? [truncatedBy(error)] : this.#decoding.end());
     if (this.#faultBeforeHead) return this.#faultBeforeHead;
+    if (isUnfinished && this.#fault?.kind === 'failed') this.#fault = { ...this.#fault, kind: 'truncated' };
     this.#flush();
     this.#cancelTimer();
     return error?.kind ?? this.#fault?.kind;
@@ -109,7 +116,7 @@ export class StreamResponse implements RoundResponse {
   }
 
   #onHubEvents(events: readonly HubEvent[]): void {
-    const { client, rounds } = this.#host;
+    const { client } = this.#host;
     for (const event of events) {
       if (this.#isOver) return;
       if (event.kind === 'error') return this.#fail(event.error);
@@ -117,7 +124,11 @@ export class StreamResponse implements RoundResponse {
       if (event.kind === 'text' || event.kind === 'think' || event.kind === 'args')
         this.#outputChars += event.text.length;
       if (event.kind === 'item_end') this.#items.push(event.item);
-      if (event.kind === 'finish' && rounds.continuesAfter(event.stop)) return this.#pause(event.usage);
+      if (event.kind === 'item') this.#hasOutput = true;
+      if (event.kind === 'finish' && this.#isContinued(event)) {
+        this.#state = 'paused';
+        return;
+      }
       const fault = event.kind === 'finish' ? this.#faultAtEnd(event) : undefined;
       if (fault) return this.#failWith(fault);
       this.#emit(event);
@@ -137,10 +148,11 @@ export class StreamResponse implements RoundResponse {
     if (renumbered.kind === 'finish') this.#complete(renumbered.usage);
   }
 
-  /** The provider expects another round; the client notices nothing of it. */
-  #pause(usage: HubUsage): void {
-    this.#state = 'paused';
-    this.#host.rounds.complete(this.#items, usage, this.account);
+  /** True when another round follows; the client notices nothing of it. */
+  #isContinued(finish: Extract<HubEvent, { kind: 'finish' }>): boolean {
+    const { rounds } = this.#host;
+    if (rounds.continueAfter({ ...finish, items: this.#items, account: this.account })) return true;
+    return !this.#hasOutput && rounds.repeatAfter(finish.stop);
   }
 
   #complete(usage: HubUsage): void {

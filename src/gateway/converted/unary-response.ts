@@ -71,19 +71,19 @@ export class UnaryResponse implements RoundResponse {
 
   #decode(body: unknown): HubReply {
     const { call, pair, services, sign } = this.#host.context;
-    const { encoded } = this.#request.encodedFor(this.account);
+    const { encoded, capabilities } = this.#request.encodedFor(this.account);
     return readReply(pair.upstream, encoded, body, {
       requestId: call.id,
       account: services.accountTag(this.account.id),
+      thinkTags: capabilities.thinkTags,
       sign,
     });
   }
 
   #onReply(reply: HubReply): Fault | undefined {
     const { rounds, context } = this.#host;
-    if (rounds.continuesAfter(reply.stop)) {
+    if (rounds.continueAfter({ ...reply, account: this.account }) || rounds.repeatAfter(reply.stop)) {
       this.#state = 'paused';
-      rounds.complete(reply.items, reply.usage, this.account);
       return undefined;
     }
     // The client reads the usage that is charged.

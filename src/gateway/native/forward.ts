@@ -16,7 +16,7 @@ import {
 } from '../../rules/index.ts';
 import { locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { Call } from '../../web/index.ts';
-import { affinityFromHeaders } from '../affinity.ts';
+import { affinityOf, sessionInHeaders } from '../affinity.ts';
 import type { Admission, CallFacts } from '../billing/admission.ts';
 import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
@@ -46,13 +46,15 @@ export interface Forwarding {
   readonly dialect: Dialect;
   /** Only accounts with this feature are used. */
   readonly feature?: Feature;
+  /** Accounts of another dialect can take the call: none is tried that is cooling down. */
+  readonly onlyReady?: boolean;
 }
 
 export async function forward(
   services: NativeServices,
   call: Call,
   caller: Caller,
-  { operation, dialect, feature }: Forwarding,
+  { operation, dialect, feature, onlyReady }: Forwarding,
 ): Promise<void> {
   const id = call.params.response_id ?? '';
   if (operation === 'responses.delete') await services.background.endBeforeDelete(id, caller.key.userId);
@@ -60,6 +62,9 @@ export async function forward(
   const { model, isStream, bounds, images, tiers, accountId } = request;
   const wanted = [feature, request.feature].filter((name) => name !== undefined);
   call.addLogFields({ model: model?.name, stream: isStream });
+  call.trace.client = dialect;
+  call.trace.target = dialect;
+  call.trace.dropped = request.dropped;
   const accounts = services
     .catalog()
     .accounts(caller.group.id)
@@ -79,7 +84,7 @@ export async function forward(
     images && isStream
       ? new EarlyStream(services.clientStreams, call, droppedHeaders(request.dropped ?? []))
       : undefined;
-  const context = { services, call, caller, operation, dialect, request, admission, early, background };
+  const context = { services, call, caller, operation, dialect, request, admission, early, background, onlyReady };
   const native = new NativeCall(context, accounts);
   try {
     await runWithFailover(call, native, services);
@@ -110,14 +115,17 @@ interface CallContext extends NativeResponseContext {
   readonly services: NativeServices;
   readonly request: NativeRequest;
   readonly admission: Admission | undefined;
+  readonly onlyReady: boolean | undefined;
 }
 
 /** One native call: its upstream request on each account, and the response of the newest attempt. */
 class NativeCall implements UpstreamCall {
   readonly accounts: readonly Account[];
   readonly affinity: Affinity;
+  readonly userId: string;
   readonly sends: 'again' | 'once';
   readonly use: AccountUse;
+  readonly onlyReady: boolean;
   readonly #context: CallContext;
   response: NativeResponse | undefined;
   #sentTo: Account | undefined;
@@ -129,9 +137,12 @@ class NativeCall implements UpstreamCall {
   constructor(context: CallContext, accounts: readonly Account[]) {
     this.#context = context;
     this.accounts = accounts;
+    this.onlyReady = context.onlyReady === true;
     // A background response that was lost would be made, and paid for, a second time.
     this.sends = context.background ? 'once' : inferenceRow(context.operation).sends;
-    this.affinity = affinityFromHeaders(context.call);
+    const { accountId, session } = context.request;
+    this.affinity = { accountId, ...affinityOf(sessionInHeaders(context.call) ?? session) };
+    this.userId = context.caller.key.userId;
     const { call, services, request } = context;
     const { log, rejectedOptions } = services;
     this.#retry = request.hidesUsage ? new OptionRetry({ call, log, rejectedOptions, sends: this.sends }) : undefined;
@@ -145,6 +156,7 @@ class NativeCall implements UpstreamCall {
     // The failed attempt sent nothing to the client. If the client disconnects during this one, do not charge for the failed one.
     this.response = undefined;
     this.#sentTo = account;
+    call.trace.upstreamModel = request.model && upstreamName(request.model, account);
     this.#asksForUsage =
       this.#retry !== undefined && !isUsageRemoved(this.#retry.lessonsFor(account, this.#nameFor(account)));
     const { origin, path } = locateUpstream(style, account.baseUrl, request.pathFor(account));

@@ -69,6 +69,8 @@ export interface NativeRequest {
   readonly streamType?: string | undefined;
   /** The gateway asks for usage that the client did not ask for. */
   readonly hidesUsage?: boolean;
+  /** The conversation that the body names. */
+  readonly session?: string | undefined;
   /** Only this account holds the stored response that the request refers to. */
   readonly accountId?: string | undefined;
   /** Only accounts with this feature may serve the request. */

@@ -1,8 +1,9 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
-import { EVENT_STREAM, type MaybePromise, whenReady } from '../../core/index.ts';
+import { ApiError, EVENT_STREAM, type MaybePromise, whenReady } from '../../core/index.ts';
 import { type Feature, inferenceRow, type RequestReader } from '../../rules/index.ts';
 import { type Call, readBody } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
+import { LegUnavailable } from '../failover.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { bodyClassOf, readJsonBody } from '../services.ts';
 import { previousNotFound, responseNotFound, type StoredResponse } from '../stored/store.ts';
@@ -110,7 +111,7 @@ function jsonRequest(
   { operation, dialect, body: sent }: NativeTarget & { readonly body: Buffer },
 ): MaybePromise<NativeRequest> {
   const body = stripEnvelopes(sent, dialect);
-  const { model, bounds, tiers, isStream, isBackground, hidesUsage, previousId, bytesFor } = readNative(
+  const { model, bounds, tiers, isStream, isBackground, hidesUsage, previousId, session, bytesFor } = readNative(
     operation,
     body,
     caller,
@@ -125,6 +126,7 @@ function jsonRequest(
     isBackground,
     streamType: isStream ? EVENT_STREAM : undefined,
     hidesUsage,
+    session,
     accountId: place.accountId,
     feature: place.feature,
     pathFor: () => canonicalPath(call),
@@ -136,16 +138,25 @@ function jsonRequest(
   const accounts = catalog().accounts(caller.group.id);
   return (async () => {
     const found = previousId === undefined ? undefined : await store.find(previousId, userId);
-    if (previousId !== undefined && found?.accountId === undefined) throw previousNotFound(previousId);
+    // A response in our own store can be continued by conversion only.
+    if (previousId !== undefined && found?.accountId === undefined)
+      throw new LegUnavailable(previousNotFound(previousId));
     // A continued response fixes the account, so that only its features count.
     const possible = found ? accounts.filter(({ id }) => id === found.accountId) : accounts;
-    const { accountId, feature } = ids ? await placeProviderIds(ids, { store, userId, accounts: possible }) : {};
+    const { accountId, feature } = ids
+      ? await placeProviderIds(ids, { store, userId, accounts: possible }).catch(asUnavailable)
+      : {};
     return requestFor({
       accountId: found?.accountId ?? accountId,
       feature,
       bounds: storedBounds(found, ids !== undefined || bounds.readsWholeContext === true),
     });
   })();
+}
+
+/** The items may be those of a response in our own store. */
+function asUnavailable(error: unknown): never {
+  throw error instanceof ApiError ? new LegUnavailable(error) : error;
 }
 
 /** Where a request must go, and what it reads there. */

@@ -23,6 +23,7 @@ import {
   OUTPUT_LIMITS,
   TIER_FIELD_NAMES,
 } from '../../rules/index.ts';
+import { SESSION_MEMBERS, sessionInBody } from '../affinity.ts';
 import { DEFAULT_MAX_OUTPUT } from '../billing/admission.ts';
 import { inputBoundsOfBody, type ToolBounds, toolBoundsOf } from '../billing/request-bounds.ts';
 import type { Caller } from '../caller.ts';
@@ -35,6 +36,7 @@ export interface NativeBody {
   readonly isStream: boolean;
   readonly isBackground: boolean;
   readonly previousId: string | undefined;
+  readonly session: string | undefined;
   readonly bounds: RequestBounds;
   readonly tiers: readonly ChosenTier[];
   /** The gateway asks for usage that the client did not ask for. */
@@ -60,6 +62,7 @@ const WANTED: ReadonlySet<string> = new Set([
   'tools',
   'web_search_options',
   'conversation',
+  ...SESSION_MEMBERS,
   ...TIER_FIELD_NAMES,
 ]);
 
@@ -82,6 +85,7 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
     isStream,
     isBackground,
     hidesUsage,
+    session: sessionInBody(operation === 'messages.create' ? 'messages' : 'responses', read),
     previousId: typeof previousId === 'string' ? previousId : undefined,
     bounds: {
       ...asJson(() => inputBoundsOfBody(body)),

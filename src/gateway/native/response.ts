@@ -2,7 +2,7 @@
  * The response of a native call: bytes as they come, a tap beside them reads usage. Ends the response only when the charge is on
  * disk. Never ends a truncated stream without an error event.
  */
-import { concatBuffers, EVENT_STREAM, isEventStream } from '../../core/index.ts';
+import { concatBuffers, EVENT_STREAM, isEventStream, lastBlockEnd } from '../../core/index.ts';
 import type { Fault, HubUsage } from '../../dialects/index.ts';
 import { type Dialect, type FaultKind, faultRow, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
@@ -44,6 +44,7 @@ export interface NativeResponseContext {
 /** A unary response up to this size is written together with its head. */
 const HELD_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
+const BLANK_LINE = Buffer.from('\n\n');
 const NO_STREAM = { code: 'upstream_error', message: 'The provider did not respond with a stream.' } as const;
 const TRUNCATED = 'The provider closed the connection in the middle of its response.';
 
@@ -62,6 +63,8 @@ export class NativeResponse implements ResponseHandler {
   #lastChunk: Buffer | undefined;
   #bytes = 0;
   #isSettled = false;
+  /** Cancels the wait for the first bytes of a stream. */
+  #cancelWait: () => void = () => {};
   readonly #filter: UsageFilter | undefined;
 
   constructor(context: NativeResponseContext, head: ResponseHead, upstream: UpstreamControl) {
@@ -79,13 +82,28 @@ export class NativeResponse implements ResponseHandler {
       // The provider responds with JSON although a stream was asked for; the client gets it as it is.
       if (context.early?.isOpen === false) context.early.take(() => {});
     } else {
-      this.#writeHead();
-      call.response.flushHeaders();
-      call.onInterrupted(() => this.#endInterrupted());
+      // The head waits for the first bytes, so that a stream without any keeps its status and another account may be tried.
+      this.#cancelWait = context.services.clientStreams.afterSilence(() => this.#beginStream());
+      call.onClose(this.#cancelWait);
     }
   }
 
+  #beginStream(): void {
+    const { call } = this.#context;
+    if (this.#stream) return;
+    this.#cancelWait();
+    this.#writeHead();
+    call.response.flushHeaders();
+    call.onInterrupted(() => this.#endInterrupted());
+  }
+
+  /** Nothing of the response has been written. */
+  get #isUnsent(): boolean {
+    return this.#held !== undefined || (this.#isSse && !this.#stream);
+  }
+
   onData(chunk: Buffer): boolean {
+    if (this.#isSse) this.#beginStream();
     this.#tap.push(chunk);
     this.#bytes += chunk.length;
     if (this.#isSse && this.#context.background?.isAccepted === false) this.#accept(this.#tap.end());
@@ -132,9 +150,10 @@ export class NativeResponse implements ResponseHandler {
       this.#finish(result);
       return undefined;
     }
-    const kind = error?.kind ?? 'failed';
+    const kind = error?.kind ?? 'truncated';
+    this.#cancelWait();
     // The client has nothing yet: another account may be tried, and if none is left, the client gets a proper error.
-    if (this.#held) return { kind, error: { code: faultRow(kind).code, message: TRUNCATED } };
+    if (this.#isUnsent) return { kind, error: { code: faultRow(kind).code, message: TRUNCATED } };
     // The provider ended its response properly, and the client has it: it is charged, whatever it lacks. A failed request is not (G 8).
     if (error === undefined && this.#bytes > 0) this.#settleUnfinished(result);
     this.#whenCharged(() => {
@@ -149,7 +168,7 @@ export class NativeResponse implements ResponseHandler {
   onClientGone(): void {
     if (this.#isSettled) return;
     // The server stops, and the client got an error instead of this response.
-    if (this.#held && this.#context.call.isInterrupted) return;
+    if (this.#isUnsent && this.#context.call.isInterrupted) return;
     const result = this.#tap.end();
     const { images } = this.#context.request;
     // The provider makes the pictures although the client does not read them.
@@ -202,8 +221,15 @@ export class NativeResponse implements ResponseHandler {
   }
 
   #end(): void {
-    if (!this.#held) return this.#stream?.end(this.#filter?.end() ?? this.#lastChunk);
+    if (!this.#held) return this.#stream?.end(this.#isSse ? this.#lastEvents() : this.#lastChunk);
     this.#writeHead().end(concatBuffers(this.#held));
+  }
+
+  /** What the filter still holds, and the blank line after the last event where the provider omitted it. */
+  #lastEvents(): Buffer {
+    const rest = this.#filter?.end() ?? EMPTY;
+    const isAtBoundary = rest.length === 0 ? this.#stream?.isAtBoundary === true : lastBlockEnd(rest) === rest.length;
+    return isAtBoundary ? rest : Buffer.concat([rest, BLANK_LINE]);
   }
 
   /** The server stops. A settled stream waits only for its charge, and ends by itself. */

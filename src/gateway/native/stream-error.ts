@@ -53,7 +53,7 @@ export const streamErrorEvent: Readonly<Record<Dialect, (stream: UnfinishedStrea
     sse(
       JSON.stringify({
         type: 'response.failed',
-        sequence_number: (sequence ?? 0) + 1,
+        sequence_number: sequence === undefined ? 0 : sequence + 1,
         response: {
           id: id ?? `resp_${requestId}`,
           object: 'response',

@@ -26,6 +26,19 @@ export function stripEnvelopes(body: Buffer, dialect: Dialect): Buffer {
   }
 }
 
+/** Whether a responses request carries a summary that the gateway wrote: no provider can read it, and without it the history is lost. */
+export function holdsOwnSummary(body: Buffer): boolean {
+  if (!mayHoldEnvelope(body)) return false;
+  const root = { start: body.indexOf(OPEN), end: body.length };
+  try {
+    scanMembers(body, NO_MEMBERS, JSON_LIMITS);
+    return listAt(body, root, 'input').some((span) => holds(body, span, isOwnSummary));
+  } catch (error) {
+    if (error instanceof JsonScanError) return false;
+    throw error;
+  }
+}
+
 const OPEN = 0x7b;
 const NO_MEMBERS: ReadonlySet<string> = new Set();
 
@@ -131,6 +144,9 @@ function isEnvelopeItem(value: unknown): boolean {
   const item = value as { type?: unknown; encrypted_content?: unknown } | null;
   return (item?.type === 'reasoning' || item?.type === 'compaction') && isEnvelopeText(item.encrypted_content);
 }
+
+const isOwnSummary = (value: unknown): boolean =>
+  (value as { type?: unknown } | null)?.type === 'compaction' && isEnvelopeItem(value);
 
 const isSyntheticId = (value: unknown): boolean => typeof value === 'string' && isSynthetic(value);
 const isEnvelopeText = (value: unknown): boolean => typeof value === 'string' && isEnvelope(value);

@@ -154,6 +154,7 @@ function scanOwnedIds(body: Buffer, output: Span | undefined): string[] {
 function readParsed(dialect: Dialect, body: Buffer): TapResult {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
+    if (isEmpty(value)) return NOTHING;
     const events = (Array.isArray(value) ? value : [value]) as (Event | null)[];
     const reporting = events.findLast((event) => event?.[USAGE[dialect].member]);
     const id = events[0]?.id;
@@ -169,6 +170,10 @@ function readParsed(dialect: Dialect, body: Buffer): TapResult {
     return NOTHING;
   }
 }
+
+/** No reply of any dialect: null, a single value, or an object or list without members. */
+const isEmpty = (value: unknown): boolean =>
+  typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 
 const readReported = (
   dialect: Dialect,
@@ -316,8 +321,8 @@ export class StreamTap implements Tap {
     // Pings may come before the event with the response id and the input usage.
     const opening = eventsOf(this.#first, this.#firstUsage).find(({ event }) => typeof idOf(event) === 'string');
     const id = opening && idOf(opening.event);
-    // Servers of these two dialects may omit the blank line after the last event; their SDKs accept that.
-    const tail = this.#dialect === 'generate' || this.#dialect === 'chat' ? Buffer.concat(this.#carry) : undefined;
+    // Servers may omit the blank line after the last event. The client has its bytes, and the blank line follows at the end.
+    const tail = withLineFeeds(Buffer.concat(this.#carry));
     const closing = latestOf(tail, this.#lastUsage).find(({ event }) => isObject(usageOf(event)));
     const reported = [opening, closing].map((parsed) => parsed && usageOf(parsed.event)).filter(isObject);
     // The messages dialect reports input first and output last; every other one reports all in the last event.
@@ -353,6 +358,11 @@ export class StreamTap implements Tap {
     return chars === 0 ? DEFAULT_TEXT_RATIO : chars / (this.#lastBlocks?.length ?? 1);
   }
 }
+
+/** Lines may end in CR alone, which no provider uses; then the whole stream is one incomplete block until its end. */
+const withLineFeeds = (bytes: Buffer): Buffer =>
+  bytes.includes(CARRIAGE_RETURN) ? Buffer.from(bytes.toString('utf8').replaceAll(/\r\n?/g, '\n')) : bytes;
+const CARRIAGE_RETURN = 0x0d;
 
 interface ParsedEvent {
   readonly event: Event;

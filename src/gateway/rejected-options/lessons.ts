@@ -36,6 +36,8 @@ export function lessonOf(row: AddedOption, message: string, { body, capabilities
   if ('remove' in lesson) return { ...NO_LESSONS, removed: [path], dropped: lesson.names ? [lesson.names] : [] };
   if ('set' in lesson) return { ...NO_LESSONS, overrides: lesson.set };
   if (!capabilities) return undefined;
+  if ('refuse' in lesson)
+    return { ...NO_LESSONS, overrides: { refusedFields: [...capabilities.refusedFields, lesson.refuse] } };
   const sent = memberAt(body, path);
   const overrides =
     'read' in lesson

@@ -83,6 +83,50 @@ test('errors of a chat provider about stream_options remove it, in every form', 
   assert.deepEqual(learned(openai('x', 'stream_options'), { dialect: 'chat', body, status: 422 }), removed);
 });
 
+test('errors of chat servers teach what the server lacks', () => {
+  const body = {
+    messages: [],
+    max_completion_tokens: 9,
+    reasoning_effort: 'high',
+    chat_template_kwargs: {},
+    prompt_cache_key: 'k',
+    safety_identifier: 't',
+    parallel_tool_calls: false,
+    tools: [{}],
+    response_format: { type: 'json_schema' },
+  };
+  const extra = (...loc: readonly string[]) => ({
+    detail: [{ type: 'extra_forbidden', loc: ['body', ...loc], msg: 'Extra inputs are not permitted' }],
+  });
+  const refused = (name: string) => ({ refusedFields: [name] });
+  const cases: readonly (readonly [object, object])[] = [
+    // Mistral puts the list of FastAPI into the message.
+    [{ object: 'error', message: extra('max_completion_tokens') }, { outputLimitField: 'max_tokens' }],
+    [openai('Unrecognized request argument supplied: max_completion_tokens'), { outputLimitField: 'max_tokens' }],
+    [openai("reasoning_effort: Input should be 'low' or 'medium'"), { efforts: ['low', 'medium'] }],
+    [openai('Model does not support parameter reasoningEffort'), { efforts: [] }],
+    [extra('chat_template_kwargs'), { thinkingField: 'reasoning_effort' }],
+    [extra('messages', '1', 'assistant', 'reasoning_content'), { reasoningHistory: 'none' }],
+    [
+      openai('The `reasoning_content` in the thinking mode must be passed back to the API.'),
+      { reasoningHistory: 'reasoning_content' },
+    ],
+    [openai('System message must be at the beginning.'), { midSystem: false, textParts: false }],
+    [openai('messages[0].content must be a string'), { textParts: false }],
+    [openai('This response_format type is unavailable now'), { schemaFormat: 'json_object' }],
+    [extra('prompt_cache_key'), refused('prompt_cache_key')],
+    [openai('Unknown name: safety_identifier'), refused('safety_identifier')],
+    [openai("Unsupported parameter: 'parallel_tool_calls'", 'parallel_tool_calls'), refused('parallel_tool_calls')],
+    [extra('tools', '0', 'function', 'strict'), refused('strict')],
+  ];
+  for (const [error, expected] of cases)
+    assert.deepEqual(learned(error, { dialect: 'chat', body, status: 422 }), expected, JSON.stringify(error));
+  const limit = openai("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.");
+  assert.deepEqual(learned(limit, { dialect: 'chat', body: { max_tokens: 9 } }), {
+    outputLimitField: 'max_completion_tokens',
+  });
+});
+
 test('errors of a responses provider teach what the model lacks', () => {
   const body = {
     include: ['reasoning.encrypted_content', 'web_search_call.action.sources'],

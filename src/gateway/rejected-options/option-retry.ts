@@ -114,5 +114,6 @@ function isCallers({ path, unlessCallers }: AddedOption, { body, request }: Reje
   if (!request || unlessCallers === undefined) return false;
   if (unlessCallers === 'cacheKey') return request.cache.key !== undefined;
   if (unlessCallers === 'maxOutput') return request.limits.maxOutput === memberAt(body, path);
-  return request.reasoning.effort !== undefined && request.reasoning.effort === memberAt(body, 'reasoning.effort');
+  const sent = memberAt(body, 'reasoning.effort') ?? body.reasoning_effort;
+  return request.reasoning.effort !== undefined && request.reasoning.effort === sent;
 }

@@ -20,7 +20,7 @@ export function readRefusal({ status, body }: Pick<UpstreamFailure, 'status' | '
   const error = isObject(whole.error) ? whole.error : whole;
   const violations = [
     ...listOf(error.details).flatMap(fieldViolations),
-    ...listOf(whole.detail).flatMap(validationError),
+    ...listOf(whole.detail ?? (isObject(error.message) ? error.message.detail : undefined)).flatMap(validationError),
   ];
   const texts = [error.message, whole.error, whole.detail, ...violations.map(({ text }) => text)];
   const fields = [error.param, ...violations.map(({ field }) => field)];

@@ -30,7 +30,7 @@ export function readFrame(text: string): ReadFrame | undefined {
     const bytes = Buffer.from(text);
     const { values } = measureMembers(bytes, ONCE, JSON_LIMITS);
     const memoryBytes = bytes.length * WEBSOCKET.memoryPerByte + values * WEBSOCKET.memoryPerValue;
-    return { event: parseJson(text) as JsonFrame, memoryBytes };
+    return { event: parseJson(text, 'client') as JsonFrame, memoryBytes };
   } catch (error) {
     if (error instanceof JsonScanError || error instanceof SyntaxError) return undefined;
     throw error;

@@ -1,5 +1,5 @@
 /** Opening of a responses WebSocket session: chooses how its turns run, and runs each as a call of its own. */
-import { newRequestId } from '../../core/index.ts';
+import { type Clock, newRequestId } from '../../core/index.ts';
 import { ENDPOINTS } from '../../rules/index.ts';
 import { type BodyReservation, Call, type Handler, type WebSocketConnection } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
@@ -44,12 +44,12 @@ export function openSession(
       ? new RelayedTurns({ ...services, acquireSlot: host.acquireSlot }, socket, { upgrade, caller, httpTurns })
       : httpTurns;
   const runTurn = (turn: Turn): Promise<void> =>
-    host.runCall(callFor(turn, upgrade, caller, clock.now()), (call) => runner.run(call, turn));
+    host.runCall(callFor(turn, upgrade, caller, clock), (call) => runner.run(call, turn));
   return new ResponsesSession(socket, { clock, runner, reserve, runTurn });
 }
 
 /** A turn is a POST to the same path in everything but its id and where its response goes. */
-function callFor(turn: Turn, upgrade: Call, { key, group }: Caller, startedAt: number): Call {
+function callFor(turn: Turn, upgrade: Call, { key, group }: Caller, clock: Clock): Call {
   const operation = ENDPOINTS['responses.socket'].turns;
   const { path, errorFormat } = ENDPOINTS[operation];
   const call = new Call({
@@ -62,7 +62,8 @@ function callFor(turn: Turn, upgrade: Call, { key, group }: Caller, startedAt: n
     path,
     query: '',
     address: upgrade.address,
-    startedAt,
+    startedAt: clock.now(),
+    clock,
     bodyBudget: upgrade.bodyBudget,
   });
   call.owner = upgrade.owner;

@@ -5,7 +5,7 @@
 import type { ApiError } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
-import type { Call } from '../../web/index.ts';
+import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import { estimateUsage, sumUsage, usageLogFields } from '../billing/usage.ts';
 import { isSuccessEvent, isTerminalEvent, type LifecycleEvent, usageOf } from './lifecycle.ts';
@@ -23,6 +23,7 @@ export class RelayedTurn {
   readonly #task: RelayedTurnTask;
   readonly #accountId: string;
   readonly #ended = Promise.withResolvers<void>();
+  readonly #trace: AttemptTrace;
   #responseId: string | undefined;
   /** Steering frames sent that the provider has neither accepted nor rejected yet. */
   #steersSent = 0;
@@ -37,6 +38,7 @@ export class RelayedTurn {
   constructor(task: RelayedTurnTask, accountId: string) {
     this.#task = task;
     this.#accountId = accountId;
+    this.#trace = task.call.trace.beginAttempt(accountId, task.call.elapsedMs());
   }
 
   get ended(): Promise<void> {
@@ -53,10 +55,12 @@ export class RelayedTurn {
 
   addOutputChars(characters: number): void {
     this.#unreportedChars += characters;
+    this.#onBytes();
   }
 
   /** Returns true when the turn is over. */
   onEvent(event: LifecycleEvent): boolean {
+    this.#onBytes();
     if (isTerminalEvent(event)) this.#onTerminal(event);
     else if (event.type === 'response.created') {
       this.#responseId = event.response?.id;
@@ -71,6 +75,7 @@ export class RelayedTurn {
 
   /** Sends the last frame, which ends the turn and frees the lane, once the charge is on disk. */
   settle(sendLastFrame: () => void = () => {}): void {
+    this.#endAttempt(this.#status < 400 ? 'ok' : 'request');
     this.#charge();
     this.#task.admission
       .flushed()
@@ -85,6 +90,7 @@ export class RelayedTurn {
   fail(kind: FaultKind, error: ApiError): void {
     const { call } = this.#task;
     call.addLogFields({ faults: [kind] });
+    this.#endAttempt(kind);
     // The client has the complete response already.
     if (this.#hasEnded) return this.settle();
     this.#charge();
@@ -93,10 +99,21 @@ export class RelayedTurn {
 
   /** The client disconnected: charges what the provider reported, or an estimate of what was sent. */
   abandon(): void {
+    this.#endAttempt('client_closed');
     const isRunning = this.#responseId !== undefined && !this.#hasEnded;
     if (this.#unreportedChars > 0 || isRunning) this.#estimate();
     this.#charge();
     this.#ended.resolve();
+  }
+
+  #onBytes(): void {
+    const now = this.#task.call.elapsedMs();
+    this.#trace.firstByteMs ??= now;
+    this.#trace.lastByteMs = now;
+  }
+
+  #endAttempt(outcome: AttemptEnd): void {
+    endAttempt(this.#trace, this.#task.call.elapsedMs(), outcome);
   }
 
   #onTerminal(event: LifecycleEvent): void {

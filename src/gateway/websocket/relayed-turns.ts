@@ -7,7 +7,7 @@ import { type Clock, scanMembers, splice } from '../../core/index.ts';
 import { chosenTiers, JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
 import { locateUpstream } from '../../upstream/index.ts';
 import type { Call, WebSocketConnection } from '../../web/index.ts';
-import { affinityFromHeaders } from '../affinity.ts';
+import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import type { Admission } from '../billing/admission.ts';
 import { inputBoundsOf, toolBoundsOf } from '../billing/request-bounds.ts';
 import type { Caller } from '../caller.ts';
@@ -77,6 +77,8 @@ export class RelayedTurns implements TurnRunner {
   /** Concurrent turns of several lanes wait for the same connection. */
   #opening: Promise<UpstreamSession | undefined> | undefined;
   #isClosed = false;
+  /** The conversation of this connection, as its first turns name it. */
+  #sessionName: string | undefined;
 
   constructor(
     services: RelayedTurnsServices,
@@ -96,7 +98,9 @@ export class RelayedTurns implements TurnRunner {
     if (this.#httpTurns.knows(previousId) || idsIn(turn.create)) return this.#httpTurns.run(call, turn);
     const model = resolveModel(this.#services.catalog(), this.#caller, turn.create.model);
     const previous = previousId === undefined ? undefined : await this.#previous(previousId);
+    if (previous === 'held here') return this.#httpTurns.run(call, turn);
     const accountId = previous?.accountId;
+    this.#sessionName ??= sessionInHeaders(this.#upgrade) ?? sessionInBody('responses', (name) => turn.create[name]);
     const admission = await this.#admit(call, turn, model, previous);
     try {
       let session = await this.#sessionFor(previousId, accountId);
@@ -138,7 +142,11 @@ export class RelayedTurns implements TurnRunner {
   #relay({ call, turn, model, admission }: AdmittedTurn, session: UpstreamSession): Promise<void> {
     const { account } = session;
     call.addLogFields({ model: model.name, stream: true, account: account.id, attempts: 1 });
-    return session.run({ call, turn, admission, text: frameFor(turn, upstreamName(model, account)) });
+    const name = upstreamName(model, account);
+    call.trace.client = 'responses';
+    call.trace.target = 'responses';
+    call.trace.upstreamModel = name;
+    return session.run({ call, turn, admission, text: frameFor(turn, name) });
   }
 
   /** Only for responses of this connection, because the account is shared with other callers. */
@@ -156,12 +164,16 @@ export class RelayedTurns implements TurnRunner {
     this.#httpTurns.close();
   }
 
-  /** The account that holds the response. Unknown responses and those of other users are both not found. */
-  async #previous(responseId: string): Promise<PreviousResponse> {
+  /**
+   * The account that holds the response, or that our own store does, because it was converted. Unknown responses and those of other users
+   * are both not found.
+   */
+  async #previous(responseId: string): Promise<PreviousResponse | 'held here'> {
     const session = this.#session;
     if (session?.hasResponse(responseId))
       return { accountId: session.account.id, tokens: session.tokensOf(responseId) };
     const found = await this.#services.store.find(responseId, this.#caller.key.userId);
+    if (found?.content) return 'held here';
     if (found?.accountId === undefined) throw previousNotFound(responseId);
     return { accountId: found.accountId, tokens: found.tokens };
   }
@@ -184,9 +196,10 @@ export class RelayedTurns implements TurnRunner {
     return this.#opening;
   }
 
-  /** A changed account must not stay in use until the client disconnects. */
+  /** A changed or parked account must not stay in use until the client disconnects. */
   #isCurrent({ id, credential, baseUrl, proxy }: Account): boolean {
     const now = this.#usable().find((account) => account.id === id);
+    if (this.#services.pool.isParked(id)) return false;
     return now !== undefined && now.credential === credential && now.baseUrl === baseUrl && now.proxy === proxy;
   }
 
@@ -201,7 +214,7 @@ export class RelayedTurns implements TurnRunner {
     const usable = this.#usable().filter(
       ({ id }) => !refusals.has(id) && (accountId === undefined || id === accountId),
     );
-    const lease = pool.lease(usable, affinityFromHeaders(this.#upgrade));
+    const lease = pool.lease(usable, { accountId, ...affinityOf(this.#sessionName) });
     if (!('account' in lease)) return undefined;
     const { account } = lease;
     const { key, group } = this.#caller;

@@ -57,7 +57,8 @@ export class TurnResponse extends EventEmitter implements ResponseWriter {
     super();
     this.#listener = listener;
     this.#reader = readSse((data) => {
-      this.#isReady = this.writeEvent(data) && this.#isReady;
+      // A frame must be a JSON object, also where a stream of the provider breaks inside an event or ends with `[DONE]`.
+      if (isObject(parse(data))) this.#isReady = this.writeEvent(data) && this.#isReady;
     });
   }
 
@@ -118,6 +119,8 @@ export class TurnResponse extends EventEmitter implements ResponseWriter {
     this.emit('close');
   }
 }
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function parse(text: string): unknown {
   try {

@@ -5,7 +5,7 @@ import type { Account } from '../../catalog/index.ts';
 import { type ApiError, FakeClock, silentLog } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
-import type { Call, WebSocketConnection } from '../../web/index.ts';
+import { type Call, CallTrace, type WebSocketConnection } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import { type LifecycleEvent, parseLifecycleEvent } from './lifecycle.ts';
 import { RelayedTurn } from './relayed-turn.ts';
@@ -35,7 +35,12 @@ function taskOf(text: string, lane = '') {
   const memory = { add: () => {}, release: () => {} };
   const turn: Turn = { lane, streamId: undefined, create: {}, text, memory, response: response };
   const notes: Record<string, unknown> = {};
-  const call = { logFields: notes, addLogFields: (fields) => void Object.assign(notes, fields) } as Call;
+  const call = {
+    logFields: notes,
+    addLogFields: (fields: object) => void Object.assign(notes, fields),
+    trace: new CallTrace(),
+    elapsedMs: () => 0,
+  } as unknown as Call;
   return { task: { call, turn, admission, text }, charged, ends, answer: response, call };
 }
 
@@ -153,15 +158,19 @@ function lineTo(clock: FakeClock) {
     onClose: () => {},
   };
   let isSpent = false;
-  const line = new UpstreamSession({ account, release: (fault) => void released.push(fault?.kind) }, client, {
-    clock,
-    log: silentLog,
-    onStored: () => {},
-    onRejected: () => {},
-    onClosing: () => {
-      isSpent = true;
+  const line = new UpstreamSession(
+    { account, answered: () => {}, release: (fault) => void released.push(fault?.kind) },
+    client,
+    {
+      clock,
+      log: silentLog,
+      onStored: () => {},
+      onRejected: () => {},
+      onClosing: () => {
+        isSpent = true;
+      },
     },
-  });
+  );
   const open = (path = '/v1/responses') =>
     line.open({ origin: sim.url, path, headers: ['authorization', `Bearer ${account.credential}`] });
   return { line, open, released, sent, isSpent: () => isSpent };

@@ -4,15 +4,16 @@
  */
 import type { Account } from '../../catalog/index.ts';
 import { type Clock, fail, type Log } from '../../core/index.ts';
-import { codecOf, type Fault } from '../../dialects/index.ts';
+import { codecOf } from '../../dialects/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import type { AccountLease } from '../../pool/index.ts';
+import type { AccountLease, AttemptFault } from '../../pool/index.ts';
 import { CLOSE, type FaultKind, faultRow, STALLED_CLIENT_MS, TIMEOUTS, WEBSOCKET } from '../../rules/index.ts';
 import { openUpstreamSocket, type SocketRequest, type UpstreamSocket } from '../../upstream/index.ts';
 import type { WebSocketConnection } from '../../web/index.ts';
 import { outputCharsInFrame } from '../billing/output-chars.ts';
 import { usageLogFields } from '../billing/usage.ts';
 import { clientErrorFor } from '../failover.ts';
+import { failureMessage } from '../failure-reason.ts';
 import { redact } from '../redact.ts';
 import { isSuccessEvent, isTerminalEvent, type LifecycleEvent, parseLifecycleEvent, usageOf } from './lifecycle.ts';
 import { RelayedTurn, type RelayedTurnTask } from './relayed-turn.ts';
@@ -62,6 +63,7 @@ export class UpstreamSession {
     this.#upstream = openUpstreamSocket(request, {
       onOpen: () => {
         isOpen = true;
+        this.#lease.answered();
         resolve(true);
       },
       onRejected: (status) => {
@@ -110,7 +112,7 @@ export class UpstreamSession {
   }
 
   /** Takes no new turns and closes after the last one. A fault puts the account into cooldown. */
-  drain(fault?: Fault): void {
+  drain(fault?: AttemptFault): void {
     this.#lease.release(fault);
     this.#stopTakingTurns();
     if (this.#turns.size === 0) this.close();
@@ -191,7 +193,7 @@ export class UpstreamSession {
     if (!ACCOUNT_FAULTS.has(fault.kind)) return false;
     const [lane, turn] = this.#turnOf(event);
     this.#warn(fault.kind, String(event.status));
-    this.drain(fault);
+    this.drain({ ...fault, message: failureMessage(text, this.account) });
     if (turn) this.#end(lane, () => turn.fail(fault.kind, clientErrorFor(fault)));
     return true;
   }

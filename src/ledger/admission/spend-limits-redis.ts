@@ -3,37 +3,11 @@
  * The database stays authoritative: every request carries the totals that the replica read there, and the counters are never lower. So
  * counters that were lost or outdated are correct again within seconds.
  */
-import type { Nanos } from '../../core/index.ts';
 import { LEASE_MS, type Redis, script } from '../../redis/index.ts';
+import type { SharedSpendHold, SharedSpendLimits, SharedSpendScope, SpendRequest } from './shared-spend-limits.ts';
 import type { SpentAmounts } from './spend-counter.ts';
 
-/** A key or a user with its limits, and its totals as the replica knows them. */
-export interface SharedSpendScope {
-  readonly owner: 'key' | 'user';
-  readonly id: string;
-  readonly userId: string;
-  readonly limitDay: Nanos | undefined;
-  readonly limitMonth: Nanos | undefined;
-  readonly day: Nanos;
-  readonly month: Nanos;
-}
-
-export interface SpendRequest {
-  /** Id of the hold. */
-  readonly id: string;
-  readonly maxCost: Nanos;
-  /** Days since 1970. */
-  readonly day: number;
-  /** Months since year 0. */
-  readonly month: number;
-  readonly scopes: readonly SharedSpendScope[];
-}
-
-export interface SharedSpendHold {
-  end(cost: Nanos): void;
-}
-
-export class RedisSpendLimits {
+export class RedisSpendLimits implements SharedSpendLimits {
   readonly #redis: Redis;
 
   constructor(redis: Redis) {

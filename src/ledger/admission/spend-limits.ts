@@ -1,14 +1,24 @@
 /**
  * Spend limits of keys and users per UTC day and calendar month.
  * spent = roll-ups + settled here but not recorded + maximum costs of calls in flight. Roll-ups are read at the first use and every
- * few seconds, never on the path of a call. One replica never exceeds a limit. Several are as exact with Redis; without it, each sees
- * what the others spent within seconds.
+ * few seconds, never on the path of a call. One replica never exceeds a limit. The workers of one machine are as exact, because their
+ * primary counts, and so are several servers with Redis. Without it, each server sees what the others spent within seconds.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { ApiError, type Clock, fail, type LimitedKey, type Limits, type Nanos, within } from '../../core/index.ts';
+import {
+  ApiError,
+  type Clock,
+  fail,
+  type LimitedKey,
+  type Limits,
+  type Nanos,
+  Unavailable,
+  within,
+} from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
+import type { SharedSpendHold, SharedSpendLimits, SpendRequest } from './shared-spend-limits.ts';
 import {
   type Amounts,
   addSpent,
@@ -19,7 +29,6 @@ import {
   spentAmounts,
   startPeriod,
 } from './spend-counter.ts';
-import type { RedisSpendLimits, SharedSpendHold, SpendRequest } from './spend-limits-redis.ts';
 import { rejectOverLimit, type SpendScope } from './spend-rejection.ts';
 
 /** Money set aside for one call; ends once, with the cost of the call. */
@@ -34,8 +43,8 @@ export interface SpendLimitsOptions {
   readonly betweenFlushes: (task: () => Promise<void>) => Promise<void>;
   /** Settled records that are not in the database yet. */
   readonly pending: () => readonly UsageRecord[];
-  /** Counts for all replicas. Decides while Redis is up. */
-  readonly shared?: RedisSpendLimits | undefined;
+  /** Counts for all replicas. Decides while it is up. */
+  readonly shared?: SharedSpendLimits | undefined;
 }
 
 /** How long the spending of other replicas may stay unseen. */
@@ -60,7 +69,7 @@ export class SpendLimits {
   }
 
   /**
-   * Returns undefined when no limit applies, and a promise only at the first use of a key or with Redis. Throws or rejects with
+   * Returns undefined when no limit applies, and a promise only at the first use of a key or with shared counters. Throws or rejects with
    * `spend_limit_reached`, or with `rate_limit_exceeded` when calls in flight may still free enough.
    */
   reserve(key: LimitedKey, maxCost: Nanos): SpendHold | undefined | Promise<SpendHold> {
@@ -162,12 +171,12 @@ export class SpendLimits {
   }
 
   async #reserveShared(
-    shared: RedisSpendLimits,
+    shared: SharedSpendLimits,
     scopes: readonly SpendScope[],
     request: SpendRequest,
   ): Promise<SpendHold> {
     const { maxCost } = request;
-    const result = await shared.reserve(request).catch(() => undefined);
+    const result = await shared.reserve(request).catch(rethrowUnavailable);
     // Redis has just failed. It may have counted the hold, so the hold must end there as well.
     if (!result) return this.#admit(scopes, maxCost, () => shared.trackHold(request));
     if ('end' in result) return this.#hold(scopes, maxCost, result);
@@ -279,6 +288,11 @@ const sumOf = (sums: ReadonlyMap<string, Amounts>, { owner, id }: SpendCounter):
   sums.get(counterName(owner, id)) ?? ZERO;
 
 const hasSpendLimit = ({ spendDay, spendMonth }: Limits): boolean => spendDay !== undefined || spendMonth !== undefined;
+
+function rethrowUnavailable(error: unknown): undefined {
+  if (error instanceof Unavailable) throw error;
+  return undefined;
+}
 
 function rejectUnavailable(cause: unknown): never {
   if (cause instanceof ApiError) throw cause;

@@ -4,11 +4,18 @@ import type { Db } from '../../db/index.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
 import { costOf, parseRates, type Rates } from './rates.ts';
 
-/** Record -> its cost. The cost of an absent record is unknown. */
-export type ProviderCosts = ReadonlyMap<UsageRecord, Nanos>;
+/** What the cost of a call depends on. */
+export type CostedCall = Pick<UsageRecord, 'priceId' | 'accountId' | 'usage'>;
+
+/** Call -> its cost. The cost of an absent call is unknown. */
+export type ProviderCosts<C extends CostedCall = UsageRecord> = ReadonlyMap<C, Nanos>;
 
 /** Two lookups by primary key for a whole batch. Never blocks recording: a cost that cannot be computed is unknown. */
-export async function providerCosts(db: Db, records: readonly UsageRecord[], log: Log): Promise<ProviderCosts> {
+export async function providerCosts<C extends CostedCall>(
+  db: Db,
+  records: readonly C[],
+  log: Log,
+): Promise<ProviderCosts<C>> {
   const priceIds = [...new Set(records.flatMap(({ priceId }) => priceId ?? []))];
   if (priceIds.length === 0) return new Map();
   const prices = await db
@@ -22,7 +29,7 @@ export async function providerCosts(db: Db, records: readonly UsageRecord[], log
   const accounts = await db.selectFrom('accounts').select(['id', 'cost_multiplier_ppm']).execute();
   const multipliers = new Map(accounts.map((row) => [row.id, row.cost_multiplier_ppm]));
   return new Map(
-    records.flatMap((record): [UsageRecord, Nanos][] => {
+    records.flatMap((record): [C, Nanos][] => {
       const costRates = record.priceId === null ? undefined : rates.get(record.priceId);
       const multiplier = multipliers.get(record.accountId);
       // The multiplier of a deleted account is unknown.

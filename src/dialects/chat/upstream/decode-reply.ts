@@ -4,15 +4,18 @@ import { failureOf, unreadable } from '../../errors/fault.ts';
 import { fold } from '../../hub/fold.ts';
 import type { HubEvent, HubReply, JsonObject } from '../../hub/types.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
-import { decodeErrorObject } from '../errors.ts';
+import { decodeErrorObject, errorIn } from '../errors.ts';
+import { isFailure } from '../stop-reason.ts';
 import { readUsage } from '../usage.ts';
 import { openReply, readDelta } from './delta-reader.ts';
 import { finishReply } from './stream-decoder.ts';
 
 export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   const wire = maybeObject(body);
-  if (isObject(wire.error)) throw failureOf(decodeErrorObject(wire));
+  const error = errorIn(wire);
+  if (error) throw failureOf(error);
   const choice = maybeObject(maybeList(wire.choices)[0]);
+  if (isFailure(maybeString(choice.finish_reason))) throw failureOf(decodeErrorObject(choice));
   if (!isObject(choice.message)) throw unreadable();
   const state = {
     reply: openReply(context),

@@ -7,6 +7,7 @@ import type { HubAnnotation, HubEvent, HubMessage, HubStop, JsonObject, Opaque }
 import { uniqueCallId } from '../../wire/ids.ts';
 import { isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeAnnotation } from '../annotations.ts';
+import { type SplitContent, ThinkTagSplitter } from './think-tags.ts';
 
 /** The reply so far. */
 export interface ReplyState {
@@ -14,6 +15,8 @@ export interface ReplyState {
   /** The next hub index. */
   nextIndex: number;
   thought: { readonly index: number; text: string } | undefined;
+  /** Undefined for servers that never put reasoning into the content. */
+  readonly tags: ThinkTagSplitter | undefined;
   message: { readonly index: number; readonly parts: TextPart[] } | undefined;
   readonly calls: Call[];
   readonly callIds: Set<string>;
@@ -48,6 +51,7 @@ export const openReply = (context: DecodeContext): ReplyState => ({
   context,
   nextIndex: 0,
   thought: undefined,
+  tags: context.thinkTags ? new ThinkTagSplitter() : undefined,
   message: undefined,
   calls: [],
   callIds: new Set(),
@@ -66,8 +70,17 @@ const MEMBER_READERS = {
   reasoning: (value, reply, out, delta) => {
     if (!maybeString(delta.reasoning_content)) addThought(maybeString(value), reply, out);
   },
-  content: (value, reply, out) => addText('text', contentText(value), reply, out),
-  refusal: (value, reply, out) => addText('refusal', contentText(value), reply, out),
+  // The same reasoning in pieces with a type, of which some are encrypted.
+  reasoning_details: (value, reply, out, delta) => {
+    if (maybeString(delta.reasoning_content) || maybeString(delta.reasoning)) return;
+    for (const detail of maybeList(value).map(maybeObject))
+      addThought(maybeString(detail.text) ?? maybeString(detail.summary), reply, out);
+  },
+  content: (value, reply, out) => addContent(value, reply, out),
+  refusal: (value, reply, out) => {
+    endTags(reply, out);
+    addText('refusal', contentText(value), reply, out);
+  },
   annotations: (value, reply, out) => {
     for (const note of maybeList(value)) addAnnotation(note, reply, out);
   },
@@ -91,6 +104,7 @@ export function readDelta(delta: JsonObject, reply: ReplyState, out: HubEvent[])
 /** Ends all open items. Returns false if a call never got a name, so that no client could execute it. */
 export function closeReply(reply: ReplyState, stop: HubStop, out: HubEvent[]): boolean {
   if (reply.calls.some((call) => call.index === undefined)) return false;
+  endTags(reply, out);
   const isCut = stop === 'length' && reply.message?.index === reply.nextIndex - 1;
   endThought(reply, out);
   endMessage(reply, out, isCut);
@@ -118,7 +132,31 @@ function endThought(reply: ReplyState, out: HubEvent[]): void {
   out.push({ kind: 'item_end', index, item: { kind: 'reasoning', summary: [text] } });
 }
 
-/** Content is a string, from some servers a list of text parts. */
+/** Content is a string, from some servers a list of parts, among which may be thoughts. */
+function addContent(value: unknown, reply: ReplyState, out: HubEvent[]): void {
+  if (typeof value === 'string') return addPlain(value, reply, out);
+  for (const part of maybeList(value).map(maybeObject)) {
+    if (part.type === 'thinking') addThought(contentText(part.thinking), reply, out);
+    else addPlain(contentText([part]), reply, out);
+  }
+}
+
+function addPlain(text: string, reply: ReplyState, out: HubEvent[]): void {
+  if (reply.tags) addSplit(reply.tags.push(text), reply, out);
+  else addText('text', text, reply, out);
+}
+
+/** Nothing can follow that would complete a tag. */
+function endTags(reply: ReplyState, out: HubEvent[]): void {
+  if (reply.tags) addSplit(reply.tags.end(), reply, out);
+}
+
+function addSplit({ thought, text }: SplitContent, reply: ReplyState, out: HubEvent[]): void {
+  addThought(thought, reply, out);
+  addText('text', text, reply, out);
+}
+
+/** Text is a string, from some servers a list of text parts. */
 const contentText = (value: unknown): string =>
   typeof value === 'string'
     ? value
@@ -227,6 +265,7 @@ const isNewCall = (known: Call, id: string, name: string): boolean =>
 
 function openCall(call: Call, name: string, reply: ReplyState, out: HubEvent[]): void {
   if (name === '') return;
+  endTags(reply, out);
   endThought(reply, out);
   endMessage(reply, out);
   call.name = name;

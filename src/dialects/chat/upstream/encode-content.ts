@@ -1,18 +1,22 @@
 /** Encoder of hub parts for a chat upstream. Rejects content that the wire cannot hold, never drops it. */
+import type { Capabilities } from '../../../rules/index.ts';
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import { dataUrl } from '../../wire/media.ts';
 import { compact } from '../../wire/read.ts';
 
-/** Allocates cache breakpoints. Providers accept four per request, so only the last four are sent. */
-export interface Breakpoints {
-  take(breakpoint: CacheBreakpoint | undefined): JsonObject | undefined;
+/** What the content of one request shares. */
+export interface ContentContext {
+  readonly capabilities: Capabilities;
+  /** Allocates cache breakpoints. Providers accept four per request, so only the last four are sent. */
+  takeBreakpoint(breakpoint: CacheBreakpoint | undefined): JsonObject | undefined;
 }
 
-export function openBreakpoints(total: number, allowed: boolean): Breakpoints {
-  let skip = allowed ? Math.max(0, total - 4) : total;
+export function openContent(breakpoints: number, capabilities: Capabilities): ContentContext {
+  let skip = capabilities.explicitCache ? Math.max(0, breakpoints - 4) : breakpoints;
   return {
-    take(breakpoint) {
+    capabilities,
+    takeBreakpoint(breakpoint) {
       if (!breakpoint || skip-- > 0) return undefined;
       return { mode: 'explicit', ttl: breakpoint.long ? '12h' : '30m' };
     },
@@ -20,21 +24,38 @@ export function openBreakpoints(total: number, allowed: boolean): Breakpoints {
 }
 
 /** Encodes content; as a plain string if possible, because every compatible server accepts that. */
-export function encodeContent(parts: readonly HubPart[], breakpoints: Breakpoints): string | readonly JsonObject[] {
-  const encoded = parts.map((part) => encodePart(part, breakpoints));
+export function encodeContent(parts: readonly HubPart[], context: ContentContext): string | readonly JsonObject[] {
+  const encoded = parts.flatMap((part) => encodePart(part, context));
+  if (!context.capabilities.textParts && encoded.every(({ type }) => type === 'text'))
+    return joinTexts(encoded.map(({ text }) => String(text)));
   const [only] = encoded;
   return encoded.length === 1 && only?.type === 'text' && typeof only.text === 'string' && !only.prompt_cache_breakpoint
     ? only.text
     : encoded;
 }
 
-export function encodePart(part: HubPart, breakpoints: Breakpoints): JsonObject {
-  const breakpoint = { prompt_cache_breakpoint: breakpoints.take('cache' in part ? part.cache : undefined) };
+/** Parts as one text, for servers that take no list. */
+export const joinTexts = (texts: readonly string[]): string => texts.join('\n\n');
+
+/** One part of the wire, or two: a file has no member for its context. */
+export function encodePart(part: HubPart, context: ContentContext): readonly JsonObject[] {
+  const body = encodeBody(part, context);
+  const heading = part.kind === 'file' && part.source.kind !== 'text' ? part.context : undefined;
+  return heading ? [{ type: 'text', text: heading }, body] : [body];
+}
+
+function encodeBody(part: HubPart, context: ContentContext): JsonObject {
+  const { imageInput, refusedFields } = context.capabilities;
+  const breakpoint = { prompt_cache_breakpoint: context.takeBreakpoint('cache' in part ? part.cache : undefined) };
   switch (part.kind) {
     case 'image':
+      if (!imageInput) return reject('conversation', 'Images are not supported by this model.');
       return compact({
         type: 'image_url',
-        image_url: compact({ url: imageUrl(part.source), detail: part.detail }),
+        image_url: compact({
+          url: imageUrl(part.source),
+          detail: refusedFields.includes('detail') ? undefined : part.detail,
+        }),
         ...breakpoint,
       });
     case 'audio':
@@ -62,7 +83,7 @@ export function asText(part: HubPart): string | undefined {
       return [`${part.title} (${part.source})`, ...part.texts].join('\n');
     case 'file':
       if (part.source.kind !== 'text') return undefined;
-      return part.title ? `${part.title}\n${part.source.text}` : part.source.text;
+      return [part.title, part.context, part.source.text].filter((line) => line).join('\n');
     default:
       return undefined;
   }
@@ -89,7 +110,6 @@ function encodeAudio(source: MediaSource): JsonObject {
 
 function encodeFile(source: MediaSource, title: string | undefined): JsonObject {
   if (source.kind === 'base64') return { file_data: dataUrl(source), filename: title ?? fileName(source.mime) };
-  if (source.kind === 'file_id' && source.issuer === 'responses') return { file_id: source.id };
   return rejectSource(source);
 }
 /** The wire requires a file name with a matching extension. */

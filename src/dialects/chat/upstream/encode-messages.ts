@@ -1,6 +1,6 @@
 /**
  * Encoder of the conversation for a chat upstream. One assistant message per turn holds its text and calls; the results follow
- * directly, in the order of the calls. Reasoning is dropped: the dialect has no slot for it.
+ * directly, in the order of the calls. Reasoning returns only to servers that have a slot for it, with the calls that it led to.
  */
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
@@ -10,36 +10,38 @@ import type { ToolNames } from '../../tools/names.ts';
 import { NO_RESULT, pairResults, type TakeResult } from '../../tools/pair-results.ts';
 import { callIdFor } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
-import { asText, type Breakpoints, encodeContent, encodePart, openBreakpoints } from './encode-content.ts';
+import { asText, type ContentContext, encodeContent, encodePart, joinTexts, openContent } from './encode-content.ts';
+import { inThinkTags } from './think-tags.ts';
 
 interface EncodeState {
   readonly target: UpstreamTarget;
   readonly names: ToolNames;
-  readonly breakpoints: Breakpoints;
+  readonly content: ContentContext;
   readonly takeResult: TakeResult;
   readonly messages: JsonObject[];
   turn: Turn;
 }
 interface Turn {
+  thoughts: string;
   text: string;
   refusal: string;
   readonly calls: HubToolCall[];
 }
-const emptyTurn = (): Turn => ({ text: '', refusal: '', calls: [] });
+const emptyTurn = (): Turn => ({ thoughts: '', text: '', refusal: '', calls: [] });
 
 export function encodeMessages(request: HubRequest, target: UpstreamTarget, names: ToolNames): readonly JsonObject[] {
   checkEnd(request, target);
-  const breakpoints = openBreakpoints(countBreakpoints(request), target.capabilities.explicitCache);
+  const content = openContent(countBreakpoints(request), target.capabilities);
   const state: EncodeState = {
     target,
     names,
-    breakpoints: breakpoints,
+    content,
     takeResult: pairResults(request.items),
     messages: [],
     turn: emptyTurn(),
   };
   const system = request.system.filter((part) => part.text !== '');
-  if (system.length > 0) state.messages.push({ role: 'system', content: encodeContent(system, breakpoints) });
+  if (system.length > 0) state.messages.push({ role: 'system', content: encodeContent(system, content) });
   for (const item of request.items) writeItem(item, state);
   endTurn(state);
   return state.messages;
@@ -52,9 +54,25 @@ function checkEnd({ dialect, items }: HubRequest, { capabilities }: UpstreamTarg
   if (prefill && !capabilities.prefill && dialect !== 'chat' && dialect !== 'responses') rejectPrefill();
 }
 
+/** Whether a breakpoint has no place, or the model takes none. Caching of the whole prompt needs none here: servers cache by themselves. */
+export function losesBreakpoint(request: HubRequest, explicitCache: boolean): boolean {
+  const { items, tools } = request;
+  if (!explicitCache && countBreakpoints(request) > 0) return true;
+  return (
+    tools.some(({ cache }) => cache) ||
+    items.some(
+      (item) =>
+        (item.kind === 'tool_change' && item.add.some(({ cache }) => cache)) ||
+        (item.kind === 'tool_result' && countIn(item.parts) > 0) ||
+        (item.kind === 'message' && item.role === 'assistant' && countIn(item.parts) > 0),
+    )
+  );
+}
+
+const countIn = (parts: readonly HubPart[]): number => parts.filter((part) => 'cache' in part && part.cache).length;
+
 /** Only parts of system and user messages can have a breakpoint. */
-export function countBreakpoints({ system, items }: HubRequest): number {
-  const countIn = (parts: readonly HubPart[]) => parts.filter((part) => 'cache' in part && part.cache).length;
+function countBreakpoints({ system, items }: HubRequest): number {
   return items.reduce(
     (sum, item) => sum + (item.kind === 'message' && item.role !== 'assistant' ? countIn(item.parts) : 0),
     countIn(system),
@@ -70,7 +88,10 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: (item: ItemOf<K>, state:
   message: ({ role, parts }, state) => {
     if (role === 'assistant') return addText(parts, state.turn);
     endTurn(state);
-    if (parts.length > 0) state.messages.push({ role, content: encodeContent(parts, state.breakpoints) });
+    if (parts.length === 0) return;
+    if (role === 'system' && !state.target.capabilities.midSystem) pushUser(parts.map(wrapSystem), state);
+    else if (role === 'user') pushUser(parts, state);
+    else state.messages.push({ role, content: encodeContent(parts, state.content) });
   },
   tool_call: (call, { turn }) => void turn.calls.push(call),
   // Written directly after the turn of its call.
@@ -81,7 +102,10 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: (item: ItemOf<K>, state:
     state.messages.push({ role: 'user', content: text });
   },
   ref: ({ id }) => rejectRef(id),
-  reasoning: ignore,
+  // A summary of reasoning that only its issuer can read is not what the model thought.
+  reasoning: ({ summary, opaque }, { turn }) => {
+    if (!opaque) turn.thoughts += summary.join('\n\n');
+  },
   server_call: ignore,
   opaque: ignore,
   // `effectiveRequest` and `offeredTools` apply these to the whole request.
@@ -90,6 +114,18 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: (item: ItemOf<K>, state:
 };
 const writeItem = <K extends HubItem['kind']>(item: ItemOf<K>, state: EncodeState): void =>
   ITEM_ENCODERS[item.kind](item, state);
+
+/** Servers that take no lists of texts mostly demand alternating roles too. */
+function pushUser(parts: readonly HubPart[], { messages, content: context }: EncodeState): void {
+  const content = encodeContent(parts, context);
+  const last = messages.at(-1);
+  const canJoin = !context.capabilities.textParts && last?.role === 'user' && typeof last.content === 'string';
+  if (canJoin && typeof content === 'string')
+    messages.splice(-1, 1, { role: 'user', content: joinTexts([String(last.content), content]) });
+  else messages.push({ role: 'user', content });
+}
+
+const wrapSystem = (part: HubPart): HubPart => ({ kind: 'text', text: `<system>${asText(part) ?? ''}</system>` });
 
 function addText(parts: readonly HubPart[], turn: Turn): void {
   for (const part of parts) {
@@ -101,13 +137,18 @@ function addText(parts: readonly HubPart[], turn: Turn): void {
 // ---------------------------------------------------------------- turns
 
 function endTurn(state: EncodeState): void {
-  const { text, refusal, calls } = state.turn;
-  if (text === '' && refusal === '' && calls.length === 0) return;
+  const { thoughts, text, refusal, calls } = state.turn;
   state.turn = emptyTurn();
+  if (text === '' && refusal === '' && calls.length === 0) return;
+  const { reasoningHistory: history } = state.target.capabilities;
+  const hasSlot = calls.length > 0 && (history === 'reasoning_content' || history === 'reasoning');
+  const isTagged = calls.length > 0 && history === 'think_tags' && thoughts !== '';
   state.messages.push(
     compact({
       role: 'assistant',
-      content: text === '' ? null : text,
+      // Servers that demand the reasoning of a call also demand an empty one.
+      ...(hasSlot && { [history]: thoughts }),
+      content: isTagged ? inThinkTags(thoughts, text) : text === '' ? null : text,
       refusal: refusal || undefined,
       tool_calls: calls.length > 0 ? calls.map((call) => encodeCall(call, state)) : undefined,
     }),
@@ -135,19 +176,26 @@ function encodeCall(call: HubToolCall, { target, names }: EncodeState): JsonObje
 function writeResult(call: HubToolCall, state: EncodeState, media: JsonObject[]): void {
   const tool_call_id = callIdFor('chat', call.callId);
   const result = state.takeResult(call);
-  const content = result ? resultContent(result) : `Error: ${NO_RESULT}`;
+  const content = result ? resultContent(result, state.content) : `Error: ${NO_RESULT}`;
   state.messages.push({ role: 'tool', tool_call_id, content });
   const shown = result?.parts.filter((part) => asText(part) === undefined) ?? [];
   if (shown.length === 0) return;
   media.push({ type: 'text', text: `From the result of tool call ${tool_call_id}:` });
-  for (const part of shown) media.push(encodePart(part, NO_BREAKPOINTS));
+  for (const part of shown) media.push(...encodePart(part, withoutBreakpoints(state.content)));
 }
 
-const NO_BREAKPOINTS: Breakpoints = { take: () => undefined };
+const withoutBreakpoints = ({ capabilities }: ContentContext): ContentContext => ({
+  capabilities,
+  takeBreakpoint: () => undefined,
+});
 
 /** Results are text only; media follow in a user message. */
-function resultContent({ parts, isError }: HubToolResult): string | readonly JsonObject[] {
+function resultContent(
+  { parts, isError }: HubToolResult,
+  { capabilities }: ContentContext,
+): string | readonly JsonObject[] {
   const texts = parts.flatMap((part) => asText(part) ?? []);
   if (isError) texts[0] = `Error: ${texts[0] ?? ''}`;
+  if (!capabilities.textParts) return joinTexts(texts);
   return texts.length > 1 ? texts.map((text) => ({ type: 'text', text })) : (texts[0] ?? '');
 }

@@ -2,39 +2,90 @@
  * Encoder of a hub request for a chat upstream, according to the model's capabilities. Pure: the same history gives the same
  * bytes. Runs after `checkSupport`, which handles fields that no chat model supports.
  */
+import type { ChatField } from '../../../rules/index.ts';
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
-import type { HubField } from '../../hub/fields.ts';
-import type { Effort, HubFormat, HubReasoning, HubRequest, JsonObject } from '../../hub/types.ts';
+import { type HubField, isPresent, type RequestSection } from '../../hub/fields.ts';
+import type { HubFormat, HubRequest, JsonObject } from '../../hub/types.ts';
 import { mapToolNames } from '../../tools/names.ts';
 import { isStrict } from '../../tools/strict-schema.ts';
-import { effortOfBudget, nearestEffort } from '../../wire/efforts.ts';
 import { cacheKeyFor, userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
 import { UPSTREAM_TIERS } from '../../wire/service-tiers.ts';
-import { countBreakpoints, encodeMessages } from './encode-messages.ts';
+import { encodeMessages, losesBreakpoint } from './encode-messages.ts';
+import { encodeThinking } from './encode-thinking.ts';
 import { encodeTools } from './encode-tools.ts';
 
 export function encodeRequest(original: HubRequest, target: UpstreamTarget): EncodedRequest {
   const request = effectiveRequest(original);
+  const { capabilities } = target;
   const names = mapToolNames(request, 'chat');
-  const dropped: HubField[] = [];
+  const dropped: (HubField | RequestSection)[] = [];
   const { native, emulated } = splitStop(request, target);
+  const { response_format, instruction } = encodeFormat(request.output.format, target);
+  if (instruction !== undefined) dropped.push('structuredOutput');
+  const { members: tools, droppedSearchOptions } = encodeTools(request, target, names, dropped);
   const body = compact({
     model: target.model,
-    messages: encodeMessages(request, target, names),
-    ...encodeTools(request, target, names, dropped),
-    response_format: encodeFormat(request.output.format),
-    reasoning_effort: encodeEffort(request.reasoning, target, dropped),
+    messages: encodeMessages(withInstruction(request, instruction), target, names),
+    ...tools,
+    response_format,
+    ...encodeThinking(request.reasoning, target, dropped),
     verbosity: request.output.verbosity,
-    max_completion_tokens: maxOutput(request, target),
+    [capabilities.outputLimitField]: maxOutput(request, target),
     ...encodeSampling(request, target, dropped),
     stop: native.length > 0 ? native : undefined,
     ...encodeMeta(request),
     ...(request.stream && { stream: true, stream_options: { include_usage: true } }),
   });
-  if (countBreakpoints(request) > 0 && !target.capabilities.explicitCache) dropped.push('cacheBreakpoints');
-  return { body, headers: {}, droppedFields: dropped, names: names.originals, emulateStop: emulated };
+  if (losesBreakpoint(request, capabilities.explicitCache)) dropped.push('cacheBreakpoints');
+  const accepted = withoutRefused(body, request, target, dropped);
+  return {
+    body: accepted,
+    headers: {},
+    droppedFields: dropped,
+    ...(droppedSearchOptions.length > 0 && { droppedSearchOptions }),
+    names: names.originals,
+    emulateStop: emulated,
+  };
+}
+
+/** The caller's field behind each field of the wire that a server may reject; none where the gateway adds it. */
+const CALLER_FIELD: Readonly<Record<ChatField, HubField | undefined>> = {
+  temperature: 'temperature',
+  top_p: 'topP',
+  presence_penalty: 'presencePenalty',
+  frequency_penalty: 'frequencyPenalty',
+  seed: 'seed',
+  logit_bias: 'logitBias',
+  // Emulated.
+  stop: undefined,
+  parallel_tool_calls: 'parallelTools',
+  strict: 'strictTools',
+  verbosity: 'verbosity',
+  prompt_cache_key: 'cacheKey',
+  safety_identifier: 'userId',
+  service_tier: 'serviceTier',
+  web_search_options: 'hostedTools',
+  stream_options: undefined,
+  detail: 'imageDetail',
+};
+
+/** Leaves out members that the server rejects. Those inside tools and messages are left out by their encoders. */
+function withoutRefused(
+  body: JsonObject,
+  request: HubRequest,
+  { capabilities: { refusedFields } }: UpstreamTarget,
+  dropped: (HubField | RequestSection)[],
+): JsonObject {
+  if (refusedFields.length === 0) return body;
+  for (const name of refusedFields) {
+    const field = CALLER_FIELD[name];
+    const isSent = name in body || name === 'strict' || name === 'detail';
+    if (field && isSent && isPresent(field, request) && !dropped.includes(field)) dropped.push(field);
+  }
+  const isRefused = (name: string): boolean => refusedFields.some((refused) => refused === name);
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !isRefused(name)));
 }
 
 function maxOutput({ limits }: HubRequest, target: UpstreamTarget): number | undefined {
@@ -45,11 +96,16 @@ function maxOutput({ limits }: HubRequest, target: UpstreamTarget): number | und
 /** Models with full sampling accept up to four sequences here, even if they have no `stop` in the responses dialect. */
 function splitStop({ sampling }: HubRequest, { capabilities }: UpstreamTarget) {
   const all = sampling.stop ?? [];
-  const max = capabilities.stop || capabilities.sampling === 'full' ? 4 : 0;
+  const isAccepted = !capabilities.refusedFields.includes('stop');
+  const max = isAccepted && (capabilities.stop || capabilities.sampling === 'full') ? 4 : 0;
   return { native: all.slice(0, max), emulated: all.slice(max) };
 }
 
-function encodeSampling({ sampling }: HubRequest, { capabilities }: UpstreamTarget, dropped: HubField[]): JsonObject {
+function encodeSampling(
+  { sampling }: HubRequest,
+  { capabilities }: UpstreamTarget,
+  dropped: (HubField | RequestSection)[],
+): JsonObject {
   const { seed, logitBias: logit_bias } = sampling;
   const fields = {
     temperature: ['temperature', sampling.temperature],
@@ -66,36 +122,29 @@ function encodeSampling({ sampling }: HubRequest, { capabilities }: UpstreamTarg
   return compact({ ...kept, seed, logit_bias });
 }
 
-// ---------------------------------------------------------------- reasoning
-
-function encodeEffort(
-  reasoning: HubReasoning,
-  { capabilities }: UpstreamTarget,
-  dropped: HubField[],
-): string | undefined {
-  const requested = effortOf(reasoning);
-  if (!requested) return undefined;
-  const nearest = nearestEffort(requested, capabilities.efforts);
-  // Nothing is dropped when `none` is requested of a model that does not reason.
-  if (!nearest && requested !== 'none') dropped.push('reasoning');
-  return nearest;
-}
-
-function effortOf({ mode, effort, budget }: HubReasoning): Effort | undefined {
-  if (mode === 'off') return 'none';
-  if (effort) return effort;
-  if (mode === 'between_tools') return 'low';
-  return mode === 'budget' && budget !== undefined ? effortOfBudget(budget) : undefined;
-}
-
 // ---------------------------------------------------------------- output
 
-function encodeFormat(format: HubFormat): JsonObject | undefined {
-  if (format.kind === 'text') return undefined;
-  if (format.kind === 'json') return { type: 'json_object' };
-  const { schema, description, name = 'response', strict = isStrict(schema) } = format;
-  return { type: 'json_schema', json_schema: compact({ name, description, schema, strict }) };
+interface EncodedFormat {
+  readonly response_format?: JsonObject;
+  /** Asks in words for what the server has no field for. */
+  readonly instruction?: string;
 }
+
+function encodeFormat(format: HubFormat, { capabilities: { schemaFormat } }: UpstreamTarget): EncodedFormat {
+  if (format.kind === 'text') return {};
+  if (format.kind === 'json' && schemaFormat === 'none') return { instruction: 'Reply with one JSON object only.' };
+  if (format.kind === 'json') return { response_format: { type: 'json_object' } };
+  const { schema, description, name = 'response', strict = isStrict(schema) } = format;
+  if (schemaFormat === 'json_schema')
+    return {
+      response_format: { type: 'json_schema', json_schema: compact({ name, description, schema, strict }) },
+    };
+  const instruction = `Reply with one JSON object only, which matches this JSON Schema:\n${JSON.stringify(schema)}`;
+  return { instruction, ...(schemaFormat === 'json_object' && { response_format: { type: 'json_object' } }) };
+}
+
+const withInstruction = (request: HubRequest, text: string | undefined): HubRequest =>
+  text === undefined ? request : { ...request, system: [...request.system, { kind: 'text', text }] };
 
 // ---------------------------------------------------------------- metadata
 

@@ -2,7 +2,7 @@
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectBuiltin, rejectHostedChoice } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
-import type { HubField } from '../../hub/fields.ts';
+import type { HubField, RequestSection } from '../../hub/fields.ts';
 import type { HubRequest, HubTool, JsonObject } from '../../hub/types.ts';
 import { allowedTools } from '../../tools/allowed.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
@@ -16,37 +16,47 @@ import { compact, isObject } from '../../wire/read.ts';
 type ServerTool = Extract<HubTool, { kind: 'server' }>;
 type Custom = Extract<HubTool, { kind: 'custom' }>;
 
+interface EncodedTools {
+  /** Members of the request. */
+  readonly members: JsonObject;
+  readonly droppedSearchOptions: readonly string[];
+}
+
 export function encodeTools(
   request: HubRequest,
   target: UpstreamTarget,
   names: ToolNames,
-  dropped: HubField[],
-): JsonObject {
+  dropped: (HubField | RequestSection)[],
+): EncodedTools {
   if (forcesImageTool(request)) rejectHostedChoice('image_generation');
-  const all = offeredTools(request);
+  const { tools: all, ...choice } = possibleChoice(request, target, dropped);
   const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
   const hosted = allowedTools(request).filter(
     (tool): tool is ServerTool => tool.kind === 'server' && tool.tool !== 'image_gen',
   );
-  // Search is the only hosted tool of this dialect.
-  const search = hosted.find(({ tool, options }) => tool === 'web_search' && !options.offline);
-  if (search) checkSearchOptions(search, SEARCH_OPTIONS);
+  // Search is the only hosted tool of this dialect, and few servers have it.
+  const canSearch = !target.capabilities.refusedFields.includes('web_search_options');
+  const search = hosted.find(({ tool, options }) => canSearch && tool === 'web_search' && !options.offline);
+  const droppedSearchOptions = search ? checkSearchOptions(search, SEARCH_OPTIONS) : [];
   if (hosted.some((tool) => tool !== search)) dropped.push('hostedTools');
   if (imageToolOf(request)) dropped.push('imageTool');
-  return compact({
+  const members = compact({
     tools: tools.length > 0 ? tools : undefined,
-    tool_choice: encodeChoice(request, all, { target, names, hasTools: tools.length > 0 }),
+    tool_choice: encodeChoice(choice, all, { target, names, hasTools: tools.length > 0 }),
     parallel_tool_calls: tools.length > 0 ? request.parallelTools : undefined,
     web_search_options: search && searchOptions(search),
   });
+  return { members, droppedSearchOptions };
 }
 
 // ---------------------------------------------------------------- one tool
 
 function encodeTool(tool: HubTool, target: UpstreamTarget, names: ToolNames): JsonObject | undefined {
   switch (tool.kind) {
-    case 'function':
-      return asFunction(names.toWire(tool), tool.description, tool.schema, tool.strict);
+    case 'function': {
+      const strict = target.capabilities.refusedFields.includes('strict') ? undefined : tool.strict;
+      return asFunction(names.toWire(tool), tool.description, tool.schema, strict);
+    }
     case 'custom':
       return encodeCustom(tool, target, names);
     case 'builtin': {
@@ -87,14 +97,52 @@ function searchOptions({ options }: ServerTool): JsonObject {
 
 // ---------------------------------------------------------------- choice
 
+type Choice = Pick<HubRequest, 'toolChoice' | 'allowedTools'>;
+
+/** The choice in a form that the server accepts. Forms that it lacks become a shorter list of tools, as far as that says the same. */
+function possibleChoice(
+  request: HubRequest,
+  { capabilities: { toolChoices } }: UpstreamTarget,
+  dropped: (HubField | RequestSection)[],
+): Choice & { readonly tools: readonly HubTool[] } {
+  let { toolChoice, allowedTools: allowed } = request;
+  let tools = offeredTools(request);
+  if (allowed && !toolChoices.includes('allowed_tools')) {
+    tools = allowedTools(request);
+    if (toolChoice.kind === 'auto' && allowed.mode === 'required') toolChoice = { kind: 'required' };
+    allowed = undefined;
+  }
+  if (toolChoice.kind === 'named' && !toolChoices.includes('named')) {
+    const { name, namespace } = toolChoice;
+    tools = tools.filter(
+      (tool) =>
+        tool.kind === 'server' ||
+        (tool.name === name && (namespace === undefined || ('namespace' in tool && tool.namespace === namespace))),
+    );
+    toolChoice = { kind: 'required' };
+  }
+  if (toolChoice.kind === 'none' && !toolChoices.includes('none')) {
+    tools = tools.filter(({ kind }) => kind === 'server');
+    toolChoice = { kind: 'auto' };
+  }
+  if (toolChoice.kind === 'required' && !toolChoices.includes('required')) {
+    toolChoice = { kind: 'auto' };
+    dropped.push('toolChoice');
+  }
+  return { tools, toolChoice, ...(allowed && { allowedTools: allowed }) };
+}
+
 interface ChoiceContext {
   readonly target: UpstreamTarget;
   readonly names: ToolNames;
   readonly hasTools: boolean;
 }
 
-function encodeChoice(request: HubRequest, tools: readonly HubTool[], context: ChoiceContext): unknown {
-  const { toolChoice, allowedTools: allowed } = request;
+function encodeChoice(
+  { toolChoice, allowedTools: allowed }: Choice,
+  tools: readonly HubTool[],
+  context: ChoiceContext,
+): unknown {
   // Search is a property of the request here, so it cannot be chosen.
   if (toolChoice.kind === 'hosted') return rejectHostedChoice(toolChoice.tool);
   if (!context.hasTools) return undefined;

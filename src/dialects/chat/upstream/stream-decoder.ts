@@ -5,10 +5,10 @@
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubError, HubEvent, HubUsage, JsonObject } from '../../hub/types.ts';
 import { NO_USAGE } from '../../hub/types.ts';
-import { isObject, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
+import { isObject, maybeList, maybeObject, maybeString, parseEvent } from '../../wire/read.ts';
 import { tierUsed } from '../../wire/service-tiers.ts';
-import { decodeErrorObject } from '../errors.ts';
-import { decodeStop } from '../stop-reason.ts';
+import { decodeErrorObject, errorIn } from '../errors.ts';
+import { decodeStop, isFailure } from '../stop-reason.ts';
 import { readUsage } from '../usage.ts';
 import { closeReply, openReply, type ReplyState, readDelta } from './delta-reader.ts';
 
@@ -48,8 +48,15 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
 
 const isDone = (data: string): boolean => data.length < 16 && data.trim() === '[DONE]';
 
+/** Arguments are text, but some servers send them as a value. */
+const hasCalls = ({ choices }: JsonObject): boolean =>
+  maybeList(choices).some((choice) => {
+    const { tool_calls, function_call } = maybeObject(maybeObject(choice).delta);
+    return tool_calls !== undefined || function_call !== undefined;
+  });
+
 function readData(data: string, state: State, out: HubEvent[]): void {
-  const chunk = parseObject(data);
+  const chunk = parseEvent(data, hasCalls);
   if (!chunk) failStream(state, out, NOT_JSON);
   else
     for (const read of CHUNK_READERS) {
@@ -63,8 +70,8 @@ type ChunkReader = (chunk: JsonObject, state: State, out: HubEvent[]) => void;
 /** Readers of the members of a chunk, in order: an error ends the stream before the rest is read. */
 const CHUNK_READERS: readonly ChunkReader[] = [
   function error(chunk, state, out) {
-    if (chunk.error !== undefined && chunk.error !== null) failStream(state, out, decodeErrorObject(chunk));
-    else if (chunk.object === 'error') failStream(state, out, decodeErrorObject(chunk));
+    const error = errorIn(chunk);
+    if (error) failStream(state, out, error);
   },
   /** Some servers first send a chunk without id and choices that holds only prompt filter results. */
   function start(chunk, state, out) {
@@ -78,12 +85,16 @@ const CHUNK_READERS: readonly ChunkReader[] = [
     const first = maybeObject(maybeList(chunk.choices).find((one) => (maybeObject(one).index ?? 0) === 0));
     if (isObject(first.delta)) readDelta(first.delta, state.reply, out);
     const reason = maybeString(first.finish_reason);
-    if (reason === 'error') failStream(state, out, decodeErrorObject(first));
+    if (isFailure(reason)) failStream(state, out, decodeErrorObject(first));
     else if (reason) state.reason = reason;
   },
-  /** Usage comes with the finish reason, in a chunk of its own, or in every chunk as a running total: the last one counts. */
+  /**
+   * Usage comes with the finish reason, in a chunk of its own, or in every chunk as a running total: the last one counts. Servers that
+   * report it unasked put it into the choice or under a name of their own.
+   */
   function usage(chunk, state) {
-    state.usage = readUsage(chunk.usage) ?? state.usage;
+    const own = maybeObject(maybeList(chunk.choices)[0]).usage ?? maybeObject(chunk.x_groq).usage;
+    state.usage = readUsage(chunk.usage) ?? readUsage(own) ?? state.usage;
     state.tier = maybeString(chunk.service_tier) ?? state.tier;
   },
 ];

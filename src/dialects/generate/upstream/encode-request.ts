@@ -42,6 +42,7 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
     toolConfig,
     generationConfig: Object.keys(generationConfig).length > 0 ? generationConfig : undefined,
     serviceTier: serviceTier === 'auto' ? undefined : serviceTier,
+    continuationToken: request.continuationToken,
   });
   const dropped = [...fieldsDroppedFor(request, target), ...images.droppedFields];
   if (dropsHosted) dropped.push('hostedTools');

@@ -45,6 +45,7 @@ export interface DecoderState {
   open?: OpenItem | undefined;
   finishReason?: string;
   finishMessage?: string;
+  continuationToken?: string;
   blockMessage?: string;
   grounding?: JsonObject;
 }

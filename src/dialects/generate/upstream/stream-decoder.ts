@@ -6,7 +6,7 @@
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubEvent, HubStop, JsonObject } from '../../hub/types.ts';
 import { itemId } from '../../wire/ids.ts';
-import { compact, isObject, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
+import { compact, isObject, maybeList, maybeObject, maybeString, parseEvent } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { billedSearches, checkUsage, decodeUsage, mergeUsage, type UsageCounts } from '../usage.ts';
@@ -20,7 +20,7 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
     push(data) {
       if (state.done || data === '' || data === '[DONE]') return [];
       const out: HubEvent[] = [];
-      const chunk = parseObject(data);
+      const chunk = parseEvent(data, hasCalls);
       if (chunk === undefined) failStream(state, out, 'The provider sent an event that is not a JSON object.');
       else readChunk(chunk, state, out);
       return out;
@@ -51,8 +51,16 @@ export function decodeUnary(body: unknown, context: DecodeContext): HubEvent[] {
 
 // ---------------------------------------------------------------- one chunk
 
+const hasCalls = ({ candidates }: JsonObject): boolean =>
+  maybeList(candidates).some((candidate) =>
+    maybeList(maybeObject(maybeObject(candidate).content).parts).some((part) => !isText(part)),
+  );
+const isText = (part: unknown): boolean => isObject(part) && typeof part.text === 'string';
+
 function readChunk(chunk: JsonObject, state: DecoderState, out: HubEvent[]): void {
   if (isObject(chunk.error)) {
+    // After the finish reason all content has arrived, and an error changes nothing for the client.
+    if (state.finishReason !== undefined) return finish(state, out);
     state.done = true;
     out.push({ kind: 'error', error: decodeStreamError(chunk.error).error });
     return;
@@ -100,6 +108,8 @@ function readCandidate(candidate: JsonObject, state: DecoderState, out: HubEvent
   if (reason) state.finishReason = reason;
   const message = maybeString(candidate.finishMessage);
   if (message) state.finishMessage = message;
+  const token = maybeString(candidate.continuationToken);
+  if (token) state.continuationToken = token;
 }
 
 // ---------------------------------------------------------------- end of the reply
@@ -121,6 +131,7 @@ function finish(state: DecoderState, out: HubEvent[]): void {
       kind: 'finish',
       stop,
       refusal: stop === 'filter' ? refusalText(state) : undefined,
+      continuationToken: stop === 'continuation' ? state.continuationToken : undefined,
       usage: decodeUsage(state.counts, hasOutput, searchesOf(state)),
     }),
   );

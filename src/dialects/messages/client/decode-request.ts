@@ -192,9 +192,12 @@ function decodeTier(body: JsonObject): 'auto' | 'standard' | undefined {
 
 /** Reads the session from the CLI's header. Older versions put it into the user id, as a suffix or as JSON. */
 function sessionOf(from: ClientRequestHead, userId: string | undefined): string | undefined {
-  const header = from.headers['x-claude-code-session-id'];
-  if (header) return header;
-  if (userId === undefined || userId.length > 1_024) return undefined;
+  return from.headers['x-claude-code-session-id'] || (userId === undefined ? undefined : sessionInUserId(userId));
+}
+
+/** The session that a CLI put into its user id; undefined for ids of users. */
+export function sessionInUserId(userId: string): string | undefined {
+  if (userId.length > 1_024) return undefined;
   const suffix = /_session_([0-9a-fA-F-]{36})$/.exec(userId)?.[1];
   return suffix ?? (userId.startsWith('{') ? sessionInJson(userId) : undefined);
 }

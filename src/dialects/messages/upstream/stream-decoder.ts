@@ -4,7 +4,7 @@
  */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubError, HubEvent, JsonObject } from '../../hub/types.ts';
-import { isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
+import { isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString, parseEvent } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { decodeUsage, mergeUsage } from '../usage.ts';
@@ -16,7 +16,7 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
   return {
     push(data, event) {
       if (state.done) return [];
-      const wire = parseObject(data);
+      const wire = parseEvent(data, isNoDelta);
       return wire
         ? decodeEvent(wire, event, state)
         : failStream(state, 'The provider sent an event that is not a JSON object.');
@@ -32,6 +32,8 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
     },
   };
 }
+
+const isNoDelta = ({ type }: JsonObject): boolean => type !== 'content_block_delta';
 
 /** Decodes a unary reply as the stream that would have carried it. */
 export function replayReply(body: JsonObject, content: readonly unknown[], context: DecodeContext): HubEvent[] {

@@ -4,7 +4,7 @@
  */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import { type HubError, type JsonObject, NO_USAGE } from '../../hub/types.ts';
-import { isObject, maybeCount, maybeList, maybeObject, maybeString, parseObject } from '../../wire/read.ts';
+import { isObject, maybeCount, maybeList, maybeObject, maybeString, parseEvent } from '../../wire/read.ts';
 import { tierUsed } from '../../wire/service-tiers.ts';
 import { decodeAnnotation, decodeAnnotations } from '../annotations.ts';
 import { decodeErrorObject } from '../errors.ts';
@@ -30,7 +30,7 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
     push(data) {
       if (state.isOver || data === '' || data === '[DONE]') return [];
       state.out = [];
-      const event = parseObject(data);
+      const event = parseEvent(data, isNoDelta);
       if (event) HANDLERS.get(maybeString(event.type) ?? '')?.(event, state);
       else endAsBroken(state, 'The provider sent a malformed event.');
       if (state.isInconsistent && !state.isOver) failContradiction(state);
@@ -44,6 +44,8 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
     },
   };
 }
+
+const isNoDelta = ({ delta }: JsonObject): boolean => typeof delta !== 'string';
 
 interface State extends StreamState {
   isStarted: boolean;

@@ -1,0 +1,63 @@
+/**
+ * `npm run bench:slow-clients`: latency of ordinary requests before and while 500 clients read nothing and 2,000 have sent half of a
+ * request. `--readers`, `--halves` and `--seconds` change the size.
+ */
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { nextMessage, pause, sendOrder, startHelper } from './child.ts';
+import { startGateway } from './gateway.ts';
+import { CORES, describeMachine, rssMb } from './machine.ts';
+import type { OpenLoopReport } from './open-loop.ts';
+import { NATIVE, requestOf } from './scenarios.ts';
+import type { SlowReport } from './slow-load.ts';
+
+const { values } = parseArgs({
+  options: {
+    readers: { type: 'string', default: '500' },
+    halves: { type: 'string', default: '2000' },
+    seconds: { type: 'string', default: '20' },
+  },
+});
+const [READERS, HALVES, SECONDS] = [Number(values.readers), Number(values.halves), Number(values.seconds)];
+const RATE = 200;
+const WARM_UP_MS = 8_000;
+const SETTLE_MS = 3_000;
+const GOAL = 1.2;
+
+const upstream = startHelper('./upstream.ts', CORES?.load);
+const { port: upstreamPort } = await nextMessage<{ port: number }>(upstream);
+const load = startHelper('./load.ts', CORES?.load);
+const slow = startHelper('./slow-load.ts', CORES?.load);
+const target = await startGateway(
+  { name: 'dragoman', env: { MAX_CONNECTIONS: '8000', MAX_CONNECTIONS_PER_ADDRESS: '8000' } },
+  upstreamPort,
+);
+try {
+  const request = requestOf(target, NATIVE, 'bench-burst', false);
+  const { port } = target;
+  const measure = (ms: number): Promise<OpenLoopReport> =>
+    sendOrder(load, { rate: RATE, target: { port, request }, upstream: { port: upstreamPort, request }, ms });
+  await measure(WARM_UP_MS);
+  const alone = await measure(SECONDS * 1_000);
+  const flood = requestOf(target, NATIVE, 'bench-flood', true);
+  const held = await sendOrder<SlowReport>(slow, { port, flood, request, readers: READERS, halves: HALVES });
+  await pause(SETTLE_MS);
+  const beside = await measure(SECONDS * 1_000);
+  const rss = rssMb(target.pid ?? 0);
+  const line = (name: string, { requests, failures, p50, p99, upstreamP99 }: OpenLoopReport): string =>
+    `${name}: ${requests} served, ${failures} failed; p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms; upstream itself p99 ${upstreamP99.toFixed(2)} ms`;
+  console.log(
+    [
+      describeMachine(),
+      `load average ${loadavg()
+        .map((value) => value.toFixed(1))
+        .join(' ')}; ${RATE} requests a second for ${SECONDS} s each`,
+      line('alone', alone),
+      line(`beside ${held.readers} that read nothing and ${held.halves} half-sent requests`, beside),
+      `p99 ratio ${(beside.p99 / alone.p99).toFixed(2)} (goal at most ${GOAL}); memory ${Math.round(rss)} MB`,
+    ].join('\n'),
+  );
+} finally {
+  await target.stop();
+  for (const helper of [slow, load, upstream]) await helper.stop();
+}

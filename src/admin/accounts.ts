@@ -1,0 +1,228 @@
+/** Upstream accounts with their state on all servers, and what operators do to them. Never shows a credential, sealed or not. */
+import { sql } from 'kysely';
+import { z } from 'zod';
+import { fail } from '../core/index.ts';
+import { type Db, snapshot } from '../db/index.ts';
+import { writeAudit } from '../identity/index.ts';
+import { sendJson } from '../web/index.ts';
+import { factorText, GroupQuery, orderedList } from './catalog.ts';
+import { notFound, operation } from './handler.ts';
+import { line, reason } from './request-body.ts';
+
+interface CooldownColumns {
+  readonly model: string | null;
+  readonly reason: string;
+  readonly provider_code: string | null;
+  readonly message: string | null;
+  readonly in_use: boolean;
+  readonly is_over: boolean;
+  readonly since: string;
+  readonly until: string;
+  readonly [column: string]: unknown;
+}
+
+interface ParkColumns {
+  readonly state: 'parked' | 'draining';
+  readonly cause: 'credential' | 'operator';
+  readonly provider_code: string | null;
+  readonly message: string | null;
+  readonly reason: string | null;
+  readonly since: string;
+}
+
+interface AccountRow {
+  readonly id: string;
+  readonly group_id: string;
+  readonly adapter: string;
+  readonly base_url: string;
+  readonly proxy: string | null;
+  readonly weight: number;
+  readonly priority: number;
+  readonly max_concurrency: number;
+  readonly cost_multiplier_ppm: bigint;
+  readonly features: string[];
+  readonly preset: string | null;
+  readonly capabilities: unknown;
+  readonly models: unknown;
+  readonly result_hosts: string[];
+  readonly assets: { readonly base_url?: string; readonly region?: string; readonly project?: string } | null;
+  readonly position: number;
+  readonly created_at: Date;
+  readonly cooldowns: readonly CooldownColumns[];
+  readonly park: ParkColumns | null;
+  /** Of all servers, and of the one with the most. */
+  readonly in_flight: number;
+  readonly most_in_flight: number;
+}
+
+/** Null in `model` and `operation` means the whole account. An ejection that is over still waits for a successful probe. */
+const COOLDOWNS = sql`
+  (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from (
+    select c.replica_id as replica, r.host, nullif(c.model, '') as model, nullif(c.operation, '') as operation, c.reason,
+      c.provider_code, c.message, c.faults, c.ejections, c.in_use, c.until <= now() as is_over, c.since, c.until
+    from account_cooldowns c left join replicas r on r.id = c.replica_id
+    where c.account_id = accounts.id and (c.until > now() or c.ejections > 0)
+    order by c.operation, c.model limit 100) c) as cooldowns`;
+
+/** Servers write their numbers at least every five seconds while there are any. */
+const LOADS = sql`
+  (select coalesce(sum((l.in_flight ->> accounts.id)::integer), 0)::integer from account_loads l
+    where l.at > now() - interval '15 seconds') as in_flight,
+  (select coalesce(max((l.in_flight ->> accounts.id)::integer), 0)::integer from account_loads l
+    where l.at > now() - interval '15 seconds') as most_in_flight`;
+
+const PARK = sql`
+  (select to_jsonb(p) from (
+    select state, cause, provider_code, message, reason, since from account_parks where account_id = accounts.id) p) as park`;
+
+/** Selects columns by name, so that a column added later is not shown by accident. */
+const SELECT = sql<AccountRow>`
+  select id, group_id, adapter, base_url, proxy, weight, priority, max_concurrency, cost_multiplier_ppm, features, preset, capabilities,
+    models, result_hosts, assets, position, created_at, ${COOLDOWNS}, ${LOADS}, ${PARK} from accounts`;
+
+export const listAccounts = orderedList({ query: GroupQuery, select: SELECT, view: accountView });
+
+function accountView(row: AccountRow): object {
+  const { group_id, base_url, cost_multiplier_ppm, assets, cooldowns, park, most_in_flight: _, ...columns } = row;
+  return {
+    ...columns,
+    ...stateOf(row),
+    cooldowns: cooldowns.map(({ is_over, since, until, ...cooldown }) => ({
+      ...cooldown,
+      state: is_over ? 'half_open' : cooldown.reason === 'model' ? 'avoided' : cooldown.in_use ? 'in_use' : 'out',
+      since: new Date(since).toISOString(),
+      until: new Date(until).toISOString(),
+    })),
+    group: group_id,
+    base_url: withoutSecrets(base_url),
+    cost_multiplier: factorText(cost_multiplier_ppm),
+    assets: assets && { base_url: withoutSecrets(assets.base_url), region: assets.region, project: assets.project },
+  };
+}
+
+/** The state of the account as a whole; cooldowns of single models are in the list. */
+function stateOf({ park, cooldowns, most_in_flight, max_concurrency }: AccountRow): object {
+  const nothing = { reason: null, provider_code: null, message: null, since: null, until: null };
+  if (park) {
+    const { cause, state, provider_code, message } = park;
+    const since = new Date(park.since).toISOString();
+    if (cause === 'credential')
+      return { ...nothing, state: 'refused_credential', reason: 'credential', provider_code, message, since };
+    return { ...nothing, state, reason: park.reason, since };
+  }
+  const whole = cooldowns.find(({ operation, in_use, is_over }) => operation === null && !in_use && !is_over);
+  if (whole) {
+    const { reason: kind, provider_code, message, since, until } = whole;
+    const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
+    return { state: 'cooling', reason: kind, provider_code, message, ...times };
+  }
+  return { ...nothing, state: most_in_flight >= max_concurrency ? 'full' : 'healthy' };
+}
+
+/** A base URL may hold user and password, or a token in its query. */
+function withoutSecrets(baseUrl = ''): string {
+  const url = URL.parse(baseUrl);
+  if (!url) return '';
+  url.username = '';
+  url.password = '';
+  url.search = '';
+  return url.href;
+}
+
+// ---------------------------------------------------------------- changes
+
+const ReasonBody = z.strictObject({ reason: reason.optional() });
+
+const parkOperation = (state: 'parked' | 'draining') =>
+  operation({
+    body: ReasonBody,
+    async handle({ call, by, body }, { db, accounts }) {
+      const id = call.params.account ?? '';
+      await db.transaction().execute(async (tx) => {
+        const before = await lockAccount(tx, id);
+        const values = { state, cause: 'operator', reason: body.reason ?? null, since: sql<Date>`now()` };
+        const cleared = { identity: null, provider_code: null, message: null, replica_id: null };
+        await tx
+          .insertInto('account_parks')
+          .values({ account_id: id, ...values, ...cleared })
+          .onConflict((row) => row.column('account_id').doUpdateSet({ ...values, ...cleared }))
+          .execute();
+        const action = state === 'parked' ? 'account.parked' : 'account.drained';
+        await writeAudit(tx, by, { action, subject: `account:${id}`, before, after: { state, reason: body.reason } });
+      });
+      await accounts.refresh();
+      sendJson(call, 200, { object: 'account', ...(await readAccount(db, id)) });
+    },
+  });
+
+export const parkAccount = parkOperation('parked');
+export const drainAccount = parkOperation('draining');
+
+export const resumeAccount = operation({
+  body: ReasonBody,
+  async handle({ call, by, body }, { db, accounts }) {
+    const id = call.params.account ?? '';
+    await db.transaction().execute(async (tx) => {
+      const before = await lockAccount(tx, id);
+      await tx.deleteFrom('account_cooldowns').where('account_id', '=', id).execute();
+      // Also without a park: its trigger makes all servers read the shared state now.
+      await tx.deleteFrom('account_parks').where('account_id', '=', id).execute();
+      const after = { state: 'healthy', reason: body.reason };
+      await writeAudit(tx, by, { action: 'account.resumed', subject: `account:${id}`, before, after });
+    });
+    await accounts.refresh();
+    sendJson(call, 200, { object: 'account', ...(await readAccount(db, id)) });
+  },
+});
+
+/** Locks the account, so that two operators act one after the other, and returns its state. */
+async function lockAccount(tx: Db, id: string): Promise<object> {
+  const found = await tx.selectFrom('accounts').select('id').where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+  if (!found) throw notFound('account', id);
+  const park = await tx
+    .selectFrom('account_parks')
+    .select(['state', 'cause', 'reason'])
+    .where('account_id', '=', id)
+    .executeTakeFirst();
+  return park ?? { state: 'healthy' };
+}
+
+async function readAccount(db: Db, id: string): Promise<object> {
+  const { rows } = await snapshot(db, (tx) => sql<AccountRow>`${SELECT} where id = ${id}`.execute(tx));
+  return rows[0] ? accountView(rows[0]) : {};
+}
+
+const TestBody = z.strictObject({
+  model: line(512, 'a model of the group; by default its first one without a pattern').optional(),
+});
+
+/** Waits for the outcome, at most a minute. */
+export const testAccountOperation = operation({
+  body: TestBody,
+  async handle({ call, by, body }, { db, accounts }) {
+    const id = call.params.account ?? '';
+    const tested = await accounts.test(id, body.model);
+    if (tested === 'unknown_account') throw notFound('account', id);
+    if (tested === 'unknown_model') throw notFound('model', body.model ?? '', 'model');
+    if (tested === 'no_model')
+      throw fail('invalid_request', 'model: the group has patterns only; name a model.', { param: 'model' });
+    if (tested === 'video') throw fail('invalid_request', 'Video accounts cannot be tested: a task would be charged.');
+    const { model, status = null, fault = null, code = null, message = null } = tested;
+    const outcome = { ok: fault === null, model, status, reason: fault, provider_code: code };
+    await db.transaction().execute(async (tx) => {
+      await writeAudit(tx, by, { action: 'account.tested', subject: `account:${id}`, after: outcome });
+      // The credential works again; a park by an operator stays.
+      if (fault === null)
+        await tx.deleteFrom('account_parks').where('account_id', '=', id).where('cause', '=', 'credential').execute();
+    });
+    await accounts.refresh();
+    sendJson(call, 200, {
+      object: 'account_test',
+      account: id,
+      ...outcome,
+      message,
+      first_event_ms: tested.firstEventMs ?? null,
+      duration_ms: tested.durationMs,
+    });
+  },
+});

@@ -1,0 +1,118 @@
+/**
+ * The primary of `dragoman serve` with several workers: starts the database, migrates it, applies the configuration, starts the demo and
+ * supervises the workers. Never serves a request.
+ */
+import cluster from 'node:cluster';
+import { type Config, loadConfig } from '../config.ts';
+import { errorFields, type Log } from '../core/index.ts';
+import { type AppContext, CliError, claimRole, openContext, publicUrlOf } from '../main.ts';
+import { Acceptor } from './acceptor.ts';
+import { ControlServer } from './control.ts';
+import {
+  announceFolder,
+  announceReady,
+  announceStop,
+  type FirstStart,
+  prepareStart,
+  type SetupSource,
+} from './first-start.ts';
+import { info } from './output.ts';
+import { stopAfterPanic } from './panic.ts';
+import { endAtOnce, type StopRequests } from './stop-requests.ts';
+import { Supervisor } from './supervisor.ts';
+
+/** The embedded PostgreSQL accepts 100 connections; each worker opens 8 to 18 of them. */
+const MAX_EMBEDDED_WORKERS = 10;
+
+/** Settings of the primary itself, or of sockets that stay open during a reload. */
+const FIXED = ['HOST', 'PORT', 'METRICS_PORT', 'DATABASE_URL', 'WORKERS', 'DEMO'] as const;
+
+export interface PrimaryTask extends SetupSource {
+  readonly workers: number;
+  readonly stops: StopRequests;
+  readonly log: Log;
+}
+
+export async function runPrimary(config: Config, task: PrimaryTask): Promise<void> {
+  const { workers, stops, log } = task;
+  if (config.DATABASE_URL === undefined && workers > MAX_EMBEDDED_WORKERS)
+    throw new CliError(
+      `The embedded PostgreSQL serves at most ${MAX_EMBEDDED_WORKERS} workers. Set WORKERS to less than ${workers}, or set DATABASE_URL.`,
+    );
+  // Through the path of the command: after a deployment that replaces a symbolic link, new workers run the new code.
+  cluster.setupPrimary({ exec: process.argv[1] ?? '', args: process.argv.slice(2) });
+  const onGiveUp = (message: string): void => {
+    process.exitCode = 1;
+    stops.request(message);
+  };
+  const acceptor = new Acceptor();
+  const supervisor = new Supervisor({ workers, drainMs: config.DRAIN_MS, acceptor, log, onGiveUp });
+  try {
+    const context = await openContext(config, { say: info, log });
+    try {
+      await announceFolder(context);
+      if (!stops.isRequested) await superviseUntilStop(context, { supervisor, acceptor }, task);
+    } finally {
+      acceptor.close();
+      await context.close();
+    }
+  } finally {
+    supervisor.killAll();
+  }
+}
+
+async function superviseUntilStop(
+  context: AppContext,
+  { supervisor, acceptor }: { readonly supervisor: Supervisor; readonly acceptor: Acceptor },
+  task: PrimaryTask,
+): Promise<void> {
+  const { config, log } = context;
+  const { stops } = task;
+  const end = (): void => {
+    supervisor.killAll();
+    void endAtOnce(context);
+  };
+  void stops.again.then(end);
+  const role = await claimRole(context);
+  const first: FirstStart = {};
+  let control: ControlServer | undefined;
+  try {
+    await acceptor.listen(config);
+    await supervisor.start();
+    await prepareStart(context, task, first);
+    await supervisor.open();
+    stopAfterPanic({ log, stop: () => stops.request('Uncaught exception.'), endAtOnce: end });
+    control = await openControl(config, supervisor, log);
+    await announceReady(context, publicUrlOf(config, acceptor.port), first);
+    announceStop(await stops.first, config);
+    acceptor.close();
+    if (!(await supervisor.stop())) process.exitCode = 1;
+  } finally {
+    await control?.close();
+    await first.demo?.stop();
+    await role.release();
+  }
+}
+
+/** Without the socket the server runs, but cannot be reloaded. */
+async function openControl(config: Config, supervisor: Supervisor, log: Log): Promise<ControlServer | undefined> {
+  const reload = async (settings: Readonly<Record<string, string>>, report: (line: string) => void): Promise<void> => {
+    checkSettings(settings);
+    const say = (line: string): void => {
+      info(line);
+      report(line);
+    };
+    await supervisor.reload(settings, say);
+  };
+  return ControlServer.open(config.DATA_DIR, reload).catch((error: unknown) => {
+    log.warn('control.failed', errorFields(error));
+    return undefined;
+  });
+}
+
+function checkSettings(settings: Readonly<Record<string, string>>): void {
+  const [before, after] = [loadConfig(process.env), loadConfig({ ...process.env, ...settings })];
+  const changed = FIXED.filter((name) => before[name] !== after[name]);
+  if (changed.length > 0)
+    throw new CliError(`${changed.join(', ')} cannot change in a reload. Restart the server for that.`);
+}

@@ -1,0 +1,2 @@
+export { LINK_PROTOCOL, Link, LinkDown, LinkError, type LinkService } from './link.ts';
+export { exactPartOf, shareOf, WHOLE_MACHINE, type WorkerShare } from './share.ts';

@@ -1,0 +1,54 @@
+/**
+ * The plan of a call: the accounts of its group that can serve it, by the dialect in which they do, the best dialect first. A call moves
+ * on to the next dialect while its client has received nothing.
+ */
+import type { Account, Catalog } from '../catalog/index.ts';
+import { type Dialect, type Leg, legsOf, type ServedCell } from '../rules/index.ts';
+import type { Call } from '../web/index.ts';
+import type { Caller } from './caller.ts';
+import { LegUnavailable } from './failover.ts';
+import { speakersOf } from './speakers.ts';
+
+export interface PlannedLeg extends Leg {
+  readonly accounts: readonly Account[];
+}
+
+/** Each account serves in the best dialect that it speaks. A group without any account keeps the first leg, which says so. */
+export function planLegs(catalog: Catalog, caller: Caller, cell: ServedCell): readonly PlannedLeg[] {
+  const earlier: Dialect[] = [];
+  const legs = legsOf(cell).map((leg) => {
+    const accounts = speakersOf(catalog, caller, leg.dialect).filter(
+      ({ features }) => !earlier.some((dialect) => features.has(dialect)),
+    );
+    earlier.push(leg.dialect);
+    return { ...leg, accounts };
+  });
+  const possible = legs.filter(({ accounts }) => accounts.length > 0);
+  return possible.length > 0 ? possible : legs.slice(0, 1);
+}
+
+/**
+ * Runs the legs until one serves the call: first on accounts that are not cooling down, then on any that were skipped. The client gets
+ * the error of the best leg, because that one counts when its accounts are back.
+ */
+export async function runLegs(
+  call: Call,
+  legs: readonly PlannedLeg[],
+  run: (leg: PlannedLeg, onlyReady: boolean) => Promise<void>,
+): Promise<void> {
+  const [best] = legs;
+  if (best && legs.length === 1) return run(best, false);
+  const errors = new Map<PlannedLeg, LegUnavailable>();
+  for (const onlyReady of [true, false]) {
+    for (const leg of legs) {
+      if (errors.get(leg)?.isSkipped === false) continue;
+      try {
+        return await run(leg, onlyReady);
+      } catch (error) {
+        if (!(error instanceof LegUnavailable) || call.response.headersSent) throw error;
+        errors.set(leg, error);
+      }
+    }
+  }
+  throw best && errors.get(best);
+}

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type FailedAttempt, providerWords } from './provider-words.ts';
+
+const ACCOUNT = { credential: 'sk-secret-of-the-account', baseUrl: 'https://api.provider.example/v1' };
+const words = (message: string, more: Partial<FailedAttempt> = {}): string | undefined =>
+  providerWords({ kind: 'rate_limited', message, account: ACCOUNT, model: 'gpt-x-2030', sent: null, ...more });
+
+test('providerWords keeps messages about the account, in one line, short and without secrets', () => {
+  assert.equal(
+    words('Rate limit reached for gpt-x-2030 in organization org-abcdefghijklmnopqrst\n on requests per min. '),
+    'Rate limit reached for gpt-x-2030 in organization [redacted] on requests per min.',
+  );
+  assert.equal(
+    words('Key sk-secret-of-the-account at https://api.provider.example/v1 is over its limit'),
+    'Key [redacted] at [redacted] is over its limit',
+  );
+  assert.equal(words('x'.repeat(1_000))?.length, 300);
+});
+
+test('providerWords keeps nothing that may be text of the request', () => {
+  const body = JSON.stringify({ model: 'gpt-x-2030', input: 'the secret plan of acme is to buy the moon' });
+  for (const sent of [body, Buffer.from(body)]) {
+    assert.equal(words('cannot process: the secret plan of acme is to buy', { sent }), undefined);
+    assert.equal(words('The model gpt-x-2030 is overloaded', { sent }), 'The model gpt-x-2030 is overloaded');
+  }
+  for (const kind of ['request', 'forbidden', 'model', 'opaque_rejected'] as const)
+    assert.equal(words('anything', { kind }), undefined);
+  assert.equal(words('short', { sent: Buffer.alloc(300 * 1024) }), undefined, 'too long to search');
+  assert.equal(words('Überlastet'), undefined, 'may stand escaped in the request');
+  assert.equal(words(`failed on "${'quoted text '.repeat(4)}" again`), 'failed on "[...]" again');
+});

@@ -1,0 +1,155 @@
+/**
+ * Spend counters of all workers of a machine: the primary counts, and the workers ask it (primary-spend-limits.ts).
+ * The database stays authoritative: every question carries the totals that the worker read there, and the counters are never lower.
+ */
+import type { Clock, Nanos } from '../../core/index.ts';
+import { periodAt } from './spend-counter.ts';
+
+/** A `SpendRequest` with its amounts as text, because JSON has no bigint. */
+export interface SpendQuestion {
+  readonly id: string;
+  readonly maxCost: string;
+  readonly day: number;
+  readonly month: number;
+  readonly scopes: readonly {
+    readonly name: string;
+    readonly limitDay: string | undefined;
+    readonly limitMonth: string | undefined;
+    readonly day: string;
+    readonly month: string;
+  }[];
+}
+
+export interface SpendReply {
+  readonly isAdmitted: boolean;
+  readonly amounts: readonly { readonly day: string; readonly month: string; readonly reserved: string }[];
+}
+
+export interface SpendEndNotice {
+  readonly id: string;
+  readonly cost: string;
+}
+
+/** The part of the book that one worker uses. */
+export interface SpendPage {
+  reserve(question: SpendQuestion): SpendReply;
+  end(notice: SpendEndNotice): void;
+  /** The worker has ended. */
+  close(): void;
+}
+
+interface Counter {
+  readonly name: string;
+  day: number;
+  month: number;
+  ofDay: Nanos;
+  ofMonth: Nanos;
+  reserved: Nanos;
+  /** By `clock.elapsed()`. */
+  usedAt: number;
+}
+
+interface Hold {
+  readonly maxCost: Nanos;
+  readonly counters: readonly Counter[];
+}
+
+/**
+ * A killed worker may have charged calls whose end it could not report. Its holds stay until another worker has recovered its journal,
+ * and every worker has read the new totals.
+ */
+const HOLDS_AFTER_END_MS = 60_000;
+/** By then the workers know from the database everything that a counter knows. */
+const IDLE_MS = 120_000;
+
+export class SpendBook {
+  readonly #clock: Clock;
+  readonly #counters = new Map<string, Counter>();
+  #sweptAt = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  openPage(): SpendPage {
+    const holds = new Map<string, Hold>();
+    const end = (id: string, cost: Nanos): void => {
+      const hold = holds.get(id);
+      if (!hold) return;
+      holds.delete(id);
+      for (const counter of hold.counters) this.#spend(counter, hold.maxCost, cost);
+    };
+    return {
+      reserve: (question) => {
+        const { hold, reply } = this.#reserve(question);
+        if (hold) holds.set(question.id, hold);
+        return reply;
+      },
+      end: ({ id, cost }) => end(id, BigInt(cost)),
+      close: () => {
+        this.#clock.after(HOLDS_AFTER_END_MS, () => {
+          for (const id of [...holds.keys()]) end(id, 0n);
+        });
+      },
+    };
+  }
+
+  #reserve(question: SpendQuestion): { readonly hold: Hold | undefined; readonly reply: SpendReply } {
+    this.#sweep();
+    const maxCost = BigInt(question.maxCost);
+    const counters = question.scopes.map((scope) => this.#raised(scope, question));
+    const isAdmitted = question.scopes.every(({ limitDay, limitMonth }, n) => {
+      const { ofDay = 0n, ofMonth = 0n, reserved = 0n } = counters[n] ?? {};
+      return isWithin(limitDay, ofDay + reserved + maxCost) && isWithin(limitMonth, ofMonth + reserved + maxCost);
+    });
+    const amounts = counters.map(({ ofDay, ofMonth, reserved }) => ({
+      day: String(ofDay),
+      month: String(ofMonth),
+      reserved: String(reserved),
+    }));
+    if (!isAdmitted) return { hold: undefined, reply: { isAdmitted, amounts } };
+    for (const counter of counters) counter.reserved += maxCost;
+    return { hold: { maxCost, counters }, reply: { isAdmitted, amounts } };
+  }
+
+  /** The counter of a scope, not lower than what the worker knows of the same day and month. */
+  #raised(scope: SpendQuestion['scopes'][number], { day, month }: SpendQuestion): Counter {
+    let counter = this.#counters.get(scope.name);
+    if (!counter) {
+      counter = { name: scope.name, day: 0, month: 0, ofDay: 0n, ofMonth: 0n, reserved: 0n, usedAt: 0 };
+      this.#counters.set(scope.name, counter);
+    }
+    this.#startPeriod(counter);
+    if (day === counter.day) counter.ofDay = larger(counter.ofDay, BigInt(scope.day));
+    if (month === counter.month) counter.ofMonth = larger(counter.ofMonth, BigInt(scope.month));
+    return counter;
+  }
+
+  #spend(counter: Counter, reserved: Nanos, cost: Nanos): void {
+    this.#startPeriod(counter);
+    counter.reserved -= reserved;
+    counter.ofDay += cost;
+    counter.ofMonth += cost;
+  }
+
+  #startPeriod(counter: Counter): void {
+    const { day, month } = periodAt(this.#clock.now());
+    counter.usedAt = this.#clock.elapsed();
+    if (counter.day !== day) counter.ofDay = 0n;
+    if (counter.month !== month) counter.ofMonth = 0n;
+    counter.day = day;
+    counter.month = month;
+  }
+
+  #sweep(): void {
+    const now = this.#clock.elapsed();
+    if (now - this.#sweptAt < IDLE_MS) return;
+    this.#sweptAt = now;
+    for (const { name, reserved, usedAt } of this.#counters.values())
+      if (reserved === 0n && now - usedAt >= IDLE_MS) this.#counters.delete(name);
+  }
+}
+
+const isWithin = (limit: string | undefined, amount: Nanos): boolean => limit === undefined || amount <= BigInt(limit);
+
+const larger = (a: Nanos, b: Nanos): Nanos => (a > b ? a : b);

@@ -1,0 +1,36 @@
+/** Histograms of times in logarithmic buckets. They can be added, so percentiles hold over any range, within a quarter of their value. */
+
+const LOWEST_MS = 0.1;
+const BUCKETS_PER_DOUBLING = 3;
+const DOUBLINGS = 24;
+
+/** Lower bounds of the buckets 1 and above, from 0.1 ms to 28 minutes. Bucket 0 is what is faster. */
+export const BUCKET_BOUNDS_MS: readonly number[] = Array.from(
+  { length: BUCKETS_PER_DOUBLING * DOUBLINGS + 1 },
+  (_, n) => LOWEST_MS * 2 ** (n / BUCKETS_PER_DOUBLING),
+);
+
+export const HIGHEST_BUCKET = BUCKET_BOUNDS_MS.length;
+
+/** `counts[n]` calls are in bucket n. Null without a call. */
+export function percentileMs(counts: readonly number[], share: number): number | null {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  let rest = share * total;
+  for (const [bucket, count] of counts.entries()) {
+    if (count > 0 && rest <= count) return rounded(within(bucket, rest / count));
+    rest -= count;
+  }
+  return rounded(within(counts.length - 1, 1));
+}
+
+/** Between the bounds of the bucket, in proportion to the logarithm. */
+function within(bucket: number, share: number): number {
+  const upper = BUCKET_BOUNDS_MS[bucket] ?? (BUCKET_BOUNDS_MS.at(-1) ?? 0) * 2;
+  if (bucket === 0) return upper * share;
+  const lower = BUCKET_BOUNDS_MS[bucket - 1] ?? LOWEST_MS;
+  return lower * (upper / lower) ** share;
+}
+
+const DIGITS = 3;
+const rounded = (ms: number): number => Number(ms.toPrecision(DIGITS));

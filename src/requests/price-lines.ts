@@ -1,0 +1,118 @@
+/** The arithmetic of a charge: tokens x rate = amount, multipliers, charge, cost and margin. Amounts are decimal strings. */
+import { formatNanos, type Nanos } from '../core/index.ts';
+import type { Db } from '../db/index.ts';
+import { type Cost, costOf, parseRates } from '../ledger/index.ts';
+import type { RequestRow } from './find-requests.ts';
+
+export interface PriceLine {
+  readonly part: string;
+  readonly count: number;
+  readonly rate: string;
+  /** What the rate is for. */
+  readonly per: 'million_tokens' | 'piece';
+  readonly amount: string;
+}
+
+export interface PricedCall {
+  readonly price: string | null;
+  readonly lines: readonly PriceLine[];
+  readonly subtotal: string;
+  /** Null where the call was charged later, as a background response. */
+  readonly group_multiplier: string | null;
+  readonly user_multiplier: string | null;
+  readonly charge: string;
+}
+
+export interface ProviderBill {
+  readonly lines: readonly PriceLine[];
+  readonly subtotal: string;
+  /** Of the account as it is now; null when it differs from that of the call. */
+  readonly multiplier: string | null;
+  readonly cost: string;
+  readonly margin: string;
+  /** Of the charge, in percent; null without a charge. */
+  readonly margin_percent: number | null;
+}
+
+export interface CallPrice {
+  readonly charge: PricedCall | null;
+  /** Null where the cost is unknown. */
+  readonly cost: ProviderBill | null;
+}
+
+const ONE = 1_000_000n;
+
+/** Nothing is computed anew but the lines: charge and cost are those of the call. */
+export async function priceOfRequest(db: Db, row: RequestRow): Promise<CallPrice> {
+  const charged = row.nanos === null ? await chargedLater(db, row) : row;
+  const { nanos, cost_nanos: costNanos, price_id: priceId, account_id: accountId, usage } = charged ?? row;
+  if (nanos === null || usage === null) return { charge: null, cost: null };
+  const used = usage as unknown as Parameters<typeof costOf>[0];
+  const price =
+    priceId === null
+      ? undefined
+      : await db.selectFrom('prices').select(['rates', 'cost']).where('id', '=', priceId).executeTakeFirst();
+  const sold = price && costOf(used, parseRates(price.rates), [ONE, ONE]);
+  const charge = {
+    price: priceId === null ? null : String(priceId),
+    lines: linesOf(sold),
+    subtotal: subtotalOf(sold),
+    group_multiplier: row.group_ppm === null ? null : factor(row.group_ppm),
+    user_multiplier: row.user_ppm === null ? null : factor(row.user_ppm),
+    charge: formatNanos(nanos),
+  };
+  if (costNanos === null || !price?.cost) return { charge, cost: null };
+  const account =
+    accountId === null
+      ? undefined
+      : await db.selectFrom('accounts').select('cost_multiplier_ppm').where('id', '=', accountId).executeTakeFirst();
+  const rates = parseRates(price.cost);
+  const ppm = account?.cost_multiplier_ppm;
+  const isSame = ppm !== undefined && costOf(used, rates, [ppm]).nanos === costNanos;
+  const billed = costOf(used, rates, [ONE]);
+  const margin = nanos - costNanos;
+  return {
+    charge,
+    cost: {
+      lines: linesOf(billed),
+      subtotal: subtotalOf(billed),
+      multiplier: isSame ? factor(ppm) : null,
+      cost: formatNanos(costNanos),
+      margin: formatNanos(margin),
+      margin_percent: nanos === 0n ? null : percentOf(margin, nanos),
+    },
+  };
+}
+
+/** The usage record of a call whose charge came after its response. */
+const chargedLater = (db: Db, { id }: RequestRow) =>
+  db
+    .selectFrom('usage_records')
+    .select(['nanos', 'cost_nanos', 'price_id', 'account_id', 'usage'])
+    .where('request_id', '=', id)
+    .limit(1)
+    .executeTakeFirst();
+
+const PIECES: ReadonlySet<string> = new Set(['search', 'image']);
+
+const linesOf = (cost: Cost | undefined): PriceLine[] =>
+  (cost?.lines ?? []).map(({ part, count, rate, femtoDollars }) => ({
+    part,
+    count: Number(count),
+    rate: formatNanos(rate),
+    per: PIECES.has(part) ? 'piece' : 'million_tokens',
+    amount: exact(femtoDollars),
+  }));
+
+const subtotalOf = (cost: Cost | undefined): string =>
+  exact(cost?.lines.reduce((sum, { femtoDollars }) => sum + femtoDollars, 0n) ?? 0n);
+
+/** Millionths of a nano-dollar as dollars, with every digit. */
+function exact(femtoDollars: bigint): string {
+  const digits = femtoDollars.toString().padStart(16, '0');
+  const fraction = digits.slice(-15).replace(/0+$/, '');
+  return `${digits.slice(0, -15)}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+const factor = (ppm: bigint): string => formatNanos(ppm * 1000n);
+const percentOf = (part: Nanos, whole: Nanos): number => Number((part * 10_000n) / whole) / 100;

@@ -1,0 +1,188 @@
+/** Series for charts from the hourly roll-ups: requests, errors, tokens, money and percentiles of times. Never reads single calls. */
+import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { formatNanos } from '../core/index.ts';
+import type { Rows } from '../db/index.ts';
+import { HIGHEST_BUCKET, percentileMs } from './histogram.ts';
+
+type Tx = Transaction<Rows>;
+
+export const STATS_GROUPINGS = ['group', 'account', 'model'] as const;
+export type StatsGrouping = (typeof STATS_GROUPINGS)[number];
+export const STATS_BUCKETS = ['hour', 'day'] as const;
+export type StatsBucket = (typeof STATS_BUCKETS)[number];
+
+export interface StatsQuery {
+  readonly start: Date;
+  readonly end: Date;
+  readonly bucket: StatsBucket;
+  readonly by?: StatsGrouping | undefined;
+  readonly group?: string | undefined;
+  readonly account?: string | undefined;
+  readonly model?: string | undefined;
+}
+
+/** Further names are added up as `other`. */
+const MAX_SERIES = 20;
+const SHARES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
+const TIMES = ['first_byte', 'total', 'added', 'failover'] as const;
+
+type Percentiles = Readonly<Record<keyof typeof SHARES, number | null>>;
+
+export interface StatsPoint {
+  readonly time: string;
+  /** The group, account or model; empty for calls without one. Null without grouping. */
+  readonly name: string | null;
+  readonly requests: number;
+  readonly errors: { readonly provider: number; readonly ours: number; readonly caller: number };
+  readonly client_closed: number;
+  readonly tokens: { readonly input: number; readonly cached_input: number; readonly output: number };
+  readonly charge: string;
+  readonly cost: string;
+  /** Charged calls whose cost is unknown. */
+  readonly cost_unknown: number;
+  readonly first_byte_ms: Percentiles;
+  readonly total_ms: Percentiles;
+  readonly added_ms: Percentiles;
+  readonly failover_ms: Percentiles;
+}
+
+/** The points in order of time, and the sum of all of them. */
+export async function readRequestStats(
+  tx: Tx,
+  query: StatsQuery,
+): Promise<{ readonly points: readonly StatsPoint[]; readonly total: StatsPoint }> {
+  const points = await readPoints(tx, query);
+  const [total] = await readTotals(tx, { ...query, by: undefined });
+  return { points, total: total ?? statsOfNothing() };
+}
+
+export const statsOfNothing = (): StatsPoint => pointOf(NO_COUNTS, []);
+
+/** One point for each name over the whole period. */
+export const readTotals = (tx: Tx, query: Omit<StatsQuery, 'bucket'>, maxNames = MAX_SERIES): Promise<StatsPoint[]> =>
+  readPoints(tx, { ...query, bucket: undefined, maxNames });
+
+interface Counts {
+  readonly time: Date;
+  readonly name: string | null;
+  readonly requests: bigint;
+  readonly provider_errors: bigint;
+  readonly own_errors: bigint;
+  readonly caller_errors: bigint;
+  readonly client_closed: bigint;
+  readonly input_tokens: bigint;
+  readonly cached_input_tokens: bigint;
+  readonly output_tokens: bigint;
+  readonly nanos: bigint;
+  readonly cost_nanos: bigint;
+  readonly cost_unknown: bigint;
+}
+
+const SUMS = [
+  'requests',
+  'provider_errors',
+  'own_errors',
+  'caller_errors',
+  'client_closed',
+  'input_tokens',
+  'cached_input_tokens',
+  'output_tokens',
+  'nanos',
+  'cost_nanos',
+  'cost_unknown',
+] as const satisfies (keyof Counts)[];
+
+const NO_COUNTS: Counts = {
+  time: new Date(0),
+  name: null,
+  ...(Object.fromEntries(SUMS.map((name) => [name, 0n])) as Record<(typeof SUMS)[number], bigint>),
+};
+
+interface BucketCounts extends Readonly<Record<(typeof TIMES)[number], bigint>> {
+  readonly time: Date;
+  readonly name: string | null;
+  readonly bucket: bigint;
+}
+
+interface PointsQuery extends Omit<StatsQuery, 'bucket'> {
+  /** Without it, a point is about the whole period. */
+  readonly bucket: StatsBucket | undefined;
+  readonly maxNames?: number;
+}
+
+async function readPoints(tx: Tx, query: PointsQuery): Promise<StatsPoint[]> {
+  const slice = sliceOf(query);
+  const sums = sql.join(SUMS.map((name) => sql`sum(${sql.ref(name)})::bigint as ${sql.ref(name)}`));
+  const { rows } = await sql<Counts>`
+    with slice as (${slice}) select time, name, ${sums} from slice group by time, name order by time, name`.execute(tx);
+  const times = sql.join(TIMES.map((name) => sql`sum(coalesce(h.${sql.ref(name)}, 0))::bigint as ${sql.ref(name)}`));
+  const { rows: buckets } = await sql<BucketCounts>`
+    with slice as (${slice})
+    select time, name, h.bucket, ${times}
+    from slice cross join unnest(first_byte, total, added, failover) with ordinality
+      as h (first_byte, total, added, failover, bucket)
+    where h.first_byte > 0 or h.total > 0 or h.added > 0 or h.failover > 0
+    group by time, name, h.bucket`.execute(tx);
+  const byPoint = Map.groupBy(buckets, keyOf);
+  return rows.map((row) => pointOf(row, byPoint.get(keyOf(row)) ?? []));
+}
+
+const keyOf = ({ time, name }: Pick<Counts, 'time' | 'name'>): string => `${time.getTime()} ${name}`;
+
+const COLUMNS = { group: 'group_id', account: 'account_id', model: 'model' } as const;
+
+/** The roll-ups of the query with their time and name. */
+function sliceOf({ start, end, bucket, by, maxNames = MAX_SERIES, ...filters }: PointsQuery): RawBuilder<unknown> {
+  const conditions = Object.entries(COLUMNS).flatMap(([name, column]) => {
+    const value = filters[name as StatsGrouping];
+    return value === undefined ? [] : [sql`and ${sql.ref(column)} = ${value}`];
+  });
+  const where = sql`level = ${levelOf(filters, by)} and hour >= ${start} and hour < ${end} ${sql.join(conditions, sql` `)}`;
+  const time = bucket ? sql`date_trunc(${sql.lit(bucket)}, hour, 'UTC')` : sql`${start}::timestamptz`;
+  if (by === undefined)
+    return sql`select ${time} as time, null::text as name, request_hours.* from request_hours where ${where}`;
+  const column = sql.ref(COLUMNS[by]);
+  return sql`
+    select ${time} as time, case when ${column} in (
+        select ${column} from request_hours where ${where} group by 1 order by sum(requests) desc, 1 limit ${maxNames})
+      then ${column} else 'other' end as name, request_hours.* from request_hours where ${where}`;
+}
+
+/** The level with the fewest rows that has the names of the query. */
+function levelOf(filters: Partial<Record<StatsGrouping, string | undefined>>, by: StatsGrouping | undefined): string {
+  const names = STATS_GROUPINGS.filter((name) => name === by || filters[name] !== undefined);
+  return names.length > 1 ? 'all' : (names[0] ?? 'total');
+}
+
+function pointOf(counts: Counts, buckets: readonly BucketCounts[]): StatsPoint {
+  const percentiles = (name: (typeof TIMES)[number]): Percentiles => {
+    const histogram = Array<number>(HIGHEST_BUCKET + 1).fill(0);
+    for (const row of buckets) histogram[Number(row.bucket) - 1] = Number(row[name]);
+    return Object.fromEntries(
+      Object.entries(SHARES).map(([label, share]) => [label, percentileMs(histogram, share)]),
+    ) as Percentiles;
+  };
+  return {
+    time: counts.time.toISOString(),
+    name: counts.name,
+    requests: Number(counts.requests),
+    errors: {
+      provider: Number(counts.provider_errors),
+      ours: Number(counts.own_errors),
+      caller: Number(counts.caller_errors),
+    },
+    client_closed: Number(counts.client_closed),
+    tokens: {
+      input: Number(counts.input_tokens),
+      cached_input: Number(counts.cached_input_tokens),
+      output: Number(counts.output_tokens),
+    },
+    charge: formatNanos(counts.nanos),
+    cost: formatNanos(counts.cost_nanos),
+    cost_unknown: Number(counts.cost_unknown),
+    first_byte_ms: percentiles('first_byte'),
+    total_ms: percentiles('total'),
+    added_ms: percentiles('added'),
+    failover_ms: percentiles('failover'),
+  };
+}

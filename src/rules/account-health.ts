@@ -1,0 +1,57 @@
+/** Numbers of the account pool: circuits, failover, the retry budget, sessions, and the queue for slots. */
+import type { TimeoutClass } from './endpoints.ts';
+
+/** When failures eject an account for one use, and for how long. A single failure never does. */
+export const CIRCUIT = {
+  failuresInRow: 5,
+  /** Also ejected: this share of at least so many attempts failed within the window. */
+  failureShare: 0.5,
+  leastAttempts: 20,
+  windowMs: 30_000,
+  /** The n-th ejection lasts n times as long, up to the maximum. */
+  ejectionMs: 30_000,
+  maxEjectionMs: 600_000,
+  /** Varied by this share, so that replicas and accounts do not return at the same moment. */
+  jitter: 0.2,
+  /** After this time without an ejection, the next one is a first one again. */
+  forgetMs: 600_000,
+  /** Of a group's usable accounts, at most this share is ejected. */
+  ejectedShare: 0.5,
+  /** Recent failures in a row count as load: an account that fails fast has few requests in flight and would attract more. */
+  penaltyMs: 10_000,
+} as const;
+
+/** Caps a provider's retry-after, which may be wrong; one failed attempt per hour is cheap. */
+export const MAX_COOLDOWN_MS = 3_600_000;
+
+/** The retry-after of clients while every account is parked: only an operator can end it. */
+export const PARKED_RETRY_MS = 300_000;
+
+export const FAILOVER = {
+  /** Accounts that one call tries. */
+  attempts: 3,
+  /** No further attempt begins after this time: a client that waits longer has usually given up. */
+  withinMs: { reply: 60_000, image: 60_000, count: 10_000, none: 30_000 } as const satisfies Record<
+    TimeoutClass,
+    number
+  >,
+} as const;
+
+/** Further attempts of one process, so that a bad day of the providers does not triple their load. */
+export const RETRY_BUDGET = {
+  windowMs: 10_000,
+  /** Share of the calls within the window. */
+  share: 0.2,
+  /** Always allowed within the window, for servers with little traffic. */
+  floor: 100,
+} as const;
+
+/** A session stays with its account while the account has fewer requests than this, or than a multiple of its fair share. */
+export const SESSION_LOAD = { least: 8, fairShares: 1.5 } as const;
+
+/** Calls that wait for a free slot while all usable accounts are full. */
+export const ACCOUNT_QUEUE = {
+  waitMs: 2_000,
+  /** Of one group, on one replica. */
+  length: 256,
+} as const;

@@ -1,0 +1,254 @@
+/**
+ * Servers that speak chat completions, and how each differs from OpenAI's. A row is chosen by the host of the account's base URL, or by
+ * `preset` of the account; capabilities of the model and of the account override it. What a server rejects beyond its row is learned
+ * (`added-options.ts`). A value that no documentation confirms is left out, so that the cautious row `generic` applies.
+ */
+import type { CapabilityOverrides, ChatField } from './capabilities.ts';
+
+/** Fields that only OpenAI has. Strict servers reject them, others ignore them. */
+const ONLY_OPENAI: readonly ChatField[] = [
+  'verbosity',
+  'prompt_cache_key',
+  'safety_identifier',
+  'service_tier',
+  'web_search_options',
+];
+
+/** What the smallest server takes: the fields of the first chat completions, and one text for each message. */
+const GENERIC = {
+  sampling: 'full',
+  stop: true,
+  efforts: [],
+  customTools: false,
+  encryptedReasoning: false,
+  midSystem: false,
+  prefill: false,
+  explicitCache: false,
+  urlMedia: false,
+  imageOutput: false,
+  outputLimitField: 'max_tokens',
+  refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'detail'],
+  toolChoices: ['none', 'required', 'named'],
+  textParts: false,
+  thinkTags: true,
+} as const satisfies CapabilityOverrides;
+
+const EFFORTS = ['low', 'medium', 'high'] as const;
+
+export const CHAT_PRESETS = {
+  /** OpenAI itself, and Azure. */
+  openai: { hosts: /^api\.openai\.com$|\.openai\.azure\.com$/, flags: {} },
+  /** docs.vllm.ai, "OpenAI-Compatible Server" and "Reasoning Outputs": unknown fields are ignored; `reasoning` replaces `reasoning_content`. */
+  vllm: {
+    flags: {
+      ...GENERIC,
+      efforts: EFFORTS,
+      urlMedia: true,
+      refusedFields: ONLY_OPENAI,
+      textParts: true,
+      thinkingField: 'chat_template_kwargs',
+      reasoningHistory: 'reasoning',
+    },
+  },
+  /** docs.sglang.ai, "OpenAI APIs - Completions": `chat_template_kwargs` and `reasoning_content`. */
+  sglang: {
+    flags: {
+      ...GENERIC,
+      efforts: EFFORTS,
+      urlMedia: true,
+      refusedFields: ONLY_OPENAI,
+      textParts: true,
+      thinkingField: 'chat_template_kwargs',
+      reasoningHistory: 'reasoning_content',
+    },
+  },
+  /** docs.ollama.com, "OpenAI compatibility": no tool choice, no parallel tool calls; images only as data. 11434 is its usual port. */
+  ollama: {
+    hosts: /^ollama\.com$|:11434$/,
+    flags: {
+      ...GENERIC,
+      efforts: ['none', ...EFFORTS],
+      toolChoices: [],
+      textParts: true,
+      reasoningHistory: 'reasoning',
+    },
+  },
+  /** lmstudio.ai, "OpenAI Compatibility Endpoints": the only forced choice is `required`. 1234 is its usual port. */
+  lmstudio: { hosts: /^(?:localhost|127\.0\.0\.1):1234$/, flags: { ...GENERIC, toolChoices: ['none', 'required'] } },
+  /** llama.cpp, tools/server/README.md: templates of models may reject later system messages and lists of parts. */
+  llamacpp: {
+    flags: {
+      ...GENERIC,
+      toolChoices: ['none', 'required'],
+      thinkingField: 'chat_template_kwargs',
+      reasoningHistory: 'reasoning_content',
+    },
+  },
+  /** api-docs.deepseek.com, "Thinking Mode" and "JSON Output": text only, no schemas; calls need their reasoning, even if it is empty. */
+  deepseek: {
+    hosts: /^api\.deepseek\.com$/,
+    flags: {
+      ...GENERIC,
+      efforts: ['low', 'high', 'max'],
+      midSystem: true,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', 'detail'],
+      schemaFormat: 'json_object',
+      textParts: true,
+      imageInput: false,
+      thinkingField: 'thinking',
+      reasoningHistory: 'reasoning_content',
+      thinkTags: false,
+    },
+  },
+  /** Alibaba Cloud Model Studio, "OpenAI compatible - Chat" and "Deep thinking". A tool can be named, but a call not required. */
+  qwen: {
+    hosts: /^dashscope(?:-[a-z]+)?\.aliyuncs\.com$/,
+    flags: {
+      ...GENERIC,
+      urlMedia: true,
+      refusedFields: [...ONLY_OPENAI, 'strict', 'logit_bias', 'frequency_penalty', 'detail'],
+      toolChoices: ['none', 'named'],
+      schemaFormat: 'json_object',
+      textParts: true,
+      thinkingField: 'enable_thinking',
+      reasoningHistory: 'reasoning_content',
+      thinkTags: false,
+    },
+  },
+  /** docs.mistral.ai, "Chat Completion API": unknown fields are rejected with 422; the seed has another name; no `reasoning_content`. */
+  mistral: {
+    hosts: /^api\.mistral\.ai$/,
+    flags: {
+      ...GENERIC,
+      urlMedia: true,
+      refusedFields: [...ONLY_OPENAI, 'seed', 'logit_bias', 'stream_options', 'detail'],
+      textParts: true,
+      thinkTags: false,
+    },
+  },
+  /** console.groq.com, "OpenAI Compatibility" and "Reasoning". */
+  groq: {
+    hosts: /^api\.groq\.com$/,
+    flags: {
+      ...GENERIC,
+      efforts: EFFORTS,
+      midSystem: true,
+      urlMedia: true,
+      outputLimitField: 'max_completion_tokens',
+      refusedFields: [...ONLY_OPENAI, 'strict', 'logit_bias'],
+      textParts: true,
+    },
+  },
+  /** docs.together.ai, "OpenAI Compatibility" and "Reasoning". */
+  together: {
+    hosts: /^api\.together\.(?:xyz|ai)$/,
+    flags: {
+      ...GENERIC,
+      efforts: EFFORTS,
+      midSystem: true,
+      urlMedia: true,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'detail'],
+      textParts: true,
+    },
+  },
+  /** openrouter.ai, "API Parameters" and "Reasoning Tokens": leaves out what a model lacks. */
+  openrouter: {
+    hosts: /^openrouter\.ai$/,
+    flags: {
+      ...GENERIC,
+      efforts: ['none', 'minimal', ...EFFORTS, 'xhigh'],
+      midSystem: true,
+      urlMedia: true,
+      refusedFields: ['prompt_cache_key', 'safety_identifier', 'service_tier', 'web_search_options'],
+      textParts: true,
+      thinkingField: 'reasoning',
+      reasoningHistory: 'reasoning',
+      thinkTags: false,
+    },
+  },
+  /** docs.x.ai, "Reasoning": reasoning models reject penalties and stop sequences. */
+  xai: {
+    hosts: /^api\.x\.ai$/,
+    flags: {
+      ...GENERIC,
+      efforts: EFFORTS,
+      midSystem: true,
+      urlMedia: true,
+      outputLimitField: 'max_completion_tokens',
+      refusedFields: [...ONLY_OPENAI, 'presence_penalty', 'frequency_penalty', 'stop', 'logit_bias'],
+      textParts: true,
+      thinkTags: false,
+    },
+  },
+  /** platform.moonshot.ai, "Chat Completion" and "Use Kimi thinking models": images only as data; a call cannot be required. */
+  moonshot: {
+    hosts: /^api\.moonshot\.(?:ai|cn)$/,
+    flags: {
+      ...GENERIC,
+      midSystem: true,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', 'detail'],
+      toolChoices: ['none'],
+      textParts: true,
+      thinkingField: 'thinking',
+      reasoningHistory: 'reasoning_content',
+      thinkTags: false,
+    },
+  },
+  /** docs.z.ai, "Chat Completion" and "Thinking Mode": the model always chooses its tools by itself. */
+  zai: {
+    hosts: /^api\.z\.ai$|^open\.bigmodel\.cn$/,
+    flags: {
+      ...GENERIC,
+      midSystem: true,
+      urlMedia: true,
+      refusedFields: [
+        ...ONLY_OPENAI,
+        ...(['parallel_tool_calls', 'strict', 'seed', 'logit_bias'] as const),
+        ...(['presence_penalty', 'frequency_penalty', 'detail'] as const),
+      ],
+      toolChoices: [],
+      schemaFormat: 'json_object',
+      textParts: true,
+      thinkingField: 'thinking',
+      reasoningHistory: 'reasoning_content',
+      thinkTags: false,
+    },
+  },
+  /** platform.minimax.io, "OpenAI API compatible": thoughts stand in the content, and history must keep them there. */
+  minimax: {
+    hosts: /^api\.minimax(?:i)?\.(?:io|com|chat)$/,
+    flags: {
+      ...GENERIC,
+      outputLimitField: 'max_completion_tokens',
+      refusedFields: [
+        ...ONLY_OPENAI,
+        ...(['parallel_tool_calls', 'strict', 'seed', 'logit_bias'] as const),
+        ...(['presence_penalty', 'frequency_penalty', 'detail'] as const),
+      ],
+      toolChoices: ['none'],
+      schemaFormat: 'none',
+      reasoningHistory: 'think_tags',
+    },
+  },
+  /** Any other server. */
+  generic: { flags: GENERIC },
+} as const satisfies Record<string, ChatPresetRow>;
+
+interface ChatPresetRow {
+  /** Matched against host and port of the base URL. */
+  readonly hosts?: RegExp;
+  readonly flags: CapabilityOverrides;
+}
+
+export type ChatPreset = keyof typeof CHAT_PRESETS;
+export const CHAT_PRESET_NAMES = Object.keys(CHAT_PRESETS) as ChatPreset[];
+
+/** The preset of an account: the one that the operator names, else that of its host. */
+export function chatPresetOf(baseUrl: string, named?: ChatPreset): ChatPreset {
+  if (named) return named;
+  const { host } = new URL(baseUrl);
+  const rows = Object.entries<ChatPresetRow>(CHAT_PRESETS);
+  return (rows.find(([, { hosts }]) => hosts?.test(host))?.[0] as ChatPreset | undefined) ?? 'generic';
+}
+
+export const chatPresetFlags = (preset: ChatPreset): CapabilityOverrides => CHAT_PRESETS[preset].flags;

@@ -1,0 +1,104 @@
+/**
+ * Overload: which requests are refused first, and from which load on. A refusal needs no credentials, reads no body and calls no
+ * provider, so that it stays cheap when there are many.
+ */
+import type { Operation, OperatorOperation } from './endpoints.ts';
+
+/** In the order in which they are refused. `never`: refusing it would cost more work later, or hide the state of the server. */
+export const PRIORITIES = ['list', 'image', 'text', 'create'] as const;
+export type SheddablePriority = (typeof PRIORITIES)[number];
+export type Priority = SheddablePriority | 'never';
+
+export interface ShedRow {
+  readonly means: string;
+  /** Refusals begin when the event loop is this late, as the median of `SHED_WINDOW` samples. */
+  readonly delayMs: number;
+  /** Large bodies are refused when they would fill more than this part of `BODY_MEMORY_BYTES`. */
+  readonly bodyShare: number;
+}
+
+export const SHEDDING: Readonly<Record<SheddablePriority, ShedRow>> = {
+  list: { means: 'lists, reports, and reading the admin API and the console', delayMs: 150, bodyShare: 0.5 },
+  image: { means: 'image requests and downloads of results', delayMs: 200, bodyShare: 0.75 },
+  text: { means: 'text requests and WebSocket turns', delayMs: 250, bodyShare: 0.9 },
+  create: {
+    means: 'creation of video tasks and assets, and changes by operators and people',
+    delayMs: 500,
+    bodyShare: 1,
+  },
+};
+
+/** Interval of the samples of the event loop. */
+export const SHED_SAMPLE_MS = 10;
+/** Samples whose median decides that an overload begins: a sixth of a second in a server that is in time, two seconds in one that is late. */
+export const SHED_WINDOW = 15;
+/** During an overload, the part of the requests that is admitted follows the median of so many samples. */
+export const SHED_RECENT = 3;
+/** The delay that this part is steered to. A refusal waits about as long, and less would leave the processor idle between two bursts. */
+export const SHED_TARGET_MS = 15;
+/** The part that is admitted shrinks and grows by these factors with every sample. */
+export const SHED_STEPS = { start: 0.5, shrink: 0.9, grow: 1.05, min: 0.01 } as const;
+/** `retry-after` of a refusal, in seconds: spread, so that the refused clients do not return at the same moment. */
+export const SHED_RETRY_SECONDS = { min: 1, max: 5 } as const;
+
+/** What an operation of the admin API or the console is follows from its method: reading is `list`, changes are `create`. */
+export const PRIORITY_OF: Readonly<Record<Operation | OperatorOperation, Priority>> = {
+  'messages.create': 'text',
+  'messages.count': 'text',
+  'chat.create': 'text',
+  'responses.create': 'text',
+  'responses.socket': 'text',
+  'responses.inputTokens': 'text',
+  'responses.compact': 'text',
+  // Clients poll background responses with it.
+  'responses.get': 'never',
+  'responses.delete': 'list',
+  // Ends work.
+  'responses.cancel': 'never',
+  'responses.inputItems': 'list',
+  'embeddings.create': 'text',
+  'images.generate': 'image',
+  'images.edit': 'image',
+  'models.list': 'list',
+  'models.get': 'list',
+  'usage.get': 'list',
+  'generate.models': 'list',
+  'generate.model': 'list',
+  'generate.create': 'text',
+  'generate.stream': 'text',
+  'generate.count': 'text',
+  'generate.embed': 'text',
+  'generate.batchEmbed': 'text',
+  'tasks.create': 'create',
+  'tasks.list': 'list',
+  'tasks.get': 'never',
+  'tasks.delete': 'never',
+  'videos.create': 'create',
+  'videos.list': 'list',
+  'videos.get': 'never',
+  'videos.delete': 'never',
+  'videos.content': 'image',
+  'videos.lastFrame': 'image',
+  'assetGroups.create': 'create',
+  'assetGroups.list': 'list',
+  'assetGroups.get': 'list',
+  'assetGroups.delete': 'create',
+  'assets.create': 'create',
+  'assets.list': 'list',
+  'assets.get': 'never',
+  'assets.refresh': 'list',
+  'assets.delete': 'create',
+  'sessions.create': 'create',
+  'sessions.get': 'never',
+  'characters.list': 'list',
+  'characters.get': 'list',
+  'operator.alive': 'never',
+  'operator.ready': 'never',
+  'operator.metrics': 'never',
+  'operator.openapi': 'list',
+  'characters.preview': 'list',
+  // The browser of a person who has just finished an authorization.
+  'sessions.return': 'never',
+  // A provider sends it a few times only, and the state of a task depends on it.
+  'provider.report': 'never',
+};

@@ -1,0 +1,76 @@
+/**
+ * What happened to a call, for the request log, the metrics and traces: its attempts with their times, its conversion and its charge.
+ * Holds names, numbers and the redacted errors of providers, never text of a request or a response.
+ */
+import type { Nanos, Usage } from '../core/index.ts';
+import type { ClientDialect, Dialect, FaultKind } from '../rules/index.ts';
+
+/** `ok`, the fault of the account, or `client_closed` when the call ended before the provider did. */
+export type AttemptEnd = FaultKind | 'ok' | 'client_closed';
+
+/** One attempt on one account. Times are milliseconds since the start of the call. */
+export interface AttemptTrace {
+  readonly accountId: string;
+  /** The provider's name for the model. */
+  readonly model: string | undefined;
+  readonly startMs: number;
+  status: number | undefined;
+  firstByteMs: number | undefined;
+  lastByteMs: number | undefined;
+  endMs: number | undefined;
+  outcome: AttemptEnd | undefined;
+  /** The words of the provider about a failure, see `providerWords`. */
+  words: string | undefined;
+}
+
+/** What was charged, and by which price. */
+export interface ChargeTrace {
+  readonly usage: Usage & { readonly images?: Readonly<Record<string, number>> };
+  readonly nanos: Nanos;
+  readonly priceId: bigint | null;
+  readonly estimated: boolean;
+  readonly accountId: string;
+  /** Parts per million: of the group, of the user. */
+  readonly multipliersPpm: readonly bigint[];
+}
+
+export class CallTrace {
+  readonly attempts: AttemptTrace[] = [];
+  /** The caller's dialect, and the dialect of the provider; the same on the native path. */
+  client: ClientDialect | undefined;
+  target: Dialect | undefined;
+  /** The provider's name for the model of the next attempt. */
+  upstreamModel: string | undefined;
+  /** Fields of the request by the caller's names. */
+  dropped: readonly string[] | undefined;
+  changed: readonly string[] | undefined;
+  /** The session of the client that chose the account, in [0, 1). */
+  session: number | undefined;
+  charge: ChargeTrace | undefined;
+  /** How long the client took to send its body. */
+  uploadMs = 0;
+
+  beginAttempt(accountId: string, startMs: number): AttemptTrace {
+    const attempt: AttemptTrace = {
+      accountId,
+      model: this.upstreamModel,
+      startMs,
+      status: undefined,
+      firstByteMs: undefined,
+      lastByteMs: undefined,
+      endMs: undefined,
+      outcome: undefined,
+      words: undefined,
+    };
+    this.attempts.push(attempt);
+    return attempt;
+  }
+}
+
+/** A later end of the same attempt has no effect. */
+export function endAttempt(attempt: AttemptTrace, endMs: number, outcome: AttemptEnd, words?: string): void {
+  if (attempt.outcome !== undefined) return;
+  attempt.endMs ??= endMs;
+  attempt.outcome = outcome;
+  attempt.words = words;
+}

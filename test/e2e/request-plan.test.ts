@@ -1,0 +1,74 @@
+/** The query plans of GET /admin/v1/requests: each filter reads an index and little more than a page, wherever its calls are. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Client } from 'pg';
+import { connect } from '../../src/db/index.ts';
+import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { explain, statementsOf } from '../support/plan.ts';
+import { fillRequests } from '../support/request-rows.ts';
+
+const ROWS = 24_000;
+const DAYS = 3;
+/** A page of 100 rows, a few levels of an index in every day, and a margin. Reading all rows would take 900 blocks. */
+const MAX_BLOCKS = 250;
+
+let gateway: TestGateway;
+let client: Client;
+const admin = adminApi(() => gateway.url);
+
+before(async () => {
+  gateway = await startGateway({ env: { ADMIN_TOKEN } });
+  client = await connect(gateway.database.url);
+  await fillRequests(client, { rows: ROWS, days: DAYS, lastDay: new Date().toISOString().slice(0, 10) });
+});
+after(async () => {
+  await client?.end();
+  await gateway?.stop();
+});
+
+for (const query of [
+  '',
+  'user=u77',
+  'user=rare',
+  'key=key_77',
+  'key=rare',
+  'group=group-1',
+  'group=rare',
+  'model=model-7',
+  'model=rare',
+  'account=account-7',
+  'account=rare',
+  'operation=chat.create',
+  'operation=rare',
+  'status=200',
+  'status=502',
+  'status=418',
+  'error=ours',
+  'user=u77&status=200&model=model-17',
+  'request_id=req_8f14e45fceea167a5a36dedd',
+])
+  test(`GET /requests reads an index with "${query}"`, async () => {
+    const found: { data: readonly { readonly at: string }[]; next_cursor: string | null }[] = [];
+    const sent = await statementsOf(async () => {
+      const { body } = await admin<(typeof found)[number]>('GET', `/requests?${query}`);
+      found.push(body);
+      if (body.next_cursor) await admin('GET', `/requests?${query}&cursor=${body.next_cursor}`);
+    });
+    const [page] = found;
+    assert.ok((page?.data.length ?? 0) > 0);
+    assert.deepEqual(
+      page?.data.map(({ at }) => at),
+      page?.data
+        .map(({ at }) => at)
+        .toSorted()
+        .reverse(),
+    );
+    const statements = sent.filter(({ text }) => /from "requests"/.test(text));
+    assert.ok(statements.length >= 1);
+    for (const statement of statements) {
+      const { scanned, blocks } = await explain(client, statement);
+      assert.deepEqual([...scanned], [], statement.text);
+      assert.ok(blocks <= MAX_BLOCKS, `${blocks} blocks: ${statement.text}`);
+    }
+  });
