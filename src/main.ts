@@ -42,7 +42,16 @@ import type { AdoptConnection } from './http/index.ts';
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { type AlarmState, Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
-import { firstRunCheck, OidcClient, Passwords, SessionGuard, SignIn, SuspectGate } from './people/index.ts';
+import {
+  firstRunCheck,
+  LocalSignInCounts,
+  OidcClient,
+  Passwords,
+  PrimarySignInCounts,
+  SessionGuard,
+  SignIn,
+  SuspectGate,
+} from './people/index.ts';
 import {
   AccountShares,
   type HealthEvent,
@@ -63,7 +72,7 @@ import {
   requestEntry,
   type SpanRecorder,
 } from './requests/index.ts';
-import { BODY_BYTES, type BodyClass, type FaultKind, SPOOL_BYTES } from './rules/index.ts';
+import { BODY_BYTES, type BodyClass, type FaultKind, PASSWORD_QUEUE, SPOOL_BYTES } from './rules/index.ts';
 import { findUnpriced } from './setup/index.ts';
 import { type ProxySettings, PublicFetcher, UpstreamClient } from './upstream/index.ts';
 import { version } from './version.ts';
@@ -594,7 +603,11 @@ function createApp(
     accounts: { test: gateway.testAccount, refresh: () => health.sync() },
     publicUrl,
   });
-  const passwords = new Passwords(secrets.pepper);
+  const passwords = new Passwords(secrets.pepper, {
+    running: shareOf(PASSWORD_QUEUE.running, share),
+    waiting: shareOf(PASSWORD_QUEUE.waiting, share),
+  });
+  const counts = member ? new PrimarySignInCounts(member.primary) : new LocalSignInCounts(clock);
   const ownReports = openDatabase(database.url, poolSize(OWN_CONNECTIONS, share));
   closers.push(() => ownReports.close());
   const consoleHandlers = createConsoleHandlers({
@@ -607,7 +620,7 @@ function createApp(
     video,
     guard,
     passwords,
-    signIn: new SignIn({ db: reports.db, clock, passwords, pepper: secrets.pepper }),
+    signIn: new SignIn({ db: reports.db, clock, passwords, pepper: secrets.pepper, counts }),
     linkGate: new SuspectGate(clock, failuresPerMinute, 'link'),
     isFirstRun: firstRunCheck(reports.db),
     oidc: oidcOf(context, upstream, publicUrl),

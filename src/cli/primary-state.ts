@@ -1,7 +1,8 @@
-/** What the workers of a server share through their primary: limits, the concurrency of accounts, and the page of all metrics. */
+/** What the workers of a server share through their primary: limits, failed sign-ins, the concurrency of accounts, and the page of all metrics. */
 import type { LinkService } from '../cluster/index.ts';
 import type { Clock } from '../core/index.ts';
 import { SPEND_SERVICES, SpendBook, type SpendEndNotice, type SpendQuestion } from '../ledger/index.ts';
+import { LocalSignInCounts, SIGN_IN_SERVICES, type SignInAttempt } from '../people/index.ts';
 import {
   ACCOUNT_SERVICES,
   AccountBook,
@@ -28,6 +29,7 @@ export class PrimaryState {
   readonly #limits: LimitBook;
   readonly #spending: SpendBook;
   readonly #accounts: AccountBook;
+  readonly #signIns: LocalSignInCounts;
   readonly #metrics = new MetricsBook();
   readonly #readers = new Map<number, () => Promise<string>>();
   #nextId = 1;
@@ -36,6 +38,7 @@ export class PrimaryState {
     this.#limits = new LimitBook(clock);
     this.#spending = new SpendBook(clock);
     this.#accounts = new AccountBook(clock);
+    this.#signIns = new LocalSignInCounts(clock);
   }
 
   /** `post` sends a notice to the worker. */
@@ -55,6 +58,8 @@ export class PrimaryState {
         [LIMIT_SERVICES.count]: (notice) => limits.count(notice as TokenNotice),
         [SPEND_SERVICES.reserve]: (question) => spending.reserve(question as SpendQuestion),
         [SPEND_SERVICES.end]: (notice) => spending.end(notice as SpendEndNotice),
+        [SIGN_IN_SERVICES.begin]: (attempt) => this.#signIns.begin(attempt as SignInAttempt),
+        [SIGN_IN_SERVICES.succeed]: (attempt) => this.#signIns.succeed(attempt as SignInAttempt),
         [ACCOUNT_SERVICES.borrow]: (notice) => accounts.borrow(notice as BorrowNotice),
         [ACCOUNT_SERVICES.giveBack]: (notice) => accounts.giveBack(notice as PermitNotice),
         [PRIMARY_SERVICES.allMetrics]: () => this.#allMetrics(),

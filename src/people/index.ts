@@ -15,4 +15,10 @@ export {
   type Session,
 } from './sessions.ts';
 export { SignIn } from './sign-in.ts';
+export {
+  LocalSignInCounts,
+  PrimarySignInCounts,
+  SIGN_IN_SERVICES,
+  type SignInAttempt,
+} from './sign-in-limits.ts';
 export { SuspectGate } from './suspect-gate.ts';

@@ -1,5 +1,9 @@
-/** Counts failed sign-ins by browser, e-mail address and network, in this process. */
-import { type Clock, fail, networkOf } from '../core/index.ts';
+/**
+ * Limits failed sign-ins by browser, e-mail address and network. A server of one process counts in it; with several workers their primary
+ * counts for all of them, so that the limits stay exact.
+ */
+import type { Link } from '../cluster/index.ts';
+import { type Clock, fail, type MaybePromise, networkOf } from '../core/index.ts';
 import { SIGN_IN_FAILURES } from '../rules/index.ts';
 
 /** Counters at a time; beyond it the oldest is forgotten. */
@@ -14,10 +18,46 @@ export interface SignInAttempt {
   readonly email: string;
   readonly address: string;
   /** The browser that has signed in as this person before; it alone is counted then. */
-  readonly browser: string | undefined;
+  readonly browser?: string | undefined;
 }
 
-export class SignInLimits {
+/** Where failures are counted. */
+export interface SignInCounts {
+  /** Counts the attempt before its result is known, because many may run at once. Returns the seconds to wait at a limit, else null. */
+  begin(attempt: SignInAttempt): MaybePromise<number | null>;
+  /** Takes back a successful attempt. */
+  succeed(attempt: SignInAttempt): void;
+}
+
+/** Throws 429 at a limit. */
+export async function beginSignIn(counts: SignInCounts, attempt: SignInAttempt): Promise<void> {
+  const retryAfter = await counts.begin(attempt);
+  if (retryAfter !== null)
+    throw fail('rate_limit_exceeded', 'Too many failed sign-ins; wait, or ask an operator for a new link.', {
+      retryAfter,
+    });
+}
+
+export const SIGN_IN_SERVICES = { begin: 'sign_in.begin', succeed: 'sign_in.succeed' } as const;
+
+/** Of a worker: asks the primary. While it does not respond, a sign-in with a password gets 503. */
+export class PrimarySignInCounts implements SignInCounts {
+  readonly #primary: Link;
+
+  constructor(primary: Link) {
+    this.#primary = primary;
+  }
+
+  async begin(attempt: SignInAttempt): Promise<number | null> {
+    return (await this.#primary.ask(SIGN_IN_SERVICES.begin, attempt)) as number | null;
+  }
+
+  succeed(attempt: SignInAttempt): void {
+    this.#primary.post(SIGN_IN_SERVICES.succeed, attempt);
+  }
+}
+
+export class LocalSignInCounts implements SignInCounts {
   readonly #clock: Clock;
   readonly #counters = new Map<string, Counter>();
 
@@ -25,21 +65,17 @@ export class SignInLimits {
     this.#clock = clock;
   }
 
-  /** Counts the attempt before its result is known, because many may run at once. Throws 429 at a limit. */
-  begin(attempt: SignInAttempt): void {
+  begin(attempt: SignInAttempt): number | null {
     const scopes = scopesOf(attempt);
     const full = scopes
       .map(([key, limit]) => ({ limit, counter: this.#counterOf(key) }))
       .filter(({ limit, counter }) => counter.count >= limit);
     const endsAt = Math.max(...full.map(({ counter }) => counter.endsAt));
-    if (full.length > 0)
-      throw fail('rate_limit_exceeded', 'Too many failed sign-ins; wait, or ask an operator for a new link.', {
-        retryAfter: Math.ceil((endsAt - this.#clock.elapsed()) / 1_000),
-      });
+    if (full.length > 0) return Math.ceil((endsAt - this.#clock.elapsed()) / 1_000);
     for (const [key] of scopes) this.#counterOf(key).count += 1;
+    return null;
   }
 
-  /** Takes back a successful attempt. */
   succeed(attempt: SignInAttempt): void {
     for (const [key] of scopesOf(attempt)) this.#takeBack(key);
   }

@@ -10,13 +10,14 @@ import { BROWSER_MS } from '../rules/index.ts';
 import type { Passwords } from './passwords.ts';
 import { findPersonByEmail, lockPerson, normalEmail, type PersonRow } from './person.ts';
 import { beginSession, type NewSession } from './sessions.ts';
-import { SignInLimits } from './sign-in-limits.ts';
+import { beginSignIn, type SignInCounts } from './sign-in-limits.ts';
 
 export interface SignInServices {
   readonly db: Db;
   readonly clock: Clock;
   readonly passwords: Passwords;
   readonly pepper: Buffer;
+  readonly counts: SignInCounts;
 }
 
 export interface SignInInput {
@@ -29,19 +30,17 @@ export interface SignInInput {
 
 export class SignIn {
   readonly #services: SignInServices;
-  readonly #limits: SignInLimits;
 
   constructor(services: SignInServices) {
     this.#services = services;
-    this.#limits = new SignInLimits(services.clock);
   }
 
   async withPassword({ email, password, address, browser }: SignInInput): Promise<NewSession> {
-    const { db, clock, passwords } = this.#services;
+    const { db, clock, passwords, counts } = this.#services;
     const person = await findPersonByEmail(db, email);
     const isKnown = person !== undefined && this.isBrowserOf(person.id, browser);
     const attempt = { email: normalEmail(email), address, browser: isKnown ? browser : undefined };
-    this.#limits.begin(attempt);
+    await beginSignIn(counts, attempt);
     const isCorrect = await passwords.verify(password, person?.password_hash);
     if (!person || !isCorrect) throw fail('invalid_credentials');
     const session = await db.transaction().execute(async (tx) => {
@@ -49,16 +48,17 @@ export class SignIn {
       return isUnchanged(current, person) ? beginSession(tx, current, clock.now()) : undefined;
     });
     if (!session) throw fail('invalid_credentials');
-    this.#limits.succeed(attempt);
+    counts.succeed(attempt);
     return session;
   }
 
   /** For a signed-in person who repeats their password. `session` is counted alone, like a browser. */
   async confirm(person: PersonRow, password: string, session: string): Promise<void> {
+    const { passwords, counts } = this.#services;
     const attempt = { email: person.email, address: '', browser: session };
-    this.#limits.begin(attempt);
-    if (!(await this.#services.passwords.verify(password, person.password_hash))) throw fail('invalid_credentials');
-    this.#limits.succeed(attempt);
+    await beginSignIn(counts, attempt);
+    if (!(await passwords.verify(password, person.password_hash))) throw fail('invalid_credentials');
+    counts.succeed(attempt);
   }
 
   /** A value by which this browser is recognised as one of the person. */
