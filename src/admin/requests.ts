@@ -8,6 +8,15 @@ import { notFound, operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param, period } from './query-params.ts';
 
+/** Filters of a request log by how calls ended. */
+export const outcomeParams = {
+  status: z.coerce.number().int().min(100).max(599).describe('with this HTTP status').optional(),
+  error: z
+    .enum(ERROR_SIDES)
+    .describe('that failed on this side: `provider`, `ours` (the gateway and its configuration) or `caller`')
+    .optional(),
+};
+
 const RequestsQuery = z.strictObject({
   user: param.user,
   key: param.key,
@@ -15,11 +24,7 @@ const RequestsQuery = z.strictObject({
   account: param.account.describe('whose last attempt was on this upstream account'),
   model: param.model,
   operation: param.operation,
-  status: z.coerce.number().int().min(100).max(599).describe('with this HTTP status').optional(),
-  error: z
-    .enum(ERROR_SIDES)
-    .describe('that failed on this side: `provider`, `ours` (the gateway and its configuration) or `caller`')
-    .optional(),
+  ...outcomeParams,
   request_id: param.request_id,
   ...period,
   ...pageParams(rowKey.timeAndId),
@@ -48,7 +53,7 @@ export const getRequest = operation({
   async handle({ call }, { db }) {
     const id = call.params.request ?? '';
     const { row, price } = await snapshot(db, async (tx) => {
-      const found = await findRequest(tx, id);
+      const found = await findRequest(tx, id, undefined);
       if (!found) throw notFound('request in the log', id);
       return { row: found, price: await priceOfRequest(tx, found) };
     });

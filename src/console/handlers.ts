@@ -15,6 +15,7 @@ import { readLinkHandler, useLinkHandler } from './links.ts';
 import { getMe } from './me.ts';
 import { finishOidc, startOidc } from './oidc.ts';
 import { ownerOf } from './owner.ts';
+import { getOwnRequest, listOwnRequests } from './requests.ts';
 import type { ConsoleServices, OpenHandler, OwnHandler, SessionHandler } from './services.ts';
 import { changePassword, getSession, signInHandler, signOut } from './session.ts';
 import { getCharges, getOwnUsage } from './usage.ts';
@@ -53,6 +54,8 @@ const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
   'console.revokeKey': revokeOwnKey,
   'console.usage': getOwnUsage,
   'console.charges': getCharges,
+  'console.requests': listOwnRequests,
+  'console.request': getOwnRequest,
   'console.tasks': listOwnTasks,
   'console.task': getOwnTask,
   'console.taskVideo': sendTaskVideo,

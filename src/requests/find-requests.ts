@@ -1,6 +1,6 @@
 /**
- * Reading of the request log: a page of calls, newest first, or one call. Every query takes an owner, so that a caller can read their own
- * calls by the same code.
+ * Reading of the request log: a page of calls, newest first, or one call. Every query names an owner, so that people of a user read their
+ * own calls by the same code.
  */
 import { type Selectable, sql } from 'kysely';
 import type { Db, Rows } from '../db/index.ts';
@@ -9,8 +9,8 @@ import type { ErrorSide } from './request-entry.ts';
 export type RequestRow = Selectable<Rows['requests']>;
 
 export interface RequestFilters {
-  /** Only calls of this user. */
-  readonly owner?: string | undefined;
+  /** Only calls of this user; undefined for operators, who may read all. */
+  readonly owner: string | undefined;
   readonly key?: string | undefined;
   readonly group?: string | undefined;
   readonly account?: string | undefined;
@@ -56,7 +56,7 @@ export function listRequests(db: Db, { limit, after, start, end, ...filters }: R
   return find.execute();
 }
 
-export function findRequest(db: Db, id: string, owner?: string): Promise<RequestRow | undefined> {
+export function findRequest(db: Db, id: string, owner: string | undefined): Promise<RequestRow | undefined> {
   let find = db.selectFrom('requests').selectAll().where('id', '=', id).limit(1);
   if (owner !== undefined) find = find.where('user_id', '=', owner);
   return find.executeTakeFirst();

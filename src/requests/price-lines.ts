@@ -44,7 +44,7 @@ const ONE = 1_000_000n;
 
 /** Nothing is computed anew but the lines: charge and cost are those of the call. */
 export async function priceOfRequest(db: Db, row: RequestRow): Promise<CallPrice> {
-  const charged = row.nanos === null ? await chargedLater(db, row) : row;
+  const charged = await chargedRequest(db, row);
   const { nanos, cost_nanos: costNanos, price_id: priceId, account_id: accountId, usage } = charged ?? row;
   if (nanos === null || usage === null) return { charge: null, cost: null };
   const used = usage as unknown as Parameters<typeof costOf>[0];
@@ -84,14 +84,19 @@ export async function priceOfRequest(db: Db, row: RequestRow): Promise<CallPrice
   };
 }
 
-/** The usage record of a call whose charge came after its response. */
-const chargedLater = (db: Db, { id }: RequestRow) =>
-  db
-    .selectFrom('usage_records')
-    .select(['nanos', 'cost_nanos', 'price_id', 'account_id', 'usage'])
-    .where('request_id', '=', id)
-    .limit(1)
-    .executeTakeFirst();
+type ChargedRequest = Pick<RequestRow, 'nanos' | 'cost_nanos' | 'price_id' | 'account_id' | 'usage' | 'estimated'>;
+
+/** The charge of a call; that of a background response came after its response, and is in a usage record of the same user. */
+export const chargedRequest = async (db: Db, row: RequestRow): Promise<ChargedRequest | undefined> =>
+  row.nanos !== null
+    ? row
+    : db
+        .selectFrom('usage_records')
+        .select(['nanos', 'cost_nanos', 'price_id', 'account_id', 'usage', 'estimated'])
+        .where('request_id', '=', row.id)
+        .where('user_id', '=', row.user_id)
+        .limit(1)
+        .executeTakeFirst();
 
 const PIECES: ReadonlySet<string> = new Set(['search', 'image']);
 

@@ -104,6 +104,19 @@ export const CONSOLE_ENDPOINTS = {
     access: 'own',
     rate: 'report',
   },
+  'console.requests': {
+    method: 'GET',
+    path: `${BASE}/requests`,
+    about: 'The request log, newest first',
+    access: 'own',
+    rate: 'report',
+  },
+  'console.request': {
+    method: 'GET',
+    path: `${BASE}/requests/{request}`,
+    about: 'A request of the log',
+    access: 'own',
+  },
   'console.tasks': { method: 'GET', path: `${BASE}/tasks`, about: 'Video tasks, newest first', access: 'own' },
   'console.task': { method: 'GET', path: `${BASE}/tasks/{task}`, about: 'A video task', access: 'own' },
   'console.taskVideo': {

@@ -22,6 +22,8 @@ import { basicSetup, startGateway, type TestGateway } from '../support/gateway.t
 import { storeTask } from '../support/stored-task.ts';
 import { until } from '../support/wait.ts';
 
+const MESSAGE = { model: 'demo-messages', max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] };
+const KEY_OF_EVA = 'console-test-key-of-eva';
 const PRICES = { input: '2', output: '10' };
 
 let sim: Sim;
@@ -30,7 +32,7 @@ let folder: string;
 /** An API key of ana. */
 let key: string;
 /** The ids of people. */
-const people = { operator: '', ana: '', bob: '' };
+const people = { operator: '', ana: '', bob: '', eva: '' };
 const db = () => gateway.context.database.db;
 const as = (name: keyof typeof people): Promise<Browser> => browserOf(gateway, people[name]);
 
@@ -59,12 +61,19 @@ before(async () => {
   key = keys.claude ?? '';
   await gateway.apply({
     groups: [{ id: 'ep', style: 'video', variant: 'EP' }],
-    users: [{ id: 'bob', balance: '5', max_keys: 2, key_groups: ['claude'] }],
-    keys: [{ user: 'bob', group: 'openai', rpm: 1_000 }],
+    users: [
+      { id: 'bob', balance: '5', max_keys: 2, key_groups: ['claude'] },
+      { id: 'eva', balance: '5' },
+    ],
+    keys: [
+      { user: 'bob', group: 'openai', rpm: 1_000 },
+      { user: 'eva', group: 'claude', key: KEY_OF_EVA },
+    ],
   });
   people.operator = await addPerson(db(), { email: 'operator@example.test', role: 'operator' });
   people.ana = await addPerson(db(), { email: 'ana@example.test', role: 'user', user: 'ana' });
   people.bob = await addPerson(db(), { email: 'bob@example.test', role: 'user', user: 'bob' });
+  people.eva = await addPerson(db(), { email: 'eva@example.test', role: 'user', user: 'eva' });
 });
 after(async () => {
   await gateway.stop();
@@ -177,12 +186,38 @@ test('a change by an operator in the console is audited under their name', async
   assert.deepEqual([body.data[0]?.subject, body.data[0]?.request_id], ['user:made', headers.get('x-request-id')]);
 });
 
+interface LoggedRequest {
+  readonly id: string;
+  readonly operation: string;
+  readonly model: string;
+  readonly dialect: string;
+  readonly status: number;
+  readonly error: string | null;
+  readonly outcome: string;
+  readonly charge: string | null;
+  readonly usage: object | null;
+  readonly total_ms: number;
+}
+/** The id of a call of eva, once it is in the request log. */
+async function loggedId(body: object): Promise<string> {
+  const response = await fetch(`${gateway.url}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEY_OF_EVA}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  await response.text();
+  const id = response.headers.get('x-request-id') ?? assert.fail();
+  const find = () => db().selectFrom('requests').select('id').where('id', '=', id).executeTakeFirst();
+  await until('the entry', async () => (await find()) !== undefined);
+  return id;
+}
+
 test('people see only the data of their user; operators read that of any user and change none', async () => {
   const [ana, bob, operator] = [await as('ana'), await as('bob'), await as('operator')];
   await storeTask(db(), { user_id: 'ana', id: 'task_ofana' });
   const reads = CONSOLE_OPERATIONS.filter((operation) => consoleRow(operation).access === 'own')
     .map(consoleRow)
-    .filter(({ method, path }) => method === 'GET' && !/\{task\}\//.test(path))
+    .filter(({ method, path }) => method === 'GET' && !/\{task\}\/|\{request\}/.test(path))
     .map(({ path }) => path.replace('{task}', 'task_ofana'));
   for (const path of reads) {
     const own = await ana.send('GET', path);
@@ -208,6 +243,38 @@ test('people see only the data of their user; operators read that of any user an
     own_keys: 0,
     groups: [{ id: 'claude', name: 'claude', style: 'messages' }],
   });
+});
+
+test('people read the request log of their user, without accounts, words of providers, costs and multipliers', async () => {
+  const [eva, bob, operator] = [await as('eva'), await as('bob'), await as('operator')];
+  const id = await loggedId(MESSAGE);
+  const failed = await loggedId({ ...MESSAGE, model: 'demo-messages@fault=500' });
+  const { body, text } = await eva.send<LoggedRequest>('GET', `/console/v1/requests/${id}`);
+  assert.deepEqual(
+    [body.operation, body.model, body.dialect, body.status, body.error, body.outcome],
+    ['messages.create', 'demo-messages', 'messages', 200, null, 'completed'],
+  );
+  assert.ok(Number(body.charge) > 0 && body.total_ms > 0 && body.usage !== null, text);
+  const list = (query = '') => eva.send<Page<LoggedRequest>>('GET', `/console/v1/requests${query}`);
+  const page = await list('?error=provider');
+  assert.deepEqual(
+    page.body.data.map((row) => [row.id, row.status, row.charge]),
+    [[failed, 502, null]],
+  );
+  const first = await list('?limit=1');
+  const next = await list(`?limit=1&cursor=${first.body.next_cursor}`);
+  assert.deepEqual([first.body.data[0]?.id, next.body.data[0]?.id], [failed, id]);
+  const one = await operator.send('GET', `/console/v1/requests/${failed}?user=eva`);
+  assert.equal(one.status, 200);
+  const seen = await operator.send('GET', `/admin/v1/requests/${failed}`);
+  assert.match(seen.text, /"words":"/, 'operators see the words of the provider');
+  for (const shown of [text, page.text, one.text])
+    assert.doesNotMatch(shown, /account|cl1|words|attempt|upstream_model|target|cost|margin|multiplier|price/);
+  assert.equal((await list('?account=cl1')).status, 400);
+  for (const path of [`/${id}`, '/none'])
+    assert.equal((await bob.send('GET', `/console/v1/requests${path}`)).status, 404, path);
+  const others = await bob.send<Page<LoggedRequest>>('GET', '/console/v1/requests?model=demo-messages');
+  assert.deepEqual(others.body.data, []);
 });
 
 test('an operator names the groups and the number of the keys that people of a user may make', async () => {
@@ -282,8 +349,6 @@ test('people make, change, replace and revoke keys within what the operator allo
     ['key.created true', 'key.changed true', 'key.revoked true'],
   );
 });
-
-const MESSAGE = { model: 'demo-messages', max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] };
 
 test('a call by cookie runs as a key of the person, is charged, and needs the header, the CSRF token and the origin', async () => {
   const [ana, bob] = [await as('ana'), await as('bob')];
