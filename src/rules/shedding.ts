@@ -30,10 +30,13 @@ export const SHED_SAMPLE_MS = 10;
 export const SHED_WINDOW = 15;
 /** During an overload, the part of the requests that is admitted follows the median of so many samples. */
 export const SHED_RECENT = 3;
-/** The delay that this part is steered to. A refusal waits about as long, and less would leave the processor idle between two bursts. */
-export const SHED_TARGET_MS = 15;
-/** The part that is admitted shrinks and grows by these factors with every sample. */
-export const SHED_STEPS = { start: 0.5, shrink: 0.9, grow: 1.05, min: 0.01 } as const;
+/** The delay that this part is steered to. A refusal waits about as long; with less, refusals would take the time of served requests. */
+export const SHED_TARGET_MS = 30;
+/**
+ * The part that is admitted shrinks and grows by these factors with every sample. A refusal costs about a fifth of a request, so that
+ * below the minimum most of the time would go into refusals; and a process that others keep from running is late whatever it refuses.
+ */
+export const SHED_STEPS = { start: 0.5, shrink: 0.9, grow: 1.05, min: 0.3 } as const;
 /** `retry-after` of a refusal, in seconds: spread, so that the refused clients do not return at the same moment. */
 export const SHED_RETRY_SECONDS = { min: 1, max: 5 } as const;
 
