@@ -32,7 +32,10 @@ const upstream = startHelper('./upstream.ts', CORES?.load);
 const { port: upstreamPort } = await nextMessage<{ port: number }>(upstream);
 const load = startHelper('./load.ts', CORES?.load);
 const flood = startHelper('./flood.ts', CORES?.load);
-const target = await startGateway({ name: 'dragoman', env: { MAX_CONNECTIONS: '8000', MAX_CONNECTIONS_PER_ADDRESS: '8000' } }, upstreamPort);
+const target = await startGateway(
+  { name: 'dragoman', env: { MAX_CONNECTIONS: '8000', MAX_CONNECTIONS_PER_ADDRESS: '8000' } },
+  upstreamPort,
+);
 try {
   const request = requestOf(target, NATIVE, 'bench-burst', false);
   const { port } = target;
