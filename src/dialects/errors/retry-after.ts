@@ -1,11 +1,10 @@
 /** How long a provider asks to wait in the headers of an error response. */
-import type { UpstreamFailure } from '../codec.ts';
 
 /**
  * Reads `retry-after-ms`, then `retry-after` in seconds or as a date. A date counts from the `date` of the same response: codecs have no
  * clock, and the provider's may differ from ours. Undefined without a positive time.
  */
-export function retryAfterMs(headers: UpstreamFailure['headers']): number | undefined {
+export function retryAfterMs(headers: Readonly<Record<string, string | undefined>>): number | undefined {
   const ms = Number(headers['retry-after-ms'] ?? Number.NaN);
   if (ms > 0 && Number.isFinite(ms)) return Math.ceil(ms);
   const text = headers['retry-after']?.trim() ?? '';
