@@ -15,7 +15,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '30' },
     factor: { type: 'string', default: '10' },
-    connections: { type: 'string', default: '512' },
+    connections: { type: 'string', default: '4000' },
   },
 });
 const [SECONDS, FACTOR, CONNECTIONS] = [Number(values.seconds), Number(values.factor), Number(values.connections)];
@@ -32,7 +32,10 @@ const upstream = startHelper('./upstream.ts', CORES?.load);
 const { port: upstreamPort } = await nextMessage<{ port: number }>(upstream);
 const load = startHelper('./load.ts', CORES?.load);
 const flood = startHelper('./flood.ts', CORES?.load);
-const target = await startGateway({ name: 'dragoman', env: { MAX_CONNECTIONS: '8000' } }, upstreamPort);
+const target = await startGateway(
+  { name: 'dragoman', env: { MAX_CONNECTIONS: '8000', MAX_CONNECTIONS_PER_ADDRESS: '8000' } },
+  upstreamPort,
+);
 try {
   const request = requestOf(target, NATIVE, 'bench-burst', false);
   const { port } = target;
@@ -78,8 +81,9 @@ async function recoverySeconds(rate: number, request: string, port: number): Pro
 function print(knee: number, report: FloodReport, more: { rss: number; recovery: number; others: number }): void {
   const goodput = report.served / report.seconds;
   const share = goodput / knee;
-  const number = (value: number, digits = 0): string =>
-    value.toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits });
+  /** A quantile of nothing arrives as null. */
+  const number = (value: number | null, digits = 0): string =>
+    (value ?? Number.NaN).toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits });
   console.log(
     [
       describeMachine(),

@@ -6,7 +6,7 @@ import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { nextMessage, pause, sendOrder, startHelper } from './child.ts';
 import { startGateway } from './gateway.ts';
-import { CORES, describeMachine, rssMb } from './machine.ts';
+import { CORES, cpuSeconds, describeMachine, rssMb } from './machine.ts';
 import type { OpenLoopReport } from './open-loop.ts';
 import { NATIVE, requestOf } from './scenarios.ts';
 import type { SlowReport } from './slow-load.ts';
@@ -21,7 +21,9 @@ const { values } = parseArgs({
 const [READERS, HALVES, SECONDS] = [Number(values.readers), Number(values.halves), Number(values.seconds)];
 const RATE = 200;
 const WARM_UP_MS = 8_000;
-const SETTLE_MS = 3_000;
+/** Until the buffers of the stalled connections are full, the gateway is busy with them. */
+const MAX_SETTLE_S = 60;
+const IDLE_SHARE = 0.1;
 const GOAL = 1.2;
 
 const upstream = startHelper('./upstream.ts', CORES?.load);
@@ -41,11 +43,13 @@ try {
   const alone = await measure(SECONDS * 1_000);
   const flood = requestOf(target, NATIVE, 'bench-flood', true);
   const held = await sendOrder<SlowReport>(slow, { port, flood, request, readers: READERS, halves: HALVES });
-  await pause(SETTLE_MS);
+  const settled = await settle(target.pid ?? 0);
   const beside = await measure(SECONDS * 1_000);
   const rss = rssMb(target.pid ?? 0);
-  const line = (name: string, { requests, failures, p50, p99, upstreamP99 }: OpenLoopReport): string =>
-    `${name}: ${requests} served, ${failures} failed; p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms; upstream itself p99 ${upstreamP99.toFixed(2)} ms`;
+  /** A quantile of nothing arrives as null. */
+  const ms = (value: number | null): string => (value ?? Number.NaN).toFixed(2);
+  const line = (name: string, { requests, failures, failure, p50, p99, upstreamP99 }: OpenLoopReport): string =>
+    `${name}: ${requests} served, ${failures} failed${failure === undefined ? '' : ` (${failure.slice(0, 200)})`}; p50 ${ms(p50)} ms, p99 ${ms(p99)} ms; upstream itself p99 ${ms(upstreamP99)} ms`;
   console.log(
     [
       describeMachine(),
@@ -54,10 +58,19 @@ try {
         .join(' ')}; ${RATE} requests a second for ${SECONDS} s each`,
       line('alone', alone),
       line(`beside ${held.readers} that read nothing and ${held.halves} half-sent requests`, beside),
-      `p99 ratio ${(beside.p99 / alone.p99).toFixed(2)} (goal at most ${GOAL}); memory ${Math.round(rss)} MB`,
+      `p99 ratio ${(beside.p99 / alone.p99).toFixed(2)} (goal at most ${GOAL}); memory ${Math.round(rss)} MB; buffers were full after ${settled} s`,
     ].join('\n'),
   );
 } finally {
   await target.stop();
   for (const helper of [slow, load, upstream]) await helper.stop();
+}
+
+/** Seconds until the process is idle again. */
+async function settle(pid: number): Promise<number> {
+  for (let seconds = 1; ; seconds += 1) {
+    const before = cpuSeconds(pid);
+    await pause(1_000);
+    if (cpuSeconds(pid) - before < IDLE_SHARE || seconds === MAX_SETTLE_S) return seconds;
+  }
 }

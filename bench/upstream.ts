@@ -9,6 +9,7 @@ import { type Dialect, EVENTS, UNARY } from './bodies.ts';
 const EVENT_MS = 4;
 /** Number of events that a `bench-hold` stream sends. */
 const HELD_EVENTS = 4;
+const FLOOD_EVENTS = 500;
 const BLANK_LINE = '\r\n\r\n';
 
 interface CannedResponse {
@@ -17,6 +18,8 @@ interface CannedResponse {
   readonly begin: Buffer;
   /** Each event as a separate chunk, as providers flush them. */
   readonly events: readonly Buffer[];
+  /** Many text events in one buffer. */
+  readonly flood: Buffer;
 }
 
 const STREAM_HEAD =
@@ -35,6 +38,7 @@ const cannedResponse = (dialect: Dialect): CannedResponse => {
     burst: Buffer.concat([begin, ...events, LAST_CHUNK]),
     begin,
     events,
+    flood: Buffer.concat(Array.from({ length: FLOOD_EVENTS }, () => events[HELD_EVENTS] ?? LAST_CHUNK)),
   };
 };
 
@@ -102,9 +106,12 @@ function respond(socket: Socket, request: string): void {
   else socket.write(canned.burst);
 }
 
+/** Text without end, a block of events at a time, so that other responses come in between. */
 function flood(socket: Socket, canned: CannedResponse): void {
-  const event = canned.events[HELD_EVENTS] ?? LAST_CHUNK;
-  while (!socket.destroyed) if (!socket.write(event)) return void socket.once('drain', () => flood(socket, canned));
+  if (socket.destroyed) return;
+  const next = (): void => flood(socket, canned);
+  if (socket.write(canned.flood)) setImmediate(next);
+  else socket.once('drain', next);
 }
 
 function begin(socket: Socket, canned: CannedResponse, then: () => void): void {

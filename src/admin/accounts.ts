@@ -193,7 +193,7 @@ async function readAccount(db: Db, id: string): Promise<object> {
 }
 
 const TestBody = z.strictObject({
-  model: line(512, 'a model of the group; by default its first one without a pattern').optional(),
+  model: line(512, 'a model of the group; by default its cheapest one without a pattern').optional(),
 });
 
 /** Waits for the outcome, at most a minute. */
@@ -205,14 +205,17 @@ export const testAccountOperation = operation({
     if (tested === 'unknown_account') throw notFound('account', id);
     if (tested === 'unknown_model') throw notFound('model', body.model ?? '', 'model');
     if (tested === 'no_model')
-      throw fail('invalid_request', 'model: the group has patterns only; name a model.', { param: 'model' });
+      throw fail('invalid_request', 'model: the group has no text model without a pattern; name one.', {
+        param: 'model',
+      });
+    if (tested === 'no_text') throw fail('invalid_request', 'The account has no feature that answers a text request.');
     if (tested === 'video') throw fail('invalid_request', 'Video accounts cannot be tested: a task would be charged.');
-    const { model, status = null, fault = null, code = null, message = null } = tested;
-    const outcome = { ok: fault === null, model, status, reason: fault, provider_code: code };
+    const { ok, model, status, fault, words } = tested;
+    const outcome = { ok, model, status, reason: fault?.kind ?? null, provider_code: fault?.providerCode ?? null };
     await db.transaction().execute(async (tx) => {
       await writeAudit(tx, by, { action: 'account.tested', subject: `account:${id}`, after: outcome });
       // The credential works again; a park by an operator stays.
-      if (fault === null)
+      if (ok)
         await tx.deleteFrom('account_parks').where('account_id', '=', id).where('cause', '=', 'credential').execute();
     });
     await accounts.refresh();
@@ -220,9 +223,9 @@ export const testAccountOperation = operation({
       object: 'account_test',
       account: id,
       ...outcome,
-      message,
-      first_event_ms: tested.firstEventMs ?? null,
-      duration_ms: tested.durationMs,
+      message: words,
+      first_byte_ms: tested.firstByteMs,
+      duration_ms: tested.totalMs,
     });
   },
 });

@@ -17,7 +17,7 @@ import type {
   Pool,
   RetryBudget,
 } from '../pool/index.ts';
-import { FAILOVER, type FaultKind, faultRow } from '../rules/index.ts';
+import { FAILOVER, type FaultKind, faultRow, MAX_COOLDOWN_MS } from '../rules/index.ts';
 import type {
   TransportError,
   UpstreamClient,
@@ -448,9 +448,6 @@ const TRANSPORT_MESSAGES: Readonly<Record<TransportError['kind'], string>> = {
   timeout: 'The provider did not respond in time.',
 };
 
-/** A provider may announce an absurd time; the pool does not believe in more than this either. */
-const MAX_WAIT_MS = 3_600_000;
-
 /** The client's error when no account is left to try. Request errors keep their own code; account errors are reported as overload. */
 export function clientErrorFor({ kind, error, cooldownMs }: Fault): ApiError {
   const row = faultRow(kind);
@@ -461,7 +458,7 @@ export function clientErrorFor({ kind, error, cooldownMs }: Fault): ApiError {
       : kind === 'overloaded'
         ? (error.retryAfterMs ?? cooldownMs)
         : undefined;
-  const retryAfter = waitMs === undefined ? undefined : Math.min(waitMs, MAX_WAIT_MS) / 1000;
+  const retryAfter = waitMs === undefined ? undefined : Math.min(waitMs, MAX_COOLDOWN_MS) / 1000;
   if (kind === 'rate_limited' && retryAfter !== undefined) return rateLimited(retryAfter);
   // A retry of a forbidden request would be refused again; SDKs retry 502 but not 403.
   if (kind === 'forbidden') return fail(row.code, MESSAGES[kind], { status: 403 });

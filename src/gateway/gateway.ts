@@ -13,7 +13,7 @@ import {
   type Spool,
   type WebSocketConnection,
 } from '../web/index.ts';
-import { type AccountTest, testAccount, type UntestableAccount } from './account-test.ts';
+import { testAccount } from './account-test.ts';
 import { type Background, createBackground } from './background/background.ts';
 import { Billing } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
@@ -29,6 +29,7 @@ import { type ListedModel, ModelListing } from './models/listing.ts';
 import { type Forwarding, forward } from './native/forward.ts';
 import type { NativeServices } from './native/native-request.ts';
 import { holdsOwnSummary } from './native/strip-envelopes.ts';
+import type { ProbeResult, Untestable } from './probe.ts';
 import { type OptionCount, RejectedOptions } from './rejected-options/rejected-options.ts';
 import { readJsonBody } from './services.ts';
 import { ResponseStore } from './stored/store.ts';
@@ -95,7 +96,7 @@ export interface Gateway {
   /** Calls that wait for a slot, and further attempts that were refused since the start of the process. */
   pressure(): { readonly queued: readonly { groupId: string; length: number }[]; readonly retriesRefused: number };
   /** Sends one small request with the account, whatever its state. `model` is a name of its group's catalog. */
-  testAccount(accountId: string, model: string | undefined): Promise<AccountTest | UntestableAccount>;
+  testAccount(accountId: string, model: string | undefined): Promise<ProbeResult | Untestable | 'unknown_account'>;
   /** Asks the open WebSocket sessions to close within the time. */
   drainSessions(withinMs: number): void;
   /** Writes what waits to be stored. */

@@ -1,6 +1,6 @@
 /**
- * A real, tiny streamed request to one account, as a check that it works. The operator pays the provider for it; no user is charged, and
- * neither cooldowns nor metrics change.
+ * A real, tiny streamed request to one account, as a check that it works. The operator pays the provider for it, and no user is charged.
+ * The probe changes no cooldown; `account-test.ts` lets its outcome count.
  */
 import {
   type Account,
@@ -13,10 +13,11 @@ import {
   priceAt,
 } from '../catalog/index.ts';
 import { ApiError, type Clock, EVENT_STREAM, isEventStream, isGlob, readSse } from '../core/index.ts';
-import { codecOf, type HubEvent } from '../dialects/index.ts';
+import { codecOf, type HubEvent, type UpstreamSide } from '../dialects/index.ts';
 import type { HttpHeaders } from '../http/index.ts';
 import { parseRates } from '../ledger/index.ts';
-import { DIALECTS, type Dialect, FEATURES, type Style } from '../rules/index.ts';
+import type { AttemptFault } from '../pool/index.ts';
+import { DIALECTS, type Dialect, type FaultKind, FEATURES, type Style } from '../rules/index.ts';
 import {
   CREDENTIAL_HEADER,
   locateUpstream,
@@ -26,8 +27,9 @@ import {
   type UpstreamListener,
   type UpstreamRequest,
 } from '../upstream/index.ts';
+import { faultKindOf } from './converted/reply-error.ts';
 import { FIXED_HEADERS, UPSTREAM_PATHS } from './converted/round-request.ts';
-import { messageIn } from './failure-reason.ts';
+import { failureMessage } from './failure-reason.ts';
 import { upstreamName } from './models/resolve.ts';
 import { redact } from './redact.ts';
 
@@ -49,6 +51,8 @@ export interface ProbeResult {
   readonly words: string | null;
   /** The name that the provider got; null when nothing was sent. */
   readonly model: string | null;
+  /** What the outcome says about the account; undefined when `ok` or nothing was sent. */
+  readonly fault?: AttemptFault | undefined;
 }
 
 const TIME_LIMIT_MS = 30_000;
@@ -60,32 +64,43 @@ const MAX_BYTES = 256 * 1024;
 const MAX_WORDS = 300;
 
 /** `modelName` is a model of the group; without it the cheapest one by its price in the catalog. Never throws. */
-export function probeAccount(
+export async function probeAccount(
   services: ProbeServices,
   group: Group,
   account: Account,
   modelName?: string,
 ): Promise<ProbeResult> {
-  if (group.style === 'video')
-    return Promise.resolve(notSent('Video accounts are not tested, because a task costs money.'));
-  const { style } = group;
-  const dialect = dialectOf(style, account);
-  if (!dialect) return Promise.resolve(notSent('The account has no feature that answers a text request.'));
-  const model = modelFor(services, group, modelName);
-  if (!model)
-    return Promise.resolve(notSent('No text model of the group has a fixed name; name a model to test with.'));
-  const name = upstreamName(model, account);
-  return new Probe(services, account, { dialect, name }).send(requestFor({ style, account, model, dialect, name }));
+  const target = probeTarget(services, group, account, modelName);
+  return typeof target === 'string' ? { ...NOT_SENT, words: UNTESTABLE[target] } : sendProbe(services, target);
 }
 
-const notSent = (words: string): ProbeResult => ({
-  ok: false,
-  status: null,
-  firstByteMs: null,
-  totalMs: 0,
-  words,
-  model: null,
-});
+/** Why an account cannot be tested. */
+export type Untestable = 'video' | 'no_text' | 'no_model' | 'unknown_model';
+const UNTESTABLE: Readonly<Record<Untestable, string>> = {
+  video: 'Video accounts are not tested, because a task costs money.',
+  no_text: 'The account has no feature that answers a text request.',
+  no_model: 'No text model of the group has a fixed name; name a model to test with.',
+  unknown_model: 'The group has no such model.',
+};
+
+export function probeTarget(
+  services: ProbeServices,
+  { id, style }: Group,
+  account: Account,
+  modelName?: string,
+): ProbeTarget | Untestable {
+  if (style === 'video') return 'video';
+  const dialect = dialectOf(style, account);
+  if (!dialect) return 'no_text';
+  const model = modelFor(services, id, modelName);
+  if (!model) return modelName === undefined ? 'no_model' : 'unknown_model';
+  return { style, account, model, dialect, name: upstreamName(model, account) };
+}
+
+export const sendProbe = (services: ProbeServices, target: ProbeTarget): Promise<ProbeResult> =>
+  new Probe(services, target).send(requestFor(target));
+
+const NOT_SENT: ProbeResult = { ok: false, status: null, firstByteMs: null, totalMs: 0, words: null, model: null };
 
 /** The first dialect of the style that the account has. */
 const dialectOf = (style: Style, { features }: Account): Dialect | undefined =>
@@ -93,7 +108,7 @@ const dialectOf = (style: Style, { features }: Account): Dialect | undefined =>
 
 const isDialect = (feature: string): boolean => DIALECTS.some((name) => name === feature);
 
-function modelFor({ catalog, clock }: ProbeServices, { id }: Group, name: string | undefined): Model | undefined {
+function modelFor({ catalog, clock }: ProbeServices, id: string, name: string | undefined): Model | undefined {
   if (name !== undefined) return catalog().resolve(id, name);
   const now = clock.now();
   const named = catalog()
@@ -110,7 +125,7 @@ function outputRate(line: ModelLine, now: number): number {
   return Number(parseRates(price.rates).output ?? Number.MAX_VALUE);
 }
 
-interface ProbeTarget {
+export interface ProbeTarget {
   readonly style: Style;
   readonly account: Account;
   readonly model: Model;
@@ -125,7 +140,7 @@ function requestFor({ style, account, model, dialect, name }: ProbeTarget): Upst
   );
   const { body, headers } = codecOf(dialect).upstream.encodeRequest(
     { ...hub, state: { store: false } },
-    { model: name, capabilities: capabilitiesFor(style, { ...model, upstream: name }) },
+    { model: name, capabilities: capabilitiesFor(style, { ...model, upstream: name }, { account, dialect }) },
   );
   return {
     method: 'POST',
@@ -140,7 +155,7 @@ function requestFor({ style, account, model, dialect, name }: ProbeTarget): Upst
 class Probe implements UpstreamListener {
   readonly #services: ProbeServices;
   readonly #account: Account;
-  readonly #sent: { readonly dialect: Dialect; readonly name: string };
+  readonly #target: ProbeTarget;
   readonly #startedAt: number;
   readonly #result = Promise.withResolvers<ProbeResult>();
   readonly #chunks: Buffer[] = [];
@@ -150,10 +165,10 @@ class Probe implements UpstreamListener {
   #firstByteMs: number | undefined;
   #bytes = 0;
 
-  constructor(services: ProbeServices, account: Account, sent: { readonly dialect: Dialect; readonly name: string }) {
+  constructor(services: ProbeServices, target: ProbeTarget) {
     this.#services = services;
-    this.#account = account;
-    this.#sent = sent;
+    this.#account = target.account;
+    this.#target = target;
     this.#startedAt = services.clock.elapsed();
   }
 
@@ -161,7 +176,7 @@ class Probe implements UpstreamListener {
     const { clock, upstream } = this.#services;
     this.#exchange = upstream.send(request, this);
     const cancel = clock.after(TIME_LIMIT_MS, () =>
-      this.#stop(`No complete response within ${TIME_LIMIT_MS / 1000} s.`),
+      this.#stop('timeout', `No complete response within ${TIME_LIMIT_MS / 1000} s.`),
     );
     return this.#result.promise.finally(cancel);
   }
@@ -176,62 +191,82 @@ class Probe implements UpstreamListener {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes <= MAX_BYTES) return true;
-    this.#stop(`The reply is larger than ${MAX_BYTES / 1024} KiB.`);
+    this.#stop('failed', `The reply is larger than ${MAX_BYTES / 1024} KiB.`);
     return false;
   }
 
   onEnd(): void {
     const body = Buffer.concat(this.#chunks).toString('utf8');
     const status = this.#status ?? 0;
-    if (status >= 200 && status < 300) return this.#end(this.#errorIn(body));
-    this.#end(messageIn(body) ?? `The provider responded with HTTP ${status} and no error message.`);
+    if (status >= 200 && status < 300) return this.#endReply(body);
+    const { kind, cooldownMs, providerCode } = this.#upstream.decodeError({ status, headers: this.#headers, body });
+    const message = failureMessage(body, this.#account);
+    const words = message ?? `The provider responded with HTTP ${status} and no error message.`;
+    this.#end({ kind, cooldownMs, providerCode: providerCode ?? `http_${status}`, message }, words);
   }
 
-  onError({ code }: TransportError): void {
-    this.#end(code);
+  onError({ kind, code }: TransportError): void {
+    this.#end({ kind, providerCode: code }, code);
   }
 
-  #stop(words: string): void {
+  #stop(kind: FaultKind, words: string): void {
     this.#exchange?.abort();
-    this.#end(words);
+    this.#end({ kind }, words);
   }
 
-  /** The message of an error inside a stream, or why the stream is incomplete. */
-  #errorIn(body: string): string | undefined {
+  get #upstream(): UpstreamSide {
+    return codecOf(this.#target.dialect).upstream;
+  }
+
+  /** A provider may fail inside a response that began with success. */
+  #endReply(body: string): void {
     // Some servers respond to a stream request with one JSON body.
-    if (!isEventStream(this.#headers['content-type'] ?? EVENT_STREAM)) return this.#errorInJson(body);
-    const decoder = codecOf(this.#sent.dialect).upstream.openDecoder({ requestId: 'probe' });
+    if (!isEventStream(this.#headers['content-type'] ?? EVENT_STREAM)) return this.#endJson(body);
+    const decoder = this.#upstream.openDecoder({ requestId: 'probe' });
     const events: HubEvent[] = [];
     let words: string | undefined;
     const reader = readSse((data, event) => {
       const decoded = decoder.push(data, event);
       events.push(...decoded);
-      if (decoded.some(({ kind }) => kind === 'error')) words ??= messageIn(data);
+      if (decoded.some(({ kind }) => kind === 'error')) words ??= failureMessage(data, this.#account);
     });
     reader.feed(body);
     reader.end({ keepTail: true });
-    if (!events.some(({ kind }) => kind === 'finish')) events.push(...decoder.end());
-    const error = events.find((event) => event.kind === 'error');
-    return words ?? error?.error.message;
+    if (events.some(({ kind }) => kind === 'finish')) return this.#end(undefined);
+    const isReported = events.some(({ kind }) => kind === 'error');
+    const error = [...events, ...decoder.end()].find((event) => event.kind === 'error')?.error;
+    if (!error) return this.#end(undefined);
+    this.#endWith(isReported ? faultKindOf(error.code) : 'truncated', error, words);
   }
 
-  #errorInJson(body: string): string | undefined {
+  #endJson(body: string): void {
     try {
-      codecOf(this.#sent.dialect).upstream.decodeReply(JSON.parse(body), { requestId: 'probe' });
-      return undefined;
+      this.#upstream.decodeReply(JSON.parse(body), { requestId: 'probe' });
+      this.#end(undefined);
     } catch (error) {
-      return error instanceof ApiError ? error.message : 'The response is neither a stream nor JSON.';
+      if (error instanceof ApiError) return this.#endWith(faultKindOf(error.code), error, undefined);
+      this.#end({ kind: 'failed' }, 'The response is neither a stream nor JSON.');
     }
   }
 
-  #end(words: string | undefined): void {
+  #endWith(
+    kind: FaultKind,
+    { code, message }: { readonly code: string; readonly message: string },
+    words = message,
+  ): void {
+    this.#end({ kind, providerCode: code, message: redact(words, this.#account) }, words);
+  }
+
+  /** Only the first outcome counts. */
+  #end(fault: AttemptFault | undefined, words?: string): void {
     this.#result.resolve({
-      ok: words === undefined,
+      ok: fault === undefined,
       status: this.#status ?? null,
       firstByteMs: this.#firstByteMs ?? null,
       totalMs: this.#elapsedMs(),
       words: words === undefined ? null : redact(words, this.#account).slice(0, MAX_WORDS),
-      model: this.#sent.name,
+      model: this.#target.name,
+      fault,
     });
   }
 

@@ -11,33 +11,39 @@ export type Priority = SheddablePriority | 'never';
 
 export interface ShedRow {
   readonly means: string;
-  /** Refusals begin when the event loop is this late, as the median of `SHED_WINDOW` samples. */
+  /**
+   * Refusals begin when the event loop is this late, as the median of `SHED_WINDOW` samples. One turn handles at most 1,024 sockets, so
+   * that a turn of a saturated process takes about 100 ms, however many requests wait.
+   */
   readonly delayMs: number;
   /** Large bodies are refused when they would fill more than this part of `BODY_MEMORY_BYTES`. */
   readonly bodyShare: number;
 }
 
 export const SHEDDING: Readonly<Record<SheddablePriority, ShedRow>> = {
-  list: { means: 'lists, reports, and reading the admin API and the console', delayMs: 150, bodyShare: 0.5 },
-  image: { means: 'image requests and downloads of results', delayMs: 200, bodyShare: 0.75 },
-  text: { means: 'text requests and WebSocket turns', delayMs: 250, bodyShare: 0.9 },
+  list: { means: 'lists, reports, and reading the admin API and the console', delayMs: 50, bodyShare: 0.5 },
+  image: { means: 'image requests and downloads of results', delayMs: 75, bodyShare: 0.75 },
+  text: { means: 'text requests and WebSocket turns', delayMs: 100, bodyShare: 0.9 },
   create: {
     means: 'creation of video tasks and assets, and changes by operators and people',
-    delayMs: 500,
+    delayMs: 200,
     bodyShare: 1,
   },
 };
 
 /** Interval of the samples of the event loop. */
 export const SHED_SAMPLE_MS = 10;
-/** Samples whose median decides that an overload begins: a sixth of a second in a server that is in time, two seconds in one that is late. */
+/** Samples whose median decides that an overload begins: a sixth of a second in a server that is in time, a second and a half in one that is late. */
 export const SHED_WINDOW = 15;
 /** During an overload, the part of the requests that is admitted follows the median of so many samples. */
 export const SHED_RECENT = 3;
-/** The delay that this part is steered to. A refusal waits about as long, and less would leave the processor idle between two bursts. */
-export const SHED_TARGET_MS = 15;
-/** The part that is admitted shrinks and grows by these factors with every sample. */
-export const SHED_STEPS = { start: 0.5, shrink: 0.9, grow: 1.05, min: 0.01 } as const;
+/** The delay that this part is steered to. A refusal waits about as long; with less, refusals would take the time of served requests. */
+export const SHED_TARGET_MS = 30;
+/**
+ * The part that is admitted shrinks and grows by these factors with every sample. A refusal costs about a fifth of a request, so that
+ * below the minimum most of the time would go into refusals; and a process that others keep from running is late whatever it refuses.
+ */
+export const SHED_STEPS = { start: 0.5, shrink: 0.9, grow: 1.05, min: 0.3 } as const;
 /** `retry-after` of a refusal, in seconds: spread, so that the refused clients do not return at the same moment. */
 export const SHED_RETRY_SECONDS = { min: 1, max: 5 } as const;
 

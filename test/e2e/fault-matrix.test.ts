@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { CONNECTION_FAULT_CASES, type FaultPort } from '../../sim/fault-ports.ts';
 import { type Damage, FAULT_CASES, type FaultCase, type Sim, startSim } from '../../sim/index.ts';
 import { findLedgerFaults } from '../../src/ledger/wallets/check.ts';
-import { TIMEOUTS, type Timeouts } from '../../src/rules/index.ts';
+import { RETRY_BUDGET, TIMEOUTS, type Timeouts } from '../../src/rules/index.ts';
 import {
   CONVERTED_LANES,
   isNative,
@@ -102,6 +102,8 @@ const CONNECTION_CASES = CONNECTION_FAULT_CASES.map((fault, n) => ({
 }));
 
 before(async () => {
+  // Most calls here need a second attempt, which no server allows.
+  Object.assign(RETRY_BUDGET as { floor: number }, { floor: Number.MAX_SAFE_INTEGER });
   process.on('unhandledRejection', (error) => void unhandled.push(error));
   [faulty, healthy, gateway] = await Promise.all([
     startSim({ name: 'faulty' }),

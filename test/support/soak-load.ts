@@ -41,6 +41,8 @@ const LANES: readonly Lane[] = [
 const FAULTS = FAULT_CASES.filter(
   ({ words, isSlow, needsTool }) => !isSlow && !needsTool && !/40[12]|bad_key/.test(words),
 );
+/** A user may create 60 tasks a minute. */
+const VIDEO_EVERY_MS = 1_500;
 const VIDEO_POLL_MS = 1_000;
 const VIDEO_LIMIT_MS = 120_000;
 
@@ -60,6 +62,7 @@ export class SoakLoad {
   readonly #videos = new Set<Promise<void>>();
   #faults = 0;
   #count = 0;
+  #lastVideoAt = Number.NEGATIVE_INFINITY;
   #isStopping = false;
 
   constructor(options: LoadOptions) {
@@ -95,7 +98,8 @@ export class SoakLoad {
     const draw = random(100);
     if (draw < IMAGES) return this.#attempt('image', (url) => this.#image(url));
     if (draw < IMAGES + LISTS) return this.#attempt('list', (url) => this.#list(url));
-    if (draw < IMAGES + LISTS + VIDEOS) {
+    if (draw < IMAGES + LISTS + VIDEOS && performance.now() - this.#lastVideoAt > VIDEO_EVERY_MS) {
+      this.#lastVideoAt = performance.now();
       // Polled beside the other calls of the client, because a task takes seconds.
       const video = this.#attempt('video', (url) => this.#video(url)).finally(() => this.#videos.delete(video));
       this.#videos.add(video);

@@ -6,6 +6,7 @@ import { fail } from '../../core/index.ts';
 import { type ErrorCode, errorRow, errorType, faultRow, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
+import { retryAfterMs } from '../errors/retry-after.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
 import { compact, isObject, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -132,14 +133,6 @@ const WAIT = /try again in (\d+(?:\.\d+)?)(ms|s)/;
 function waitFromMessage(message: string): number | undefined {
   const found = WAIT.exec(message.slice(0, 2000));
   return found ? Math.ceil(Number(found[1]) * (found[2] === 's' ? 1000 : 1)) : undefined;
-}
-
-/** Ignores dates, which would need a clock; the pool then uses its default cooldown. */
-function retryAfterMs(headers: UpstreamFailure['headers']): number | undefined {
-  const ms = Number(headers['retry-after-ms'] ?? Number.NaN);
-  if (ms > 0) return Math.ceil(ms);
-  const seconds = Number(headers['retry-after'] ?? Number.NaN);
-  return seconds > 0 ? Math.ceil(seconds * 1000) : undefined;
 }
 
 // ---------------------------------------------------------------- classification

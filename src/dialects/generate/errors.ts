@@ -5,13 +5,14 @@
 import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
+import { retryAfterMs } from '../errors/retry-after.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
 import { compact, isObject, lookUp, maybeList, maybeNumber, maybeObject, maybeString } from '../wire/read.ts';
 
 /** Decodes an error response. */
 export function decodeError(response: UpstreamFailure): Fault {
   const parsed = parseError(errorOf(response.body));
-  const headerMs = secondsToMs(response.headers['retry-after']);
+  const headerMs = retryAfterMs(response.headers);
   const fault = classify({ status: response.status, ...parsed, ...(headerMs !== undefined && { headerMs }) });
   return withProviderCode(fault, ...parsed.reasons, parsed.statusName);
 }

@@ -5,6 +5,7 @@
 import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
+import { retryAfterMs } from '../errors/retry-after.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
 import { isObject, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -96,18 +97,6 @@ function parse(body: string): JsonObject {
   } catch {
     return {};
   }
-}
-
-/** Reads `retry-after-ms`, then `retry-after` in seconds. Ignores HTTP dates, because codecs have no clock. */
-function retryAfterMs(headers: UpstreamFailure['headers']): number | undefined {
-  const ms = positive(headers['retry-after-ms']);
-  const seconds = positive(headers['retry-after']);
-  return ms ?? (seconds === undefined ? undefined : seconds * 1_000);
-}
-
-function positive(text: string | undefined): number | undefined {
-  const value = text === undefined || text.trim() === '' ? Number.NaN : Number(text);
-  return Number.isFinite(value) && value > 0 ? value : undefined;
 }
 
 const capitalize = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -5,6 +5,7 @@
 import { type ErrorCode, type FaultKind, faultRow, isPolicyCode, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
+import { retryAfterMs } from '../errors/retry-after.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
 import { compact, isObject, maybeString } from '../wire/read.ts';
 
@@ -12,7 +13,7 @@ export function decodeError(failure: UpstreamFailure): Fault {
   const wire = errorObjectIn(failure.body);
   if (!wire) return faultFromStatus(failure);
   const decoded = decodeErrorObject(wire, failure.status);
-  const retryMs = retryDelayFromHeaders(failure.headers) ?? decoded.error.retryAfterMs;
+  const retryMs = retryAfterMs(failure.headers) ?? decoded.error.retryAfterMs;
   const canRetry = decoded.kind === 'rate_limited' || decoded.kind === 'overloaded';
   const fault = {
     kind: decoded.kind,
@@ -38,7 +39,7 @@ function errorObjectIn(body: string): JsonObject | undefined {
 /** A proxy in front of the provider sent the body. Its status says nothing about the request, except for 413. */
 function faultFromStatus({ status, headers }: UpstreamFailure): Fault {
   const { kind, code } = providerErrorRow('responses', { status, codes: [], message: '', isOwn: false });
-  const retryMs = retryDelayFromHeaders(headers);
+  const retryMs = retryAfterMs(headers);
   const kept = kind === 'request' ? { status } : {};
   return {
     kind,
@@ -102,13 +103,6 @@ const MESSAGES: Readonly<Record<FaultKind, string>> = {
 /** Providers quote the ids of accounts, projects and keys in their messages. */
 const hideAccountIds = (message: string): string =>
   message.replace(/\b(?:org|proj|user|sk)-[\w-]{6,}(?:\*+\w*)?/g, '[hidden]');
-
-function retryDelayFromHeaders(headers: UpstreamFailure['headers']): number | undefined {
-  const ms = Number(headers['retry-after-ms'] ?? Number.NaN);
-  if (ms > 0) return Math.ceil(ms);
-  const seconds = Number(headers['retry-after'] ?? Number.NaN);
-  return seconds > 0 ? Math.ceil(seconds * 1000) : undefined;
-}
 
 function retryDelayInMessage(message: string): number | undefined {
   const match = /try again in (\d+(?:\.\d+)?)\s*(ms|s)\b/i.exec(message);

@@ -318,11 +318,13 @@ export class StreamTap implements Tap {
 
   end(): TapResult {
     const { usageOf, idOf, isLast, isError } = USAGE[this.#dialect];
-    // Pings may come before the event with the response id and the input usage.
-    const opening = eventsOf(this.#first, this.#firstUsage).find(({ event }) => typeof idOf(event) === 'string');
-    const id = opening && idOf(opening.event);
     // Servers may omit the blank line after the last event. The client has its bytes, and the blank line follows at the end.
     const tail = withLineFeeds(Buffer.concat(this.#carry));
+    // Pings may come before the event with the response id and the input usage.
+    const opening = eventsOf(this.#first ?? tail, this.#firstUsage).find(
+      ({ event }) => typeof idOf(event) === 'string',
+    );
+    const id = opening && idOf(opening.event);
     const closing = latestOf(tail, this.#lastUsage).find(({ event }) => isObject(usageOf(event)));
     const reported = [opening, closing].map((parsed) => parsed && usageOf(parsed.event)).filter(isObject);
     // The messages dialect reports input first and output last; every other one reports all in the last event.
