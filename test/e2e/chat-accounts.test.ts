@@ -36,7 +36,7 @@ before(async () => {
       account('mixed'),
       beside('mixed'),
       account('out'),
-      beside('out', { models: { 'demo-a': 'demo-a@status=503', 'demo-b': 'demo-b@status=503' } }),
+      beside('out', { models: { 'demo-a': 'demo-a@status=429;retry_after=60', 'demo-b': 'demo-b@status=503' } }),
       ...SERVERS.map((preset) => account(preset, { preset })),
     ],
     models: [{ id: 'demo-*', groups: GROUPS }],
