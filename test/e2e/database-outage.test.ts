@@ -113,7 +113,7 @@ async function recordedCalls(): Promise<number> {
 test('calls continue while pooled connections are silent and new ones work', async () => {
   await assertServed(5_000);
   await Promise.all(Array.from({ length: 12 }, () => sql`select pg_sleep(0.1)`.execute(gateway.context.database.db)));
-  assert.ok(relay.silenceOpen() >= 10, 'the pool is full');
+  assert.ok(relay.silenceOpen() >= 8, 'the pool of background work is full');
   // Cached keys are outdated now, so that every call needs the database.
   ahead += 5_000;
   await assertServed(2_000);
