@@ -278,7 +278,8 @@ test('GET /metrics counts calls, failures, tokens, cost and times by group, acco
   const labels = 'group="claude",account="b",model="claude-x"';
   for (const line of [
     `dragoman_account_requests_total{${labels}} `,
-    `dragoman_account_errors_total{${labels},side="caller"} 1`,
+    // One overloaded response does not put an account out of use: the request that the provider rejected went to it.
+    'dragoman_account_errors_total{group="claude",account="a",model="claude-x",side="caller"} 1',
     `dragoman_account_tokens_total{${labels},kind="cached_input"} 3000`,
     `dragoman_account_first_byte_seconds_count{${labels}} `,
     `dragoman_account_added_seconds_count{${labels}} `,
