@@ -2,7 +2,7 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
 import { SeverableClient, TCP_OPTIONS } from './client.ts';
-import { DatabasePool, POOL_LIMITS, type PoolLimits } from './pool.ts';
+import { DatabasePool, POOL_LIMITS, type PoolLimits, ServerSilence } from './pool.ts';
 import type { Rows } from './rows.ts';
 
 export type Db = Kysely<Rows>;
@@ -30,7 +30,8 @@ const DEDICATED_QUERY_MS = 600_000;
 
 export function openDatabase(url: string, connections = 10, limits: Partial<PoolLimits> = {}): Database {
   const ofCalls = Math.max(1, Math.floor(connections * CALL_SHARE));
-  const open = (most: number): DatabasePool => new DatabasePool(url, most, { ...POOL_LIMITS, ...limits });
+  const shared = { limits: { ...POOL_LIMITS, ...limits }, silence: new ServerSilence() };
+  const open = (most: number): DatabasePool => new DatabasePool(url, { connections: most, ...shared });
   const pool = open(Math.max(1, connections - ofCalls)).forJobs();
   const db = new Kysely<Rows>({ dialect: new PostgresDialect({ pool }) });
   const forCalls = new Kysely<Rows>({ dialect: new PostgresDialect({ pool: open(ofCalls).forCalls() }) });

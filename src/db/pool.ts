@@ -44,18 +44,34 @@ export class DatabaseUnavailable extends Unavailable {
 
 type PoolClient = pg.PoolClient & SeverableClient;
 
+/** When the server was last found silent. Pools of one server share it: what one of them finds holds for the connections of all. */
+export class ServerSilence {
+  foundAt = Number.NEGATIVE_INFINITY;
+}
+
+export interface DatabasePoolOptions {
+  readonly connections: number;
+  readonly limits: PoolLimits;
+  readonly silence?: ServerSilence;
+  readonly clock?: Clock;
+}
+
 export class DatabasePool {
   readonly #pool: pg.Pool;
   readonly #limits: PoolLimits;
   readonly #clock: Clock;
   /** When each connection last responded. */
   readonly #respondedAt = new WeakMap<PoolClient, number>();
-  /** Connections that were last used before this moment are likely to be as silent as the one that was found then. */
-  #suspectedAt = Number.NEGATIVE_INFINITY;
+  /** Connections that were last used before it was found are likely to be as silent. */
+  readonly #silence: ServerSilence;
 
-  constructor(url: string, connections: number, limits: PoolLimits, clock: Clock = systemClock) {
+  constructor(
+    url: string,
+    { connections, limits, silence = new ServerSilence(), clock = systemClock }: DatabasePoolOptions,
+  ) {
     this.#limits = limits;
     this.#clock = clock;
+    this.#silence = silence;
     this.#pool = new pg.Pool({
       connectionString: url,
       max: connections,
@@ -113,7 +129,7 @@ export class DatabasePool {
 
   async #responds(client: PoolClient): Promise<boolean> {
     const respondedAt = this.#respondedAt.get(client) ?? Number.NEGATIVE_INFINITY;
-    if (respondedAt <= this.#suspectedAt) return false;
+    if (respondedAt <= this.#silence.foundAt) return false;
     if (this.#clock.elapsed() - respondedAt < this.#limits.idleMs) return true;
     return this.#run(client, this.#limits.probeMs, () => client.query('select 1')).then(
       () => true,
@@ -132,7 +148,7 @@ export class DatabasePool {
 
   async #run<T>(client: PoolClient, limitMs: number, query: () => Promise<T>): Promise<T> {
     const cancel = this.#clock.after(limitMs, () => {
-      this.#suspectedAt = this.#clock.elapsed();
+      this.#silence.foundAt = this.#clock.elapsed();
       client.sever();
     });
     try {

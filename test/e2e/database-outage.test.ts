@@ -113,11 +113,12 @@ async function recordedCalls(): Promise<number> {
 test('calls continue while pooled connections are silent and new ones work', async () => {
   await assertServed(5_000);
   await Promise.all(Array.from({ length: 12 }, () => sql`select pg_sleep(0.1)`.execute(gateway.context.database.db)));
-  assert.ok(relay.silenceOpen() >= 10, 'the pool is full');
+  assert.ok(relay.silenceOpen() >= 8, 'the pool of background work is full');
   // Cached keys are outdated now, so that every call needs the database.
   ahead += 5_000;
   await assertServed(2_000);
-  await until('the usage to be recorded', async () => (await recordedCalls()) === served, 10_000);
+  // A statement that was under way when its connection fell silent ends by the limit of statements.
+  await until('the usage to be recorded', async () => (await recordedCalls()) === served, 25_000);
 });
 
 test('a silent database is bridged by leases and caches for half a minute, then calls get 503 in their dialect', async () => {
@@ -149,5 +150,5 @@ test('calls work again as soon as the database does, and nothing that was served
   relay.resume();
   await until('a call to be served', async () => (await send(CALLS[0] as CallCase)).response.status === 200, 10_000);
   await assertServed(5_000);
-  await until('the usage to be recorded', async () => (await recordedCalls()) === served, 20_000);
+  await until('the usage to be recorded', async () => (await recordedCalls()) === served, 30_000);
 });
