@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { ADMIN_SCHEMAS, AdminAuth, createAdminHandlers } from './admin/index.ts';
 import { Auth, createHandlers, type MetricsAccess, metricsHandler, openApi, renderError } from './api/index.ts';
 import { type Catalog, loadCatalog } from './catalog/index.ts';
-import type { Config } from './config.ts';
+import { type Config, settingsReport } from './config.ts';
 import {
   type Clock,
   createLog,
@@ -422,6 +422,7 @@ function createApp(
     clock,
     secrets,
     video,
+    settings: settingsReport(config),
   });
   const trustedProxies = listOf(config.TRUST_PROXY);
   const web: Web = createWeb({

@@ -177,8 +177,9 @@ export const texts = {
   },
   ledger: {
     ok: 'Every balance equals the sum of its entries.',
-    faults: 'Counters differ from the entries. Back up the database and find the cause before you correct anything.',
-    choose: 'Choose a user to see every movement with the balance after it.',
+    faults: (count: string) =>
+      `${count} differ from their entries. Back up the database and find the cause before you correct anything.`,
+    unchecked: 'The worker has not checked the ledger yet.',
   },
   overview: {
     fine: 'Nothing needs you.',

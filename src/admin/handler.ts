@@ -1,5 +1,6 @@
 /** Definition of an admin operation: the schemas of its query and body, and the handler that receives them parsed. */
 import { z } from 'zod';
+import type { SettingReport } from '../config.ts';
 import { type Clock, fail } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Actor, KeySecrets } from '../identity/index.ts';
@@ -13,6 +14,7 @@ export interface AdminServices {
   readonly clock: Clock;
   readonly secrets: KeySecrets;
   readonly video: Pick<Video, 'resolveReview' | 'testCallback'>;
+  readonly settings: readonly SettingReport[];
 }
 
 export interface AdminCall<Q = unknown, B = unknown> {

@@ -3,6 +3,7 @@ import { fail } from '../core/index.ts';
 import { ADMIN_OPERATIONS, type AdminOperation } from '../rules/index.ts';
 import type { Handler } from '../web/index.ts';
 import { listAlarms } from './alarms.ts';
+import { listOperatorAssets } from './assets.ts';
 import { listAudit } from './audit.ts';
 import type { AdminAuth } from './auth.ts';
 import { getBalance, listBalances } from './balances.ts';
@@ -29,7 +30,9 @@ import {
 } from './keys.ts';
 import { dismissRecord, listQuarantine, listRecords, resolveRecord } from './records.ts';
 import { listReviews, releaseReview, settleReview } from './reviews.ts';
+import { listSettings } from './settings.ts';
 import { getStatement } from './statement.ts';
+import { getOperatorTask, listOperatorTasks } from './tasks.ts';
 import { getUsageBreakdown } from './usage.ts';
 import { changeUser, createUser, listUsers } from './users.ts';
 
@@ -46,6 +49,9 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.reviews': listReviews,
   'admin.settleReview': settleReview,
   'admin.releaseReview': releaseReview,
+  'admin.tasks': listOperatorTasks,
+  'admin.task': getOperatorTask,
+  'admin.assets': listOperatorAssets,
   'admin.alarms': listAlarms,
   'admin.audit': listAudit,
   'admin.callbacks': listCallbacks,
@@ -72,6 +78,7 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.changeKey': changeKeyOperation,
   'admin.revokeKey': revokeKeyOperation,
   'admin.rotateKey': rotateKeyOperation,
+  'admin.settings': listSettings,
   'admin.applyConfig': applyConfig,
 };
 

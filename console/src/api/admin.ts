@@ -14,7 +14,6 @@ import type {
   ConfigResult,
   Group,
   Key,
-  LedgerCheck,
   List,
   Model,
   NewKey,
@@ -92,7 +91,6 @@ export const admin = {
 
   alarms: listOf<Alarm>('/alarms'),
   audit: listOf<AuditLine>('/audit'),
-  ledger: () => get<LedgerCheck>(at('/ledger')),
   reviews: listOf<Review>('/reviews'),
   settleReview: (task: string, body: Body) => send<unknown>('POST', at('/reviews/{}/settle', task), { body }),
   releaseReview: (task: string, body: Body) => send<unknown>('POST', at('/reviews/{}/release', task), { body }),

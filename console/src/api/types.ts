@@ -483,7 +483,7 @@ export interface Asset {
   readonly updated_at: number | string;
   readonly user?: string;
   readonly account?: string | null;
-  readonly error?: unknown;
+  readonly failure?: string | null;
 }
 
 export interface AssetGroup {
@@ -492,16 +492,6 @@ export interface AssetGroup {
   readonly status?: string;
   readonly route_group_name?: string;
   readonly created_at: number;
-}
-
-export interface LedgerCheck {
-  readonly faults: readonly {
-    readonly fault: string;
-    readonly subject: string;
-    readonly expected: string;
-    readonly found: string;
-  }[];
-  readonly checked_at: string;
 }
 
 export interface Setting {
