@@ -1,6 +1,6 @@
 /** Private assets of all users: which are usable, and where they live. */
 import { admin } from '../api/admin.ts';
-import { assetColumns } from '../parts/asset-columns.tsx';
+import { ASSET_STATES, assetColumns } from '../parts/asset-columns.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Page } from '../parts/page.tsx';
 import { pages } from '../texts.ts';
@@ -13,7 +13,7 @@ export const Assets = () => (
       load={admin.assets}
       filters={[
         { name: 'user', label: 'User' },
-        { name: 'status', label: 'State' },
+        { name: 'status', label: 'State', options: ASSET_STATES },
         { name: 'account', label: 'Account' },
       ]}
       columns={assetColumns('operator')}

@@ -16,6 +16,7 @@ const COLUMNS: readonly Column<AuditLine>[] = [
   { head: 'Address', cell: ({ address }) => address ?? '–', phone: 'hide' },
   {
     head: 'Change',
+    kind: 'prose',
     cell: ({ before, after }) => (
       <details>
         <summary>Difference</summary>

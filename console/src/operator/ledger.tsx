@@ -57,7 +57,8 @@ export const Ledger = () => {
               <Table
                 caption="Revenue, cost and margin"
                 columns={columnsOf(by)}
-                rows={total ? [...data, { ...total, [by]: 'Total' }] : data}
+                rows={data}
+                total={total && { ...total, [by]: 'Total' }}
                 rowKey={(line) => String(line[by])}
                 {...(by === 'user' && { open: (line: UsageLine) => paths.user(String(line.user)) })}
                 empty={pages.ledger.empty}

@@ -97,7 +97,11 @@ const Records = ({ rows }: { readonly rows: readonly Quarantined[] }) => (
       { head: 'User', cell: ({ record }) => String(record?.userId ?? '–') },
       { head: 'Model', cell: ({ record }) => String(record?.model ?? '–'), phone: 'hide' },
       { head: 'Made', cell: ({ created_at }) => <Time at={created_at} />, phone: 'side' },
-      { head: 'Evidence', cell: ({ record }) => (record ? <Json label="Record" value={record} /> : 'missing') },
+      {
+        head: 'Evidence',
+        kind: 'prose',
+        cell: ({ record }) => (record ? <Json label="Record" value={record} /> : 'missing'),
+      },
       {
         head: 'Decide',
         cell: ({ id }) => (

@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<Setting>[] = [
     cell: ({ source }) => (source === 'environment' ? <Badge tone="held">environment</Badge> : 'default'),
     phone: 'side',
   },
-  { head: 'Meaning', cell: ({ about }) => <span className="muted">{about}</span> },
+  { head: 'Meaning', cell: ({ about }) => <span className="muted">{about}</span>, kind: 'prose' },
 ];
 
 const Value = ({ setting: { value, secret } }: { readonly setting: Setting }) => {

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { admin } from '../api/admin.ts';
 import type { Callback, Task } from '../api/types.ts';
+import { subtractMoney } from '../format/money.ts';
 import { FilteredList, POLL_MS } from '../parts/list.tsx';
 import { Card, Facts, Load, Page } from '../parts/page.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -96,6 +97,10 @@ const HoldFacts = ({ task: { hold } }: { readonly task: Task }) =>
       rows={[
         ['Held', <Money key="held" amount={hold.held} />],
         ['Charged', hold.charged === null ? undefined : <Money key="charged" amount={hold.charged} />],
+        [
+          'Released',
+          hold.charged === null ? undefined : <Money key="rest" amount={subtractMoney(hold.held, hold.charged)} />,
+        ],
         ['State', hold.state],
       ]}
     />

@@ -4,7 +4,24 @@ import { State, type Tone } from './state.tsx';
 import type { Column } from './table.tsx';
 import { Id, Time } from './values.tsx';
 
-const TONES: Readonly<Record<string, Tone>> = { active: 'ok', processing: 'warn', failed: 'bad', expired: 'muted' };
+const TONES: Readonly<Record<string, Tone>> = {
+  creating: 'warn',
+  processing: 'warn',
+  active: 'ok',
+  failed: 'bad',
+  create_unknown: 'bad',
+  delete_failed: 'bad',
+};
+export const ASSET_STATES = [
+  'creating',
+  'processing',
+  'active',
+  'failed',
+  'create_unknown',
+  'invalid',
+  'deleting',
+  'delete_failed',
+] as const;
 
 const isoOf = (at: number | string): string => (typeof at === 'number' ? new Date(at * 1000).toISOString() : at);
 
@@ -13,7 +30,7 @@ export function assetColumns(reader: 'operator' | 'user'): Column<Asset>[] {
     { head: 'Name', cell: ({ name }) => name, phone: 'title' },
     {
       head: 'State',
-      cell: ({ status }) => <State tone={TONES[status.toLowerCase()] ?? 'muted'}>{status}</State>,
+      cell: ({ status }) => <State tone={TONES[status] ?? 'muted'}>{status}</State>,
       phone: 'side',
     },
     { head: 'Asset', cell: ({ id }) => <Id id={id} /> },

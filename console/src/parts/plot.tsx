@@ -49,7 +49,11 @@ function optionsOf(host: HTMLElement, { series, format, isGapTinted }: Drawn): u
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
     scales: { y: { range: (_plot, low, high) => [Math.min(0, low), high <= 0 ? 1 : high * 1.08] } },
     axes: [
-      { ...axis, font: FONT },
+      {
+        ...axis,
+        font: FONT,
+        values: (_plot, seconds, _axis, _space, step) => seconds.map((at) => timeLabel(at, step)),
+      },
       { ...axis, font: FONT, size: 64, values: (_plot, values) => values.map((value) => format(value)) },
     ],
     series: [
@@ -62,14 +66,24 @@ function optionsOf(host: HTMLElement, { series, format, isGapTinted }: Drawn): u
         ...(dash && { dash: DASH }),
       })),
     ],
-    ...(isGapTinted && {
-      bands: [
-        { series: [1, 2] as [number, number], fill: tinted(token('--series-1')), dir: -1 as const },
-        { series: [1, 2] as [number, number], fill: () => hatched(token('--bad')), dir: 1 as const },
-      ],
-    }),
+    // Where a line is broken, uPlot would tint up to the edge of the plot.
+    ...(isGapTinted &&
+      series.every(({ values }) => !values.includes(undefined)) && {
+        bands: [
+          { series: [1, 2] as [number, number], fill: tinted(token('--series-1')), dir: -1 as const },
+          { series: [1, 2] as [number, number], fill: () => hatched(token('--bad')), dir: 1 as const },
+        ],
+      }),
     plugins: [hover(series, format)],
   };
+}
+
+const DAY_S = 86_400;
+
+/** Midnight shows its day, other times their hour; in UTC. */
+function timeLabel(seconds: number, step: number): string {
+  const text = new Date(seconds * 1000).toISOString();
+  return step >= DAY_S || seconds % DAY_S === 0 ? text.slice(5, 10) : text.slice(11, 16);
 }
 
 const FONT = '12px system-ui, sans-serif';

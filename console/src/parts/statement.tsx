@@ -8,6 +8,6 @@ export const STATEMENT_COLUMNS: readonly Column<StatementLine>[] = [
   { head: 'Kind', cell: ({ kind }) => kind },
   { head: 'Reason', cell: ({ reason }) => <span className="muted">{reason}</span>, kind: 'grow' },
   { head: 'Reference', cell: ({ reference }) => <Id id={reference} canCopy={false} />, phone: 'hide' },
-  { head: 'Amount', cell: ({ amount }) => <Money amount={amount} />, kind: 'number', phone: 'side' },
+  { head: 'Amount', cell: ({ amount }) => <Money amount={amount} isMovement />, kind: 'number', phone: 'side' },
   { head: 'Balance', cell: ({ balance }) => <Money amount={balance} />, kind: 'number', phone: 'label' },
 ];

@@ -5,7 +5,8 @@ import type { ReactNode } from 'react';
 export interface Column<T> {
   readonly head: string;
   readonly cell: (row: T) => ReactNode;
-  readonly kind?: 'text' | 'number' | 'grow';
+  /** `grow` takes the free width and is cut; `prose` may have several lines. */
+  readonly kind?: 'text' | 'number' | 'grow' | 'prose';
   /** `title` is the first line of the card, `side` its right end, `line` (default) the second line; `label` shows the head too. */
   readonly phone?: 'title' | 'side' | 'line' | 'label' | 'hide';
 }
@@ -19,9 +20,11 @@ interface TableProps<T> {
   readonly open?: (row: T) => string;
   readonly empty: ReactNode;
   readonly above?: ReactNode;
+  /** The sum of all rows. */
+  readonly total?: T | undefined;
 }
 
-export function Table<T>({ caption, columns, rows, rowKey, open, empty, above }: TableProps<T>) {
+export function Table<T>({ caption, columns, rows, rowKey, open, empty, above, total }: TableProps<T>) {
   return (
     <div className="table-box cards">
       {above}
@@ -56,13 +59,24 @@ export function Table<T>({ caption, columns, rows, rowKey, open, empty, above }:
               </tr>
             ))}
           </tbody>
+          {total !== undefined && (
+            <tfoot>
+              <tr>
+                {columns.map((column) => (
+                  <td key={column.head} className={classOf(column)} data-head={headOf(column)}>
+                    {column.cell(total)}
+                  </td>
+                ))}
+              </tr>
+            </tfoot>
+          )}
         </table>
       )}
     </div>
   );
 }
 
-const KIND_CLASS = { text: '', number: 'num', grow: 'grow' } as const;
+const KIND_CLASS = { text: '', number: 'num', grow: 'grow', prose: 'prose' } as const;
 
 const classOf = <T,>({ kind = 'text', phone = 'line' }: Column<T>): string =>
   `${KIND_CLASS[kind]} phone-${phone}`.trim();

@@ -1,4 +1,5 @@
 /** Video tasks in both trees: the state, the times, the result. */
+import { useState } from 'react';
 import type { Task } from '../api/types.ts';
 import { countText } from '../format/count.ts';
 import { clockTime } from '../format/time.ts';
@@ -53,6 +54,16 @@ export function taskColumns(reader: 'operator' | 'user'): Column<Task>[] {
   return all.filter(({ only }) => only === undefined || only === reader);
 }
 
+const Player = ({ source }: { readonly source: string }) => {
+  const [isGone, setGone] = useState(false);
+  return isGone ? (
+    <p className="muted">{texts.task.noResult}</p>
+  ) : (
+    // biome-ignore lint/a11y/useMediaCaption: providers deliver no captions
+    <video className="media" controls preload="metadata" src={source} onError={() => setGone(true)} />
+  );
+};
+
 interface TaskViewProps {
   readonly task: Task;
   /** Addresses of the results; undefined where the reader may not see them. */
@@ -70,8 +81,7 @@ export const TaskView = ({ task, video, lastFrame }: TaskViewProps) => (
       )}
       {task.status === 'succeeded' && video !== undefined ? (
         <div className="fields">
-          {/* biome-ignore lint/a11y/useMediaCaption: providers deliver no captions */}
-          <video className="media" controls preload="metadata" src={video} />
+          <Player source={video} />
           <div className="row">
             <a className="button" href={video} download={`${task.id}.mp4`}>
               Download

@@ -12,11 +12,13 @@ interface MoneyProps {
   /** Two decimals, with the exact amount on focus. */
   readonly isRounded?: boolean;
   readonly isEstimated?: boolean | null;
+  /** A minus is ordinary here, such as a charge in a statement. */
+  readonly isMovement?: boolean;
 }
 
-export const Money = ({ amount, isRounded, isEstimated }: MoneyProps) => {
+export const Money = ({ amount, isRounded, isEstimated, isMovement }: MoneyProps) => {
   if (amount === null || amount === undefined) return <span className="muted">–</span>;
-  const className = isNegative(amount) ? 'bad-text' : '';
+  const className = isNegative(amount) && !isMovement ? 'bad-text' : '';
   const exact = exactMoney(amount);
   const shown = isRounded ? roundMoney(amount) : exact;
   return (

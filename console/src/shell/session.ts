@@ -1,5 +1,5 @@
 /** The session of the signed-in person: one query that every page shares. */
-import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import { keepCsrf, Problem } from '../api/client.ts';
 import type { Session } from '../api/types.ts';
 import { session } from '../api/user.ts';
@@ -35,8 +35,8 @@ function signedOut(body: unknown): SessionState {
 }
 
 export function enterSession(client: QueryClient, current: Session): void {
-  client.clear();
   client.setQueryData(sessionQuery.queryKey, signedIn(current));
+  forgetData(client);
 }
 
 /** Reads the session again; signed out, the layout shows the sign-in page. */
@@ -47,11 +47,10 @@ export function forgetSession(client: QueryClient): void {
 
 export async function leaveSession(client: QueryClient): Promise<void> {
   await session.close();
-  keepCsrf(undefined);
-  client.clear();
+  forgetSession(client);
+  forgetData(client);
 }
 
-export function usePerson() {
-  const { data } = useQuery(sessionQuery);
-  return data?.isSignedIn ? data.session.person : undefined;
-}
+/** What another person has read is not shown to the next one. */
+const forgetData = (client: QueryClient): void =>
+  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY });

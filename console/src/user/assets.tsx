@@ -1,7 +1,7 @@
 /** Private assets and asset groups of the signed-in user. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { mine } from '../api/user.ts';
-import { assetColumns } from '../parts/asset-columns.tsx';
+import { ASSET_STATES, assetColumns } from '../parts/asset-columns.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Page } from '../parts/page.tsx';
 import { Id, Time } from '../parts/values.tsx';
@@ -35,7 +35,7 @@ export const MyAssets = () => {
           page={pages.assets}
           name="my-assets"
           load={mine.assets}
-          filters={[{ name: 'status', label: 'State' }]}
+          filters={[{ name: 'status', label: 'State', options: ASSET_STATES }]}
           columns={assetColumns('user')}
           rowKey={({ id }) => id}
         />

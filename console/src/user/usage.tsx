@@ -60,7 +60,8 @@ export const MyUsage = () => {
             <Table
               caption={pages.usage.title}
               columns={columnsOf(by)}
-              rows={total && data.length > 0 ? [...data, { ...total, [by]: 'Total' }] : data}
+              rows={data}
+              total={total && { ...total, [by]: 'Total' }}
               rowKey={(line) => String(line[by])}
               empty={pages.usage.empty}
             />
