@@ -18,7 +18,7 @@ const MAX_FIRST_LOAD_BYTES = 200_000;
 
 const sourceHash = (): string => {
   const hash = createHash('sha256');
-  const files = globSync(['console/**/*', 'src/rules/*.ts', 'package-lock.json', 'scripts/console.ts'], {
+  const files = globSync(['console/**/*', 'src/rules/*.ts', 'package.json', 'scripts/console.ts'], {
     cwd: ROOT,
     withFileTypes: true,
   });

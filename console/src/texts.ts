@@ -71,11 +71,10 @@ export const texts = {
   older: 'Older',
   newer: 'Newer',
   newRows: (count: number) => `${count} new`,
+  filters: 'Filters',
   noFilterHits: 'Nothing matches these filters.',
   clearFilters: 'Clear filters',
   estimated: 'Estimated',
-  required: 'Required.',
-  unsaved: 'Nothing was changed.',
 
   signIn: {
     title: 'Sign in',
@@ -104,7 +103,9 @@ export const texts = {
   },
   account: {
     test: 'Sends one tiny streamed request like real traffic. The operator pays for it.',
-    park: 'No new calls go to this account. Calls in flight end normally. Private assets that live on it cannot be used until it is resumed.',
+    park: 'No new calls go to this account. Calls in flight end normally.',
+    assets: (users: string) =>
+      `Private assets of ${users} live here; calls that use them get asset_binding_unavailable until it is resumed.`,
     drain: 'No new conversations go to this account. Work that is bound to it, such as video tasks, is finished first.',
     resume: 'The account takes new calls at once, on every replica.',
     add: 'The credential is encrypted before it is stored and is never shown again.',
@@ -129,7 +130,6 @@ export const texts = {
     placeholder: '$DRAGOMAN_KEY',
   },
   credit: {
-    title: 'Credit',
     explain: 'The booking cannot be undone; a later adjustment corrects it. The same reference is booked only once.',
   },
   user: {
@@ -160,13 +160,13 @@ export const texts = {
   },
   callback: {
     redeliver: 'The receiver gets the same id and body again.',
-    test: 'Sends a signed test event to the callback URL of the task, once.',
   },
   character: {
     publish: 'Callers see the character and can use it in video tasks.',
     unpublish: 'Callers no longer see the character. Running tasks keep it.',
     remove: 'Callers can no longer use the character. Tasks that use it keep their results.',
     noPreview: 'No preview',
+    picture: 'A PNG, JPEG or WebP file of at most 2 MB. It replaces the preview URL.',
   },
   people: {
     invite: 'Returns a link that works once. Send it to the person.',
@@ -189,6 +189,7 @@ export const texts = {
     useReal: 'Use a real account',
     costUnknown: (count: string) => `Cost unknown for ${count}`,
     setCost: 'Set cost',
+    attempts: 'By account and fault, also those that another account made good.',
     noChart: 'No calls in this period.',
   },
   setup: {

@@ -71,6 +71,8 @@ export const admin = {
   changeCharacter: (id: string, body: Body) => send<Character>('PATCH', at('/characters/{}', id), { body }),
   publishCharacter: (id: string, isPublic: boolean) =>
     send<Character>('POST', at(`/characters/{}/${isPublic ? 'publish' : 'unpublish'}`, id), { body: {} }),
+  uploadPreview: (id: string, data: string) =>
+    send<Character>('PUT', at('/characters/{}/preview', id), { body: { data } }),
   deleteCharacter: (id: string) => send<unknown>('DELETE', at('/characters/{}', id)),
 
   users: listOf<User>('/users'),

@@ -3,13 +3,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { admin } from '../api/admin.ts';
 import type { Account, AccountStats, Cooldown, RequestLine, StatsPoint } from '../api/types.ts';
-import { compactText, countText, shareText } from '../format/count.ts';
+import { compactText, countText, plural, shareText } from '../format/count.ts';
 import { absoluteTime, durationText } from '../format/time.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog, ProblemNotice } from '../parts/form.tsx';
 import { POLL_MS } from '../parts/list.tsx';
 import { Card, Facts, Load, Page } from '../parts/page.tsx';
-import { Badge, HttpStatus } from '../parts/state.tsx';
+import { HttpStatus } from '../parts/state.tsx';
 import { Table } from '../parts/table.tsx';
 import { notify } from '../parts/toast.tsx';
 import { Countdown, Id, Money, Time } from '../parts/values.tsx';
@@ -56,7 +56,9 @@ const AccountActions = ({ account }: { readonly account: Account }) => {
           {(close) => (
             <FormDialog
               title={`${ACTIONS[action].label} ${account.id}`}
-              explain={texts.account[action]}
+              explain={
+                action === 'resume' ? texts.account.resume : <Consequences account={account.id} action={action} />
+              }
               close={close}
               action={`${ACTIONS[action].label} account`}
               isDanger={action === 'park'}
@@ -70,6 +72,20 @@ const AccountActions = ({ account }: { readonly account: Account }) => {
           )}
         </Opener>
       ))}
+    </>
+  );
+};
+
+/** Counts what depends on the account, before it is taken out of use. */
+const Consequences = ({ account, action }: { readonly account: string; readonly action: 'park' | 'drain' }) => {
+  const { data } = useQuery({
+    queryKey: ['assets', 'on', account],
+    queryFn: () => admin.assets({ account, limit: 1000 }),
+  });
+  const users = new Set((data?.data ?? []).map(({ user }) => user)).size;
+  return (
+    <>
+      {texts.account[action]} {users > 0 && texts.account.assets(plural(users, 'user'))}
     </>
   );
 };
@@ -174,15 +190,20 @@ const AccountView = ({ account }: { readonly account: Account }) => {
           rows={[
             ['Group', account.group],
             ['Base URL', <code key="url">{account.base_url}</code>],
-            ['Simulated', isSimulated(account) ? <Badge key="sim">{texts.overview.simulated}</Badge> : undefined],
-            ['Adapter', account.adapter || undefined],
+            ['Simulated', isSimulated(account) ? texts.overview.simulated : undefined],
+            ['Adapter', account.adapter === 'ark' ? undefined : account.adapter],
             ['Proxy', account.proxy ?? undefined],
             ['Priority', account.priority],
             ['Weight', account.weight],
             ['Max concurrency', account.max_concurrency],
             ['Cost multiplier', account.cost_multiplier],
             ['Features', account.features.join(', ') || 'all of its style'],
-            ['Model names', account.models ? <code key="models">{JSON.stringify(account.models)}</code> : undefined],
+            [
+              'Model names',
+              Object.keys(account.models ?? {}).length > 0 ? (
+                <code key="models">{JSON.stringify(account.models)}</code>
+              ) : undefined,
+            ],
             ['Added', absoluteTime(account.created_at)],
           ]}
         />

@@ -83,6 +83,40 @@ export const Characters = () => {
   );
 };
 
+interface PictureProps {
+  readonly character: Character;
+  readonly done: () => Promise<void>;
+}
+
+/** A picture replaces the preview URL. */
+const Picture = ({ character, done }: PictureProps) => (
+  <Opener label="Picture">
+    {(close) => (
+      <FormDialog
+        title={`Picture of ${character.name}`}
+        explain={texts.character.picture}
+        close={close}
+        action="Upload picture"
+        fields={[{ name: 'file', label: 'File', kind: 'file', isRequired: true }]}
+        submit={async ({ file }) => {
+          await admin.uploadPreview(character.id, await base64Of(file as File));
+          await done();
+          notify('The picture is uploaded.');
+        }}
+      />
+    )}
+  </Opener>
+);
+
+/** A data URL is the shortest way from a file to Base64 in a browser. */
+const base64Of = (file: File): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).replace(/^data:[^,]*,/, ''));
+    reader.onerror = () => reject(new Error('The file could not be read.'));
+    reader.readAsDataURL(file);
+  });
+
 const CharacterActions = ({ character }: { readonly character: Character }) => {
   const client = useQueryClient();
   const refresh = () => client.invalidateQueries({ queryKey: ['characters'] });
@@ -105,6 +139,7 @@ const CharacterActions = ({ character }: { readonly character: Character }) => {
           />
         )}
       </Opener>
+      <Picture character={character} done={refresh} />
       <Opener label="Delete" className="danger">
         {(close) => (
           <FormDialog

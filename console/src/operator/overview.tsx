@@ -3,13 +3,14 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import { admin } from '../api/admin.ts';
-import type { Account, Alarm, Stats, StatsPoint, StatsSums } from '../api/types.ts';
+import type { Account, AccountStats, Alarm, Stats, StatsPoint, StatsSums } from '../api/types.ts';
 import { compactText, countText, plural, shareText } from '../format/count.ts';
 import { chartValue, roundMoney, subtractMoney } from '../format/money.ts';
 import { durationText } from '../format/time.ts';
-import { Chart, type Series } from '../parts/chart.tsx';
+import { Chart } from '../parts/chart.tsx';
 import { POLL_MS } from '../parts/list.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
+import type { Series } from '../parts/series.ts';
 import { Badge, State } from '../parts/state.tsx';
 import { Table } from '../parts/table.tsx';
 import { Money } from '../parts/values.tsx';
@@ -32,6 +33,12 @@ export const Overview = () => {
   const stats = useQuery({
     queryKey: ['stats', range],
     queryFn: () => admin.stats({ range }),
+    refetchInterval: CHART_MS,
+    placeholderData: keepPreviousData,
+  });
+  const faults = useQuery({
+    queryKey: ['account-stats', range],
+    queryFn: () => admin.accountStats({ range }),
     refetchInterval: CHART_MS,
     placeholderData: keepPreviousData,
   });
@@ -63,6 +70,7 @@ export const Overview = () => {
         <Load query={stats} things={pages.overview.things} lines={3}>
           {(data) => <Numbers stats={data} accounts={accounts.data?.data ?? []} range={range} />}
         </Load>
+        {faults.data && <FailedAttempts stats={faults.data.data} />}
       </div>
     </Page>
   );
@@ -240,6 +248,39 @@ const Tiles = ({ total }: { readonly total: StatsSums }) => {
         note={`p99 ${durationText(total.added_ms.p99)}`}
       />
     </div>
+  );
+};
+
+/** Failed attempts by account and fault, also those that another account made good. */
+const FailedAttempts = ({ stats }: { readonly stats: readonly AccountStats[] }) => {
+  const rows = stats
+    .flatMap(({ account, faults, last_fault }) =>
+      Object.entries(faults).map(([fault, count]) => ({
+        account,
+        fault,
+        count,
+        words: last_fault?.fault === fault ? last_fault.words : null,
+      })),
+    )
+    .toSorted((a, b) => b.count - a.count)
+    .slice(0, 10);
+  if (rows.length === 0) return null;
+  return (
+    <Card title="Failed attempts" lead={texts.overview.attempts} isFlush>
+      <Table
+        caption="Failed attempts"
+        rows={rows}
+        rowKey={({ account, fault }) => `${account} ${fault}`}
+        open={({ account }) => paths.account(account)}
+        empty=""
+        columns={[
+          { head: 'Account', cell: ({ account }) => account, phone: 'title' },
+          { head: 'Count', cell: ({ count }) => countText(count), kind: 'number', phone: 'side' },
+          { head: 'Fault', cell: ({ fault }) => fault.replaceAll('_', ' ') },
+          { head: 'Newest words of the provider', cell: ({ words }) => words ?? '', kind: 'grow' },
+        ]}
+      />
+    </Card>
   );
 };
 

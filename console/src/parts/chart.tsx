@@ -1,24 +1,7 @@
 /** A line chart with a table for readers who need the numbers. uPlot is loaded when the first chart is shown. */
 import { lazy, Suspense, useState } from 'react';
 import { absoluteTime } from '../format/time.ts';
-
-export interface Series {
-  readonly label: string;
-  /** Undefined breaks the line. */
-  readonly values: readonly (number | undefined)[];
-  readonly color: 1 | 2 | 3 | 4;
-  readonly dash?: boolean;
-}
-
-export interface ChartProps {
-  readonly title: string;
-  /** ISO times. */
-  readonly times: readonly string[];
-  readonly series: readonly Series[];
-  readonly format: (value: number) => string;
-  /** Tints the gap of the first two series; hatched where the second one is higher. */
-  readonly isGapTinted?: boolean;
-}
+import type { ChartProps } from './series.ts';
 
 const Plot = lazy(() => import('./plot.tsx').then(({ Plot }) => ({ default: Plot })));
 

@@ -9,7 +9,7 @@ export interface FieldSpec {
   readonly label: string;
   readonly hint?: string | undefined;
   /** `list` is text separated by commas; `number` is a whole number. */
-  readonly kind?: 'text' | 'password' | 'email' | 'number' | 'list' | 'choice' | 'check' | 'area' | 'time';
+  readonly kind?: 'text' | 'password' | 'email' | 'number' | 'list' | 'choice' | 'check' | 'area' | 'time' | 'file';
   readonly options?: readonly (string | readonly [value: string, label: string])[];
   readonly value?: string | number | boolean | readonly string[] | null | undefined;
   readonly isRequired?: boolean;
@@ -136,6 +136,7 @@ interface InputProps {
 const Input = ({ spec, id, notes, isInvalid }: InputProps) => {
   const { name, kind = 'text', options = [], value, isRequired, isReadOnly, placeholder, autoComplete = 'off' } = spec;
   const shared = { id, name, 'aria-describedby': notes, 'aria-invalid': isInvalid, required: isRequired };
+  if (kind === 'file') return <input {...shared} type="file" accept="image/png,image/jpeg,image/webp" />;
   if (kind === 'check') return <input {...shared} type="checkbox" defaultChecked={value === true} required={false} />;
   const text = Array.isArray(value) ? value.join(', ') : value === null || value === undefined ? '' : String(value);
   if (kind === 'choice')
@@ -179,6 +180,7 @@ function valuesOf(data: FormData, specs: readonly FieldSpec[], clearsEmpty: bool
 
 function fieldValue(raw: FormDataEntryValue | null, { kind }: FieldSpec): unknown {
   if (kind === 'check') return raw === 'on';
+  if (kind === 'file') return raw instanceof File && raw.size > 0 ? raw : undefined;
   const text = typeof raw === 'string' ? raw.trim() : '';
   if (text === '') return undefined;
   if (kind === 'number') return /^-?\d+$/.test(text) ? Number(text) : text;

@@ -47,11 +47,9 @@ export function FilteredList<T>(props: ListPageProps<T>) {
     placeholderData: keepPreviousData,
     refetchInterval: isLive && cursor === undefined ? POLL_MS : false,
   });
-  const { rows, fresh, showFresh } = useSteadyRows(
-    query.data?.data,
-    rowKey,
-    `${JSON.stringify([fixed, chosen])}${cursor}`,
-  );
+  const steady = useSteadyRows(query.data?.data, rowKey, `${JSON.stringify([fixed, chosen])}${cursor}`);
+  // Rows of other lists change only by what the reader does.
+  const { rows, fresh, showFresh } = isLive ? steady : { rows: query.data?.data, fresh: 0, showFresh: () => {} };
   const go = (next: Search, replace = false): void => void navigate({ to: '.', search: () => next, replace });
   return (
     <>
@@ -83,7 +81,7 @@ export function FilteredList<T>(props: ListPageProps<T>) {
               }
             />
             {(cursor !== undefined || list.has_more) && (
-              <nav className="pager" aria-label="Pages">
+              <nav className="pager" aria-label="Pages of the list">
                 <span className="muted" />
                 <button type="button" disabled={cursor === undefined} onClick={() => go(newerPage(search))}>
                   {texts.newer}
@@ -150,30 +148,46 @@ interface FilterBarProps {
 }
 
 export const FilterBar = ({ filters, search, change }: FilterBarProps) => (
-  <search className="filters">
-    {filters.map((filter) => (
-      // biome-ignore lint/a11y/noLabelWithoutControl: the control is inside, in a component
-      <label key={filter.name}>
-        {filter.label}
-        {filter.options ? (
-          <select value={search[filter.name] ?? ''} onChange={(event) => change(filter.name, event.target.value)}>
-            <option value="">All</option>
-            {filter.options.map((option) => {
-              const [value, label] = typeof option === 'string' ? [option, option] : option;
-              return (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              );
-            })}
-          </select>
-        ) : (
-          <FilterText filter={filter} value={search[filter.name] ?? ''} change={change} />
-        )}
-      </label>
-    ))}
+  <search>
+    <details className="filter-box" open={isOpenAtFirst(filters, search)}>
+      <summary>{texts.filters}</summary>
+      <div className="filters">
+        {filters.map((filter) => (
+          // biome-ignore lint/a11y/noLabelWithoutControl: the control is inside, in a component
+          <label key={filter.name}>
+            {filter.label}
+            {filter.options ? (
+              <select value={search[filter.name] ?? ''} onChange={(event) => change(filter.name, event.target.value)}>
+                <option value="">All</option>
+                {filter.options.map((option) => {
+                  const [value, label] = typeof option === 'string' ? [option, option] : option;
+                  return (
+                    <option key={value} value={value}>
+                      {label}
+                    </option>
+                  );
+                })}
+              </select>
+            ) : (
+              <FilterText filter={filter} value={search[filter.name] ?? ''} change={change} />
+            )}
+          </label>
+        ))}
+      </div>
+    </details>
   </search>
 );
+
+/** A phone has room for two filters above the list; more are folded unless one is set. */
+const isOpenAtFirst = (filters: readonly Filter[], search: Search): boolean =>
+  filters.length <= 2 ||
+  !matchMedia('(max-width: 700px)').matches ||
+  Object.keys(
+    filtersIn(
+      search,
+      filters.map(({ name }) => name),
+    ),
+  ).length > 0;
 
 const TYPING_MS = 350;
 

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { ChartProps } from './chart.tsx';
+import type { ChartProps } from './series.ts';
 
 const HEIGHT = 220;
 const DASH = [5, 4];

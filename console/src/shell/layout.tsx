@@ -1,6 +1,6 @@
 /** The frame of both trees: navigation, keys, and who is signed in. Pages of the other role redirect to their own home. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, Navigate, Outlet, useLocation } from '@tanstack/react-router';
+import { Link, Navigate, Outlet, useLocation, useMatches } from '@tanstack/react-router';
 import { useCallback, useEffect, useState } from 'react';
 import type { Person } from '../api/types.ts';
 import { session } from '../api/user.ts';
@@ -19,7 +19,8 @@ import { switchTheme } from './theme.ts';
 
 export const Layout = () => {
   const query = useQuery(sessionQuery);
-  const { pathname } = useLocation();
+  // Of the page that is shown: while another one loads, the location is already that of the next page.
+  const page: string = useMatches().at(-1)?.fullPath ?? paths.home;
   if (query.isError)
     return (
       <main className="content">
@@ -30,14 +31,14 @@ export const Layout = () => {
   if (!query.data.isSignedIn) return <SignIn hasOidc={query.data.hasOidc} isFirstRun={query.data.isFirstRun} />;
   const { person } = query.data.session;
   const isOperator = person.role === 'operator';
-  if (pathname === paths.home || pathname === paths.signIn)
+  if (page === paths.home || page === paths.signIn)
     return <Navigate to={isOperator ? paths.overview : paths.myKeys} replace />;
   // An operator with a user of their own also has the user's pages.
-  if (!isOperator && !isUserPage(pathname)) return <Navigate to={paths.myKeys} replace />;
-  return <Frame person={person} isUserTree={isUserPage(pathname)} />;
+  if (!isOperator && !isUserPage(page)) return <Navigate to={paths.myKeys} replace />;
+  return <Frame person={person} isUserTree={isUserPage(page)} />;
 };
 
-const isUserPage = (pathname: string): boolean => pathname.startsWith('/my/');
+const isUserPage = (page: string): boolean => page.startsWith('/my/');
 
 const Frame = ({ person, isUserTree }: { readonly person: Person; readonly isUserTree: boolean }) => {
   const [isDrawerOpen, setDrawer] = useState(false);
@@ -159,16 +160,19 @@ const SidebarEnd = ({ person, isUserTree }: { readonly person: Person; readonly 
 const Help = ({ close }: { readonly close: () => void }) => (
   <Dialog title={texts.help.title} onClose={close}>
     <h2>{texts.help.title}</h2>
-    <dl className="facts">
-      {texts.help.rows.map(([keys, meaning]) => (
-        <div key={keys} className="row">
-          <dt>
-            <kbd>{keys}</kbd>
-          </dt>
-          <dd>{meaning}</dd>
-        </div>
-      ))}
-    </dl>
+    <table>
+      <caption>{texts.help.title}</caption>
+      <tbody>
+        {texts.help.rows.map(([keys, meaning]) => (
+          <tr key={keys}>
+            <td>
+              <kbd>{keys}</kbd>
+            </td>
+            <td>{meaning}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
     <div className="ends">
       <button type="button" onClick={close}>
         Close
