@@ -110,6 +110,7 @@ export const texts = {
     resume: 'The account takes new calls at once, on every replica.',
     add: 'The credential is encrypted before it is stored and is never shown again.',
     edit: 'Enter the credential again: the stored one cannot be read.',
+    testModel: 'Empty: the first model of the group that is no pattern.',
     tryNow: 'A test that succeeds ends the cooldown.',
   },
   states: {
@@ -119,6 +120,12 @@ export const texts = {
     parked: 'Parked',
     draining: 'Draining',
     refused_credential: 'Refused credential',
+  },
+  cooldowns: {
+    out: 'Out for',
+    in_use: 'In use, because others are out; ends in',
+    half_open: 'The next call decides',
+    avoided: 'Avoided for this model for',
   },
   key: {
     shownOnce: 'The value is shown only now. Copy it to a safe place.',

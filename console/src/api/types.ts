@@ -307,11 +307,12 @@ export interface Character {
 export interface Attempt {
   readonly account: string;
   readonly model?: string | null;
-  readonly outcome: string | null;
-  readonly status: number | null;
+  /** Absent while the attempt runs, as the members below. */
+  readonly outcome?: string | null;
+  readonly status?: number | null;
   readonly start_ms: number;
-  readonly first_byte_ms: number | null;
-  readonly end_ms: number | null;
+  readonly first_byte_ms?: number | null;
+  readonly end_ms?: number | null;
   readonly words?: string | null;
 }
 

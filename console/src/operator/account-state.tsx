@@ -36,9 +36,9 @@ export const AccountStateText = ({ account }: { readonly account: Account }) => 
   );
 };
 
-/** Simulated providers listen on this machine. */
-export const isSimulated = ({ base_url }: Account): boolean =>
-  /^http:\/\/(?:127\.0\.0\.1|localhost)[:/]/.test(base_url);
+/** Accounts of the demo, whose providers listen on this machine. */
+export const isSimulated = ({ id, base_url }: Account): boolean =>
+  id.startsWith('demo-') && base_url.startsWith('http://127.0.0.1:');
 
 /** Why an account is not used, in one line. */
 export function reasonOf(account: Account): string | undefined {

@@ -1,5 +1,5 @@
 /** One account: why it is in or out of use, what it did lately, and what an operator can do about it. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { admin } from '../api/admin.ts';
 import type { Account, AccountStats, Cooldown, RequestLine, StatsPoint } from '../api/types.ts';
@@ -18,6 +18,7 @@ import { pages, texts } from '../texts.ts';
 import { EditAccount } from './account-form.tsx';
 import { AccountStateText, isSimulated, reasonOf, stateOf, wordsOf } from './account-state.tsx';
 import { useAccounts } from './catalog.ts';
+import { testAccount } from './test-account.ts';
 
 export const AccountPage = () => {
   const { account: id = '' } = useParams({ strict: false });
@@ -93,29 +94,21 @@ const Consequences = ({ account, action }: { readonly account: string; readonly 
 /** Sends one tiny streamed request, as real traffic does. */
 export const TestButton = ({ account }: { readonly account: Pick<Account, 'id'> }) => {
   const client = useQueryClient();
-  const test = useMutation({
-    mutationFn: () => admin.testAccount(account.id),
-    onSettled: () => client.invalidateQueries({ queryKey: ['accounts'] }),
-  });
   return (
     <Opener label="Test">
       {(close) => (
         <FormDialog
           title={`Test ${account.id}`}
           explain={texts.account.test}
-          close={() => {
-            test.reset();
-            close();
-          }}
+          close={close}
           action="Run test"
-          fields={[]}
-          submit={async () => {
-            const { ok, status, message, reason, first_event_ms, duration_ms } = await test.mutateAsync();
-            if (!ok)
-              throw new Error(`${status ?? 'No response'}: ${message ?? reason ?? 'the provider gave no reason'}`);
-            notify(
-              `It works: first event after ${durationText(first_event_ms)}, done after ${durationText(duration_ms)}.`,
-            );
+          fields={[{ name: 'model', label: 'Model', hint: texts.account.testModel }]}
+          submit={async (values) => {
+            try {
+              notify(await testAccount(account.id, values));
+            } finally {
+              await client.invalidateQueries({ queryKey: ['accounts'] });
+            }
           }}
         />
       )}
@@ -311,7 +304,17 @@ const COOLDOWN_COLUMNS = [
   { head: 'Reason', cell: ({ reason }: Cooldown) => reason },
   { head: 'Provider', cell: ({ message, provider_code }: Cooldown) => message ?? provider_code ?? '–' },
   { head: 'Since', cell: ({ since }: Cooldown) => <Time at={since} /> },
-  { head: 'Ends in', cell: ({ until }: Cooldown) => <Countdown until={until} /> },
+  {
+    head: 'State',
+    cell: ({ state = 'out', until }: Cooldown) =>
+      state === 'half_open' ? (
+        texts.cooldowns[state]
+      ) : (
+        <>
+          {texts.cooldowns[state]} <Countdown until={until} />
+        </>
+      ),
+  },
   { head: 'Replica', cell: ({ replica, host }: Cooldown) => <Id id={host ?? replica} canCopy={false} /> },
 ] as const;
 

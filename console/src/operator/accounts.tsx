@@ -10,7 +10,7 @@ import { paths } from '../paths.ts';
 import { type Search, withFilter } from '../search.ts';
 import { pages, texts } from '../texts.ts';
 import { NewAccountForm } from './account-form.tsx';
-import { AccountStateText, isSimulated, reasonOf, wordsOf } from './account-state.tsx';
+import { AccountStateText, isSimulated, reasonOf, stateOf, wordsOf } from './account-state.tsx';
 import { useAccounts, useGroups } from './catalog.ts';
 
 const COLUMNS: readonly Column<Account>[] = [
@@ -26,7 +26,11 @@ const COLUMNS: readonly Column<Account>[] = [
   { head: 'State', cell: (account) => <AccountStateText account={account} />, phone: 'side' },
   {
     head: 'Reason',
-    cell: (account) => <span className="muted">{wordsOf(account) ?? reasonOf(account) ?? ''}</span>,
+    cell: (account) => (
+      <span className="muted">
+        {stateOf(account) === 'healthy' ? '' : (wordsOf(account) ?? reasonOf(account) ?? '')}
+      </span>
+    ),
     kind: 'grow',
   },
   { head: 'Group', cell: ({ group }) => group },

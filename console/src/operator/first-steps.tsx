@@ -19,6 +19,7 @@ import { NewAccountForm } from './account-form.tsx';
 import { isSimulated } from './account-state.tsx';
 import { useAccounts, useGroupIds, useGroups } from './catalog.ts';
 import { useGroupFacts } from './keys.tsx';
+import { testAccount } from './test-account.ts';
 
 export const FirstSteps = () => {
   const accounts = useAccounts();
@@ -93,12 +94,10 @@ const TestStep = ({ account, done }: { readonly account: string; readonly done: 
       <p className="muted">{texts.account.test}</p>
       {result !== undefined && <State tone="ok">{result}</State>}
       <Form
-        fields={[{ name: 'model', label: 'Model', hint: 'Empty: the first model of the group.' }]}
+        fields={[{ name: 'model', label: 'Model', hint: texts.account.testModel }]}
         action="Run test"
         submit={async (values) => {
-          const { ok, status, message, reason, first_event_ms, duration_ms } = await admin.testAccount(account, values);
-          if (!ok) throw new Error(`${status ?? 'No response'}: ${message ?? reason ?? 'the provider gave no reason'}`);
-          setResult(`First event after ${durationText(first_event_ms)}, done after ${durationText(duration_ms)}.`);
+          setResult(await testAccount(account, values));
           done();
         }}
       />

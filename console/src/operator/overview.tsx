@@ -87,7 +87,8 @@ interface Need {
   readonly key: string;
   readonly text: ReactNode;
   readonly advice: string;
-  readonly path: string;
+  /** Undefined where an operator acts outside of the console. */
+  readonly path: string | undefined;
 }
 
 /** Where an operator acts on each alarm. */
@@ -98,6 +99,8 @@ const ALARM_PAGES: Readonly<Record<string, string>> = {
   callbacks_dead: `${paths.callbacks}?state=dead`,
   charges_above_reservation: paths.models,
   video_submissions_unknown: paths.tasks,
+  accounts_out: paths.accounts,
+  groups_without_account: paths.groups,
 };
 
 /** Alarms are checked every minute; older ones mean that no worker runs. */
@@ -131,7 +134,7 @@ const NeedYou = ({
               <li key={key}>
                 <span>{text}</span>
                 <span className="muted">{advice}</span>
-                <Link to={path}>Open</Link>
+                {path !== undefined && <Link to={path}>Open</Link>}
               </li>
             ))}
           </ul>
@@ -157,7 +160,7 @@ const alarmNeed = ({ name, count, about, advice }: Alarm): Need => ({
   key: name,
   text: `${countText(count)}: ${about}`,
   advice,
-  path: ALARM_PAGES[name] ?? paths.audit,
+  path: ALARM_PAGES[name],
 });
 
 interface NumbersProps {

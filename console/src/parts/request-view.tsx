@@ -75,7 +75,8 @@ const Attempts = ({ attempts, totalMs }: { readonly attempts: readonly Attempt[]
         <AttemptBar attempt={attempt} totalMs={totalMs} />
         <span className="small">
           {attempt.status ?? ''} {attempt.outcome ?? 'open'}
-          {attempt.first_byte_ms !== null && ` · first byte ${durationText(attempt.first_byte_ms - attempt.start_ms)}`}
+          {typeof attempt.first_byte_ms === 'number' &&
+            ` · first byte ${durationText(attempt.first_byte_ms - attempt.start_ms)}`}
         </span>
         {attempt.words && <blockquote>{attempt.words}</blockquote>}
       </div>
@@ -90,7 +91,7 @@ const AttemptBar = ({ attempt, totalMs }: { readonly attempt: Attempt; readonly 
   const x = (ms: number): number => (WIDTH * Math.min(ms, totalMs)) / Math.max(totalMs, 1);
   const end = attempt.end_ms ?? totalMs;
   const first = attempt.first_byte_ms ?? end;
-  const isOk = attempt.outcome === 'ok' || attempt.outcome === null || attempt.outcome === 'client_closed';
+  const isOk = ['ok', 'client_closed'].includes(attempt.outcome ?? 'ok');
   return (
     <svg className="bar" viewBox={`0 0 ${WIDTH} 14`} preserveAspectRatio="none" aria-hidden="true">
       <rect className="track" x="0" y="0" width={WIDTH} height="14" />
