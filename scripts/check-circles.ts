@@ -2,7 +2,9 @@
 import { type Module, readModules } from './modules.ts';
 
 export const checkCircles = (): string[] =>
-  circles(readModules('{src,sim,test,bench,scripts}/**/*.ts')).map((files) => `circle: ${files.join(' -> ')}`);
+  circles(readModules('{src,sim,console,test,bench,scripts}/**/*.{ts,tsx}')).map(
+    (files) => `circle: ${files.join(' -> ')}`,
+  );
 
 /** One circle for each group of modules that import each other, as a closed path. */
 export function circles(modules: readonly Pick<Module, 'file' | 'imports'>[]): string[][] {

@@ -1,4 +1,4 @@
-/** Checks the imports of src/ and sim/ against ranks, floors and bans, and the map in ARCHITECTURE.md against the tree. */
+/** Checks the imports of src/, sim/ and console/ against ranks, floors and bans, and the map in ARCHITECTURE.md against the tree. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Module, ROOT, readModules } from './modules.ts';
@@ -39,7 +39,10 @@ const NO_ASYNC = /^src\/(rules|core|dialects)\//;
 /** The two halves of a dialect: requests from clients, and calls to providers. */
 const HALF = /^(src\/dialects\/\w+)\/(client|upstream)\//;
 
-export const checkImports = (): string[] => [...readModules('{src,sim}/**/*.ts').flatMap(checkModule), ...checkMap()];
+export const checkImports = (): string[] => [
+  ...readModules('{src,sim,console}/**/*.{ts,tsx}').flatMap(checkModule),
+  ...checkMap(),
+];
 
 function checkModule(module: Module): string[] {
   const { file, text, code, imports, isTest } = module;
@@ -54,6 +57,9 @@ function checkModule(module: Module): string[] {
 
 function checkImport({ file, isTest }: Module, target: string): string[] {
   if (file.startsWith('sim/')) return target.startsWith('src/') ? ['sim/ imports nothing from src/'] : [];
+  // Whatever it imports is sent to browsers.
+  if (file.startsWith('console/'))
+    return /^(?:console|src\/rules)\//.test(target) ? [] : ['console/ imports from src/rules/ alone'];
   // The demo is the only file that connects the product to the simulated providers.
   if (target === 'sim/index.ts' && file === 'src/cli/demo.ts') return [];
   if (!target.startsWith('src/')) return isTest ? [] : [`imports ${target} from outside src/`];

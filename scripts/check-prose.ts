@@ -20,7 +20,7 @@ const NOT_OURS = /^(?:docs\/contract\/|LICENSE)/;
 const TITLED = /(?<![\w.$])(?:test|it|describe|suite|[a-z]\w*Test)(?:\.\w+)?\(\s*$/;
 
 export function checkProse(): string[] {
-  const source = globSync('{src,sim,test,bench,scripts,bin,migrations}/**/*.{ts,js}', { cwd: ROOT });
+  const source = globSync('{src,sim,console,test,bench,scripts,bin,migrations}/**/*.{ts,tsx,js}', { cwd: ROOT });
   const pages = globSync('{*.md,docs/**/*.md,sim/**/*.md,test/**/*.md}', { cwd: ROOT });
   const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
   return [

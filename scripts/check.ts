@@ -21,6 +21,7 @@ const tool = (name: string, args: string[]): string[] => {
 
 const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['types', () => tool('tsc', ['-p', '.'])],
+  ['types of the console', () => tool('tsc', ['-p', 'console'])],
   ['lint and format', () => tool('biome', ['check', '--error-on-warnings'])],
   ['imports and map', checkImports],
   ['import circles', checkCircles],

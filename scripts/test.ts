@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 
-const ALL_TESTS = ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'sim/**/*.test.ts', 'test/**/*.test.ts'];
+const ALL_TESTS = ['src', 'scripts', 'sim', 'console', 'test'].map((folder) => `${folder}/**/*.test.ts`);
 /** How a test file shows that it has property tests: it imports fast-check or the settings of property tests. */
 const HAS_PROPERTIES = /from '(?:fast-check|[./]+\/(?:runs|properties)\.ts)'/;
 

@@ -324,6 +324,26 @@ export const settingsIn = (env: NodeJS.ProcessEnv): Record<string, string> =>
     }),
   );
 
+export interface SettingReport {
+  readonly name: string;
+  /** Null when it is not set. The value of a secret is a placeholder. */
+  readonly value: string | null;
+  /** A value that equals its default counts as the default. */
+  readonly source: 'environment' | 'default';
+  readonly about: string;
+  readonly secret: boolean;
+}
+
+/** For operators, in the order of docs/config.md. */
+export const settingsReport = (config: Config): SettingReport[] =>
+  environmentTable().map(({ name, about, fallback }) => {
+    const value = config[name as keyof Config];
+    const text = value === undefined ? null : String(value);
+    const secret = SECRET.has(name);
+    const source = (text ?? 'unset') === fallback ? 'default' : 'environment';
+    return { name, value: text !== null && secret ? 'set' : text, source, about, secret };
+  });
+
 /** For docs/config.md. */
 export const environmentTable = (): { name: string; about: string; fallback: string }[] =>
   Object.entries(Settings.shape).map(([name, schema]) => {

@@ -7,7 +7,7 @@ import { ADMIN_SCHEMAS, AdminAuth, createAdminHandlers } from './admin/index.ts'
 import { Auth, createHandlers, type MetricsAccess, metricsHandler, openApi, renderError } from './api/index.ts';
 import { type Catalog, loadCatalog } from './catalog/index.ts';
 import { type Link, shareOf, WHOLE_MACHINE, type WorkerShare } from './cluster/index.ts';
-import type { Config } from './config.ts';
+import { type Config, settingsReport } from './config.ts';
 import { ConsoleFiles, createConsoleHandlers, keyFinder } from './console/index.ts';
 import {
   type Clock,
@@ -602,6 +602,7 @@ function createApp(
     video,
     accounts: { test: gateway.testAccount, refresh: () => health.sync() },
     publicUrl,
+    settings: settingsReport(config),
   });
   const passwords = new Passwords(secrets.pepper, {
     running: shareOf(PASSWORD_QUEUE.running, share),

@@ -1,5 +1,6 @@
 /** Definition of an admin operation: the schemas of its query and body, and the handler that receives them parsed. */
 import { z } from 'zod';
+import type { SettingReport } from '../config.ts';
 import { type Clock, fail } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Gateway } from '../gateway/index.ts';
@@ -24,6 +25,7 @@ export interface AdminServices {
   /** The address of this installation, for links. */
   readonly publicUrl: () => string;
   readonly accounts: AccountControl;
+  readonly settings: readonly SettingReport[];
 }
 
 export interface AdminCall<Q = unknown, B = unknown> {

@@ -4,6 +4,7 @@ import { ADMIN_OPERATIONS, type AdminOperation } from '../rules/index.ts';
 import type { Handler } from '../web/index.ts';
 import { drainAccount, listAccounts, parkAccount, resumeAccount, testAccountOperation } from './accounts.ts';
 import { listAlarms } from './alarms.ts';
+import { listOperatorAssets } from './assets.ts';
 import { listAudit } from './audit.ts';
 import type { AdminAuth } from './auth.ts';
 import { getBalance, listBalances } from './balances.ts';
@@ -38,8 +39,10 @@ import {
 import { dismissRecord, listQuarantine, listRecords, resolveRecord } from './records.ts';
 import { getRequest, listRequestLog } from './requests.ts';
 import { listReviews, releaseReview, settleReview } from './reviews.ts';
+import { listSettings } from './settings.ts';
 import { getStatement } from './statement.ts';
 import { getAccountStats, getStats } from './stats.ts';
+import { getOperatorTask, listOperatorTasks } from './tasks.ts';
 import { getUsageBreakdown } from './usage.ts';
 import { changeUser, createUser, listUsers } from './users.ts';
 
@@ -60,6 +63,9 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.reviews': listReviews,
   'admin.settleReview': settleReview,
   'admin.releaseReview': releaseReview,
+  'admin.tasks': listOperatorTasks,
+  'admin.task': getOperatorTask,
+  'admin.assets': listOperatorAssets,
   'admin.alarms': listAlarms,
   'admin.audit': listAudit,
   'admin.callbacks': listCallbacks,
@@ -95,6 +101,7 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.changeKey': changeKeyOperation,
   'admin.revokeKey': revokeKeyOperation,
   'admin.rotateKey': rotateKeyOperation,
+  'admin.settings': listSettings,
   'admin.applyConfig': applyConfig,
 };
 

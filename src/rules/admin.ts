@@ -83,6 +83,13 @@ export const ADMIN_ENDPOINTS = {
     path: `${BASE}/reviews/{task}/release`,
     about: 'Release the amount held for a video task in review, without a charge',
   },
+  'admin.tasks': {
+    method: 'GET',
+    path: `${BASE}/tasks`,
+    about: 'Video tasks of all users with what each holds, newest first; of the last 30 days unless `start` is given',
+  },
+  'admin.task': { method: 'GET', path: `${BASE}/tasks/{task}`, about: 'A video task with its route and its hold' },
+  'admin.assets': { method: 'GET', path: `${BASE}/assets`, about: 'Private assets of all users, newest first' },
   'admin.alarms': {
     method: 'GET',
     path: `${BASE}/alarms`,
@@ -213,6 +220,11 @@ export const ADMIN_ENDPOINTS = {
     method: 'POST',
     path: `${BASE}/keys/{key}/rotate`,
     about: 'Replace a key; the old one works until the overlap ends',
+  },
+  'admin.settings': {
+    method: 'GET',
+    path: `${BASE}/settings`,
+    about: 'The settings of this server and where each value comes from; secrets are not shown',
   },
   'admin.applyConfig': {
     method: 'PUT',

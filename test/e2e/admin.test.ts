@@ -900,6 +900,7 @@ test('every admin change writes one append-only audit line, and no response hold
     const path = adminRow(operation)
       .path.slice('/admin/v1'.length)
       .replace('{user}', 'ana')
+      .replace('{task}', 'task_tested')
       .replace('{event}', 'evt_dead')
       .replace('{request}', requestId);
     const { status, text } = await admin('GET', path);

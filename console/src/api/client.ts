@@ -1,0 +1,106 @@
+/** The only caller of `fetch` for JSON: adds the CSRF token to writes, and turns every failure into a `Problem`. */
+
+/** A failed request, with what a person needs to act on it or to report it. */
+export class Problem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly requestId: string | undefined;
+  /** The field of the request that is wrong. */
+  readonly param: string | undefined;
+  /** The parsed body, for members beside `error`. */
+  readonly body: unknown;
+
+  constructor(message: string, facts: ProblemFacts) {
+    super(message);
+    this.status = facts.status;
+    this.code = facts.code;
+    this.requestId = facts.requestId;
+    this.param = facts.param;
+    this.body = facts.body;
+  }
+}
+
+interface ProblemFacts {
+  readonly status: number;
+  readonly code: string;
+  readonly requestId?: string | undefined;
+  readonly param?: string | undefined;
+  readonly body?: unknown;
+}
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+interface RequestOptions {
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Lives in memory only: another tab reads its own from the session. */
+let csrf: string | undefined;
+export const keepCsrf = (token: string | undefined): void => {
+  csrf = token;
+};
+export const csrfHeaders = (): Record<string, string> => (csrf === undefined ? {} : { 'x-csrf-token': csrf });
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export async function send<T>(method: Method, path: string, options: RequestOptions = {}): Promise<T> {
+  const { query, body, signal } = options;
+  const response = await fetch(urlOf(path, query), {
+    method,
+    headers: {
+      accept: 'application/json',
+      ...(method !== 'GET' && csrfHeaders()),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    credentials: 'same-origin',
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  }).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new Problem('The gateway did not respond. Check the connection, then retry.', {
+      status: 0,
+      code: 'unreachable',
+    });
+  });
+  const parsed = await jsonOf(response);
+  if (!response.ok) throw problemOf(response, parsed);
+  return parsed as T;
+}
+
+export const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
+  send('GET', path, { query, signal });
+
+/** Absent and empty values are left out, because the API rejects unknown text. */
+export function urlOf(path: string, query: Query = {}): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== '') params.set(name, String(value));
+  const text = params.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+async function jsonOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+interface ErrorBody {
+  readonly error?: { readonly code?: string; readonly message?: string; readonly param?: string | null };
+}
+
+export function problemOf(response: Response, body: unknown): Problem {
+  const error = (body as ErrorBody | undefined)?.error;
+  return new Problem(error?.message ?? `The gateway responded with status ${response.status}.`, {
+    status: response.status,
+    code: error?.code ?? `http_${response.status}`,
+    requestId: response.headers.get('x-request-id') ?? undefined,
+    param: error?.param ?? undefined,
+    body,
+  });
+}

@@ -1,0 +1,331 @@
+/** One account: why it is in or out of use, what it did lately, and what an operator can do about it. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { admin } from '../api/admin.ts';
+import type { Account, AccountStats, Cooldown, RequestLine, StatsPoint } from '../api/types.ts';
+import { compactText, countText, plural, shareText } from '../format/count.ts';
+import { absoluteTime, durationText } from '../format/time.ts';
+import { Opener } from '../parts/dialog.tsx';
+import { FormDialog, ProblemNotice } from '../parts/form.tsx';
+import { POLL_MS } from '../parts/list.tsx';
+import { Card, Facts, Load, Page } from '../parts/page.tsx';
+import { HttpStatus } from '../parts/state.tsx';
+import { Table } from '../parts/table.tsx';
+import { notify } from '../parts/toast.tsx';
+import { Countdown, Id, Money, Time } from '../parts/values.tsx';
+import { paths } from '../paths.ts';
+import { pages, texts } from '../texts.ts';
+import { EditAccount } from './account-form.tsx';
+import { AccountStateText, isSimulated, reasonOf, stateOf, wordsOf } from './account-state.tsx';
+import { useAccounts } from './catalog.ts';
+import { testAccount } from './test-account.ts';
+
+export const AccountPage = () => {
+  const { account: id = '' } = useParams({ strict: false });
+  const accounts = useAccounts(POLL_MS);
+  const account = accounts.data?.data.find((one) => one.id === id);
+  return (
+    <Page
+      title={id}
+      parent={{ title: pages.accounts.title, path: paths.accounts }}
+      beside={account && <AccountStateText account={account} />}
+      actions={account && <AccountActions account={account} />}
+    >
+      <Load query={accounts} things={pages.account.things}>
+        {() => (account ? <AccountView account={account} /> : <p className="empty">There is no account “{id}”.</p>)}
+      </Load>
+    </Page>
+  );
+};
+
+const ACTIONS = {
+  park: { label: 'Park', done: 'The account is parked.' },
+  drain: { label: 'Drain', done: 'The account is draining.' },
+  resume: { label: 'Resume', done: 'The account is in use again.' },
+} as const;
+
+const AccountActions = ({ account }: { readonly account: Account }) => {
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['accounts'] });
+  const state = stateOf(account);
+  const isOut = state === 'parked' || state === 'draining' || state === 'refused_credential';
+  return (
+    <>
+      <TestButton account={account} />
+      {(isOut ? (['resume'] as const) : (['park', 'drain'] as const)).map((action) => (
+        <Opener key={action} label={ACTIONS[action].label} className={action === 'park' ? 'danger' : ''}>
+          {(close) => (
+            <FormDialog
+              title={`${ACTIONS[action].label} ${account.id}`}
+              explain={
+                action === 'resume' ? texts.account.resume : <Consequences account={account.id} action={action} />
+              }
+              close={close}
+              action={`${ACTIONS[action].label} account`}
+              isDanger={action === 'park'}
+              fields={action === 'resume' ? [] : [{ name: 'reason', label: 'Reason', hint: 'For the audit log.' }]}
+              submit={async (values) => {
+                await admin.accountAction(account.id, action, values);
+                await refresh();
+                notify(ACTIONS[action].done);
+              }}
+            />
+          )}
+        </Opener>
+      ))}
+    </>
+  );
+};
+
+/** Counts what depends on the account, before it is taken out of use. */
+const Consequences = ({ account, action }: { readonly account: string; readonly action: 'park' | 'drain' }) => {
+  const { data } = useQuery({
+    queryKey: ['assets', 'on', account],
+    queryFn: () => admin.assets({ account, limit: 1000 }),
+  });
+  const users = new Set((data?.data ?? []).map(({ user }) => user)).size;
+  return (
+    <>
+      {texts.account[action]} {users > 0 && texts.account.assets(plural(users, 'user'))}
+    </>
+  );
+};
+
+/** Sends one tiny streamed request, as real traffic does. */
+export const TestButton = ({ account }: { readonly account: Pick<Account, 'id'> }) => {
+  const client = useQueryClient();
+  return (
+    <Opener label="Test">
+      {(close) => (
+        <FormDialog
+          title={`Test ${account.id}`}
+          explain={texts.account.test}
+          close={close}
+          action="Run test"
+          fields={[{ name: 'model', label: 'Model', hint: texts.account.testModel }]}
+          submit={async (values) => {
+            try {
+              notify(await testAccount(account.id, values));
+            } finally {
+              await client.invalidateQueries({ queryKey: ['accounts'] });
+            }
+          }}
+        />
+      )}
+    </Opener>
+  );
+};
+
+const AccountView = ({ account }: { readonly account: Account }) => {
+  const stats = useQuery({
+    queryKey: ['account-stats', account.id],
+    queryFn: () => admin.accountStats({ account: account.id, range: '24h' }),
+    refetchInterval: 60_000,
+  });
+  const series = useQuery({
+    queryKey: ['stats', { account: account.id, range: '24h' }],
+    queryFn: () => admin.stats({ account: account.id, range: '24h', bucket: 'hour' }),
+  });
+  const calls = useQuery({
+    queryKey: ['requests', 'account', account.id],
+    queryFn: () => admin.requests({ account: account.id, limit: 20 }),
+    refetchInterval: POLL_MS,
+  });
+  const [own] = stats.data?.data ?? [];
+  return (
+    <div className="stack">
+      <Why account={account} />
+      {own && <AccountTiles account={account} stats={own} />}
+      {series.data && series.data.data.length > 0 && (
+        <Card title="Last 24 hours" lead="One cell per hour, UTC">
+          <HealthStrip points={series.data.data} />
+        </Card>
+      )}
+      {account.cooldowns.length > 0 && (
+        <Card title="Cooldowns" lead={texts.account.tryNow} actions={<TestButton account={account} />} isFlush>
+          <Table
+            caption="Cooldowns"
+            columns={COOLDOWN_COLUMNS}
+            rows={account.cooldowns}
+            rowKey={({ replica, model, operation }) => `${replica} ${model} ${operation}`}
+            empty=""
+          />
+        </Card>
+      )}
+      <Card
+        title="Latest calls"
+        actions={
+          <Link to={paths.requests} search={{ account: account.id } as never}>
+            All calls
+          </Link>
+        }
+        isFlush
+      >
+        <Load query={calls} things={pages.requests.things} lines={4}>
+          {({ data }) => (
+            <Table
+              caption="Latest calls"
+              columns={CALL_COLUMNS}
+              rows={data}
+              rowKey={({ id }) => id}
+              open={({ id }) => paths.request(id)}
+              empty={pages.requests.empty}
+            />
+          )}
+        </Load>
+      </Card>
+      {stats.isError && <ProblemNotice problem={stats.error} />}
+      <Card
+        title="Settings"
+        actions={<Opener label="Edit account">{(close) => <EditAccount account={account} close={close} />}</Opener>}
+      >
+        <Facts
+          rows={[
+            ['Group', account.group],
+            ['Base URL', <code key="url">{account.base_url}</code>],
+            ['Simulated', isSimulated(account) ? texts.overview.simulated : undefined],
+            ['Adapter', account.adapter === 'ark' ? undefined : account.adapter],
+            ['Proxy', account.proxy ?? undefined],
+            ['Priority', account.priority],
+            ['Weight', account.weight],
+            ['Max concurrency', account.max_concurrency],
+            ['Cost multiplier', account.cost_multiplier],
+            ['Features', account.features.join(', ') || 'all of its style'],
+            [
+              'Model names',
+              Object.keys(account.models ?? {}).length > 0 ? (
+                <code key="models">{JSON.stringify(account.models)}</code>
+              ) : undefined,
+            ],
+            ['Added', absoluteTime(account.created_at)],
+          ]}
+        />
+      </Card>
+    </div>
+  );
+};
+
+const Why = ({ account }: { readonly account: Account }) => {
+  const state = stateOf(account);
+  if (state === 'healthy') return null;
+  const words = wordsOf(account);
+  return (
+    <div className="notice" data-tone={state === 'refused_credential' ? 'bad' : 'warn'}>
+      <span>
+        {texts.states[state]}
+        {reasonOf(account) ? `: ${reasonOf(account)}` : ''}
+      </span>
+      {account.since && (
+        <span className="muted">
+          since <Time at={account.since} />
+        </span>
+      )}
+      {words && <blockquote>{words}</blockquote>}
+    </div>
+  );
+};
+
+const AccountTiles = ({ account, stats }: { readonly account: Account; readonly stats: AccountStats }) => (
+  <div className="tiles">
+    <Tile label="In flight" value={`${account.in_flight ?? '–'}/${account.max_concurrency}`} />
+    <Tile
+      label="Success, 24 h"
+      value={shareText(stats.requests - stats.errors.provider, stats.requests)}
+      note={`${countText(stats.requests)} calls`}
+    />
+    <Tile
+      label="First byte p50"
+      value={durationText(stats.first_byte_ms.p50)}
+      note={`p95 ${durationText(stats.first_byte_ms.p95)}`}
+    />
+    <Tile
+      label="Cache hits"
+      value={stats.cache_hit_share === null ? '–' : shareText(stats.cache_hit_share, 1)}
+      note={`${compactText(stats.tokens.input)} input tokens`}
+    />
+    <div className="tile">
+      <span className="label">Cost, 24 h</span>
+      <span className="value">
+        <Money amount={stats.cost} isRounded />
+      </span>
+    </div>
+  </div>
+);
+
+const Tile = ({ label, value, note }: { readonly label: string; readonly value: string; readonly note?: string }) => (
+  <div className="tile">
+    <span className="label">{label}</span>
+    <span className="value">{value}</span>
+    {note && <span className="muted small">{note}</span>}
+  </div>
+);
+
+const CELL = 10;
+
+/** Each cell is an hour: its share of calls that the provider failed. */
+const HealthStrip = ({ points }: { readonly points: readonly StatsPoint[] }) => {
+  const last = new Date(points.at(-1)?.time ?? 0).getTime();
+  const byTime = new Map(points.map((point) => [new Date(point.time).getTime(), point]));
+  const hours = Array.from({ length: 24 }, (_, n) => last - (23 - n) * 3_600_000);
+  return (
+    <svg
+      className="strip"
+      viewBox={`0 0 ${24 * CELL} ${CELL}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label="Success by hour"
+    >
+      {hours.map((time, n) => {
+        const point = byTime.get(time);
+        return (
+          <rect key={time} className={toneOf(point)} x={n * CELL} y="0" width={CELL - 1} height={CELL}>
+            <title>
+              {absoluteTime(new Date(time).toISOString())}:{' '}
+              {point ? `${point.requests} calls, ${point.errors.provider} failed by the provider` : 'no calls'}
+            </title>
+          </rect>
+        );
+      })}
+    </svg>
+  );
+};
+
+function toneOf(point: StatsPoint | undefined): string {
+  if (!point || point.requests === 0) return 'none';
+  const share = point.errors.provider / point.requests;
+  return share === 0 ? 'ok' : share < 0.2 ? 'some' : 'bad';
+}
+
+const COOLDOWN_COLUMNS = [
+  {
+    head: 'For',
+    cell: ({ model, operation }: Cooldown) => [operation, model].filter(Boolean).join(' ') || 'whole account',
+  },
+  { head: 'Reason', cell: ({ reason }: Cooldown) => reason },
+  { head: 'Provider', cell: ({ message, provider_code }: Cooldown) => message ?? provider_code ?? '–' },
+  { head: 'Since', cell: ({ since }: Cooldown) => <Time at={since} /> },
+  {
+    head: 'State',
+    cell: ({ state = 'out', until }: Cooldown) =>
+      state === 'half_open' ? (
+        texts.cooldowns[state]
+      ) : (
+        <>
+          {texts.cooldowns[state]} <Countdown until={until} />
+        </>
+      ),
+  },
+  { head: 'Replica', cell: ({ replica, host }: Cooldown) => <Id id={host ?? replica} canCopy={false} /> },
+] as const;
+
+const CALL_COLUMNS = [
+  {
+    head: 'Status',
+    cell: ({ status, code }: RequestLine) => <HttpStatus status={status} code={code} />,
+    phone: 'title',
+  },
+  { head: 'Time', cell: ({ at }: RequestLine) => <Time at={at} />, phone: 'side' },
+  { head: 'Model', cell: ({ model }: RequestLine) => model ?? '–' },
+  { head: 'First byte', cell: ({ first_byte_ms }: RequestLine) => durationText(first_byte_ms), kind: 'number' },
+  { head: 'Charge', cell: ({ charge }: RequestLine) => <Money amount={charge} />, kind: 'number' },
+] as const;

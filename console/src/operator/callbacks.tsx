@@ -1,0 +1,132 @@
+/** Callbacks of video tasks: did the receiver get them. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { admin } from '../api/admin.ts';
+import type { Callback, CallbackAttempt } from '../api/types.ts';
+import { durationText } from '../format/time.ts';
+import { Opener } from '../parts/dialog.tsx';
+import { FormDialog } from '../parts/form.tsx';
+import { FilteredList, POLL_MS } from '../parts/list.tsx';
+import { Card, Facts, Load, Page } from '../parts/page.tsx';
+import { State, type Tone } from '../parts/state.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { notify } from '../parts/toast.tsx';
+import { Countdown, Id, Time } from '../parts/values.tsx';
+import { paths } from '../paths.ts';
+import { pages, texts } from '../texts.ts';
+
+const TONES: Readonly<Record<Callback['state'], Tone>> = { pending: 'warn', delivered: 'ok', dead: 'bad' };
+
+const CallbackState = ({ state }: Pick<Callback, 'state'>) => <State tone={TONES[state]}>{state}</State>;
+
+const COLUMNS: readonly Column<Callback>[] = [
+  { head: 'Callback', cell: ({ id }) => <Id id={id} canCopy={false} />, phone: 'title' },
+  { head: 'State', cell: ({ state }) => <CallbackState state={state} />, phone: 'side' },
+  { head: 'Last code', cell: ({ last_status, last_error }) => last_status ?? last_error ?? '–', phone: 'label' },
+  {
+    head: 'Next try',
+    cell: ({ next_attempt_at }) => (next_attempt_at ? <Countdown until={next_attempt_at} /> : '–'),
+    phone: 'label',
+  },
+  { head: 'Attempts', cell: ({ attempts }) => attempts, kind: 'number', phone: 'hide' },
+  { head: 'Host', cell: ({ host }) => host },
+  { head: 'Task', cell: ({ task }) => <Id id={task} to={paths.task(task)} canCopy={false} />, phone: 'hide' },
+  { head: 'User', cell: ({ user }) => user, phone: 'hide' },
+  { head: 'Made', cell: ({ created_at }) => <Time at={created_at} />, phone: 'hide' },
+];
+
+export const Callbacks = () => (
+  <Page title={pages.callbacks.title}>
+    <FilteredList
+      page={pages.callbacks}
+      name="callbacks"
+      load={admin.callbacks}
+      isLive
+      filters={[
+        { name: 'state', label: 'State', options: ['pending', 'delivered', 'dead'] },
+        { name: 'user', label: 'User' },
+        { name: 'task', label: 'Task' },
+        { name: 'host', label: 'Host' },
+      ]}
+      columns={COLUMNS}
+      rowKey={({ id }) => id}
+      open={({ id }) => paths.callback(id)}
+    />
+  </Page>
+);
+
+const ATTEMPT_COLUMNS: readonly Column<CallbackAttempt>[] = [
+  { head: 'Attempt', cell: ({ attempt }) => attempt, phone: 'title' },
+  { head: 'Time', cell: ({ at }) => <Time at={at} />, phone: 'side' },
+  { head: 'Status', cell: ({ status }) => status ?? '–', phone: 'label' },
+  { head: 'Error', cell: ({ error }) => error ?? '' },
+  { head: 'Took', cell: ({ duration_ms }) => durationText(duration_ms), kind: 'number' },
+];
+
+export const CallbackPage = () => {
+  const { event: id = '' } = useParams({ strict: false });
+  const query = useQuery({ queryKey: ['callback', id], queryFn: () => admin.callback(id), refetchInterval: POLL_MS });
+  return (
+    <Page
+      title={<Id id={id} isWhole />}
+      name={id}
+      parent={{ title: pages.callbacks.title, path: paths.callbacks }}
+      beside={query.data && <CallbackState state={query.data.state} />}
+      actions={query.data && query.data.state !== 'pending' && <Redeliver id={id} />}
+    >
+      <Load query={query} things={pages.callback.things}>
+        {(callback) => (
+          <div className="stack">
+            <Card>
+              <Facts
+                rows={[
+                  ['Task', <Id key="task" id={callback.task} to={paths.task(callback.task)} />],
+                  ['Version', callback.version],
+                  ['User', callback.user],
+                  ['Host', callback.host],
+                  ['Made', <Time key="made" at={callback.created_at} />],
+                  [
+                    'Next try',
+                    callback.next_attempt_at ? <Countdown key="next" until={callback.next_attempt_at} /> : undefined,
+                  ],
+                  ['Last error', callback.last_error ?? undefined],
+                ]}
+              />
+            </Card>
+            <Card title="Attempts" isFlush>
+              <Table
+                caption="Attempts"
+                columns={ATTEMPT_COLUMNS}
+                rows={callback.attempt_log}
+                rowKey={({ attempt }) => String(attempt)}
+                empty="No attempt yet."
+              />
+            </Card>
+          </div>
+        )}
+      </Load>
+    </Page>
+  );
+};
+
+const Redeliver = ({ id }: { readonly id: string }) => {
+  const client = useQueryClient();
+  return (
+    <Opener label="Redeliver" className="primary">
+      {(close) => (
+        <FormDialog
+          title="Redeliver callback"
+          explain={texts.callback.redeliver}
+          close={close}
+          action="Redeliver callback"
+          fields={[{ name: 'reason', label: 'Reason', hint: 'For the audit log.' }]}
+          submit={async (values) => {
+            await admin.redeliver(id, values);
+            await client.invalidateQueries({ queryKey: ['callback', id] });
+            notify('The callback is on its way.');
+          }}
+        />
+      )}
+    </Opener>
+  );
+};

@@ -1,0 +1,31 @@
+/** Lists that filters and forms choose from. They come from the catalog, never from logs. */
+import { useQuery } from '@tanstack/react-query';
+import { admin } from '../api/admin.ts';
+
+const MANY = { limit: 1000 };
+const KEPT_MS = 30_000;
+
+export const useGroups = () =>
+  useQuery({ queryKey: ['groups', 'all'], queryFn: () => admin.groups(MANY), staleTime: KEPT_MS });
+export const useAccounts = (refetchInterval: number | false = false) =>
+  useQuery({ queryKey: ['accounts', 'all'], queryFn: () => admin.accounts(MANY), refetchInterval });
+export const useModels = () =>
+  useQuery({ queryKey: ['models', 'all'], queryFn: () => admin.models(MANY), staleTime: KEPT_MS });
+export const useUsers = () =>
+  useQuery({ queryKey: ['users', 'all'], queryFn: () => admin.users(MANY), staleTime: KEPT_MS });
+
+/** Ids of the text groups, which keys belong to. */
+export function useGroupIds(kind: 'all' | 'text' | 'video' = 'all'): string[] {
+  const { data } = useGroups();
+  return (data?.data ?? [])
+    .filter(({ style }) => kind === 'all' || (kind === 'video') === (style === 'video'))
+    .map(({ id }) => id);
+}
+
+export const useAccountIds = (): string[] => (useAccounts().data?.data ?? []).map(({ id }) => id);
+export const useUserIds = (): string[] => (useUsers().data?.data ?? []).map(({ id }) => id);
+
+/** Names of models; patterns such as gpt-* match no single call. */
+export const useModelIds = (): string[] => [
+  ...new Set((useModels().data?.data ?? []).map(({ id }) => id).filter((id) => !id.includes('*'))),
+];

@@ -1,0 +1,161 @@
+/** Public characters: what callers may put into videos. */
+import { useQueryClient } from '@tanstack/react-query';
+import { admin } from '../api/admin.ts';
+import type { Character } from '../api/types.ts';
+import { Opener } from '../parts/dialog.tsx';
+import { FormDialog } from '../parts/form.tsx';
+import { FilteredList } from '../parts/list.tsx';
+import { Page } from '../parts/page.tsx';
+import { State } from '../parts/state.tsx';
+import type { Column } from '../parts/table.tsx';
+import { notify } from '../parts/toast.tsx';
+import { Id } from '../parts/values.tsx';
+import { pages, texts } from '../texts.ts';
+import { useGroupIds } from './catalog.ts';
+
+const COLUMNS: readonly Column<Character>[] = [
+  { head: 'Preview', cell: (character) => <Preview character={character} />, phone: 'title' },
+  { head: 'Name', cell: ({ name }) => name },
+  {
+    head: 'State',
+    cell: ({ published }) => (
+      <State tone={published ? 'ok' : 'muted'}>{published ? 'Published' : 'Not published'}</State>
+    ),
+    phone: 'side',
+  },
+  { head: 'Id', cell: ({ public_id }) => <Id id={public_id} />, phone: 'hide' },
+  { head: 'Group', cell: ({ group }) => group },
+  { head: 'Models', cell: ({ models }) => models.join(', '), kind: 'grow', phone: 'hide' },
+  { head: 'Change', cell: (character) => <CharacterActions character={character} /> },
+];
+
+const Preview = ({ character: { public_id, preview_type, preview_url } }: { readonly character: Character }) => {
+  const source = preview_type ? `/v1/public-characters/${public_id}/preview` : preview_url;
+  return source ? (
+    <img className="thumb" src={source} alt="" loading="lazy" referrerPolicy="no-referrer" />
+  ) : (
+    <span className="muted">{texts.character.noPreview}</span>
+  );
+};
+
+export const Characters = () => {
+  const groups = useGroupIds('video');
+  const client = useQueryClient();
+  return (
+    <Page
+      title={pages.characters.title}
+      actions={
+        <Opener label="Add character" className="primary">
+          {(close) => (
+            <FormDialog
+              title="Add character"
+              close={close}
+              action="Add character"
+              fields={[
+                { name: 'id', label: 'Id', isRequired: true, placeholder: 'anna' },
+                { name: 'name', label: 'Name', isRequired: true },
+                { name: 'group', label: 'Group', kind: 'choice', options: groups, isRequired: true },
+                { name: 'models', label: 'Models', kind: 'list', isRequired: true },
+                { name: 'upstream_asset', label: 'Asset at the provider', isRequired: true },
+                { name: 'preview_url', label: 'Preview URL' },
+                { name: 'tags', label: 'Tags', kind: 'list' },
+                { name: 'licence', label: 'Licence', hint: 'For operators.' },
+              ]}
+              submit={async (values) => {
+                await admin.createCharacter(values);
+                await client.invalidateQueries({ queryKey: ['characters'] });
+                notify('The character is added. Publish it to show it to callers.');
+              }}
+            />
+          )}
+        </Opener>
+      }
+    >
+      <FilteredList
+        page={pages.characters}
+        name="characters"
+        load={admin.characters}
+        filters={[{ name: 'group', label: 'Group', options: groups }]}
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+      />
+    </Page>
+  );
+};
+
+interface PictureProps {
+  readonly character: Character;
+  readonly done: () => Promise<void>;
+}
+
+/** A picture replaces the preview URL. */
+const Picture = ({ character, done }: PictureProps) => (
+  <Opener label="Picture">
+    {(close) => (
+      <FormDialog
+        title={`Picture of ${character.name}`}
+        explain={texts.character.picture}
+        close={close}
+        action="Upload picture"
+        fields={[{ name: 'file', label: 'File', kind: 'file', isRequired: true }]}
+        submit={async ({ file }) => {
+          await admin.uploadPreview(character.id, await base64Of(file as File));
+          await done();
+          notify('The picture is uploaded.');
+        }}
+      />
+    )}
+  </Opener>
+);
+
+/** A data URL is the shortest way from a file to Base64 in a browser. */
+const base64Of = (file: File): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).replace(/^data:[^,]*,/, ''));
+    reader.onerror = () => reject(new Error('The file could not be read.'));
+    reader.readAsDataURL(file);
+  });
+
+const CharacterActions = ({ character }: { readonly character: Character }) => {
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['characters'] });
+  const { id, published } = character;
+  const verb = published ? 'Unpublish' : 'Publish';
+  return (
+    <span className="row">
+      <Opener label={verb}>
+        {(close) => (
+          <FormDialog
+            title={`${verb} ${character.name}`}
+            explain={published ? texts.character.unpublish : texts.character.publish}
+            close={close}
+            action={`${verb} character`}
+            fields={[]}
+            submit={async () => {
+              await admin.publishCharacter(id, !published);
+              await refresh();
+            }}
+          />
+        )}
+      </Opener>
+      <Picture character={character} done={refresh} />
+      <Opener label="Delete" className="danger">
+        {(close) => (
+          <FormDialog
+            title={`Delete ${character.name}`}
+            explain={texts.character.remove}
+            close={close}
+            action="Delete character"
+            isDanger
+            fields={[]}
+            submit={async () => {
+              await admin.deleteCharacter(id);
+              await refresh();
+            }}
+          />
+        )}
+      </Opener>
+    </span>
+  );
+};

@@ -1,0 +1,120 @@
+/** Groups: what a key opens. */
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { admin } from '../api/admin.ts';
+import type { Account, Group } from '../api/types.ts';
+import { Opener } from '../parts/dialog.tsx';
+import { FormDialog } from '../parts/form.tsx';
+import { POLL_MS } from '../parts/list.tsx';
+import { Load, Page } from '../parts/page.tsx';
+import { State } from '../parts/state.tsx';
+import { Table } from '../parts/table.tsx';
+import { notify } from '../parts/toast.tsx';
+import { paths } from '../paths.ts';
+import { pages } from '../texts.ts';
+import { stateOf } from './account-state.tsx';
+import { useAccounts, useGroups } from './catalog.ts';
+
+export const Groups = () => {
+  const groups = useGroups();
+  const { data: accounts } = useAccounts(POLL_MS);
+  const of = (group: Group): readonly Account[] => accounts?.data.filter((account) => account.group === group.id) ?? [];
+  return (
+    <Page title={pages.groups.title} lead={pages.groups.lead} actions={<GroupForm />}>
+      <Load query={groups} things={pages.groups.things}>
+        {({ data }) => (
+          <Table
+            caption={pages.groups.title}
+            rows={data}
+            rowKey={({ id }) => id}
+            empty={pages.groups.empty}
+            columns={[
+              { head: 'Group', cell: ({ id }) => <strong>{id}</strong>, phone: 'title' },
+              { head: 'Name', cell: ({ name }) => name },
+              { head: 'Style', cell: ({ style, variant }) => (variant ? `${style} ${variant}` : style) },
+              { head: 'Accounts', cell: (group) => <AccountsUp group={group} accounts={of(group)} />, phone: 'side' },
+              { head: 'Multiplier', cell: ({ multiplier }) => `× ${multiplier}`, kind: 'number', phone: 'label' },
+              {
+                head: 'Pages',
+                cell: ({ id }) => (
+                  <span className="row">
+                    <Link to={paths.models} search={{ group: id } as never}>
+                      Models
+                    </Link>
+                    <Link to={paths.requests} search={{ group: id } as never}>
+                      Calls
+                    </Link>
+                  </span>
+                ),
+              },
+              { head: 'Edit', cell: (group) => <GroupForm group={group} />, phone: 'hide' },
+            ]}
+          />
+        )}
+      </Load>
+    </Page>
+  );
+};
+
+const AccountsUp = ({ group, accounts }: { readonly group: Group; readonly accounts: readonly Account[] }) => {
+  const up = accounts.filter((account) => ['healthy', 'full'].includes(stateOf(account))).length;
+  const tone = up === 0 ? 'bad' : up < accounts.length ? 'warn' : 'ok';
+  return (
+    <Link to={paths.accounts} search={{ group: group.id } as never}>
+      <State tone={tone}>{up === 0 ? 'No usable account' : `${up} of ${accounts.length} up`}</State>
+    </Link>
+  );
+};
+
+const GroupForm = ({ group }: { readonly group?: Group }) => {
+  const client = useQueryClient();
+  return (
+    <Opener label={group ? 'Edit' : 'Add group'} className={group ? 'quiet' : 'primary'}>
+      {(close) => (
+        <FormDialog
+          title={group ? `Change ${group.id}` : 'Add group'}
+          close={close}
+          action={group ? 'Save group' : 'Add group'}
+          fields={[
+            ...(group
+              ? []
+              : [
+                  { name: 'id', label: 'Id', isRequired: true, placeholder: 'openai' },
+                  {
+                    name: 'style',
+                    label: 'Style',
+                    kind: 'choice' as const,
+                    options: ['responses', 'messages', 'generate-content', 'video'],
+                  },
+                  {
+                    name: 'variant',
+                    label: 'Variant',
+                    kind: 'choice' as const,
+                    options: [['', 'none'], 'A', 'EP', 'HC'] as const,
+                    hint: 'Only for style video.',
+                  },
+                ]),
+            { name: 'name', label: 'Name', value: group?.name },
+            {
+              name: 'multiplier',
+              label: 'Multiplier',
+              value: group?.multiplier,
+              placeholder: '1',
+              hint: 'Factor on every price of the group.',
+            },
+          ]}
+          submit={async (values) => {
+            const fixed = group && {
+              id: group.id,
+              style: group.style,
+              ...(group.variant !== null && { variant: group.variant }),
+            };
+            await admin.applyConfig({ groups: [{ ...fixed, ...values }] });
+            await client.invalidateQueries({ queryKey: ['groups'] });
+            notify('The group is saved.');
+          }}
+        />
+      )}
+    </Opener>
+  );
+};

@@ -1,0 +1,116 @@
+/** Does it add up: the invariants of the ledger, revenue by day, and the way to every entry. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { admin } from '../api/admin.ts';
+import type { Alarm, UsageLine } from '../api/types.ts';
+import { countText } from '../format/count.ts';
+import { dayBefore, durationText } from '../format/time.ts';
+import { FilterBar } from '../parts/list.tsx';
+import { Card, Load, Page } from '../parts/page.tsx';
+import { State } from '../parts/state.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Money, useNow } from '../parts/values.tsx';
+import { paths } from '../paths.ts';
+import { type Search, withFilter } from '../search.ts';
+import { pages, texts } from '../texts.ts';
+
+const DIMENSIONS = ['day', 'user', 'model', 'group', 'account', 'key', 'operation'] as const;
+type Dimension = (typeof DIMENSIONS)[number];
+const isDimension = (text: string | undefined): text is Dimension => DIMENSIONS.some((name) => name === text);
+
+export const Ledger = () => {
+  const check = useQuery({ queryKey: ['alarms'], queryFn: () => admin.alarms() });
+  const search = useSearch({ strict: false }) as Search;
+  const navigate = useNavigate();
+  const now = useNow(3_600_000);
+  const by = isDimension(search.by) ? search.by : 'day';
+  const period = {
+    start_date: search.start_date ?? dayBefore(29, now),
+    end_date: search.end_date ?? dayBefore(0, now),
+  };
+  const report = useQuery({
+    queryKey: ['usage', by, period],
+    queryFn: () => admin.usage({ by, ...period, limit: 1000 }),
+  });
+  return (
+    <Page title={pages.ledger.title}>
+      <div className="stack">
+        <Card title="Invariants">
+          <Load query={check} things={pages.ledger.things} lines={2}>
+            {({ data }) => <Invariants alarms={data} />}
+          </Load>
+        </Card>
+        <section>
+          <FilterBar
+            filters={[
+              { name: 'by', label: 'By', options: DIMENSIONS },
+              { name: 'start_date', label: 'First day (UTC)', type: 'date' },
+              { name: 'end_date', label: 'Last day (UTC)', type: 'date' },
+            ]}
+            search={{ ...period, ...search, by }}
+            change={(name, value) =>
+              void navigate({ to: '.', search: () => withFilter(search, name, value), replace: true })
+            }
+          />
+          <Load query={report} things={pages.usage.things}>
+            {({ data, total }) => (
+              <Table
+                caption="Revenue, cost and margin"
+                columns={columnsOf(by)}
+                rows={data}
+                total={total && { ...total, [by]: 'Total' }}
+                rowKey={(line) => String(line[by])}
+                {...(by === 'user' && { open: (line: UsageLine) => paths.user(String(line.user)) })}
+                empty={pages.ledger.empty}
+              />
+            )}
+          </Load>
+          <p>
+            <a href={csvOf(by, period)} download>
+              CSV
+            </a>
+          </p>
+        </section>
+      </div>
+    </Page>
+  );
+};
+
+const csvOf = (by: string, period: Readonly<Record<string, string>>): string =>
+  `/admin/v1/usage?${new URLSearchParams({ by, ...period, format: 'csv' })}`;
+
+/** The worker compares every counter with the entries behind it; its last result is an alarm. */
+const Invariants = ({ alarms }: { readonly alarms: readonly Alarm[] }) => {
+  const faults = alarms.find(({ name }) => name === 'ledger_faults');
+  if (!faults) return <p className="muted">{texts.ledger.unchecked}</p>;
+  const age = durationText(faults.checked_seconds_ago * 1000);
+  return (
+    <>
+      <p>
+        {faults.count === 0 ? (
+          <State tone="ok">{texts.ledger.ok}</State>
+        ) : (
+          <State tone="bad">{texts.ledger.faults(countText(faults.count))}</State>
+        )}{' '}
+        <span className="muted">Checked {age} ago</span>
+      </p>
+      {faults.count > 0 && <blockquote>{faults.detail}</blockquote>}
+    </>
+  );
+};
+
+const columnsOf = (by: Dimension): readonly Column<UsageLine>[] => [
+  { head: by, cell: (line) => String(line[by] ?? '–'), phone: 'title' },
+  { head: 'Requests', cell: ({ requests }) => countText(requests), kind: 'number', phone: 'label' },
+  { head: 'Input tokens', cell: ({ input_tokens }) => countText(input_tokens), kind: 'number', phone: 'hide' },
+  { head: 'Output tokens', cell: ({ output_tokens }) => countText(output_tokens), kind: 'number', phone: 'hide' },
+  { head: 'Revenue', cell: ({ revenue }) => <Money amount={revenue} />, kind: 'number', phone: 'side' },
+  {
+    head: 'Cost',
+    cell: ({ cost, unknown_cost_requests }) =>
+      cost === null ? <span className="muted">unknown for {unknown_cost_requests}</span> : <Money amount={cost} />,
+    kind: 'number',
+    phone: 'label',
+  },
+  { head: 'Margin', cell: ({ margin }) => <Money amount={margin} />, kind: 'number', phone: 'label' },
+];

@@ -1,0 +1,115 @@
+/** One line of the catalog: its prices with their history, and a calculator. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { admin } from '../api/admin.ts';
+import type { Model, Price } from '../api/types.ts';
+import { Json } from '../parts/code.tsx';
+import { Opener } from '../parts/dialog.tsx';
+import { FormDialog } from '../parts/form.tsx';
+import { Card, Facts, Load, Page } from '../parts/page.tsx';
+import { Badge, State } from '../parts/state.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { notify } from '../parts/toast.tsx';
+import { Time } from '../parts/values.tsx';
+import { paths } from '../paths.ts';
+import { pages, texts } from '../texts.ts';
+import { useModels } from './catalog.ts';
+import { ratesText } from './model-prices.ts';
+import { priceFields, pricesIn } from './models.tsx';
+
+const PRICE_COLUMNS: readonly Column<Price>[] = [
+  { head: 'Price', cell: ({ id }) => id, phone: 'title' },
+  { head: 'Valid from', cell: ({ valid_from }) => <Time at={valid_from} />, phone: 'side' },
+  { head: 'Users pay', cell: ({ prices }) => ratesText(prices), kind: 'grow' },
+  { head: 'Provider charges', cell: ({ cost }) => ratesText(cost) || texts.model.noCost, kind: 'grow' },
+  { head: 'Note', cell: ({ removed }) => (removed ? <Badge>removed</Badge> : '') },
+];
+
+export const ModelPage = () => {
+  const { group = '', model: id = '' } = useParams({ strict: false });
+  const models = useModels();
+  const model = models.data?.data.find((one) => one.group === group && one.id === id);
+  const prices = useQuery({
+    queryKey: ['models', 'prices', group, id],
+    queryFn: () => admin.prices({ group, model: id, limit: 100 }),
+  });
+  return (
+    <Page
+      title={<code>{id}</code>}
+      name={id}
+      parent={{ title: pages.models.title, path: paths.models }}
+      beside={model && model.prices === null && !model.free && <State tone="bad">{texts.model.unpriced}</State>}
+      actions={model && <EditPrice model={model} />}
+    >
+      <div className="stack">
+        {model && (
+          <Card>
+            <Facts
+              rows={[
+                ['Group', model.group],
+                ['Upstream name', model.upstream ?? 'the same'],
+                ['Context', model.context ?? undefined],
+                ['Max output', model.max_output ?? undefined],
+                ['Users pay', ratesText(model.prices) || (model.free ? texts.model.free : texts.model.unpriced)],
+                ['Provider charges', ratesText(model.cost) || texts.model.noCost],
+                [
+                  'Calls',
+                  id.includes('*') ? undefined : (
+                    <Link key="calls" to={paths.requests} search={{ model: id } as never}>
+                      Its calls
+                    </Link>
+                  ),
+                ],
+              ]}
+            />
+            {model.capabilities !== null && <Json label="Capabilities" value={model.capabilities} />}
+          </Card>
+        )}
+        <Card title="Prices" lead="Newest first. A charge keeps the price that it was made with." isFlush>
+          <Load query={prices} things={pages.model.things} lines={3}>
+            {({ data }) => (
+              <Table
+                caption="Prices"
+                columns={PRICE_COLUMNS}
+                rows={data}
+                rowKey={({ id: price }) => price}
+                empty={pages.model.empty}
+              />
+            )}
+          </Load>
+        </Card>
+      </div>
+    </Page>
+  );
+};
+
+const EditPrice = ({ model }: { readonly model: Model }) => {
+  const client = useQueryClient();
+  return (
+    <Opener label="Set price" className="primary">
+      {(close) => (
+        <FormDialog
+          title={`Price of ${model.id}`}
+          explain="Calls from now on use the new price. Earlier charges stay as they are."
+          close={close}
+          action="Save price"
+          fields={priceFields(model)}
+          submit={async (values) => {
+            await admin.applyConfig({
+              models: [
+                {
+                  id: model.id,
+                  groups: [model.group],
+                  ...(model.upstream !== null && { upstream: model.upstream }),
+                  ...pricesIn(values, model),
+                },
+              ],
+            });
+            await client.invalidateQueries({ queryKey: ['models'] });
+            notify('The price is saved.');
+          }}
+        />
+      )}
+    </Opener>
+  );
+};

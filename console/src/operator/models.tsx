@@ -1,0 +1,201 @@
+/** Models with the prices and costs in force. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { admin } from '../api/admin.ts';
+import type { ConfigResult, Model } from '../api/types.ts';
+import { JsonText } from '../parts/code.tsx';
+import { Dialog, Opener } from '../parts/dialog.tsx';
+import { type FieldSpec, Form, FormDialog, type FormValues } from '../parts/form.tsx';
+import { FilteredList } from '../parts/list.tsx';
+import { Page } from '../parts/page.tsx';
+import { State } from '../parts/state.tsx';
+import type { Column } from '../parts/table.tsx';
+import { notify } from '../parts/toast.tsx';
+import { paths } from '../paths.ts';
+import { pages, texts } from '../texts.ts';
+import { useGroupIds } from './catalog.ts';
+import { rateOf, ratesText, TOKEN_RATES } from './model-prices.ts';
+
+const COLUMNS: readonly Column<Model>[] = [
+  { head: 'Model', cell: ({ id }) => <code>{id}</code>, phone: 'title' },
+  { head: 'Group', cell: ({ group }) => group, phone: 'side' },
+  { head: 'Upstream', cell: ({ upstream }) => upstream ?? '', phone: 'hide' },
+  { head: 'Price', cell: (model) => <Price model={model} />, kind: 'grow' },
+  { head: 'Cost', cell: ({ cost }) => <Cost cost={cost} />, phone: 'hide', kind: 'grow' },
+];
+
+const Price = ({ model }: { readonly model: Model }) => {
+  if (model.free) return <State tone="ok">{texts.model.free}</State>;
+  if (model.prices === null) return <State tone="bad">{texts.model.unpriced}</State>;
+  return <span>{ratesText(model.prices)}</span>;
+};
+
+const Cost = ({ cost }: Pick<Model, 'cost'>) =>
+  cost === null ? <span className="muted">{texts.model.noCost}</span> : <span>{ratesText(cost)}</span>;
+
+export const Models = () => {
+  const groups = useGroupIds();
+  return (
+    <Page
+      title={pages.models.title}
+      lead={pages.models.lead}
+      actions={
+        <>
+          <ImportConfig />
+          <AddModel />
+        </>
+      }
+    >
+      <FilteredList
+        page={pages.models}
+        name="models"
+        load={admin.models}
+        filters={[{ name: 'group', label: 'Group', options: groups }]}
+        columns={COLUMNS}
+        rowKey={({ group, id }) => `${group} ${id}`}
+        open={({ group, id }) => paths.model(group, id)}
+      />
+    </Page>
+  );
+};
+
+const AddModel = () => {
+  const client = useQueryClient();
+  const groups = useGroupIds();
+  return (
+    <Opener label="Add model" className="primary">
+      {(close) => (
+        <FormDialog
+          title="Add model"
+          close={close}
+          action="Add model"
+          fields={[
+            {
+              name: 'id',
+              label: 'Model',
+              isRequired: true,
+              placeholder: 'gpt-5',
+              hint: 'A name, or a pattern such as gpt-*.',
+            },
+            { name: 'group', label: 'Group', kind: 'choice', options: groups, isRequired: true },
+            { name: 'upstream', label: 'Upstream name', hint: 'When the provider calls it otherwise.' },
+            ...priceFields(),
+          ]}
+          submit={async ({ id, group, upstream, ...rates }) => {
+            await admin.applyConfig({
+              models: [{ id, groups: [group], ...(upstream !== undefined && { upstream }), ...pricesIn(rates) }],
+            });
+            await client.invalidateQueries({ queryKey: ['models'] });
+            notify('The model is added.');
+          }}
+        />
+      )}
+    </Opener>
+  );
+};
+
+/** Two rows of rates: what users pay, and what the provider charges. */
+export const priceFields = (model?: Model): (readonly FieldSpec[])[] => [
+  TOKEN_RATES.map((name) => ({
+    name: `prices.${name}`,
+    label: `Price ${name.replaceAll('_', ' ')}`,
+    value: rateOf(model?.prices ?? null, name),
+    placeholder: '$ /1M',
+  })),
+  TOKEN_RATES.map((name) => ({
+    name: `cost.${name}`,
+    label: `Cost ${name.replaceAll('_', ' ')}`,
+    value: rateOf(model?.cost ?? null, name),
+    placeholder: '$ /1M',
+  })),
+];
+
+/** Rates of the form beside those that the form does not show. */
+export function pricesIn(values: FormValues, model?: Model): Record<string, unknown> {
+  const part = (prefix: 'prices' | 'cost') => {
+    const hidden = Object.entries(model?.[prefix] ?? {}).filter(
+      ([name]) => !TOKEN_RATES.some((known) => known === name),
+    );
+    const given = Object.entries(values)
+      .filter(([name]) => name.startsWith(`${prefix}.`))
+      .map(([name, value]) => [name.slice(prefix.length + 1), value]);
+    const rates = Object.fromEntries([...hidden, ...given]);
+    return Object.keys(rates).length === 0 ? {} : { [prefix]: rates };
+  };
+  return { ...part('prices'), ...part('cost') };
+}
+
+/** A document of the configuration, with what it would change before it changes anything. */
+const ImportConfig = () => {
+  const client = useQueryClient();
+  const [preview, setPreview] = useState<{
+    readonly document: Record<string, unknown>;
+    readonly result: ConfigResult;
+  }>();
+  return (
+    <Opener label="Import">
+      {(close) => (
+        <Dialog
+          title="Import"
+          onClose={() => {
+            setPreview(undefined);
+            close();
+          }}
+        >
+          <h2>Import</h2>
+          <p className="muted">{texts.model.previewFirst}</p>
+          {preview === undefined ? (
+            <Form
+              fields={[
+                {
+                  name: 'document',
+                  label: 'Configuration as JSON',
+                  kind: 'area',
+                  isRequired: true,
+                  placeholder:
+                    '{"models":[{"id":"gpt-5","groups":["openai"],"prices":{"input":"1.25","output":"10"}}]}',
+                },
+              ]}
+              action={texts.model.preview}
+              cancel={close}
+              submit={async ({ document }) => {
+                const parsed = parseDocument(String(document));
+                setPreview({
+                  document: parsed,
+                  result: await admin.applyConfig(parsed, { dry_run: 'true', accept_repricing: 'true' }),
+                });
+              }}
+            />
+          ) : (
+            <Form
+              fields={[]}
+              action={texts.model.apply}
+              cancel={() => setPreview(undefined)}
+              submit={async () => {
+                await admin.applyConfig(preview.document, { accept_repricing: 'true' });
+                await client.invalidateQueries();
+                notify('The configuration is applied.');
+                setPreview(undefined);
+                close();
+              }}
+            >
+              {preview.result.changes.length === 0 ? (
+                <p>{texts.model.nothing}</p>
+              ) : (
+                <JsonText value={{ changes: preview.result.changes, effects: preview.result.effects }} />
+              )}
+            </Form>
+          )}
+        </Dialog>
+      )}
+    </Opener>
+  );
+};
+
+function parseDocument(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`This is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

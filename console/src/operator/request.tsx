@@ -1,0 +1,27 @@
+/** One call with its attempts. */
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { admin } from '../api/admin.ts';
+import { Load, Page } from '../parts/page.tsx';
+import { RequestView } from '../parts/request-view.tsx';
+import { HttpStatus } from '../parts/state.tsx';
+import { Id } from '../parts/values.tsx';
+import { paths } from '../paths.ts';
+import { pages } from '../texts.ts';
+
+export const RequestPage = () => {
+  const { request: id = '' } = useParams({ strict: false });
+  const query = useQuery({ queryKey: ['request', id], queryFn: () => admin.request(id) });
+  return (
+    <Page
+      title={<Id id={id} isWhole />}
+      name={id}
+      parent={{ title: pages.requests.title, path: paths.requests }}
+      beside={query.data && <HttpStatus status={query.data.status} code={query.data.code} />}
+    >
+      <Load query={query} things={pages.request.things}>
+        {(request) => <RequestView request={request} reader="operator" />}
+      </Load>
+    </Page>
+  );
+};

@@ -1,0 +1,158 @@
+/** What an operator must decide: holds of video tasks, and usage that was not charged. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { admin } from '../api/admin.ts';
+import type { Quarantined, Review } from '../api/types.ts';
+import { countText } from '../format/count.ts';
+import { Json } from '../parts/code.tsx';
+import { Opener } from '../parts/dialog.tsx';
+import { type FieldSpec, FormDialog, type FormValues } from '../parts/form.tsx';
+import { Card, Load, Page } from '../parts/page.tsx';
+import { Table } from '../parts/table.tsx';
+import { notify } from '../parts/toast.tsx';
+import { Id, Money, Time } from '../parts/values.tsx';
+import { paths } from '../paths.ts';
+import { pages, texts } from '../texts.ts';
+
+const REASON: FieldSpec = { name: 'reason', label: 'Reason', isRequired: true, hint: 'For the audit log.' };
+
+export const ReviewPage = () => {
+  const reviews = useQuery({ queryKey: ['reviews'], queryFn: () => admin.reviews({ limit: 200 }) });
+  const quarantine = useQuery({ queryKey: ['quarantine'], queryFn: () => admin.quarantine({ limit: 200 }) });
+  return (
+    <Page title={pages.review.title}>
+      <div className="stack">
+        <Card title={texts.review.holds} lead={texts.review.holdsLead} isFlush>
+          <Load query={reviews} things={pages.review.things} lines={3}>
+            {({ data }) => <Holds rows={data} />}
+          </Load>
+        </Card>
+        <Card title={texts.review.quarantine} lead={texts.review.quarantineLead} isFlush>
+          <Load query={quarantine} things={pages.review.things} lines={3}>
+            {({ data }) => <Records rows={data} />}
+          </Load>
+        </Card>
+      </div>
+    </Page>
+  );
+};
+
+const Holds = ({ rows }: { readonly rows: readonly Review[] }) => (
+  <Table
+    caption={texts.review.holds}
+    rows={rows}
+    rowKey={({ task }) => task}
+    empty={texts.review.noHolds}
+    columns={[
+      { head: 'Task', cell: ({ task }) => <Id id={task} to={paths.task(task)} />, phone: 'title' },
+      { head: 'User', cell: ({ user }) => <Link to={paths.user(user)}>{user}</Link> },
+      { head: 'Model', cell: ({ model }) => model },
+      { head: 'Account', cell: ({ account }) => account ?? '–', phone: 'hide' },
+      { head: 'At the provider', cell: ({ upstream_task }) => <Id id={upstream_task} />, phone: 'hide' },
+      {
+        head: 'Tokens',
+        cell: ({ tokens }) => (tokens === null ? 'missing' : countText(tokens)),
+        kind: 'number',
+        phone: 'label',
+      },
+      { head: 'Held', cell: ({ held }) => <Money amount={held} />, kind: 'number', phone: 'side' },
+      { head: 'Finished', cell: ({ finished_at }) => <Time at={finished_at} />, phone: 'hide' },
+      {
+        head: 'Decide',
+        cell: ({ task, tokens }) => (
+          <span className="row">
+            <Decision
+              label="Settle"
+              explain={texts.review.settle}
+              subject={task}
+              fields={[
+                { name: 'tokens', label: 'Tokens on the bill', kind: 'number', isRequired: true, value: tokens },
+                REASON,
+              ]}
+              decide={(values) => admin.settleReview(task, values)}
+            />
+            <Decision
+              label="Release"
+              explain={texts.review.release}
+              subject={task}
+              fields={[REASON]}
+              decide={(values) => admin.releaseReview(task, values)}
+            />
+          </span>
+        ),
+      },
+    ]}
+  />
+);
+
+const Records = ({ rows }: { readonly rows: readonly Quarantined[] }) => (
+  <Table
+    caption={texts.review.quarantine}
+    rows={rows}
+    rowKey={({ id }) => id}
+    empty={texts.review.noQuarantine}
+    columns={[
+      { head: 'Record', cell: ({ id }) => <Id id={id} />, phone: 'title' },
+      { head: 'Fault', cell: ({ fault }) => fault },
+      { head: 'User', cell: ({ record }) => String(record?.userId ?? '–') },
+      { head: 'Model', cell: ({ record }) => String(record?.model ?? '–'), phone: 'hide' },
+      { head: 'Made', cell: ({ created_at }) => <Time at={created_at} />, phone: 'side' },
+      {
+        head: 'Evidence',
+        kind: 'prose',
+        cell: ({ record }) => (record ? <Json label="Record" value={record} /> : 'missing'),
+      },
+      {
+        head: 'Decide',
+        cell: ({ id }) => (
+          <span className="row">
+            <Decision
+              label="Charge"
+              explain={texts.review.resolve}
+              subject={id}
+              fields={[{ name: 'amount', label: 'Amount in dollars', isRequired: true, placeholder: '0.012' }, REASON]}
+              decide={(values) => admin.resolveRecord(id, values)}
+            />
+            <Decision
+              label="Dismiss"
+              explain={texts.review.dismiss}
+              subject={id}
+              fields={[REASON]}
+              decide={(values) => admin.dismissRecord(id, values)}
+            />
+          </span>
+        ),
+      },
+    ]}
+  />
+);
+
+interface DecisionProps {
+  readonly label: string;
+  readonly explain: string;
+  readonly subject: string;
+  readonly fields: readonly FieldSpec[];
+  readonly decide: (values: FormValues) => Promise<unknown>;
+}
+
+const Decision = ({ label, explain, subject, fields, decide }: DecisionProps) => {
+  const client = useQueryClient();
+  return (
+    <Opener label={label}>
+      {(close) => (
+        <FormDialog
+          title={`${label} ${subject}`}
+          explain={explain}
+          close={close}
+          action={label}
+          fields={fields}
+          submit={async (values) => {
+            await decide(values);
+            await client.invalidateQueries();
+            notify('Decided.');
+          }}
+        />
+      )}
+    </Opener>
+  );
+};

@@ -1,0 +1,43 @@
+/** Settings with their values and where each comes from. Secrets show only whether they are set. */
+import { useQuery } from '@tanstack/react-query';
+import { admin } from '../api/admin.ts';
+import type { Setting } from '../api/types.ts';
+import { Load, Page } from '../parts/page.tsx';
+import { Badge } from '../parts/state.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { pages } from '../texts.ts';
+
+const COLUMNS: readonly Column<Setting>[] = [
+  { head: 'Setting', cell: ({ name }) => <code>{name}</code>, phone: 'title' },
+  { head: 'Value', cell: (setting) => <Value setting={setting} /> },
+  {
+    head: 'Source',
+    cell: ({ source }) => (source === 'environment' ? <Badge tone="held">environment</Badge> : 'default'),
+    phone: 'side',
+  },
+  { head: 'Meaning', cell: ({ about }) => <span className="muted">{about}</span>, kind: 'prose' },
+];
+
+const Value = ({ setting: { value, secret } }: { readonly setting: Setting }) => {
+  if (value === null) return <span className="muted">not set</span>;
+  return secret ? <span className="muted">set, not shown</span> : <code className="break">{value}</code>;
+};
+
+export const Settings = () => {
+  const query = useQuery({ queryKey: ['settings'], queryFn: () => admin.settings() });
+  return (
+    <Page title={pages.settings.title} lead={pages.settings.lead}>
+      <Load query={query} things={pages.settings.things}>
+        {({ data }) => (
+          <Table
+            caption={pages.settings.title}
+            columns={COLUMNS}
+            rows={data}
+            rowKey={({ name }) => name}
+            empty={pages.settings.empty}
+          />
+        )}
+      </Load>
+    </Page>
+  );
+};

@@ -1,0 +1,28 @@
+/** The test of an account: one tiny streamed request, like real traffic. */
+import { admin } from '../api/admin.ts';
+import { Problem } from '../api/client.ts';
+import type { AccountTest } from '../api/types.ts';
+import { durationText } from '../format/time.ts';
+
+/** Servers take up a new account within moments; until then it does not exist for them. */
+const TRIES = 6;
+const PAUSE_MS = 500;
+
+/** What the test found, as one line. Throws with the provider's words when it failed. */
+export async function testAccount(id: string, body: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const { ok, status, message, reason, first_event_ms, duration_ms } = await patientTest(id, body);
+  if (!ok) throw new Error(`${status ?? 'No response'}: ${message ?? reason ?? 'the provider gave no reason'}`);
+  return `It works: first event after ${durationText(first_event_ms)}, done after ${durationText(duration_ms)}.`;
+}
+
+async function patientTest(id: string, body: Readonly<Record<string, unknown>>): Promise<AccountTest> {
+  for (let n = 1; ; n += 1) {
+    try {
+      return await admin.testAccount(id, body);
+    } catch (error) {
+      const isUnknown = error instanceof Problem && error.status === 404 && error.param === undefined;
+      if (!isUnknown || n === TRIES) throw error;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+}

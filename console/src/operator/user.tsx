@@ -1,0 +1,152 @@
+/** One user: wallet, keys, limits, and every movement of money. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { admin } from '../api/admin.ts';
+import type { Balance, User } from '../api/types.ts';
+import { Opener } from '../parts/dialog.tsx';
+import { FormDialog } from '../parts/form.tsx';
+import { LIMIT_FIELDS, limitsText } from '../parts/key-parts.tsx';
+import { FilteredList } from '../parts/list.tsx';
+import { Card, Facts, Load, Page } from '../parts/page.tsx';
+import { STATEMENT_COLUMNS } from '../parts/statement.tsx';
+import { Table } from '../parts/table.tsx';
+import { notify } from '../parts/toast.tsx';
+import { Money, Time } from '../parts/values.tsx';
+import { paths } from '../paths.ts';
+import { pages, texts } from '../texts.ts';
+import { KEY_COLUMNS, MakeKey } from './keys.tsx';
+import { Credit } from './users.tsx';
+
+export const UserPage = () => {
+  const { user: id = '' } = useParams({ strict: false });
+  const balance = useQuery({ queryKey: ['balances', id], queryFn: () => admin.balance(id) });
+  const users = useQuery({ queryKey: ['users', id], queryFn: () => admin.users({ user: id }) });
+  const keys = useQuery({ queryKey: ['keys', 'of', id], queryFn: () => admin.keys({ user: id, limit: 200 }) });
+  const user = users.data?.data[0];
+  return (
+    <Page
+      title={id}
+      parent={{ title: pages.users.title, path: paths.users }}
+      actions={
+        <>
+          <Link className="button" to={paths.requests} search={{ user: id } as never}>
+            Calls
+          </Link>
+          <Credit user={id} />
+        </>
+      }
+    >
+      <div className="stack">
+        <Load query={balance} things={pages.user.things} lines={2}>
+          {(wallet) => <Wallet wallet={wallet} />}
+        </Load>
+        <Card title="Keys" actions={<MakeKey user={id} />} isFlush>
+          <Load query={keys} things={pages.keys.things} lines={3}>
+            {({ data }) => (
+              <Table
+                caption={pages.keys.title}
+                columns={KEY_COLUMNS.filter(({ head }) => head !== 'User')}
+                rows={data}
+                rowKey={(key) => key.id}
+                open={(key) => paths.key(key.id)}
+                empty={pages.keys.empty}
+              />
+            )}
+          </Load>
+        </Card>
+        {user && (
+          <Card title="Settings" actions={<EditUser user={user} />}>
+            <Facts
+              rows={[
+                ['E-mail', user.email ?? '–'],
+                ['Multiplier', `× ${user.multiplier}`],
+                ['Limits', limitsText(user)],
+                ['Own keys', user.max_keys === undefined ? undefined : `at most ${user.max_keys}`],
+                ['Made', <Time key="made" at={user.created_at} />],
+              ]}
+            />
+          </Card>
+        )}
+        <section>
+          <div className="page-head">
+            <h2>Statement</h2>
+            <div className="actions">
+              <a className="button" href={admin.statementCsv(id)} download>
+                CSV
+              </a>
+            </div>
+          </div>
+          <FilteredList
+            page={pages.charges}
+            name={`statement-${id}`}
+            load={(query) => admin.statement(id, query)}
+            columns={STATEMENT_COLUMNS}
+            rowKey={({ entry }) => entry}
+          />
+        </section>
+      </div>
+    </Page>
+  );
+};
+
+const Wallet = ({ wallet }: { readonly wallet: Balance }) => (
+  <div className="tiles">
+    <WalletTile label="Available" amount={wallet.available} />
+    <WalletTile label="Held for tasks" amount={wallet.held} />
+    {wallet.leased !== undefined && <WalletTile label="Leased" amount={wallet.leased} note={texts.user.leased} />}
+  </div>
+);
+
+interface WalletTileProps {
+  readonly label: string;
+  readonly amount: string;
+  readonly note?: string;
+}
+
+export const WalletTile = ({ label, amount, note }: WalletTileProps) => (
+  <div className="tile">
+    <span className="label">{label}</span>
+    <span className="value">
+      <Money amount={amount} isRounded />
+    </span>
+    {note && <span className="muted small">{note}</span>}
+  </div>
+);
+
+const EditUser = ({ user }: { readonly user: User }) => {
+  const client = useQueryClient();
+  return (
+    <Opener label="Edit user">
+      {(close) => (
+        <FormDialog
+          title={`Change ${user.id}`}
+          explain={texts.user.limits}
+          close={close}
+          action="Save user"
+          clearsEmpty
+          fields={[
+            { name: 'email', label: 'E-mail', kind: 'email', value: user.email },
+            { name: 'multiplier', label: 'Multiplier', value: user.multiplier, isRequired: true },
+            ...(user.max_keys === undefined
+              ? []
+              : [
+                  {
+                    name: 'max_keys',
+                    label: 'Keys that the user may make',
+                    kind: 'number' as const,
+                    value: user.max_keys,
+                    isRequired: true,
+                  },
+                ]),
+            ...LIMIT_FIELDS(user),
+          ]}
+          submit={async (values) => {
+            await admin.changeUser(user.id, values);
+            await client.invalidateQueries({ queryKey: ['users'] });
+            notify('The user is saved.');
+          }}
+        />
+      )}
+    </Opener>
+  );
+};

@@ -1,0 +1,43 @@
+/** Dialogs on the native element, which brings focus, Escape and the backdrop. */
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+
+interface DialogProps {
+  readonly title: string;
+  readonly className?: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** Open while it is rendered. */
+export const Dialog = ({ title, className, onClose, children }: DialogProps) => {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = element.current;
+    if (dialog && !dialog.open) dialog.showModal();
+  }, []);
+  return (
+    <dialog ref={element} className={className} aria-label={title} onClose={onClose}>
+      <div className="inside">{children}</div>
+    </dialog>
+  );
+};
+
+interface OpenerProps {
+  readonly label: ReactNode;
+  readonly className?: string;
+  readonly isDisabled?: boolean;
+  readonly children: (close: () => void) => ReactNode;
+}
+
+/** A button and the dialog that it opens. */
+export const Opener = ({ label, className, isDisabled = false, children }: OpenerProps) => {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className={className} disabled={isDisabled} onClick={() => setOpen(true)}>
+        {label}
+      </button>
+      {isOpen && children(() => setOpen(false))}
+    </>
+  );
+};

@@ -1,0 +1,98 @@
+/** Keys in both trees: columns, the form fields, and the dialog that shows a value once. */
+import type { Key, NewKey, Style } from '../api/types.ts';
+import { texts } from '../texts.ts';
+import { ClientSnippets } from './client-snippets.tsx';
+import { Snippet } from './code.tsx';
+import { Dialog } from './dialog.tsx';
+import type { FieldSpec } from './form.tsx';
+import { Facts } from './page.tsx';
+import { State, type Tone } from './state.tsx';
+import { Money, Time } from './values.tsx';
+
+const TONES: Readonly<Record<Key['state'], Tone>> = { valid: 'ok', expired: 'muted', revoked: 'muted' };
+const WORDS: Readonly<Record<Key['state'], string>> = { valid: 'Active', expired: 'Expired', revoked: 'Revoked' };
+
+export const KeyState = ({ state }: Pick<Key, 'state'>) => <State tone={TONES[state]}>{WORDS[state]}</State>;
+
+/** One line: "60 rpm · $5.00 a day". */
+export function limitsText({ rpm, tpm, concurrency, spend_day, spend_month }: Partial<Key>): string {
+  const parts = [
+    rpm === undefined ? undefined : `${rpm} rpm`,
+    tpm === undefined ? undefined : `${tpm} tpm`,
+    concurrency === undefined ? undefined : `${concurrency} at once`,
+    spend_day === undefined ? undefined : `$${spend_day} a day`,
+    spend_month === undefined ? undefined : `$${spend_month} a month`,
+  ].filter((part) => part !== undefined);
+  return parts.join(' · ') || 'none';
+}
+
+export const LIMIT_FIELDS = (key: Partial<Key> = {}): readonly (FieldSpec | readonly FieldSpec[])[] => [
+  [
+    { name: 'rpm', label: 'Requests a minute', kind: 'number', value: key.rpm },
+    { name: 'tpm', label: 'Tokens a minute', kind: 'number', value: key.tpm },
+    { name: 'concurrency', label: 'At once', kind: 'number', value: key.concurrency },
+  ],
+  [
+    { name: 'spend_day', label: 'Dollars a day', value: key.spend_day, placeholder: '5.00' },
+    { name: 'spend_month', label: 'Dollars a month', value: key.spend_month, placeholder: '100' },
+  ],
+];
+
+export const KEY_FIELDS = (key: Partial<Key> = {}): readonly (FieldSpec | readonly FieldSpec[])[] => [
+  ...LIMIT_FIELDS(key),
+  {
+    name: 'models',
+    label: 'Models',
+    kind: 'list',
+    value: key.models,
+    hint: 'Names or patterns, separated by commas. Empty: all.',
+  },
+  {
+    name: 'addresses',
+    label: 'Addresses',
+    kind: 'list',
+    value: key.addresses,
+    hint: 'IP addresses or networks. Empty: all.',
+  },
+  { name: 'expires_at', label: 'Expires (UTC)', kind: 'time', value: key.expires_at },
+];
+
+export const KeyFacts = ({ value: key }: { readonly value: Key }) => (
+  <Facts
+    rows={[
+      ['Group', key.group],
+      ['Video groups', key.video_groups ? key.video_groups.join(', ') : undefined],
+      ['Limits', limitsText(key)],
+      ['Spend a day', key.spend_day === undefined ? undefined : <Money key="day" amount={key.spend_day} />],
+      ['Models', key.models ? key.models.join(', ') : 'all of the group'],
+      ['Addresses', key.addresses ? key.addresses.join(', ') : 'all'],
+      ['Stores responses', key.store ? 'yes' : 'no'],
+      ['Expires', key.expires_at ? <Time key="end" at={key.expires_at} /> : 'never'],
+      ['Made', <Time key="made" at={key.created_at} />],
+      ['Revoked', key.revoked_at ? <Time key="revoked" at={key.revoked_at} /> : undefined],
+    ]}
+  />
+);
+
+interface KeyCreatedProps {
+  readonly made: NewKey;
+  readonly style: Style;
+  readonly model: string;
+  readonly close: () => void;
+}
+
+export const KeyCreated = ({ made, style, model, close }: KeyCreatedProps) => (
+  <Dialog title="New key" onClose={close}>
+    <h2>Key {made.name}</h2>
+    <p className="notice" data-tone="warn">
+      {texts.key.shownOnce}
+    </p>
+    <Snippet text={made.value} />
+    <ClientSnippets style={style} model={model} value={made.value} />
+    <div className="ends">
+      <button type="button" className="primary" onClick={close}>
+        Done
+      </button>
+    </div>
+  </Dialog>
+);

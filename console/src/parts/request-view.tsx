@@ -1,0 +1,170 @@
+/** One call: its attempts on one time axis, its conversion, and the arithmetic of its charge as the server computed it. */
+import type { Attempt, PriceLine, RequestDetail } from '../api/types.ts';
+import { countText } from '../format/count.ts';
+import { exactMoney } from '../format/money.ts';
+import { absoluteTime, durationText } from '../format/time.ts';
+import { paths } from '../paths.ts';
+import { Json } from './code.tsx';
+import { Card, Facts } from './page.tsx';
+import { Id, Money } from './values.tsx';
+
+interface RequestViewProps {
+  readonly request: RequestDetail;
+  readonly reader: 'operator' | 'user';
+}
+
+export const RequestView = ({ request, reader }: RequestViewProps) => {
+  const isOperator = reader === 'operator';
+  return (
+    <div className="stack">
+      {request.attempts.length > 0 && isOperator && (
+        <Card title="Attempts">
+          <Attempts attempts={request.attempts} totalMs={request.total_ms} />
+        </Card>
+      )}
+      <div className="grid-2">
+        <Card title="Call">
+          <Facts
+            rows={[
+              ['Time', absoluteTime(request.at)],
+              [
+                'User',
+                isOperator ? (
+                  <Id key="user" id={request.user} to={paths.user(request.user)} canCopy={false} />
+                ) : undefined,
+              ],
+              [
+                'Key',
+                <Id key="key" id={request.key} to={isOperator ? paths.key(request.key) : paths.myKey(request.key)} />,
+              ],
+              ['Group', request.group],
+              ['Operation', request.operation],
+              ['Model', request.model],
+              [
+                'Upstream model',
+                isOperator && request.upstream_model !== request.model ? request.upstream_model : undefined,
+              ],
+              ['Stream', request.stream === null ? undefined : request.stream ? 'yes' : 'no'],
+              ['Conversion', request.converted ? `${request.dialect} → ${request.target_dialect}` : 'none'],
+              ['Dropped', request.dropped.length > 0 ? request.dropped.join(', ') : undefined],
+              ['Changed', request.changed.length > 0 ? request.changed.join(', ') : undefined],
+              ['First byte', durationText(request.first_byte_ms)],
+              ['Added by us', isOperator ? durationText(request.added_ms) : undefined],
+              ['Failover', isOperator && request.failover_ms !== null ? durationText(request.failover_ms) : undefined],
+              ['Total', durationText(request.total_ms)],
+              ['Session', isOperator && request.session ? <Id key="session" id={request.session} /> : undefined],
+            ]}
+          />
+        </Card>
+        <Card title="Charge">
+          <Charge request={request} isOperator={isOperator} />
+        </Card>
+      </div>
+      <Json label="Raw record" value={request} />
+    </div>
+  );
+};
+
+const Attempts = ({ attempts, totalMs }: { readonly attempts: readonly Attempt[]; readonly totalMs: number }) => (
+  <div className="attempts">
+    {attempts.map((attempt, n) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: attempts are in the order of time
+      <div className="attempt" key={n}>
+        <span className="muted num">{durationText(attempt.start_ms)}</span>
+        <Id id={attempt.account} to={paths.account(attempt.account)} canCopy={false} />
+        <AttemptBar attempt={attempt} totalMs={totalMs} />
+        <span className="small">
+          {attempt.status ?? ''} {attempt.outcome ?? 'open'}
+          {typeof attempt.first_byte_ms === 'number' &&
+            ` · first byte ${durationText(attempt.first_byte_ms - attempt.start_ms)}`}
+        </span>
+        {attempt.words && <blockquote>{attempt.words}</blockquote>}
+      </div>
+    ))}
+  </div>
+);
+
+const WIDTH = 1000;
+
+/** An SVG, because its lengths are attributes and need no inline style. */
+const AttemptBar = ({ attempt, totalMs }: { readonly attempt: Attempt; readonly totalMs: number }) => {
+  const x = (ms: number): number => (WIDTH * Math.min(ms, totalMs)) / Math.max(totalMs, 1);
+  const end = attempt.end_ms ?? totalMs;
+  const first = attempt.first_byte_ms ?? end;
+  const isOk = ['ok', 'client_closed'].includes(attempt.outcome ?? 'ok');
+  return (
+    <svg className="bar" viewBox={`0 0 ${WIDTH} 14`} preserveAspectRatio="none" aria-hidden="true">
+      <rect className="track" x="0" y="0" width={WIDTH} height="14" />
+      <rect
+        className={isOk ? 'wait' : 'failed'}
+        x={x(attempt.start_ms)}
+        y="0"
+        width={Math.max(3, x(first) - x(attempt.start_ms))}
+        height="14"
+      />
+      {isOk && <rect className="read" x={x(first)} y="0" width={Math.max(0, x(end) - x(first))} height="14" />}
+    </svg>
+  );
+};
+
+const Charge = ({ request, isOperator }: { readonly request: RequestDetail; readonly isOperator: boolean }) => {
+  const { charge, cost } = request.pricing ?? { charge: null, cost: null };
+  if (!charge)
+    return (
+      <p className="muted">
+        {request.charge === null ? 'This call was not charged.' : <Money amount={request.charge} />}
+      </p>
+    );
+  return (
+    <div className="stack">
+      <table className="sums">
+        <caption>The arithmetic of the charge</caption>
+        <tbody>
+          {charge.lines.map((line) => (
+            <SumLine key={line.part} line={line} />
+          ))}
+          <tr className="total">
+            <td colSpan={3}>subtotal</td>
+            <td className="num">{exactMoney(charge.subtotal)}</td>
+          </tr>
+          <tr>
+            <td colSpan={3}>
+              group × {charge.group_multiplier}, user × {charge.user_multiplier}
+            </td>
+            <td className="num" />
+          </tr>
+          <tr className="total">
+            <td colSpan={3}>charged{charge.price === null ? '' : ` (price ${charge.price})`}</td>
+            <td className="num">
+              <Money amount={charge.charge} isEstimated={request.estimated} />
+            </td>
+          </tr>
+        </tbody>
+      </table>
+      {isOperator && (
+        <p className="muted">
+          {cost === null ? (
+            'The cost of this call is unknown.'
+          ) : (
+            <>
+              Provider cost{cost.multiplier === null ? '' : ` × ${cost.multiplier}`} <Money amount={cost.cost} /> ·
+              margin <Money amount={cost.margin} />
+              {cost.margin_percent !== null && ` ${cost.margin_percent}%`}
+            </>
+          )}
+        </p>
+      )}
+    </div>
+  );
+};
+
+const SumLine = ({ line }: { readonly line: PriceLine }) => (
+  <tr>
+    <td className="num">{countText(line.count)}</td>
+    <td>{line.part.replaceAll('_', ' ')}</td>
+    <td className="muted nowrap">
+      × {exactMoney(line.rate)} {line.per === 'piece' ? 'each' : '/1M'}
+    </td>
+    <td className="num">{exactMoney(line.amount)}</td>
+  </tr>
+);

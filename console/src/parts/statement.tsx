@@ -1,0 +1,13 @@
+/** Columns of a statement: every movement of a wallet with the balance after it. */
+import type { StatementLine } from '../api/types.ts';
+import type { Column } from './table.tsx';
+import { Id, Money, Time } from './values.tsx';
+
+export const STATEMENT_COLUMNS: readonly Column<StatementLine>[] = [
+  { head: 'Time', cell: ({ at }) => <Time at={at} />, phone: 'title' },
+  { head: 'Kind', cell: ({ kind }) => kind },
+  { head: 'Reason', cell: ({ reason }) => <span className="muted">{reason}</span>, kind: 'grow' },
+  { head: 'Reference', cell: ({ reference }) => <Id id={reference} canCopy={false} />, phone: 'hide' },
+  { head: 'Amount', cell: ({ amount }) => <Money amount={amount} isMovement />, kind: 'number', phone: 'side' },
+  { head: 'Balance', cell: ({ balance }) => <Money amount={balance} />, kind: 'number', phone: 'label' },
+];

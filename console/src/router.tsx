@@ -1,0 +1,80 @@
+/** The route tree. Every page is loaded when it is first opened. */
+import type { QueryClient } from '@tanstack/react-query';
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router';
+import { parseSearch, stringifySearch } from './search.ts';
+import { Layout } from './shell/layout.tsx';
+import { LinkPage } from './shell/link.tsx';
+import { sessionQuery } from './shell/session.ts';
+import { texts } from './texts.ts';
+
+const operator = {
+  '/overview': lazyRouteComponent(() => import('./operator/overview.tsx'), 'Overview'),
+  '/first-steps': lazyRouteComponent(() => import('./operator/first-steps.tsx'), 'FirstSteps'),
+  '/requests': lazyRouteComponent(() => import('./operator/requests.tsx'), 'Requests'),
+  '/requests/$request': lazyRouteComponent(() => import('./operator/request.tsx'), 'RequestPage'),
+  '/tasks': lazyRouteComponent(() => import('./operator/tasks.tsx'), 'Tasks'),
+  '/tasks/$task': lazyRouteComponent(() => import('./operator/tasks.tsx'), 'TaskPage'),
+  '/callbacks': lazyRouteComponent(() => import('./operator/callbacks.tsx'), 'Callbacks'),
+  '/callbacks/$event': lazyRouteComponent(() => import('./operator/callbacks.tsx'), 'CallbackPage'),
+  '/groups': lazyRouteComponent(() => import('./operator/groups.tsx'), 'Groups'),
+  '/accounts': lazyRouteComponent(() => import('./operator/accounts.tsx'), 'Accounts'),
+  '/accounts/$account': lazyRouteComponent(() => import('./operator/account.tsx'), 'AccountPage'),
+  '/models': lazyRouteComponent(() => import('./operator/models.tsx'), 'Models'),
+  '/models/$group/$model': lazyRouteComponent(() => import('./operator/model.tsx'), 'ModelPage'),
+  '/characters': lazyRouteComponent(() => import('./operator/characters.tsx'), 'Characters'),
+  '/users': lazyRouteComponent(() => import('./operator/users.tsx'), 'Users'),
+  '/users/$user': lazyRouteComponent(() => import('./operator/user.tsx'), 'UserPage'),
+  '/keys': lazyRouteComponent(() => import('./operator/keys.tsx'), 'Keys'),
+  '/keys/$key': lazyRouteComponent(() => import('./operator/keys.tsx'), 'KeyPage'),
+  '/assets': lazyRouteComponent(() => import('./operator/assets.tsx'), 'Assets'),
+  '/ledger': lazyRouteComponent(() => import('./operator/ledger.tsx'), 'Ledger'),
+  '/review': lazyRouteComponent(() => import('./operator/review.tsx'), 'ReviewPage'),
+  '/audit': lazyRouteComponent(() => import('./operator/audit.tsx'), 'Audit'),
+  '/people': lazyRouteComponent(() => import('./operator/people.tsx'), 'People'),
+  '/settings': lazyRouteComponent(() => import('./operator/settings.tsx'), 'Settings'),
+} as const;
+
+const user = {
+  '/my/keys': lazyRouteComponent(() => import('./user/keys.tsx'), 'MyKeys'),
+  '/my/keys/$key': lazyRouteComponent(() => import('./user/keys.tsx'), 'MyKeyPage'),
+  '/my/usage': lazyRouteComponent(() => import('./user/usage.tsx'), 'MyUsage'),
+  '/my/statement': lazyRouteComponent(() => import('./user/usage.tsx'), 'MyStatement'),
+  '/my/requests': lazyRouteComponent(() => import('./user/requests.tsx'), 'MyRequests'),
+  '/my/requests/$request': lazyRouteComponent(() => import('./user/requests.tsx'), 'MyRequestPage'),
+  '/my/tasks': lazyRouteComponent(() => import('./user/tasks.tsx'), 'MyTasks'),
+  '/my/tasks/$task': lazyRouteComponent(() => import('./user/tasks.tsx'), 'MyTaskPage'),
+  '/my/assets': lazyRouteComponent(() => import('./user/assets.tsx'), 'MyAssets'),
+  '/my/playground': lazyRouteComponent(() => import('./user/playground.tsx'), 'Playground'),
+} as const;
+
+export function createConsoleRouter(client: QueryClient) {
+  const root = createRootRoute({ component: Outlet });
+  const link = createRoute({ getParentRoute: () => root, path: '/link', component: LinkPage });
+  const layout = createRoute({
+    getParentRoute: () => root,
+    id: 'layout',
+    component: Layout,
+    // A failure is shown by the layout, which reads the same query.
+    loader: () => client.ensureQueryData(sessionQuery).catch(() => undefined),
+  });
+  const homes = ['/', '/sign-in'].map((path) =>
+    createRoute({ getParentRoute: () => layout, path, component: () => null }),
+  );
+  const pages = Object.entries({ ...operator, ...user }).map(([path, component]) =>
+    createRoute({ getParentRoute: () => layout, path, component }),
+  );
+  return createRouter({
+    routeTree: root.addChildren([link, layout.addChildren([...homes, ...pages])]),
+    basepath: '/console',
+    parseSearch,
+    stringifySearch,
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+    defaultNotFoundComponent: () => <p className="empty">{texts.notHere}</p>,
+    defaultErrorComponent: () => (
+      <p className="notice" data-tone="bad">
+        {texts.broken}
+      </p>
+    ),
+  });
+}

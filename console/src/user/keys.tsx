@@ -1,0 +1,225 @@
+/** Keys of the signed-in user: the home of the user's pages. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Key, Me, NewKey } from '../api/types.ts';
+import { mine } from '../api/user.ts';
+import { ClientSnippets } from '../parts/client-snippets.tsx';
+import { Opener } from '../parts/dialog.tsx';
+import { FormDialog } from '../parts/form.tsx';
+import { KEY_FIELDS, KeyCreated, KeyFacts, KeyState, limitsText } from '../parts/key-parts.tsx';
+import { FilteredList } from '../parts/list.tsx';
+import { Card, Load, Page } from '../parts/page.tsx';
+import type { Column } from '../parts/table.tsx';
+import { notify } from '../parts/toast.tsx';
+import { Id, Time } from '../parts/values.tsx';
+import { paths } from '../paths.ts';
+import { pages, texts } from '../texts.ts';
+import { playModels } from './play-models.ts';
+import { Wallet } from './wallet.tsx';
+
+export const useMe = () => useQuery({ queryKey: ['me'], queryFn: () => mine.me() });
+
+const COLUMNS: readonly Column<Key>[] = [
+  { head: 'Name', cell: ({ name }) => name, phone: 'title' },
+  { head: 'State', cell: ({ state }) => <KeyState state={state} />, phone: 'side' },
+  { head: 'Key', cell: ({ hint }) => <code>{hint}</code> },
+  { head: 'Group', cell: ({ group }) => group },
+  { head: 'Limits', cell: (key) => <span className="muted">{limitsText(key)}</span>, phone: 'hide' },
+  { head: 'Made', cell: ({ created_at }) => <Time at={created_at} />, phone: 'hide' },
+];
+
+export const MyKeys = () => {
+  const me = useMe();
+  return (
+    <Page title={pages.keys.title} actions={me.data && me.data.groups.length > 0 && <MakeKey me={me.data} />}>
+      <div className="stack">
+        <Load query={me} things="the balance" lines={2}>
+          {(own) => <Wallet me={own} />}
+        </Load>
+        <FilteredList
+          page={pages.keys}
+          name="my-keys"
+          load={mine.keys}
+          columns={COLUMNS}
+          rowKey={({ id }) => id}
+          open={({ id }) => paths.myKey(id)}
+          empty={me.data?.max_keys === 0 ? texts.key.byOperator : pages.keys.empty}
+        />
+      </div>
+    </Page>
+  );
+};
+
+/** The style of a key's group, and a model that a command can name. */
+function useKeyFacts(key: Key | undefined) {
+  const me = useMe();
+  const models = useQuery({
+    queryKey: ['play-models', key?.id],
+    queryFn: () => playModels(key?.id ?? ''),
+    enabled: key !== undefined && key.state === 'valid',
+    staleTime: 60_000,
+  });
+  return {
+    style: key?.style ?? me.data?.groups.find(({ id }) => id === key?.group)?.style ?? ('responses' as const),
+    model: models.data?.find(({ kind }) => kind === 'text')?.id ?? 'MODEL',
+  };
+}
+
+const MakeKey = ({ me }: { readonly me: Me }) => {
+  const client = useQueryClient();
+  const [made, setMade] = useState<NewKey>();
+  const { style, model } = useKeyFacts(made);
+  return (
+    <>
+      <Opener label="Make key" className="primary" isDisabled={me.own_keys >= me.max_keys}>
+        {(close) => (
+          <FormDialog
+            title="Make key"
+            close={close}
+            action="Make key"
+            fields={[
+              {
+                name: 'group',
+                label: 'Group',
+                kind: 'choice',
+                options: me.groups.map(({ id, name, style: own }) => [id, `${name} (${own})`] as const),
+                isRequired: true,
+                hint: texts.key.oneGroup,
+              },
+              { name: 'name', label: 'Name', isRequired: true, placeholder: 'ci' },
+              ...KEY_FIELDS(),
+            ]}
+            submit={async (values) => {
+              setMade(await mine.createKey(values));
+              await client.invalidateQueries({ queryKey: ['my-keys'] });
+              await client.invalidateQueries({ queryKey: ['me'] });
+            }}
+          />
+        )}
+      </Opener>
+      {made && <KeyCreated made={made} style={style} model={model} close={() => setMade(undefined)} />}
+    </>
+  );
+};
+
+export const useMyKeys = () =>
+  useQuery({ queryKey: ['my-keys', 'all'], queryFn: () => mine.keys({ limit: 1000 }), staleTime: 10_000 });
+
+export const MyKeyPage = () => {
+  const { key: id = '' } = useParams({ strict: false });
+  const keys = useMyKeys();
+  const key = keys.data?.data.find((one) => one.id === id);
+  const { style, model } = useKeyFacts(key);
+  return (
+    <Page
+      title={key?.name ?? id}
+      parent={{ title: pages.keys.title, path: paths.myKeys }}
+      beside={key && <KeyState state={key.state} />}
+      actions={key && key.state === 'valid' && <KeyActions value={key} />}
+    >
+      <Load query={keys} things={pages.key.things}>
+        {() =>
+          key ? (
+            <div className="stack">
+              <p className="row">
+                <code>{key.hint}</code> <Id id={key.id} />
+                <Link to={paths.myRequests} search={{ key: key.id } as never}>
+                  Its calls
+                </Link>
+                <Link to={paths.playground} search={{ key: key.id } as never}>
+                  Try it
+                </Link>
+              </p>
+              <Card title="Use it">
+                <ClientSnippets style={style} model={model} />
+              </Card>
+              <Card title="Settings" actions={key.own && key.state === 'valid' && <EditKey value={key} />}>
+                <KeyFacts value={key} />
+              </Card>
+            </div>
+          ) : (
+            <p className="empty">There is no key “{id}”.</p>
+          )
+        }
+      </Load>
+    </Page>
+  );
+};
+
+const EditKey = ({ value }: { readonly value: Key }) => {
+  const client = useQueryClient();
+  return (
+    <Opener label="Edit key">
+      {(close) => (
+        <FormDialog
+          title={`Change ${value.name}`}
+          close={close}
+          action="Save key"
+          clearsEmpty
+          fields={KEY_FIELDS(value)}
+          submit={async (values) => {
+            await mine.changeKey(value.id, values);
+            await client.invalidateQueries({ queryKey: ['my-keys'] });
+            notify('The key is saved.');
+          }}
+        />
+      )}
+    </Opener>
+  );
+};
+
+const KeyActions = ({ value }: { readonly value: Key }) => {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [made, setMade] = useState<NewKey>();
+  const { style, model } = useKeyFacts(value);
+  const refresh = () => client.invalidateQueries({ queryKey: ['my-keys'] });
+  return (
+    <>
+      <Opener label="Rotate">
+        {(close) => (
+          <FormDialog
+            title={`Rotate ${value.name}`}
+            explain={texts.key.rotate}
+            close={close}
+            action="Rotate key"
+            fields={[{ name: 'overlap_seconds', label: 'Overlap in seconds', kind: 'number', value: 3600 }]}
+            submit={async (values) => {
+              setMade(await mine.rotateKey(value.id, values));
+              await refresh();
+            }}
+          />
+        )}
+      </Opener>
+      <Opener label="Revoke" className="danger">
+        {(close) => (
+          <FormDialog
+            title={`Revoke ${value.name}`}
+            explain={texts.key.revoke}
+            close={close}
+            action="Revoke key"
+            isDanger
+            fields={[]}
+            submit={async () => {
+              await mine.revokeKey(value.id, {});
+              await refresh();
+              notify('The key is revoked.');
+            }}
+          />
+        )}
+      </Opener>
+      {made && (
+        <KeyCreated
+          made={made}
+          style={style}
+          model={model}
+          close={() => {
+            setMade(undefined);
+            void navigate({ to: paths.myKey(made.id) });
+          }}
+        />
+      )}
+    </>
+  );
+};

@@ -1,0 +1,101 @@
+/** Images from a text, with the presets of the gateway and its pixel budget. */
+import { useState } from 'react';
+import { IMAGE_PRESETS, PIXEL_BUDGET, STANDARD_IMAGE_SIZES } from '../../../src/rules/images.ts';
+import { problemOf } from '../api/client.ts';
+import { countText } from '../format/count.ts';
+import { ProblemNotice } from '../parts/form.tsx';
+import { playHeaders } from './play-models.ts';
+import { footerOf, ModelField, PlayForm, type PlayProps } from './play-parts.tsx';
+
+const SIZES = [
+  ...new Set([...STANDARD_IMAGE_SIZES, ...Object.values(IMAGE_PRESETS).flatMap((row) => Object.values(row))]),
+];
+const QUALITIES = ['auto', 'low', 'medium', 'high'] as const;
+
+interface Result {
+  readonly images: readonly string[];
+  readonly footer: string;
+}
+
+export const PlayImage = ({ keyId, models, prompt, setPrompt }: PlayProps) => {
+  const [chosen, setModel] = useState<string>();
+  const [size, setSize] = useState('1024x1024');
+  const [quality, setQuality] = useState<string>('low');
+  const [isRunning, setRunning] = useState(false);
+  const [problem, setProblem] = useState<Error>();
+  const [result, setResult] = useState<Result>();
+  const names = models.filter(({ kind }) => kind === 'image').map(({ id }) => id);
+  const model = chosen ?? names[0] ?? '';
+  const start = async (): Promise<void> => {
+    setRunning(true);
+    setProblem(undefined);
+    setResult(undefined);
+    try {
+      const response = await fetch('/v1/images/generations', {
+        method: 'POST',
+        headers: { ...playHeaders(keyId), 'content-type': 'application/json' },
+        credentials: 'same-origin',
+        body: JSON.stringify({ model, prompt, size, quality }),
+      });
+      const body = await response.json();
+      if (!response.ok) throw problemOf(response, body);
+      setResult({ images: imagesIn(body), footer: footerOf(response.headers) });
+    } catch (error) {
+      setProblem(error as Error);
+    } finally {
+      setRunning(false);
+    }
+  };
+  return (
+    <div className="play">
+      <PlayForm prompt={prompt} setPrompt={setPrompt} isRunning={isRunning} run={() => void start()}>
+        <ModelField value={model} names={names} onChange={setModel} />
+        <div className="field-row">
+          <label className="field">
+            <span className="label">Size</span>
+            <select value={size} onChange={(event) => setSize(event.target.value)}>
+              {SIZES.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+          </label>
+          <label className="field">
+            <span className="label">Quality</span>
+            <select value={quality} onChange={(event) => setQuality(event.target.value)}>
+              {QUALITIES.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+          </label>
+        </div>
+        <p className="muted small">{pixelText(size)}</p>
+      </PlayForm>
+      <section className="card">
+        <div className="body fields" aria-live="polite" aria-busy={isRunning}>
+          {problem && <ProblemNotice problem={problem} />}
+          {result?.images.map((source) => (
+            <img key={source.slice(-64)} className="media" src={source} alt={prompt} />
+          ))}
+          {!result && !problem && <div className="empty">{isRunning ? 'Drawing…' : 'The image appears here.'}</div>}
+          {result && <p className="muted small break">{result.footer}</p>}
+        </div>
+      </section>
+    </div>
+  );
+};
+
+function pixelText(size: string): string {
+  const [width, height] = size.split('x').map(Number);
+  if (!width || !height) return `At most ${countText(PIXEL_BUDGET)} pixels.`;
+  return `${countText(width * height)} of at most ${countText(PIXEL_BUDGET)} pixels.`;
+}
+
+interface ImageBody {
+  readonly data?: readonly { readonly b64_json?: string; readonly url?: string }[];
+  readonly output_format?: string;
+}
+
+const imagesIn = ({ data = [], output_format = 'png' }: ImageBody): string[] =>
+  data.flatMap(({ b64_json, url }) =>
+    b64_json ? [`data:image/${output_format};base64,${b64_json}`] : url ? [url] : [],
+  );

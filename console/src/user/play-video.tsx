@@ -1,0 +1,81 @@
+/** A video task. The task page follows it to its result. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { problemOf } from '../api/client.ts';
+import { mine } from '../api/user.ts';
+import { ProblemNotice } from '../parts/form.tsx';
+import { paths } from '../paths.ts';
+import { texts } from '../texts.ts';
+import { playHeaders } from './play-models.ts';
+import { ModelField, PlayForm, type PlayProps } from './play-parts.tsx';
+
+const FIELDS = {
+  resolution: ['480p', '720p', '1080p'],
+  ratio: ['16:9', '9:16', '1:1', '4:3', '3:4', '21:9'],
+  duration: ['5', '10'],
+} as const;
+type FieldName = keyof typeof FIELDS;
+const NAMES = Object.keys(FIELDS) as FieldName[];
+
+export const PlayVideo = ({ keyId, prompt, setPrompt }: PlayProps) => {
+  const navigate = useNavigate();
+  const [chosen, setModel] = useState<string>();
+  const [values, setValues] = useState<Record<FieldName, string>>({ resolution: '720p', ratio: '16:9', duration: '5' });
+  const [isRunning, setRunning] = useState(false);
+  const [problem, setProblem] = useState<Error>();
+  // The list of models holds those of the key's own group; video models are known from earlier tasks.
+  const tasks = useQuery({ queryKey: ['my-tasks', 'models'], queryFn: () => mine.tasks({ limit: 50 }) });
+  const names = [...new Set((tasks.data?.data ?? []).map((task) => task.model))];
+  const model = chosen ?? names[0] ?? '';
+  const start = async (): Promise<void> => {
+    setRunning(true);
+    setProblem(undefined);
+    try {
+      const { resolution, ratio, duration } = values;
+      const content = [{ type: 'text', text: prompt }];
+      const response = await fetch('/api/v3/contents/generations/tasks', {
+        method: 'POST',
+        headers: {
+          ...playHeaders(keyId),
+          'content-type': 'application/json',
+          'idempotency-key': `playground-${crypto.randomUUID()}`,
+        },
+        credentials: 'same-origin',
+        body: JSON.stringify({ model, content, resolution, ratio, duration: Number(duration) }),
+      });
+      const body = await response.json();
+      if (!response.ok) throw problemOf(response, body);
+      await navigate({ to: paths.myTask((body as { readonly id: string }).id) });
+    } catch (error) {
+      setProblem(error as Error);
+    } finally {
+      setRunning(false);
+    }
+  };
+  return (
+    <div className="play">
+      <PlayForm prompt={prompt} setPrompt={setPrompt} isRunning={isRunning} run={() => void start()}>
+        <ModelField value={model} names={names} onChange={setModel} />
+        <div className="field-row">
+          {NAMES.map((name) => (
+            <label className="field" key={name}>
+              <span className="label">{name}</span>
+              <select value={values[name]} onChange={(event) => setValues({ ...values, [name]: event.target.value })}>
+                {FIELDS[name].map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </select>
+            </label>
+          ))}
+        </div>
+      </PlayForm>
+      <section className="card">
+        <div className="body fields">
+          {problem && <ProblemNotice problem={problem} />}
+          <p className="muted">{texts.playground.videoHold}</p>
+        </div>
+      </section>
+    </div>
+  );
+};

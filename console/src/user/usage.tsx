@@ -1,0 +1,124 @@
+/** Where the money went: charges by day, model or key, and the statement. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import type { UsageLine } from '../api/types.ts';
+import { mine } from '../api/user.ts';
+import { countText } from '../format/count.ts';
+import { chartValue, roundMoney } from '../format/money.ts';
+import { dayBefore } from '../format/time.ts';
+import { Chart } from '../parts/chart.tsx';
+import { FilterBar, FilteredList } from '../parts/list.tsx';
+import { Card, Load, Page } from '../parts/page.tsx';
+import { STATEMENT_COLUMNS } from '../parts/statement.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Money, useNow } from '../parts/values.tsx';
+import { type Search, withFilter } from '../search.ts';
+import { pages } from '../texts.ts';
+
+const DIMENSIONS = ['day', 'model', 'key', 'group'] as const;
+type Dimension = (typeof DIMENSIONS)[number];
+
+export const MyUsage = () => {
+  const search = useSearch({ strict: false }) as Search;
+  const navigate = useNavigate();
+  const now = useNow(3_600_000);
+  const by = DIMENSIONS.find((name) => name === search.by) ?? 'day';
+  const period = {
+    start_date: search.start_date ?? dayBefore(29, now),
+    end_date: search.end_date ?? dayBefore(0, now),
+  };
+  const report = useQuery({
+    queryKey: ['my-usage', by, period],
+    queryFn: () => mine.usage({ by, ...period, limit: 1000 }),
+  });
+  return (
+    <Page
+      title={pages.usage.title}
+      lead={pages.usage.lead}
+      actions={
+        <a className="button" href={mine.usageCsv({ by, ...period })} download>
+          CSV
+        </a>
+      }
+    >
+      <FilterBar
+        filters={[
+          { name: 'by', label: 'By', options: DIMENSIONS },
+          { name: 'start_date', label: 'First day (UTC)', type: 'date' },
+          { name: 'end_date', label: 'Last day (UTC)', type: 'date' },
+        ]}
+        search={{ ...period, ...search, by }}
+        change={(name, value) =>
+          void navigate({ to: '.', search: () => withFilter(search, name, value), replace: true })
+        }
+      />
+      <Load query={report} things={pages.usage.things}>
+        {({ data, total }) => (
+          <div className="stack">
+            {by === 'day' && data.length > 1 && <Spend lines={data} />}
+            <Table
+              caption={pages.usage.title}
+              columns={columnsOf(by)}
+              rows={data}
+              total={total && { ...total, [by]: 'Total' }}
+              rowKey={(line) => String(line[by])}
+              empty={pages.usage.empty}
+            />
+          </div>
+        )}
+      </Load>
+    </Page>
+  );
+};
+
+const chargeOf = ({ charge, revenue }: UsageLine): string => charge ?? revenue ?? '0';
+
+const Spend = ({ lines }: { readonly lines: readonly UsageLine[] }) => {
+  const { times, series } = useMemo(() => {
+    const days = lines.toSorted((a, b) => String(a.day).localeCompare(String(b.day)));
+    return {
+      times: days.map(({ day }) => `${day}T00:00:00Z`),
+      series: [{ label: 'Charged', color: 1 as const, values: days.map((line) => chartValue(chargeOf(line))) }],
+    };
+  }, [lines]);
+  return (
+    <Card title="Charged by day">
+      <Chart title="Charged by day" times={times} series={series} format={dollars} />
+    </Card>
+  );
+};
+
+const dollars = (value: number): string => roundMoney(value.toFixed(6));
+
+const columnsOf = (by: Dimension): readonly Column<UsageLine>[] => [
+  { head: by, cell: (line) => String(line[by] ?? '–'), phone: 'title' },
+  { head: 'Requests', cell: ({ requests }) => countText(requests), kind: 'number', phone: 'label' },
+  { head: 'Input tokens', cell: ({ input_tokens }) => countText(input_tokens), kind: 'number', phone: 'label' },
+  { head: 'Cached', cell: ({ cached_input_tokens }) => countText(cached_input_tokens), kind: 'number', phone: 'hide' },
+  { head: 'Output tokens', cell: ({ output_tokens }) => countText(output_tokens), kind: 'number', phone: 'label' },
+  { head: 'Charged', cell: (line) => <Money amount={chargeOf(line)} />, kind: 'number', phone: 'side' },
+];
+
+export const MyStatement = () => (
+  <Page
+    title={pages.charges.title}
+    actions={
+      <a className="button" href={mine.chargesCsv()} download>
+        CSV
+      </a>
+    }
+  >
+    <FilteredList
+      page={pages.charges}
+      name="my-charges"
+      load={mine.charges}
+      filters={[
+        { name: 'start', label: 'From (UTC)', type: 'date' },
+        { name: 'end', label: 'Before (UTC)', type: 'date' },
+      ]}
+      columns={STATEMENT_COLUMNS}
+      rowKey={({ entry }) => entry}
+    />
+  </Page>
+);

@@ -1,0 +1,154 @@
+/** Video tasks of all users for operators: where each is, what it holds, and on which account. Never shows a prompt or media. */
+import { sql } from 'kysely';
+import { z } from 'zod';
+import { formatNanos } from '../core/index.ts';
+import { snapshot } from '../db/index.ts';
+import { TASK_STATUSES } from '../rules/index.ts';
+import { sendJson } from '../web/index.ts';
+import { notFound, operation } from './handler.ts';
+import { pageParams, rowKey, sendPage } from './pagination.ts';
+import { param, period } from './query-params.ts';
+
+/** The default start. Without one, a rare status would be searched for in every task. */
+const DEFAULT_PERIOD_MS = 30 * 86_400_000;
+
+const TasksQuery = z.strictObject({
+  user: param.user,
+  model: param.model,
+  group: param.group,
+  account: param.account,
+  status: z
+    .enum(TASK_STATUSES)
+    .describe(`of video tasks: ${TASK_STATUSES.map((status) => `\`${status}\``).join(', ')}; all by default`)
+    .optional(),
+  ...period,
+  ...pageParams(rowKey.timeAndId),
+});
+
+interface OperatorTask {
+  readonly id: string;
+  readonly user_id: string;
+  readonly key_id: string;
+  readonly group_id: string;
+  readonly account_id: string | null;
+  readonly upstream_id: string | null;
+  readonly model: string;
+  readonly status: string;
+  readonly submission: string;
+  readonly progress: number;
+  readonly error: unknown;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly reported: Readonly<Record<string, unknown>> | null;
+  readonly usage_tokens: bigint | null;
+  readonly callback_url: string | null;
+  readonly review_until: Date | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly finished_at: Date | null;
+  readonly created: string;
+  readonly hold_state: string | null;
+  readonly hold_nanos: bigint | null;
+  readonly settled_nanos: bigint | null;
+}
+
+/** Times as text are exact: a JavaScript Date has no microseconds. */
+const SELECT = sql`
+  select t.id, t.user_id, t.key_id, t.group_id, t.account_id, t.upstream_id, t.model, t.status, t.submission, t.progress, t.error,
+    t.parameters, t.reported, t.usage_tokens, t.callback_url, t.review_until, t.created_at, t.updated_at, t.finished_at,
+    to_char(t.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created,
+    h.state as hold_state, h.nanos as hold_nanos, h.settled_nanos
+  from video_tasks t left join holds h on h.reference = 'task:' || t.id`;
+
+export const listOperatorTasks = operation({
+  query: TasksQuery,
+  async handle({ call, query }, { db, clock }) {
+    const { end, limit, cursor } = query;
+    const start = query.start ?? new Date(clock.now() - DEFAULT_PERIOD_MS);
+    const columns = {
+      user_id: query.user,
+      model: query.model,
+      group_id: query.group,
+      account_id: query.account,
+      status: query.status,
+    };
+    const conditions = [
+      sql`t.deleted_at is null and t.created_at >= ${start}`,
+      ...Object.entries(columns).flatMap(([name, value]) =>
+        value === undefined ? [] : [sql`${sql.ref(`t.${name}`)} = ${value}`],
+      ),
+      ...(end ? [sql`t.created_at < ${end}`] : []),
+      ...(cursor ? [sql`(t.created_at, t.id) < (${cursor[0]}::timestamptz, ${cursor[1]})`] : []),
+    ];
+    const page = sql<OperatorTask>`
+      ${SELECT} where ${sql.join(conditions, sql` and `)} order by t.created_at desc, t.id desc limit ${limit + 1}`;
+    const { rows } = await snapshot(db, (tx) => page.execute(tx));
+    sendPage(call, rows, {
+      limit,
+      more: { currency: 'USD' },
+      key: (row) => [row.created, row.id],
+      view: taskForOperator,
+    });
+  },
+});
+
+export const getOperatorTask = operation({
+  async handle({ call }, { db }) {
+    const id = call.params.task ?? '';
+    const found = await snapshot(db, async (tx) => {
+      const { rows } = await sql<OperatorTask>`${SELECT} where t.id = ${id} and t.deleted_at is null`.execute(tx);
+      const [task] = rows;
+      if (!task) throw notFound('video task', id);
+      const assets = await tx
+        .selectFrom('video_task_assets')
+        .select('asset_id')
+        .where('user_id', '=', task.user_id)
+        .where('task_id', '=', id)
+        .orderBy('asset_id')
+        .execute();
+      return { task, assets };
+    });
+    const assets = found.assets.map(({ asset_id }) => asset_id);
+    sendJson(call, 200, { object: 'task', currency: 'USD', ...taskForOperator(found.task), assets });
+  },
+});
+
+const taskForOperator = (row: OperatorTask) => ({
+  id: row.id,
+  user: row.user_id,
+  key: row.key_id,
+  group: row.group_id,
+  account: row.account_id,
+  upstream_task: row.upstream_id,
+  model: row.model,
+  status: row.status,
+  submission: row.submission,
+  progress: row.progress,
+  error: row.error ?? null,
+  parameters: shownParameters(row),
+  tokens: row.usage_tokens === null ? null : Number(row.usage_tokens),
+  has_last_frame: row.reported?.last_frame === true,
+  hold:
+    row.hold_state === null || row.hold_nanos === null
+      ? null
+      : {
+          state: row.hold_state,
+          held: formatNanos(row.hold_nanos),
+          charged: row.settled_nanos === null ? null : formatNanos(row.settled_nanos),
+        },
+  in_review: row.review_until !== null,
+  callback_host: row.callback_url === null ? null : (URL.parse(row.callback_url)?.host ?? null),
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+  finished_at: row.finished_at?.toISOString() ?? null,
+});
+
+/** Reported values replace requested ones. By name, so that a parameter added later is not shown by accident. */
+const PARAMETERS = ['resolution', 'ratio', 'duration', 'seed', 'generate_audio', 'watermark', 'service_tier'] as const;
+
+const shownParameters = ({ parameters, reported }: OperatorTask): Record<string, unknown> =>
+  Object.fromEntries(
+    PARAMETERS.flatMap((name) => {
+      const value = reported?.[name] ?? parameters[name];
+      return value === undefined || value === null ? [] : [[name, value]];
+    }),
+  );
