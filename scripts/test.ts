@@ -26,7 +26,8 @@ const child = spawn(
     '--test',
     '--test-global-setup=test/setup.ts',
     '--import=./test/support/properties.ts',
-    '--test-concurrency=2',
+    // Many tests wait for processes and time limits; one file more than cores uses them meanwhile.
+    '--test-concurrency=3',
     `--test-timeout=${timeoutMs}`,
     ...files,
   ],

@@ -12,7 +12,7 @@ import { Wire } from '../support/raw.ts';
 import { SkewedClock } from '../support/skewed-clock.ts';
 import { until } from '../support/wait.ts';
 
-const STALLED_READERS = 50;
+const STALLED_READERS = 20;
 const HALF_HEADS = 100;
 const HALF_BODIES = 100;
 const OTHERS = 100;
