@@ -40,7 +40,7 @@ after(async () => {
 });
 beforeEach(() => {
   upstream.requests.length = 0;
-  upstream.respondWith(jsonResponse('{}'));
+  upstream.respondWith(jsonResponse('{"ok":true}'));
 });
 
 interface Exchange {
@@ -414,7 +414,12 @@ describe('native response', () => {
       'alt-svc': 'h3',
     };
     upstream.respondWith(
-      jsonResponse('{}', 200, { ...forwarded, ...hidden, 'x-request-id': 'req_theirs', 'request-id': 'req_theirs' }),
+      jsonResponse('{"ok":true}', 200, {
+        ...forwarded,
+        ...hidden,
+        'x-request-id': 'req_theirs',
+        'request-id': 'req_theirs',
+      }),
     );
     const chat = await send('openai', '/v1/chat/completions', '{"model":"demo-responses"}');
     const messages = await send('claude', '/v1/messages', '{"model":"demo-messages"}');

@@ -43,7 +43,7 @@ export const sseResponse =
 
 export async function startCanned(): Promise<Canned> {
   const requests: ReceivedRequest[] = [];
-  let script: Script = jsonResponse('{}');
+  let script: Script = jsonResponse('{"ok":true}');
   const server = createServer(async (request, response) => {
     const body = await buffer(request).catch(() => undefined);
     if (body === undefined) return;

@@ -45,6 +45,8 @@ export interface NativeResponseContext {
 const HELD_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
 const BLANK_LINE = Buffer.from('\n\n');
+/** Clients of the other dialects read a last event without one, because servers often omit it. */
+const NEEDS_BLANK_LINE: ReadonlySet<Dialect> = new Set<Dialect>(['messages', 'responses']);
 const NO_STREAM = { code: 'upstream_error', message: 'The provider did not respond with a stream.' } as const;
 const TRUNCATED = 'The provider closed the connection in the middle of its response.';
 
@@ -225,9 +227,13 @@ export class NativeResponse implements ResponseHandler {
     this.#writeHead().end(concatBuffers(this.#held));
   }
 
-  /** What the filter still holds, and the blank line after the last event where the provider omitted it. */
+  /**
+   * What the filter still holds, and the blank line after the last event where the provider omitted it and clients would not read the
+   * event without.
+   */
   #lastEvents(): Buffer {
     const rest = this.#filter?.end() ?? EMPTY;
+    if (!NEEDS_BLANK_LINE.has(this.#context.dialect)) return rest;
     const isAtBoundary = rest.length === 0 ? this.#stream?.isAtBoundary === true : lastBlockEnd(rest) === rest.length;
     return isAtBoundary ? rest : Buffer.concat([rest, BLANK_LINE]);
   }
