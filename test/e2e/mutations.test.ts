@@ -9,7 +9,7 @@ import { basicSetup, startGateway, type TestGateway } from '../support/gateway.t
 import { runs, SEED } from '../support/properties.ts';
 import { type RawResponse, Wire } from '../support/raw.ts';
 
-const COUNT = runs(20_000);
+const COUNT = runs(8_000);
 /** Connections at a time. */
 const LANES = 16;
 /** A busy machine sends fewer requests instead of taking longer; the number is printed. */
@@ -332,7 +332,7 @@ function assertResponse(response: RawResponse | undefined, { target, method }: M
   errorCode(isMalformed && isOpenAi ? 'openai' : format, status, parsed);
 }
 
-test('HTTP server responds to twenty thousand mutated requests without a 500 and stays ready', {
+test('HTTP server responds to thousands of mutated requests without a 500 and stays ready', {
   timeout: 120_000,
 }, async (t) => {
   const begun = performance.now();

@@ -1,4 +1,4 @@
-/** The query plan of GET /v1/usage with half a million records. */
+/** The query plan of GET /v1/usage with a quarter of a million records. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Client } from 'pg';
@@ -7,7 +7,7 @@ import { basicSetup, startGateway, type TestGateway } from '../support/gateway.t
 import { type Cost, explain, statementsOf } from '../support/plan.ts';
 import { fillUsage } from '../support/usage-rows.ts';
 
-const ROWS = 500_000;
+const ROWS = 250_000;
 const DAYS = 92;
 /** The tables that GET /v1/usage may read. */
 const EXPECTED_TABLES = ['keys', 'leases', 'usage_daily', 'wallets'];

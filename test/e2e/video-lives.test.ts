@@ -15,7 +15,7 @@ import { SEED } from '../support/properties.ts';
 import { callVideo, TASKS, TEST_VARIANTS, type TestVariant, taskBody, textItem, videoSetup } from '../support/video.ts';
 import { passTime, type TestWorkers, testWorkers } from '../support/video-following.ts';
 
-const LIVES = 200;
+const LIVES = 120;
 const USERS = 10;
 const HOUR = 3_600_000;
 const HOOK = 'https://hooks.example.com/video';
@@ -135,7 +135,7 @@ async function settledHolds(): Promise<Settled[]> {
 /** The cost in nano-dollars, rounded up. */
 const costOf = (tokens: bigint, price: string): bigint => (tokens * (parseNanos(price) ?? 0n) + 999_999n) / 1_000_000n;
 
-test('V 3, V 6, V 8: two hundred lives end with exact charges, resolved holds and one announcement per change', async () => {
+test('V 3, V 6, V 8: many lives end with exact charges, resolved holds and one announcement per change', async () => {
   const lives: Created[] = [];
   await inParallel(4, LIVES, async (n) => void lives.push(await createLife(n)));
   const seen = new Set<string>();
