@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach } from 'node:test';
 import { stackUnderTest, testOnStacks } from '../../test/support/http-stack.ts';
+import { until } from '../../test/support/wait.ts';
 import { type Clock, FakeClock, systemClock } from '../core/index.ts';
 import type { Exchange, HttpClient, HttpRequest, RequestTimeouts, TransportError } from './client.ts';
 import { createHttpClient } from './stack.ts';
@@ -309,6 +310,30 @@ testOnStacks('a pending error is not reported after an abort', async () => {
   exchange.abort();
   await send(upstream).done;
   assert.deepEqual(events, []);
+});
+
+testOnStacks('a response that lasts until the close may be aborted or reset while its listener pauses', async () => {
+  respond = (response) => {
+    response.writeHead(200, { connection: 'close' });
+    response.write('some bytes');
+  };
+  for (const ends of ['abort', 'reset'] as const) {
+    const paused = Promise.withResolvers<void>();
+    const { exchange, done } = send(upstreamOn(), {}, () => {
+      paused.resolve();
+      return false;
+    });
+    await paused.promise;
+    const socket = requests.at(-1)?.socket;
+    if (ends === 'abort') exchange.abort();
+    else socket?.resetAndDestroy();
+    await until('the close', () => socket?.destroyed);
+    exchange.resume();
+    if (ends === 'reset') assert.notEqual(await done, 'end');
+  }
+  // An exception in a callback of the socket would have ended the process by now.
+  respond = (response) => response.end('ok');
+  assert.equal(await send(upstreamOn()).done, 'end');
 });
 
 testOnStacks('a listener that pauses gets no data until it resumes', async () => {

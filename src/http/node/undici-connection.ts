@@ -115,7 +115,10 @@ export class UndiciConnection implements PooledConnection {
     const { target, accepts } = this.#options;
     this.#socket = socket;
     socket.setNoDelay(true);
-    socket.on('error', finish);
+    socket.on('error', (error) => {
+      finish(error);
+      this.#delivery?.onReset(error);
+    });
     socket.once('close', () => finish(closedEarly()));
     const onOpen = (): void => {
       socket.setKeepAlive(true, CLIENT_BOUNDS.tcpKeepAliveMs.limit);
@@ -133,10 +136,12 @@ export class UndiciConnection implements PooledConnection {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    // Without an error, undici would take the close for the end of the response and fail an assertion while its parser is paused.
+    const cause = this.#delivery?.isPaused ? closedEarly() : undefined;
     this.#delivery?.detach();
     this.#delivery = undefined;
     this.#stopConnecting();
-    this.#socket?.destroy();
+    this.#socket?.destroy(cause);
     void this.#client?.destroy();
     this.#options.owner.onClosed(this);
   }
@@ -170,6 +175,7 @@ class Delivery implements Dispatcher.DispatchHandler {
   #informational = 0;
   #hasHead = false;
   #keepMs = 0;
+  #isPaused = false;
   #isOver = false;
 
   constructor(user: TransportUser, message: RequestMessage, owner: DeliveryOwner) {
@@ -180,6 +186,10 @@ class Delivery implements Dispatcher.DispatchHandler {
 
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
   }
 
   options(): Dispatcher.DispatchOptions {
@@ -235,8 +245,21 @@ class Delivery implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#attempt(() => {
-      if (!this.#user.onData(chunk)) controller.pause();
+      // The user may have closed the connection meanwhile.
+      if (this.#user.onData(chunk) || this.#isOver) return;
+      this.#isPaused = true;
+      controller.pause();
     });
+  }
+
+  /**
+   * The connection broke; called before undici learns of it. Undici takes ECONNRESET for the end of a response that lasts until the close,
+   * and fails an assertion while its parser is paused. With another code it reports the error.
+   */
+  onReset(error: NodeJS.ErrnoException): void {
+    if (!this.#isPaused) return;
+    this.fail(Object.assign(new Error(error.message), { code: error.code }));
+    error.code = 'CLOSED_EARLY';
   }
 
   onResponseEnd(): void {
@@ -266,7 +289,9 @@ class Delivery implements Dispatcher.DispatchHandler {
   /** Later, because the user may resume from a callback of undici's parser, which must not be entered again. */
   resume(): void {
     queueMicrotask(() => {
-      if (!this.#isOver) this.#controller?.resume();
+      if (this.#isOver) return;
+      this.#isPaused = false;
+      this.#controller?.resume();
     });
   }
 
