@@ -18,7 +18,7 @@ const seed = process.env.LAWS_SEED ?? String(randomInt(2 ** 31));
 if (isExploring) process.stdout.write(`LAWS_SEED=${seed}\n`);
 
 /** A test that runs longer hangs. Exploring multiplies the runs of a property, so it has no such limit. */
-const timeoutMs = process.env.TEST_TIMEOUT_MS ?? (isExploring ? 3_600_000 : 240_000);
+const timeoutMs = Number(process.env.TEST_TIMEOUT_MS ?? (isExploring ? 3_600_000 : 240_000));
 
 const child = spawn(
   process.execPath,
@@ -26,6 +26,7 @@ const child = spawn(
     '--test',
     '--test-global-setup=test/setup.ts',
     '--import=./test/support/properties.ts',
+    '--import=./test/support/file-limit.ts',
     // Many tests wait for processes and time limits; one file more than cores uses them meanwhile.
     '--test-concurrency=3',
     `--test-timeout=${timeoutMs}`,
@@ -36,6 +37,7 @@ const child = spawn(
     env: {
       // Each file is a process that loads the same modules; from the compile cache they load three times as fast.
       NODE_COMPILE_CACHE: 'node_modules/.cache/compiled',
+      TEST_FILE_MS: String(2 * timeoutMs),
       ...(isExploring && { LAWS_SEED: seed, LAWS_RUNS: '10' }),
       ...process.env,
     },

@@ -45,9 +45,8 @@ async function startChain({ worker = true, env = {} } = {}): Promise<Chain> {
     relay,
     outer,
     async close() {
-      await outer.stop();
-      await relay.close();
-      await inner.close();
+      const closed = await Promise.allSettled([outer.stop(), relay.close(), inner.close()]);
+      for (const one of closed) if (one.status === 'rejected') throw one.reason;
     },
   };
 }

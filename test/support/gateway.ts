@@ -81,8 +81,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   };
   if (options.setup) await apply(options.setup);
   const stop = async (): Promise<void> => {
-    await running.stop();
-    await context.close();
+    await running.stop().finally(() => context.close());
     rmSync(dataDir, { recursive: true, force: true });
     if (!options.database) await database.drop();
   };

@@ -88,8 +88,7 @@ export async function startVideo(
     sim,
     gateway,
     async close() {
-      await gateway.stop();
-      await sim.close().catch(() => {});
+      await gateway.stop().finally(() => sim.close().catch(() => {}));
     },
   };
 }

@@ -192,10 +192,19 @@ test('V 6 r2: of one task one event is in flight, the lower version first; a fai
   assert.equal(receiver.deliveries.length, 4);
 });
 
+/** Holds the first responses until `count` requests are in flight, and 30 ms longer for one that is too many. */
+function holdUntil(count: number): Receiver['respond'] {
+  const held: { end(): void }[] = [];
+  return () => (response) => {
+    if (held.push(response) < count) return;
+    setTimeout(() => held.splice(0).forEach((one) => void one.end()), 30);
+    count = 1;
+  };
+}
+
 test('V 6 r2: at most 4 attempts to one user and host, and 32 of one replica', async () => {
-  const slow = () => (response: { end(): void }) => void setTimeout(() => response.end(), 30);
-  receiver.respond = slow;
-  other.respond = slow;
+  receiver.respond = holdUntil(4);
+  other.respond = holdUntil(4);
   await seed(
     ...Array.from({ length: 20 }, () => ({})),
     ...Array.from({ length: 20 }, () => ({ url: `${other.origin}/` })),
@@ -204,7 +213,7 @@ test('V 6 r2: at most 4 attempts to one user and host, and 32 of one replica', a
   assert.deepEqual([receiver.maxInFlight, other.maxInFlight], [4, 4]);
   assert.deepEqual([receiver.deliveries.length, other.deliveries.length], [20, 20]);
   receiver.reset();
-  receiver.respond = slow;
+  receiver.respond = holdUntil(32);
   await seed(...Array.from({ length: 60 }, (_, n) => ({ userId: `user-${n % 15}` })));
   await deliver();
   assert.equal(receiver.maxInFlight, 32);
