@@ -1,5 +1,6 @@
 /** The admin API as functions: one per operation that the console uses. */
 import { get, type Query, send } from './client.ts';
+import { apiAt, type Body } from './paths.ts';
 import type {
   Account,
   AccountStats,
@@ -32,15 +33,7 @@ import type {
   User,
 } from './types.ts';
 
-const BASE = '/admin/v1';
-const at = (path: string, ...ids: readonly string[]): string =>
-  BASE + ids.reduce((text, id) => text.replace('{}', encodeURIComponent(id)), path);
-
-type Body = Readonly<Record<string, unknown>>;
-const listOf =
-  <T>(path: string) =>
-  (query: Query = {}, signal?: AbortSignal): Promise<List<T>> =>
-    get(at(path), query, signal);
+const { at, listOf } = apiAt('/admin/v1');
 
 export const admin = {
   requests: listOf<RequestLine>('/requests'),

@@ -1,5 +1,6 @@
 /** The API of a signed-in user: own keys, usage, calls, tasks and assets. Never an account, a cost or a margin. */
 import { get, type Query, send, urlOf } from './client.ts';
+import { apiAt, type Body } from './paths.ts';
 import type {
   Asset,
   AssetGroup,
@@ -17,15 +18,7 @@ import type {
   UsageReport,
 } from './types.ts';
 
-const BASE = '/console/v1';
-const at = (path: string, ...ids: readonly string[]): string =>
-  BASE + ids.reduce((text, id) => text.replace('{}', encodeURIComponent(id)), path);
-
-type Body = Readonly<Record<string, unknown>>;
-const listOf =
-  <T>(path: string) =>
-  (query: Query = {}, signal?: AbortSignal): Promise<List<T>> =>
-    get(at(path), query, signal);
+const { at, listOf } = apiAt('/console/v1');
 
 export const session = {
   read: () => get<Session>(at('/session')),
