@@ -197,8 +197,10 @@ function holdUntil(count: number): Receiver['respond'] {
   const held: { end(): void }[] = [];
   return () => (response) => {
     if (held.push(response) < count) return;
-    setTimeout(() => held.splice(0).forEach((one) => void one.end()), 30);
     count = 1;
+    setTimeout(() => {
+      for (const one of held.splice(0)) one.end();
+    }, 30);
   };
 }
 
