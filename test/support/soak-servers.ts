@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { READY_MS } from './crash-lane.ts';
 import { type LaunchedProcess, launch } from './process.ts';
@@ -53,6 +54,8 @@ async function startWorkers(options: ServerOptions): Promise<SoakServers> {
       if (victim === undefined) throw new Error('there is no second worker to kill');
       process.kill(victim, 'SIGKILL');
       await until('a new worker', () => workers().length >= 2 && !workers().includes(victim), READY_MS);
+      // The clients see the closed sockets when this process polls next; until then they may still take one for a request.
+      await immediate();
       return { url: server.url, from, to: performance.now() };
     },
     stop: () => server.stop(),
