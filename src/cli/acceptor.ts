@@ -5,6 +5,7 @@
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Config } from '../config.ts';
+import { SERVER_BOUNDS } from '../http/index.ts';
 import { CliError, listenFailure, type PortName } from '../main.ts';
 import type { ConnectionMessage, HandledNotice } from './worker-process.ts';
 
@@ -76,7 +77,7 @@ export class Acceptor {
   async #listenOn(port: PortName, host: string, number: number): Promise<number> {
     const server = createServer({ pauseOnConnect: true }, (socket) => this.#accept(socket, port));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    server.once('error', reject).listen({ host, port: number }, resolve);
+    server.once('error', reject).listen({ host, port: number, backlog: SERVER_BOUNDS.backlog.limit }, resolve);
     await promise.catch((error: NodeJS.ErrnoException) => {
       throw new CliError(listenFailure(host, number, port, error));
     });

@@ -14,6 +14,10 @@ const count = (limit: number, why: string): Bound => ({ limit, unit: '', why });
 
 /** Messages from clients, and the connections that carry them. */
 export const SERVER_BOUNDS = {
+  backlog: count(
+    4_096,
+    'Connections that the kernel keeps until the process accepts them (Linux: at most net.core.somaxconn). The handshake of one too many is repeated after 1 s, 3 s, 7 s and so on.',
+  ),
   headBytes: bytes(32 * KIB, 'Request line and headers together.'),
   headers: count(100, 'Header lines of a request. Clients send some 20, proxies add a few.'),
   headMs: ms(10_000, 'From the first byte of a request, or from the connection, to the end of the head.'),

@@ -101,7 +101,7 @@ export class Listener implements HttpServer {
   }
 
   async listen(host: string, port: number): Promise<{ host: string; port: number }> {
-    this.#server.listen({ host, port });
+    this.#server.listen({ host, port, backlog: SERVER_BOUNDS.backlog.limit });
     await once(this.#server, 'listening');
     this.#check();
     const address = this.#server.address() as AddressInfo;

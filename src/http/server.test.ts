@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, test } from 'node:test';
 import { countBufferBytes, drip } from '../../test/support/buffer-work.ts';
 import { HTTP_STACK, ownStackOnly } from '../../test/support/http-stack.ts';
@@ -64,6 +66,9 @@ class Fixture {
 }
 
 const fixtures: Fixture[] = [];
+
+/** The most that Linux keeps for a listener, whatever it asks for. */
+const SOMAXCONN = '/proc/sys/net/core/somaxconn';
 
 const UNLIMITED: ConnectionLimits = { total: 1_000, perAddress: 1_000, isExempt: () => false };
 
@@ -641,6 +646,27 @@ async function occupy(fixture: Fixture): Promise<Wire> {
 const respondUnlessPending: Handler = (incoming, outgoing) => {
   if (incoming.url !== '/pending') respondHello(incoming, outgoing);
 };
+
+/** Opens connections, and prints how many the kernel completed within a second. */
+const CONNECT_MANY = `
+  const [port, count] = process.argv.slice(1).map(Number);
+  let connected = 0;
+  const print = () => { console.log(connected); process.exit(); };
+  setTimeout(print, 1_000);
+  for (let n = 0; n < count; n += 1)
+    require('node:net').connect(port, '127.0.0.1').on('error', () => {}).on('connect', () => {
+      connected += 1;
+      if (connected === count) print();
+    });`;
+
+test('a burst of connections is kept by the kernel while the process is busy', async () => {
+  const { url } = await open((_, outgoing) => outgoing.end());
+  const kept = Number(existsSync(SOMAXCONN) ? readFileSync(SOMAXCONN, 'utf8') : 128);
+  const count = Math.min(900, kept);
+  // `spawnSync` blocks this process, so it accepts nothing meanwhile.
+  const { stdout } = spawnSync(process.execPath, ['-e', CONNECT_MANY, new URL(url).port, String(count)]);
+  assert.equal(Number(stdout), count);
+});
 
 test('the listener refuses connections above the limit with 503, and accepts others once one closes', async () => {
   const fixture = await open(respondUnlessPending, { ...UNLIMITED, total: 2 });
