@@ -1,6 +1,6 @@
 /** `npm run gen`: writes the generated files. Run it after changing a table or a migration; `npm run check` finds stale files. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -20,6 +20,7 @@ import {
 } from './gen-docs.ts';
 import { renderRows } from './gen-rows.ts';
 import { ROOT } from './modules.ts';
+import { withClients } from './pages.ts';
 
 const HTTP_README = 'src/http/README.md';
 
@@ -32,9 +33,14 @@ async function generate(): Promise<Map<string, string>> {
     ['docs/config.md', renderEnvironment(environmentTable())],
     ['docs/clauses.md', renderClauses(readClauseTests())],
     [HTTP_README, withBounds(read(HTTP_README) ?? '')],
+    ...guides(),
     ['src/db/rows.ts', await rows()],
   ]);
 }
+
+/** Pages that people write, with blocks that are generated. */
+const guides = (): [string, string][] =>
+  globSync('docs/guides/*.md', { cwd: ROOT }).map((path) => [path, withClients(read(path) ?? '')]);
 
 /** Migrates a temporary database and reads its schema. */
 async function rows(): Promise<string> {

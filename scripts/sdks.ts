@@ -3,21 +3,14 @@
  * program of each SDK with a key of each group. Only address and key differ from a use without the gateway.
  * `SDKS_DIR` is the folder of the installed versions.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { launch } from '../test/support/process.ts';
+import { DEMO_GROUP_NAMES, type DemoServer, startDemoServer } from './demo-server.ts';
 import { ROOT } from './modules.ts';
 import { runCommand } from './sdks/command.ts';
 import { type InstalledSdk, installSdk, missingLanguage, SDKS } from './sdks/packages.ts';
 
-const GROUPS = ['responses', 'messages', 'generate'] as const;
-type Group = (typeof GROUPS)[number];
-
 const CACHE = process.env.SDKS_DIR ?? join(ROOT, 'node_modules/.cache/sdks');
 const PROGRAM_TIMEOUT_MS = 120_000;
-/** The first start creates a database; on a busy machine that takes longer than tests wait. */
-const START_TIMEOUT_MS = 120_000;
 
 interface CheckResult {
   readonly name: string;
@@ -47,33 +40,22 @@ async function installAll(names: readonly string[]): Promise<InstalledSdk[]> {
 /** Prints a row for each version and returns the failed checks, one line each. */
 async function proveAll(versions: readonly InstalledSdk[]): Promise<string[]> {
   if (versions.length === 0) return [];
-  const folder = await mkdtemp(join(tmpdir(), 'dragoman-sdks-'));
-  // Every program uses a wrong key several times, all from one address.
-  const env = { DATA_DIR: join(folder, 'data'), PORT: '0', LOG_LEVEL: 'error', AUTH_FAILURES_PER_MINUTE: '100000' };
-  const gateway = launch(['serve'], env);
+  const demo = await startDemoServer();
   try {
-    const [, url = ''] = await gateway.until(/^Dragoman is ready at (\S+)$/m, START_TIMEOUT_MS);
-    const keys = keysIn(gateway.output());
-    console.log(row('SDK', GROUPS));
+    console.log(row('SDK', DEMO_GROUP_NAMES));
     const failures: string[] = [];
-    for (const version of versions) failures.push(...(await prove(version, url, keys)));
+    for (const version of versions) failures.push(...(await prove(version, demo)));
     return failures;
   } finally {
-    await gateway.stop();
-    await rm(folder, { recursive: true, force: true });
+    await demo.stop();
   }
 }
 
-function keysIn(output: string): Record<Group, string> {
-  const keyOf = (group: Group): string => new RegExp(`^ +${group} +(dg-\\w+)$`, 'm').exec(output)?.[1] ?? '';
-  return { responses: keyOf('responses'), messages: keyOf('messages'), generate: keyOf('generate') };
-}
-
-async function prove(installed: InstalledSdk, url: string, keys: Record<Group, string>): Promise<string[]> {
+async function prove(installed: InstalledSdk, { url, keys }: DemoServer): Promise<string[]> {
   const title = `${installed.sdk.name} ${installed.version} (${installed.sdk.language})`;
   const cells: string[] = [];
   const failures: string[] = [];
-  for (const group of GROUPS) {
+  for (const group of DEMO_GROUP_NAMES) {
     const results = await runProgram(installed, { GATEWAY_URL: url, GATEWAY_KEY: keys[group], GATEWAY_GROUP: group });
     const failed = results.filter(({ error }) => error !== undefined);
     const passed = `${results.length - failed.length} passed`;

@@ -25,9 +25,12 @@ export function runCommand(
   { timeoutMs = TIMEOUT_MS, ...settings }: CommandSettings = {},
 ): Promise<CommandOutcome> {
   const { promise, resolve } = Promise.withResolvers<CommandOutcome>();
-  execFile(file, args, { ...settings, timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout, stderr) => {
+  const options = { ...settings, timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES };
+  const child = execFile(file, args, options, (error, stdout, stderr) => {
     const reason = error?.killed ? `stopped after ${timeoutMs / 1000} s` : stderr.trim() || (error?.message ?? '');
     resolve({ isOk: error === null, stdout, reason: reason.slice(-REASON_CHARS) });
   });
+  // Agent CLIs read a prompt from an open input.
+  child.stdin?.end();
   return promise;
 }

@@ -3,6 +3,7 @@ export * from './added-options.ts';
 export * from './admin.ts';
 export * from './capabilities.ts';
 export * from './chat-presets.ts';
+export * from './clients/index.ts';
 export * from './console.ts';
 export * from './cors.ts';
 export * from './credential-errors.ts';
