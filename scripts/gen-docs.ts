@@ -24,6 +24,7 @@ import {
 import { summarizeFields } from '../test/laws/field-summary.ts';
 import { REGISTER } from '../test/laws/register.ts';
 import { type ClauseTest, compareClauses } from './clauses.ts';
+import { page, table } from './markdown.ts';
 
 const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
   native: (cell) => `passed through${fallbackText(cell)}`,
@@ -157,16 +158,6 @@ export function renderErrors(): string {
   );
 }
 
-export const renderEnvironment = (rows: readonly { name: string; about: string; fallback: string }[]): string =>
-  page(
-    'Settings',
-    'Generated from `src/config.ts` by `npm run gen`. All are optional. Groups, accounts, models, users and keys are not settings: they are stored in the database and set by `dragoman apply FILE` (see README).',
-    table(
-      ['variable', 'default', 'meaning'],
-      rows.map(({ name, about, fallback }) => [`\`${name}\``, fallback ? `\`${fallback}\`` : 'empty', about]),
-    ),
-  );
-
 /** The conversions in the matrix of G 4.1, client first, and those for accounts that speak only chat completions. */
 const PAIRS: readonly (readonly [Dialect, Dialect])[] = [
   ['messages', 'responses'],
@@ -247,10 +238,3 @@ export function renderClauses(tests: readonly ClauseTest[]): string {
     ),
   );
 }
-
-const page = (title: string, ...parts: string[]): string => `# ${title}\n\n${parts.join('\n\n')}\n`;
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows]
-    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
-    .join('\n');

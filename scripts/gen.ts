@@ -10,14 +10,8 @@ import { environmentTable } from '../src/config.ts';
 import { connect, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts';
 import { version } from '../src/version.ts';
 import { readClauseTests } from './clauses.ts';
-import {
-  renderClauses,
-  renderEndpoints,
-  renderEnvironment,
-  renderErrors,
-  renderFidelity,
-  withBounds,
-} from './gen-docs.ts';
+import { renderConfig } from './gen-config.ts';
+import { renderClauses, renderEndpoints, renderErrors, renderFidelity, withBounds } from './gen-docs.ts';
 import { renderRows } from './gen-rows.ts';
 import { ROOT } from './modules.ts';
 import { withClients } from './pages.ts';
@@ -30,7 +24,7 @@ async function generate(): Promise<Map<string, string>> {
     ['docs/endpoints.md', renderEndpoints()],
     ['docs/errors.md', renderErrors()],
     ['docs/fidelity.md', renderFidelity()],
-    ['docs/config.md', renderEnvironment(environmentTable())],
+    ['docs/config.md', renderConfig(environmentTable())],
     ['docs/clauses.md', renderClauses(readClauseTests())],
     [HTTP_README, withBounds(read(HTTP_README) ?? '')],
     ...guides(),

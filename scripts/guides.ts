@@ -14,6 +14,8 @@ import { runCommand } from './sdks/command.ts';
 
 const CACHE = process.env.GUIDES_DIR ?? join(ROOT, 'node_modules/.cache/guides');
 const BLOCK_TIMEOUT_MS = 180_000;
+/** aider brings hundreds of megabytes. */
+const INSTALL_TIMEOUT_MS = 1_200_000;
 /** Every reply of the simulated providers contains it. */
 const REPLY = 'simulated answer';
 
@@ -54,7 +56,9 @@ async function prove(block: PageBlock, { url, keys }: DemoServer): Promise<void>
   }
 }
 
-const title = ({ page, line, client }: PageBlock): string => `${client} (${page}:${line})`;
+function title({ page, line, client }: PageBlock): string {
+  return `${client} (${page}:${line})`;
+}
 
 /** Later runs use the same folder again; remove it to get newer versions. */
 async function install(id: ClientId, { registry, packages }: ClientRow): Promise<string> {
@@ -71,13 +75,18 @@ async function install(id: ClientId, { registry, packages }: ClientRow): Promise
 
 async function installFromNpm(folder: string, packages: readonly string[]) {
   await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-  return runCommand('npm', ['install', '--no-audit', '--no-fund', ...packages], { cwd: folder });
+  return runCommand('npm', ['install', '--no-audit', '--no-fund', ...packages], {
+    cwd: folder,
+    timeoutMs: INSTALL_TIMEOUT_MS,
+  });
 }
 
 async function installFromPyPI(folder: string, packages: readonly string[]) {
   const created = await runCommand('python3', ['-m', 'venv', folder]);
   if (!created.isOk) return created;
-  return runCommand(join(folder, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', ...packages]);
+  return runCommand(join(folder, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', ...packages], {
+    timeoutMs: INSTALL_TIMEOUT_MS,
+  });
 }
 
 /** Runs as on a new machine: an empty home, and nothing in the environment but the key. */

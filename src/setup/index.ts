@@ -1,6 +1,7 @@
 export { type Applied, type ApplyOptions, applySetup } from './apply.ts';
 export { DEMO_CHARACTER_MODEL, DEMO_GROUPS, DEMO_VIDEO_MODEL, demoSetup, hasDemo } from './demo.ts';
 export { describeEffect, isUnnamedRepricing, type NameEffect, RepricingError } from './effects.ts';
+export { FIELD_NOTES, type FieldNote } from './field-notes.ts';
 export { issuesOf } from './issues.ts';
 export {
   applyImport,
