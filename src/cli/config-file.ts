@@ -28,7 +28,8 @@ export async function readSetup(path: string): Promise<SetupFile> {
     variable: (name) => process.env[name],
     file: (name) => readSecretFile(resolve(dirname(path), name)),
   });
-  if (isEmpty(file)) info(`${path} is empty: it names no ${Object.keys(file).join(', ')}. README.md shows an example.`);
+  if (isEmpty(file))
+    info(`${path} is empty: it names no ${Object.keys(file).join(', ')}. docs/guides/quick-start.md shows an example.`);
   return file;
 }
 

@@ -41,6 +41,9 @@ function printKeys(keys: Demo['keys']): void {
   if (Object.keys(keys).length === 0) return;
   info('Demo keys, shown only once (user demo, balance 100):');
   for (const [group, token] of Object.entries(keys)) info(`  ${group.padEnd(10)} ${token}`);
+  info('The same as one line for another terminal, for the commands of README.md and docs/guides:');
+  const variables = Object.entries(keys).map(([group, token]) => `${group.toUpperCase()}_KEY=${token}`);
+  info(`  export ${variables.join(' ')}`);
 }
 
 /** `token`: the admin token, on the start that created it. */

@@ -53,7 +53,7 @@ async function balanceOf(db: Db, user: string): Promise<bigint> {
 }
 
 const emptyWallet = (user: string): string =>
-  `The balance of ${user} is empty, so models with a price return 402. Add credit with POST /admin/v1/credits (README.md, "Billing"), or give the user a "balance" in the configuration file.`;
+  `The balance of ${user} is empty, so models with a price return 402. Add credit with POST /admin/v1/credits (docs/guides/billing.md), or give the user a "balance" in the configuration file.`;
 
 function inputFrom({ user, group, name, expires, models, addresses, store }: CreateOptions) {
   if (!USER_ID.test(user))

@@ -106,13 +106,13 @@ test('parseSetup, which the admin API uses, reads neither variables nor files', 
     assert.throws(() => parseSetup(JSON.stringify({ accounts: [account(fields)] })), SetupError);
 });
 
-test('the configuration file in README.md is accepted, with a price for every model', async () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
-  const { accounts, models } = await parseSetupFile(yaml, { variable: () => 'sk-env', file: async () => 'sk-file\n' });
+test('the configuration file in docs/guides/quick-start.md is accepted, with a price for every model', async () => {
+  const page = readFileSync(new URL('../../docs/guides/quick-start.md', import.meta.url), 'utf8');
+  const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+  const { accounts, models } = await parseSetupFile(yaml, { variable: (name) => `sk-${name}`, file: async () => '' });
   assert.deepEqual(
     accounts.map(({ api_key }) => api_key),
-    ['sk-ant-...', 'sk-env', 'sk-file'],
+    ['sk-ANTHROPIC_KEY', 'sk-OPENAI_KEY'],
   );
   assert.ok(models.length >= 3 && models.every(({ prices }) => prices?.input !== undefined));
 });

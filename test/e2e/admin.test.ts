@@ -1,9 +1,7 @@
 /** The admin API over HTTP: authorization, credits, statements, usage, keys, configuration, audit and validation. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { isDeepStrictEqual, promisify } from 'node:util';
+import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { ADMIN_SCHEMAS } from '../../src/admin/index.ts';
@@ -943,25 +941,6 @@ test('CLI commands are audited', async () => {
     '/audit?actor=file&action=config.applied',
   );
   assert.ok((files.data[0]?.after.changes.length ?? 0) > 0);
-});
-
-test('README curl commands for the admin API work as pasted', async () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const commands = [...readme.matchAll(/^curl [\s\S]*?(?<!\\)$/gm)]
-    .map(([command]) => command)
-    .filter((command) => command.includes('/admin/v1'));
-  assert.ok(commands.length >= 4, 'the README shows admin commands');
-  for (const command of commands) {
-    const { stdout } = await promisify(execFile)(
-      'bash',
-      ['-c', command.replaceAll('http://127.0.0.1:8080', gateway.url)],
-      {
-        env: { PATH: process.env.PATH, ADMIN_TOKEN },
-      },
-    );
-    assert.ok(stdout.length > 0, command);
-    assert.doesNotMatch(stdout, /"error":\{/, command);
-  }
 });
 
 test('WRITES has an example of every admin operation that changes something', () => {
