@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ADMIN_SCHEMAS } from '../src/admin/index.ts';
-import { openApi } from '../src/api/index.ts';
 import { environmentTable } from '../src/config.ts';
+import { CONSOLE_SCHEMAS } from '../src/console/index.ts';
 import { connect, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts';
+import { openApi } from '../src/openapi/index.ts';
 import { version } from '../src/version.ts';
 import { readClauseTests } from './clauses.ts';
 import { renderConfig } from './gen-config.ts';
@@ -20,7 +21,10 @@ const HTTP_README = 'src/http/README.md';
 
 async function generate(): Promise<Map<string, string>> {
   return new Map([
-    ['openapi.json', `${JSON.stringify(openApi(version, ADMIN_SCHEMAS), null, 1)}\n`],
+    [
+      'openapi.json',
+      `${JSON.stringify(openApi({ version, admin: ADMIN_SCHEMAS, console: CONSOLE_SCHEMAS }), null, 1)}\n`,
+    ],
     ['docs/endpoints.md', renderEndpoints()],
     ['docs/errors.md', renderErrors()],
     ['docs/fidelity.md', renderFidelity()],

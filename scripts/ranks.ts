@@ -11,7 +11,7 @@ export const RANKS: readonly (readonly string[])[] = [
   ['identity', 'catalog', 'pool', 'ledger'],
   ['setup', 'requests', 'people'],
   ['gateway', 'video'],
-  ['api', 'admin', 'worker', 'master-key'],
+  ['api', 'admin', 'openapi', 'worker', 'master-key'],
   ['console'],
   ['main'],
   ['cli'],

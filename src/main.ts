@@ -4,11 +4,11 @@
  */
 import { join } from 'node:path';
 import { ADMIN_SCHEMAS, AdminAuth, createAdminHandlers } from './admin/index.ts';
-import { Auth, createHandlers, type MetricsAccess, metricsHandler, openApi, renderError } from './api/index.ts';
+import { Auth, createHandlers, type MetricsAccess, metricsHandler, renderError } from './api/index.ts';
 import { type Catalog, loadCatalog } from './catalog/index.ts';
 import { type Link, shareOf, WHOLE_MACHINE, type WorkerShare } from './cluster/index.ts';
 import { type Config, settingsReport } from './config.ts';
-import { ConsoleFiles, createConsoleHandlers, keyFinder } from './console/index.ts';
+import { CONSOLE_SCHEMAS, ConsoleFiles, createConsoleHandlers, keyFinder } from './console/index.ts';
 import {
   type Clock,
   createLog,
@@ -42,6 +42,7 @@ import type { AdoptConnection } from './http/index.ts';
 import { FailedAttempts, KeyCache, type KeySecrets, loadPepper, readAdminToken } from './identity/index.ts';
 import { type AlarmState, Metering, type MeteringState, readAlarms } from './ledger/index.ts';
 import { loadMasterKeys } from './master-key.ts';
+import { openApi } from './openapi/index.ts';
 import {
   firstRunCheck,
   LocalSignInCounts,
@@ -575,7 +576,7 @@ function createApp(
     metricsAccess: config.METRICS_PORT === undefined ? metricsAccess : 'elsewhere',
     clock,
     db: database.db,
-    openApi: () => openApi(version, ADMIN_SCHEMAS),
+    openApi: () => openApi({ version, serverUrl: publicUrl(), admin: ADMIN_SCHEMAS, console: CONSOLE_SCHEMAS }),
     auth: new Auth({
       keys,
       keyOfSession: keyFinder({ db: database.forCalls, clock, guard }),

@@ -4,6 +4,7 @@ import { isSameSecret } from '../identity/index.ts';
 import type { OperatorOperation } from '../rules/index.ts';
 import type { Call, Handler, Metrics } from '../web/index.ts';
 import { idHeaders, METRICS_TYPE, sendJson } from '../web/index.ts';
+import { openApiHandler } from './openapi-file.ts';
 
 export interface HealthServices {
   readonly clock: Clock;
@@ -32,7 +33,6 @@ export function healthHandlers({
   Exclude<OperatorOperation, 'provider.report' | 'characters.preview' | 'sessions.return'>,
   Handler
 > {
-  let document: object | undefined;
   return {
     'operator.alive': (call) => sendJson(call, 200, { status: 'alive' }),
     'operator.ready': async (call) => {
@@ -40,10 +40,7 @@ export function healthHandlers({
       sendJson(call, reason ? 503 : 200, reason ? { status: 'not ready', reason } : { status: 'ready' });
     },
     'operator.metrics': metricsHandler(metrics, clock, metricsAccess),
-    'operator.openapi': (call) => {
-      document ??= openApi();
-      sendJson(call, 200, document);
-    },
+    'operator.openapi': openApiHandler(openApi),
   };
 }
 

@@ -117,6 +117,14 @@ export async function revokeOwnKey(services: ConsoleServices, call: Call, owner:
   await sendKey(services, call, 200, view);
 }
 
+export const KEY_SCHEMAS = {
+  'console.keys': { query: KeysQuery },
+  'console.createKey': { query: NO_QUERY, body: OwnKey },
+  'console.changeKey': { query: NO_QUERY, body: OwnKeyChange },
+  'console.rotateKey': { query: NO_QUERY, body: RotateBody },
+  'console.revokeKey': { query: NO_QUERY, body: NO_BODY },
+};
+
 /** Keys of other users do not exist for the person. */
 const contextOf = (call: Call, { userId, session }: Owner, now: number) => ({
   by: personActor(call, session),

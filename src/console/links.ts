@@ -8,10 +8,11 @@ import type { ConsoleServices } from './services.ts';
 import { newPassword, sendNewSession } from './session.ts';
 
 const token = z.string().max(100);
+const TokenBody = z.strictObject({ token });
 
 export async function readLinkHandler(services: ConsoleServices, call: Call): Promise<void> {
   services.guard.expectSameOrigin(call);
-  const body = await readJson(call, z.strictObject({ token }));
+  const body = await readJson(call, TokenBody);
   sendJson(call, 200, await findLink(services, call, body.token));
 }
 
@@ -47,3 +48,8 @@ export async function useLinkHandler(services: ConsoleServices, call: Call): Pro
   });
   sendNewSession(services, call, created);
 }
+
+export const LINK_SCHEMAS = {
+  'console.readLink': { body: TokenBody },
+  'console.useLink': { body: LinkBody },
+};

@@ -27,3 +27,5 @@ export async function getMe({ db, clock }: ConsoleServices, call: Call, { userId
   });
   sendJson(call, 200, { object: 'me', user: userId, currency: 'USD', ...me });
 }
+
+export const ME_SCHEMAS = { 'console.me': { query: MeQuery } };

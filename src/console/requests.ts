@@ -69,3 +69,8 @@ const chargeView = ({ usage, estimated, nanos }: Pick<RequestRow, 'usage' | 'est
   estimated,
   charge: nanos === null ? null : formatNanos(nanos),
 });
+
+export const REQUEST_SCHEMAS = {
+  'console.requests': { query: RequestsQuery },
+  'console.request': { query: OneQuery },
+};

@@ -115,3 +115,9 @@ export async function changePassword(services: ConsoleServices, call: Call, sess
   });
   sendNewSession(services, call, created);
 }
+
+export const SIGN_IN_SCHEMAS = {
+  'console.signIn': { body: SignInBody },
+  'console.signOut': { query: SignOutQuery },
+  'console.password': { body: PasswordBody },
+};

@@ -46,3 +46,8 @@ export async function getCharges(services: ConsoleServices, call: Call, { userId
   const query = readQuery(call.query, ChargesQuery);
   await sendStatement(call, userId, query, { ...services, audience: 'user' });
 }
+
+export const REPORT_SCHEMAS = {
+  'console.usage': { query: UsageQuery },
+  'console.charges': { query: ChargesQuery },
+};

@@ -68,3 +68,12 @@ export async function listOwnAssetGroups(
   const rows = await assets.listOwn(owner.userId, 'asset_groups', { statuses: status }, { after: cursor?.[0], limit });
   sendPage(call, rows, { limit, view: (group) => assets.view('asset_groups', group), key: ({ id }) => [id] });
 }
+
+export const OWN_VIDEO_SCHEMAS = {
+  'console.tasks': { query: TasksQuery },
+  'console.task': { query: OneQuery },
+  'console.taskVideo': { query: OneQuery },
+  'console.taskLastFrame': { query: OneQuery },
+  'console.assets': { query: AssetsQuery },
+  'console.assetGroups': { query: AssetGroupsQuery },
+};

@@ -1,10 +1,12 @@
 /** The admin API: one row per operation. Routes, OpenAPI and docs/endpoints.md are derived from it; src/admin holds the schemas. */
+import type { Deprecation } from './deprecation.ts';
 import type { Method } from './endpoints.ts';
 
 export interface AdminRow {
   readonly method: Method;
   readonly path: string;
   readonly about: string;
+  readonly deprecated?: Deprecation;
 }
 
 const BASE = '/admin/v1';

@@ -1,4 +1,5 @@
 /** The API of the console: one row per operation. Routes and docs/endpoints.md are derived from it; src/console holds the handlers. */
+import type { Deprecation } from './deprecation.ts';
 import type { Method } from './endpoints.ts';
 
 /**
@@ -12,6 +13,7 @@ export interface ConsoleRow {
   readonly path: string;
   readonly about: string;
   readonly access: ConsoleAccess;
+  readonly deprecated?: Deprecation;
   /** The row of `CONSOLE_REQUESTS_PER_MINUTE`; `read` by default. */
   readonly rate?: 'report';
   /** Responds to HEAD as well, which players send. */

@@ -34,6 +34,9 @@ export const CORS_RESPONSE_HEADERS: readonly string[] = [
   'x-gateway-upstream-model',
   'content-disposition',
   'content-range',
+  'deprecation',
+  'sunset',
+  'link',
 ];
 
 /** How long browsers keep the response to a preflight request. Chromium keeps none longer. */

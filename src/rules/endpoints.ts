@@ -3,6 +3,7 @@
  * Routes, rejections, body limits, billing, timeouts, OpenAPI and docs/endpoints.md are derived from these rows. A row that lacks
  * one of these facts does not compile; neither does one whose cells demand a handler or a dialect that it does not name.
  */
+import type { Deprecation } from './deprecation.ts';
 import type { CountedDialect, Dialect, Feature, Style } from './groups.ts';
 import type { BodyClass } from './limits.ts';
 import type { VideoRateName } from './video/limits.ts';
@@ -78,6 +79,7 @@ interface Row {
   readonly alias?: string;
   readonly errorFormat: ErrorFormat;
   readonly body: RequestBody;
+  readonly deprecated?: Deprecation;
 }
 
 interface InferenceFacts extends Row {
@@ -761,10 +763,11 @@ export function legsOf(cell: ServedCell): readonly Leg[] {
 export const inferenceRow = (operation: InferenceOperation): ConvertibleRow | UnconvertedRow =>
   INFERENCE_ENDPOINTS[operation];
 
-interface OperatorRow {
+export interface OperatorRow {
   readonly method: Method;
   readonly path: string;
   readonly about: string;
+  readonly deprecated?: Deprecation;
   /** Responds to HEAD as well, which load balancers and players send. */
   readonly head?: true;
 }
@@ -798,6 +801,8 @@ export const OPERATOR_ENDPOINTS = {
   },
 } as const satisfies Record<string, OperatorRow>;
 export type OperatorOperation = keyof typeof OPERATOR_ENDPOINTS;
+export const OPERATOR_OPERATIONS = Object.keys(OPERATOR_ENDPOINTS) as OperatorOperation[];
+export const operatorRow = (operation: OperatorOperation): OperatorRow => OPERATOR_ENDPOINTS[operation];
 
 /** The error format of an unknown path, so that the SDK of the caller can read the error. */
 const ERROR_FORMAT_BY_PATH: readonly (readonly [RegExp, ErrorFormat])[] = [

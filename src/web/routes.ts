@@ -1,16 +1,19 @@
 /** Routing by the endpoint tables: finds the route of a request, and the methods that a path allows. */
 import {
-  ADMIN_ENDPOINTS,
   ADMIN_OPERATIONS,
+  adminRow,
   CONSOLE_OPERATIONS,
   consoleRow,
+  type Deprecation,
+  deprecationHeaders,
   ENDPOINTS,
+  type EndpointRow,
   type ErrorFormat,
   type Method,
   OPERATIONS,
-  OPERATOR_ENDPOINTS,
+  OPERATOR_OPERATIONS,
   type Operation,
-  type OperatorOperation,
+  operatorRow,
 } from '../rules/index.ts';
 import type { AnyOperation } from './call.ts';
 
@@ -26,27 +29,37 @@ export interface Route {
 
 export const ROUTES: readonly Route[] = [
   ...OPERATIONS.flatMap((operation): Route[] => {
-    const row = ENDPOINTS[operation];
-    const { method, path, errorFormat } = row;
-    const route: Route = { operation, method, path, errorFormat, ...('headers' in row && { headers: row.headers }) };
-    const routes = 'alias' in row ? [route, { ...route, path: row.alias }] : [route];
-    return hasHead(operation) ? routes.flatMap((one) => [one, { ...one, method: 'HEAD' }]) : routes;
+    const row: EndpointRow = ENDPOINTS[operation];
+    const route = { ...routeOf(operation, row), errorFormat: row.errorFormat };
+    const routes = row.alias === undefined ? [route] : [route, { ...route, path: row.alias }];
+    return hasHead(operation) ? routes.flatMap(withHead) : routes;
   }),
-  ...(Object.keys(OPERATOR_ENDPOINTS) as OperatorOperation[]).flatMap((operation): Route[] => {
-    const row = OPERATOR_ENDPOINTS[operation];
-    const route: Route = { operation, method: row.method, path: row.path, errorFormat: 'openai' };
-    return 'head' in row ? [route, { ...route, method: 'HEAD' }] : [route];
+  ...OPERATOR_OPERATIONS.flatMap((operation): Route[] => {
+    const row = operatorRow(operation);
+    return row.head ? withHead(routeOf(operation, row)) : [routeOf(operation, row)];
   }),
-  ...ADMIN_OPERATIONS.map((operation): Route => {
-    const { method, path } = ADMIN_ENDPOINTS[operation];
-    return { operation, method, path, errorFormat: 'openai' };
-  }),
+  ...ADMIN_OPERATIONS.map((operation): Route => routeOf(operation, adminRow(operation))),
   ...CONSOLE_OPERATIONS.flatMap((operation): Route[] => {
-    const { method, path, head } = consoleRow(operation);
-    const route: Route = { operation, method, path, errorFormat: 'openai' };
-    return head ? [route, { ...route, method: 'HEAD' }] : [route];
+    const row = consoleRow(operation);
+    return row.head ? withHead(routeOf(operation, row)) : [routeOf(operation, row)];
   }),
 ];
+
+interface RoutedRow {
+  readonly method: Method;
+  readonly path: string;
+  readonly headers?: Route['headers'];
+  readonly deprecated?: Deprecation;
+}
+
+function routeOf(operation: AnyOperation, { method, path, headers, deprecated }: RoutedRow): Route {
+  const all = deprecated ? { ...headers, ...deprecationHeaders(deprecated) } : headers;
+  return { operation, method, path, errorFormat: 'openai', ...(all && { headers: all }) };
+}
+
+function withHead(route: Route): Route[] {
+  return [route, { ...route, method: 'HEAD' }];
+}
 
 /** Every GET that the gateway responds to by itself, whose length is known: no WebSocket, and no response that a provider may stream. */
 function hasHead(operation: Operation): boolean {

@@ -18,13 +18,17 @@ interface Described {
   readonly requestBody?: {
     readonly content: Readonly<Record<string, { readonly schema: JsonSchema; readonly example: object }>>;
   };
-  readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { schema: JsonSchema; example?: object }>> }>
-  >;
+  readonly responses: Readonly<Record<string, ResponseObject | { readonly $ref: string }>>;
+}
+interface ResponseObject {
+  readonly content?: Readonly<Record<string, { schema: JsonSchema; example?: object }>>;
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+  };
 }
 
 let fixture: VideoFixture;
@@ -43,11 +47,16 @@ const described = (operation: VideoOperation): Described => {
 const resolve = (ref: string): JsonSchema =>
   document.components.schemas[ref.replace('#/components/schemas/', '')] ?? assert.fail(ref);
 const JSON_TYPE = 'application/json';
+const responseOf = (response: ResponseObject | { readonly $ref: string }): ResponseObject =>
+  '$ref' in response
+    ? (document.components.responses[response.$ref.replace('#/components/responses/', '')] ??
+      assert.fail(response.$ref))
+    : response;
 
 /** The status must be described, and the body must fit its schema. */
 function assertDescribed(operation: VideoOperation, { status, body }: ApiResponse): void {
   const response = described(operation).responses[status] ?? assert.fail(`${operation} ${status} is not described`);
-  const schema = response.content?.[JSON_TYPE]?.schema;
+  const schema = responseOf(response).content?.[JSON_TYPE]?.schema;
   assert.deepEqual(schema === undefined ? Object.keys(body) : violations(schema, body, resolve), [], operation);
 }
 
@@ -56,7 +65,9 @@ const create = (body: unknown, path: string = TASKS) => callVideo(fixture.gatewa
 test('openapi.json fits its own examples', () => {
   for (const operation of Object.keys(VIDEO_ENDPOINTS) as VideoOperation[]) {
     const { requestBody, responses } = described(operation);
-    const contents = [requestBody, ...Object.values(responses)].flatMap((part) => part?.content?.[JSON_TYPE] ?? []);
+    const contents = [requestBody, ...Object.values(responses).map(responseOf)].flatMap(
+      (part) => part?.content?.[JSON_TYPE] ?? [],
+    );
     for (const { schema, example } of contents)
       if (example) assert.deepEqual(violations(schema, example, resolve), [], operation);
   }

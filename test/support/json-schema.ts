@@ -55,7 +55,7 @@ const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>(
     maxLength: (max: number, site) =>
       expect(typeof site.value !== 'string' || site.value.length <= max, site, 'too long'),
     pattern: (text: string, site) =>
-      expect(typeof site.value !== 'string' || new RegExp(text).test(site.value), site, `not ${text}`),
+      expect(typeof site.value !== 'string' || new RegExp(text, 'u').test(site.value), site, `not ${text}`),
     minItems: (min: number, site) =>
       expect(!Array.isArray(site.value) || site.value.length >= min, site, 'too few items'),
     maxItems: (max: number, site) =>
@@ -85,7 +85,14 @@ const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>(
     allOf: (parts: readonly unknown[], site) => parts.flatMap((part) => check(part, site.value, site, site.at)),
     not: (part: unknown, site) =>
       expect(check(part, site.value, site, site.at).length > 0, site, 'fits an excluded schema'),
+    exclusiveMinimum: (min: number, site) =>
+      expect(typeof site.value !== 'number' || site.value > min, site, `not above ${min}`),
+    propertyNames: (part: unknown, site) =>
+      isObject(site.value)
+        ? Object.keys(site.value).flatMap((name) => check(part, name, site, `${site.at}.${name}`))
+        : NONE,
     description: () => NONE,
+    examples: () => NONE,
     format: () => NONE,
     default: () => NONE,
   }),

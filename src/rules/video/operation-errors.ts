@@ -7,6 +7,7 @@ const EVERY = [
   'key_not_allowed',
   'rate_limit_exceeded',
   'internal_error',
+  'server_is_overloaded',
   'shutting_down',
 ] as const satisfies readonly ErrorCode[];
 

@@ -1,7 +1,7 @@
 /** The operations on real-person authorization sessions as OpenAPI (V 2, V 4.10). */
 import { SESSION_FIELDS, SESSION_STATUSES } from '../rules/index.ts';
-import { fieldsBody } from './openapi-assets.ts';
-import { json, object, ref, type Schema, SECONDS, TEXT } from './openapi-schema.ts';
+import { fieldsBody } from './assets.ts';
+import { json, object, ref, type Schema, SECONDS, TEXT } from './schema.ts';
 
 export const SESSION_SCHEMAS: Readonly<Record<string, Schema>> = {
   AuthorizationSession: object(

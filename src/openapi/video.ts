@@ -1,8 +1,6 @@
 /** The operations on video tasks as OpenAPI: parameters, bodies, responses and error codes, derived from the rules. */
 import {
   ENDPOINTS,
-  type ErrorCode,
-  errorRow,
   IDEMPOTENCY,
   type OfferedVideoOperation,
   type QueryRule,
@@ -14,8 +12,10 @@ import {
   type VideoRow,
 } from '../rules/index.ts';
 import { TASK_ERROR_CODES, VIDEO_STATUS } from '../video/index.ts';
-import { ASSET_BODIES, ASSET_SCHEMAS, ASSET_SUCCESSES } from './openapi-assets.ts';
-import { ERROR_SCHEMA_NAMES } from './openapi-errors.ts';
+import { ASSET_BODIES, ASSET_SCHEMAS, ASSET_SUCCESSES } from './assets.ts';
+import { errorResponses } from './errors.ts';
+import { withHeaders } from './headers.ts';
+import type { OperationDescription } from './inference.ts';
 import {
   BOOLEAN,
   INTEGER,
@@ -28,27 +28,22 @@ import {
   type Schema,
   SECONDS,
   TEXT,
-} from './openapi-schema.ts';
-import { SESSION_BODIES, SESSION_SCHEMAS, SESSION_SUCCESSES } from './openapi-sessions.ts';
-import { taskBodySchema, videosBodySchema } from './openapi-video-bodies.ts';
+} from './schema.ts';
+import { SESSION_BODIES, SESSION_SCHEMAS, SESSION_SUCCESSES } from './sessions.ts';
+import { taskBodySchema, videosBodySchema } from './video-bodies.ts';
 
-export interface VideoDescription {
-  readonly parameters: readonly object[];
-  readonly bodySchema: Schema | undefined;
-  readonly responses: Readonly<Record<string, object>>;
-}
-
-export function describeVideo(operation: OfferedVideoOperation): VideoDescription {
+export function describeVideo(operation: OfferedVideoOperation): OperationDescription {
   const row: VideoRow = ENDPOINTS[operation];
   const query: QueryTable = operation in VIDEO_QUERIES ? VIDEO_QUERIES[operation as keyof typeof VIDEO_QUERIES] : {};
+  const responses = { ...SUCCESSES[operation], ...errorResponses('video', VIDEO_OPERATION_ERRORS[operation]) };
   return {
     parameters: [
       ...(row.idempotent ? [IDEMPOTENCY_KEY] : []),
       ...(row.ranges ? [RANGE] : []),
       ...Object.entries(query).map(([name, rule]) => queryParameter(name, rule)),
     ],
-    bodySchema: BODIES[operation],
-    responses: { ...SUCCESSES[operation], ...errorResponses(VIDEO_OPERATION_ERRORS[operation]) },
+    ...(operation in BODIES && { requestBody: bodyOf(operation as WithBody) }),
+    responses: withHeaders(responses, ...(row.deprecated ? (['deprecated'] as const) : [])),
   };
 }
 
@@ -86,11 +81,50 @@ function querySchema(rule: QueryRule): Schema {
     : { type: 'array', items: { type: 'string' }, maxItems: rule.maxItems };
 }
 
-const BODIES: Readonly<Partial<Record<OfferedVideoOperation, Schema>>> = {
-  'tasks.create': taskBodySchema(),
-  'videos.create': videosBodySchema(),
-  ...ASSET_BODIES,
-  ...SESSION_BODIES,
+type WithBody = {
+  [K in OfferedVideoOperation]: (typeof ENDPOINTS)[K]['body']['content'] extends 'none' ? never : K;
+}[OfferedVideoOperation];
+
+interface BodyDescription {
+  readonly schema: Schema;
+  readonly example: object;
+  /** True by default. */
+  readonly required?: false;
+}
+
+const BODIES: Readonly<Record<WithBody, BodyDescription>> = {
+  'tasks.create': {
+    schema: ref('TaskRequest'),
+    example: {
+      model: 'demo-video-a',
+      content: [{ type: 'text', text: 'a lamp at night' }],
+      duration: 5,
+      ratio: '16:9',
+    },
+  },
+  'videos.create': {
+    schema: ref('VideoRequest'),
+    example: { model: 'demo-video-a', prompt: 'a lamp at night', seconds: '5' },
+  },
+  'assetGroups.create': {
+    schema: ASSET_BODIES['assetGroups.create'],
+    example: { model: 'demo-video-a', name: 'Autumn', group_type: 'AIGC' },
+  },
+  'assets.create': {
+    schema: ASSET_BODIES['assets.create'],
+    example: { group_id: 'assetgrp_1', asset_type: 'Image', url: 'https://example.com/lamp.png' },
+  },
+  'sessions.create': {
+    schema: SESSION_BODIES['sessions.create'],
+    example: { name: 'Presenter', redirect_url: 'https://example.com/verified' },
+    required: false,
+  },
+};
+
+const bodyOf = (operation: WithBody): object => {
+  const { schema, example, required = true } = BODIES[operation];
+  const description = 'The fields of docs/contract/video.md; unknown fields are rejected.';
+  return { required, description, content: { [JSON_TYPE]: { schema, example } } };
 };
 
 const TASK_EXAMPLE = {
@@ -182,27 +216,6 @@ const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, 
   },
 };
 
-/** One response per status, with the codes that it can have. */
-function errorResponses(codes: readonly ErrorCode[]): Record<string, object> {
-  const error = ref(ERROR_SCHEMA_NAMES.video);
-  const byStatus = Map.groupBy(codes, statusOf);
-  return Object.fromEntries(
-    [...byStatus]
-      .sort(([one], [other]) => one - other)
-      .map(([status, group]) => {
-        const names = [...new Set(group.map((code) => errorRow(code).codeIn?.video ?? code))];
-        const schema = { allOf: [error, { properties: { error: { properties: { code: { enum: names } } } } }] };
-        return [status, { description: names.join(', '), content: { [JSON_TYPE]: { schema } } }];
-      }),
-  );
-}
-
-function statusOf(code: ErrorCode): number {
-  const { status, statusIn } = errorRow(code);
-  const [first = 500] = [statusIn?.video ?? status].flat();
-  return first;
-}
-
 const USAGE = {
   ...object({ completion_tokens: INTEGER, total_tokens: INTEGER }),
   description: 'as the provider reported it; absent otherwise, never estimated',
@@ -219,6 +232,8 @@ const ONLY_SOME = Object.fromEntries(
 export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
   ...ASSET_SCHEMAS,
   ...SESSION_SCHEMAS,
+  TaskRequest: taskBodySchema(),
+  VideoRequest: videosBodySchema(),
   TaskId: object({ id: TEXT }),
   Task: object(
     {

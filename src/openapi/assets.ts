@@ -8,7 +8,7 @@ import {
   ASSET_TYPES,
   type AssetField,
 } from '../rules/index.ts';
-import { json, listSchema, object, ref, type Schema, SECONDS, TEXT } from './openapi-schema.ts';
+import { json, listSchema, object, ref, type Schema, SECONDS, TEXT } from './schema.ts';
 
 const ROUTE_GROUP = {
   route_group_id: { ...TEXT, description: 'id of the service group' },

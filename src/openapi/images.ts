@@ -7,7 +7,7 @@ import {
   PIXEL_BUDGET,
   STANDARD_IMAGE_SIZES,
 } from '../rules/index.ts';
-import { BOOLEAN, INTEGER, JSON_TYPE, type Schema, TEXT } from './openapi-schema.ts';
+import { BOOLEAN, INTEGER, JSON_TYPE, type Schema, TEXT } from './schema.ts';
 
 const SIZES = [
   ...new Set([...STANDARD_IMAGE_SIZES, ...Object.values(IMAGE_PRESETS).flatMap((row) => Object.values(row))]),

@@ -1,0 +1,65 @@
+/** Building blocks of OpenAPI schemas and responses. */
+
+export type Schema = Readonly<Record<string, unknown>>;
+export type Members = Readonly<Record<string, Schema>>;
+
+export const JSON_TYPE = 'application/json';
+export const TEXT = { type: 'string' } as const;
+export const INTEGER = { type: 'integer' } as const;
+export const NUMBER = { type: 'number' } as const;
+export const BOOLEAN = { type: 'boolean' } as const;
+export const SECONDS = { ...INTEGER, description: 'Unix time in seconds' } as const;
+export const TIME = { ...TEXT, format: 'date-time' } as const;
+export const MONEY = { ...TEXT, description: 'exact decimal dollars', examples: ['12.5'] } as const;
+/** Whatever the dialect, the provider or the configuration holds. */
+export const ANY_OBJECT = { type: 'object', additionalProperties: true } as const;
+
+export const nullable = (type: string): Schema => ({ type: [type, 'null'] });
+export const orNull = <S extends Schema>(schema: S): Schema => ({ ...schema, type: [schema.type, 'null'] });
+export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+export const described = (description: string, schema: Schema): Schema => ({ ...schema, description });
+export const oneOf = (words: readonly string[], description?: string): Schema => ({
+  ...TEXT,
+  enum: words,
+  ...(description !== undefined && { description }),
+});
+export const arrayOf = (items: Schema): Schema => ({ type: 'array', items });
+export const mapOf = (values: Schema): Schema => ({ type: 'object', additionalProperties: values });
+export const json = (description: string, schema: Schema, example?: object): object => ({
+  description,
+  content: { [JSON_TYPE]: { schema, ...(example && { example }) } },
+});
+
+/** Every member is known. */
+export const object = (properties: Members, optional: Members = {}): Schema => ({
+  type: 'object',
+  properties: { ...properties, ...optional },
+  required: Object.keys(properties),
+  additionalProperties: false,
+});
+
+/** Members of a dialect that clients commonly use; the others pass too. */
+export const openObject = (properties: Members, optional: Members = {}): Schema => ({
+  ...object(properties, optional),
+  additionalProperties: true,
+});
+
+/** The list envelope (V 2). */
+export const listSchema = (name: string): Schema =>
+  object({
+    object: { const: 'list' },
+    data: arrayOf(ref(name)),
+    first_id: nullable('string'),
+    last_id: nullable('string'),
+    has_more: BOOLEAN,
+  });
+
+/** A page of the admin API or the console; `more` are members beside the rows. */
+export const pageSchema = (name: string, more: Members = {}): Schema =>
+  object({
+    object: { const: 'list' },
+    ...more,
+    data: arrayOf(ref(name)),
+    has_more: BOOLEAN,
+    next_cursor: described('`cursor` of the next page; null on the last one', nullable('string')),
+  });
