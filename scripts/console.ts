@@ -8,6 +8,7 @@ import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { ROOT } from './modules.ts';
+import { copyReference } from './reference.ts';
 
 const SOURCE = join(ROOT, 'console');
 const TARGET = join(ROOT, 'dist', 'console');
@@ -18,7 +19,7 @@ const MAX_FIRST_LOAD_BYTES = 200_000;
 
 const sourceHash = (): string => {
   const hash = createHash('sha256');
-  const files = globSync(['console/**/*', 'src/rules/*.ts', 'package.json', 'scripts/console.ts'], {
+  const files = globSync(['console/**/*', 'src/rules/*.ts', 'package.json', 'scripts/{console,reference}.ts'], {
     cwd: ROOT,
     withFileTypes: true,
   });
@@ -63,6 +64,7 @@ async function main(isOptional: boolean): Promise<void> {
   if (isOptional && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === hash) return;
   if (isOptional) console.log('Building the console, once ...');
   await buildConsole();
+  copyReference(TARGET);
   const bytes = firstLoadBytes();
   if (bytes > MAX_FIRST_LOAD_BYTES)
     throw new Error(`The first load has ${bytes} bytes with gzip, expected at most ${MAX_FIRST_LOAD_BYTES}.`);

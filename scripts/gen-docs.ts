@@ -1,7 +1,7 @@
 /** Markdown pages generated from the tables in src/rules, src/dialects and test/laws. */
 import { ADMIN_SCHEMAS } from '../src/admin/index.ts';
-import { queryParameters } from '../src/openapi/index.ts';
 import { type Bound, CHUNK_BOUNDS, CLIENT_BOUNDS, SERVER_BOUNDS } from '../src/http/index.ts';
+import { queryParameters } from '../src/openapi/index.ts';
 import {
   ADDED_OPTIONS,
   ADMIN_OPERATIONS,

@@ -5,7 +5,7 @@ import { join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { fail } from '../core/index.ts';
-import { CONSOLE_FILES, CONSOLE_HEADERS } from '../rules/index.ts';
+import { CONSOLE_FILES, CONSOLE_HEADERS, REFERENCE_HEADERS } from '../rules/index.ts';
 import { type Call, idHeaders } from '../web/index.ts';
 
 interface File {
@@ -96,13 +96,27 @@ export async function sendFile({ files }: { readonly files: ConsoleFiles }, call
   const isPage = !all.has(name) && !name.startsWith('assets/');
   const file = all.get(isPage ? INDEX : name);
   if (!file) throw fail('not_found', 'The console has no such file.');
-  send(call, file);
+  send(call, file, CONSOLE_HEADERS);
 }
 
-function send(call: Call, { type, bytes, gzipped, etag, isHashed }: File): void {
+type OutgoingHeaders = Readonly<Record<string, string>>;
+
+const REFERENCE = 'reference/';
+
+/** The API reference: a page, and the files beside it. */
+export async function sendReference({ files }: { readonly files: ConsoleFiles }, call: Call): Promise<void> {
+  const all = await files.load();
+  // A console that was built by an earlier version has no reference.
+  if (!all?.has(REFERENCE + INDEX)) return sendNotBuilt(call);
+  const file = all.get(REFERENCE + (call.params.file || INDEX));
+  if (!file) throw fail('not_found', 'The API reference has no such file.');
+  send(call, file, REFERENCE_HEADERS);
+}
+
+function send(call: Call, { type, bytes, gzipped, etag, isHashed }: File, own: OutgoingHeaders): void {
   const headers = {
     ...idHeaders(call),
-    ...CONSOLE_HEADERS,
+    ...own,
     'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
     etag,
     vary: 'accept-encoding',
@@ -126,7 +140,8 @@ function send(call: Call, { type, bytes, gzipped, etag, isHashed }: File): void 
 const NOT_BUILT = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Dragoman</title></head>
 <body><h1>The console is not built</h1>
-<p>The API works. To build the console, run <code>npm run console</code> in the folder of Dragoman and load this page again.</p>
+<p>The API works, and <a href="/openapi.json">/openapi.json</a> describes it. To build the console and the API reference, run
+<code>npm run console</code> in the folder of Dragoman and load this page again.</p>
 </body></html>
 `;
 

@@ -9,7 +9,7 @@ import {
   consoleRow,
 } from '../rules/index.ts';
 import type { Call, Handler } from '../web/index.ts';
-import { sendFile } from './files.ts';
+import { sendFile, sendReference } from './files.ts';
 import { changeOwnKey, createOwnKey, listOwnKeys, revokeOwnKey, rotateOwnKey } from './keys.ts';
 import { readLinkHandler, useLinkHandler } from './links.ts';
 import { getMe } from './me.ts';
@@ -38,6 +38,8 @@ type AccessOf<O extends ConsoleOperation> = (typeof CONSOLE_ENDPOINTS)[O]['acces
 /** The access of a row decides what its handler receives. */
 const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
   'console.files': sendFile,
+  'console.reference': sendReference,
+  'console.referenceFile': sendReference,
   'console.session': getSession,
   'console.signIn': signInHandler,
   'console.signOut': signOut,

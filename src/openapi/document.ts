@@ -146,7 +146,8 @@ function callerOperations(operation: Operation): DescribedRow[] {
   };
   if (row.alias === undefined) return [described];
   const suffix = row.alias.startsWith('/v1/') ? '.v1' : '.root';
-  return [described, { ...described, id: operation + suffix, path: row.alias, security: securityOf(row.alias) }];
+  const about = `${row.about}, at its other path`;
+  return [described, { ...described, id: operation + suffix, path: row.alias, about, security: securityOf(row.alias) }];
 }
 
 type InferenceName = Parameters<typeof describeInference>[0];

@@ -92,6 +92,16 @@ const RESPONSES: Readonly<Partial<Record<ConsoleOperation, Responses>>> = {
     304: { description: 'The browser has the file' },
     503: file('The console is not built', 'text/html'),
   },
+  'console.reference': {
+    200: file('The page', 'text/html'),
+    304: { description: 'The browser has the page' },
+    503: file('The console is not built', 'text/html'),
+  },
+  'console.referenceFile': {
+    200: file('The file', '*/*'),
+    304: { description: 'The browser has the file' },
+    503: file('The console is not built', 'text/html'),
+  },
   'console.session': { 200: SESSION, 401: json('Nobody is signed in', ref('NoSession')) },
   'console.signIn': { 200: SESSION },
   'console.signOut': { 204: { description: 'The session has ended' } },

@@ -33,6 +33,20 @@ export const CONSOLE_ENDPOINTS = {
     access: 'open',
     head: true,
   },
+  'console.reference': {
+    method: 'GET',
+    path: '/docs',
+    about: 'The API reference, a page that shows /openapi.json',
+    access: 'open',
+    head: true,
+  },
+  'console.referenceFile': {
+    method: 'GET',
+    path: '/docs/{file*}',
+    about: 'A script or style of the API reference',
+    access: 'open',
+    head: true,
+  },
   'console.session': {
     method: 'GET',
     path: `${BASE}/session`,

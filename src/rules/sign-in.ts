@@ -72,5 +72,15 @@ export const CONSOLE_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 } as const;
 
+/**
+ * Headers of the API reference. Its viewer fills style elements by script, which are empty as markup: the first hash is that of an empty
+ * text, the second that of a fixed text in its bundle. Its search runs in a worker that the script creates.
+ */
+export const REFERENCE_HEADERS = {
+  ...CONSOLE_HEADERS,
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' 'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='; img-src 'self' data:; connect-src 'self'; worker-src blob:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+} as const;
+
 /** Files of the console in memory. The build has some dozens, and some megabytes. */
 export const CONSOLE_FILES = { count: 1_000, bytes: 32 * 2 ** 20 } as const;

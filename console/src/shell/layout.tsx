@@ -123,6 +123,9 @@ const SidebarEnd = ({ person, isUserTree }: { readonly person: Person; readonly 
             {isUserTree ? 'Operator pages' : 'My keys'}
           </Link>
         )}
+        <a href="/docs" className="small">
+          API reference
+        </a>
         <button type="button" className="quiet" onClick={switchTheme}>
           Theme
         </button>
