@@ -1,4 +1,4 @@
-/** Upstream accounts with their state on all servers, and what operators do to them. Never shows a credential, sealed or not. */
+/** Upstream accounts with their state on all servers, and their test. Never shows a credential, sealed or not. */
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { fail } from '../core/index.ts';
@@ -7,7 +7,7 @@ import { writeAudit } from '../identity/index.ts';
 import { sendJson } from '../web/index.ts';
 import { factorText, GroupQuery, orderedList } from './catalog.ts';
 import { notFound, operation } from './handler.ts';
-import { line, reason } from './request-body.ts';
+import { line } from './request-body.ts';
 
 interface CooldownColumns {
   readonly model: string | null;
@@ -119,6 +119,27 @@ function stateOf({ park, cooldowns, most_in_flight, max_concurrency }: AccountRo
   return { ...nothing, state: most_in_flight >= max_concurrency ? 'full' : 'healthy' };
 }
 
+/** What operators set, for the audit log. */
+export async function readAccountSettings(tx: Db, id: string): Promise<object> {
+  const { rows } = await sql<AccountRow>`${SELECT} where id = ${id}`.execute(tx);
+  const [row] = rows;
+  if (!row) throw notFound('account', id);
+  return {
+    base_url: withoutSecrets(row.base_url),
+    proxy: row.proxy,
+    weight: row.weight,
+    priority: row.priority,
+    max_concurrency: row.max_concurrency,
+    cost_multiplier: factorText(row.cost_multiplier_ppm),
+    features: row.features,
+    preset: row.preset,
+    capabilities: row.capabilities,
+    models: row.models,
+    result_hosts: row.result_hosts,
+    state: row.park?.state ?? 'in_use',
+  };
+}
+
 /** A base URL may hold user and password, or a token in its query. */
 function withoutSecrets(baseUrl = ''): string {
   const url = URL.parse(baseUrl);
@@ -129,68 +150,17 @@ function withoutSecrets(baseUrl = ''): string {
   return url.href;
 }
 
-// ---------------------------------------------------------------- changes
+export async function readAccount(db: Db, id: string): Promise<object> {
+  const { rows } = await snapshot(db, (tx) => sql<AccountRow>`${SELECT} where id = ${id}`.execute(tx));
+  if (!rows[0]) throw notFound('account', id);
+  return { object: 'account', ...accountView(rows[0]) };
+}
 
-const ReasonBody = z.strictObject({ reason: reason.optional() });
-
-const parkOperation = (state: 'parked' | 'draining') =>
-  operation({
-    body: ReasonBody,
-    async handle({ call, by, body }, { db, accounts }) {
-      const id = call.params.account ?? '';
-      await db.transaction().execute(async (tx) => {
-        const before = await lockAccount(tx, id);
-        const values = { state, cause: 'operator', reason: body.reason ?? null, since: sql<Date>`now()` };
-        const cleared = { identity: null, provider_code: null, message: null, replica_id: null };
-        await tx
-          .insertInto('account_parks')
-          .values({ account_id: id, ...values, ...cleared })
-          .onConflict((row) => row.column('account_id').doUpdateSet({ ...values, ...cleared }))
-          .execute();
-        const action = state === 'parked' ? 'account.parked' : 'account.drained';
-        await writeAudit(tx, by, { action, subject: `account:${id}`, before, after: { state, reason: body.reason } });
-      });
-      await accounts.refresh();
-      sendJson(call, 200, { object: 'account', ...(await readAccount(db, id)) });
-    },
-  });
-
-export const parkAccount = parkOperation('parked');
-export const drainAccount = parkOperation('draining');
-
-export const resumeAccount = operation({
-  body: ReasonBody,
-  async handle({ call, by, body }, { db, accounts }) {
-    const id = call.params.account ?? '';
-    await db.transaction().execute(async (tx) => {
-      const before = await lockAccount(tx, id);
-      await tx.deleteFrom('account_cooldowns').where('account_id', '=', id).execute();
-      // Also without a park: its trigger makes all servers read the shared state now.
-      await tx.deleteFrom('account_parks').where('account_id', '=', id).execute();
-      const after = { state: 'healthy', reason: body.reason };
-      await writeAudit(tx, by, { action: 'account.resumed', subject: `account:${id}`, before, after });
-    });
-    await accounts.refresh();
-    sendJson(call, 200, { object: 'account', ...(await readAccount(db, id)) });
+export const getAccount = operation({
+  async handle({ call }, { db }) {
+    sendJson(call, 200, await readAccount(db, call.params.account ?? ''));
   },
 });
-
-/** Locks the account, so that two operators act one after the other, and returns its state. */
-async function lockAccount(tx: Db, id: string): Promise<object> {
-  const found = await tx.selectFrom('accounts').select('id').where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
-  if (!found) throw notFound('account', id);
-  const park = await tx
-    .selectFrom('account_parks')
-    .select(['state', 'cause', 'reason'])
-    .where('account_id', '=', id)
-    .executeTakeFirst();
-  return park ?? { state: 'healthy' };
-}
-
-async function readAccount(db: Db, id: string): Promise<object> {
-  const { rows } = await snapshot(db, (tx) => sql<AccountRow>`${SELECT} where id = ${id}`.execute(tx));
-  return rows[0] ? accountView(rows[0]) : {};
-}
 
 const TestBody = z.strictObject({
   model: line(512, 'a model of the group; by default its cheapest one without a pattern').optional(),

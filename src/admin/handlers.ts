@@ -2,11 +2,13 @@
 import { fail } from '../core/index.ts';
 import { ADMIN_OPERATIONS, type AdminOperation } from '../rules/index.ts';
 import type { Handler } from '../web/index.ts';
-import { drainAccount, listAccounts, parkAccount, resumeAccount, testAccountOperation } from './accounts.ts';
+import { changeAccountOperation, drainAccount, parkAccount, resumeAccount } from './account-changes.ts';
+import { getAccount, listAccounts, testAccountOperation } from './accounts.ts';
 import { listAlarms } from './alarms.ts';
 import { listOperatorAssets } from './assets.ts';
 import { listAudit } from './audit.ts';
 import type { AdminAuth } from './auth.ts';
+import { listAuthorizations } from './authorizations.ts';
 import { getBalance, listBalances } from './balances.ts';
 import { getCallback, listCallbacks, redeliverCallback, testCallbackOperation } from './callbacks.ts';
 import { listCatalogModels, listCharacters, listGroups, listPrices } from './catalog.ts';
@@ -25,6 +27,7 @@ import type { AdminSchemas, AdminServices, OperationHandler } from './handler.ts
 import {
   changeKeyOperation,
   createKeyOperation,
+  getKeyOperation,
   listKeysOperation,
   revokeKeyOperation,
   rotateKeyOperation,
@@ -36,6 +39,8 @@ import {
   resetPersonOperation,
   signOutPersonOperation,
 } from './people.ts';
+import { importPrices } from './price-import.ts';
+import { getQuote } from './quote.ts';
 import { dismissRecord, listQuarantine, listRecords, resolveRecord } from './records.ts';
 import { getRequest, listRequestLog } from './requests.ts';
 import { listReviews, releaseReview, settleReview } from './reviews.ts';
@@ -66,6 +71,7 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.tasks': listOperatorTasks,
   'admin.task': getOperatorTask,
   'admin.assets': listOperatorAssets,
+  'admin.authorizations': listAuthorizations,
   'admin.alarms': listAlarms,
   'admin.audit': listAudit,
   'admin.callbacks': listCallbacks,
@@ -74,12 +80,16 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.testCallback': testCallbackOperation,
   'admin.groups': listGroups,
   'admin.accounts': listAccounts,
+  'admin.account': getAccount,
+  'admin.changeAccount': changeAccountOperation,
   'admin.parkAccount': parkAccount,
   'admin.drainAccount': drainAccount,
   'admin.resumeAccount': resumeAccount,
   'admin.testAccount': testAccountOperation,
   'admin.models': listCatalogModels,
   'admin.prices': listPrices,
+  'admin.importPrices': importPrices,
+  'admin.quote': getQuote,
   'admin.characters': listCharacters,
   'admin.createCharacter': createCharacter,
   'admin.changeCharacter': changeCharacter,
@@ -97,6 +107,7 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.resetPerson': resetPersonOperation,
   'admin.signOutPerson': signOutPersonOperation,
   'admin.keys': listKeysOperation,
+  'admin.key': getKeyOperation,
   'admin.createKey': createKeyOperation,
   'admin.changeKey': changeKeyOperation,
   'admin.revokeKey': revokeKeyOperation,

@@ -1,4 +1,5 @@
 export { AdminAuth } from './auth.ts';
+export { authorizationView, OwnAuthorizationsQuery, sendAuthorizations } from './authorizations.ts';
 export { type AdminSchemas, notFound } from './handler.ts';
 export { ADMIN_SCHEMAS, createAdminHandlers, withReportErrors } from './handlers.ts';
 export { changeKey, KeyChange, NewKey, newKeyInput, rotateKey, sendKeys } from './keys.ts';

@@ -17,7 +17,7 @@ import {
 } from '../identity/index.ts';
 import { KeyEntry } from '../setup/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
-import { type AdminServices, operation } from './handler.ts';
+import { type AdminServices, notFound, operation } from './handler.ts';
 import { limitChanges, mergeLimits } from './limits.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param } from './query-params.ts';
@@ -68,6 +68,15 @@ export async function sendKeys(
   });
   sendPage(call, rows, { limit, view: (row) => extend(keyView(row, clock.now())), key: ({ id }) => [id] });
 }
+
+export const getKeyOperation = operation({
+  async handle({ call }, { db, clock }) {
+    const id = call.params.key ?? '';
+    const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst();
+    if (!row) throw notFound('key', id);
+    sendJson(call, 200, { object: 'key', ...keyView(row, clock.now()) });
+  },
+});
 
 export const createKeyOperation = operation({
   body: NewKey,

@@ -93,10 +93,12 @@ function readAssets(
   };
 }
 
-/** The models of each group in the order in which names are resolved. */
-export async function readModelLines(db: Db): Promise<Map<string, ModelLine[]>> {
-  const rows = await db.selectFrom('models').selectAll().orderBy('position').orderBy('id').execute();
-  const prices = await readPrices(db);
+/** The models of each group, or of one, in the order in which names are resolved. */
+export async function readModelLines(db: Db, group?: string): Promise<Map<string, ModelLine[]>> {
+  let find = db.selectFrom('models').selectAll().orderBy('position').orderBy('id');
+  if (group !== undefined) find = find.where('group_id', '=', group);
+  const rows = await find.execute();
+  const prices = await readPrices(db, group);
   const byGroup = Map.groupBy(rows, (row) => row.group_id);
   return new Map(
     [...byGroup].map(([group, lines]) => [
@@ -115,14 +117,15 @@ export async function readModelLines(db: Db): Promise<Map<string, ModelLine[]>> 
 }
 
 /** Leaves out prices of removed models, which exist only because charges refer to them. */
-async function readPrices(db: Db): Promise<Map<bigint | null, PriceRow[]>> {
-  const rows = await db
+async function readPrices(db: Db, group?: string): Promise<Map<bigint | null, PriceRow[]>> {
+  let find = db
     .selectFrom('prices')
     .selectAll()
     .where('model_id', 'is not', null)
     .orderBy('valid_from', 'desc')
-    .orderBy('id', 'desc')
-    .execute();
+    .orderBy('id', 'desc');
+  if (group !== undefined) find = find.where('model_group', '=', group);
+  const rows = await find.execute();
   const byModel = Map.groupBy(rows, (row) => row.model_id);
   return new Map(
     [...byModel].map(([model, prices]) => [

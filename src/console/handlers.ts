@@ -10,7 +10,7 @@ import {
 } from '../rules/index.ts';
 import type { Call, Handler } from '../web/index.ts';
 import { sendFile, sendReference } from './files.ts';
-import { changeOwnKey, createOwnKey, listOwnKeys, revokeOwnKey, rotateOwnKey } from './keys.ts';
+import { changeOwnKey, createOwnKey, getOwnKey, listOwnKeys, revokeOwnKey, rotateOwnKey } from './keys.ts';
 import { readLinkHandler, useLinkHandler } from './links.ts';
 import { getMe } from './me.ts';
 import { finishOidc, startOidc } from './oidc.ts';
@@ -20,9 +20,11 @@ import type { ConsoleServices, OpenHandler, OwnHandler, SessionHandler } from '.
 import { changePassword, getSession, signInHandler, signOut } from './session.ts';
 import { getCharges, getOwnUsage } from './usage.ts';
 import {
+  estimateOwnTask,
   getOwnTask,
   listOwnAssetGroups,
   listOwnAssets,
+  listOwnAuthorizations,
   listOwnTasks,
   sendTaskLastFrame,
   sendTaskVideo,
@@ -50,6 +52,7 @@ const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
   'console.oidcCallback': finishOidc,
   'console.me': getMe,
   'console.keys': listOwnKeys,
+  'console.key': getOwnKey,
   'console.createKey': createOwnKey,
   'console.changeKey': changeOwnKey,
   'console.rotateKey': rotateOwnKey,
@@ -62,8 +65,10 @@ const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
   'console.task': getOwnTask,
   'console.taskVideo': sendTaskVideo,
   'console.taskLastFrame': sendTaskLastFrame,
+  'console.taskEstimate': estimateOwnTask,
   'console.assets': listOwnAssets,
   'console.assetGroups': listOwnAssetGroups,
+  'console.authorizations': listOwnAuthorizations,
 };
 
 export const createConsoleHandlers = (services: ConsoleServices): Record<ConsoleOperation, Handler> =>

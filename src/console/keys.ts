@@ -6,6 +6,7 @@ import {
   KeyChange,
   NewKey,
   newKeyInput,
+  notFound,
   pageParams,
   param,
   readJson,
@@ -16,19 +17,34 @@ import {
 } from '../admin/index.ts';
 import { fail } from '../core/index.ts';
 import type { Rows } from '../db/index.ts';
-import { createKey, revokeKey } from '../identity/index.ts';
+import { createKey, keyView, revokeKey } from '../identity/index.ts';
 import { personActor } from '../people/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import { expectGroup, expectRoom, openVideoGroups, readAllowance } from './key-allowance.ts';
 import type { ConsoleServices, Owner } from './services.ts';
 
 const KeysQuery = z.strictObject({ user: param.user, group: param.group, ...pageParams(rowKey.text) });
+const OneQuery = z.strictObject({ user: param.user });
 const NO_QUERY = z.strictObject({});
 const NO_BODY = z.strictObject({});
 
 export async function listOwnKeys(services: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
   const query = readQuery(call.query, KeysQuery);
   await sendKeys(call, { ...query, user: userId }, { ...services, extend: await styleAdder(services) });
+}
+
+export async function getOwnKey(services: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
+  const { db, clock } = services;
+  readQuery(call.query, OneQuery);
+  const id = call.params.key ?? '';
+  const row = await db
+    .selectFrom('keys')
+    .selectAll()
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .executeTakeFirst();
+  if (!row) throw notFound('key', id);
+  await sendKey(services, call, 200, keyView(row, clock.now()));
 }
 
 /** Adds the style of the group, on which examples of calls depend. */

@@ -1,6 +1,20 @@
 /** Video tasks and assets of the signed-in person's user. Their views are those of the caller's API. */
 import { z } from 'zod';
-import { listOf, pageParams, param, readQuery, rowKey, sendPage } from '../admin/index.ts';
+import {
+  authorizationView,
+  line,
+  listOf,
+  OwnAuthorizationsQuery,
+  pageParams,
+  param,
+  readJson,
+  readQuery,
+  rowKey,
+  sendAuthorizations,
+  sendPage,
+} from '../admin/index.ts';
+import { fail, formatNanos } from '../core/index.ts';
+import { findKeyOfUser } from '../identity/index.ts';
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, TASK_STATUSES } from '../rules/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import type { ConsoleServices, Owner } from './services.ts';
@@ -39,6 +53,23 @@ export async function sendTaskLastFrame({ video }: ConsoleServices, call: Call, 
   await video.deliverResult(call, await video.getTask(owner, call.params.task ?? ''), 'last_frame');
 }
 
+const NO_QUERY = z.strictObject({});
+const EstimateBody = z.strictObject({
+  key: line(100, 'the key that would pay'),
+  task: z.record(z.string(), z.unknown()).describe('the body of a create request'),
+});
+
+/** Checked and priced like the creation, so that the page shows what it would hold. */
+export async function estimateOwnTask({ video, db, clock }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  readQuery(call.query, NO_QUERY);
+  const { key: id, task } = await readJson(call, EstimateBody);
+  const key = await findKeyOfUser(db, owner.userId, id, clock.now());
+  if (!key) throw fail('invalid_api_key', 'key: your user has no valid key with this id; choose another one.');
+  const bytes = Buffer.from(JSON.stringify(task));
+  const { nanos, tokens } = await video.estimateTask(key, { entry: 'tasks', bytes });
+  sendJson(call, 200, { object: 'task_estimate', max_cost: formatNanos(nanos), tokens });
+}
+
 const AssetsQuery = z.strictObject({
   user: param.user,
   status: listOf(ASSET_STATUSES).optional(),
@@ -67,6 +98,11 @@ export async function listOwnAssetGroups(
   const { status, limit, cursor } = readQuery(call.query, AssetGroupsQuery);
   const rows = await assets.listOwn(owner.userId, 'asset_groups', { statuses: status }, { after: cursor?.[0], limit });
   sendPage(call, rows, { limit, view: (group) => assets.view('asset_groups', group), key: ({ id }) => [id] });
+}
+
+export async function listOwnAuthorizations({ db }: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
+  const query = readQuery(call.query, OwnAuthorizationsQuery);
+  await sendAuthorizations(call, { ...query, account: undefined, user: userId }, { db, view: authorizationView });
 }
 
 export const OWN_VIDEO_SCHEMAS = {

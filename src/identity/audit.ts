@@ -26,6 +26,7 @@ export type AuditAction =
   | 'callback.redelivered'
   | 'callback.tested'
   | 'account.parked'
+  | 'account.changed'
   | 'account.drained'
   | 'account.resumed'
   | 'account.tested'

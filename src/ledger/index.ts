@@ -25,6 +25,7 @@ export {
   parseRates,
   type Rates,
   type RequestFacts,
+  videoCost,
   videoCostOf,
   videoRateOf,
 } from './pricing/rates.ts';

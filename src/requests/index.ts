@@ -1,6 +1,6 @@
 export { type AccountStats, readAccountStats } from './account-stats.ts';
 export { findRequest, listRequests, type RequestFilters, type RequestPage, type RequestRow } from './find-requests.ts';
-export { type CallPrice, chargedRequest, priceOfRequest } from './price-lines.ts';
+export { type CallPrice, chargedRequest, pricedCall, priceOfRequest, providerBill } from './price-lines.ts';
 export { ERROR_SIDES, type ErrorSide, type RequestEntry, requestEntry } from './request-entry.ts';
 export { RequestLog } from './request-log.ts';
 export { RequestMetrics } from './request-metrics.ts';

@@ -53,14 +53,7 @@ export async function priceOfRequest(db: Db, row: RequestRow): Promise<CallPrice
       ? undefined
       : await db.selectFrom('prices').select(['rates', 'cost']).where('id', '=', priceId).executeTakeFirst();
   const sold = price && costOf(used, parseRates(price.rates), [ONE, ONE]);
-  const charge = {
-    price: priceId === null ? null : String(priceId),
-    lines: linesOf(sold),
-    subtotal: subtotalOf(sold),
-    group_multiplier: row.group_ppm === null ? null : factor(row.group_ppm),
-    user_multiplier: row.user_ppm === null ? null : factor(row.user_ppm),
-    charge: formatNanos(nanos),
-  };
+  const charge = pricedCall(sold, { priceId, groupPpm: row.group_ppm, userPpm: row.user_ppm, nanos });
   if (costNanos === null || !price?.cost) return { charge, cost: null };
   const account =
     accountId === null
@@ -70,17 +63,42 @@ export async function priceOfRequest(db: Db, row: RequestRow): Promise<CallPrice
   const ppm = account?.cost_multiplier_ppm;
   const isSame = ppm !== undefined && costOf(used, rates, [ppm]).nanos === costNanos;
   const billed = costOf(used, rates, [ONE]);
+  return { charge, cost: providerBill(billed, { ppm: isSame ? ppm : null, costNanos, nanos }) };
+}
+
+interface Charged {
+  readonly priceId: bigint | null;
+  readonly groupPpm: bigint | null;
+  readonly userPpm: bigint | null;
+  readonly nanos: Nanos;
+}
+
+/** `sold` is the usage at the price, before multipliers. */
+export const pricedCall = (sold: Cost | undefined, { priceId, groupPpm, userPpm, nanos }: Charged): PricedCall => ({
+  price: priceId === null ? null : String(priceId),
+  lines: linesOf(sold),
+  subtotal: subtotalOf(sold),
+  group_multiplier: groupPpm === null ? null : factor(groupPpm),
+  user_multiplier: userPpm === null ? null : factor(userPpm),
+  charge: formatNanos(nanos),
+});
+
+interface Billed {
+  readonly ppm: bigint | null;
+  readonly costNanos: Nanos;
+  readonly nanos: Nanos;
+}
+
+/** `billed` is the usage at the rates of the provider, before the multiplier of the account. */
+export function providerBill(billed: Cost, { ppm, costNanos, nanos }: Billed): ProviderBill {
   const margin = nanos - costNanos;
   return {
-    charge,
-    cost: {
-      lines: linesOf(billed),
-      subtotal: subtotalOf(billed),
-      multiplier: isSame ? factor(ppm) : null,
-      cost: formatNanos(costNanos),
-      margin: formatNanos(margin),
-      margin_percent: nanos === 0n ? null : percentOf(margin, nanos),
-    },
+    lines: linesOf(billed),
+    subtotal: subtotalOf(billed),
+    multiplier: ppm === null ? null : factor(ppm),
+    cost: formatNanos(costNanos),
+    margin: formatNanos(margin),
+    margin_percent: nanos === 0n ? null : percentOf(margin, nanos),
   };
 }
 

@@ -92,6 +92,11 @@ export const ADMIN_ENDPOINTS = {
   },
   'admin.task': { method: 'GET', path: `${BASE}/tasks/{task}`, about: 'A video task with its route and its hold' },
   'admin.assets': { method: 'GET', path: `${BASE}/assets`, about: 'Private assets of all users, newest first' },
+  'admin.authorizations': {
+    method: 'GET',
+    path: `${BASE}/authorizations`,
+    about: 'Real-person authorization sessions of all users, newest first; never their links',
+  },
   'admin.alarms': {
     method: 'GET',
     path: `${BASE}/alarms`,
@@ -124,6 +129,16 @@ export const ADMIN_ENDPOINTS = {
     path: `${BASE}/accounts`,
     about: 'Upstream accounts with their state on all servers, without their credentials',
   },
+  'admin.account': {
+    method: 'GET',
+    path: `${BASE}/accounts/{account}`,
+    about: 'An upstream account with its state on all servers, without its credential',
+  },
+  'admin.changeAccount': {
+    method: 'PATCH',
+    path: `${BASE}/accounts/{account}`,
+    about: 'Change an account, or take it out of use; its stored credential stays unless `api_key` is given',
+  },
   'admin.parkAccount': {
     method: 'POST',
     path: `${BASE}/accounts/{account}/park`,
@@ -146,6 +161,16 @@ export const ADMIN_ENDPOINTS = {
   },
   'admin.models': { method: 'GET', path: `${BASE}/models`, about: 'Models with the prices and costs in force' },
   'admin.prices': { method: 'GET', path: `${BASE}/prices`, about: 'Prices and costs with their history, newest first' },
+  'admin.importPrices': {
+    method: 'POST',
+    path: `${BASE}/prices/import`,
+    about: 'Import prices and costs of models from the public list, as shown before by `dry_run=true`',
+  },
+  'admin.quote': {
+    method: 'GET',
+    path: `${BASE}/quote`,
+    about: 'What a call would be charged and would cost, at the prices in force; for videos at most',
+  },
   'admin.characters': { method: 'GET', path: `${BASE}/characters`, about: 'Public characters' },
   'admin.createCharacter': {
     method: 'POST',
@@ -207,6 +232,7 @@ export const ADMIN_ENDPOINTS = {
     about: 'End all sessions of a person',
   },
   'admin.keys': { method: 'GET', path: `${BASE}/keys`, about: 'API keys, without their values' },
+  'admin.key': { method: 'GET', path: `${BASE}/keys/{key}`, about: 'An API key, without its value' },
   'admin.createKey': {
     method: 'POST',
     path: `${BASE}/keys`,

@@ -92,6 +92,7 @@ export const CONSOLE_ENDPOINTS = {
   },
   'console.me': { method: 'GET', path: `${BASE}/me`, about: 'Balance, limits and groups of the user', access: 'own' },
   'console.keys': { method: 'GET', path: `${BASE}/keys`, about: 'API keys of the user', access: 'own' },
+  'console.key': { method: 'GET', path: `${BASE}/keys/{key}`, about: 'An API key of the user', access: 'own' },
   'console.createKey': {
     method: 'POST',
     path: `${BASE}/keys`,
@@ -149,11 +150,23 @@ export const CONSOLE_ENDPOINTS = {
     access: 'own',
     head: true,
   },
+  'console.taskEstimate': {
+    method: 'POST',
+    path: `${BASE}/task-estimate`,
+    about: 'The most that a video task would cost, which its creation would hold; creates nothing',
+    access: 'own',
+  },
   'console.assets': { method: 'GET', path: `${BASE}/assets`, about: 'Private assets, newest first', access: 'own' },
   'console.assetGroups': {
     method: 'GET',
     path: `${BASE}/asset-groups`,
     about: 'Asset groups, newest first',
+    access: 'own',
+  },
+  'console.authorizations': {
+    method: 'GET',
+    path: `${BASE}/authorizations`,
+    about: 'Real-person authorization sessions, newest first',
     access: 'own',
   },
 } as const satisfies Record<string, ConsoleRow>;

@@ -4,24 +4,17 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { sql, type Transaction } from 'kysely';
-import { credentialLocation, proxyLocation, readModelLines } from '../catalog/index.ts';
-import {
-  newId,
-  parseNanos,
-  parsePpm,
-  proxyLabel,
-  type SealLocation,
-  type StoredLimits,
-  WrongMasterKey,
-} from '../core/index.ts';
+import { readModelLines } from '../catalog/index.ts';
+import { newId, parseNanos, parsePpm, type StoredLimits } from '../core/index.ts';
 import { ADVISORY_LOCK, type Db, type Rows } from '../db/index.ts';
 import { type Actor, type KeySecrets, saveKey, writeAudit } from '../identity/index.ts';
 import { credit } from '../ledger/index.ts';
-import { FEATURES, type VideoVariant } from '../rules/index.ts';
+import type { VideoVariant } from '../rules/index.ts';
 import { findEffects, isUnnamedRepricing, type NameEffect, RepricingError } from './effects.ts';
 import { mergeModelOrder } from './model-order.ts';
 import { findUnnamed, prune } from './prune.ts';
 import { checkReferences } from './references.ts';
+import { saveAccount } from './save-account.ts';
 import { savePrice } from './save-price.ts';
 import { type Change, type RecordChange, saveRow, withoutUndefined } from './save-row.ts';
 import { SetupError, type SetupFile } from './schema.ts';
@@ -56,15 +49,17 @@ export interface ApplyOptions {
 
 type Tx = Transaction<Rows>;
 
-/** Advisory lock: concurrent applies and price imports run one after the other. */
-export const SETUP_LOCK = ADVISORY_LOCK;
+/** Concurrent changes of the configuration run one after the other. Taken before any row is locked, so that none waits for another. */
+export async function lockSetup(tx: Tx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK})`.execute(tx);
+}
 
 export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions): Promise<Applied> {
   let applied: Applied = { changes: [], effects: [], keys: [], unnamed: [], unpriced: [] };
   const rollback = new Error('dry run');
   try {
     await db.transaction().execute(async (tx) => {
-      await sql`select pg_advisory_xact_lock(${SETUP_LOCK})`.execute(tx);
+      await lockSetup(tx);
       const lines = checkReferences(file, await readKnown(tx), { prune: options.prune === true });
       if (lines.length > 0) throw new SetupError(lines);
       const before = await readModelLines(tx);
@@ -144,72 +139,8 @@ const applyGroup = (tx: Tx, group: SetupFile['groups'][number], position: number
     defaults: { name: group.id },
   });
 
-async function applyAccount(tx: Tx, account: SetupFile['accounts'][number], position: number, { sealer }: KeySecrets) {
-  const { style } = await tx
-    .selectFrom('groups')
-    .select('style')
-    .where('id', '=', account.group)
-    .executeTakeFirstOrThrow();
-  const stored = await tx
-    .selectFrom('accounts')
-    .select(['base_url', 'credential_sealed', 'assets_secret_sealed', 'proxy', 'proxy_sealed'])
-    .where('id', '=', account.id)
-    .executeTakeFirst();
-  // Sealing a secret twice gives two texts. Comparing the texts would report a change on every run, so compare the secrets.
-  const sealedOnce = (sealed: string | null | undefined, location: SealLocation, secret: string): string => {
-    try {
-      if (sealed && sealer.open(sealed, location) === secret) return sealed;
-    } catch (error) {
-      // A stored secret that no longer opens is replaced.
-      if (!(error instanceof WrongMasterKey)) throw error;
-    }
-    return sealer.seal(secret, location);
-  };
-  const { secret_key: assetsSecret, ...assets } = account.assets ?? { secret_key: undefined };
-  const reach = {
-    base_url: account.base_url,
-    credential_sealed: sealedOnce(stored?.credential_sealed, credentialLocation(account.id), account.api_key),
-    ...proxyColumns(account.proxy, (url) => sealedOnce(stored?.proxy_sealed, proxyLocation(account.id), url)),
-  };
-  if (stored && !isDeepStrictEqual({ ...stored, ...reach }, stored)) await forgetHealth(tx, account.id);
-  return saveRow(tx, {
-    table: 'accounts',
-    identity: { id: account.id },
-    columns: {
-      group_id: account.group,
-      adapter: account.adapter,
-      ...reach,
-      weight: account.weight,
-      priority: account.priority,
-      max_concurrency: account.max_concurrency,
-      cost_multiplier_ppm: ppm(account.cost_multiplier),
-      features: account.features,
-      preset: account.preset === 'auto' ? null : account.preset,
-      capabilities: account.capabilities && JSON.stringify(account.capabilities),
-      models: account.models && JSON.stringify(account.models),
-      result_hosts: account.result_hosts,
-      assets: account.assets && JSON.stringify(assets),
-      assets_secret_sealed:
-        assetsSecret && sealedOnce(stored?.assets_secret_sealed, `accounts.assets_secret:${account.id}`, assetsSecret),
-      position,
-    },
-    defaults: { weight: 1, max_concurrency: 64, features: [...FEATURES[style as keyof typeof FEATURES]] },
-  });
-}
-
-/** Faults of another credential, address or proxy say nothing about the account as it is now. An operator's park stays. */
-async function forgetHealth(tx: Tx, accountId: string): Promise<void> {
-  await tx.deleteFrom('account_cooldowns').where('account_id', '=', accountId).execute();
-  await tx.deleteFrom('account_parks').where('account_id', '=', accountId).where('cause', '=', 'credential').execute();
-}
-
-/** `proxy` is shown to operators; the URL may hold credentials. */
-function proxyColumns(proxy: string | undefined, seal: (url: string) => string) {
-  if (proxy === undefined) return {};
-  if (proxy === 'environment') return { proxy: null, proxy_sealed: null };
-  if (proxy === 'none') return { proxy, proxy_sealed: null };
-  return { proxy: proxyLabel(proxy), proxy_sealed: seal(proxy) };
-}
+const applyAccount = (tx: Tx, account: SetupFile['accounts'][number], position: number, { sealer }: KeySecrets) =>
+  saveAccount(tx, { account, position, sealer });
 
 async function applyModels(tx: Tx, models: SetupFile['models'], recordChange: RecordChange): Promise<void> {
   const stored = await readModelOrder(tx);

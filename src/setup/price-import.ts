@@ -8,7 +8,7 @@ import { formatNanos, isGlob, matchesGlob, type Nanos, parseNanos } from '../cor
 import type { Db, Rows } from '../db/index.ts';
 import { type Actor, writeAudit } from '../identity/index.ts';
 import type { Style } from '../rules/index.ts';
-import { SETUP_LOCK } from './apply.ts';
+import { lockSetup } from './apply.ts';
 import { type ListedRates, type ListedWindow, listedPrice, multiplyRates, type TierChoice } from './price-list.ts';
 import { savePrice } from './save-price.ts';
 
@@ -90,7 +90,7 @@ export async function planImport(db: Db, options: ImportOptions): Promise<Import
 /** Fails when the configuration has changed since `shown` was planned. */
 export async function applyImport(db: Db, shown: ImportPlan, options: ImportOptions, by: Actor): Promise<void> {
   await db.transaction().execute(async (tx: Transaction<Rows>) => {
-    await sql`select pg_advisory_xact_lock(${SETUP_LOCK})`.execute(tx);
+    await lockSetup(tx);
     const plan = await planImport(tx, options);
     if (fingerprint(plan) !== fingerprint(shown))
       throw new ImportError('The configuration changed meanwhile; nothing was applied. Run the import again.');

@@ -56,9 +56,7 @@ export function checkReferences(file: SetupFile, known: Known, { prune = false }
     ...changedStyles(file, known),
     ...file.accounts.flatMap((account, n) => [
       ...needGroup(`accounts[${n}].group`, account.group),
-      ...unsupportedFeatures(`accounts[${n}].features`, account, groups),
-      ...adapterErrors(`accounts[${n}]`, account, groups),
-      ...presetErrors(`accounts[${n}]`, account, groups),
+      ...accountErrors(account, groups.get(account.group)?.style, `accounts[${n}].`),
     ]),
     ...file.models.flatMap((model, n) =>
       model.groups.flatMap((group, m) => needGroup(`models[${n}].groups[${m}]`, group)),
@@ -113,35 +111,40 @@ const groupCheck =
     return [`${path}: found "${id}", expected a ${kind} group`];
   };
 
-function unsupportedFeatures(path: string, account: SetupFile['accounts'][number], groups: Known['groups']): string[] {
-  const style = groups.get(account.group)?.style;
+type CheckedAccount = Pick<SetupFile['accounts'][number], 'adapter' | 'base_url' | 'features' | 'preset' | 'assets'>;
+
+/** What an account must not have in a group of this style. `path` goes before the name of each field. */
+export const accountErrors = (account: CheckedAccount, style: string | undefined, path = ''): string[] => [
+  ...unsupportedFeatures(path, account, style),
+  ...adapterErrors(path, account, style),
+  ...presetErrors(path, account, style),
+];
+
+function unsupportedFeatures(path: string, account: CheckedAccount, style: string | undefined): string[] {
   const possible: readonly string[] =
     style !== undefined && style in FEATURES
       ? [...FEATURES[style as keyof typeof FEATURES], ...OPT_IN_FEATURES[style as keyof typeof FEATURES]]
       : [];
   return (account.features ?? [])
     .filter((feature) => !possible.includes(feature))
-    .map((feature) => `${path}: found "${feature}", expected some of ${possible.join(', ')}`);
+    .map((feature) => `${path}features: found "${feature}", expected some of ${possible.join(', ')}`);
 }
 
 /** Chat completions are a dialect of the responses style only. */
-function presetErrors(path: string, account: SetupFile['accounts'][number], groups: Known['groups']): string[] {
-  const style = groups.get(account.group)?.style;
+function presetErrors(path: string, account: CheckedAccount, style: string | undefined): string[] {
   if (account.preset === undefined || style === undefined || style === 'responses') return [];
-  return [`${path}.preset: found "${account.preset}", expected it only in a group of style responses`];
+  return [`${path}preset: found "${account.preset}", expected it only in a group of style responses`];
 }
 
 /** Accounts whose upstream is another Dragoman. Their tasks and assets have different paths below one address. */
-function adapterErrors(path: string, account: SetupFile['accounts'][number], groups: Known['groups']): string[] {
+function adapterErrors(path: string, account: CheckedAccount, style: string | undefined): string[] {
   if (account.adapter !== 'dragoman') return [];
   const suffix = /\/(?:api\/v3|v1)\/*$/.exec(new URL(account.base_url).pathname)?.[0];
   return [
-    ...(groups.get(account.group)?.style === 'video'
-      ? []
-      : [`${path}.adapter: found "dragoman", expected it only in a video group`]),
+    ...(style === 'video' ? [] : [`${path}adapter: found "dragoman", expected it only in a video group`]),
     ...(suffix === undefined
       ? []
-      : [`${path}.base_url: found "${suffix}" at the end, expected the address of the other gateway without it`]),
-    ...(account.assets ? [`${path}.assets: found settings, expected none; the other gateway uses api_key`] : []),
+      : [`${path}base_url: found "${suffix}" at the end, expected the address of the other gateway without it`]),
+    ...(account.assets ? [`${path}assets: found settings, expected none; the other gateway uses api_key`] : []),
   ];
 }

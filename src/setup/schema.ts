@@ -116,6 +116,10 @@ const Account = z.strictObject({
     .optional(),
 });
 
+/** Changes of a stored account. An absent field keeps its value, the credential included. */
+export const AccountChange = Account.omit({ id: true, group: true, adapter: true }).partial();
+export type AccountChange = z.infer<typeof AccountChange>;
+
 /** A resolution without an amount costs the highest one of the table, so a table must not be empty. */
 const ByResolution = z
   .union([money, z.record(z.string(), money)], { error: 'a decimal amount in quotes, or one for each resolution' })

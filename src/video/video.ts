@@ -30,10 +30,12 @@ import type { ResultKind } from './results/result.ts';
 import { type MirrorSettings, Results } from './results/results.ts';
 import type { Tx, VideoServices } from './services.ts';
 import { createSessions, type Sessions } from './sessions/sessions.ts';
+import { estimateTask, type RequestBytes } from './tasks/accepted-request.ts';
 import { expireTasks } from './tasks/apply.ts';
 import { type CreateInput, createTask } from './tasks/create.ts';
 import { deleteTask } from './tasks/delete.ts';
 import { Follower } from './tasks/follow.ts';
+import type { MaxCost } from './tasks/max-cost.ts';
 import type { CreatedTask } from './tasks/order.ts';
 import { onProviderReport, reconcileSubmissions } from './tasks/reconcile.ts';
 import { recoverSubmissions } from './tasks/recover.ts';
@@ -78,6 +80,8 @@ export interface VideoJob {
 
 export interface Video {
   createTask(key: Key, input: CreateInput): Promise<CreatedTask>;
+  /** The most that the task of a request can cost. Rejects what `createTask` rejects, and creates nothing. */
+  estimateTask(key: Key, input: RequestBytes): Promise<MaxCost>;
   /** Throws `task_not_found`, alike for missing and foreign tasks. */
   getTask(owner: Pick<Key, 'userId'>, id: string): Promise<TaskRow>;
   /** The task as it is now. Throws `task_not_found` when it was deleted. */
@@ -136,6 +140,7 @@ export function createVideo(options: VideoOptions): Video {
   };
   return {
     createTask: (key, input) => createTask(services, key, input),
+    estimateTask: (key, input) => estimateTask(services, key, input),
     getTask: ({ userId }, id) => readTask(userId, id),
     readAgain: ({ user_id, id }) => readTask(user_id, id),
     waitForChange: (task, waitMs, onCancel) => watcher.next(task, waitMs, onCancel),

@@ -778,6 +778,7 @@ const VALID_BODIES: Partial<Record<AdminOperation, object>> = {
   'admin.drainAccount': { reason: 'invalid' },
   'admin.resumeAccount': { reason: 'invalid' },
   'admin.testAccount': { model: 'invalid' },
+  'admin.changeAccount': { weight: 1 },
 };
 
 /** One valid request for each operation that changes something. */
@@ -817,6 +818,14 @@ const WRITES: Record<
   'admin.drainAccount': async () => ['/accounts/cl1/drain', {}],
   'admin.resumeAccount': async () => ['/accounts/cl1/resume', {}],
   'admin.testAccount': async () => ['/accounts/cl1/test', {}],
+  'admin.changeAccount': async () => ['/accounts/cl1', { priority: 0, weight: 2 }],
+  'admin.importPrices': async () => {
+    await gateway.apply({ models: [{ id: 'gpt-4o-mini', groups: ['openai'] }] });
+    const body = { group: 'openai', model: 'gpt-4o-mini' };
+    await gateway.apply({ models: [{ id: 'gpt-4o-mini', groups: ['openai'], free: false }] });
+    const { plan } = (await admin<{ plan: string }>('POST', '/prices/import?dry_run=true', body)).body;
+    return ['/prices/import', { ...body, plan }];
+  },
   'admin.createCharacter': async () => {
     await gateway.apply({ groups: [{ id: 'ep', style: 'video', variant: 'EP' }] });
     return ['/characters', { id: 'audited', group: 'ep', models: ['m'], upstream_asset: 'asset-1', name: 'A' }];
@@ -862,6 +871,9 @@ type ReadOperation = {
 const keyOf = async (user: string): Promise<string> =>
   (await admin<Page<{ id: string }>>('GET', `/keys?user=${user}`)).body.data[0]?.id ?? '';
 
+/** The only read with required parameters. */
+const QUOTE = '?group=openai&model=gpt-4o-mini';
+
 test('every admin change writes one append-only audit line, and no response holds a secret', async () => {
   const responses: string[] = [];
   const shown: string[] = [];
@@ -900,8 +912,10 @@ test('every admin change writes one append-only audit line, and no response hold
       .replace('{user}', 'ana')
       .replace('{task}', 'task_tested')
       .replace('{event}', 'evt_dead')
-      .replace('{request}', requestId);
-    const { status, text } = await admin('GET', path);
+      .replace('{request}', requestId)
+      .replace('{account}', 'cl1')
+      .replace('{key}', await keyOf('ana'));
+    const { status, text } = await admin('GET', `${path}${operation === 'admin.quote' ? QUOTE : ''}`);
     assert.equal(status, 200, text);
     responses.push(text);
   }

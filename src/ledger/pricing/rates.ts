@@ -105,7 +105,8 @@ export type CostPart =
   | 'audio_output'
   | 'image_output'
   | 'search'
-  | 'image';
+  | 'image'
+  | 'video';
 
 export interface CostLine {
   readonly part: CostPart;
@@ -251,7 +252,14 @@ export function videoRateOf(rates: Rates, resolution: string, hasVideoInput: boo
 
 /** `rate` is per million tokens. */
 export const videoCostOf = (tokens: number, rate: Nanos, multipliersPpm: readonly bigint[]): Nanos =>
-  applyMultipliers(whole(tokens) * rate, multipliersPpm);
+  videoCost(tokens, rate, multipliersPpm).nanos;
+
+/** The same with its one line. */
+export function videoCost(tokens: number, rate: Nanos, multipliersPpm: readonly bigint[]): Cost {
+  const count = whole(tokens);
+  const lines: CostLine[] = [{ part: 'video', count, rate, femtoDollars: count * rate }];
+  return { nanos: total(lines, multipliersPpm), lines };
+}
 
 const whole = (count: number | undefined): bigint =>
   count !== undefined && Number.isSafeInteger(count) && count > 0 ? BigInt(count) : 0n;

@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { ApiError, fail, type Nanos, newId } from '../../core/index.ts';
+import { ApiError, fail, newId } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import type { Key } from '../../identity/index.ts';
 import { askForLeases, crashPoint, hold, RETURN_WANTED_MS, readBalance } from '../../ledger/index.ts';
@@ -12,18 +12,15 @@ import { TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
 import { claimRecord } from '../idempotency/records.ts';
 import { inProgress, onLockTimeout } from '../idempotency/replay.ts';
 import { resolveReferences, useAssets } from '../references.ts';
-import type { RequestError, TaskEntry } from '../request/task-request.ts';
+import type { TaskEntry } from '../request/task-request.ts';
 import type { VideoServices } from '../services.ts';
-import { peekModel, resolveTarget, videoRates } from '../target.ts';
-import { maxCostOfTask } from './max-cost.ts';
+import { acceptRequest, examineRequest, maxCostOfRequest, type RequestBytes } from './accepted-request.ts';
 import type { CreatedTask, InsertedTask, Order } from './order.ts';
 import { replay } from './replay.ts';
 import { submitTask } from './submit.ts';
 import { callbackSecretLocation, hashCallbackToken, holdReference } from './task.ts';
 
-export interface CreateInput {
-  readonly entry: TaskEntry;
-  readonly bytes: Buffer;
+export interface CreateInput extends RequestBytes {
   /** SHA-256 of the Idempotency-Key. */
   readonly keyHash: Buffer | undefined;
 }
@@ -35,32 +32,16 @@ const OPERATION = { tasks: 'task.create.v3', videos: 'task.create.v1' } as const
 export const SUBMISSION_LEASE_MS = 180_000;
 
 export async function createTask(services: VideoServices, key: Key, input: CreateInput): Promise<CreatedTask> {
-  const named = peekModel(input.bytes);
-  const resolved = named === undefined ? undefined : resolveTarget(services.catalog(), key, named);
-  const target = resolved && 'target' in resolved ? resolved.target : undefined;
-  const examined = await services.examiner.examine(
-    input.bytes,
-    input.entry,
-    target && {
-      variant: target.group.variant,
-      capabilities: target.capabilities,
-      allowedOrigins: services.allowedOrigins,
-    },
-  );
-  if (examined.kind === 'malformed') throw errorFrom(examined.error);
+  const seen = await examineRequest(services, key, input);
   const idempotent = input.keyHash && {
     userId: key.userId,
     operation: OPERATION[input.entry],
     keyHash: input.keyHash,
-    fingerprint: Buffer.from(examined.fingerprint, 'hex'),
+    fingerprint: Buffer.from(seen.examined.fingerprint, 'hex'),
   };
   const original = idempotent && (await replay(services, idempotent));
   if (original) return original;
-  if (resolved && 'error' in resolved) throw resolved.error;
-  if (!target || !examined.result)
-    throw fail('invalid_request', 'model: expected the name of a model.', { param: 'model' });
-  if ('error' in examined.result) throw errorFrom(examined.result.error);
-  const { request, upstream } = examined.result;
+  const { target, request, template } = acceptRequest(seen);
   const references = await resolveReferences(
     { db: services.db, catalog: services.catalog() },
     key,
@@ -72,7 +53,7 @@ export async function createTask(services: VideoServices, key: Key, input: Creat
     key,
     target,
     request,
-    template: upstream,
+    template,
     references,
     idempotent,
   };
@@ -81,9 +62,6 @@ export async function createTask(services: VideoServices, key: Key, input: Creat
   crashPoint('task.committed');
   return submitTask(services, { ...order, ...inserted });
 }
-
-const errorFrom = ({ code, message, param }: RequestError): ApiError =>
-  fail(code, message, param === undefined ? {} : { param });
 
 /** How often a create waits for money that idles in the leases of servers. */
 const ASK_TURNS = 4;
@@ -98,7 +76,7 @@ async function insertOnceCovered(services: VideoServices, order: Order): Promise
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'insufficient_balance' || turn === ASK_TURNS) throw error;
       const { available } = await readBalance(db, userId);
-      const missing = maxCostOf(services, order) - available;
+      const missing = maxCostOfRequest(services, order.key, order).nanos - available;
       const coming = await askForLeases(db, { userId, replicaId: null, missing, isFirst: turn === 0 });
       if (coming === 0n) throw error;
       await new Promise<void>((resolve) => void clock.after(RETURN_WANTED_MS, resolve));
@@ -106,17 +84,11 @@ async function insertOnceCovered(services: VideoServices, order: Order): Promise
   }
 }
 
-function maxCostOf({ clock }: VideoServices, { key, target, request }: Order): Nanos {
-  const { rates } = videoRates(target, clock.now());
-  const multipliers = [target.group.multiplierPpm, key.userMultiplierPpm];
-  return maxCostOfTask(request, target.capabilities, rates, multipliers).nanos;
-}
-
 /** Claim, hold and task, together or not at all. Undefined when another request has claimed the key meanwhile. */
 async function insertTask(services: VideoServices, order: Order): Promise<InsertedTask | undefined> {
   const { key, target, request, idempotent } = order;
   const { db, clock, replicaId } = services;
-  const nanos = maxCostOf(services, order);
+  const { nanos } = maxCostOfRequest(services, key, order);
   const id = newId('task');
   const owner = `${replicaId}:${id}`;
   const callbackToken = randomBytes(24).toString('base64url');

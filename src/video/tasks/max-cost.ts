@@ -11,10 +11,15 @@ const PIXELS_PER_TOKEN = 1_024;
 export interface MaxCost {
   readonly nanos: Nanos;
   readonly tokens: number;
+  /** Per million tokens, of the dearest resolution that is possible. */
+  readonly rate: Nanos;
 }
 
+/** The parameters that decide the cost. */
+export type CostFacts = Pick<TaskRequest, 'duration' | 'frames' | 'resolution' | 'ratio' | 'hasVideoInput'>;
+
 export function maxCostOfTask(
-  request: TaskRequest,
+  request: CostFacts,
   capabilities: VideoCapabilities,
   rates: Rates,
   multipliersPpm: readonly bigint[],
@@ -22,15 +27,14 @@ export function maxCostOfTask(
   const tokens = maxTokens(request, capabilities);
   const resolutions = request.resolution === undefined ? capabilities.resolutions : [request.resolution];
   // Without a resolution the provider chooses, so the dearest one that the model offers is assumed.
-  const nanos = resolutions
+  const rate = resolutions
     .map((resolution) => videoRateOf(rates, resolution, request.hasVideoInput) ?? 0n)
-    .map((rate) => videoCostOf(tokens, rate, multipliersPpm))
-    .reduce((most, cost) => (cost > most ? cost : most), 0n);
-  return { nanos, tokens };
+    .reduce((most, one) => (one > most ? one : most), 0n);
+  return { nanos: videoCostOf(tokens, rate, multipliersPpm), tokens, rate };
 }
 
 /** Tokens of the largest result: area times frames, one frame more than the seconds hold, as providers count. */
-function maxTokens(request: TaskRequest, capabilities: VideoCapabilities): number {
+function maxTokens(request: CostFacts, capabilities: VideoCapabilities): number {
   const resolutions = request.resolution === undefined ? capabilities.resolutions : [request.resolution];
   const area = Math.max(...resolutions.map((resolution) => maxArea(resolution, request.ratio)));
   const seconds = outputSeconds(request, capabilities) + (request.hasVideoInput ? INPUT_VIDEO_S : 0);
@@ -38,7 +42,7 @@ function maxTokens(request: TaskRequest, capabilities: VideoCapabilities): numbe
 }
 
 /** `duration: -1` lets the model choose, up to the longest video (V 4.2 r2). */
-function outputSeconds({ duration, frames }: TaskRequest, { defaultDuration }: VideoCapabilities): number {
+function outputSeconds({ duration, frames }: CostFacts, { defaultDuration }: VideoCapabilities): number {
   if (frames !== undefined) return Math.ceil(frames / FRAMES_PER_SECOND);
   if (duration === -1) return MAX_DURATION_S;
   return duration ?? defaultDuration ?? MAX_DURATION_S;

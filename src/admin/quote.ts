@@ -1,0 +1,142 @@
+/** What a call would be charged and would cost the operator, by the arithmetic that charges calls and holds money for video tasks. */
+import type { Transaction } from 'kysely';
+import { z } from 'zod';
+import { Catalog, type ModelLine, priceAt, readModelLines } from '../catalog/index.ts';
+import { type Rows, snapshot } from '../db/index.ts';
+import { type Cost, costOf, parseRates, videoCost } from '../ledger/index.ts';
+import { pricedCall, providerBill } from '../requests/index.ts';
+import { PRICE_TIERS, RATIOS, RESOLUTIONS, type VideoVariant, videoCapabilitiesOf } from '../rules/index.ts';
+import { maxCostOfTask } from '../video/index.ts';
+import { sendJson } from '../web/index.ts';
+import { notFound, operation } from './handler.ts';
+import { param } from './query-params.ts';
+
+type Tx = Transaction<Rows>;
+
+/** As for usage records: more than any request can use. */
+const MAX_COUNT = 1_000_000_000;
+const MAX_SECONDS = 60;
+const count = (description: string, max = MAX_COUNT) =>
+  z.coerce.number().int().min(0).max(max).describe(description).default(0);
+const named = (description: string) =>
+  z
+    .string()
+    .min(1)
+    .max(512)
+    .regex(/^\P{Cc}*$/u)
+    .describe(description);
+
+const QuoteQuery = z.strictObject({
+  group: named('the group of the model'),
+  model: named('a name or a line of the catalog'),
+  user: param.user.describe('with the multiplier of this user; 1 by default'),
+  account: param.account.describe('with the cost multiplier of this account; 1 by default'),
+  tier: z.enum(PRICE_TIERS).describe('service tier; the standard one by default').optional(),
+  input_tokens: count('all input tokens, those from and for the cache included'),
+  cached_input_tokens: count('input tokens that the provider reads from its cache'),
+  cache_write_tokens: count('input tokens that the provider writes to its cache'),
+  output_tokens: count('all output tokens, reasoning included'),
+  reasoning_tokens: count('output tokens of reasoning'),
+  image_tokens: count('output tokens of images'),
+  searches: count('searches of the web', 1_000),
+  images: count('images that are billed by piece', 1_000),
+  image_kind: named('size and quality of the images, such as `1024x1024/high`').default('1024x1024/medium'),
+  seconds: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_SECONDS)
+    .describe('length of a video; by default that of the model, else the longest')
+    .optional(),
+  resolution: z.enum(RESOLUTIONS).describe('of a video; by default the dearest one of the model').optional(),
+  ratio: z.enum(RATIOS).describe('of a video; by default the largest one').optional(),
+  video_input: z.enum(['true', 'false']).describe('`true` for a video from a video').default('false'),
+});
+type Quote = z.output<typeof QuoteQuery>;
+
+export const getQuote = operation({
+  query: QuoteQuery,
+  async handle({ call, query }, { db, clock }) {
+    sendJson(call, 200, await snapshot(db, (tx) => quote(tx, query, clock.now())));
+  },
+});
+
+async function quote(tx: Tx, query: Quote, now: number): Promise<object> {
+  const group = await tx.selectFrom('groups').selectAll().where('id', '=', query.group).executeTakeFirst();
+  if (!group) throw notFound('group', query.group, 'group');
+  const catalog = new Catalog([], [], await readModelLines(tx, group.id));
+  const model = catalog.resolve(group.id, query.model);
+  if (!model) throw notFound('model', query.model, 'model');
+  const { line } = model;
+  const isVideo = group.style === 'video';
+  const head = {
+    object: 'quote',
+    group: group.id,
+    model: model.name,
+    line: line.pattern,
+    free: line.isFree,
+    at_most: isVideo,
+  };
+  const price = priceAt(line, now);
+  const sold =
+    price && (isVideo ? videoAt(query, group.variant as VideoVariant, line, price.rates) : textAt(query, price.rates));
+  if (!price || !sold) return { ...head, charge: null, cost: null };
+  const userPpm = await userMultiplier(tx, query.user);
+  const { nanos } = sold([group.multiplier_ppm, userPpm]);
+  const charge = pricedCall(sold([ONE, ONE]), { priceId: price.id, groupPpm: group.multiplier_ppm, userPpm, nanos });
+  // The provider's cost of a video is not known before its bill.
+  if (isVideo) return { ...head, charge, cost: null };
+  const { cost } = await tx.selectFrom('prices').select('cost').where('id', '=', price.id).executeTakeFirstOrThrow();
+  if (cost === null) return { ...head, charge, cost: null };
+  const ppm = await accountMultiplier(tx, query.account);
+  const billed = textAt(query, cost);
+  return { ...head, charge, cost: providerBill(billed([ONE]), { ppm, costNanos: billed([ppm]).nanos, nanos }) };
+}
+
+const ONE = 1_000_000n;
+type Pricing = (multipliersPpm: readonly bigint[]) => Cost;
+
+function textAt(query: Quote, stored: unknown): Pricing {
+  const rates = parseRates(stored);
+  const usage = {
+    input: query.input_tokens,
+    cacheRead: query.cached_input_tokens,
+    cacheWrite: query.cache_write_tokens,
+    output: query.output_tokens,
+    reasoning: query.reasoning_tokens,
+    searches: query.searches,
+    ...(query.image_tokens > 0 && { outputImage: query.image_tokens }),
+    ...(query.images > 0 && { images: { [query.image_kind]: query.images } }),
+    ...(query.tier !== undefined && { tier: query.tier }),
+  };
+  return (multipliersPpm) => costOf(usage, rates, multipliersPpm);
+}
+
+/** Undefined for a model without a video price. */
+function videoAt(query: Quote, variant: VideoVariant, line: ModelLine, stored: unknown): Pricing | undefined {
+  const rates = parseRates(stored);
+  if (rates.video === undefined) return undefined;
+  const capabilities = videoCapabilitiesOf(variant, line.overrides, query.model);
+  const { seconds: duration, resolution, ratio } = query;
+  const facts = { duration, frames: undefined, resolution, ratio, hasVideoInput: query.video_input === 'true' };
+  const { tokens, rate } = maxCostOfTask(facts, capabilities, rates, [ONE]);
+  return (multipliersPpm) => videoCost(tokens, rate, multipliersPpm);
+}
+
+async function userMultiplier(tx: Tx, user: string | undefined): Promise<bigint> {
+  if (user === undefined) return ONE;
+  const row = await tx.selectFrom('users').select('multiplier_ppm').where('id', '=', user).executeTakeFirst();
+  if (!row) throw notFound('user', user, 'user');
+  return row.multiplier_ppm;
+}
+
+async function accountMultiplier(tx: Tx, account: string | undefined): Promise<bigint> {
+  if (account === undefined) return ONE;
+  const row = await tx
+    .selectFrom('accounts')
+    .select('cost_multiplier_ppm')
+    .where('id', '=', account)
+    .executeTakeFirst();
+  if (!row) throw notFound('account', account, 'account');
+  return row.cost_multiplier_ppm;
+}

@@ -1,0 +1,28 @@
+/** Changes of one stored account. The caller holds the lock of the configuration and writes the audit line in the same transaction. */
+import type { Transaction } from 'kysely';
+import type { Sealer } from '../core/index.ts';
+import type { Rows } from '../db/index.ts';
+import type { VideoAdapter } from '../rules/index.ts';
+import { accountErrors } from './references.ts';
+import { saveAccount } from './save-account.ts';
+import { type AccountChange, SetupError } from './schema.ts';
+
+/** Has no effect on an unknown account. Throws a `SetupError` for what its group does not allow. */
+export async function changeAccount(
+  tx: Transaction<Rows>,
+  id: string,
+  change: AccountChange,
+  sealer: Sealer,
+): Promise<void> {
+  const stored = await tx
+    .selectFrom('accounts as a')
+    .innerJoin('groups as g', 'g.id', 'a.group_id')
+    .select(['a.group_id', 'a.adapter', 'a.base_url', 'g.style'])
+    .where('a.id', '=', id)
+    .executeTakeFirst();
+  if (!stored) return;
+  const adapter = stored.adapter as VideoAdapter;
+  const lines = accountErrors({ ...change, adapter, base_url: change.base_url ?? stored.base_url }, stored.style);
+  if (lines.length > 0) throw new SetupError(lines);
+  await saveAccount(tx, { account: { ...change, id, group: stored.group_id, adapter }, sealer });
+}

@@ -1,0 +1,96 @@
+/** Saves an upstream account: one of a configuration file, or changes of a stored one. Its secrets are stored sealed. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Transaction } from 'kysely';
+import { credentialLocation, proxyLocation } from '../catalog/index.ts';
+import { parsePpm, proxyLabel, type Sealer, type SealLocation, WrongMasterKey } from '../core/index.ts';
+import type { Rows } from '../db/index.ts';
+import { FEATURES } from '../rules/index.ts';
+import { saveRow, withoutUndefined } from './save-row.ts';
+import type { AccountChange } from './schema.ts';
+
+type Tx = Transaction<Rows>;
+
+/** What a stored account keeps is undefined; a new account has an address and a credential. */
+export type AccountInput = AccountChange & {
+  readonly id: string;
+  readonly group: string;
+  readonly adapter?: string | undefined;
+};
+
+export interface AccountSaving {
+  readonly account: AccountInput;
+  /** Undefined keeps the place of a stored account. */
+  readonly position?: number;
+  readonly sealer: Sealer;
+}
+
+export async function saveAccount(
+  tx: Tx,
+  { account, position, sealer }: AccountSaving,
+): Promise<'created' | 'changed' | undefined> {
+  const { style } = await tx
+    .selectFrom('groups')
+    .select('style')
+    .where('id', '=', account.group)
+    .executeTakeFirstOrThrow();
+  const stored = await tx
+    .selectFrom('accounts')
+    .select(['base_url', 'credential_sealed', 'assets_secret_sealed', 'proxy', 'proxy_sealed'])
+    .where('id', '=', account.id)
+    .executeTakeFirst();
+  // Sealing a secret twice gives two texts. Comparing the texts would report a change on every run, so compare the secrets.
+  const sealedOnce = (sealed: string | null | undefined, location: SealLocation, secret: string): string => {
+    try {
+      if (sealed && sealer.open(sealed, location) === secret) return sealed;
+    } catch (error) {
+      // A stored secret that no longer opens is replaced.
+      if (!(error instanceof WrongMasterKey)) throw error;
+    }
+    return sealer.seal(secret, location);
+  };
+  const { secret_key: assetsSecret, ...assets } = account.assets ?? { secret_key: undefined };
+  const credential =
+    account.api_key && sealedOnce(stored?.credential_sealed, credentialLocation(account.id), account.api_key);
+  const reach = {
+    ...withoutUndefined({ base_url: account.base_url, credential_sealed: credential }),
+    ...proxyColumns(account.proxy, (url) => sealedOnce(stored?.proxy_sealed, proxyLocation(account.id), url)),
+  };
+  if (stored && !isDeepStrictEqual({ ...stored, ...reach }, stored)) await forgetHealth(tx, account.id);
+  return saveRow(tx, {
+    table: 'accounts',
+    identity: { id: account.id },
+    columns: {
+      group_id: account.group,
+      adapter: account.adapter,
+      ...reach,
+      weight: account.weight,
+      priority: account.priority,
+      max_concurrency: account.max_concurrency,
+      cost_multiplier_ppm: account.cost_multiplier === undefined ? undefined : parsePpm(account.cost_multiplier),
+      features: account.features,
+      preset: account.preset === 'auto' ? null : account.preset,
+      capabilities: account.capabilities && JSON.stringify(account.capabilities),
+      models: account.models && JSON.stringify(account.models),
+      result_hosts: account.result_hosts,
+      assets: account.assets && JSON.stringify(assets),
+      assets_secret_sealed:
+        assetsSecret && sealedOnce(stored?.assets_secret_sealed, `accounts.assets_secret:${account.id}`, assetsSecret),
+      position,
+    },
+    defaults: { weight: 1, max_concurrency: 64, features: [...FEATURES[style as keyof typeof FEATURES]] },
+  });
+}
+
+/** Faults of another credential, address or proxy say nothing about the account as it is now. An operator's park stays. */
+async function forgetHealth(tx: Tx, accountId: string): Promise<void> {
+  await tx.deleteFrom('account_cooldowns').where('account_id', '=', accountId).execute();
+  await tx.deleteFrom('account_parks').where('account_id', '=', accountId).where('cause', '=', 'credential').execute();
+}
+
+/** `proxy` is shown to operators; the URL may hold credentials. */
+function proxyColumns(proxy: string | undefined, seal: (url: string) => string) {
+  if (proxy === undefined) return {};
+  if (proxy === 'environment') return { proxy: null, proxy_sealed: null };
+  if (proxy === 'none') return { proxy, proxy_sealed: null };
+  return { proxy: proxyLabel(proxy), proxy_sealed: seal(proxy) };
+}

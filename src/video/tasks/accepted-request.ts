@@ -1,0 +1,72 @@
+/** A create request from its bytes to a checked request for a model: the same for a task and for the estimate of one. */
+import { type ApiError, fail } from '../../core/index.ts';
+import type { Key } from '../../identity/index.ts';
+import type { Examination, RequestError, TaskEntry, TaskRequest } from '../request/task-request.ts';
+import type { UpstreamTemplate } from '../request/upstream-template.ts';
+import type { VideoServices } from '../services.ts';
+import { peekModel, resolveTarget, type TargetResult, type VideoTarget, videoRates } from '../target.ts';
+import { type MaxCost, maxCostOfTask } from './max-cost.ts';
+
+export interface RequestBytes {
+  readonly entry: TaskEntry;
+  readonly bytes: Buffer;
+}
+
+export interface ExaminedRequest {
+  readonly resolved: TargetResult | undefined;
+  readonly examined: Extract<Examination, { kind: 'parsed' }>;
+}
+
+export interface AcceptedTask {
+  readonly target: VideoTarget;
+  readonly request: TaskRequest;
+  readonly template: UpstreamTemplate;
+}
+
+/** Throws for a body that is no JSON object; everything else is judged by `acceptRequest`. */
+export async function examineRequest(
+  services: VideoServices,
+  key: Key,
+  { entry, bytes }: RequestBytes,
+): Promise<ExaminedRequest> {
+  const named = peekModel(bytes);
+  const resolved = named === undefined ? undefined : resolveTarget(services.catalog(), key, named);
+  const target = resolved && 'target' in resolved ? resolved.target : undefined;
+  const examined = await services.examiner.examine(
+    bytes,
+    entry,
+    target && {
+      variant: target.group.variant,
+      capabilities: target.capabilities,
+      allowedOrigins: services.allowedOrigins,
+    },
+  );
+  if (examined.kind === 'malformed') throw errorFrom(examined.error);
+  return { resolved, examined };
+}
+
+export function acceptRequest({ resolved, examined }: ExaminedRequest): AcceptedTask {
+  if (resolved && 'error' in resolved) throw resolved.error;
+  if (!resolved || !examined.result)
+    throw fail('invalid_request', 'model: expected the name of a model.', { param: 'model' });
+  if ('error' in examined.result) throw errorFrom(examined.result.error);
+  const { request, upstream } = examined.result;
+  return { target: resolved.target, request, template: upstream };
+}
+
+const errorFrom = ({ code, message, param }: RequestError): ApiError =>
+  fail(code, message, param === undefined ? {} : { param });
+
+/** What the creation holds, at the price in force. */
+export function maxCostOfRequest(
+  { clock }: Pick<VideoServices, 'clock'>,
+  key: Key,
+  { target, request }: Pick<AcceptedTask, 'target' | 'request'>,
+): MaxCost {
+  const { rates } = videoRates(target, clock.now());
+  return maxCostOfTask(request, target.capabilities, rates, [target.group.multiplierPpm, key.userMultiplierPpm]);
+}
+
+/** The most that the task of a request can cost. Rejects what the creation would reject, and creates nothing. */
+export const estimateTask = async (services: VideoServices, key: Key, input: RequestBytes): Promise<MaxCost> =>
+  maxCostOfRequest(services, key, acceptRequest(await examineRequest(services, key, input)));

@@ -1,0 +1,284 @@
+/** What the pages of operators and users compute and change: accounts in place, quotes, price imports, estimates, authorizations. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
+import { addPerson, browserOf, type ConsoleFault } from '../support/console.ts';
+import { callVideo, KEYS, startVideo, TASKS, taskBody, VIDEO_MODELS, type VideoFixture } from '../support/video.ts';
+import { until } from '../support/wait.ts';
+
+let fixture: VideoFixture;
+let key: string;
+const admin = adminApi(() => fixture.gateway.url);
+const db = () => fixture.gateway.context.database.db;
+
+before(async () => {
+  fixture = await startVideo({ env: { ADMIN_TOKEN } });
+  const keys = await fixture.gateway.apply({
+    groups: [{ id: 'claude', style: 'messages', multiplier: '1.2' }],
+    accounts: [
+      { id: 'cl1', group: 'claude', base_url: fixture.sim.url, api_key: 'sk-upstream-cl1', cost_multiplier: '0.9' },
+    ],
+    models: [
+      {
+        id: 'demo-*',
+        groups: ['claude'],
+        prices: { input: '3', cached_input: '0.3', output: '15', per_image: { '*': '0.04' } },
+        cost: { input: '2', cached_input: '0.2', output: '10' },
+      },
+      { id: 'gpt-4o-mini', groups: ['openai'] },
+      { id: 'given-away', groups: ['claude'], free: true },
+    ],
+    users: [{ id: 'carl', balance: '50', multiplier: '1.5' }],
+    keys: [{ user: 'carl', group: 'claude' }],
+  });
+  key = keys.claude ?? '';
+});
+after(() => fixture.close());
+
+const hello = (): Promise<Response> =>
+  fetch(`${fixture.gateway.url}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'demo-messages', max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] }),
+  });
+
+test('one key is read by its id, and an unknown id is not found', async () => {
+  const { body: list } = await admin<{ data: { id: string }[] }>('GET', '/keys?user=carl');
+  const { id } = list.data[0] ?? { id: '' };
+  const { status, body } = await admin<{ id: string; user: string; value?: string }>('GET', `/keys/${id}`);
+  assert.deepEqual([status, body.id, body.user, body.value], [200, id, 'carl', undefined]);
+  const missing = await admin<ConsoleFault>('GET', '/keys/key_none');
+  assert.deepEqual([missing.status, missing.body.error.code], [404, 'object_not_found']);
+});
+
+interface AccountBody extends ConsoleFault {
+  readonly base_url: string;
+  readonly weight: number;
+  readonly priority: number;
+  readonly max_concurrency: number;
+  readonly proxy: string | null;
+  readonly models: Readonly<Record<string, string>>;
+  readonly state: string;
+  readonly reason: string | null;
+}
+
+test('an account is changed in place: its credential stays and works, and one audit line has the difference', async () => {
+  const change = {
+    weight: 7,
+    priority: 3,
+    max_concurrency: 5,
+    models: { 'demo-messages': 'demo-renamed' },
+    proxy: 'none',
+  };
+  const { status, body, text } = await admin<AccountBody>('PATCH', '/accounts/cl1', change);
+  assert.equal(status, 200, text);
+  const { weight, priority, max_concurrency, models, proxy, state } = body;
+  assert.deepEqual({ weight, priority, max_concurrency, models, proxy, state }, { ...change, state: 'healthy' });
+  await until('the new weight', () => fixture.gateway.catalog().accounts('claude')[0]?.weight === 7);
+  const response = await hello();
+  assert.equal(response.status, 200, await response.text());
+
+  const { body: audit } = await admin<{ data: { action: string; before: AccountBody; after: AccountBody }[] }>(
+    'GET',
+    '/audit?subject=account:cl1&limit=1',
+  );
+  const [line] = audit.data;
+  assert.deepEqual([line?.action, line?.before.weight, line?.after.weight], ['account.changed', 1, 7]);
+  assert.deepEqual((await admin('GET', '/accounts/cl1')).body, body);
+});
+
+test('a change of an account may replace its credential and its state, which no response and no audit line shows', async () => {
+  const secret = 'sk-upstream-replaced';
+  const parked = await admin<AccountBody>('PATCH', '/accounts/cl1', {
+    api_key: secret,
+    state: 'parked',
+    reason: 'moved',
+  });
+  assert.deepEqual([parked.status, parked.body.state, parked.body.reason], [200, 'parked', 'moved']);
+  const { text } = await admin('GET', '/audit?subject=account:cl1&limit=5');
+  assert.ok(text.includes('"credential":"replaced"'));
+  for (const shown of [parked.text, text]) assert.ok(!shown.includes(secret));
+  const resumed = await admin<AccountBody>('PATCH', '/accounts/cl1', { state: 'in_use', api_key: 'sk-upstream-cl1' });
+  assert.equal(resumed.body.state, 'healthy');
+});
+
+test('a change of an account names what is wrong, and changes nothing', async () => {
+  const before = await admin('GET', '/accounts/cl1');
+  const rejected: readonly [object, string | undefined][] = [
+    [{}, undefined],
+    [{ weight: -1 }, 'weight'],
+    [{ base_url: 'ftp://host.net' }, 'base_url'],
+    [{ features: ['chat'] }, 'features'],
+    [{ preset: 'vllm' }, 'preset'],
+    [{ group: 'openai' }, 'group'],
+    [{ state: 'gone' }, 'state'],
+  ];
+  for (const [change, param] of rejected) {
+    const { status, body, text } = await admin<ConsoleFault>('PATCH', '/accounts/cl1', change);
+    assert.equal(status, 400, text);
+    assert.equal(body.error.param ?? undefined, param, text);
+  }
+  assert.equal((await admin('PATCH', '/accounts/none', { weight: 1 })).status, 404);
+  assert.deepEqual((await admin('GET', '/accounts/cl1')).body, before.body);
+});
+
+interface Quote extends ConsoleFault {
+  readonly line: string;
+  readonly at_most: boolean;
+  readonly charge: { readonly charge: string; readonly subtotal: string; readonly lines: readonly object[] } | null;
+  readonly cost: { readonly cost: string; readonly margin: string } | null;
+}
+const quote = (query: string) => admin<Quote>('GET', `/quote?${query}`);
+
+test('a quote has the charge and the cost of a call with the same usage, to the last digit', async () => {
+  const response = await hello();
+  await response.text();
+  const id = response.headers.get('x-request-id') ?? '';
+  const { body: call } = await until('the call', async () => {
+    const found = await admin<{ usage: Record<string, number>; pricing: Pick<Quote, 'charge' | 'cost'> }>(
+      'GET',
+      `/requests/${id}`,
+    );
+    return found.status === 200 ? found : undefined;
+  });
+  const { input, cacheRead, cacheWrite, output } = call.usage as Record<string, number>;
+  const { body } = await quote(
+    `group=claude&model=demo-messages&user=carl&account=cl1&input_tokens=${input}&cached_input_tokens=${cacheRead ?? 0}&cache_write_tokens=${cacheWrite ?? 0}&output_tokens=${output}`,
+  );
+  assert.equal(body.line, 'demo-*');
+  assert.deepEqual({ charge: body.charge, cost: body.cost }, { charge: call.pricing.charge, cost: call.pricing.cost });
+});
+
+test('a quote counts cached tokens and images, and says when there is no charge', async () => {
+  const counted = await quote(
+    'group=claude&model=demo-messages&input_tokens=1000&cached_input_tokens=400&output_tokens=100&images=2',
+  );
+  // 600 x 3 + 400 x 0.3 + 100 x 15 dollars a million, two pictures of 4 cents, times 1.2.
+  assert.equal(counted.body.charge?.subtotal, '0.08342');
+  assert.equal(counted.body.charge?.charge, '0.100104');
+  assert.equal((await quote('group=claude&model=given-away&input_tokens=5')).body.charge, null);
+  for (const [query, param] of [
+    ['group=claude&model=nothing-like-it', 'model'],
+    ['group=none&model=x', 'group'],
+    ['group=claude&model=demo-messages&user=none', 'user'],
+  ]) {
+    const { status, body } = await quote(query ?? '');
+    assert.deepEqual([status, body.error.param], [404, param]);
+  }
+  assert.equal((await quote('group=claude&model=demo-messages&input_tokens=-1')).body.error.param, 'input_tokens');
+});
+
+const VIDEO_TASK = taskBody('EP', { resolution: '720p' });
+
+test('the estimate of a video task is what its creation holds, for the quote of operators too', async () => {
+  const person = await addPerson(db(), { email: 'ana@example.test', role: 'user', user: 'ana' });
+  const browser = await browserOf(fixture.gateway, person);
+  const { body: keys } = await browser.send<{ data: { id: string; name: string }[] }>('GET', '/console/v1/keys');
+  const id = keys.data.find(({ name }) => name === 'one')?.id;
+  const estimate = (task: object, own: unknown = id) =>
+    browser.send<ConsoleFault & { max_cost: string; tokens: number }>('POST', '/console/v1/task-estimate', {
+      key: own,
+      task,
+    });
+  const { status, body, text } = await estimate(VIDEO_TASK);
+  assert.equal(status, 200, text);
+  const created = await callVideo(fixture.gateway.url, TASKS, { body: VIDEO_TASK, key: KEYS.ana });
+  const { body: task } = await admin<{ hold: { held: string } }>('GET', `/tasks/${created.body.id}`);
+  assert.equal(body.max_cost, task.hold.held);
+  const quoted = await quote(`group=ep&model=${VIDEO_MODELS.EP}&resolution=720p&ratio=16:9&seconds=5`);
+  assert.deepEqual([quoted.body.at_most, quoted.body.charge?.charge], [true, task.hold.held]);
+
+  const wrong = await estimate({ ...VIDEO_TASK, duration: 99 });
+  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'duration']);
+  assert.equal((await estimate(VIDEO_TASK, 'key_none')).body.error.code, 'invalid_api_key');
+  const { body: own } = await browser.send<{ id: string; style: string }>('GET', `/console/v1/keys/${id}`);
+  assert.deepEqual([own.id, own.style], [id, 'responses']);
+  const { body: foreign } = await admin<{ data: { id: string }[] }>('GET', '/keys?user=bob');
+  assert.equal((await browser.send('GET', `/console/v1/keys/${foreign.data[0]?.id}`)).status, 404);
+});
+
+interface Import extends ConsoleFault {
+  readonly plan: string;
+  readonly changes: readonly {
+    model: string;
+    rates: readonly { rate: string; before: string | null; after: string }[];
+  }[];
+}
+
+test('a price import shows the difference first, and applies only what was shown', async () => {
+  const body = { group: 'openai', model: 'gpt-4o-mini', multiplier: '2' };
+  await fixture.gateway.apply({
+    models: [{ id: 'gpt-4o-mini', groups: ['openai'], free: false, prices: { input: '0.2' } }],
+  });
+  const shown = await admin<Import>('POST', '/prices/import?dry_run=true', body);
+  assert.equal(shown.status, 200, shown.text);
+  const input = shown.body.changes[0]?.rates.find(({ rate }) => rate === 'input');
+  assert.deepEqual([input?.before, input?.after], ['0.2', '0.3']);
+  const prices = async () => (await admin<{ data: object[] }>('GET', '/prices?model=gpt-4o-mini')).body.data.length;
+  const before = await prices();
+
+  assert.equal((await admin<Import>('POST', '/prices/import', body)).body.error.param, 'plan');
+  const other = { ...body, multiplier: '3', plan: shown.body.plan };
+  assert.equal((await admin<Import>('POST', '/prices/import', other)).status, 409);
+  assert.equal(await prices(), before);
+  const applied = await admin<Import>('POST', '/prices/import', { ...body, plan: shown.body.plan });
+  assert.equal(applied.status, 200, applied.text);
+  assert.equal(await prices(), before + 1);
+  const { body: again } = await admin<Import>('POST', '/prices/import?dry_run=true', body);
+  assert.deepEqual(again.changes, []);
+  const unknown = await admin<Import>('POST', '/prices/import?dry_run=true', { group: 'none' });
+  assert.equal(unknown.status, 400);
+});
+
+interface Authorizations {
+  readonly data: readonly {
+    readonly id: string;
+    readonly status: string;
+    readonly user?: string;
+    readonly account?: string;
+  }[];
+  readonly next_cursor: string | null;
+}
+
+test('authorizations of real persons are listed for operators and for their user, never with a link', async () => {
+  const SESSIONS = '/v1/assets/real-person/authorization-sessions';
+  const open = async (owner: string): Promise<string> => {
+    const { status, body } = await callVideo(fixture.gateway.url, SESSIONS, { body: {}, key: owner });
+    assert.equal(status, 201, JSON.stringify(body));
+    return String(body.id);
+  };
+  const first = await open(KEYS.ana);
+  const second = await open(KEYS.bob);
+  const all = await admin<Authorizations>('GET', '/authorizations');
+  assert.deepEqual(
+    all.body.data.map(({ id, user, status, account }) => [id, user, status, account]),
+    [
+      [second, 'bob', 'pending', 'account-video-a'],
+      [first, 'ana', 'pending', 'account-video-a'],
+    ],
+  );
+  const page = await admin<Authorizations>('GET', '/authorizations?limit=1');
+  const next = await admin<Authorizations>('GET', `/authorizations?limit=1&cursor=${page.body.next_cursor}`);
+  assert.deepEqual([page.body.data[0]?.id, next.body.data[0]?.id], [second, first]);
+  await db()
+    .updateTable('authorization_sessions')
+    .set({ expires_at: new Date(0) })
+    .where('id', '=', second)
+    .execute();
+  const expired = await admin<Authorizations>('GET', '/authorizations?status=expired');
+  assert.deepEqual(
+    expired.body.data.map(({ id }) => id),
+    [second],
+  );
+
+  const person = await addPerson(db(), { email: 'bob@example.test', role: 'user', user: 'bob' });
+  const own = await (await browserOf(fixture.gateway, person)).send<Authorizations>(
+    'GET',
+    '/console/v1/authorizations',
+  );
+  assert.deepEqual(
+    own.body.data.map(({ id, account }) => [id, account]),
+    [[second, undefined]],
+  );
+  for (const { text } of [all, own]) assert.ok(!/https?:|sealed|token/.test(text), text);
+});
