@@ -15,6 +15,7 @@ const SCALARS: Record<string, string> = {
   _int4: 'number[]',
   float4: 'number',
   float8: 'number',
+  numeric: 'string',
   uuid: 'string',
 };
 

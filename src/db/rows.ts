@@ -448,10 +448,10 @@ export interface RequestHoursRow {
   nanos: bigint;
   cost_nanos: bigint;
   cost_unknown: bigint;
-  first_byte: number[];
-  total: number[];
-  added: number[];
-  failover: number[];
+  first_byte: string;
+  total: string;
+  added: string;
+  failover: string;
 }
 
 export interface RequestHoursDueRow {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BUCKET_BOUNDS_MS, HIGHEST_BUCKET, percentileMs } from './histogram.ts';
+import { BUCKET_BOUNDS_MS, HIGHEST_BUCKET, PACKED_CALLS, percentileMs, unpackHistogram } from './histogram.ts';
 
 /** As width_bucket of PostgreSQL does. */
 const histogramOf = (values: readonly number[]): number[] => {
@@ -31,4 +31,14 @@ test('histograms that are added have the percentiles of all values together', ()
   assert.ok((percentileMs(added, 0.5) ?? 0) < 1.3 && (percentileMs(added, 0.95) ?? 0) > 900);
   assert.equal(percentileMs(histogramOf([]), 0.5), null);
   assert.ok((percentileMs(histogramOf([10 ** 9]), 0.5) ?? 0) > 1_000_000, 'longer than the last bound');
+});
+
+test('unpackHistogram returns the counts of every bucket of packed calls that were added', () => {
+  const calls = [0, 0, 3, 3, 3, HIGHEST_BUCKET].map((bucket) => BigInt(PACKED_CALLS[bucket] ?? 0));
+  const counts = unpackHistogram(String(calls.reduce((sum, call) => sum + call)));
+  const expected = Array<number>(HIGHEST_BUCKET + 1).fill(0);
+  Object.assign(expected, { 0: 2, 3: 3, [HIGHEST_BUCKET]: 1 });
+  assert.deepEqual(counts, expected);
+  assert.equal(percentileMs(unpackHistogram('0'), 0.5), null);
+  assert.deepEqual(unpackHistogram(String(999_999_999_999n * BigInt(PACKED_CALLS[1] ?? 0))), [0, 999_999_999_999]);
 });

@@ -12,6 +12,23 @@ export const BUCKET_BOUNDS_MS: readonly number[] = Array.from(
 
 export const HIGHEST_BUCKET = BUCKET_BOUNDS_MS.length;
 
+/** Decimal digits of the count of one bucket in a packed histogram: a million million calls. */
+const COUNT_DIGITS = 12;
+
+/** One call of each bucket, packed: what the roll-up adds up. */
+export const PACKED_CALLS: readonly string[] = Array.from(
+  { length: HIGHEST_BUCKET + 1 },
+  (_, bucket) => `1${'0'.repeat(COUNT_DIGITS * bucket)}`,
+);
+
+/** The counts by bucket of a packed histogram, or of the sum of several. Buckets above the last one with calls are absent. */
+export function unpackHistogram(packed: string): number[] {
+  const counts: number[] = [];
+  for (let end = packed.length; end > 0; end -= COUNT_DIGITS)
+    counts.push(Number(packed.slice(Math.max(0, end - COUNT_DIGITS), end)));
+  return counts;
+}
+
 /** `counts[n]` calls are in bucket n. Null without a call. */
 export function percentileMs(counts: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);

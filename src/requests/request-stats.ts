@@ -2,7 +2,7 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import { formatNanos } from '../core/index.ts';
 import type { Rows } from '../db/index.ts';
-import { HIGHEST_BUCKET, percentileMs } from './histogram.ts';
+import { percentileMs, unpackHistogram } from './histogram.ts';
 
 type Tx = Transaction<Rows>;
 
@@ -23,6 +23,10 @@ export interface StatsQuery {
 
 /** Further names are added up as `other`. */
 const MAX_SERIES = 20;
+/** A chart shows four series. */
+const MIN_SERIES = 4;
+/** Of a response, over all series: many times leave room for fewer names. */
+const MAX_POINTS = 3_000;
 const SHARES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
 const TIMES = ['first_byte', 'total', 'added', 'failover'] as const;
 
@@ -51,18 +55,26 @@ export async function readRequestStats(
   tx: Tx,
   query: StatsQuery,
 ): Promise<{ readonly points: readonly StatsPoint[]; readonly total: StatsPoint }> {
-  const points = await readPoints(tx, query);
+  const points = await readPoints(tx, { ...query, maxNames: seriesOf(query) });
   const [total] = await readTotals(tx, { ...query, by: undefined });
   return { points, total: total ?? statsOfNothing() };
 }
 
-export const statsOfNothing = (): StatsPoint => pointOf(NO_COUNTS, []);
+const BUCKET_MS = { hour: 3_600_000, day: 86_400_000 } as const;
+
+function seriesOf({ start, end, bucket }: StatsQuery): number {
+  const times = Math.ceil((end.getTime() - start.getTime()) / BUCKET_MS[bucket]);
+  return Math.max(MIN_SERIES, Math.min(MAX_SERIES, Math.floor(MAX_POINTS / times) - 1));
+}
+
+export const statsOfNothing = (): StatsPoint => pointOf(NO_COUNTS);
 
 /** One point for each name over the whole period. */
 export const readTotals = (tx: Tx, query: Omit<StatsQuery, 'bucket'>, maxNames = MAX_SERIES): Promise<StatsPoint[]> =>
   readPoints(tx, { ...query, bucket: undefined, maxNames });
 
-interface Counts {
+/** Histograms are packed. */
+interface Counts extends Readonly<Record<(typeof TIMES)[number], string>> {
   readonly time: Date;
   readonly name: string | null;
   readonly requests: bigint;
@@ -96,13 +108,8 @@ const NO_COUNTS: Counts = {
   time: new Date(0),
   name: null,
   ...(Object.fromEntries(SUMS.map((name) => [name, 0n])) as Record<(typeof SUMS)[number], bigint>),
+  ...(Object.fromEntries(TIMES.map((name) => [name, '0'])) as Record<(typeof TIMES)[number], string>),
 };
-
-interface BucketCounts extends Readonly<Record<(typeof TIMES)[number], bigint>> {
-  readonly time: Date;
-  readonly name: string | null;
-  readonly bucket: bigint;
-}
 
 interface PointsQuery extends Omit<StatsQuery, 'bucket'> {
   /** Without it, a point is about the whole period. */
@@ -111,23 +118,16 @@ interface PointsQuery extends Omit<StatsQuery, 'bucket'> {
 }
 
 async function readPoints(tx: Tx, query: PointsQuery): Promise<StatsPoint[]> {
-  const slice = sliceOf(query);
-  const sums = sql.join(SUMS.map((name) => sql`sum(${sql.ref(name)})::bigint as ${sql.ref(name)}`));
+  const sums = sql.join([
+    ...SUMS.map((name) => sql`sum(${sql.ref(name)})::bigint as ${sql.ref(name)}`),
+    ...TIMES.map((name) => sql`sum(${sql.ref(name)})::text as ${sql.ref(name)}`),
+  ]);
   const { rows } = await sql<Counts>`
-    with slice as (${slice}) select time, name, ${sums} from slice group by time, name order by time, name`.execute(tx);
-  const times = sql.join(TIMES.map((name) => sql`sum(coalesce(h.${sql.ref(name)}, 0))::bigint as ${sql.ref(name)}`));
-  const { rows: buckets } = await sql<BucketCounts>`
-    with slice as (${slice})
-    select time, name, h.bucket, ${times}
-    from slice cross join unnest(first_byte, total, added, failover) with ordinality
-      as h (first_byte, total, added, failover, bucket)
-    where h.first_byte > 0 or h.total > 0 or h.added > 0 or h.failover > 0
-    group by time, name, h.bucket`.execute(tx);
-  const byPoint = Map.groupBy(buckets, keyOf);
-  return rows.map((row) => pointOf(row, byPoint.get(keyOf(row)) ?? []));
+    with slice as (${sliceOf(query)}) select time, name, ${sums} from slice group by time, name order by time, name`.execute(
+    tx,
+  );
+  return rows.map(pointOf);
 }
-
-const keyOf = ({ time, name }: Pick<Counts, 'time' | 'name'>): string => `${time.getTime()} ${name}`;
 
 const COLUMNS = { group: 'group_id', account: 'account_id', model: 'model' } as const;
 
@@ -154,10 +154,9 @@ function levelOf(filters: Partial<Record<StatsGrouping, string | undefined>>, by
   return names.length > 1 ? 'all' : (names[0] ?? 'total');
 }
 
-function pointOf(counts: Counts, buckets: readonly BucketCounts[]): StatsPoint {
+function pointOf(counts: Counts): StatsPoint {
   const percentiles = (name: (typeof TIMES)[number]): Percentiles => {
-    const histogram = Array<number>(HIGHEST_BUCKET + 1).fill(0);
-    for (const row of buckets) histogram[Number(row.bucket) - 1] = Number(row[name]);
+    const histogram = unpackHistogram(counts[name]);
     return Object.fromEntries(
       Object.entries(SHARES).map(([label, share]) => [label, percentileMs(histogram, share)]),
     ) as Percentiles;

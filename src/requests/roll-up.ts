@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../core/index.ts';
 import { connect, type Database } from '../db/index.ts';
-import { BUCKET_BOUNDS_MS, HIGHEST_BUCKET } from './histogram.ts';
+import { BUCKET_BOUNDS_MS, PACKED_CALLS } from './histogram.ts';
 import { HOUR_LOCK } from './request-writer.ts';
 
 type Client = Awaited<ReturnType<typeof connect>>;
@@ -67,7 +67,7 @@ async function buildHour(client: Client, hour: number): Promise<void> {
       await client.query('delete from request_hours_due where hour = $1', [period[0]]);
       await client.query('delete from request_hours where hour = $1', [period[0]]);
       await client.query('delete from request_fault_hours where hour = $1', [period[0]]);
-      await client.query(BUILD_HOUR, [...period, BUCKET_BOUNDS_MS, HIGHEST_BUCKET, MAX_MODELS]);
+      await client.query(BUILD_HOUR, [...period, BUCKET_BOUNDS_MS, PACKED_CALLS, MAX_MODELS]);
       await client.query(BUILD_FAULTS, [...period, MAX_MODELS]);
     }
     await client.query('commit');
@@ -77,8 +77,9 @@ async function buildHour(client: Client, hour: number): Promise<void> {
   }
 }
 
+/** Packed, so that reports add histograms as numbers. */
 const histogram = (column: string): string =>
-  `coalesce(histogram_of(array_agg(width_bucket(${column}, $3::float8[])) filter (where ${column} is not null), $4), '{}')`;
+  `coalesce(sum(($4::numeric[])[1 + width_bucket(${column}, $3::float8[])]), 0)`;
 const count = (name: string): string => `coalesce(sum((usage ->> '${name}')::bigint), 0)`;
 
 /** The bits of `grouping` are set for names that a level leaves out. */

@@ -1,8 +1,10 @@
-/** The query plans of GET /admin/v1/requests: each filter reads an index and little more than a page, wherever its calls are. */
+/** The query plans of the request log: each filter reads an index and little more than a page, and charts read few roll-ups. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Client } from 'pg';
+import { systemClock } from '../../src/core/index.ts';
 import { connect } from '../../src/db/index.ts';
+import { RequestRollUp } from '../../src/requests/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { explain, statementsOf } from '../support/plan.ts';
@@ -72,3 +74,38 @@ for (const query of [
       assert.ok(blocks <= MAX_BLOCKS, `${blocks} blocks: ${statement.text}`);
     }
   });
+
+/** A day by hour and account has 1,000 roll-ups of a few hundred bytes, which are read twice. Arrays of counts would take six times as many. */
+const MAX_STATS_BLOCKS = 300;
+
+test('GET /stats by account reads its roll-ups in two statements', async () => {
+  const { rows } = await client.query<{ day: Date }>(
+    `select date_trunc('day', now(), 'UTC') - interval '1 day' as day`,
+  );
+  const day = rows[0]?.day ?? new Date();
+  await client.query(
+    `insert into request_hours_due select generate_series($1::timestamptz, $1::timestamptz + interval '23 hours', interval '1 hour')`,
+    [day],
+  );
+  await new RequestRollUp(gateway.context.database, systemClock).run();
+  await client.query('vacuum (analyze) request_hours');
+  const end = new Date(day.getTime() + 86_400_000).toISOString();
+  const sent = await statementsOf(async () => {
+    const query = `start=${day.toISOString()}&end=${end}&bucket=hour&by=account`;
+    const { body } = await admin<{ total: { requests: number }; data: { requests: number }[] }>(
+      'GET',
+      `/stats?${query}`,
+    );
+    assert.equal(body.data.length, 24 * 21, 'twenty accounts and the others');
+    assert.equal(
+      body.data.reduce((sum, { requests }) => sum + requests, 0),
+      body.total.requests,
+    );
+  });
+  const statements = sent.filter(({ text }) => /from "?request_hours/.test(text));
+  assert.equal(statements.length, 2);
+  for (const statement of statements) {
+    const { blocks } = await explain(client, statement);
+    assert.ok(blocks <= MAX_STATS_BLOCKS, `${blocks} blocks: ${statement.text}`);
+  }
+});
