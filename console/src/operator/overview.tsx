@@ -132,8 +132,7 @@ const NeedYou = ({
           <ul>
             {needs.map(({ key, text, advice, path }) => (
               <li key={key}>
-                <span>{text}</span>
-                <span className="muted">{advice}</span>
+                <span>{text}</span> <span className="muted">{advice}</span>{' '}
                 {path !== undefined && <Link to={path}>Open</Link>}
               </li>
             ))}

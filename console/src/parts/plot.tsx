@@ -46,12 +46,14 @@ function optionsOf(host: HTMLElement, { series, format, isGapTinted }: Drawn): u
     height: HEIGHT,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'UTC'),
     legend: { show: false },
+    padding: [12, 12, 0, 0],
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
     scales: { y: { range: (_plot, low, high) => [Math.min(0, low), high <= 0 ? 1 : high * 1.08] } },
     axes: [
       {
         ...axis,
         font: FONT,
+        size: 32,
         values: (_plot, seconds, _axis, _space, step) => seconds.map((at) => timeLabel(at, step)),
       },
       { ...axis, font: FONT, size: 64, values: (_plot, values) => values.map((value) => format(value)) },
