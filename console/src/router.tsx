@@ -1,7 +1,9 @@
 /** The route tree. Every page is loaded when it is first opened. */
 import type { QueryClient } from '@tanstack/react-query';
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent, Outlet } from '@tanstack/react-router';
+import { paths } from './paths.ts';
 import { parseSearch, stringifySearch } from './search.ts';
+import { Alone } from './shell/alone.tsx';
 import { Layout } from './shell/layout.tsx';
 import { LinkPage } from './shell/link.tsx';
 import { sessionQuery } from './shell/session.ts';
@@ -70,7 +72,11 @@ export function createConsoleRouter(client: QueryClient) {
     stringifySearch,
     defaultPreload: 'intent',
     scrollRestoration: true,
-    defaultNotFoundComponent: () => <p className="empty">{texts.notHere}</p>,
+    defaultNotFoundComponent: () => (
+      <Alone title={texts.notHere}>
+        <Link to={paths.home}>{texts.goHome}</Link>
+      </Alone>
+    ),
     defaultErrorComponent: () => (
       <p className="notice" data-tone="bad">
         {texts.broken}

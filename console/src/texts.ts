@@ -60,7 +60,8 @@ export const pages = {
 
 export const texts = {
   couldNotLoad: (things: string, reason: string) => `Could not load ${things}. ${reason}`,
-  notHere: 'This page does not exist.',
+  notHere: 'This page does not exist',
+  goHome: 'Go to the first page',
   notOffered: 'This gateway does not offer it yet.',
   broken: 'This page failed. Load it again; if it fails once more, report what you did.',
   retry: 'Retry',
@@ -173,6 +174,7 @@ export const texts = {
     unpublish: 'Callers no longer see the character. Running tasks keep it.',
     remove: 'Callers can no longer use the character. Tasks that use it keep their results.',
     noPreview: 'No preview',
+    uploaded: 'Shown once published',
     picture: 'A PNG, JPEG or WebP file of at most 2 MB. It replaces the preview URL.',
   },
   people: {
@@ -208,6 +210,7 @@ export const texts = {
     waiting: 'Waiting for your call…',
     answered: 'Answered in',
     accountDone: (count: string) => `${count} so far.`,
+    firstModel: 'Callers name it. Prices are US dollars per million tokens; a model without them is refused.',
     keyUser: 'The user whose wallet pays. It is created if it does not exist.',
   },
   task: {

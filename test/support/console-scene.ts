@@ -67,6 +67,13 @@ export function sceneSetup(sim: Sim, failing: Canned, text: SceneSources['text']
         upstream: 'demo-responses',
         prices: { input: '1', output: '4' },
       },
+      // Its provider rejects every call.
+      {
+        id: 'strict-model',
+        groups: ['generate'],
+        upstream: 'demo-generate@fault=400',
+        prices: { input: '1', output: '4' },
+      },
     ],
     users: [
       ...demo.users,
@@ -91,13 +98,12 @@ export function failInWords(failing: Canned, text: SceneSources['text']): void {
   const refused = text('Your organization has been disabled. Contact support.');
   failing.respondWith((response, request) =>
     request.target.startsWith('/refused')
-      ? jsonResponse(errorBody(refused), 401)(response, request)
-      : jsonResponse(errorBody(overloaded), 500)(response, request),
+      ? jsonResponse(errorBody({ type: 'authentication_error', message: refused }), 401)(response, request)
+      : jsonResponse(errorBody({ type: 'server_error', code: null, message: overloaded }), 500)(response, request),
   );
 }
 
-const errorBody = (message: string): string =>
-  JSON.stringify({ type: 'error', error: { type: 'server_error', code: 'server_error', message, param: null } });
+const errorBody = (error: object): string => JSON.stringify({ type: 'error', error });
 
 export async function playScene(sources: SceneSources): Promise<Scene> {
   const { db, url, keys, receiver, text, beforeCall } = sources;
@@ -113,7 +119,7 @@ export async function playScene(sources: SceneSources): Promise<Scene> {
   beforeCall?.();
   const request = await post(keys.responses, '/v1/messages', { ...converted, [text('unknown_field')]: 1 });
   const refused = await post(keys.messages, '/v1/messages', { model: text('unknown'), max_tokens: 200, messages });
-  const rejected = await post(keys.generate, '/v1/responses', { model: 'demo-generate@fault=400', input: 'Hello' });
+  const rejected = await post(keys.generate, '/v1/responses', { model: 'strict-model', input: 'Hello' });
   const image = { model: 'demo-image', prompt: 'a lamp', size: '1024x1024', quality: 'low' };
   await post(keys.responses, '/v1/images/generations', image);
   const tasks = await makeTasks(sources);

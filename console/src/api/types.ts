@@ -327,14 +327,15 @@ export interface RequestLine {
   readonly model: string | null;
   readonly upstream_model: string | null;
   readonly dialect: string | null;
-  readonly target_dialect: string | null;
-  readonly converted: boolean;
+  /** For operators, as `attempts` and `pricing`. */
+  readonly target_dialect?: string | null;
+  readonly converted?: boolean;
   readonly stream: boolean | null;
   readonly status: number;
   readonly outcome: string;
   readonly code: string | null;
   readonly error: 'provider' | 'ours' | 'caller' | null;
-  readonly attempts: readonly Attempt[];
+  readonly attempts?: readonly Attempt[];
   readonly dropped: readonly string[];
   readonly changed: readonly string[];
   readonly first_byte_ms: number | null;
@@ -358,7 +359,7 @@ export interface PriceLine {
 }
 
 export interface RequestDetail extends RequestLine {
-  readonly pricing: {
+  readonly pricing?: {
     readonly charge: {
       readonly price: string | null;
       readonly lines: readonly PriceLine[];

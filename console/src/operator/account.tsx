@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { admin } from '../api/admin.ts';
 import type { Account, AccountStats, Cooldown, RequestLine, StatsPoint } from '../api/types.ts';
-import { compactText, countText, plural, shareText } from '../format/count.ts';
+import { compactText, plural, shareText } from '../format/count.ts';
 import { absoluteTime, durationText } from '../format/time.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog, ProblemNotice } from '../parts/form.tsx';
@@ -231,7 +231,7 @@ const AccountTiles = ({ account, stats }: { readonly account: Account; readonly 
     <Tile
       label="Success, 24 h"
       value={shareText(stats.requests - stats.errors.provider, stats.requests)}
-      note={`${countText(stats.requests)} calls`}
+      note={plural(stats.requests, 'call')}
     />
     <Tile
       label="First byte p50"

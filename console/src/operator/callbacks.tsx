@@ -17,7 +17,7 @@ import { pages, texts } from '../texts.ts';
 
 const TONES: Readonly<Record<Callback['state'], Tone>> = { pending: 'warn', delivered: 'ok', dead: 'bad' };
 
-const CallbackState = ({ state }: Pick<Callback, 'state'>) => <State tone={TONES[state]}>{state}</State>;
+export const CallbackState = ({ state }: Pick<Callback, 'state'>) => <State tone={TONES[state]}>{state}</State>;
 
 const COLUMNS: readonly Column<Callback>[] = [
   { head: 'Callback', cell: ({ id }) => <Id id={id} canCopy={false} />, phone: 'title' },

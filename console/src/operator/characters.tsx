@@ -29,8 +29,11 @@ const COLUMNS: readonly Column<Character>[] = [
   { head: 'Change', cell: (character) => <CharacterActions character={character} /> },
 ];
 
-const Preview = ({ character: { public_id, preview_type, preview_url } }: { readonly character: Character }) => {
-  const source = preview_type ? `/v1/public-characters/${public_id}/preview` : preview_url;
+/** The gateway serves an uploaded picture once its character is published. */
+const Preview = ({ character }: { readonly character: Character }) => {
+  const { public_id, preview_type, preview_url, published } = character;
+  if (preview_type && !published) return <span className="muted">{texts.character.uploaded}</span>;
+  const source = preview_type ? `/public/characters/${public_id}/preview` : preview_url;
   return source ? (
     <img className="thumb" src={source} alt="" loading="lazy" referrerPolicy="no-referrer" />
   ) : (

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { admin } from '../api/admin.ts';
 import { Problem } from '../api/client.ts';
-import type { NewKey } from '../api/types.ts';
+import type { Model, NewKey } from '../api/types.ts';
 import { plural } from '../format/count.ts';
 import { durationText } from '../format/time.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';
@@ -17,13 +17,14 @@ import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { NewAccountForm } from './account-form.tsx';
 import { isSimulated } from './account-state.tsx';
-import { useAccounts, useGroupIds, useGroups } from './catalog.ts';
+import { useAccounts, useGroupIds, useGroups, useModels } from './catalog.ts';
 import { useGroupFacts } from './keys.tsx';
 import { testAccount } from './test-account.ts';
 
 export const FirstSteps = () => {
   const accounts = useAccounts();
   const groups = useGroups();
+  const models = useModels();
   const [account, setAccount] = useState<string>();
   const [hasTested, setTested] = useState(false);
   const [made, setMade] = useState<NewKey>();
@@ -41,7 +42,14 @@ export const FirstSteps = () => {
               )}
             </Step>
             <Step number={2} title={texts.setup.test} isDone={hasTested} isWaiting={account === undefined}>
-              {account !== undefined && <TestStep account={account} done={() => setTested(true)} />}
+              {account !== undefined && (
+                <TestStep
+                  account={account}
+                  group={accounts.data?.data.find(({ id }) => id === account)?.group}
+                  models={models.data?.data ?? []}
+                  done={() => setTested(true)}
+                />
+              )}
             </Step>
             <Step number={3} title={texts.setup.key} isDone={made !== undefined} isWaiting={account === undefined}>
               {account !== undefined && !made && (
@@ -87,17 +95,41 @@ const Step = ({ number, title, isDone, isWaiting, children }: StepProps) => (
   </li>
 );
 
-const TestStep = ({ account, done }: { readonly account: string; readonly done: () => void }) => {
+interface TestStepProps {
+  readonly account: string;
+  readonly group: string | undefined;
+  readonly models: readonly Model[];
+  readonly done: () => void;
+}
+
+/** In a group without a priced model every call would be refused, so the model of the test is added with its price. */
+const TestStep = ({ account, group, models, done }: TestStepProps) => {
+  const client = useQueryClient();
   const [result, setResult] = useState<string>();
+  const [isAdding] = useState(() => !models.some((one) => one.group === group && (one.price !== null || one.free)));
   return (
     <>
       <p className="muted">{texts.account.test}</p>
       {result !== undefined && <State tone="ok">{result}</State>}
       <Form
-        fields={[{ name: 'model', label: 'Model', hint: texts.account.testModel }]}
+        fields={
+          isAdding
+            ? [
+                { name: 'model', label: 'Model', isRequired: true, placeholder: 'gpt-5', hint: texts.setup.firstModel },
+                [
+                  { name: 'input', label: 'Price of input', isRequired: true, placeholder: '1.25' },
+                  { name: 'output', label: 'Price of output', isRequired: true, placeholder: '10' },
+                ],
+              ]
+            : [{ name: 'model', label: 'Model', hint: texts.account.testModel }]
+        }
         action="Run test"
-        submit={async (values) => {
-          setResult(await testAccount(account, values));
+        submit={async ({ model, input, output }) => {
+          if (isAdding) {
+            await admin.applyConfig({ models: [{ id: model, groups: [group], prices: { input, output } }] });
+            await client.invalidateQueries({ queryKey: ['models'] });
+          }
+          setResult(await testAccount(account, model === undefined ? {} : { model }));
           done();
         }}
       />

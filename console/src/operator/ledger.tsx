@@ -33,7 +33,14 @@ export const Ledger = () => {
     queryFn: () => admin.usage({ by, ...period, limit: 1000 }),
   });
   return (
-    <Page title={pages.ledger.title}>
+    <Page
+      title={pages.ledger.title}
+      actions={
+        <a className="button" href={csvOf(by, period)} download>
+          CSV
+        </a>
+      }
+    >
       <div className="stack">
         <Card title="Invariants">
           <Load query={check} things={pages.ledger.things} lines={2}>
@@ -65,11 +72,6 @@ export const Ledger = () => {
               />
             )}
           </Load>
-          <p>
-            <a href={csvOf(by, period)} download>
-              CSV
-            </a>
-          </p>
         </section>
       </div>
     </Page>

@@ -11,6 +11,7 @@ import { TASK_STATUSES, TaskState, TaskView, taskColumns } from '../parts/task-p
 import { Countdown, Id, Money } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages } from '../texts.ts';
+import { CallbackState } from './callbacks.tsx';
 
 export const Tasks = () => (
   <Page title={pages.tasks.title}>
@@ -110,9 +111,13 @@ const HoldFacts = ({ task: { hold } }: { readonly task: Task }) =>
 
 const CALLBACK_COLUMNS: readonly Column<Callback>[] = [
   { head: 'Version', cell: ({ version }) => `v${version}`, phone: 'title' },
-  { head: 'State', cell: ({ state }) => state, phone: 'side' },
-  { head: 'Last code', cell: ({ last_status, last_error }) => last_status ?? last_error ?? '–' },
-  { head: 'Next try', cell: ({ next_attempt_at }) => (next_attempt_at ? <Countdown until={next_attempt_at} /> : '–') },
+  { head: 'State', cell: ({ state }) => <CallbackState state={state} />, phone: 'side' },
+  { head: 'Last code', cell: ({ last_status, last_error }) => last_status ?? last_error ?? '–', phone: 'label' },
+  {
+    head: 'Next try',
+    cell: ({ next_attempt_at }) => (next_attempt_at ? <Countdown until={next_attempt_at} /> : '–'),
+    phone: 'label',
+  },
 ];
 
 const TaskCallbacks = ({ task }: { readonly task: Task }) => {

@@ -4,7 +4,7 @@ import { Problem } from '../api/client.ts';
 import type { AccountTest } from '../api/types.ts';
 import { durationText } from '../format/time.ts';
 
-/** Servers take up a new account within moments; until then it does not exist for them. */
+/** Servers take up a new account or model within moments; until then it does not exist for them. */
 const TRIES = 6;
 const PAUSE_MS = 500;
 
@@ -20,7 +20,7 @@ async function patientTest(id: string, body: Readonly<Record<string, unknown>>):
     try {
       return await admin.testAccount(id, body);
     } catch (error) {
-      const isUnknown = error instanceof Problem && error.status === 404 && error.param === undefined;
+      const isUnknown = error instanceof Problem && error.status === 404;
       if (!isUnknown || n === TRIES) throw error;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }

@@ -8,12 +8,17 @@ interface DialogProps {
   readonly children: ReactNode;
 }
 
-/** Open while it is rendered. */
+/** Open while it is rendered. A dialog that is removed does not return the focus by itself, as one that is closed does. */
 export const Dialog = ({ title, className, onClose, children }: DialogProps) => {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = element.current;
+    const opener = document.activeElement;
     if (dialog && !dialog.open) dialog.showModal();
+    return () => {
+      const isThere = opener instanceof HTMLElement && opener.isConnected;
+      (isThere ? opener : document.getElementById('content'))?.focus();
+    };
   }, []);
   return (
     <dialog ref={element} className={className} aria-label={title} onClose={onClose}>

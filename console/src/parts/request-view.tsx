@@ -15,11 +15,12 @@ interface RequestViewProps {
 
 export const RequestView = ({ request, reader }: RequestViewProps) => {
   const isOperator = reader === 'operator';
+  const attempts = request.attempts ?? [];
   return (
     <div className="stack">
-      {request.attempts.length > 0 && isOperator && (
+      {attempts.length > 0 && (
         <Card title="Attempts">
-          <Attempts attempts={request.attempts} totalMs={request.total_ms} />
+          <Attempts attempts={attempts} totalMs={request.total_ms} />
         </Card>
       )}
       <div className="grid-2">
@@ -45,7 +46,8 @@ export const RequestView = ({ request, reader }: RequestViewProps) => {
                 isOperator && request.upstream_model !== request.model ? request.upstream_model : undefined,
               ],
               ['Stream', request.stream === null ? undefined : request.stream ? 'yes' : 'no'],
-              ['Conversion', request.converted ? `${request.dialect} → ${request.target_dialect}` : 'none'],
+              ['Dialect', isOperator ? undefined : request.dialect],
+              ['Conversion', isOperator ? conversionText(request) : undefined],
               ['Dropped', request.dropped.length > 0 ? request.dropped.join(', ') : undefined],
               ['Changed', request.changed.length > 0 ? request.changed.join(', ') : undefined],
               ['First byte', durationText(request.first_byte_ms)],
@@ -64,6 +66,9 @@ export const RequestView = ({ request, reader }: RequestViewProps) => {
     </div>
   );
 };
+
+const conversionText = ({ converted, dialect, target_dialect }: RequestDetail): string =>
+  converted ? `${dialect} → ${target_dialect}` : 'none';
 
 const Attempts = ({ attempts, totalMs }: { readonly attempts: readonly Attempt[]; readonly totalMs: number }) => (
   <div className="attempts">
@@ -110,10 +115,15 @@ const AttemptBar = ({ attempt, totalMs }: { readonly attempt: Attempt; readonly 
 const Charge = ({ request, isOperator }: { readonly request: RequestDetail; readonly isOperator: boolean }) => {
   const { charge, cost } = request.pricing ?? { charge: null, cost: null };
   if (!charge)
-    return (
-      <p className="muted">
-        {request.charge === null ? 'This call was not charged.' : <Money amount={request.charge} />}
-      </p>
+    return request.charge === null ? (
+      <p className="muted">This call was not charged.</p>
+    ) : (
+      <Facts
+        rows={[
+          ...tokensOf(request.usage),
+          ['Charged', <Money key="charged" amount={request.charge} isEstimated={request.estimated} />],
+        ]}
+      />
     );
   return (
     <div className="stack">
@@ -157,6 +167,15 @@ const Charge = ({ request, isOperator }: { readonly request: RequestDetail; read
     </div>
   );
 };
+
+/** The counts of a call, under the names of the price list. */
+const TOKEN_NAMES = { input: 'Input', cacheRead: 'Cached input', cacheWrite: 'Cache write', output: 'Output' } as const;
+
+const tokensOf = (usage: RequestDetail['usage']): [string, string][] =>
+  Object.entries(TOKEN_NAMES).flatMap(([name, label]): [string, string][] => {
+    const count = usage?.[name];
+    return typeof count === 'number' && count > 0 ? [[label, `${countText(count)} tokens`]] : [];
+  });
 
 const SumLine = ({ line }: { readonly line: PriceLine }) => (
   <tr>

@@ -94,9 +94,11 @@ export const TaskView = ({ task, video, lastFrame }: TaskViewProps) => (
           </div>
         </div>
       ) : (
-        <p className="muted">
-          {task.status === 'queued' || task.status === 'running' ? `${task.progress}% done` : task.status}
-        </p>
+        !task.error && (
+          <p className="muted">
+            {task.status === 'queued' || task.status === 'running' ? `${task.progress}% done` : task.status}
+          </p>
+        )
       )}
     </Card>
     <Card title="Task">

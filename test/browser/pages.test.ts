@@ -1,0 +1,133 @@
+/** Every page of the console, full of hostile texts: nothing of them runs, and no page has an obstacle for readers, light or dark. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { type Sim, startSim } from '../../sim/index.ts';
+import { ADMIN_TOKEN } from '../support/admin.ts';
+import { openPage, signInAs, untilLoaded, type WatchedPage } from '../support/browser.ts';
+import { Receiver } from '../support/callbacks.ts';
+import { type Canned, startCanned } from '../support/canned.ts';
+import { chromiumPath, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
+import { addPerson } from '../support/console.ts';
+import { type ConsolePage, consolePages, type Reader } from '../support/console-pages.ts';
+import { failInWords, playScene, SCENE_VIDEO, sceneSetup } from '../support/console-scene.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+
+const executable = chromiumPath();
+const skip = executable === undefined && NO_CHROMIUM;
+
+/** Runs wherever a text becomes markup. Short, because a key's name has at most a hundred characters. */
+const PROBE = '"><img src=x onerror=alert(1)>';
+const hostile = (plain: string): string => `${plain}${PROBE}`;
+
+let sim: Sim;
+let failing: Canned;
+let receiver: Receiver;
+let gateway: TestGateway;
+let browser: Browser;
+let pages: readonly ConsolePage[];
+const readers = {} as Record<Reader, WatchedPage>;
+
+before(async () => {
+  if (executable === undefined) return;
+  [sim, failing, receiver] = await Promise.all([
+    startSim({ video: SCENE_VIDEO }),
+    startCanned(),
+    new Receiver().listen(),
+  ]);
+  failInWords(failing, hostile);
+  gateway = await startGateway({
+    worker: true,
+    env: { ADMIN_TOKEN, EGRESS_ALLOW: receiver.origin, ALARM_CHECK_MS: '500' },
+  });
+  const keys = await gateway.apply(sceneSetup(sim, failing, hostile));
+  const { db } = gateway.context.database;
+  const starting = launchChromium(executable);
+  const scene = await playScene({ url: gateway.url, token: ADMIN_TOKEN, db, keys, receiver, text: hostile });
+  browser = await starting;
+  const own = await db.selectFrom('keys').select('id').where('user_id', '=', 'demo').executeTakeFirstOrThrow();
+  await db
+    .updateTable('keys')
+    .set({ name: hostile('demo') })
+    .where('id', '=', own.id)
+    .execute();
+  pages = consolePages(scene, own.id);
+  for (const role of ['operator', 'user'] as const) {
+    const id = await addPerson(db, { email: `${role}@example.test`, role, user: 'demo' });
+    await db
+      .updateTable('people')
+      .set({ name: hostile('Dana') })
+      .where('id', '=', id)
+      .execute();
+    readers[role] = await openPage(browser);
+    await signInAs(readers[role].page.context(), gateway, id);
+  }
+});
+after(async () => {
+  if (skip) return;
+  await browser?.close();
+  await gateway?.stop();
+  receiver?.close();
+  await failing?.close();
+  await sim?.close();
+});
+
+test('no text runs as a script on any page, and no page has a serious obstacle, light or dark', { skip }, async () => {
+  const findings: string[] = [];
+  let seen = 0;
+  for (const { name, path, reader } of pages) {
+    const { page, faults } = readers[reader];
+    await page.goto(`${gateway.url}/console${path}`);
+    await untilLoaded(page);
+    if ((await page.locator('body').innerText()).includes(PROBE)) seen += 1;
+    // Markup that was parsed is an element, even where the policy keeps it from running.
+    if ((await page.locator('img[src=x]').count()) > 0) findings.push(`${name}: the text became markup`);
+    findings.push(...(await obstaclesOf(page)).map((obstacle) => `${name}: ${obstacle}`));
+    findings.push(...faults.splice(0).map((fault) => `${name}: ${fault}`));
+  }
+  assert.deepEqual(findings, []);
+  assert.ok(seen > pages.length / 2, `only ${seen} of ${pages.length} pages show a hostile text`);
+});
+
+test('a hostile text in an address is shown as text', { skip }, async () => {
+  const { page, faults } = readers.operator;
+  const stranger = await openPage(browser);
+  const word = encodeURIComponent(PROBE);
+  await stranger.page.goto(`${gateway.url}/console/sign-in?error=${word}`);
+  assert.ok((await stranger.page.locator('.notice').innerText()).includes(PROBE));
+  for (const path of [`requests?model=${word}`, `users/${word}`, `accounts/${word}`, `keys/${word}`, `${word}`]) {
+    await page.goto(`${gateway.url}/console/${path}`);
+    await untilLoaded(page);
+    assert.equal(await page.locator('img[src=x]').count(), 0, path);
+  }
+  // The browser logs responses with status 404 as errors.
+  assert.deepEqual(
+    [...faults, ...stranger.faults].filter((fault) => !fault.includes('status of 4')),
+    [],
+  );
+  await stranger.page.context().close();
+});
+
+const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** Serious and critical violations. Only the contrast depends on the theme. */
+async function obstaclesOf(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const run = async (theme: 'light' | 'dark', options: object): Promise<string[]> => {
+    await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
+    const violations = await page.evaluate<Violation[]>(
+      `axe.run(${JSON.stringify({ resultTypes: ['violations'], ...options })}).then(({ violations }) => violations)`,
+    );
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${theme}: ${id}: ${nodes[0]?.html.slice(0, 200)}`);
+  };
+  return [...(await run('light', {})), ...(await run('dark', { runOnly: ['color-contrast'] }))];
+}
