@@ -9,7 +9,7 @@ export const RANKS: readonly (readonly string[])[] = [
   ['http'],
   ['dialects', 'db', 'redis', 'upstream', 'web', 'cluster', 'config', 'data-dir'],
   ['identity', 'catalog', 'pool', 'ledger'],
-  ['setup', 'requests', 'people'],
+  ['setup', 'requests', 'people', 'backup'],
   ['gateway', 'video'],
   ['api', 'admin', 'openapi', 'worker', 'master-key'],
   ['console'],

@@ -99,16 +99,10 @@ import {
 } from './web/index.ts';
 import { runWorker } from './worker/index.ts';
 
-/** What every command needs: the migrated database and the secrets. */
-export interface AppContext {
+/** The database of the installation as it is, perhaps empty or of another version. */
+export interface Store {
   readonly config: Config;
-  readonly log: Log;
-  readonly clock: Clock;
   readonly database: Database;
-  readonly sealer: Sealer;
-  readonly secrets: KeySecrets;
-  /** The database holds no configuration yet. */
-  readonly isFresh: boolean;
   readonly isEmbedded: boolean;
   /** The folder of the embedded database; undefined with DATABASE_URL. */
   readonly databaseFolder: string | undefined;
@@ -117,24 +111,54 @@ export interface AppContext {
   leaveDatabase(): Promise<void>;
 }
 
+/** What nearly every command needs: the migrated database and the secrets. */
+export interface AppContext extends Store {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly sealer: Sealer;
+  readonly secrets: KeySecrets;
+  /** The database holds no configuration yet. */
+  readonly isFresh: boolean;
+}
+
 /** An error message for the operator, shown without a stack trace. */
 export class CliError extends Error {}
 
 export type Print = (sentence: string) => void;
 
-export interface ContextOptions {
+export interface DatabaseOptions {
   readonly say?: Print;
-  readonly log?: Log;
   readonly limits?: Partial<PoolLimits>;
-  readonly clock?: Clock;
   /** The part of this machine's database connections that the process may open. */
   readonly share?: WorkerShare;
 }
 
-export async function openContext(
+export interface ContextOptions extends DatabaseOptions {
+  readonly log?: Log;
+  readonly clock?: Clock;
+}
+
+export async function openContext(config: Config, options: ContextOptions = {}): Promise<AppContext> {
+  const { log, clock = systemClock } = options;
+  const store = await openStore(config, options);
+  const { database } = store;
+  try {
+    await migrate(database.url);
+    const sealer = createSealer(await loadMasterKeys(config, database.db));
+    const pepper = await loadPepper(database.db, sealer);
+    const isFresh = (await database.db.selectFrom('groups').select('id').limit(1).execute()).length === 0;
+    return { ...store, log: log ?? createLog(config.LOG_LEVEL), clock, sealer, secrets: { pepper, sealer }, isFresh };
+  } catch (error) {
+    await store.close().catch(() => {});
+    throw explainDatabase(error);
+  }
+}
+
+/** Opens the database without migrating it. */
+export async function openStore(
   config: Config,
-  { say = () => {}, log, limits, clock = systemClock, share = WHOLE_MACHINE }: ContextOptions = {},
-): Promise<AppContext> {
+  { say = () => {}, limits, share = WHOLE_MACHINE }: DatabaseOptions = {},
+): Promise<Store> {
   await prepareDataDir(config.DATA_DIR);
   const closers: Closer[] = [];
   const close = (): Promise<void> => closeAll(closers);
@@ -145,18 +169,9 @@ export async function openContext(
     const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '', poolSize(CONNECTIONS, share), limits);
     closers.push(() => database.close());
     await checkConnection(database);
-    await migrate(database.url);
-    const sealer = createSealer(await loadMasterKeys(config, database.db));
-    const pepper = await loadPepper(database.db, sealer);
-    const isFresh = (await database.db.selectFrom('groups').select('id').limit(1).execute()).length === 0;
     return {
       config,
-      log: log ?? createLog(config.LOG_LEVEL),
-      clock,
       database,
-      sealer,
-      secrets: { pepper, sealer },
-      isFresh,
       isEmbedded: embedded !== undefined,
       databaseFolder: embedded?.directory,
       close,
@@ -164,10 +179,14 @@ export async function openContext(
     };
   } catch (error) {
     await close().catch(() => {});
-    if (error instanceof DatabaseUnavailable)
-      throw new CliError(`${error.message} Check DATABASE_URL, or unset it to use the embedded one.`, { cause: error });
-    throw error instanceof EmbeddedUnavailable ? new CliError(error.message) : error;
+    throw explainDatabase(error);
   }
+}
+
+function explainDatabase(error: unknown): unknown {
+  if (error instanceof DatabaseUnavailable)
+    return new CliError(`${error.message} Check DATABASE_URL, or unset it to use the embedded one.`, { cause: error });
+  return error instanceof EmbeddedUnavailable ? new CliError(error.message) : error;
 }
 
 export interface Running {
@@ -887,7 +906,7 @@ async function closeAll(closers: Closer[]): Promise<void> {
 }
 
 /** One server per DATA_DIR: two would share an embedded database and a journal without coordinating. */
-export async function claimRole({ isEmbedded, database, config }: AppContext): Promise<{ release(): Promise<void> }> {
+export async function claimRole({ isEmbedded, database, config }: Store): Promise<{ release(): Promise<void> }> {
   if (!isEmbedded) return { release: async () => {} };
   const claim = await claimServer(database.url);
   if ('takenBy' in claim) {

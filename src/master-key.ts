@@ -11,16 +11,25 @@ import type { Db } from './db/index.ts';
 
 export class MasterKeyError extends Error {}
 
-export async function loadMasterKeys(config: Config, db: Db): Promise<[string, string][]> {
+/** The key that was given or created before; undefined when there is none yet. */
+export async function readMasterKeys(config: Config): Promise<[string, string][] | undefined> {
   if (config.MASTER_KEY !== undefined) return parse(config.MASTER_KEY, 'MASTER_KEY');
-  const path = join(config.DATA_DIR, 'master.key');
-  // Read before the file: another process that starts now creates the file first and seals secrets afterwards.
-  const sealed = await db.selectFrom('secrets').select('name').limit(1).execute();
+  const path = keyFile(config);
   const stored = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw new MasterKeyError(`${path} cannot be read: ${error.message}. Check its permissions.`);
   });
-  if (stored !== undefined) return parse(stored.trim(), path);
+  return stored === undefined ? undefined : parse(stored.trim(), path);
+}
+
+const keyFile = ({ DATA_DIR }: Config): string => join(DATA_DIR, 'master.key');
+
+export async function loadMasterKeys(config: Config, db: Db): Promise<[string, string][]> {
+  // Read before the file: another process that starts now creates the file first and seals secrets afterwards.
+  const sealed = await db.selectFrom('secrets').select('name').limit(1).execute();
+  const known = await readMasterKeys(config);
+  if (known) return known;
+  const path = keyFile(config);
   if (sealed.length > 0) {
     throw new MasterKeyError(
       `The database contains sealed secrets, but ${path} is missing. Restore the file, or set MASTER_KEY to its content.`,

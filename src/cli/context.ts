@@ -2,7 +2,7 @@
 import { type Config, loadConfig } from '../config.ts';
 import { silentLog } from '../core/index.ts';
 import type { Actor } from '../identity/index.ts';
-import { type AppContext, openContext } from '../main.ts';
+import { type AppContext, openContext, openStore, type Store } from '../main.ts';
 import { endAtOnce, StopRequests } from './stop-requests.ts';
 
 /** The actor of commands in the audit log. */
@@ -19,12 +19,26 @@ export async function withContext<T>(task: (context: AppContext) => Promise<T>):
 }
 
 /** Opens the context of a command that a signal may interrupt; an embedded database that it started is stopped then too. */
-export async function openCommandContext(config: Config): Promise<AppContext> {
+export const openCommandContext = (config: Config): Promise<AppContext> =>
+  interruptible(() => openContext(config, { log: silentLog }));
+
+/** As `withContext`, with the database as it is: neither migrated nor checked for secrets. */
+export async function withStore<T>(task: (store: Store) => Promise<T>): Promise<T> {
+  const config = loadConfig(process.env);
+  const store = await interruptible(() => openStore(config));
+  try {
+    return await task(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function interruptible<T extends Store>(open: () => Promise<T>): Promise<T> {
   const stops = new StopRequests();
   try {
-    const context = await openContext(config, { log: silentLog });
-    void stops.first.then(() => endAtOnce(context));
-    return { ...context, close: () => context.close().finally(() => stops.close()) };
+    const store = await open();
+    void stops.first.then(() => endAtOnce(store));
+    return { ...store, close: () => store.close().finally(() => stops.close()) };
   } catch (error) {
     stops.close();
     throw error;

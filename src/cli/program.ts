@@ -5,6 +5,8 @@ import { adminCommand } from './admin.ts';
 import { applyCommand } from './apply.ts';
 import { doctorCommand } from './doctor.ts';
 import { messageFor } from './error-message.ts';
+import { exportCommand } from './export.ts';
+import { importCommand } from './import.ts';
 import { keyCommand } from './key.ts';
 import { ledgerCommand } from './ledger.ts';
 import { migrateCommand } from './migrate.ts';
@@ -32,6 +34,8 @@ export async function run(argv: readonly string[]): Promise<void> {
     .addCommand(pricesCommand())
     .addCommand(replicaCommand())
     .addCommand(ledgerCommand())
+    .addCommand(exportCommand())
+    .addCommand(importCommand())
     .addCommand(adminCommand())
     .addCommand(doctorCommand())
     .addHelpText('after', EXAMPLES);

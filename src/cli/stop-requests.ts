@@ -3,7 +3,7 @@
  * ends the process by itself, because the embedded PostgreSQL would be left running.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AppContext } from '../main.ts';
+import type { Store } from '../main.ts';
 import { info } from './output.ts';
 
 /** SIGHUP: the terminal was closed. */
@@ -57,8 +57,8 @@ export class StopRequests {
 }
 
 /** Ends the process without waiting for requests or queries. Usage of open requests is in the journal, which the next start reads. */
-export async function endAtOnce(context: AppContext): Promise<void> {
+export async function endAtOnce(store: Store): Promise<void> {
   info('Stopping at once.');
-  await Promise.race([context.leaveDatabase().catch(() => {}), sleep(END_MS)]);
+  await Promise.race([store.leaveDatabase().catch(() => {}), sleep(END_MS)]);
   process.exit(1);
 }

@@ -16,6 +16,11 @@ export class SeverableClient extends pg.Client {
     this.#socket.destroy();
   }
 
+  /** Closes the socket when nothing is sent or received for this long. */
+  severAfterSilence(ms: number): void {
+    this.#socket.setTimeout(ms, () => this.sever());
+  }
+
   get isSevered(): boolean {
     return this.#socket.destroyed;
   }

@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { sql } from 'kysely';
-import { type Migration, Migrator } from 'kysely/migration';
+import { type Migration, type MigrationResultSet, Migrator } from 'kysely/migration';
 import { type Db, openDatabase } from './db.ts';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
@@ -12,11 +12,18 @@ export class MigrationError extends Error {}
 /** An index over a large table takes minutes to build. */
 const STATEMENT_MS = 3_600_000;
 
-/** Returns the names of the migrations that were run. Uses connections of its own, because its statements may take long. */
-export async function migrate(url: string): Promise<string[]> {
+/** Returns the names of the migrations that were run. */
+export const migrate = (url: string): Promise<string[]> => runMigrations(url, (migrator) => migrator.migrateToLatest());
+
+/** As `migrate`, up to and including the named migration: brings an empty database to the schema of an earlier version. */
+export const migrateTo = (url: string, name: string): Promise<string[]> =>
+  runMigrations(url, (migrator) => migrator.migrateTo(name));
+
+/** Uses connections of its own, because its statements may take long. */
+async function runMigrations(url: string, run: (migrator: Migrator) => Promise<MigrationResultSet>): Promise<string[]> {
   const own = openDatabase(url, 1, { statementMs: STATEMENT_MS });
   try {
-    const { error, results = [] } = await migratorOf(own.db).migrateToLatest();
+    const { error, results = [] } = await run(migratorOf(own.db));
     if (error) throw new MigrationError(explain(error), { cause: error });
     return results.map((result) => result.migrationName);
   } finally {
@@ -28,6 +35,24 @@ export async function migrate(url: string): Promise<string[]> {
 export async function isMigrated(db: Db): Promise<boolean> {
   const migrations = await migratorOf(db).getMigrations();
   return migrations.every(({ executedAt }) => executedAt !== undefined);
+}
+
+export interface MigrationState {
+  /** The migrations that the database has run, also those that this version does not know. */
+  readonly done: readonly string[];
+  /** The migrations of this version that the database lacks. */
+  readonly missing: readonly string[];
+}
+
+/** Changes nothing: without a table of migrations, none was run. */
+export async function readMigrationState(db: Db): Promise<MigrationState> {
+  const { rows: tables } = await sql<{ found: boolean }>`
+    select to_regclass('kysely_migration') is not null as found`.execute(db);
+  const { rows } = tables[0]?.found
+    ? await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db)
+    : { rows: [] };
+  const done = rows.map(({ name }) => name);
+  return { done, missing: Object.keys(await readMigrations()).filter((name) => !done.includes(name)) };
 }
 
 const migratorOf = (db: Db): Migrator => new Migrator({ db, provider: { getMigrations: readMigrations } });

@@ -37,6 +37,8 @@ export type AuditAction =
   | 'character.preview_changed'
   | 'character.deleted'
   | 'config.applied'
+  | 'database.exported'
+  | 'database.imported'
   | 'prices.imported'
   | 'replica.removed'
   | 'person.created'

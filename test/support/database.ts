@@ -11,7 +11,10 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-export async function testDatabase(): Promise<TestDatabase> {
+/** A database without tables. */
+export const emptyDatabase = (): Promise<TestDatabase> => testDatabase('template1');
+
+export async function testDatabase(template = TEMPLATE): Promise<TestDatabase> {
   const server = process.env.TEST_DATABASE_URL;
   if (!server)
     throw new Error('Run tests through "npm test" (one file: npm test -- path), which starts PostgreSQL for them.');
@@ -20,7 +23,7 @@ export async function testDatabase(): Promise<TestDatabase> {
     const client = await connect(server);
     await client.query(statement).finally(() => client.end());
   };
-  await admin(`create database ${name} template ${TEMPLATE}`);
+  await admin(`create database ${name} template ${template}`);
   const url = withDatabase(server, name);
   return {
     url,
@@ -45,13 +48,15 @@ function isInMaintenance(error: Error & { code?: string }): false {
   return false;
 }
 
-/** Returns nothing when a test has dropped the database already. */
+/** Returns nothing when a test has dropped the database already, or left it without tables. */
 async function findFaults(url: string): Promise<string[]> {
   const client = await connect(url).catch((error: Error & { code?: string }) => {
     if (error.code !== NO_SUCH_DATABASE) throw error;
   });
   if (!client) return [];
   try {
+    const { rows: ledgers } = await client.query(`select from pg_proc where proname = 'ledger_faults'`);
+    if (ledgers.length === 0) return [];
     const { rows } = await client.query<Record<string, string>>('select * from ledger_faults()');
     return rows.map(
       ({ fault, subject, expected, found }) => `${fault}: ${subject}, ${expected} expected, ${found} found`,

@@ -1,0 +1,3 @@
+export { type ExportTotals, exportFrames } from './export.ts';
+export { BackupError } from './frames.ts';
+export { type Imported, importFrames } from './import.ts';
