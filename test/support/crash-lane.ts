@@ -91,6 +91,11 @@ export class CrashLane {
   async stop(): Promise<void> {
     await this.#process?.stop();
   }
+
+  /** Everything that the current process printed. */
+  output(): string {
+    return this.#process?.output() ?? '';
+  }
 }
 
 /** Runs a kill on each lane at the same time. A lane whose run failed is restarted. */
