@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { ADMIN_SCHEMAS, AdminAuth, createAdminHandlers } from './admin/index.ts';
 import { Auth, createHandlers, type MetricsAccess, metricsHandler, renderError } from './api/index.ts';
 import { type Catalog, loadCatalog } from './catalog/index.ts';
-import { type Link, shareOf, WHOLE_MACHINE, type WorkerShare } from './cluster/index.ts';
+import { type Link, poolSizes, shareOf, WHOLE_MACHINE, type WorkerShare } from './cluster/index.ts';
 import { type Config, settingsReport } from './config.ts';
 import { CONSOLE_SCHEMAS, ConsoleFiles, createConsoleHandlers, keyFinder } from './console/index.ts';
 import {
@@ -166,7 +166,7 @@ export async function openStore(
     const embedded =
       config.DATABASE_URL === undefined ? await joinEmbedded({ dataDir: config.DATA_DIR, notify: say }) : undefined;
     if (embedded) closers.push(() => embedded.leave());
-    const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '', poolSize(CONNECTIONS, share), limits);
+    const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '', poolSizes(share).main, limits);
     closers.push(() => database.close());
     await checkConnection(database);
     return {
@@ -608,7 +608,7 @@ function createApp(
     notReady: async () => (web.isStopping ? 'shutting down' : isStarting() ? 'starting' : databaseProblem(database.db)),
   });
   // A pool of its own: a long report or a slow download must never keep a charge waiting for a connection.
-  const reports = openDatabase(database.url, poolSize(ADMIN_CONNECTIONS, share), { statementMs: REPORT_MS });
+  const reports = openDatabase(database.url, poolSizes(share).reports, { statementMs: REPORT_MS });
   closers.push(() => reports.close());
   const adminHandlers = createAdminHandlers({
     auth: new AdminAuth({
@@ -629,7 +629,7 @@ function createApp(
     waiting: shareOf(PASSWORD_QUEUE.waiting, share),
   });
   const counts = member ? new PrimarySignInCounts(member.primary) : new LocalSignInCounts(clock);
-  const ownReports = openDatabase(database.url, poolSize(OWN_CONNECTIONS, share));
+  const ownReports = openDatabase(database.url, poolSizes(share).own);
   closers.push(() => ownReports.close());
   const consoleHandlers = createConsoleHandlers({
     db: reports.db,
@@ -728,15 +728,6 @@ async function databaseProblem(db: Db): Promise<string | undefined> {
   if (migrated === undefined) return 'the database does not respond';
   return migrated ? undefined : 'the database is not migrated';
 }
-
-/** Database connections of a server of one process, and of all workers of a server together. */
-const CONNECTIONS = { alone: 10, together: 48, least: 4 };
-const ADMIN_CONNECTIONS = { alone: 5, together: 16, least: 2 };
-/** For the data of users in the console. */
-const OWN_CONNECTIONS = { alone: 4, together: 16, least: 2 };
-
-const poolSize = ({ alone, together, least }: typeof CONNECTIONS, share: WorkerShare): number =>
-  Math.max(least, Math.min(alone, shareOf(together, share)));
 
 /** At the time limit of a shutdown, turns end with an error event first. Then their WebSocket closes. */
 const SESSION_GRACE_MS = 500;

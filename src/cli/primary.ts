@@ -3,9 +3,11 @@
  * supervises the workers. Never serves a request.
  */
 import cluster from 'node:cluster';
+import { PRIMARY } from '../cluster/index.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { errorFields, type Log } from '../core/index.ts';
 import { type AppContext, CliError, claimRole, openContext, publicUrlOf } from '../main.ts';
+import { MAX_EMBEDDED_WORKERS } from '../rules/index.ts';
 import { Acceptor } from './acceptor.ts';
 import { ControlServer } from './control.ts';
 import {
@@ -20,9 +22,6 @@ import { info } from './output.ts';
 import { stopAfterPanic } from './panic.ts';
 import { endAtOnce, type StopRequests } from './stop-requests.ts';
 import { Supervisor } from './supervisor.ts';
-
-/** The embedded PostgreSQL accepts 100 connections; each worker opens 8 to 18 of them. */
-const MAX_EMBEDDED_WORKERS = 10;
 
 /** Settings of the primary itself, or of sockets that stay open during a reload. */
 const FIXED = ['HOST', 'PORT', 'METRICS_PORT', 'DATABASE_URL', 'WORKERS', 'DEMO'] as const;
@@ -48,7 +47,7 @@ export async function runPrimary(config: Config, task: PrimaryTask): Promise<voi
   const acceptor = new Acceptor();
   const supervisor = new Supervisor({ workers, drainMs: config.DRAIN_MS, acceptor, log, onGiveUp });
   try {
-    const context = await openContext(config, { say: info, log });
+    const context = await openContext(config, { say: info, log, share: { worker: PRIMARY, workers } });
     try {
       await announceFolder(context);
       if (!stops.isRequested) await superviseUntilStop(context, { supervisor, acceptor }, task);

@@ -8,6 +8,7 @@ export * from './console.ts';
 export * from './cors.ts';
 export * from './credential-errors.ts';
 export * from './credentials.ts';
+export * from './database-connections.ts';
 export * from './deprecation.ts';
 export * from './endpoints.ts';
 export * from './errors.ts';

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from 'pg';
+import { EMBEDDED_CONNECTIONS } from '../../rules/index.ts';
 import type { Binaries } from './binaries.ts';
 import type { DataLocation } from './data-location.ts';
 import { APPLICATION_ROLE, DATABASE, LAUNCHER_ROLE, type Transport } from './endpoint.ts';
@@ -14,7 +15,7 @@ import { errorCode, runProgram } from './process.ts';
 
 /** Written to postgresql.conf once, where an operator can change them. */
 const TUNING: readonly string[] = [
-  'max_connections=100',
+  `max_connections=${EMBEDDED_CONNECTIONS.total}`,
   'shared_buffers=64MB',
   // Parallel queries need /dev/shm, which containers cap at 64 MB, and cores that a small machine does not have.
   'max_parallel_workers_per_gather=0',
