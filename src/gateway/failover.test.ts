@@ -13,8 +13,10 @@ import { until } from '../../test/support/wait.ts';
 import type { Account } from '../catalog/index.ts';
 import { ApiError, type Clock, FakeClock, fail, systemClock } from '../core/index.ts';
 import { codecOf, type UpstreamFailure } from '../dialects/index.ts';
-import { type ErrorCode, errorRow, FAILOVER, TIMEOUTS } from '../rules/index.ts';
+import { type ErrorCode, errorRow, FAILOVER, RETRY_BUDGET, TIMEOUTS } from '../rules/index.ts';
+import type { LegTurn } from './attempt-budget.ts';
 import { type ResponseHandler, runWithFailover, type UpstreamCall } from './failover.ts';
+import { runLegs } from './legs.ts';
 
 let provider: ScriptedProvider;
 before(async () => {
@@ -53,7 +55,22 @@ function openCall(ids: readonly string[], overrides: Partial<UpstreamCall> = {},
     onRejected: (failure) => void rejections.push(failure),
     ...overrides,
   };
-  return { ...services, client, call, served, rejections, run: () => runWithFailover(call, upstreamCall, services) };
+  const run = (leg?: LegTurn, of: readonly Account[] = accounts) =>
+    runWithFailover(call, { ...upstreamCall, accounts: of, leg }, services);
+  return { ...services, accounts, client, call, served, rejections, run: () => run(), runLeg: run, services };
+}
+
+/** A call whose accounts speak two dialects. */
+function openLegs(first: readonly string[], second: readonly string[]) {
+  const one = openCall([...first, ...second]);
+  const legOf = (ids: readonly string[]) => ({
+    isNative: true,
+    dialect: 'responses' as const,
+    accounts: one.accounts.filter(({ id }) => ids.includes(id)),
+  });
+  const legs = [legOf(first), legOf(second)];
+  const run = () => runLegs(one.services, one.call, legs, ({ accounts }, leg) => one.runLeg(leg, accounts));
+  return { ...one, run };
 }
 
 const codeOf = (run: () => Promise<void>): Promise<ErrorCode | undefined> =>
@@ -79,6 +96,27 @@ test('failover stops after three attempts and returns the error of the last one'
   const { run } = openCall(['a', 'b', 'c', 'd']);
   assert.ok(await codeOf(run));
   assert.deepEqual(provider.calls, ['a', 'b', 'c']);
+});
+
+test('the legs of a call share its three attempts', async () => {
+  provider.script(error(500, 'x'), error(500, 'x'), error(500, 'x'), ok);
+  const { run, call } = openLegs(['a', 'b'], ['c', 'd']);
+  assert.equal(await codeOf(run), 'upstream_error');
+  assert.deepEqual(provider.calls, ['a', 'b', 'c']);
+  assert.equal(call.logFields.attempts, 3);
+});
+
+test('a call of several legs counts once for the retry budget, and its second leg is a retry', async () => {
+  const calls = 1 / RETRY_BUDGET.share;
+  const { run, retryBudget, served } = openLegs(['a'], ['b']);
+  for (let n = 0; n < calls; n += 1) {
+    provider.script(error(500, 'x'), ok);
+    await run();
+  }
+  assert.equal(served.length, calls);
+  let left = 0;
+  while (retryBudget.take()) left += 1;
+  assert.equal(left, RETRY_BUDGET.floor + 1 - calls);
 });
 
 test('failover starts no further attempt when the retry budget is used up', async () => {

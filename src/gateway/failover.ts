@@ -17,7 +17,7 @@ import type {
   Pool,
   RetryBudget,
 } from '../pool/index.ts';
-import { FAILOVER, type FaultKind, faultRow, MAX_COOLDOWN_MS } from '../rules/index.ts';
+import { type FaultKind, faultRow, MAX_COOLDOWN_MS, type TimeoutClass } from '../rules/index.ts';
 import type {
   TransportError,
   UpstreamClient,
@@ -26,6 +26,7 @@ import type {
   UpstreamRequest,
 } from '../upstream/index.ts';
 import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../web/index.ts';
+import { AttemptBudget, type LegTurn } from './attempt-budget.ts';
 import { failureMessage, failureReason, messageIn } from './failure-reason.ts';
 import { providerWords } from './provider-words.ts';
 
@@ -47,8 +48,8 @@ export interface UpstreamCall {
   readonly sends?: 'again' | 'once';
   /** What the account is used for; a cooldown may concern this use only. */
   readonly use?: AccountUse;
-  /** Accounts of another dialect can take the call: none is tried that is cooling down. */
-  readonly onlyReady?: boolean;
+  /** Accounts of another dialect can take the call too. */
+  readonly leg?: LegTurn | undefined;
   /** The same call without opaque values; tried once when a provider rejects one of them. */
   readonly withoutOpaque?: UpstreamCall | undefined;
   build(account: Account): UpstreamRequest;
@@ -117,7 +118,7 @@ class Failover {
   /** The newest attempt, for the request log. */
   #trace: AttemptTrace | undefined;
   #sentBody: UpstreamRequest['body'] = null;
-  readonly #startedAt: number;
+  readonly #budget: AttemptBudget;
   /** A call waits once. */
   #hasWaited = false;
   #leaveQueue = (): void => {};
@@ -128,7 +129,7 @@ class Failover {
     this.#call = call;
     this.#upstreamCall = upstreamCall;
     this.#services = services;
-    this.#startedAt = services.clock.elapsed();
+    this.#budget = upstreamCall.leg?.budget ?? new AttemptBudget(services);
   }
 
   run(): Promise<void> {
@@ -141,8 +142,8 @@ class Failover {
       this.#release({ kind: 'request' });
       this.#done.resolve();
     });
-    this.#services.retryBudget.countCall();
-    this.#next(undefined);
+    if (this.#budget.beginLeg(this.#operation)) this.#next(undefined);
+    else this.#giveUp(allAccountsBusy(FULL), true);
     return this.#done.promise;
   }
 
@@ -156,8 +157,9 @@ class Failover {
     const [first] = accounts;
     if (!first) return this.#failWithoutAccount();
     const untried = accounts.filter(({ id }) => !this.#tried.includes(id));
-    if (last && !this.#mayTryAgain(untried.length)) return this.#giveUp(last);
-    const { onlyReady = false, use } = this.#upstreamCall;
+    if (last && (untried.length === 0 || !this.#budget.takeRetry(this.#operation))) return this.#giveUp(last);
+    const { leg, use } = this.#upstreamCall;
+    const onlyReady = leg?.onlyReady === true;
     const coolingMs = onlyReady ? this.#services.pool.cooldownMs(untried, use) : 0;
     if (coolingMs > 0) return this.#giveUp(last ?? allAccountsBusy({ ...FULL, retryMs: coolingMs }), !last);
     const { accountQueue } = this.#services;
@@ -173,11 +175,8 @@ class Failover {
     return this.#services.pool.lease(untried, this.#again === undefined ? affinity : { accountId: this.#again }, use);
   }
 
-  #mayTryAgain(untried: number): boolean {
-    const { use } = this.#upstreamCall;
-    const { clock, retryBudget } = this.#services;
-    const isInTime = clock.elapsed() - this.#startedAt <= FAILOVER.withinMs[use?.operation ?? 'none'];
-    return untried > 0 && this.#tried.length < FAILOVER.attempts && isInTime && retryBudget.take();
+  get #operation(): TimeoutClass {
+    return this.#upstreamCall.use?.operation ?? 'none';
   }
 
   /** Every usable account is full: a slot is usually free within moments. */
@@ -203,6 +202,7 @@ class Failover {
 
   #begin(lease: AccountLease<Account>): void {
     this.#tried.push(lease.account.id);
+    this.#budget.countAttempt();
     this.#lease = lease;
     try {
       this.#send(lease.account, this.#upstreamCall.build(lease.account));
@@ -279,6 +279,7 @@ class Failover {
     this.#release(kind && { kind, providerCode: transport?.code });
     this.#endAttempt(kind ?? 'ok', transport?.code);
     this.#logOutcome(kind);
+    if (!kind) this.#budget.renew();
     this.#done.resolve();
   }
 
@@ -320,6 +321,7 @@ class Failover {
       if (fault.kind === 'opaque_rejected' && withoutOpaque) this.#upstreamCall = withoutOpaque;
       this.#again = account.id;
       this.#tried.pop();
+      this.#budget.repeatAttempt();
       return this.#next(undefined);
     }
     const { failover, maybeAccepted } = faultRow(fault.kind);
@@ -342,7 +344,7 @@ class Failover {
   #logOutcome(kind: FaultKind | undefined): void {
     if (kind) this.#faults.push(kind);
     this.#call.addLogFields({
-      attempts: this.#tried.length,
+      attempts: this.#budget.attempts,
       faults: this.#faults.length > 0 ? this.#faults : undefined,
     });
   }

@@ -177,9 +177,9 @@ async function serve(
   if (planned.length > 1) call.body = await readJsonBody(services, call, operation);
   const isOwn = planned.length > 1 && from === 'responses' && call.body !== undefined && holdsOwnSummary(call.body);
   const legs = isOwn ? planned.filter(({ isNative }) => !isNative) : planned;
-  return runLegs(call, legs, ({ isNative, dialect, accounts }, onlyReady) =>
+  return runLegs(services, call, legs, ({ isNative, dialect, accounts }, leg) =>
     isNative
-      ? forward(services, call, caller, { operation, dialect, ...(feature && { feature }), onlyReady })
-      : convertCall(services, call, caller, { operation, from, to: dialect, accounts, onlyReady }),
+      ? forward(services, call, caller, { operation, dialect, ...(feature && { feature }), leg })
+      : convertCall(services, call, caller, { operation, from, to: dialect, accounts, leg }),
   );
 }

@@ -5,6 +5,7 @@
 import type { Account, Catalog } from '../catalog/index.ts';
 import { type Dialect, type Leg, legsOf, type ServedCell } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
+import { AttemptBudget, type AttemptBudgetServices, type LegTurn } from './attempt-budget.ts';
 import type { Caller } from './caller.ts';
 import { LegUnavailable } from './failover.ts';
 import { speakersOf } from './speakers.ts';
@@ -28,22 +29,24 @@ export function planLegs(catalog: Catalog, caller: Caller, cell: ServedCell): re
 }
 
 /**
- * Runs the legs until one serves the call: first on accounts that are not cooling down, then on any that were skipped. The client gets
- * the error of the best leg, because that one counts when its accounts are back.
+ * Runs the legs until one serves the call: first on accounts that are not cooling down, then on any that were skipped. All legs share
+ * one budget of attempts. The client gets the error of the best leg, because that one counts when its accounts are back.
  */
 export async function runLegs(
+  services: AttemptBudgetServices,
   call: Call,
   legs: readonly PlannedLeg[],
-  run: (leg: PlannedLeg, onlyReady: boolean) => Promise<void>,
+  run: (leg: PlannedLeg, turn?: LegTurn) => Promise<void>,
 ): Promise<void> {
   const [best] = legs;
-  if (best && legs.length === 1) return run(best, false);
+  if (best && legs.length === 1) return run(best);
+  const budget = new AttemptBudget(services);
   const errors = new Map<PlannedLeg, LegUnavailable>();
   for (const onlyReady of [true, false]) {
     for (const leg of legs) {
-      if (errors.get(leg)?.isSkipped === false) continue;
+      if (errors.get(leg)?.isSkipped === false || budget.isSpent) continue;
       try {
-        return await run(leg, onlyReady);
+        return await run(leg, { onlyReady, budget });
       } catch (error) {
         if (!(error instanceof LegUnavailable) || call.response.headersSent) throw error;
         errors.set(leg, error);

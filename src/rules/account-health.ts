@@ -28,7 +28,7 @@ export const MAX_COOLDOWN_MS = 3_600_000;
 export const PARKED_RETRY_MS = 300_000;
 
 export const FAILOVER = {
-  /** Accounts that one call tries. */
+  /** Accounts that one call tries, over all dialects. */
   attempts: 3,
   /** No further attempt begins after this time: a client that waits longer has usually given up. */
   withinMs: { reply: 60_000, image: 60_000, count: 10_000, none: 30_000 } as const satisfies Record<

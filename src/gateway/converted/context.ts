@@ -13,6 +13,7 @@ import type {
 } from '../../dialects/index.ts';
 import type { Capabilities, InferenceOperation } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
+import type { LegTurn } from '../attempt-budget.ts';
 import type { Admission } from '../billing/admission.ts';
 import type { Caller } from '../caller.ts';
 import type { ResponseHandler } from '../failover.ts';
@@ -42,8 +43,8 @@ export interface CallContext {
   readonly pair: Pair;
   /** Those that speak the dialect of the provider's side. */
   readonly accounts: readonly Account[];
-  /** Accounts of another dialect can take the call: none is tried that is cooling down. */
-  readonly onlyReady?: boolean | undefined;
+  /** Accounts of another dialect can take the call too. */
+  readonly leg?: LegTurn | undefined;
   /** The request as the client sent it; the response repeats its settings. */
   readonly request: HubRequest;
   /** Input items with those of earlier turns, kept with a stored response. */

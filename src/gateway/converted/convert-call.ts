@@ -21,6 +21,7 @@ import {
   TIER_DIALECTS,
 } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
+import type { LegTurn } from '../attempt-budget.ts';
 import { inputBoundsOf, toolBoundsOf } from '../billing/request-bounds.ts';
 import type { Caller } from '../caller.ts';
 import { LegUnavailable } from '../failover.ts';
@@ -41,8 +42,8 @@ export interface Conversion {
   readonly to: Dialect;
   /** Those that speak the second dialect. */
   readonly accounts: readonly Account[];
-  /** Accounts of another dialect can take the call: none is tried that is cooling down. */
-  readonly onlyReady?: boolean;
+  /** Accounts of another dialect can take the call too. */
+  readonly leg?: LegTurn | undefined;
 }
 
 export async function convertCall(
@@ -51,7 +52,7 @@ export async function convertCall(
   caller: Caller,
   conversion: Conversion,
 ): Promise<void> {
-  const { operation, accounts, onlyReady } = conversion;
+  const { operation, accounts, leg } = conversion;
   const decoded = await decodeCall(services, call, caller, conversion).catch(asUnavailable);
   const { body, input, inputBytes, sign, pair, request, completed, model } = decoded;
   const facts = {
@@ -67,7 +68,7 @@ export async function convertCall(
   const issuer = caller.group.style;
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   try {
-    const base = { services, call, caller, operation, pair, accounts, onlyReady, request, input, model };
+    const base = { services, call, caller, operation, pair, accounts, leg, request, input, model };
     const context = { ...base, inputBytes, admission, replyContext, sign };
     await new ConvertedCall(context).run(completed);
   } finally {

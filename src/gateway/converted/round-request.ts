@@ -97,11 +97,11 @@ export class RoundRequest {
 
   /** The upstream call of this round on any of the accounts. */
   upstreamCall(onResponse: UpstreamCall['onResponse']): UpstreamCall {
-    const { pair, request, operation, model, accounts, caller, onlyReady = false } = this.#context;
+    const { pair, request, operation, model, accounts, caller, leg } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
     return {
       accounts,
-      onlyReady,
+      leg,
       userId: caller.key.userId,
       sends,
       use: { model: model.upstream, operation: timeouts },

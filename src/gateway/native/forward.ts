@@ -17,6 +17,7 @@ import {
 import { locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { Call } from '../../web/index.ts';
 import { affinityOf, sessionInHeaders } from '../affinity.ts';
+import type { LegTurn } from '../attempt-budget.ts';
 import type { Admission, CallFacts } from '../billing/admission.ts';
 import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
@@ -46,15 +47,15 @@ export interface Forwarding {
   readonly dialect: Dialect;
   /** Only accounts with this feature are used. */
   readonly feature?: Feature;
-  /** Accounts of another dialect can take the call: none is tried that is cooling down. */
-  readonly onlyReady?: boolean;
+  /** Accounts of another dialect can take the call too. */
+  readonly leg?: LegTurn | undefined;
 }
 
 export async function forward(
   services: NativeServices,
   call: Call,
   caller: Caller,
-  { operation, dialect, feature, onlyReady }: Forwarding,
+  { operation, dialect, feature, leg }: Forwarding,
 ): Promise<void> {
   const id = call.params.response_id ?? '';
   if (operation === 'responses.delete') await services.background.endBeforeDelete(id, caller.key.userId);
@@ -84,7 +85,7 @@ export async function forward(
     images && isStream
       ? new EarlyStream(services.clientStreams, call, droppedHeaders(request.dropped ?? []))
       : undefined;
-  const context = { services, call, caller, operation, dialect, request, admission, early, background, onlyReady };
+  const context = { services, call, caller, operation, dialect, request, admission, early, background, leg };
   const native = new NativeCall(context, accounts);
   try {
     await runWithFailover(call, native, services);
@@ -115,7 +116,7 @@ interface CallContext extends NativeResponseContext {
   readonly services: NativeServices;
   readonly request: NativeRequest;
   readonly admission: Admission | undefined;
-  readonly onlyReady: boolean | undefined;
+  readonly leg: LegTurn | undefined;
 }
 
 /** One native call: its upstream request on each account, and the response of the newest attempt. */
@@ -125,7 +126,7 @@ class NativeCall implements UpstreamCall {
   readonly userId: string;
   readonly sends: 'again' | 'once';
   readonly use: AccountUse;
-  readonly onlyReady: boolean;
+  readonly leg: LegTurn | undefined;
   readonly #context: CallContext;
   response: NativeResponse | undefined;
   #sentTo: Account | undefined;
@@ -137,7 +138,7 @@ class NativeCall implements UpstreamCall {
   constructor(context: CallContext, accounts: readonly Account[]) {
     this.#context = context;
     this.accounts = accounts;
-    this.onlyReady = context.onlyReady === true;
+    this.leg = context.leg;
     // A background response that was lost would be made, and paid for, a second time.
     this.sends = context.background ? 'once' : inferenceRow(context.operation).sends;
     const { accountId, session } = context.request;
