@@ -3,7 +3,7 @@
  * of it (a model and a kind of operation). A fault that a request caused by itself changes nothing here.
  */
 import type { Clock } from '../core/index.ts';
-import { type FaultKind, faultRow, MAX_COOLDOWN_MS } from '../rules/index.ts';
+import { type FaultKind, type FaultRow, faultRow, MAX_COOLDOWN_MS } from '../rules/index.ts';
 import { Circuit } from './circuit.ts';
 import {
   type AccountEvent,
@@ -26,12 +26,22 @@ export interface HealthHost {
   readonly onChange: (key: string, endedUntil: number | undefined) => void;
 }
 
+/** What an attempt was when it began. */
+interface AttemptStart {
+  readonly isProbe: boolean;
+  /** Faults that were known then. */
+  readonly faultCount: number;
+}
+
 /** One attempt on the account. */
 export interface BegunAttempt {
   /** The provider responds with success, although its response is not complete. */
   answered(): void;
   end(fault?: AttemptFault): void;
 }
+
+/** The account is used after all others until the cooldown ends. */
+const AVOIDING: ReadonlySet<FaultRow['effect']> = new Set(['avoid', 'park']);
 
 /** Callers choose model names where the catalog has patterns, so the number of uses is bounded. */
 const MAX_SCOPES = 100;
@@ -86,9 +96,10 @@ export class AccountHealth {
   }
 
   #standingOf({ cooldown, probe }: Scope): Standing {
-    if (!cooldown || cooldown.isKept) return 'ready';
+    if (!cooldown) return 'ready';
     const isRunning = cooldown.until > this.#now();
-    if (faultRow(cooldown.kind).effect === 'avoid') return isRunning ? 'avoided' : 'ready';
+    if (AVOIDING.has(faultRow(cooldown.kind).effect)) return isRunning ? 'avoided' : 'ready';
+    if (cooldown.isKept) return 'ready';
     // After an ejection, one attempt at a time finds out whether the account works again.
     return isRunning || (cooldown.ejections > 0 && probe) ? 'out' : 'ready';
   }
@@ -138,7 +149,7 @@ export class AccountHealth {
         this.#inFlight -= 1;
         if (!isCurrent()) return;
         const isProbe = this.#endProbe(use, attempt);
-        if (fault) this.#applyFault(use, fault, isProbe);
+        if (fault) this.#applyFault(use, fault, { isProbe, faultCount });
         else this.#succeed(use, faultCount);
       },
     };
@@ -235,12 +246,12 @@ export class AccountHealth {
     return cooldown.until;
   }
 
-  #applyFault(use: AccountUse, fault: AttemptFault, isProbe: boolean): void {
+  #applyFault(use: AccountUse, fault: AttemptFault, { isProbe, faultCount }: AttemptStart): void {
     const row = faultRow(fault.kind);
     if (row.failover) this.faults.set(fault.kind, (this.faults.get(fault.kind) ?? 0) + 1);
     if (row.effect === 'none') return;
     this.#faultCount += 1;
-    if (row.effect === 'park') return this.#parkFor(fault);
+    if (row.effect === 'park') return this.#onCredentialRejected(fault, faultCount);
     const key = row.cools === 'account' ? WHOLE : keyOf(use);
     const scope = this.#scopes.get(key) ?? this.#addScope(key, use);
     if (row.effect === 'count') {
@@ -248,6 +259,17 @@ export class AccountHealth {
       if (fault.cooldownMs === undefined) return isOpen ? this.#eject(key, scope, fault) : countFault(scope);
     }
     this.#cool(key, scope, fault, { ms: fault.cooldownMs ?? row.cooldownMs, ejections: 0, isKept: false });
+  }
+
+  /**
+   * A provider whose own checks fail rejects valid credentials too, so one rejection is not believed. A second one is, if its attempt
+   * began after the first was known: attempts that were in flight together say the same thing once.
+   */
+  #onCredentialRejected(fault: AttemptFault, faultCount: number): void {
+    const scope = this.#scopes.get(WHOLE) ?? this.#addScope(WHOLE, undefined);
+    const isKnown = scope.cooldown?.kind === fault.kind;
+    if (isKnown) return scope.fault <= faultCount ? this.#parkFor(fault) : countFault(scope);
+    this.#cool(WHOLE, scope, fault, { ms: faultRow(fault.kind).cooldownMs, ejections: 0, isKept: true });
   }
 
   #parkFor({ providerCode, message }: AttemptFault): void {

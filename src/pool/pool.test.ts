@@ -118,11 +118,33 @@ test('a fault of one model leaves the account open for other models and kinds of
   leased(pool.lease(accounts, {}, { ...CHAT, operation: 'image' })).release();
 });
 
-test('a dead credential closes the account for every model', () => {
+test('a credential that is rejected twice closes the account for every model', () => {
   const pool = new Pool(new FakeClock());
   const accounts = [account('a')];
-  leased(pool.lease(accounts, {}, CHAT)).release({ kind: 'credential' });
+  for (let n = 0; n < 2; n += 1) leased(pool.lease(accounts, {}, CHAT)).release({ kind: 'credential' });
   assert.deepEqual(pool.lease(accounts, {}, { ...CHAT, model: 'm2' }), { retryMs: 300_000, reason: 'credential' });
+});
+
+test('a credential that is rejected once is used after all others, until it is accepted or rejected again', () => {
+  const pool = new Pool(new FakeClock());
+  const accounts = [account('a', { maxConcurrency: 9 }), account('b', { maxConcurrency: 9 })];
+  const useA = () => leased(pool.lease(accounts.slice(0, 1), {}, CHAT));
+  // In flight together: a provider that fails for a second rejects them all.
+  const together = [useA(), useA(), useA()];
+  for (const lease of together) lease.release({ kind: 'credential' });
+  assert.deepEqual(pool.parked(), []);
+  assert.deepEqual(
+    Array.from({ length: 4 }, () => leased(pool.lease(accounts, {}, CHAT)).account.id),
+    ['b', 'b', 'b', 'b'],
+  );
+  useA().release();
+  useA().release({ kind: 'credential' });
+  assert.deepEqual(pool.parked(), [], 'it was accepted in between');
+  useA().release({ kind: 'credential' });
+  assert.deepEqual(
+    pool.parked().map(({ account: id, cause }) => [id, cause]),
+    [['a', 'credential']],
+  );
 });
 
 test('a forbidden request and its retry-after start no cooldown', () => {
@@ -157,7 +179,7 @@ test('a changed credential or address ends the cooldowns at once, and late fault
   const identity = { id: 'a', groupId: 'g', baseUrl: 'https://a.test', credential: 'wrong' };
   pool.reload([identity]);
   const late = leased(pool.lease(accounts));
-  leased(pool.lease(accounts)).release({ kind: 'credential' });
+  for (let n = 0; n < 2; n += 1) leased(pool.lease(accounts)).release({ kind: 'credential' });
   pool.reload([identity]);
   assert.equal(pool.parked().length, 1);
   pool.reload([{ ...identity, credential: 'right' }]);
@@ -165,7 +187,14 @@ test('a changed credential or address ends the cooldowns at once, and late fault
   leased(pool.lease(accounts)).release({ kind: 'quota_exhausted' });
   pool.reload([{ ...identity, credential: 'right', baseUrl: 'https://b.test' }]);
   leased(pool.lease(accounts)).release();
-  assert.deepEqual(events, ['parked a', 'resumed a changed', 'cooling a', 'recovered a changed']);
+  assert.deepEqual(events, [
+    'cooling a',
+    'parked a',
+    'recovered a changed',
+    'resumed a changed',
+    'cooling a',
+    'recovered a changed',
+  ]);
 });
 
 test('the pool reports when an account cools down and when an attempt succeeds again', () => {

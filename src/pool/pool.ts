@@ -230,7 +230,9 @@ export class Pool {
         key,
         cooldown: health?.cooldownOf(key),
         endedUntil,
-        park: key === WHOLE && health?.park?.cause === 'credential' ? health.park : undefined,
+        // The end of a cooldown says nothing about the park, which an operator may be ending at this moment.
+        park:
+          key === WHOLE && endedUntil === undefined && health?.park?.cause === 'credential' ? health.park : undefined,
       }));
     });
     this.#changes = new Map();

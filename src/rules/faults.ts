@@ -13,7 +13,7 @@ export interface FaultRow {
   readonly cools: 'account' | 'model' | 'nothing';
   /**
    * `pause`: out of use at once. `count`: the circuit counts it, and pauses only for a time that the provider names. `avoid`: used
-   * after all others. `park`: out of use until an operator acts.
+   * after all others. `park`: used after all others, and out of use until an operator acts when a later attempt finds the same.
    */
   readonly effect: 'none' | 'pause' | 'count' | 'avoid' | 'park';
   /** The provider's message is about the account, so that operators may see it. Others may quote the request. */
@@ -93,7 +93,7 @@ export const FAULTS = {
   credential: {
     means: "the provider rejects the account's credential",
     failover: true,
-    cooldownMs: 0,
+    cooldownMs: 60_000,
     cools: 'account',
     effect: 'park',
     showsMessage: true,
