@@ -30,10 +30,10 @@ function encoderWith(sharp: typeof import('sharp').default): Encode {
 }
 
 function encoded(drawn: Sharp, { format, compression }: Picture): Sharp {
-  // The encoders accept qualities from 1, the API from 0. The least effort keeps 4K pictures below half a second.
+  // The encoders accept qualities from 1, the API from 0. Little effort keeps 4K pictures below half a second.
   const quality = Math.max(1, compression);
   if (format === 'jpeg') return drawn.jpeg({ quality });
-  return format === 'webp' ? drawn.webp({ quality, effort: 0 }) : drawn.png();
+  return format === 'webp' ? drawn.webp({ quality, effort: 0 }) : drawn.png({ compressionLevel: 3 });
 }
 
 /** A partial image is drawn small and enlarged, which blurs it. */
