@@ -23,7 +23,7 @@ beforeEach(async () => {
   });
   receiver.listen(0, '127.0.0.1');
   await once(receiver, 'listening');
-  sim = await startSim({ video: { clock: 'manual', rateLimits: false, callbackTimeoutMs: 100 } });
+  sim = await startSim({ video: { clock: 'manual', rateLimits: false } });
   client = new TestClient(sim.video.url);
 });
 
@@ -80,7 +80,9 @@ test('a redirect and a timeout count as failures', async () => {
   status = 302;
   await order();
   status = 0;
+  sim.video.settings.callbackTimeoutMs = 100;
   await finish();
+  sim.video.settings.callbackTimeoutMs = 5_000;
   status = 200;
   await sim.video.clock.advance(1000);
   assert.deepEqual(

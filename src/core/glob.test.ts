@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { cpuMsOf } from '../../test/support/cpu-time.ts';
 import { runs } from '../../test/support/properties.ts';
 import { isGlob, matchesGlob } from './glob.ts';
 
@@ -39,7 +40,6 @@ test('matchesGlob agrees with the equivalent regular expression', () => {
 });
 
 test('matchesGlob takes linear time for a hostile name', () => {
-  const begun = performance.now();
-  matchesGlob(`${'*a'.repeat(50)}*b`, 'a'.repeat(100_000));
-  assert.ok(performance.now() - begun < 1_000);
+  const ms = cpuMsOf(() => void matchesGlob(`${'*a'.repeat(50)}*b`, 'a'.repeat(100_000)));
+  assert.ok(ms < 1_000, `${ms} ms`);
 });

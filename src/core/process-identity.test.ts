@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { until } from '../../test/support/wait.ts';
 import { isProcessAlive, isProcessDead, ownIdentity } from './process-identity.ts';
 
 test('isProcessAlive() follows the life of a process', async () => {
@@ -15,13 +17,16 @@ test('isProcessAlive() follows the life of a process', async () => {
 });
 
 test('isProcessAlive() counts a zombie as dead', { skip: process.platform !== 'linux' }, async () => {
-  // The shell replaces itself by `sleep`, which never waits for the background job.
-  const parent = spawn('/bin/sh', ['-c', 'sleep 0 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  // The shell replaces itself by `sleep`, which never waits for the background job. Before that the shell would.
+  const parent = spawn('/bin/sh', ['-c', 'sleep 30 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'ignore'] });
   const [output] = await once(parent.stdout, 'data');
   const pid = Number(output);
   try {
-    for (let n = 0; n < 500 && isProcessAlive(pid); n += 1) await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.equal(isProcessAlive(pid), false);
+    await until('the shell to be replaced', () =>
+      readFileSync(`/proc/${parent.pid}/cmdline`, 'utf8').startsWith('sleep'),
+    );
+    process.kill(pid, 'SIGKILL');
+    await until('the end of the job', () => !isProcessAlive(pid));
     assert.doesNotThrow(() => process.kill(pid, 0), 'the process id is still in use');
   } finally {
     parent.kill('SIGKILL');

@@ -72,15 +72,23 @@ test('pool cuts connections that go silent during a statement, and uses new ones
 });
 
 test('background work and calls cannot take the connections of each other', async () => {
-  const isRunning = async (db: Database['db'], run: number): Promise<unknown[]> =>
-    Promise.all(Array.from({ length: run }, () => sql`select pg_sleep(0.25)`.execute(db)));
-  const jobs = isRunning(database.db, 3 * CONNECTIONS);
-  const duringJobs = await msOf(() => answer(database.forCalls));
-  await jobs;
-  const calls = isRunning(database.forCalls, 2 * (ALL_CONNECTIONS - CONNECTIONS));
-  const duringCalls = await msOf(() => answer(database.db));
-  await calls;
-  assert.ok(duringJobs < 250 && duringCalls < 250, `${Math.round(duringJobs)} ms, ${Math.round(duringCalls)} ms`);
+  /** Runs four statements per connection of `busy`, and returns how many of them end before one of `other`. */
+  const endedBefore = async (other: Database['db'], busy: Database['db'], connections: number): Promise<number> => {
+    let ended = 0;
+    const statements = Array.from({ length: 4 * connections }, async () => {
+      await sql`select pg_sleep(0.1)`.execute(busy);
+      ended += 1;
+    });
+    await answer(other);
+    const before = ended;
+    await Promise.all(statements);
+    return before;
+  };
+  const ofCalls = ALL_CONNECTIONS - CONNECTIONS;
+  const jobs = await endedBefore(database.forCalls, database.db, CONNECTIONS);
+  const calls = await endedBefore(database.db, database.forCalls, ofCalls);
+  // The statement would be the last one if it had to wait for a connection of the others.
+  assert.ok(jobs < 3 * CONNECTIONS && calls < 3 * ofCalls, `${jobs} jobs and ${calls} calls ended before`);
 });
 
 test('a statement that a call waits for fails sooner than one of a job', async () => {
