@@ -1,4 +1,4 @@
-/** Twenty thousand malformed and unusual requests. `LAWS_SEED` repeats a run, `LAWS_RUNS` sends more of them. */
+/** Thousands of malformed and unusual requests. `LAWS_SEED` repeats a run, `LAWS_RUNS` sends more of them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';

@@ -1,5 +1,5 @@
 /**
- * A thousand callbacks (`LAWS_RUNS=10`: ten thousand) to ten receivers. Every receiver fails three of ten requests, and three receivers fail
+ * Five hundred callbacks (`LAWS_RUNS=10`: twenty thousand) to ten receivers. Every receiver fails three of ten requests, and three receivers fail
  * all of them for half of the time. The delivering process is killed five times.
  */
 import assert from 'node:assert/strict';
@@ -18,7 +18,7 @@ import { random } from '../support/ledger-process.ts';
 import { runs } from '../support/properties.ts';
 import { until } from '../support/wait.ts';
 
-const EVENTS = runs(1_000);
+const EVENTS = runs(2_000);
 const USERS = ['ana', 'bob'] as const;
 const RECEIVERS = 10;
 const FAILING = 3;

@@ -1,10 +1,10 @@
-/** Runs a property 2,000 times, or a fraction of that. Seed and factor come from `test/support/properties.ts`. */
+/** Runs a property 2,000 times with `LAWS_RUNS=1`, or a fraction of that. Seed and factor come from `test/support/properties.ts`. */
 import fc from 'fast-check';
 import { runs } from '../support/properties.ts';
 
 const RUNS = 2_000;
 
-/** `share`: fraction of the default number of runs, for properties that are slow or less important. */
+/** `share`: fraction of these runs, for properties that are slow or less important. */
 export function law<T>(values: fc.Arbitrary<T>, holds: (value: T) => void, share = 1): void {
   fc.assert(fc.property(values, holds), optionsFor(share));
 }

@@ -39,12 +39,18 @@ function checkUnary({ upstream, unary, reply, error }: Vector): void {
 
 // ---------------------------------------------------------------- chunking
 
-function decodeBytes(vector: Vector, pieces: readonly Uint8Array[]): HubEvent[] {
-  const decoder = codecOf(vector.upstream).upstream.openDecoder(DECODE_CONTEXT);
-  const decoded: HubEvent[] = [];
-  const reader = readSse((data, event) => decoded.push(...decoder.push(data, event)));
+/** The blocks of a stream, which are everything that its decoder receives. */
+function readBlocks({ upstream }: Vector, pieces: readonly Uint8Array[]): [data: string, event: string | undefined][] {
+  const blocks: [data: string, event: string | undefined][] = [];
+  const reader = readSse((data, event) => blocks.push([data, event]));
   for (const piece of pieces) reader.feed(piece);
-  reader.end({ keepTail: vector.upstream === 'chat' || vector.upstream === 'generate' });
+  reader.end({ keepTail: upstream === 'chat' || upstream === 'generate' });
+  return blocks;
+}
+
+function decodeBytes(vector: Vector, bytes: Uint8Array): HubEvent[] {
+  const decoder = codecOf(vector.upstream).upstream.openDecoder(DECODE_CONTEXT);
+  const decoded = readBlocks(vector, [bytes]).flatMap(([data, event]) => decoder.push(data, event));
   return [...decoded, ...decoder.end()];
 }
 
@@ -53,14 +59,16 @@ for (const dialect of DIALECTS) {
     for (const vector of readVectors(dialect)) {
       for (const newline of ['\n', '\r\n', '\r']) {
         const bytes = sseBytes(dialect, vector.events, newline);
-        const expected = decodeBytes(vector, [bytes]);
-        if (!hasRawLines(vector)) assert.deepEqual(expected, decode(vector, vector.events), vector.name);
+        if (!hasRawLines(vector))
+          assert.deepEqual(decodeBytes(vector, bytes), decode(vector, vector.events), vector.name);
+        const expected = JSON.stringify(readBlocks(vector, [bytes]));
         const step = Math.max(1, Math.ceil(bytes.length / 1_500));
         for (let cut = 1; cut < bytes.length; cut += step) {
-          assert.deepEqual(decodeBytes(vector, [bytes.subarray(0, cut), bytes.subarray(cut)]), expected, vector.name);
+          const blocks = readBlocks(vector, [bytes.subarray(0, cut), bytes.subarray(cut)]);
+          assert.equal(JSON.stringify(blocks), expected, `${vector.name} cut at ${cut}`);
         }
         const single = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
-        assert.deepEqual(decodeBytes(vector, single), expected, `${vector.name} byte by byte`);
+        assert.equal(JSON.stringify(readBlocks(vector, single)), expected, `${vector.name} byte by byte`);
       }
     }
   });
