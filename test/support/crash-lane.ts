@@ -60,8 +60,6 @@ export class CrashLane {
       MASTER_KEY: `k1:${'test-master-key-'.repeat(3)}`,
       DATA_DIR: this.dataDir,
       DATABASE_URL: this.#options.databaseUrl,
-      // The same code is started dozens of times.
-      NODE_COMPILE_CACHE: join(this.#options.directory, 'compiled'),
     };
     return launch(
       ['serve', ...(this.#options.worker ? [] : ['--no-worker']), ...args],
