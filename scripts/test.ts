@@ -4,7 +4,10 @@
  */
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { groupTests } from './test-groups.ts';
 
 const ALL_TESTS = ['src', 'scripts', 'sim', 'console', 'test'].map((folder) => `${folder}/**/*.test.ts`);
 /** How a test file shows that it has property tests: it imports fast-check or the settings of property tests. */
@@ -12,7 +15,8 @@ const HAS_PROPERTIES = /from '(?:fast-check|[./]+\/(?:runs|properties)\.ts)'/;
 
 const named = process.argv.slice(2);
 const isExploring = named[0] === '--explore' && named.shift() !== undefined;
-const files = named.length > 0 ? named : isExploring ? propertyTests() : ALL_TESTS;
+const groups = mkdtempSync(join(tmpdir(), 'dragoman-tests-'));
+const files = named.length > 0 ? named : isExploring ? propertyTests() : groupTests(globSync(ALL_TESTS), groups);
 
 const seed = process.env.LAWS_SEED ?? String(randomInt(2 ** 31));
 if (isExploring) process.stdout.write(`LAWS_SEED=${seed}\n`);
@@ -35,16 +39,20 @@ const child = spawn(
   {
     stdio: 'inherit',
     env: {
-      // Each file is a process that loads the same modules; from the compile cache they load three times as fast.
-      NODE_COMPILE_CACHE: 'node_modules/.cache/compiled',
-      TEST_FILE_MS: String(2 * timeoutMs),
+      // Each process loads the same modules; from the compile cache they load three times as fast.
+      NODE_COMPILE_CACHE: resolve('node_modules/.cache/compiled'),
+      // A group of files takes a minute, and several when the machine is busy.
+      TEST_FILE_MS: String(3 * timeoutMs),
       ...(isExploring && { LAWS_SEED: seed, LAWS_RUNS: '10' }),
       ...process.env,
     },
   },
 );
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
-child.on('exit', (code) => process.exit(code ?? 1));
+child.on('exit', (code) => {
+  rmSync(groups, { recursive: true, force: true });
+  process.exit(code ?? 1);
+});
 
 function propertyTests(): string[] {
   return globSync(ALL_TESTS).filter((file) => HAS_PROPERTIES.test(readFileSync(file, 'utf8')));

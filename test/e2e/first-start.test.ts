@@ -234,9 +234,8 @@ test('a DATA_DIR that cannot be created or written gives a sentence with the nex
   }
 });
 
-test('a read-only DATA_DIR of the same user is reported as such', {
-  skip: isRoot && !(await canRunAsNobody()) && 'another user cannot read this folder',
-}, async () => {
+test('a read-only DATA_DIR of the same user is reported as such', async (t) => {
+  if (isRoot && !(await canRunAsNobody())) return t.skip('another user cannot read this folder');
   const DATA_DIR = join(folder, 'read-only');
   mkdirSync(DATA_DIR);
   chmodSync(DATA_DIR, 0o555);

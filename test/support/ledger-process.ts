@@ -98,4 +98,5 @@ async function runUntilCrash(plan: CrashPlan): Promise<void> {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
-  await runUntilCrash(JSON.parse(process.argv[2] ?? '') as CrashPlan);
+  // Not awaited, so that test files can be loaded with require().
+  void runUntilCrash(JSON.parse(process.argv[2] ?? '') as CrashPlan);

@@ -1,0 +1,52 @@
+/**
+ * Groups of test files that share a process. Loading the gateway takes longer than most files, and code that has run before is faster.
+ * Each file is a suite of its own, so that its hooks apply only to its tests.
+ */
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/** The size of a group in bytes of source: about six files of test/e2e or twelve of src. Larger groups would leave cores idle at the end. */
+const GROUP_BYTES = 64 * 1024;
+
+/** A file that changes or measures its process, or awaits while it loads, has a process of its own. */
+const NEEDS_PROCESS =
+  /process\.(?:env\.\w+ = |memoryUsage|on\()|globalThis\.\w+ = |setFlagsFromString|^\S(?:(?!async)[^\n])*\bawait /m;
+
+/** Writes a file per group into `folder`, and returns these and the files that stay alone. */
+export function groupTests(files: readonly string[], folder: string): string[] {
+  const alone = files.filter((file) => NEEDS_PROCESS.test(readFileSync(file, 'utf8')));
+  const groups: string[][] = [];
+  let bytes = GROUP_BYTES;
+  // From test/ back to console/: the longest files first, so that no core waits for the last of them.
+  for (const file of files
+    .filter((one) => !alone.includes(one))
+    .toSorted()
+    .toReversed()) {
+    if (bytes >= GROUP_BYTES) {
+      groups.push([]);
+      bytes = 0;
+    }
+    groups.at(-1)?.push(file);
+    bytes += statSync(file).size;
+  }
+  const written = groups.map((group, n) => {
+    const path = join(folder, `group-${String(n + 1).padStart(2, '0')}.test.mjs`);
+    writeFileSync(path, suitesOf(group));
+    return path;
+  });
+  return [...written, ...alone];
+}
+
+/** require() loads a file while its suite is being defined, so that its hooks and tests belong to that suite. */
+function suitesOf(files: readonly string[]): string {
+  const suites = files.map(
+    (file) => `describe(${JSON.stringify(file)}, () => void require(${JSON.stringify(resolve(file))}));`,
+  );
+  return [
+    `import { createRequire } from 'node:module';`,
+    `import { describe } from 'node:test';`,
+    `const require = createRequire(import.meta.url);`,
+    ...suites,
+    '',
+  ].join('\n');
+}
