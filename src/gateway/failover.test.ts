@@ -4,6 +4,7 @@ import {
   accountAt,
   callFor,
   openFailoverServices,
+  type ProviderStep,
   RecordingClient,
   respondJson,
   type ScriptedProvider,
@@ -127,6 +128,41 @@ test('failover starts no further attempt when the retry budget is used up', asyn
   while (retryBudget.take()) {}
   assert.equal(await codeOf(run), 'upstream_error');
   assert.deepEqual(provider.calls, ['a', 'b', 'a']);
+});
+
+/** Closes the connection instead of responding. */
+const close: ProviderStep = (response) => void response.socket?.destroy();
+
+test('a provider that closes its idle connection costs neither the call nor the health of its account', async () => {
+  provider.script(ok, close, ok);
+  const { run, served, lines } = openCall(['a']);
+  await run();
+  await run();
+  assert.deepEqual(
+    [provider.calls, served],
+    [
+      ['a', 'a', 'a'],
+      ['a', 'a'],
+    ],
+  );
+  assert.deepEqual(lines, [], 'no failed attempt');
+});
+
+test('a request that must not be sent twice never leaves on an idle connection', async () => {
+  const connections: unknown[] = [];
+  const record =
+    (step: ProviderStep): ProviderStep =>
+    (response, id) => {
+      connections.push(response.socket?.remotePort);
+      step(response, id);
+    };
+  provider.script(record(ok), record(ok), record(close), ok);
+  const { run } = openCall(['a'], { sends: 'once' });
+  await run();
+  await run();
+  assert.equal(await codeOf(run), 'upstream_error');
+  assert.equal(new Set(connections).size, 3);
+  assert.equal(provider.calls.length, 3, 'the last one was sent once');
 });
 
 test('failover starts no further attempt after its time', async () => {

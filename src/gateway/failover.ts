@@ -223,7 +223,11 @@ class Failover {
     this.#trace = trace.beginAttempt(account.id, this.#call.elapsedMs());
     this.#sentBody = request.body;
     const attempt = new Attempt(this, account, this.#trace);
-    this.#exchange = this.#services.upstream.send(request, attempt);
+    this.#exchange = this.#services.upstream.send(
+      // A second request would cost twice, so the first does not go out on a connection that the provider may be closing.
+      this.#upstreamCall.sends === 'once' ? { ...request, connection: 'new' } : { ...request, isResendable: true },
+      attempt,
+    );
     attempt.exchange = this.#exchange;
     crashPoint('upstream.sent');
   }

@@ -57,6 +57,10 @@ export const CLIENT_BOUNDS = {
   informational: count(16, 'Responses such as 100 and 103 before the response itself. Servers send one or two.'),
   keepAliveMs: ms(4_000, 'Reuse of an idle connection: below the 5 s and more after which servers close it.'),
   keepAliveMarginMs: ms(1_000, 'Subtracted from the time that the server announces, which began earlier.'),
+  closingMs: ms(
+    1_000,
+    'From a request on a reused connection to the close that shows that the server had not read it: several round trips.',
+  ),
   tcpKeepAliveMs: ms(
     60_000,
     'Probes on a silent connection. NAT gateways drop it after minutes, and a server may compute for longer.',

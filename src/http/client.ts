@@ -29,6 +29,12 @@ export interface HttpRequest {
    * an error before the connection opens then means that nothing was sent. `single`: the same, and it closes after the response.
    */
   readonly connection?: 'any' | 'new' | 'single';
+  /**
+   * May be sent a second time, on a new connection, when the server closes an idle connection just as the request leaves on it: it was used
+   * before, and no byte of a response came. The server has most likely not read the request, but that is not certain (RFC 9112
+   * section 9.3.1), so the caller must say that a second request does no harm. Not for streamed bodies.
+   */
+  readonly isResendable?: boolean;
   /** Connects only to one of these addresses, which the caller has checked, on a `single` connection. */
   readonly addresses?: readonly string[] | undefined;
   /** URL of the proxy to connect through. Not together with `addresses`: it is the proxy that reaches an address. */
@@ -58,7 +64,7 @@ export interface Exchange {
   abort(): void;
 }
 
-/** Sends requests and follows no redirects, never resends, never logs. */
+/** Sends requests and follows no redirects, resends none but `isResendable` ones, never logs. */
 export interface HttpClient {
   send(request: HttpRequest, listener: ResponseListener): Exchange;
   /** Ends all exchanges with errors and closes all connections. */
@@ -73,8 +79,11 @@ export interface TransportUser {
   /** The user owns `chunk`. Returns false to pause the connection. */
   onData(chunk: Buffer): boolean;
   onEnd(): void;
-  /** `wasOpen` is false when the connection was never established, so that no request was sent. */
-  onError(error: Error, wasOpen: boolean): void;
+  /**
+   * `wasOpen` is false when the connection was never established, so that no request was sent. `wasClosing`: the server closed a
+   * connection that had served other requests, without a byte of a response to this one.
+   */
+  onError(error: Error, wasOpen: boolean, wasClosing?: boolean): void;
 }
 
 /** The connection of a request. */
@@ -107,3 +116,7 @@ export class ConnectionError extends Error {
     this.code = code;
   }
 }
+
+/** The server ended the connection, rather than this side. */
+export const isClosedByServer = (error: Error): boolean =>
+  'code' in error && ['CLOSED_EARLY', 'ECONNRESET', 'EPIPE'].includes(String(error.code));

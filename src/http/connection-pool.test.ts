@@ -56,11 +56,12 @@ function call(
   onEnd = (): void => {},
   timeouts = TIMEOUTS,
   connection: HttpRequest['connection'] = 'any',
+  isResendable = false,
 ): Promise<string | TransportError> {
   const { promise, resolve } = Promise.withResolvers<string | TransportError>();
   let body = '';
   upstream.send(
-    { method: 'GET', origin: at, path, headers: [], body: null, timeouts, connection },
+    { method: 'GET', origin: at, path, headers: [], body: null, timeouts, connection, isResendable },
     {
       onHead() {},
       onData(chunk) {
@@ -216,6 +217,57 @@ testOnStacks('a reused connection that fails is an error, and the request is not
   assert.equal(server.requests.length, 2);
   assert.equal(sockets.length, 1);
 });
+
+const resendable = (upstream: HttpClient): Promise<string | TransportError> =>
+  call(upstream, '/', origin, undefined, TIMEOUTS, 'any', true);
+
+for (const [description, end] of [
+  ['closes', ({ socket }: RawPeer) => socket.destroy()],
+  ['resets', ({ socket }: RawPeer) => socket.resetAndDestroy()],
+] as const)
+  testOnStacks(
+    `a resendable request leaves again when the server ${description} the idle connection it left on`,
+    async () => {
+      const { upstream, sockets } = upstreamOn(new FakeClock());
+      await resendable(upstream);
+      let isFirst = true;
+      server.respond = (peer) => {
+        if (isFirst) end(peer);
+        else peer.socket.write(RESPONSE);
+        isFirst = false;
+      };
+      assert.equal(await resendable(upstream), 'ok');
+      assert.deepEqual([server.requests.length, sockets.length], [3, 2]);
+    },
+  );
+
+testOnStacks(
+  'a resendable request leaves only once more, and only if nothing shows that the server has read it',
+  async () => {
+    const cases: readonly [respond: (peer: RawPeer, clock: FakeClock) => void, requests: number][] = [
+      // Every connection closes: the new one cannot have been idle.
+      [({ socket }) => void socket.destroy(), 3],
+      [({ socket }) => void socket.end('HTTP/1.1 2'), 2],
+      [
+        ({ socket }, clock) => {
+          clock.advance(1_001);
+          socket.destroy();
+        },
+        2,
+      ],
+    ];
+    for (const [respond, requests] of cases) {
+      server.reset();
+      server.respond = ({ socket }) => socket.write(RESPONSE);
+      const clock = new FakeClock();
+      const { upstream } = upstreamOn(clock);
+      await resendable(upstream);
+      server.respond = (peer) => respond(peer, clock);
+      assert.deepEqual(await resendable(upstream), { kind: 'failed', code: 'CLOSED_EARLY' });
+      assert.equal(server.requests.length, requests);
+    }
+  },
+);
 
 testOnStacks('close() ends open and idle connections and rejects new requests', async () => {
   const { upstream, sockets } = upstreamOn();

@@ -3,12 +3,14 @@
  * with a kind, because callers branch on it. Decodes compressed bodies, but never reads into a body.
  */
 import type { Clock } from '../core/index.ts';
+import { CLIENT_BOUNDS } from './bounds.ts';
 import {
   ConnectionError,
   type Exchange,
   type HttpClient,
   type HttpRequest,
   type HttpTransport,
+  type RequestBytes,
   type RequestTimeouts,
   type ResponseListener,
   type TransportConnection,
@@ -18,6 +20,8 @@ import {
 import { ContentDecoder, canDecode, encodingOf, withoutEncoding } from './content-decoder.ts';
 import { Deadlines, type HasDeadline } from './deadlines.ts';
 import type { HttpHeaders } from './headers.ts';
+
+const CLOSING_MS = CLIENT_BOUNDS.closingMs.limit;
 
 export class ExchangeClient implements HttpClient {
   readonly #transport: HttpTransport;
@@ -39,6 +43,12 @@ export class ExchangeClient implements HttpClient {
   }
 }
 
+/** A request that is kept until the server responds. */
+interface Resend {
+  readonly request: HttpRequest;
+  readonly transport: HttpTransport;
+}
+
 /** What the exchange waits for. While the listener pauses it, only the total time limit applies. */
 type Stage = 'connection' | 'head' | 'body' | 'listener' | 'nothing';
 
@@ -52,6 +62,8 @@ class LiveExchange implements Exchange, TransportUser, HasDeadline {
   readonly #totalDeadline: number;
   #stage: Stage = 'connection';
   #isAborted = false;
+  #openedAt = 0;
+  #resend: Resend | undefined;
   #connection: TransportConnection | undefined;
   /** Between the connection and the listener when the body is compressed. It may outlive the connection. */
   #decoder: ContentDecoder | undefined;
@@ -66,26 +78,46 @@ class LiveExchange implements Exchange, TransportUser, HasDeadline {
   }
 
   begin(request: HttpRequest, transport: HttpTransport): void {
+    if (request.isResendable && isWhole(request.body)) this.#resend = { request, transport };
     try {
       this.#connection = transport.send(request, this);
       this.#deadlines.add(this);
     } catch (error) {
       this.#stage = 'nothing';
-      const isFull = error instanceof ConnectionError && error.code === 'TOO_MANY_CONNECTIONS';
-      this.#reportError({ kind: isFull ? 'unreachable' : 'failed', code: errorCode(error as Error) });
+      this.#reportUnsent(error as Error);
     }
+  }
+
+  /** Once, because a new connection cannot be an idle one that the server closes. */
+  #sendAgain({ request, transport }: Resend): void {
+    this.#resend = undefined;
+    this.#stage = 'connection';
+    this.deadline = this.#totalDeadline;
+    try {
+      this.#connection = transport.send({ ...request, connection: 'new' }, this);
+    } catch (error) {
+      this.#finish();
+      this.#reportUnsent(error as Error);
+    }
+  }
+
+  #reportUnsent(error: Error): void {
+    const isFull = error instanceof ConnectionError && error.code === 'TOO_MANY_CONNECTIONS';
+    this.#reportError({ kind: isFull ? 'unreachable' : 'failed', code: errorCode(error) });
   }
 
   onOpen(): void {
     const now = this.#deadlines.now();
     const { firstByte, idle } = this.#timeouts;
     this.#stage = 'head';
+    this.#openedAt = now;
     this.deadline = Math.min(this.#totalDeadline, now + firstByte);
     // Includes the idle limit, which applies next, so that a timely response needs no second timer.
     this.#deadlines.schedule(Math.min(this.deadline, now + idle));
   }
 
   onHead(status: number, headers: HttpHeaders): void {
+    this.#resend = undefined;
     this.#awaitBody();
     const encoding = this.#keepsEncoding ? undefined : encodingOf(headers);
     if (encoding === undefined) return this.#listener.onHead(status, headers);
@@ -128,7 +160,9 @@ class LiveExchange implements Exchange, TransportUser, HasDeadline {
     else this.#listener.onEnd();
   }
 
-  onError(error: Error, wasOpen: boolean): void {
+  onError(error: Error, wasOpen: boolean, wasClosing = false): void {
+    const resend = wasClosing && this.#deadlines.now() - this.#openedAt <= CLOSING_MS ? this.#resend : undefined;
+    if (resend) return this.#sendAgain(resend);
     this.#finish();
     this.#decoder?.close();
     this.#reportError({ kind: wasOpen ? 'failed' : 'unreachable', code: errorCode(error) });
@@ -181,6 +215,9 @@ class LiveExchange implements Exchange, TransportUser, HasDeadline {
     });
   }
 }
+
+/** A streamed body may have been read already. */
+const isWhole = (body: RequestBytes): boolean => body === null || typeof body === 'string' || Buffer.isBuffer(body);
 
 function errorCode(error: Error): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;

@@ -15,6 +15,7 @@ import {
 } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Redis } from '../redis/index.ts';
+import { databaseLeases } from './admission/lease-queries.ts';
 import { PrimarySpendLimits } from './admission/primary-spend-limits.ts';
 import { SPEND_REFRESH_MS, type SpendHold, SpendLimits } from './admission/spend-limits.ts';
 import { RedisSpendLimits } from './admission/spend-limits-redis.ts';
@@ -131,7 +132,7 @@ export class Metering {
       // Other replicas see what a limited key has spent, and get what a low wallet has left, only after the flush.
       if (isLimited || isLow) this.#flusher.flushSoon();
     };
-    this.#leases = new WalletLeases({ db: forCalls, replica: this.#replica, append, clock, log });
+    this.#leases = new WalletLeases({ store: databaseLeases(forCalls), replica: this.#replica, append, clock, log });
     this.#flusher = new Flusher({
       intervalMs: flushMs,
       writer,

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import type { Client, Dispatcher } from 'undici';
 import { systemClock } from '../../core/index.ts';
 import { CLIENT_BOUNDS } from '../bounds.ts';
-import { ConnectionError, type RequestBytes, type TransportUser } from '../client.ts';
+import { ConnectionError, isClosedByServer, type RequestBytes, type TransportUser } from '../client.ts';
 import type { ConnectionOptions, PooledConnection, RequestMessage } from '../connection-pool.ts';
 import { checkFramingValue, isFraming } from '../framing.ts';
 import { type HttpHeaders, HttpParseError, headerName } from '../headers.ts';
@@ -44,9 +44,13 @@ export class UndiciConnection implements PooledConnection {
 
   /** Dispatches later, also when undici is loaded: a user may send from a callback of undici's parser, which must not be entered again. */
   send(user: TransportUser, message: RequestMessage): void {
+    const socket = this.#socket;
+    const bytesBefore = socket?.bytesRead;
     const delivery = new Delivery(user, message, {
       onEnd: (keepMs) => this.#finish(keepMs),
       onError: () => this.close(),
+      // A connection that undici opens for a request that it has not yet written is another socket.
+      isSilent: () => socket !== undefined && socket === this.#socket && socket.bytesRead === bytesBefore,
     });
     this.#delivery = delivery;
     loadUndici().then(
@@ -161,6 +165,8 @@ export class UndiciConnection implements PooledConnection {
 }
 
 interface DeliveryOwner {
+  /** The connection had served other requests, and nothing came on it since this one was sent. */
+  isSilent(): boolean;
   /** The response is complete; the connection may be reused for `keepMs`. */
   onEnd(keepMs: number): void;
   onError(): void;
@@ -298,8 +304,9 @@ class Delivery implements Dispatcher.DispatchHandler {
   fail(error: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    const wasClosing = isClosedByServer(error) && this.#owner.isSilent();
     this.#owner.onError();
-    this.#user.onError(error, this.#controller !== undefined);
+    this.#user.onError(error, this.#controller !== undefined, wasClosing);
   }
 
   detach(): void {

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import { GrowingBuffer, systemClock } from '../../core/index.ts';
 import { CLIENT_BOUNDS } from '../bounds.ts';
-import { ConnectionError, type TransportUser } from '../client.ts';
+import { ConnectionError, isClosedByServer, type TransportUser } from '../client.ts';
 import type { ConnectionOptions, PooledConnection, RequestMessage } from '../connection-pool.ts';
 import { HttpParseError, isAscii } from '../headers.ts';
 import type { StreamedBody } from '../streamed-body.ts';
@@ -41,6 +41,10 @@ export class ClientConnection implements PooledConnection {
   #remaining = 0;
   #keepMs = 0;
   #informational = 0;
+  /** It has served another request before the current one. */
+  #isReused = false;
+  /** A byte of the response to the current request has arrived. */
+  #hasBytes = false;
   /** A streamed body is not yet sent completely. */
   #isSending = false;
 
@@ -72,6 +76,8 @@ export class ClientConnection implements PooledConnection {
   /** Writes the request immediately; a streamed body follows its head. */
   send(user: TransportUser, { head, request: { body } }: RequestMessage): void {
     this.#user = user;
+    this.#isReused = this.#phase === 'idle';
+    this.#hasBytes = false;
     this.#phase = 'head';
     this.#informational = 0;
     if (!body || body.length === 0) this.#socket.write(head, 'latin1');
@@ -151,6 +157,7 @@ export class ClientConnection implements PooledConnection {
   }
 
   #read(bytes: Buffer): void {
+    this.#hasBytes = true;
     try {
       if (this.#phase === 'body') this.#readBody(bytes, 0);
       else if (this.#phase === 'head') this.#readHead(bytes);
@@ -252,8 +259,9 @@ export class ClientConnection implements PooledConnection {
     if (this.#phase === 'closed') return;
     const user = this.#user;
     const wasOpen = this.#phase !== 'opening';
+    const wasClosing = this.#isReused && !this.#hasBytes && isClosedByServer(error);
     this.close();
-    user?.onError(error, wasOpen);
+    user?.onError(error, wasOpen, wasClosing);
   }
 }
 

@@ -5,16 +5,11 @@ import type { Db } from '../../db/index.ts';
 import { TRUST_MS } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
+import { type LeaseNeed, PART } from './lease-grant.ts';
 
-export interface TakeInput {
+export interface TakeInput extends LeaseNeed {
   readonly userId: string;
   readonly replicaId: string;
-  /** What the first waiting call needs, the first two, the first three, and so on. Empty when none waits. */
-  readonly needs: readonly Nanos[];
-  /** What to lease beyond the need. */
-  readonly ahead: Nanos;
-  /** Amounts ahead are multiples of this. Fractions on several replicas would add up to calls that none of them can admit. */
-  readonly unit: Nanos;
 }
 
 export interface LeaseTake {
@@ -24,13 +19,22 @@ export interface LeaseTake {
   readonly lease: LeaseState | undefined;
 }
 
-/** The part of a wallet that one lease may take ahead of need, so that other replicas find something too. */
-const PART = 8n;
+/** Where leases are kept: the database, or the memory of a simulation. */
+export interface LeaseStore {
+  take(input: TakeInput): Promise<LeaseTake>;
+  giveBack(input: ReturnInput): Promise<LeaseState | undefined>;
+  ask(input: AskInput): Promise<Nanos>;
+  wanted(replicaId: string): Promise<string[]>;
+}
 
-/**
- * Takes money from the wallet into the lease. When an eighth of the wallet covers the need, grants all of it and some ahead, at most
- * that eighth. Otherwise grants exactly what the first waiting calls need, as many as fit, so that no money is stranded here.
- */
+export const databaseLeases = (db: Db): LeaseStore => ({
+  take: (input) => takeLease(db, input),
+  giveBack: (input) => returnLease(db, input),
+  ask: (input) => askForLeases(db, input),
+  wanted: (replicaId) => wantedLeases(db, replicaId),
+});
+
+/** Takes money from the wallet into the lease. The amount is that of `grantOf`, computed while the wallet is locked. */
 export async function takeLease(db: Db, { userId, replicaId, needs, ahead, unit }: TakeInput): Promise<LeaseTake> {
   const needed = needs.at(-1) ?? 0n;
   const { rows } = await sql<{ granted: Nanos; available: Nanos; nanos: Nanos | null; version: bigint | null }>`
@@ -69,7 +73,7 @@ export interface ReturnInput {
 }
 
 /** Returns money to the wallet, and counts the version up. The result is undefined when the lease has another version or is gone. */
-export async function returnLease(db: Db, input: ReturnInput): Promise<LeaseState | undefined> {
+async function returnLease(db: Db, input: ReturnInput): Promise<LeaseState | undefined> {
   const { userId, replicaId, nanos, version } = input;
   const isVersion = version === undefined ? sql`` : sql`and l.version = ${version}`;
   const { rows } = await sql<LeaseState>`
@@ -115,7 +119,7 @@ export async function askForLeases(db: Db, { userId, replicaId, missing, isFirst
 const MAX_WANTED = 1_000;
 
 /** The users whose leases other replicas have asked for. */
-export async function wantedLeases(db: Db, replicaId: string): Promise<string[]> {
+async function wantedLeases(db: Db, replicaId: string): Promise<string[]> {
   const { rows } = await sql<{ user_id: string }>`
     select user_id from leases where replica_id = ${replicaId} and is_wanted limit ${MAX_WANTED}`.execute(db);
   return rows.map(({ user_id }) => user_id);

@@ -204,6 +204,21 @@ test('WalletLeases charge exactly when responses of the database are lost', asyn
   t.diagnostic(`${total} spent; lost: ${JSON.stringify(lost.counts)}`);
 });
 
+test('a lease whose grant was lost is returned once its user is idle', async () => {
+  const clock = new FakeClock(Date.UTC(2026, 10, 15));
+  const userId = await makeUser(db, 'grantless', 1_000n);
+  const at = await start(clock);
+  const lost = loseResponses([{ name: 'take', pattern: /insert into leases/, oneIn: 1 }], () => 0);
+  await assert.rejects(async () => at.admit(userId, 10n), isOverloaded);
+  lost.restore();
+  assert.ok((await leased(userId)) > 0n, 'the database has leased');
+  await until('the return', async () => {
+    clock.advance(5_000);
+    return (await leased(userId)) === 0n;
+  });
+  await at.close();
+});
+
 test('settle() charges a call in full when it costs more than its reservation', async () => {
   const userId = await makeUser(db, 'over', 100n);
   const at = await start();
@@ -303,7 +318,7 @@ test('returnIdle() returns nothing while a record is not in the database', async
 test('Metering continues under a new id and loses no record when its replica is fenced', async () => {
   const clock = new FakeClock(Date.UTC(2026, 10, 15));
   const at = await start(clock);
-  const userId = await makeUser(db, 'lost', 1_000n);
+  const userId = await makeUser(db, 'grantless', 1_000n);
   const before = at.replicaId;
   const reservation = await at.admit(userId, 100n);
   // As a process on another host does.

@@ -3,17 +3,16 @@
  * All replicas together never admit more than the wallet holds. When the wallet is low, each call is leased for separately.
  */
 import { ApiError, type Clock, errorFields, fail, type Log, type Nanos } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
-import { askForLeases, type LeaseTake, returnLease, takeLease, wantedLeases } from './lease-queries.ts';
+import type { LeaseStore, LeaseTake } from './lease-queries.ts';
 import { createWalletState, free, type Reservation, type WalletState } from './wallet-state.ts';
 
 export interface WalletLeasesOptions {
-  readonly db: Db;
-  readonly replica: Replica;
+  readonly store: LeaseStore;
+  readonly replica: Pick<Replica, 'id' | 'isTrusted' | 'heartbeat'>;
   /** `isLow`: the wallet has little left, so another replica may need what this call has not spent. */
   readonly append: (record: UsageRecord, isLow: boolean) => void;
   readonly clock: Clock;
@@ -80,16 +79,16 @@ export class WalletLeases {
       // Unrecorded charges will be drawn from the lease, so nothing is returned before they are recorded.
       if (wallet.spent !== 0n || wallet.isLeasing || wallet.waiting.length > 0) continue;
       if (now - wallet.usedAt < (wallet.isLow ? LOW_IDLE_MS : IDLE_MS)) continue;
-      if (wallet.returning > 0n || free(wallet) > 0n) await this.#return(wallet);
+      if (wallet.returning > 0n || wallet.isUncertain || free(wallet) > 0n) await this.#return(wallet);
       else if (wallet.open === 0 && wallet.leased === 0n && !wallet.isLeasing) this.#wallets.delete(wallet.userId);
     }
   }
 
   /** Returns what other replicas have asked for and no call here uses; to be called several times a second. */
   async returnWanted(): Promise<void> {
-    const { db, replica } = this.#options;
+    const { store, replica } = this.#options;
     if (this.#wallets.size === 0) return;
-    for (const userId of await wantedLeases(db, replica.id)) {
+    for (const userId of await store.wanted(replica.id)) {
       const wallet = this.#walletOf(userId);
       // Of two replicas that ask each other, both return what they have, and the first to lease again gets it.
       if (wallet.isLeasing && !wallet.isAsking) continue;
@@ -106,6 +105,7 @@ export class WalletLeases {
       wallet.leased = 0n;
       wallet.version = 0n;
       wallet.returning = 0n;
+      wallet.isUncertain = false;
     }
   }
 
@@ -181,6 +181,7 @@ export class WalletLeases {
     wallet.isLeasing = true;
     this.#leaseForWaiting(wallet)
       .catch((error: unknown) => {
+        wallet.isUncertain = true;
         this.#options.log.warn('wallet_lease.failed', { user: wallet.userId, ...errorFields(error) });
         const failure = error instanceof ApiError ? error : balanceUnavailable(error);
         for (const waiter of wallet.waiting.splice(0)) waiter.reject(failure);
@@ -221,10 +222,10 @@ export class WalletLeases {
 
   /** Asks the other replicas for what the cheapest waiting call lacks. Returns how much they may still return. */
   #ask(wallet: WalletState, available: Nanos, isFirst: boolean): Promise<Nanos> {
-    const { db, replica } = this.#options;
+    const { store, replica } = this.#options;
     const least = wallet.waiting.reduce((min, { maxCost }) => (maxCost < min ? maxCost : min), MAX_COST);
     const missing = least - free(wallet) - available;
-    return askForLeases(db, { userId: wallet.userId, replicaId: replica.id, missing, isFirst });
+    return store.ask({ userId: wallet.userId, replicaId: replica.id, missing, isFirst });
   }
 
   #serve(wallet: WalletState): void {
@@ -235,10 +236,10 @@ export class WalletLeases {
   }
 
   async #take(wallet: WalletState, needs: readonly Nanos[], ahead: Nanos): Promise<LeaseTake> {
-    const { db, replica } = this.#options;
+    const { store, replica } = this.#options;
     const { userId, typicalMaxCost } = wallet;
     const unit = typicalMaxCost > 0n ? typicalMaxCost : 1n;
-    const take = () => takeLease(db, { userId, replicaId: replica.id, needs, ahead, unit });
+    const take = () => store.take({ userId, replicaId: replica.id, needs, ahead, unit });
     const result = await take().catch(async (error: unknown) => {
       // The row of this replica is gone because it was fenced and removed; the heartbeat registers a new id.
       if (!isForeignKeyViolation(error)) throw error;
@@ -256,14 +257,14 @@ export class WalletLeases {
    * nothing to return.
    */
   async #return(wallet: WalletState): Promise<void> {
-    const { db, replica, log } = this.#options;
+    const { store, replica, log } = this.#options;
     const { userId } = wallet;
     const replicaId = replica.id;
     const isUnknown = wallet.returning > 0n;
     const unused = free(wallet);
     if (!isUnknown && unused > 0n) wallet.returning = unused;
     try {
-      const lease = await returnLease(db, {
+      const lease = await store.giveBack({
         userId,
         replicaId,
         nanos: isUnknown ? 0n : wallet.returning,
@@ -272,8 +273,9 @@ export class WalletLeases {
       if (replicaId !== replica.id) return;
       crashPoint('lease.returned');
       // The lease has changed meanwhile; the next attempt reads it.
-      if (!lease && !isUnknown) return;
+      if (!lease && !isUnknown && wallet.returning > 0n) return;
       wallet.returning = 0n;
+      wallet.isUncertain = false;
       if (lease) this.#apply(lease);
     } catch (error) {
       log.warn('wallet_lease.failed', { user: userId, ...errorFields(error) });

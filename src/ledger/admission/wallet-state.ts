@@ -23,6 +23,8 @@ export interface WalletState {
   spent: Nanos;
   /** Being returned to the wallet. After a failed statement it is unknown whether it arrived. */
   returning: Nanos;
+  /** A statement that leases failed. The database may have run it, so the lease there may be larger than `leased`. */
+  isUncertain: boolean;
   /** Moving average of recent maximum costs, with a bias to larger ones. */
   typicalMaxCost: Nanos;
   readonly waiting: Waiter[];
@@ -51,6 +53,7 @@ export const createWalletState = (userId: string): WalletState => ({
   reserved: 0n,
   spent: 0n,
   returning: 0n,
+  isUncertain: false,
   typicalMaxCost: 0n,
   waiting: [],
   isLeasing: false,

@@ -1,0 +1,32 @@
+/** The amount of a lease, computed in the database and by the function that the simulation uses. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type LedgerFixture, openLedgerFixture } from '../../../test/support/ledger.ts';
+import { makeUser, random } from '../../../test/support/ledger-process.ts';
+import { removeReplica } from '../records/replica.ts';
+import { grantOf, type LeaseNeed } from './lease-grant.ts';
+import { takeLease } from './lease-queries.ts';
+
+let fixture: LedgerFixture;
+before(async () => {
+  fixture = await openLedgerFixture(2);
+});
+after(() => fixture.close());
+
+test('the database grants what grantOf says, from empty to full wallets', async () => {
+  const { db } = fixture;
+  const below = random(7);
+  await db.insertInto('replicas').values({ id: 'rep_grant', host: 'test' }).execute();
+  for (let n = 0; n < 60; n += 1) {
+    const available = BigInt(below(n % 3 === 0 ? 50 : 100_000));
+    const userId = await makeUser(db, `grant${n}`, available);
+    const unit = BigInt(below(500) + 1);
+    const sums = Array.from({ length: below(6) }, () => BigInt(below(2_000)));
+    // The first may be negative: a part of the lease is free.
+    const needs = sums.reduce<bigint[]>((all, cost) => [...all, (all.at(-1) ?? -BigInt(below(300))) + cost], []);
+    const need: LeaseNeed = { needs, ahead: unit * 32n, unit };
+    const taken = await takeLease(db, { userId, replicaId: 'rep_grant', ...need });
+    assert.deepEqual([taken.granted, taken.available], [grantOf(available, need), available], JSON.stringify({ n }));
+  }
+  await removeReplica(db, 'rep_grant');
+});

@@ -1,0 +1,23 @@
+/** The short form of `npm run simulate:leases`. The simulation itself checks after every statement that leases and wallets agree. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LeaseSimulation, type LeaseSimulationOptions } from './lease-simulation.ts';
+
+const SHORT: LeaseSimulationOptions = { replicas: 20, wallets: 20, minutes: 2, rate: 40, failures: 8, seed: 1 };
+
+test('replicas that crash, pause and lose the database never overspend, and every charge arrives once', async () => {
+  const { overspent, failures, calls, sizes } = await new LeaseSimulation(SHORT).run();
+  assert.equal(overspent, 0);
+  assert.ok(
+    calls > 3_000 && failures.crashes > 5 && failures.pauses > 5 && failures.cuts > 5,
+    JSON.stringify(failures),
+  );
+  const rejected = Object.values(sizes).reduce((sum, one) => sum + one.wronglyRejected, 0);
+  assert.ok(rejected < calls / 50, `${rejected} of ${calls} calls were rejected for money that was leased elsewhere`);
+});
+
+test('without failures nothing is charged beyond the leases, and few calls wait', async () => {
+  const { overspent, overdraft, unavailable, waits } = await new LeaseSimulation({ ...SHORT, failures: 0 }).run();
+  assert.deepEqual([overspent, overdraft, unavailable], [0, 0n, 0]);
+  assert.ok((waits[Math.floor(waits.length * 0.99)] ?? 0) < 300, 'p99 of the wait');
+});
