@@ -68,7 +68,7 @@ const FAILURE_MS = { restart: [5_000, 60_000], pause: [5_000, 95_000], cut: [2_0
 const RECOVER_MS = 30_000;
 const SAMPLE_MS = 1_000;
 /** Long enough for every call, pause, restart, recovery and idle lease to end, and for an answer to those that ask. */
-const QUIET_MS = 300_000;
+const QUIET_MS = 220_000;
 const ASKED_MS = 5_000;
 const LOST_RESULTS = 0.0005;
 

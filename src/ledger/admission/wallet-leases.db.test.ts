@@ -318,7 +318,7 @@ test('returnIdle() returns nothing while a record is not in the database', async
 test('Metering continues under a new id and loses no record when its replica is fenced', async () => {
   const clock = new FakeClock(Date.UTC(2026, 10, 15));
   const at = await start(clock);
-  const userId = await makeUser(db, 'grantless', 1_000n);
+  const userId = await makeUser(db, 'lost', 1_000n);
   const before = at.replicaId;
   const reservation = await at.admit(userId, 100n);
   // As a process on another host does.
