@@ -32,11 +32,14 @@ const SETUP = {
   keys: [{ user: 'bench', group: 'messages', name: 'bench', key: TOKEN, rpm: 2e9, tpm: 2e9, concurrency: 100_000 }],
 };
 
-export async function openBenchFixture(): Promise<BenchFixture> {
+/** With `env`, settings beyond those of every fixture. */
+export async function openBenchFixture(env: Readonly<Record<string, string>> = {}): Promise<BenchFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-bench-'));
   // PostgreSQL does not run as root; its own user must be able to traverse this folder.
   chmodSync(folder, 0o711);
-  const context = await openContext(loadConfig({ DATA_DIR: join(folder, 'data'), DEMO: 'off' }), { log: silentLog });
+  const context = await openContext(loadConfig({ DATA_DIR: join(folder, 'data'), DEMO: 'off', ...env }), {
+    log: silentLog,
+  });
   const close = async (): Promise<void> => {
     await context.close();
     rmSync(folder, { recursive: true, force: true });
