@@ -73,9 +73,10 @@ async function install(id: ClientId, { registry, packages }: ClientRow): Promise
   return folder;
 }
 
+/** With install scripts, as for a reader: some agent CLIs fetch their binary in one. The settings of this project switch them off. */
 async function installFromNpm(folder: string, packages: readonly string[]) {
   await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-  return runCommand('npm', ['install', '--no-audit', '--no-fund', ...packages], {
+  return runCommand('npm', ['install', '--ignore-scripts=false', '--no-audit', '--no-fund', ...packages], {
     cwd: folder,
     timeoutMs: INSTALL_TIMEOUT_MS,
   });

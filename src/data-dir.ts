@@ -1,13 +1,13 @@
 /** The folder DATA_DIR: creates it, and checks that this process can write in it. Never changes the mode or owner of an existing folder. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 
 export class DataDirError extends Error {}
 
 /** Writes a file and removes it: modes alone do not show a read-only file system or a full disk. */
 export async function prepareDataDir(path: string): Promise<void> {
-  await mkdir(path, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+  await createFolders(resolve(path)).catch((error: NodeJS.ErrnoException) => {
     throw failure(path, 'cannot be created', error);
   });
   const probe = join(path, `.write-check-${randomBytes(6).toString('hex')}`);
@@ -19,6 +19,17 @@ export async function prepareDataDir(path: string): Promise<void> {
   }
 }
 
+/** Level by level, because Node's recursive mkdir never ends on a file system that has no new folders, such as /proc. */
+async function createFolders(path: string): Promise<void> {
+  const isFolder = async (): Promise<boolean> => (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+  if (await isFolder()) return;
+  if (dirname(path) !== path) await createFolders(dirname(path));
+  await mkdir(path).catch(async (error: NodeJS.ErrnoException) => {
+    // Another process that starts now may have created it.
+    if (error.code !== 'EEXIST' || !(await isFolder())) throw error;
+  });
+}
+
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
@@ -27,6 +38,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is used up',
   ENOTDIR: 'a part of the path is a file',
   EEXIST: 'it is a file',
+  ENOENT: 'its file system has no new folders',
 };
 
 function failure(path: string, what: string, error: NodeJS.ErrnoException): DataDirError {

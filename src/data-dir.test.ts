@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { DataDirError, prepareDataDir } from './data-dir.ts';
+
+test('prepareDataDir creates all folders of a path, and accepts those that exist', async (t) => {
+  const top = mkdtempSync(join(tmpdir(), 'dragoman-data-dir-'));
+  t.after(() => rmSync(top, { recursive: true, force: true }));
+  await prepareDataDir(join(top, 'one/two'));
+  await prepareDataDir(join(top, 'one/two'));
+  assert.ok(statSync(join(top, 'one/two')).isDirectory());
+  writeFileSync(join(top, 'file'), '');
+  await assert.rejects(
+    prepareDataDir(join(top, 'file')),
+    /DATA_DIR \S+ cannot be created: it is a file\. Set DATA_DIR/,
+  );
+  await assert.rejects(
+    prepareDataDir(join(top, 'file/below')),
+    /cannot be created: (?:it|a part of the path) is a file/,
+  );
+});
+
+test('prepareDataDir rejects a path on a file system without new folders', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  await assert.rejects(prepareDataDir('/proc/dragoman/data'), DataDirError);
+});
