@@ -225,6 +225,7 @@ export const texts = {
     sampleImage: 'A brass desk lamp on a walnut table, morning light',
     sampleVideo: 'A lamp lights up at dusk, the camera moves in slowly',
     stopped: 'Stopped.',
+    empty: 'The reply appears here.',
     videoHold:
       'The most that the task can cost is held until it ends; the rest is then released. Its page shows the result.',
     hint: 'Press ⌘↵ or Ctrl+Enter to run.',

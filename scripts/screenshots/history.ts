@@ -8,7 +8,7 @@ const DAYS = 14;
 /** Runs of the roll-up, which builds 48 hours at a time. */
 const ROLL_UPS = 8;
 
-export async function fillHistory({ database, clock }: AppContext): Promise<void> {
+export async function fillHistory({ database }: AppContext): Promise<void> {
   const client = await connect(database.url);
   try {
     await client.query(
@@ -26,6 +26,10 @@ export async function fillHistory({ database, clock }: AppContext): Promise<void
   } finally {
     await client.end();
   }
+}
+
+/** Charts read roll-ups, which a worker builds once a minute. */
+export async function rollUpHistory({ database, clock }: AppContext): Promise<void> {
   const rollUp = new RequestRollUp(database, clock);
   for (let run = 0; run < ROLL_UPS; run += 1) await rollUp.run();
 }

@@ -12,7 +12,7 @@ import { Receiver } from '../../test/support/callbacks.ts';
 import { startCanned } from '../../test/support/canned.ts';
 import { type ConsolePage, consolePages, type Reader } from '../../test/support/console-pages.ts';
 import { failInWords, playScene, SCENE_VIDEO, sceneSetup } from '../../test/support/console-scene.ts';
-import { fillHistory } from './history.ts';
+import { fillHistory, rollUpHistory } from './history.ts';
 
 const ADMIN_TOKEN = `pictures-${'token-'.repeat(8)}`;
 /** As slow as a real provider. */
@@ -77,6 +77,7 @@ interface Cast {
 async function prepare(context: AppContext, url: string, { keys, receiver, beforeCall }: Cast): Promise<ConsolePage[]> {
   const { db } = context.database;
   const tokens = Object.fromEntries(keys.map(({ group, token }) => [group, token]));
+  await fillHistory(context);
   await invitePeople(url);
   const scene = await playScene({
     url,
@@ -87,7 +88,7 @@ async function prepare(context: AppContext, url: string, { keys, receiver, befor
     text: (plain) => plain,
     beforeCall,
   });
-  await fillHistory(context);
+  await rollUpHistory(context);
   const own = await db
     .selectFrom('keys')
     .select('id')

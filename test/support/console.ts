@@ -82,7 +82,7 @@ export async function addPerson(db: Db, { email, role, user, passwordHash }: New
 }
 
 /** A browser in which the person is signed in; costs no password hash. */
-export async function browserOf(gateway: TestGateway, personId: string): Promise<Browser> {
+export async function browserOf(gateway: Pick<TestGateway, 'context' | 'url'>, personId: string): Promise<Browser> {
   const { db } = gateway.context.database;
   const row = await db.selectFrom('people').selectAll().where('id', '=', personId).executeTakeFirstOrThrow();
   const { token, session } = await beginSession(db, row, Date.now());

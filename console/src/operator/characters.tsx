@@ -14,8 +14,8 @@ import { pages, texts } from '../texts.ts';
 import { useGroupIds } from './catalog.ts';
 
 const COLUMNS: readonly Column<Character>[] = [
-  { head: 'Preview', cell: (character) => <Preview character={character} />, phone: 'title' },
-  { head: 'Name', cell: ({ name }) => name },
+  { head: 'Preview', cell: (character) => <Preview character={character} /> },
+  { head: 'Name', cell: ({ name }) => name, phone: 'title' },
   {
     head: 'State',
     cell: ({ published }) => (

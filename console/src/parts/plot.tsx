@@ -46,7 +46,7 @@ function optionsOf(host: HTMLElement, { series, format, isGapTinted }: Drawn): u
     height: HEIGHT,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'UTC'),
     legend: { show: false },
-    padding: [12, 12, 0, 0],
+    padding: [12, 24, 0, 0],
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
     scales: { y: { range: (_plot, low, high) => [Math.min(0, low), high <= 0 ? 1 : high * 1.08] } },
     axes: [

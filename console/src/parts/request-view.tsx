@@ -168,8 +168,13 @@ const Charge = ({ request, isOperator }: { readonly request: RequestDetail; read
   );
 };
 
-/** The counts of a call, under the names of the price list. */
-const TOKEN_NAMES = { input: 'Input', cacheRead: 'Cached input', cacheWrite: 'Cache write', output: 'Output' } as const;
+/** The input of a call contains what was read from a cache or written to it. */
+const TOKEN_NAMES = {
+  input: 'Input',
+  cacheRead: 'Read from a cache',
+  cacheWrite: 'Written to a cache',
+  output: 'Output',
+} as const;
 
 const tokensOf = (usage: RequestDetail['usage']): [string, string][] =>
   Object.entries(TOKEN_NAMES).flatMap(([name, label]): [string, string][] => {

@@ -122,7 +122,7 @@ export const PlayText = ({ keyId, models, prompt, setPrompt }: PlayProps) => {
           {run.problem && <ProblemNotice problem={run.problem} />}
           {tab === 'Reply' && (
             <div className="reply" aria-live="polite" aria-busy={isRunning}>
-              {run.text}
+              {run.text || (!isRunning && <span className="muted">{texts.playground.empty}</span>)}
             </div>
           )}
           {tab === 'Request' && <JsonText value={run.request ?? {}} />}

@@ -41,7 +41,7 @@ const Forms = ({ keys }: { readonly keys: readonly Key[] }) => {
   const navigate = useNavigate();
   const form: FormName = search.form === 'image' || search.form === 'video' ? search.form : 'text';
   const key = keys.find(({ id }) => id === search.key) ?? keys[0];
-  const [prompt, setPrompt] = useState<string>(texts.playground.sample);
+  const [prompt, setPrompt] = useState<string>(SAMPLES[form]);
   const models = useQuery({
     queryKey: ['play-models', key?.id],
     queryFn: () => playModels(key?.id ?? ''),
