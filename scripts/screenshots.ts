@@ -25,9 +25,9 @@ const SIZES = {
 
 /** The pictures of the README: page, theme, and the height that shows what matters. */
 const README: readonly (readonly [page: string, theme: Theme, height: number])[] = [
-  ['overview', 'dark', 900],
-  ['request', 'light', 700],
-  ['task', 'light', 700],
+  ['overview', 'dark', 748],
+  ['request', 'light', 690],
+  ['task', 'light', 668],
 ];
 const README_WIDTH = 1280;
 
@@ -84,12 +84,19 @@ async function signedIn(
   return page;
 }
 
+const SHOW_FRAME = `(video) => new Promise((resolve) => {
+  video.onseeked = resolve;
+  video.currentTime = 2;
+})`;
+
 /** Opens a page and waits until everything on it is loaded. */
 async function show(page: Page, { url }: Stage, { path }: ConsolePage): Promise<void> {
   await page.goto(`${url}/console${path}`);
   await page.waitForSelector('h1');
   await page.waitForLoadState('networkidle');
   await page.waitForSelector('[aria-busy=true]', { state: 'detached' });
+  // Until a frame is shown, a player shows that it loads.
+  for (const video of await page.locator('video').all()) await video.evaluate(SHOW_FRAME);
 }
 
 /** With an empty cache. */
