@@ -17,6 +17,7 @@ export function copyReference(folder: string): void {
   copyFileSync(join(SOURCE, 'src', 'icon.svg'), join(target, 'icon.svg'));
   copyFileSync(join(REDOC, LICENSES), join(target, LICENSES));
   const parts = readFileSync(join(REDOC, 'redoc.standalone.js'), 'utf8').split(LOGO);
-  if (parts.length !== 2) throw new Error(`The bundle of Redoc names ${LOGO} ${parts.length - 1} times, expected once.`);
+  if (parts.length !== 2)
+    throw new Error(`The bundle of Redoc names ${LOGO} ${parts.length - 1} times, expected once.`);
   writeFileSync(join(target, 'redoc.js'), parts.join(NO_IMAGE));
 }

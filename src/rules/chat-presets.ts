@@ -4,6 +4,7 @@
  * (`added-options.ts`). A value that no documentation confirms is left out, so that the cautious row `generic` applies.
  */
 import type { CapabilityOverrides, ChatField } from './capabilities.ts';
+import type { Feature } from './groups.ts';
 
 /** Fields that only OpenAI has. Strict servers reject them, others ignore them. */
 const ONLY_OPENAI: readonly ChatField[] = [
@@ -37,9 +38,16 @@ const EFFORTS = ['low', 'medium', 'high'] as const;
 
 export const CHAT_PRESETS = {
   /** OpenAI itself, and Azure. */
-  openai: { hosts: /^api\.openai\.com$|\.openai\.azure\.com$/, flags: {} },
+  openai: {
+    label: 'OpenAI',
+    baseUrl: 'https://api.openai.com/v1',
+    hosts: /^api\.openai\.com$|\.openai\.azure\.com$/,
+    flags: {},
+  },
   /** docs.vllm.ai, "OpenAI-Compatible Server" and "Reasoning Outputs": unknown fields are ignored; `reasoning` replaces `reasoning_content`. */
   vllm: {
+    label: 'vLLM',
+    baseUrl: 'http://localhost:8000/v1',
     flags: {
       ...GENERIC,
       efforts: EFFORTS,
@@ -52,6 +60,8 @@ export const CHAT_PRESETS = {
   },
   /** docs.sglang.ai, "OpenAI APIs - Completions": `chat_template_kwargs` and `reasoning_content`. */
   sglang: {
+    label: 'SGLang',
+    baseUrl: 'http://localhost:30000/v1',
     flags: {
       ...GENERIC,
       efforts: EFFORTS,
@@ -64,6 +74,8 @@ export const CHAT_PRESETS = {
   },
   /** docs.ollama.com, "OpenAI compatibility": no tool choice, no parallel tool calls; images only as data. 11434 is its usual port. */
   ollama: {
+    label: 'Ollama',
+    baseUrl: 'http://localhost:11434/v1',
     hosts: /^ollama\.com$|:11434$/,
     flags: {
       ...GENERIC,
@@ -74,9 +86,16 @@ export const CHAT_PRESETS = {
     },
   },
   /** lmstudio.ai, "OpenAI Compatibility Endpoints": the only forced choice is `required`. 1234 is its usual port. */
-  lmstudio: { hosts: /^(?:localhost|127\.0\.0\.1):1234$/, flags: { ...GENERIC, toolChoices: ['none', 'required'] } },
+  lmstudio: {
+    label: 'LM Studio',
+    baseUrl: 'http://localhost:1234/v1',
+    hosts: /^(?:localhost|127\.0\.0\.1):1234$/,
+    flags: { ...GENERIC, toolChoices: ['none', 'required'] },
+  },
   /** llama.cpp, tools/server/README.md: templates of models may reject later system messages and lists of parts. */
   llamacpp: {
+    label: 'llama.cpp',
+    baseUrl: 'http://localhost:8080/v1',
     flags: {
       ...GENERIC,
       toolChoices: ['none', 'required'],
@@ -86,6 +105,8 @@ export const CHAT_PRESETS = {
   },
   /** api-docs.deepseek.com, "Thinking Mode" and "JSON Output": text only, no schemas; calls need their reasoning, even if it is empty. */
   deepseek: {
+    label: 'DeepSeek',
+    baseUrl: 'https://api.deepseek.com/v1',
     hosts: /^api\.deepseek\.com$/,
     flags: {
       ...GENERIC,
@@ -102,6 +123,8 @@ export const CHAT_PRESETS = {
   },
   /** Alibaba Cloud Model Studio, "OpenAI compatible - Chat" and "Deep thinking". A tool can be named, but a call not required. */
   qwen: {
+    label: 'Qwen (Alibaba Cloud)',
+    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
     hosts: /^dashscope(?:-[a-z]+)?\.aliyuncs\.com$/,
     flags: {
       ...GENERIC,
@@ -117,6 +140,8 @@ export const CHAT_PRESETS = {
   },
   /** docs.mistral.ai, "Chat Completion API": unknown fields are rejected with 422; the seed has another name; no `reasoning_content`. */
   mistral: {
+    label: 'Mistral',
+    baseUrl: 'https://api.mistral.ai/v1',
     hosts: /^api\.mistral\.ai$/,
     flags: {
       ...GENERIC,
@@ -128,6 +153,8 @@ export const CHAT_PRESETS = {
   },
   /** console.groq.com, "OpenAI Compatibility" and "Reasoning". */
   groq: {
+    label: 'Groq',
+    baseUrl: 'https://api.groq.com/openai/v1',
     hosts: /^api\.groq\.com$/,
     flags: {
       ...GENERIC,
@@ -141,6 +168,8 @@ export const CHAT_PRESETS = {
   },
   /** docs.together.ai, "OpenAI Compatibility" and "Reasoning". */
   together: {
+    label: 'Together',
+    baseUrl: 'https://api.together.xyz/v1',
     hosts: /^api\.together\.(?:xyz|ai)$/,
     flags: {
       ...GENERIC,
@@ -153,6 +182,8 @@ export const CHAT_PRESETS = {
   },
   /** openrouter.ai, "API Parameters" and "Reasoning Tokens": leaves out what a model lacks. */
   openrouter: {
+    label: 'OpenRouter',
+    baseUrl: 'https://openrouter.ai/api/v1',
     hosts: /^openrouter\.ai$/,
     flags: {
       ...GENERIC,
@@ -168,6 +199,8 @@ export const CHAT_PRESETS = {
   },
   /** docs.x.ai, "Reasoning": reasoning models reject penalties and stop sequences. */
   xai: {
+    label: 'xAI',
+    baseUrl: 'https://api.x.ai/v1',
     hosts: /^api\.x\.ai$/,
     flags: {
       ...GENERIC,
@@ -182,6 +215,8 @@ export const CHAT_PRESETS = {
   },
   /** platform.moonshot.ai, "Chat Completion" and "Use Kimi thinking models": images only as data; a call cannot be required. */
   moonshot: {
+    label: 'Moonshot (Kimi)',
+    baseUrl: 'https://api.moonshot.ai/v1',
     hosts: /^api\.moonshot\.(?:ai|cn)$/,
     flags: {
       ...GENERIC,
@@ -196,6 +231,8 @@ export const CHAT_PRESETS = {
   },
   /** docs.z.ai, "Chat Completion" and "Thinking Mode": the model always chooses its tools by itself. */
   zai: {
+    label: 'Z.ai (GLM)',
+    baseUrl: 'https://api.z.ai/api/paas/v4',
     hosts: /^api\.z\.ai$|^open\.bigmodel\.cn$/,
     flags: {
       ...GENERIC,
@@ -216,6 +253,8 @@ export const CHAT_PRESETS = {
   },
   /** platform.minimax.io, "OpenAI API compatible": thoughts stand in the content, and history must keep them there. */
   minimax: {
+    label: 'MiniMax',
+    baseUrl: 'https://api.minimax.io/v1',
     hosts: /^api\.minimax(?:i)?\.(?:io|com|chat)$/,
     flags: {
       ...GENERIC,
@@ -231,10 +270,13 @@ export const CHAT_PRESETS = {
     },
   },
   /** Any other server. */
-  generic: { flags: GENERIC },
+  generic: { label: 'Another server', flags: GENERIC },
 } as const satisfies Record<string, ChatPresetRow>;
 
 interface ChatPresetRow {
+  readonly label: string;
+  /** Where its API is by default; the form of an account begins with it. */
+  readonly baseUrl?: string;
   /** Matched against host and port of the base URL. */
   readonly hosts?: RegExp;
   readonly flags: CapabilityOverrides;
@@ -252,3 +294,21 @@ export function chatPresetOf(baseUrl: string, named?: ChatPreset): ChatPreset {
 }
 
 export const chatPresetFlags = (preset: ChatPreset): CapabilityOverrides => CHAT_PRESETS[preset].flags;
+
+/** What forms show for the choice of a server. An account of OpenAI itself has all features of its style, so it lists none. */
+export const chatServerChoices = (): readonly ChatServerChoice[] =>
+  Object.entries<ChatPresetRow>(CHAT_PRESETS).map(([preset, { label, baseUrl, flags }]) => ({
+    preset: preset as ChatPreset,
+    label,
+    baseUrl,
+    features: preset === 'openai' ? undefined : ['chat'],
+    flags,
+  }));
+
+export interface ChatServerChoice {
+  readonly preset: ChatPreset;
+  readonly label: string;
+  readonly baseUrl: string | undefined;
+  readonly features: readonly Feature[] | undefined;
+  readonly flags: CapabilityOverrides;
+}

@@ -1,4 +1,5 @@
 /** The only caller of `fetch` for JSON: adds the CSRF token to writes, and turns every failure into a `Problem`. */
+import { texts } from '../texts.ts';
 
 /** A failed request, with what a person needs to act on it or to report it. */
 export class Problem extends Error {
@@ -59,7 +60,7 @@ export async function send<T>(method: Method, path: string, options: RequestOpti
     ...(signal && { signal }),
   }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Problem('The gateway did not respond. Check the connection, then retry.', {
+    throw new Problem(texts.unreachable, {
       status: 0,
       code: 'unreachable',
     });
@@ -91,14 +92,20 @@ async function jsonOf(response: Response): Promise<unknown> {
 }
 
 interface ErrorBody {
-  readonly error?: { readonly code?: string; readonly message?: string; readonly param?: string | null };
+  readonly error?: {
+    /** A number in the generate-content dialect, which names the kind in `status`. */
+    readonly code?: string | number;
+    readonly status?: string;
+    readonly message?: string;
+    readonly param?: string | null;
+  };
 }
 
 export function problemOf(response: Response, body: unknown): Problem {
   const error = (body as ErrorBody | undefined)?.error;
-  return new Problem(error?.message ?? `The gateway responded with status ${response.status}.`, {
+  return new Problem(error?.message ?? texts.status(response.status), {
     status: response.status,
-    code: error?.code ?? `http_${response.status}`,
+    code: typeof error?.code === 'string' ? error.code : (error?.status ?? `http_${response.status}`),
     requestId: response.headers.get('x-request-id') ?? undefined,
     param: error?.param ?? undefined,
     body,

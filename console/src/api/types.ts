@@ -86,6 +86,8 @@ export interface Account {
   readonly max_concurrency: number;
   readonly cost_multiplier: string;
   readonly features: readonly string[];
+  readonly preset: string | null;
+  readonly capabilities: Readonly<Record<string, unknown>>;
   readonly models: Readonly<Record<string, string>> | null;
   readonly result_hosts: readonly string[];
   readonly cooldowns: readonly Cooldown[];
@@ -106,7 +108,7 @@ export interface AccountTest {
   readonly reason: string | null;
   readonly provider_code: string | null;
   readonly message: string | null;
-  readonly first_event_ms: number | null;
+  readonly first_byte_ms: number | null;
   readonly duration_ms: number | null;
 }
 
@@ -358,25 +360,65 @@ export interface PriceLine {
   readonly amount: string;
 }
 
+/** The arithmetic of a charge, as the server computed it. */
+export interface Pricing {
+  readonly charge: {
+    readonly price: string | null;
+    readonly lines: readonly PriceLine[];
+    readonly subtotal: string;
+    readonly group_multiplier: string;
+    readonly user_multiplier: string;
+    readonly charge: string;
+  } | null;
+  readonly cost: {
+    readonly lines: readonly PriceLine[];
+    readonly subtotal: string;
+    readonly multiplier: string | null;
+    readonly cost: string;
+    readonly margin: string;
+    readonly margin_percent: number | null;
+  } | null;
+}
+
 export interface RequestDetail extends RequestLine {
-  readonly pricing?: {
-    readonly charge: {
-      readonly price: string | null;
-      readonly lines: readonly PriceLine[];
-      readonly subtotal: string;
-      readonly group_multiplier: string;
-      readonly user_multiplier: string;
-      readonly charge: string;
-    } | null;
-    readonly cost: {
-      readonly lines: readonly PriceLine[];
-      readonly subtotal: string;
-      readonly multiplier: string | null;
-      readonly cost: string;
-      readonly margin: string;
-      readonly margin_percent: number | null;
-    } | null;
-  };
+  readonly pricing?: Pricing;
+}
+
+/** What a call would be charged. */
+export interface Quote extends Pricing {
+  readonly line: string;
+  readonly free: boolean;
+  /** Of a video, whose length and size the provider may choose. */
+  readonly at_most: boolean;
+}
+
+export interface RateChange {
+  readonly rate: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly suspicious: boolean;
+}
+
+export interface PriceImport {
+  readonly plan: string;
+  readonly changes: readonly {
+    readonly group: string;
+    readonly model: string;
+    readonly source: string;
+    readonly valid_from: string | null;
+    readonly rates: readonly RateChange[];
+  }[];
+  readonly unchanged: number;
+  readonly remarks: readonly string[];
+  readonly skipped: readonly string[];
+}
+
+export interface CallbackTest {
+  readonly host: string;
+  readonly delivered: boolean;
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly duration_ms: number;
 }
 
 export interface Percentiles {
@@ -494,6 +536,25 @@ export interface AssetGroup {
   readonly status?: string;
   readonly route_group_name?: string;
   readonly created_at: number;
+}
+
+/** The authorization of a real person. `user` and `account` are for operators. */
+export interface Authorization {
+  readonly id: string;
+  readonly name: string;
+  readonly status: 'pending' | 'verifying' | 'completed' | 'failed' | 'expired';
+  readonly asset_group_id: string | null;
+  readonly route_group_name: string;
+  readonly expires_at: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly user?: string;
+  readonly account?: string;
+}
+
+export interface TaskEstimate {
+  readonly max_cost: string;
+  readonly tokens: number;
 }
 
 export interface Setting {

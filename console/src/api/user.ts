@@ -4,6 +4,7 @@ import { apiAt, type Body } from './paths.ts';
 import type {
   Asset,
   AssetGroup,
+  Authorization,
   CallerTask,
   Key,
   LinkPurpose,
@@ -15,6 +16,7 @@ import type {
   Session,
   StatementLine,
   Task,
+  TaskEstimate,
   UsageReport,
 } from './types.ts';
 
@@ -33,6 +35,7 @@ export const session = {
 export const mine = {
   me: () => get<Me>(at('/me')),
   keys: listOf<Key>('/keys'),
+  key: (id: string) => get<Key>(at('/keys/{}', id)),
   createKey: (body: Body) => send<NewKey>('POST', at('/keys'), { body }),
   changeKey: (id: string, body: Body) => send<Key>('PATCH', at('/keys/{}', id), { body }),
   rotateKey: (id: string, body: Body) => send<NewKey>('POST', at('/keys/{}/rotate', id), { body }),
@@ -52,6 +55,10 @@ export const mine = {
   lastFrame: (task: string) => at('/tasks/{}/last-frame', task),
   assets: listOf<Asset>('/assets'),
   assetGroups: listOf<AssetGroup>('/asset-groups'),
+  authorizations: listOf<Authorization>('/authorizations'),
+  /** What the creation of a task would hold. */
+  estimateTask: (body: Body, signal?: AbortSignal) =>
+    send<TaskEstimate>('POST', at('/task-estimate'), { body, signal }),
 };
 
 /** The shape that operators read, from the task object of the caller API. */

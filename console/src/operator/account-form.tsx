@@ -1,11 +1,15 @@
-/** Adding and changing accounts. Both apply a document of the configuration that names only this account. */
+/** Adding and changing accounts. A new account is a document of the configuration that names only it; a change sends what differs. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { chatServerChoices } from '../../../src/rules/chat-presets.ts';
 import { admin } from '../api/admin.ts';
 import type { Account, Group, Style } from '../api/types.ts';
+import { Choice } from '../parts/choice.tsx';
+import { Json } from '../parts/code.tsx';
 import { type FieldSpec, Form, FormDialog, type FormValues } from '../parts/form.tsx';
 import { notify } from '../parts/toast.tsx';
 import { texts } from '../texts.ts';
+import { changesOf, mapText } from './account-changes.ts';
 
 const BASE_URLS: Readonly<Record<Style, string>> = {
   responses: 'https://api.openai.com/v1',
@@ -21,6 +25,8 @@ const STYLE_LABELS: readonly (readonly [Style, string])[] = [
 ];
 
 const NEW_GROUP = '+new';
+const SERVERS = chatServerChoices();
+const OPENAI = 'openai';
 
 interface NewAccountProps {
   readonly groups: readonly Group[];
@@ -28,66 +34,70 @@ interface NewAccountProps {
   readonly cancel?: () => void;
 }
 
-/** The choice of a group or style fills in the address, so the form is rendered again with it. */
+/** The choice of a group, style or server fills in the fields below, so the form is rendered again with it. */
 export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
   const client = useQueryClient();
   const [group, setGroup] = useState(groups[0]?.id ?? NEW_GROUP);
   const [style, setStyle] = useState<Style>('responses');
+  const [preset, setPreset] = useState<string>(OPENAI);
   const known = groups.find(({ id }) => id === group);
   const shownStyle = known?.style ?? style;
+  const server = shownStyle === 'responses' ? SERVERS.find((one) => one.preset === preset) : undefined;
+  const isOther = server !== undefined && server.preset !== OPENAI;
   const submit = async (values: FormValues): Promise<void> => {
     const { group_id, ...account } = values;
     const target = known?.id ?? String(group_id);
     await admin.applyConfig({
       ...(known ? {} : { groups: [{ id: target, style: shownStyle }] }),
-      accounts: [{ ...account, group: target }],
+      accounts: [{ ...account, ...(isOther && { preset: server.preset }), group: target }],
     });
     await client.invalidateQueries();
-    notify('The account is added.');
+    notify(texts.done.accountAdded);
     done(String(account.id));
   };
   return (
     <div className="fields">
       <div className="field-row">
-        <label className="field">
-          <span className="label">Group</span>
-          <select value={group} onChange={(event) => setGroup(event.target.value)}>
-            {groups.map(({ id, style: own }) => (
-              <option key={id} value={id}>
-                {id} ({own})
-              </option>
-            ))}
-            <option value={NEW_GROUP}>New group</option>
-          </select>
-        </label>
+        <Choice
+          label="Group"
+          value={group}
+          options={[...groups.map(({ id, style: own }) => [id, `${id} (${own})`] as const), [NEW_GROUP, 'New group']]}
+          onChange={setGroup}
+        />
         {!known && (
-          <label className="field">
-            <span className="label">Style</span>
-            <select value={style} onChange={(event) => setStyle(event.target.value as Style)}>
-              {STYLE_LABELS.map(([value, label]) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Choice label="Style" value={style} options={STYLE_LABELS} onChange={(next) => setStyle(next as Style)} />
+        )}
+        {server && (
+          <Choice
+            label="Server"
+            value={preset}
+            options={SERVERS.map((one) => [one.preset, one.label] as const)}
+            onChange={setPreset}
+          />
         )}
       </div>
+      {isOther && <Json label={texts.account.presetFlags} value={server.flags} />}
       <Form
-        key={`${group} ${shownStyle}`}
+        key={`${group} ${shownStyle} ${preset}`}
         fields={[
           ...(known ? [] : [{ name: 'group_id', label: 'Id of the group', isRequired: true, placeholder: 'openai' }]),
-          { name: 'id', label: 'Id of the account', isRequired: true, placeholder: 'openai-1' },
-          { name: 'base_url', label: 'Base URL', isRequired: true, value: BASE_URLS[shownStyle] },
+          { name: 'id', label: 'Id of the account', isRequired: true, placeholder: `${isOther ? preset : 'openai'}-1` },
+          {
+            name: 'base_url',
+            label: 'Base URL',
+            isRequired: true,
+            value: server ? server.baseUrl : BASE_URLS[shownStyle],
+          },
           {
             name: 'api_key',
             label: 'Credential',
             kind: 'password',
             isRequired: true,
-            hint: texts.account.add,
+            hint: isOther ? `${texts.account.add} ${texts.account.noCredential}` : texts.account.add,
             autoComplete: 'off',
           },
-          TUNING[0] as readonly FieldSpec[],
+          ...(isOther ? [featuresField(server.features)] : []),
+          tuningFields(),
         ]}
         action="Add account"
         submit={submit}
@@ -97,20 +107,27 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
   );
 };
 
-const TUNING: readonly (readonly FieldSpec[])[] = [
-  [
-    { name: 'weight', label: 'Weight', kind: 'number', placeholder: '1' },
-    { name: 'priority', label: 'Priority', kind: 'number', placeholder: '0' },
-    { name: 'max_concurrency', label: 'Max concurrency', kind: 'number' },
-  ],
+const tuningFields = (account?: Account): readonly FieldSpec[] => [
+  { name: 'weight', label: 'Weight', kind: 'number', placeholder: '1', value: account?.weight },
+  { name: 'priority', label: 'Priority', kind: 'number', placeholder: '0', value: account?.priority },
+  { name: 'max_concurrency', label: 'Max concurrency', kind: 'number', value: account?.max_concurrency },
 ];
+
+const featuresField = (value: readonly string[] | undefined): FieldSpec => ({
+  name: 'features',
+  label: 'Features',
+  kind: 'list',
+  value,
+  hint: texts.form.list,
+});
 
 interface EditAccountProps {
   readonly account: Account;
+  readonly style: Style | undefined;
   readonly close: () => void;
 }
 
-export const EditAccount = ({ account, close }: EditAccountProps) => {
+export const EditAccount = ({ account, style, close }: EditAccountProps) => {
   const client = useQueryClient();
   return (
     <FormDialog
@@ -120,20 +137,45 @@ export const EditAccount = ({ account, close }: EditAccountProps) => {
       action="Save account"
       fields={[
         { name: 'base_url', label: 'Base URL', isRequired: true, value: account.base_url },
-        { name: 'api_key', label: 'Credential', kind: 'password', isRequired: true },
+        { name: 'api_key', label: 'Credential', kind: 'password', hint: texts.account.keepCredential },
+        tuningFields(account),
         [
-          { name: 'weight', label: 'Weight', kind: 'number', value: account.weight },
-          { name: 'priority', label: 'Priority', kind: 'number', value: account.priority },
-          { name: 'max_concurrency', label: 'Max concurrency', kind: 'number', value: account.max_concurrency },
+          { name: 'cost_multiplier', label: 'Cost multiplier', value: account.cost_multiplier },
+          { name: 'proxy', label: 'Proxy', placeholder: account.proxy ?? 'environment', hint: texts.account.proxy },
         ],
-        { name: 'cost_multiplier', label: 'Cost multiplier', value: account.cost_multiplier },
-        { name: 'features', label: 'Features', kind: 'list', value: account.features, hint: 'Separated by commas.' },
+        ...(style === 'responses' ? [serverField(account)] : []),
+        featuresField(account.features),
+        {
+          name: 'models',
+          label: 'Model names',
+          kind: 'area',
+          value: mapText(account.models ?? {}),
+          placeholder: 'gpt-5 = my-deployment',
+          hint: texts.account.models,
+        },
+        {
+          name: 'capabilities',
+          label: 'Capabilities',
+          kind: 'area',
+          value: Object.keys(account.capabilities).length === 0 ? '' : JSON.stringify(account.capabilities, null, 1),
+          placeholder: '{"urlMedia": false}',
+          hint: texts.account.capabilities,
+        },
       ]}
       submit={async (values) => {
-        await admin.applyConfig({ accounts: [{ ...values, id: account.id, group: account.group }] });
+        const changes = changesOf(account, values);
+        if (Object.keys(changes).length > 0) await admin.changeAccount(account.id, changes);
         await client.invalidateQueries({ queryKey: ['accounts'] });
-        notify('The account is saved.');
+        notify(texts.done.accountSaved);
       }}
     />
   );
 };
+
+const serverField = ({ preset }: Account): FieldSpec => ({
+  name: 'preset',
+  label: 'Server',
+  kind: 'choice',
+  options: [['auto', texts.account.autoPreset], ...SERVERS.map((one) => [one.preset, one.label] as const)],
+  value: preset ?? 'auto',
+});

@@ -6,7 +6,7 @@ import type { Account, AccountStats, Cooldown, RequestLine, StatsPoint } from '.
 import { compactText, plural, shareText } from '../format/count.ts';
 import { absoluteTime, durationText } from '../format/time.ts';
 import { Opener } from '../parts/dialog.tsx';
-import { FormDialog, ProblemNotice } from '../parts/form.tsx';
+import { FormDialog, ProblemNotice, REASON_FIELD } from '../parts/form.tsx';
 import { POLL_MS } from '../parts/list.tsx';
 import { Card, Facts, Load, Page } from '../parts/page.tsx';
 import { HttpStatus } from '../parts/state.tsx';
@@ -17,13 +17,13 @@ import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { EditAccount } from './account-form.tsx';
 import { AccountStateText, isSimulated, reasonOf, stateOf, wordsOf } from './account-state.tsx';
-import { useAccounts } from './catalog.ts';
+import { useGroups } from './catalog.ts';
 import { testAccount } from './test-account.ts';
 
 export const AccountPage = () => {
   const { account: id = '' } = useParams({ strict: false });
-  const accounts = useAccounts(POLL_MS);
-  const account = accounts.data?.data.find((one) => one.id === id);
+  const query = useQuery({ queryKey: ['accounts', id], queryFn: () => admin.account(id), refetchInterval: POLL_MS });
+  const account = query.data;
   return (
     <Page
       title={id}
@@ -31,17 +31,17 @@ export const AccountPage = () => {
       beside={account && <AccountStateText account={account} />}
       actions={account && <AccountActions account={account} />}
     >
-      <Load query={accounts} things={pages.account.things}>
-        {() => (account ? <AccountView account={account} /> : <p className="empty">There is no account “{id}”.</p>)}
+      <Load query={query} things={pages.account.things}>
+        {(found) => <AccountView account={found} />}
       </Load>
     </Page>
   );
 };
 
 const ACTIONS = {
-  park: { label: 'Park', done: 'The account is parked.' },
-  drain: { label: 'Drain', done: 'The account is draining.' },
-  resume: { label: 'Resume', done: 'The account is in use again.' },
+  park: { label: 'Park', done: texts.done.accountParked },
+  drain: { label: 'Drain', done: texts.done.accountDrained },
+  resume: { label: 'Resume', done: texts.done.accountResumed },
 } as const;
 
 const AccountActions = ({ account }: { readonly account: Account }) => {
@@ -63,7 +63,7 @@ const AccountActions = ({ account }: { readonly account: Account }) => {
               close={close}
               action={`${ACTIONS[action].label} account`}
               isDanger={action === 'park'}
-              fields={action === 'resume' ? [] : [{ name: 'reason', label: 'Reason', hint: 'For the audit log.' }]}
+              fields={action === 'resume' ? [] : [REASON_FIELD]}
               submit={async (values) => {
                 await admin.accountAction(account.id, action, values);
                 await refresh();
@@ -132,12 +132,13 @@ const AccountView = ({ account }: { readonly account: Account }) => {
     refetchInterval: POLL_MS,
   });
   const [own] = stats.data?.data ?? [];
+  const style = useGroups().data?.data.find(({ id }) => id === account.group)?.style;
   return (
     <div className="stack">
       <Why account={account} />
       {own && <AccountTiles account={account} stats={own} />}
       {series.data && series.data.data.length > 0 && (
-        <Card title="Last 24 hours" lead="One cell per hour, UTC">
+        <Card title="Last 24 hours" lead={texts.account.strip}>
           <HealthStrip points={series.data.data} />
         </Card>
       )}
@@ -177,7 +178,11 @@ const AccountView = ({ account }: { readonly account: Account }) => {
       {stats.isError && <ProblemNotice problem={stats.error} />}
       <Card
         title="Settings"
-        actions={<Opener label="Edit account">{(close) => <EditAccount account={account} close={close} />}</Opener>}
+        actions={
+          <Opener label="Edit account">
+            {(close) => <EditAccount account={account} style={style} close={close} />}
+          </Opener>
+        }
       >
         <Facts
           rows={[
@@ -186,6 +191,7 @@ const AccountView = ({ account }: { readonly account: Account }) => {
             ['Simulated', isSimulated(account) ? texts.overview.simulated : undefined],
             ['Adapter', account.adapter === 'ark' ? undefined : account.adapter],
             ['Proxy', account.proxy ?? undefined],
+            ['Server', account.preset ?? undefined],
             ['Priority', account.priority],
             ['Weight', account.weight],
             ['Max concurrency', account.max_concurrency],
@@ -195,6 +201,12 @@ const AccountView = ({ account }: { readonly account: Account }) => {
               'Model names',
               Object.keys(account.models ?? {}).length > 0 ? (
                 <code key="models">{JSON.stringify(account.models)}</code>
+              ) : undefined,
+            ],
+            [
+              'Capabilities',
+              Object.keys(account.capabilities).length > 0 ? (
+                <code key="capabilities">{JSON.stringify(account.capabilities)}</code>
               ) : undefined,
             ],
             ['Added', absoluteTime(account.created_at)],

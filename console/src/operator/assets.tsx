@@ -1,23 +1,44 @@
-/** Private assets of all users: which are usable, and where they live. */
+/** Private assets and real-person authorizations of all users: which are usable, and where they live. */
 import { admin } from '../api/admin.ts';
 import { ASSET_STATES, assetColumns } from '../parts/asset-columns.tsx';
+import { AUTHORIZATION_STATES, authorizationColumns } from '../parts/authorization-columns.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Page } from '../parts/page.tsx';
-import { pages } from '../texts.ts';
+import { Tabs, useTab } from '../parts/tabs.tsx';
+import { pages, texts } from '../texts.ts';
 
-export const Assets = () => (
-  <Page title={pages.assets.title}>
-    <FilteredList
-      page={pages.assets}
-      name="assets"
-      load={admin.assets}
-      filters={[
-        { name: 'user', label: 'User' },
-        { name: 'status', label: 'State', options: ASSET_STATES },
-        { name: 'account', label: 'Account' },
-      ]}
-      columns={assetColumns('operator')}
-      rowKey={({ id }) => id}
-    />
-  </Page>
-);
+export const Assets = () => {
+  const tab = useTab(['assets', 'authorizations']);
+  const { assets, authorizations } = texts.assetTabs;
+  return (
+    <Page title={pages.assets.title} actions={<Tabs labels={{ assets, authorizations }} chosen={tab} />}>
+      {tab === 'assets' ? (
+        <FilteredList
+          page={pages.assets}
+          name="assets"
+          load={admin.assets}
+          filters={[
+            { name: 'user', label: 'User' },
+            { name: 'status', label: 'State', options: ASSET_STATES },
+            { name: 'account', label: 'Account' },
+          ]}
+          columns={assetColumns('operator')}
+          rowKey={({ id }) => id}
+        />
+      ) : (
+        <FilteredList
+          page={pages.authorizations}
+          name="authorizations"
+          load={admin.authorizations}
+          filters={[
+            { name: 'user', label: 'User' },
+            { name: 'status', label: 'State', options: AUTHORIZATION_STATES },
+            { name: 'account', label: 'Account' },
+          ]}
+          columns={authorizationColumns('operator')}
+          rowKey={({ id }) => id}
+        />
+      )}
+    </Page>
+  );
+};

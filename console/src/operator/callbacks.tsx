@@ -5,7 +5,7 @@ import { admin } from '../api/admin.ts';
 import type { Callback, CallbackAttempt } from '../api/types.ts';
 import { durationText } from '../format/time.ts';
 import { Opener } from '../parts/dialog.tsx';
-import { FormDialog } from '../parts/form.tsx';
+import { FormDialog, REASON_FIELD } from '../parts/form.tsx';
 import { FilteredList, POLL_MS } from '../parts/list.tsx';
 import { Card, Facts, Load, Page } from '../parts/page.tsx';
 import { State, type Tone } from '../parts/state.tsx';
@@ -72,7 +72,14 @@ export const CallbackPage = () => {
       name={id}
       parent={{ title: pages.callbacks.title, path: paths.callbacks }}
       beside={query.data && <CallbackState state={query.data.state} />}
-      actions={query.data && query.data.state !== 'pending' && <Redeliver id={id} />}
+      actions={
+        query.data && (
+          <>
+            <TestCallback user={query.data.user} task={query.data.task} />
+            {query.data.state !== 'pending' && <Redeliver id={id} />}
+          </>
+        )
+      }
     >
       <Load query={query} things={pages.callback.things}>
         {(callback) => (
@@ -99,7 +106,7 @@ export const CallbackPage = () => {
                 columns={ATTEMPT_COLUMNS}
                 rows={callback.attempt_log}
                 rowKey={({ attempt }) => String(attempt)}
-                empty="No attempt yet."
+                empty={texts.callback.noAttempt}
               />
             </Card>
           </div>
@@ -108,6 +115,32 @@ export const CallbackPage = () => {
     </Page>
   );
 };
+
+interface TestCallbackProps {
+  readonly user: string;
+  readonly task: string;
+}
+
+/** The receiver gets a signed event that it must not act on; the outcome is shown at once. */
+export const TestCallback = ({ user, task }: TestCallbackProps) => (
+  <Opener label={texts.callback.testTitle}>
+    {(close) => (
+      <FormDialog
+        title={texts.callback.testTitle}
+        explain={texts.callback.test}
+        close={close}
+        action={texts.callback.testAction}
+        fields={[]}
+        submit={async () => {
+          const { host, delivered, status, error, duration_ms } = await admin.testCallback({ user, task });
+          const outcome = String(status ?? error ?? '–');
+          if (!delivered) throw new Error(texts.callback.testFailed(host, outcome));
+          notify(texts.callback.testDone(host, outcome, durationText(duration_ms)));
+        }}
+      />
+    )}
+  </Opener>
+);
 
 const Redeliver = ({ id }: { readonly id: string }) => {
   const client = useQueryClient();
@@ -119,11 +152,11 @@ const Redeliver = ({ id }: { readonly id: string }) => {
           explain={texts.callback.redeliver}
           close={close}
           action="Redeliver callback"
-          fields={[{ name: 'reason', label: 'Reason', hint: 'For the audit log.' }]}
+          fields={[REASON_FIELD]}
           submit={async (values) => {
             await admin.redeliver(id, values);
             await client.invalidateQueries({ queryKey: ['callback', id] });
-            notify('The callback is on its way.');
+            notify(texts.done.callbackSent);
           }}
         />
       )}

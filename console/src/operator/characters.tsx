@@ -62,12 +62,12 @@ export const Characters = () => {
                 { name: 'upstream_asset', label: 'Asset at the provider', isRequired: true },
                 { name: 'preview_url', label: 'Preview URL' },
                 { name: 'tags', label: 'Tags', kind: 'list' },
-                { name: 'licence', label: 'Licence', hint: 'For operators.' },
+                { name: 'licence', label: 'Licence', hint: texts.character.licence },
               ]}
               submit={async (values) => {
                 await admin.createCharacter(values);
                 await client.invalidateQueries({ queryKey: ['characters'] });
-                notify('The character is added. Publish it to show it to callers.');
+                notify(texts.done.characterAdded);
               }}
             />
           )}
@@ -104,7 +104,7 @@ const Picture = ({ character, done }: PictureProps) => (
         submit={async ({ file }) => {
           await admin.uploadPreview(character.id, await base64Of(file as File));
           await done();
-          notify('The picture is uploaded.');
+          notify(texts.done.pictureUploaded);
         }}
       />
     )}
@@ -116,7 +116,7 @@ const base64Of = (file: File): Promise<string> =>
   new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result).replace(/^data:[^,]*,/, ''));
-    reader.onerror = () => reject(new Error('The file could not be read.'));
+    reader.onerror = () => reject(new Error(texts.character.unreadable));
     reader.readAsDataURL(file);
   });
 

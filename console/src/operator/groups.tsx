@@ -11,7 +11,7 @@ import { State } from '../parts/state.tsx';
 import { Table } from '../parts/table.tsx';
 import { notify } from '../parts/toast.tsx';
 import { paths } from '../paths.ts';
-import { pages } from '../texts.ts';
+import { pages, texts } from '../texts.ts';
 import { stateOf } from './account-state.tsx';
 import { useAccounts, useGroups } from './catalog.ts';
 
@@ -91,7 +91,7 @@ const GroupForm = ({ group }: { readonly group?: Group }) => {
                     label: 'Variant',
                     kind: 'choice' as const,
                     options: [['', 'none'], 'A', 'EP', 'HC'] as const,
-                    hint: 'Only for style video.',
+                    hint: texts.group.variant,
                   },
                 ]),
             { name: 'name', label: 'Name', value: group?.name },
@@ -100,7 +100,7 @@ const GroupForm = ({ group }: { readonly group?: Group }) => {
               label: 'Multiplier',
               value: group?.multiplier,
               placeholder: '1',
-              hint: 'Factor on every price of the group.',
+              hint: texts.group.multiplier,
             },
           ]}
           submit={async (values) => {
@@ -111,7 +111,7 @@ const GroupForm = ({ group }: { readonly group?: Group }) => {
             };
             await admin.applyConfig({ groups: [{ ...fixed, ...values }] });
             await client.invalidateQueries({ queryKey: ['groups'] });
-            notify('The group is saved.');
+            notify(texts.done.groupSaved);
           }}
         />
       )}

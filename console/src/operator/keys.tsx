@@ -1,17 +1,17 @@
 /** Keys of all users, and one key with the commands of its clients. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { admin } from '../api/admin.ts';
 import type { Key, NewKey } from '../api/types.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
+import { EditKey, KeyActions, type KeyTree } from '../parts/key-actions.tsx';
 import { KEY_FIELDS, KeyCreated, KeyFacts, KeyState, limitsText } from '../parts/key-parts.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
 import type { Column } from '../parts/table.tsx';
-import { notify } from '../parts/toast.tsx';
 import { Id, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
@@ -98,7 +98,7 @@ export const MakeKey = ({ user }: { readonly user?: string }) => {
                       name: 'video_groups',
                       label: 'Video groups',
                       kind: 'list' as const,
-                      hint: `Some of ${videoGroups.join(', ')}. Empty: all.`,
+                      hint: texts.key.videoGroups(videoGroups.join(', ')),
                     },
                   ]
                 : []),
@@ -116,10 +116,11 @@ export const MakeKey = ({ user }: { readonly user?: string }) => {
   );
 };
 
+const TREE: KeyTree = { ...admin, queries: 'keys', page: paths.key, takesReason: true };
+
 export const KeyPage = () => {
   const { key: id = '' } = useParams({ strict: false });
-  // The API has no single key; a page of 1000 holds every key of most gateways.
-  const query = useQuery({ queryKey: ['keys', 'find', id], queryFn: () => findKey(id) });
+  const query = useQuery({ queryKey: ['keys', id], queryFn: () => admin.key(id) });
   const key = query.data;
   const { style, model } = useGroupFacts(key?.group);
   return (
@@ -127,7 +128,7 @@ export const KeyPage = () => {
       title={key?.name ?? id}
       parent={{ title: pages.keys.title, path: paths.keys }}
       beside={key && <KeyState state={key.state} />}
-      actions={key && key.state === 'valid' && <KeyActions value={key} />}
+      actions={key && key.state === 'valid' && <KeyActions value={key} tree={TREE} style={style} model={model} />}
     >
       <Load query={query} things={pages.key.things}>
         {(found) => (
@@ -141,103 +142,12 @@ export const KeyPage = () => {
             <Card title="Use it">
               <ClientSnippets style={style} model={model} />
             </Card>
-            <Card title="Settings" actions={found.state === 'valid' && <EditKey value={found} />}>
+            <Card title="Settings" actions={found.state === 'valid' && <EditKey value={found} tree={TREE} />}>
               <KeyFacts value={found} />
             </Card>
           </div>
         )}
       </Load>
     </Page>
-  );
-};
-
-const MAX_PAGES = 50;
-
-async function findKey(id: string): Promise<Key> {
-  let cursor: string | undefined;
-  for (let n = 0; n < MAX_PAGES; n += 1) {
-    const page = await admin.keys({ limit: 1000, cursor });
-    const found = page.data.find((key) => key.id === id);
-    if (found) return found;
-    if (page.next_cursor === null) break;
-    cursor = page.next_cursor;
-  }
-  throw new Error(`There is no key “${id}”.`);
-}
-
-const EditKey = ({ value }: { readonly value: Key }) => {
-  const client = useQueryClient();
-  return (
-    <Opener label="Edit key">
-      {(close) => (
-        <FormDialog
-          title={`Change ${value.name}`}
-          close={close}
-          action="Save key"
-          clearsEmpty
-          fields={KEY_FIELDS(value)}
-          submit={async (values) => {
-            await admin.changeKey(value.id, values);
-            await client.invalidateQueries({ queryKey: ['keys'] });
-            notify('The key is saved.');
-          }}
-        />
-      )}
-    </Opener>
-  );
-};
-
-const KeyActions = ({ value }: { readonly value: Key }) => {
-  const client = useQueryClient();
-  const navigate = useNavigate();
-  const [made, setMade] = useState<NewKey>();
-  const { style, model } = useGroupFacts(value.group);
-  const refresh = () => client.invalidateQueries({ queryKey: ['keys'] });
-  return (
-    <>
-      <Opener label="Rotate">
-        {(close) => (
-          <FormDialog
-            title={`Rotate ${value.name}`}
-            explain={texts.key.rotate}
-            close={close}
-            action="Rotate key"
-            fields={[{ name: 'overlap_seconds', label: 'Overlap in seconds', kind: 'number', value: 3600 }]}
-            submit={async (values) => {
-              setMade(await admin.rotateKey(value.id, values));
-              await refresh();
-            }}
-          />
-        )}
-      </Opener>
-      <Opener label="Revoke" className="danger">
-        {(close) => (
-          <FormDialog
-            title={`Revoke ${value.name}`}
-            explain={texts.key.revoke}
-            close={close}
-            action="Revoke key"
-            isDanger
-            fields={[{ name: 'reason', label: 'Reason', hint: 'For the audit log.' }]}
-            submit={async (values) => {
-              await admin.revokeKey(value.id, values);
-              await refresh();
-              notify('The key is revoked.');
-            }}
-          />
-        )}
-      </Opener>
-      {made && (
-        <KeyCreated
-          made={made}
-          style={style}
-          model={model}
-          close={() => {
-            setMade(undefined);
-            void navigate({ to: paths.key(made.id) });
-          }}
-        />
-      )}
-    </>
   );
 };

@@ -13,7 +13,8 @@ import { notify } from '../parts/toast.tsx';
 import { Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
-import { useModels } from './catalog.ts';
+import { Calculator } from './calculator.tsx';
+import { useGroups, useModels } from './catalog.ts';
 import { ratesText } from './model-prices.ts';
 import { priceFields, pricesIn } from './models.tsx';
 
@@ -29,6 +30,7 @@ export const ModelPage = () => {
   const { group = '', model: id = '' } = useParams({ strict: false });
   const models = useModels();
   const model = models.data?.data.find((one) => one.group === group && one.id === id);
+  const style = useGroups().data?.data.find((one) => one.id === group)?.style;
   const prices = useQuery({
     queryKey: ['models', 'prices', group, id],
     queryFn: () => admin.prices({ group, model: id, limit: 100 }),
@@ -65,7 +67,8 @@ export const ModelPage = () => {
             {model.capabilities !== null && <Json label="Capabilities" value={model.capabilities} />}
           </Card>
         )}
-        <Card title="Prices" lead="Newest first. A charge keeps the price that it was made with." isFlush>
+        {model && style !== undefined && <Calculator key={`${group} ${id}`} model={model} style={style} />}
+        <Card title="Prices" lead={texts.model.history} isFlush>
           <Load query={prices} things={pages.model.things} lines={3}>
             {({ data }) => (
               <Table
@@ -90,7 +93,7 @@ const EditPrice = ({ model }: { readonly model: Model }) => {
       {(close) => (
         <FormDialog
           title={`Price of ${model.id}`}
-          explain="Calls from now on use the new price. Earlier charges stay as they are."
+          explain={texts.model.setPrice}
           close={close}
           action="Save price"
           fields={priceFields(model)}
@@ -106,7 +109,7 @@ const EditPrice = ({ model }: { readonly model: Model }) => {
               ],
             });
             await client.invalidateQueries({ queryKey: ['models'] });
-            notify('The price is saved.');
+            notify(texts.done.priceSaved);
           }}
         />
       )}

@@ -15,6 +15,7 @@ import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { useGroupIds } from './catalog.ts';
 import { rateOf, ratesText, TOKEN_RATES } from './model-prices.ts';
+import { PriceImport } from './price-import.tsx';
 
 const COLUMNS: readonly Column<Model>[] = [
   { head: 'Model', cell: ({ id }) => <code>{id}</code>, phone: 'title' },
@@ -35,12 +36,14 @@ const Cost = ({ cost }: Pick<Model, 'cost'>) =>
 
 export const Models = () => {
   const groups = useGroupIds();
+  const textGroups = useGroupIds('text');
   return (
     <Page
       title={pages.models.title}
       lead={pages.models.lead}
       actions={
         <>
+          <PriceImport groups={textGroups} />
           <ImportConfig />
           <AddModel />
         </>
@@ -75,10 +78,10 @@ const AddModel = () => {
               label: 'Model',
               isRequired: true,
               placeholder: 'gpt-5',
-              hint: 'A name, or a pattern such as gpt-*.',
+              hint: texts.model.name,
             },
             { name: 'group', label: 'Group', kind: 'choice', options: groups, isRequired: true },
-            { name: 'upstream', label: 'Upstream name', hint: 'When the provider calls it otherwise.' },
+            { name: 'upstream', label: 'Upstream name', hint: texts.model.upstream },
             ...priceFields(),
           ]}
           submit={async ({ id, group, upstream, ...rates }) => {
@@ -86,7 +89,7 @@ const AddModel = () => {
               models: [{ id, groups: [group], ...(upstream !== undefined && { upstream }), ...pricesIn(rates) }],
             });
             await client.invalidateQueries({ queryKey: ['models'] });
-            notify('The model is added.');
+            notify(texts.done.modelAdded);
           }}
         />
       )}
@@ -174,7 +177,7 @@ const ImportConfig = () => {
               submit={async () => {
                 await admin.applyConfig(preview.document, { accept_repricing: 'true' });
                 await client.invalidateQueries();
-                notify('The configuration is applied.');
+                notify(texts.done.configApplied);
                 setPreview(undefined);
                 close();
               }}
@@ -196,6 +199,6 @@ function parseDocument(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`This is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(texts.form.notJson(error instanceof Error ? error.message : String(error)));
   }
 }

@@ -110,7 +110,7 @@ const PersonActions = ({ person, showLink }: PersonActionsProps) => {
             submit={async ({ user = null, ...values }) => {
               await admin.changePerson(person.id, { ...values, user });
               await refresh();
-              notify('The person is saved.');
+              notify(texts.done.personSaved);
             }}
           />
         )}

@@ -6,7 +6,7 @@ import type { Quarantined, Review } from '../api/types.ts';
 import { countText } from '../format/count.ts';
 import { Json } from '../parts/code.tsx';
 import { Opener } from '../parts/dialog.tsx';
-import { type FieldSpec, FormDialog, type FormValues } from '../parts/form.tsx';
+import { type FieldSpec, FormDialog, type FormValues, REASON_FIELD } from '../parts/form.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
 import { Table } from '../parts/table.tsx';
 import { notify } from '../parts/toast.tsx';
@@ -14,7 +14,7 @@ import { Id, Money, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 
-const REASON: FieldSpec = { name: 'reason', label: 'Reason', isRequired: true, hint: 'For the audit log.' };
+const REASON: FieldSpec = { ...REASON_FIELD, isRequired: true };
 
 export const ReviewPage = () => {
   const reviews = useQuery({ queryKey: ['reviews'], queryFn: () => admin.reviews({ limit: 200 }) });
@@ -149,7 +149,7 @@ const Decision = ({ label, explain, subject, fields, decide }: DecisionProps) =>
           submit={async (values) => {
             await decide(values);
             await client.invalidateQueries();
-            notify('Decided.');
+            notify(texts.done.decided);
           }}
         />
       )}

@@ -10,8 +10,8 @@ import { type Column, Table } from '../parts/table.tsx';
 import { TASK_STATUSES, TaskState, TaskView, taskColumns } from '../parts/task-parts.tsx';
 import { Countdown, Id, Money } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
-import { pages } from '../texts.ts';
-import { CallbackState } from './callbacks.tsx';
+import { pages, texts } from '../texts.ts';
+import { CallbackState, TestCallback } from './callbacks.tsx';
 
 export const Tasks = () => (
   <Page title={pages.tasks.title}>
@@ -106,7 +106,7 @@ const HoldFacts = ({ task: { hold } }: { readonly task: Task }) =>
       ]}
     />
   ) : (
-    <p className="muted">Nothing is held.</p>
+    <p className="muted">{texts.task.noHold}</p>
   );
 
 const CALLBACK_COLUMNS: readonly Column<Callback>[] = [
@@ -128,7 +128,12 @@ const TaskCallbacks = ({ task }: { readonly task: Task }) => {
   });
   if (task.callback_host === null) return null;
   return (
-    <Card title="Callbacks" {...(task.callback_host !== undefined && { lead: task.callback_host })} isFlush>
+    <Card
+      title="Callbacks"
+      {...(task.callback_host !== undefined && { lead: task.callback_host })}
+      actions={task.user !== undefined && <TestCallback user={task.user} task={task.id} />}
+      isFlush
+    >
       <Load query={query} things={pages.callbacks.things} lines={2}>
         {({ data }) => (
           <Table

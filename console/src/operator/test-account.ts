@@ -3,6 +3,7 @@ import { admin } from '../api/admin.ts';
 import { Problem } from '../api/client.ts';
 import type { AccountTest } from '../api/types.ts';
 import { durationText } from '../format/time.ts';
+import { texts } from '../texts.ts';
 
 /** Servers take up a new account or model within moments; until then it does not exist for them. */
 const TRIES = 6;
@@ -10,9 +11,9 @@ const PAUSE_MS = 500;
 
 /** What the test found, as one line. Throws with the provider's words when it failed. */
 export async function testAccount(id: string, body: Readonly<Record<string, unknown>> = {}): Promise<string> {
-  const { ok, status, message, reason, first_event_ms, duration_ms } = await patientTest(id, body);
-  if (!ok) throw new Error(`${status ?? 'No response'}: ${message ?? reason ?? 'the provider gave no reason'}`);
-  return `It works: first event after ${durationText(first_event_ms)}, done after ${durationText(duration_ms)}.`;
+  const { ok, status, message, reason, first_byte_ms, duration_ms } = await patientTest(id, body);
+  if (!ok) throw new Error(`${status ?? texts.account.noResponse}: ${message ?? reason ?? texts.account.noReason}`);
+  return texts.account.works(durationText(first_byte_ms), durationText(duration_ms));
 }
 
 async function patientTest(id: string, body: Readonly<Record<string, unknown>>): Promise<AccountTest> {

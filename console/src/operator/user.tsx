@@ -143,7 +143,7 @@ const EditUser = ({ user }: { readonly user: User }) => {
           submit={async (values) => {
             await admin.changeUser(user.id, values);
             await client.invalidateQueries({ queryKey: ['users'] });
-            notify('The user is saved.');
+            notify(texts.done.userSaved);
           }}
         />
       )}

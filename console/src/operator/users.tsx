@@ -52,7 +52,7 @@ const MakeUser = () => {
           fields={[
             { name: 'id', label: 'Id', isRequired: true, placeholder: 'ana' },
             { name: 'email', label: 'E-mail', kind: 'email' },
-            { name: 'multiplier', label: 'Multiplier', placeholder: '1', hint: 'Factor on every price for this user.' },
+            { name: 'multiplier', label: 'Multiplier', placeholder: '1', hint: texts.user.multiplier },
             ...LIMIT_FIELDS(),
           ]}
           submit={async (values) => {
@@ -73,7 +73,7 @@ export const CREDIT_FIELDS: readonly (FieldSpec | readonly FieldSpec[])[] = [
       label: 'Amount in dollars',
       isRequired: true,
       placeholder: '50.00',
-      hint: 'Negative to adjust down.',
+      hint: texts.credit.amount,
     },
     {
       name: 'kind',
@@ -105,7 +105,7 @@ export const Credit = ({ user }: { readonly user: string }) => {
           submit={async (values) => {
             await admin.credit({ user, ...values });
             await client.invalidateQueries();
-            notify('The credit is booked.');
+            notify(texts.done.creditBooked);
           }}
         />
       )}

@@ -1,4 +1,5 @@
 /** Code to copy, JSON to unfold, and the difference of two objects. */
+import { texts } from '../texts.ts';
 import { copyText } from './values.tsx';
 
 export const Snippet = ({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) => (
@@ -41,7 +42,7 @@ export const Diff = ({ before, after }: DiffProps) => {
   const names = [...new Set([...Object.keys(left), ...Object.keys(right)])].filter(
     (name) => left[name] !== right[name],
   );
-  if (names.length === 0) return <p className="muted">No difference.</p>;
+  if (names.length === 0) return <p className="muted">{texts.noDifference}</p>;
   return (
     <div className="diff">
       {names.map((name) => (

@@ -1,6 +1,7 @@
 /** Forms from a list of fields. The server validates; its error is shown at the field that it names. */
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import { Problem } from '../api/client.ts';
+import { texts } from '../texts.ts';
 import { Dialog } from './dialog.tsx';
 import { Id } from './values.tsx';
 
@@ -17,6 +18,9 @@ export interface FieldSpec {
   readonly placeholder?: string;
   readonly autoComplete?: string;
 }
+
+/** For the audit log. */
+export const REASON_FIELD: FieldSpec = { name: 'reason', label: 'Reason', hint: texts.form.reason };
 
 export type FormValues = Readonly<Record<string, unknown>>;
 

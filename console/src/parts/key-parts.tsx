@@ -45,14 +45,14 @@ export const KEY_FIELDS = (key: Partial<Key> = {}): readonly (FieldSpec | readon
     label: 'Models',
     kind: 'list',
     value: key.models,
-    hint: 'Names or patterns, separated by commas. Empty: all.',
+    hint: texts.key.models,
   },
   {
     name: 'addresses',
     label: 'Addresses',
     kind: 'list',
     value: key.addresses,
-    hint: 'IP addresses or networks. Empty: all.',
+    hint: texts.key.addresses,
   },
   { name: 'expires_at', label: 'Expires (UTC)', kind: 'time', value: key.expires_at },
 ];

@@ -1,11 +1,12 @@
 /** One call: its attempts on one time axis, its conversion, and the arithmetic of its charge as the server computed it. */
-import type { Attempt, PriceLine, RequestDetail } from '../api/types.ts';
+import type { Attempt, RequestDetail } from '../api/types.ts';
 import { countText } from '../format/count.ts';
-import { exactMoney } from '../format/money.ts';
 import { absoluteTime, durationText } from '../format/time.ts';
 import { paths } from '../paths.ts';
+import { texts } from '../texts.ts';
 import { Json } from './code.tsx';
 import { Card, Facts } from './page.tsx';
+import { Sums } from './sums.tsx';
 import { Id, Money } from './values.tsx';
 
 interface RequestViewProps {
@@ -113,10 +114,9 @@ const AttemptBar = ({ attempt, totalMs }: { readonly attempt: Attempt; readonly 
 };
 
 const Charge = ({ request, isOperator }: { readonly request: RequestDetail; readonly isOperator: boolean }) => {
-  const { charge, cost } = request.pricing ?? { charge: null, cost: null };
-  if (!charge)
+  if (!request.pricing?.charge)
     return request.charge === null ? (
-      <p className="muted">This call was not charged.</p>
+      <p className="muted">{texts.money.notCharged}</p>
     ) : (
       <Facts
         rows={[
@@ -125,47 +125,7 @@ const Charge = ({ request, isOperator }: { readonly request: RequestDetail; read
         ]}
       />
     );
-  return (
-    <div className="stack">
-      <table className="sums">
-        <caption>The arithmetic of the charge</caption>
-        <tbody>
-          {charge.lines.map((line) => (
-            <SumLine key={line.part} line={line} />
-          ))}
-          <tr className="total">
-            <td colSpan={3}>subtotal</td>
-            <td className="num">{exactMoney(charge.subtotal)}</td>
-          </tr>
-          <tr>
-            <td colSpan={3}>
-              group × {charge.group_multiplier}, user × {charge.user_multiplier}
-            </td>
-            <td className="num" />
-          </tr>
-          <tr className="total">
-            <td colSpan={3}>charged{charge.price === null ? '' : ` (price ${charge.price})`}</td>
-            <td className="num">
-              <Money amount={charge.charge} isEstimated={request.estimated} />
-            </td>
-          </tr>
-        </tbody>
-      </table>
-      {isOperator && (
-        <p className="muted">
-          {cost === null ? (
-            'The cost of this call is unknown.'
-          ) : (
-            <>
-              Provider cost{cost.multiplier === null ? '' : ` × ${cost.multiplier}`} <Money amount={cost.cost} /> ·
-              margin <Money amount={cost.margin} />
-              {cost.margin_percent !== null && ` ${cost.margin_percent}%`}
-            </>
-          )}
-        </p>
-      )}
-    </div>
-  );
+  return <Sums pricing={request.pricing} isOperator={isOperator} isEstimated={request.estimated} />;
 };
 
 /** The input of a call contains what was read from a cache or written to it. */
@@ -181,14 +141,3 @@ const tokensOf = (usage: RequestDetail['usage']): [string, string][] =>
     const count = usage?.[name];
     return typeof count === 'number' && count > 0 ? [[label, `${countText(count)} tokens`]] : [];
   });
-
-const SumLine = ({ line }: { readonly line: PriceLine }) => (
-  <tr>
-    <td className="num">{countText(line.count)}</td>
-    <td>{line.part.replaceAll('_', ' ')}</td>
-    <td className="muted nowrap">
-      × {exactMoney(line.rate)} {line.per === 'piece' ? 'each' : '/1M'}
-    </td>
-    <td className="num">{exactMoney(line.amount)}</td>
-  </tr>
-);

@@ -147,7 +147,7 @@ const SidebarEnd = ({ person, isUserTree }: { readonly person: Person; readonly 
               ]}
               submit={async (values) => {
                 enterSession(client, await session.changePassword(values));
-                notify('The password is changed.');
+                notify(texts.done.passwordChanged);
               }}
             />
           )}

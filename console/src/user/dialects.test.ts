@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PLAY_DIALECTS, takeEvents } from './dialects.ts';
+import { dialectsFor, PLAY_DIALECTS, takeEvents } from './dialects.ts';
 
 test('takeEvents returns complete events and keeps the rest', () => {
   const { events, rest } = takeEvents('event: a\ndata: {"n":1}\n\n: heartbeat\n\ndata: [DONE]\r\n\r\ndata: {"n"');
@@ -18,4 +18,11 @@ test('every dialect finds the text of its stream events', () => {
   assert.equal(chat.textOf({ choices: [] }), undefined);
   const parts = [{ text: 'Hm', thought: true }, { text: 'Hi' }];
   assert.equal(generate.textOf({ candidates: [{ content: { parts } }] }), 'Hi');
+});
+
+test('a key takes the dialects of the matrix, the one of its providers first', () => {
+  assert.deepEqual(dialectsFor('generate-content'), ['generate', 'responses', 'messages', 'chat']);
+  assert.deepEqual(dialectsFor('messages'), ['messages', 'responses', 'chat']);
+  assert.deepEqual(dialectsFor('responses')[0], 'responses');
+  assert.ok(!dialectsFor('responses').includes('generate'));
 });

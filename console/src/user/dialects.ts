@@ -1,4 +1,6 @@
 /** The four text dialects of the playground: how a prompt is sent, and where the text of a stream event is. */
+import { INFERENCE_ENDPOINTS } from '../../../src/rules/endpoints.ts';
+import type { Style } from '../api/types.ts';
 
 export type PlayDialect = 'responses' | 'messages' | 'chat' | 'generate';
 
@@ -11,6 +13,8 @@ export interface PlayInput {
 
 interface DialectRow {
   readonly label: string;
+  /** Decides, with the style of a key's group, whether the key takes the dialect. */
+  readonly operation: 'responses.create' | 'messages.create' | 'chat.create' | 'generate.stream';
   readonly path: (model: string) => string;
   readonly body: (input: PlayInput) => object;
   /** The text that an event adds. */
@@ -32,6 +36,7 @@ const turn = (prompt: string) => [{ role: 'user', content: prompt }];
 export const PLAY_DIALECTS: Readonly<Record<PlayDialect, DialectRow>> = {
   responses: {
     label: 'Responses',
+    operation: 'responses.create',
     path: () => '/v1/responses',
     body: ({ model, prompt, system, maxTokens }) => ({
       model,
@@ -45,6 +50,7 @@ export const PLAY_DIALECTS: Readonly<Record<PlayDialect, DialectRow>> = {
   },
   messages: {
     label: 'Messages',
+    operation: 'messages.create',
     path: () => '/v1/messages',
     body: ({ model, prompt, system, maxTokens }) => ({
       model,
@@ -60,6 +66,7 @@ export const PLAY_DIALECTS: Readonly<Record<PlayDialect, DialectRow>> = {
   },
   chat: {
     label: 'Chat completions',
+    operation: 'chat.create',
     path: () => '/v1/chat/completions',
     body: ({ model, prompt, system, maxTokens }) => ({
       model,
@@ -72,6 +79,7 @@ export const PLAY_DIALECTS: Readonly<Record<PlayDialect, DialectRow>> = {
   },
   generate: {
     label: 'Generate content',
+    operation: 'generate.stream',
     path: (model) => `/v1beta/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
     body: ({ prompt, system, maxTokens }) => ({
       contents: [{ role: 'user', parts: [{ text: prompt }] }],
@@ -85,6 +93,15 @@ export const PLAY_DIALECTS: Readonly<Record<PlayDialect, DialectRow>> = {
         .join(''),
   },
 };
+
+/** The dialects that keys of a style take, first the one that its providers speak. */
+export function dialectsFor(style: Exclude<Style, 'video'>): readonly PlayDialect[] {
+  const rank = { native: 0, prefer: 1, own: 2, convert: 2, refuse: 3 } as const;
+  const cellOf = (dialect: PlayDialect) => INFERENCE_ENDPOINTS[PLAY_DIALECTS[dialect].operation].groups[style];
+  return (Object.keys(PLAY_DIALECTS) as PlayDialect[])
+    .filter((dialect) => cellOf(dialect).kind !== 'refuse')
+    .toSorted((a, b) => rank[cellOf(a).kind] - rank[cellOf(b).kind]);
+}
 
 /** The data of complete server-sent events, and the rest that is not complete. */
 export function takeEvents(buffer: string): { readonly events: readonly string[]; readonly rest: string } {

@@ -1,17 +1,17 @@
 /** Keys of the signed-in user: the home of the user's pages. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Key, Me, NewKey } from '../api/types.ts';
 import { mine } from '../api/user.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
+import { EditKey, KeyActions, type KeyTree } from '../parts/key-actions.tsx';
 import { KEY_FIELDS, KeyCreated, KeyFacts, KeyState, limitsText } from '../parts/key-parts.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
 import type { Column } from '../parts/table.tsx';
-import { notify } from '../parts/toast.tsx';
 import { Id, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
@@ -106,120 +106,44 @@ const MakeKey = ({ me }: { readonly me: Me }) => {
 export const useMyKeys = () =>
   useQuery({ queryKey: ['my-keys', 'all'], queryFn: () => mine.keys({ limit: 1000 }), staleTime: 10_000 });
 
+const TREE: KeyTree = { ...mine, queries: 'my-keys', page: paths.myKey, takesReason: false };
+
 export const MyKeyPage = () => {
   const { key: id = '' } = useParams({ strict: false });
-  const keys = useMyKeys();
-  const key = keys.data?.data.find((one) => one.id === id);
+  const query = useQuery({ queryKey: ['my-keys', id], queryFn: () => mine.key(id) });
+  const key = query.data;
   const { style, model } = useKeyFacts(key);
   return (
     <Page
       title={key?.name ?? id}
       parent={{ title: pages.keys.title, path: paths.myKeys }}
       beside={key && <KeyState state={key.state} />}
-      actions={key && key.state === 'valid' && <KeyActions value={key} />}
+      actions={key && key.state === 'valid' && <KeyActions value={key} tree={TREE} style={style} model={model} />}
     >
-      <Load query={keys} things={pages.key.things}>
-        {() =>
-          key ? (
-            <div className="stack">
-              <p className="row">
-                <code>{key.hint}</code> <Id id={key.id} />
-                <Link to={paths.myRequests} search={{ key: key.id } as never}>
-                  Its calls
-                </Link>
-                <Link to={paths.playground} search={{ key: key.id } as never}>
-                  Try it
-                </Link>
-              </p>
-              <Card title="Use it">
-                <ClientSnippets style={style} model={model} />
-              </Card>
-              <Card title="Settings" actions={key.own && key.state === 'valid' && <EditKey value={key} />}>
-                <KeyFacts value={key} />
-              </Card>
-            </div>
-          ) : (
-            <p className="empty">There is no key “{id}”.</p>
-          )
-        }
+      <Load query={query} things={pages.key.things}>
+        {(found) => (
+          <div className="stack">
+            <p className="row">
+              <code>{found.hint}</code> <Id id={found.id} />
+              <Link to={paths.myRequests} search={{ key: found.id } as never}>
+                Its calls
+              </Link>
+              <Link to={paths.playground} search={{ key: found.id } as never}>
+                Try it
+              </Link>
+            </p>
+            <Card title="Use it">
+              <ClientSnippets style={style} model={model} />
+            </Card>
+            <Card
+              title="Settings"
+              actions={found.own && found.state === 'valid' && <EditKey value={found} tree={TREE} />}
+            >
+              <KeyFacts value={found} />
+            </Card>
+          </div>
+        )}
       </Load>
     </Page>
-  );
-};
-
-const EditKey = ({ value }: { readonly value: Key }) => {
-  const client = useQueryClient();
-  return (
-    <Opener label="Edit key">
-      {(close) => (
-        <FormDialog
-          title={`Change ${value.name}`}
-          close={close}
-          action="Save key"
-          clearsEmpty
-          fields={KEY_FIELDS(value)}
-          submit={async (values) => {
-            await mine.changeKey(value.id, values);
-            await client.invalidateQueries({ queryKey: ['my-keys'] });
-            notify('The key is saved.');
-          }}
-        />
-      )}
-    </Opener>
-  );
-};
-
-const KeyActions = ({ value }: { readonly value: Key }) => {
-  const client = useQueryClient();
-  const navigate = useNavigate();
-  const [made, setMade] = useState<NewKey>();
-  const { style, model } = useKeyFacts(value);
-  const refresh = () => client.invalidateQueries({ queryKey: ['my-keys'] });
-  return (
-    <>
-      <Opener label="Rotate">
-        {(close) => (
-          <FormDialog
-            title={`Rotate ${value.name}`}
-            explain={texts.key.rotate}
-            close={close}
-            action="Rotate key"
-            fields={[{ name: 'overlap_seconds', label: 'Overlap in seconds', kind: 'number', value: 3600 }]}
-            submit={async (values) => {
-              setMade(await mine.rotateKey(value.id, values));
-              await refresh();
-            }}
-          />
-        )}
-      </Opener>
-      <Opener label="Revoke" className="danger">
-        {(close) => (
-          <FormDialog
-            title={`Revoke ${value.name}`}
-            explain={texts.key.revoke}
-            close={close}
-            action="Revoke key"
-            isDanger
-            fields={[]}
-            submit={async () => {
-              await mine.revokeKey(value.id, {});
-              await refresh();
-              notify('The key is revoked.');
-            }}
-          />
-        )}
-      </Opener>
-      {made && (
-        <KeyCreated
-          made={made}
-          style={style}
-          model={model}
-          close={() => {
-            setMade(undefined);
-            void navigate({ to: paths.myKey(made.id) });
-          }}
-        />
-      )}
-    </>
   );
 };

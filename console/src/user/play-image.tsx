@@ -3,7 +3,9 @@ import { useState } from 'react';
 import { IMAGE_PRESETS, PIXEL_BUDGET, STANDARD_IMAGE_SIZES } from '../../../src/rules/images.ts';
 import { problemOf } from '../api/client.ts';
 import { countText } from '../format/count.ts';
+import { Choice } from '../parts/choice.tsx';
 import { ProblemNotice } from '../parts/form.tsx';
+import { texts } from '../texts.ts';
 import { playHeaders } from './play-models.ts';
 import { footerOf, ModelField, PlayForm, type PlayProps } from './play-parts.tsx';
 
@@ -51,22 +53,8 @@ export const PlayImage = ({ keyId, models, prompt, setPrompt }: PlayProps) => {
       <PlayForm prompt={prompt} setPrompt={setPrompt} isRunning={isRunning} run={() => void start()}>
         <ModelField value={model} names={names} onChange={setModel} />
         <div className="field-row">
-          <label className="field">
-            <span className="label">Size</span>
-            <select value={size} onChange={(event) => setSize(event.target.value)}>
-              {SIZES.map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-          </label>
-          <label className="field">
-            <span className="label">Quality</span>
-            <select value={quality} onChange={(event) => setQuality(event.target.value)}>
-              {QUALITIES.map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-          </label>
+          <Choice label="Size" value={size} options={SIZES} onChange={setSize} />
+          <Choice label="Quality" value={quality} options={QUALITIES} onChange={setQuality} />
         </div>
         <p className="muted small">{pixelText(size)}</p>
       </PlayForm>
@@ -76,7 +64,9 @@ export const PlayImage = ({ keyId, models, prompt, setPrompt }: PlayProps) => {
           {result?.images.map((source) => (
             <img key={source.slice(-64)} className="media" src={source} alt={prompt} />
           ))}
-          {!result && !problem && <div className="empty">{isRunning ? 'Drawing…' : 'The image appears here.'}</div>}
+          {!result && !problem && (
+            <div className="empty">{isRunning ? texts.playground.drawing : texts.playground.noImage}</div>
+          )}
           {result && <p className="muted small break">{result.footer}</p>}
         </div>
       </section>

@@ -7,11 +7,10 @@ import { JsonText } from '../parts/code.tsx';
 import { ProblemNotice } from '../parts/form.tsx';
 import { paths } from '../paths.ts';
 import { texts } from '../texts.ts';
-import { PLAY_DIALECTS, type PlayDialect, type StreamEvent, takeEvents } from './dialects.ts';
+import { dialectsFor, PLAY_DIALECTS, type PlayDialect, type StreamEvent, takeEvents } from './dialects.ts';
 import { playHeaders } from './play-models.ts';
 import { footerOf, ModelField, PlayForm, type PlayProps } from './play-parts.tsx';
 
-const NAMES = Object.keys(PLAY_DIALECTS) as PlayDialect[];
 const TABS = ['Reply', 'Request', 'Response', 'Headers'] as const;
 /** A long stream would slow the page down; the reply itself is always whole. */
 const MAX_EVENTS = 2_000;
@@ -36,8 +35,11 @@ const EMPTY: Run = {
   problem: undefined,
 };
 
-export const PlayText = ({ keyId, models, prompt, setPrompt }: PlayProps) => {
-  const [dialect, setDialect] = useState<PlayDialect>('responses');
+export const PlayText = ({ keyId, style, models, prompt, setPrompt }: PlayProps) => {
+  const dialects = dialectsFor(style);
+  const [wanted, setDialect] = useState<PlayDialect>();
+  // Another key may not take the dialect that was chosen for the last one.
+  const dialect = dialects.find((name) => name === wanted) ?? dialects[0] ?? 'responses';
   const [chosen, setModel] = useState<string>();
   const [system, setSystem] = useState('');
   const [tab, setTab] = useState<(typeof TABS)[number]>('Reply');
@@ -96,7 +98,7 @@ export const PlayText = ({ keyId, models, prompt, setPrompt }: PlayProps) => {
         stop={() => aborter.current?.abort()}
       >
         <div className="segments wrap-segments">
-          {NAMES.map((name) => (
+          {dialects.map((name) => (
             <button key={name} type="button" aria-pressed={name === dialect} onClick={() => setDialect(name)}>
               {PLAY_DIALECTS[name].label}
             </button>

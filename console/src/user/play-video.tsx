@@ -1,10 +1,12 @@
 /** A video task. The task page follows it to its result. */
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { problemOf } from '../api/client.ts';
 import { mine } from '../api/user.ts';
+import { Choice } from '../parts/choice.tsx';
 import { ProblemNotice } from '../parts/form.tsx';
+import { Money } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { texts } from '../texts.ts';
 import { playHeaders } from './play-models.ts';
@@ -28,12 +30,12 @@ export const PlayVideo = ({ keyId, prompt, setPrompt }: PlayProps) => {
   const tasks = useQuery({ queryKey: ['my-tasks', 'models'], queryFn: () => mine.tasks({ limit: 50 }) });
   const names = [...new Set((tasks.data?.data ?? []).map((task) => task.model))];
   const model = chosen ?? names[0] ?? '';
+  const { resolution, ratio, duration } = values;
+  const task = { model, content: [{ type: 'text', text: prompt }], resolution, ratio, duration: Number(duration) };
   const start = async (): Promise<void> => {
     setRunning(true);
     setProblem(undefined);
     try {
-      const { resolution, ratio, duration } = values;
-      const content = [{ type: 'text', text: prompt }];
       const response = await fetch('/api/v3/contents/generations/tasks', {
         method: 'POST',
         headers: {
@@ -42,7 +44,7 @@ export const PlayVideo = ({ keyId, prompt, setPrompt }: PlayProps) => {
           'idempotency-key': `playground-${crypto.randomUUID()}`,
         },
         credentials: 'same-origin',
-        body: JSON.stringify({ model, content, resolution, ratio, duration: Number(duration) }),
+        body: JSON.stringify(task),
       });
       const body = await response.json();
       if (!response.ok) throw problemOf(response, body);
@@ -59,23 +61,55 @@ export const PlayVideo = ({ keyId, prompt, setPrompt }: PlayProps) => {
         <ModelField value={model} names={names} onChange={setModel} />
         <div className="field-row">
           {NAMES.map((name) => (
-            <label className="field" key={name}>
-              <span className="label">{name}</span>
-              <select value={values[name]} onChange={(event) => setValues({ ...values, [name]: event.target.value })}>
-                {FIELDS[name].map((one) => (
-                  <option key={one}>{one}</option>
-                ))}
-              </select>
-            </label>
+            <Choice
+              key={name}
+              label={name}
+              value={values[name]}
+              options={FIELDS[name]}
+              onChange={(value) => setValues({ ...values, [name]: value })}
+            />
           ))}
         </div>
       </PlayForm>
       <section className="card">
         <div className="body fields">
           {problem && <ProblemNotice problem={problem} />}
+          <Hold keyId={keyId} task={task} />
           <p className="muted">{texts.playground.videoHold}</p>
         </div>
       </section>
+    </div>
+  );
+};
+
+const TYPING_MS = 400;
+
+interface HoldProps {
+  readonly keyId: string;
+  readonly task: { readonly model: string; readonly [member: string]: unknown };
+}
+
+/** The server checks and prices the task as its creation would, and creates nothing. */
+const Hold = ({ keyId, task }: HoldProps) => {
+  const estimate = useQuery({
+    queryKey: ['task-estimate', keyId, task],
+    queryFn: async ({ signal }) => {
+      await new Promise((resolve) => setTimeout(resolve, TYPING_MS));
+      signal.throwIfAborted();
+      return mine.estimateTask({ key: keyId, task }, signal);
+    },
+    enabled: task.model !== '',
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+  return (
+    <div aria-live="polite" aria-busy={estimate.isFetching}>
+      {estimate.isError && !estimate.isFetching && <p className="muted break">{estimate.error.message}</p>}
+      {estimate.data && !estimate.isError && (
+        <p>
+          {texts.playground.atMost} <Money amount={estimate.data.max_cost} />
+        </p>
+      )}
     </div>
   );
 };

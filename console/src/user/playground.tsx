@@ -50,7 +50,8 @@ const Forms = ({ keys }: { readonly keys: readonly Key[] }) => {
   const change = (next: Search): void =>
     void navigate({ to: '.', search: () => ({ ...search, ...next }), replace: true });
   if (!key) return null;
-  const shared = { keyId: key.id, models: models.data ?? [], prompt, setPrompt };
+  const style = key.style === undefined || key.style === 'video' ? 'responses' : key.style;
+  const shared = { keyId: key.id, style, models: models.data ?? [], prompt, setPrompt };
   return (
     <>
       <div className="filters">

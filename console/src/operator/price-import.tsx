@@ -1,0 +1,142 @@
+/** Prices from the public list: what would change, rate by rate, and then the change itself. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { admin } from '../api/admin.ts';
+import type { PriceImport as Plan, RateChange } from '../api/types.ts';
+import { plural } from '../format/count.ts';
+import { Dialog, Opener } from '../parts/dialog.tsx';
+import { Form, type FormValues } from '../parts/form.tsx';
+import { State } from '../parts/state.tsx';
+import { notify } from '../parts/toast.tsx';
+import { Time } from '../parts/values.tsx';
+import { texts } from '../texts.ts';
+
+interface Shown {
+  readonly request: FormValues;
+  readonly plan: Plan;
+}
+
+export const PriceImport = ({ groups }: { readonly groups: readonly string[] }) => {
+  const client = useQueryClient();
+  const [shown, setShown] = useState<Shown>();
+  return (
+    <Opener label="Import prices">
+      {(close) => {
+        const end = (): void => {
+          setShown(undefined);
+          close();
+        };
+        return (
+          <Dialog title="Import prices" onClose={end}>
+            <h2>Import prices</h2>
+            <p className="muted">{texts.model.importLead}</p>
+            {shown === undefined ? (
+              <Form
+                fields={[
+                  [
+                    { name: 'group', label: 'Group', kind: 'choice', options: [['', 'All groups'], ...groups] },
+                    { name: 'multiplier', label: 'Multiplier', value: '1', hint: texts.model.importMultiplier },
+                  ],
+                  [
+                    { name: 'provider', label: 'Provider', placeholder: 'openai', hint: texts.model.importProvider },
+                    {
+                      name: 'tiers',
+                      label: 'Long inputs',
+                      kind: 'choice',
+                      options: [
+                        ['', 'Skip'],
+                        ['base', 'Base price'],
+                        ['highest', 'Highest price'],
+                      ],
+                      hint: texts.model.importTiers,
+                    },
+                  ],
+                ]}
+                action={texts.model.preview}
+                cancel={end}
+                submit={async (request) =>
+                  setShown({ request, plan: await admin.importPrices(request, { dry_run: 'true' }) })
+                }
+              />
+            ) : (
+              <Form
+                fields={
+                  hasSuspicious(shown.plan)
+                    ? [{ name: 'force', label: texts.model.importForce, kind: 'check', value: false }]
+                    : []
+                }
+                action={texts.model.apply}
+                cancel={() => setShown(undefined)}
+                submit={async ({ force = false }) => {
+                  await admin.importPrices({ ...shown.request, plan: shown.plan.plan, force });
+                  await client.invalidateQueries({ queryKey: ['models'] });
+                  notify(texts.done.pricesImported);
+                  end();
+                }}
+              >
+                <PlanView plan={shown.plan} />
+              </Form>
+            )}
+          </Dialog>
+        );
+      }}
+    </Opener>
+  );
+};
+
+const hasSuspicious = ({ changes }: Plan): boolean =>
+  changes.some(({ rates }) => rates.some(({ suspicious }) => suspicious));
+
+const PlanView = ({ plan: { changes, unchanged, remarks, skipped } }: { readonly plan: Plan }) => (
+  <div className="stack">
+    <p>{texts.model.importCounts(plural(changes.length, 'model'), String(unchanged), String(skipped.length))}</p>
+    {changes.map(({ group, model, source, valid_from, rates }) => (
+      <section key={`${group} ${model} ${valid_from}`}>
+        <h3>
+          <code>{model}</code>{' '}
+          <span className="muted">
+            of {group}, from {source}
+          </span>{' '}
+          {valid_from !== null && <Time at={valid_from} />}
+        </h3>
+        {rates.length === 0 ? <p className="muted">{texts.model.onlyCost}</p> : <Rates rates={rates} />}
+      </section>
+    ))}
+    <Notes label="Notes" lines={remarks} />
+    <Notes label="Skipped" lines={skipped} />
+  </div>
+);
+
+const Rates = ({ rates }: { readonly rates: readonly RateChange[] }) => (
+  <div className="diff">
+    {rates.map(({ rate, before, after, suspicious }) => (
+      <div key={rate}>
+        {before !== null && (
+          <div className="removed">
+            − {rate}: ${before}
+          </div>
+        )}
+        {after !== null && (
+          <div className="added">
+            + {rate}: ${after}
+          </div>
+        )}
+        {suspicious && <State tone="warn">{texts.model.suspicious}</State>}
+      </div>
+    ))}
+  </div>
+);
+
+const Notes = ({ label, lines }: { readonly label: string; readonly lines: readonly string[] }) =>
+  lines.length === 0 ? null : (
+    <details>
+      <summary>
+        {label} ({lines.length})
+      </summary>
+      <ul>
+        {lines.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </details>
+  );

@@ -1,0 +1,110 @@
+/** What can be done to a key, in both trees: change, rotate, revoke. The tree decides which API is asked. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Key, NewKey, Style } from '../api/types.ts';
+import { texts } from '../texts.ts';
+import { Opener } from './dialog.tsx';
+import { FormDialog, REASON_FIELD } from './form.tsx';
+import { KEY_FIELDS, KeyCreated } from './key-parts.tsx';
+import { notify } from './toast.tsx';
+
+type Body = Readonly<Record<string, unknown>>;
+
+export interface KeyTree {
+  readonly changeKey: (id: string, body: Body) => Promise<Key>;
+  readonly rotateKey: (id: string, body: Body) => Promise<NewKey>;
+  readonly revokeKey: (id: string, body: Body) => Promise<Key>;
+  /** The first part of the keys of its queries. */
+  readonly queries: string;
+  readonly page: (id: string) => string;
+  /** Operators give reasons, which the audit log keeps. */
+  readonly takesReason: boolean;
+}
+
+interface KeyProps {
+  readonly value: Key;
+  readonly tree: KeyTree;
+}
+
+export const EditKey = ({ value, tree }: KeyProps) => {
+  const client = useQueryClient();
+  return (
+    <Opener label="Edit key">
+      {(close) => (
+        <FormDialog
+          title={`Change ${value.name}`}
+          close={close}
+          action="Save key"
+          clearsEmpty
+          fields={KEY_FIELDS(value)}
+          submit={async (values) => {
+            await tree.changeKey(value.id, values);
+            await client.invalidateQueries({ queryKey: [tree.queries] });
+            notify(texts.done.keySaved);
+          }}
+        />
+      )}
+    </Opener>
+  );
+};
+
+interface KeyActionsProps extends KeyProps {
+  readonly style: Style;
+  /** A model that a command can name. */
+  readonly model: string;
+}
+
+export const KeyActions = ({ value, tree, style, model }: KeyActionsProps) => {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [made, setMade] = useState<NewKey>();
+  const refresh = () => client.invalidateQueries({ queryKey: [tree.queries] });
+  return (
+    <>
+      <Opener label="Rotate">
+        {(close) => (
+          <FormDialog
+            title={`Rotate ${value.name}`}
+            explain={texts.key.rotate}
+            close={close}
+            action="Rotate key"
+            fields={[{ name: 'overlap_seconds', label: 'Overlap in seconds', kind: 'number', value: 3600 }]}
+            submit={async (values) => {
+              setMade(await tree.rotateKey(value.id, values));
+              await refresh();
+            }}
+          />
+        )}
+      </Opener>
+      <Opener label="Revoke" className="danger">
+        {(close) => (
+          <FormDialog
+            title={`Revoke ${value.name}`}
+            explain={texts.key.revoke}
+            close={close}
+            action="Revoke key"
+            isDanger
+            fields={tree.takesReason ? [REASON_FIELD] : []}
+            submit={async (values) => {
+              await tree.revokeKey(value.id, values);
+              await refresh();
+              notify(texts.done.keyRevoked);
+            }}
+          />
+        )}
+      </Opener>
+      {made && (
+        <KeyCreated
+          made={made}
+          style={style}
+          model={model}
+          close={() => {
+            setMade(undefined);
+            void navigate({ to: tree.page(made.id) });
+          }}
+        />
+      )}
+    </>
+  );
+};
