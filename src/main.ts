@@ -645,7 +645,7 @@ function createApp(
     linkGate: new SuspectGate(clock, failuresPerMinute, 'link'),
     isFirstRun: firstRunCheck(reports.db),
     oidc: oidcOf(context, upstream, publicUrl),
-    files: new ConsoleFiles(config.CONSOLE_DIR ?? BUILT_CONSOLE),
+    files: consoleFilesOf(config),
   });
   const shedder = config.SHEDDING === 'on' ? new Shedder({ clock, bodyBudget }) : undefined;
   closers.push(async () => shedder?.stop());
@@ -676,6 +676,8 @@ function createApp(
 }
 
 const BUILT_CONSOLE = join(import.meta.dirname, '..', 'dist', 'console');
+
+export const consoleFilesOf = ({ CONSOLE_DIR }: Config): ConsoleFiles => new ConsoleFiles(CONSOLE_DIR ?? BUILT_CONSOLE);
 
 function oidcOf(
   { config, sealer, clock }: AppContext,
@@ -766,6 +768,17 @@ export async function openProbeServices(context: AppContext): Promise<ProbeServi
   const catalog = await loadCatalog(database.db, sealer, log);
   const upstream = new UpstreamClient(clock, { stack: config.HTTP_STACK, proxies: proxiesOf(config) });
   return { clock, upstream, catalog: () => catalog, close: () => upstream.close() };
+}
+
+/** Asks the OpenID provider for its settings, without a server. Throws when sign-in with it cannot work; has no effect without one. */
+export async function tryOidc(context: AppContext): Promise<void> {
+  const { config, clock } = context;
+  const upstream = new UpstreamClient(clock, { stack: config.HTTP_STACK, proxies: proxiesOf(config) });
+  try {
+    await oidcOf(context, upstream, () => publicUrlOf(config, config.PORT))?.client.start();
+  } finally {
+    await upstream.close();
+  }
 }
 
 /** The server starts without Redis too: limits are then counted in this process until Redis is back. */

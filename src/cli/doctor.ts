@@ -17,14 +17,10 @@ import { findUnpriced, UNPRICED_ADVICE } from '../setup/index.ts';
 import { canReport, VIDEO_CHECKS } from '../video/index.ts';
 import { readCertificate } from '../web/index.ts';
 import { openCommandContext } from './context.ts';
+import { checkSignIn } from './doctor-sign-in.ts';
+import { type Finding, firstLineOf } from './finding.ts';
 import { print } from './output.ts';
 import { folderElsewhere } from './where-data-is.ts';
-
-interface Finding {
-  readonly about: string;
-  readonly state: 'good' | 'bad' | 'note';
-  readonly text: string;
-}
 
 const LABELS = { good: 'ok  ', bad: 'BAD ', note: 'note' } as const;
 const MIN_FREE_BYTES = 2 ** 30;
@@ -35,7 +31,7 @@ const RENEWAL_MS = 30 * 86_400_000;
 
 export const doctorCommand = (): Command =>
   new Command('doctor')
-    .description('check Node, database, Redis, disk, port, certificate and configuration')
+    .description('check Node, database, Redis, disk, port, certificate, sign-in and configuration')
     .option('--accounts', 'also send one tiny real request to every text account; you pay the provider for it')
     .action(async ({ accounts = false }: { accounts?: boolean }) => {
       const config = loadConfig(process.env);
@@ -65,7 +61,7 @@ async function checkDisk(config: Config): Promise<Finding> {
       ? { about: 'Disk', state: 'bad', text: `${text}; free some space or set DATA_DIR to another disk` }
       : { about: 'Disk', state: 'good', text };
   } catch (error) {
-    return { about: 'Disk', state: 'bad', text: messageOf(error) };
+    return { about: 'Disk', state: 'bad', text: firstLineOf(error) };
   }
 }
 
@@ -96,7 +92,7 @@ async function checkCertificate({ TLS_CERT, TLS_KEY }: Config): Promise<Finding[
           : (['good', 'can be used'] as const);
     return [{ about: 'Certificate', state, text: `${TLS_CERT}, valid until ${isoDate(validUntil)}, ${text}` }];
   } catch (error) {
-    return [{ about: 'Certificate', state: 'bad', text: messageOf(error) }];
+    return [{ about: 'Certificate', state: 'bad', text: firstLineOf(error) }];
   }
 }
 
@@ -124,7 +120,7 @@ async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
     await link.close();
     return [{ about: 'Redis', state: 'good', text: 'reachable and runs scripts; replicas share their limits' }];
   } catch (error) {
-    const text = `not usable at REDIS_URL: ${messageOf(error)}; until it is, each server counts limits for itself`;
+    const text = `not usable at REDIS_URL: ${firstLineOf(error)}; until it is, each server counts limits for itself`;
     return [{ about: 'Redis', state: 'bad', text }];
   }
 }
@@ -135,12 +131,13 @@ async function checkInstallation(config: Config, testsAccounts: boolean): Promis
   try {
     context = await openCommandContext(config);
   } catch (error) {
-    return [{ about: 'Database', state: 'bad', text: messageOf(error) }];
+    return [{ about: 'Database', state: 'bad', text: firstLineOf(error) }];
   }
   try {
     return [
       await checkDatabase(context),
       { about: 'Master key', state: 'good', text: 'decrypts the stored secrets' },
+      ...(await checkSignIn(context)),
       ...(await checkSetup(context)),
       ...(await checkAccounts(context)),
       ...(testsAccounts ? await testAccounts(context) : []),
@@ -367,6 +364,3 @@ async function checkAlarms({ database: { db } }: AppContext): Promise<Finding[]>
       : []),
   ];
 }
-
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);

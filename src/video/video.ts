@@ -30,7 +30,7 @@ import type { ResultKind } from './results/result.ts';
 import { type MirrorSettings, Results } from './results/results.ts';
 import type { Tx, VideoServices } from './services.ts';
 import { createSessions, type Sessions } from './sessions/sessions.ts';
-import { estimateTask, type RequestBytes } from './tasks/accepted-request.ts';
+import { estimateTask, type TaskInput } from './tasks/accepted-request.ts';
 import { expireTasks } from './tasks/apply.ts';
 import { type CreateInput, createTask } from './tasks/create.ts';
 import { deleteTask } from './tasks/delete.ts';
@@ -81,7 +81,7 @@ export interface VideoJob {
 export interface Video {
   createTask(key: Key, input: CreateInput): Promise<CreatedTask>;
   /** The most that the task of a request can cost. Rejects what `createTask` rejects, and creates nothing. */
-  estimateTask(key: Key, input: RequestBytes): Promise<MaxCost>;
+  estimateTask(key: Key, input: TaskInput): Promise<MaxCost>;
   /** Throws `task_not_found`, alike for missing and foreign tasks. */
   getTask(owner: Pick<Key, 'userId'>, id: string): Promise<TaskRow>;
   /** The task as it is now. Throws `task_not_found` when it was deleted. */

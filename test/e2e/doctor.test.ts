@@ -1,12 +1,15 @@
-/** What `dragoman doctor` reports about video accounts and models, about a proxy, and about accounts that it tests. */
+/** What `dragoman doctor` reports about video accounts and models, a proxy, sign-in to the console, and accounts that it tests. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { openDatabase } from '../../src/db/index.ts';
 import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
 import { run } from '../support/command.ts';
+import { addPerson } from '../support/console.ts';
 import { testDatabase } from '../support/database.ts';
+import { CLIENT, OidcProvider } from '../support/oidc-provider.ts';
 import { streamEnd, streamStart } from '../support/scripted.ts';
 
 const setup = (accounts: readonly object[]) =>
@@ -63,6 +66,35 @@ test('doctor mentions an empty TRUST_PROXY behind HTTPS', async () => {
     assert.equal(await hasNote({}), true);
     assert.equal(await hasNote({ TRUST_PROXY: '10.0.0.1' }), false);
     assert.equal(await hasNote({ PUBLIC_URL: 'http://gateway.example' }), false);
+  } finally {
+    await database.drop();
+    rmSync(DATA_DIR, { recursive: true, force: true });
+  }
+});
+
+test('doctor reports a console that is not built, a missing operator, and an OpenID provider that cannot be reached', async () => {
+  const database = await testDatabase();
+  const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));
+  const provider = new OidcProvider();
+  const OIDC_ISSUER = await provider.start();
+  const env = { DATA_DIR, DATABASE_URL: database.url, CONSOLE_DIR: DATA_DIR, OIDC_ISSUER, OIDC_CLIENT_ID: CLIENT.id };
+  try {
+    const first = await run(['doctor'], { env });
+    assert.equal(first.code, 0, first.stdout);
+    assert.match(first.stdout, /^note {2}Console .*has no index\.html; build the console there/m);
+    assert.match(first.stdout, /^note {2}Sign-in .*no operator yet; "npx dragoman admin link" prints a link/m);
+    assert.match(first.stdout, /^ok {4}Sign-in .*OpenID Connect: http:\/\/127\.0\.0\.1:\d+ is reachable/m);
+
+    writeFileSync(join(DATA_DIR, 'index.html'), '<!doctype html>');
+    const { db, close } = openDatabase(database.url, 1);
+    await addPerson(db, { email: 'o@example.test', role: 'operator' });
+    await close();
+    await provider.stop();
+    const second = await run(['doctor'], { env });
+    assert.equal(second.code, 1, second.stdout);
+    assert.match(second.stdout, /^ok {4}Console .*\/console\/ serves it/m);
+    assert.doesNotMatch(second.stdout, /no operator yet/);
+    assert.match(second.stdout, /^BAD {3}Sign-in .*does not work: .*Check OIDC_ISSUER/m);
   } finally {
     await database.drop();
     rmSync(DATA_DIR, { recursive: true, force: true });

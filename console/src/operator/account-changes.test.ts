@@ -51,7 +51,7 @@ test('changesOf sends what differs, an emptied map, and a credential that was en
   assert.deepEqual(changesOf(ACCOUNT, { ...SAME, models: 'a = b\n c=d ' }), { models: { a: 'b', c: 'd' } });
 });
 
-test('changesOf names a line of the map that is none, and text that is no JSON', () => {
+test('changesOf names a malformed line of the map, and malformed JSON', () => {
   assert.throws(() => changesOf(ACCOUNT, { ...SAME, models: 'only-a-name' }), /only-a-name/);
   assert.throws(() => changesOf(ACCOUNT, { ...SAME, capabilities: '{' }), /JSON/);
 });

@@ -7,7 +7,7 @@ import type { VideoServices } from '../services.ts';
 import { peekModel, resolveTarget, type TargetResult, type VideoTarget, videoRates } from '../target.ts';
 import { type MaxCost, maxCostOfTask } from './max-cost.ts';
 
-export interface RequestBytes {
+export interface TaskInput {
   readonly entry: TaskEntry;
   readonly bytes: Buffer;
 }
@@ -23,11 +23,11 @@ export interface AcceptedTask {
   readonly template: UpstreamTemplate;
 }
 
-/** Throws for a body that is no JSON object; everything else is judged by `acceptRequest`. */
+/** Throws for a malformed body; everything else is judged by `acceptRequest`. */
 export async function examineRequest(
   services: VideoServices,
   key: Key,
-  { entry, bytes }: RequestBytes,
+  { entry, bytes }: TaskInput,
 ): Promise<ExaminedRequest> {
   const named = peekModel(bytes);
   const resolved = named === undefined ? undefined : resolveTarget(services.catalog(), key, named);
@@ -68,5 +68,5 @@ export function maxCostOfRequest(
 }
 
 /** The most that the task of a request can cost. Rejects what the creation would reject, and creates nothing. */
-export const estimateTask = async (services: VideoServices, key: Key, input: RequestBytes): Promise<MaxCost> =>
+export const estimateTask = async (services: VideoServices, key: Key, input: TaskInput): Promise<MaxCost> =>
   maxCostOfRequest(services, key, acceptRequest(await examineRequest(services, key, input)));

@@ -14,13 +14,13 @@ import { inProgress, onLockTimeout } from '../idempotency/replay.ts';
 import { resolveReferences, useAssets } from '../references.ts';
 import type { TaskEntry } from '../request/task-request.ts';
 import type { VideoServices } from '../services.ts';
-import { acceptRequest, examineRequest, maxCostOfRequest, type RequestBytes } from './accepted-request.ts';
+import { acceptRequest, examineRequest, maxCostOfRequest, type TaskInput } from './accepted-request.ts';
 import type { CreatedTask, InsertedTask, Order } from './order.ts';
 import { replay } from './replay.ts';
 import { submitTask } from './submit.ts';
 import { callbackSecretLocation, hashCallbackToken, holdReference } from './task.ts';
 
-export interface CreateInput extends RequestBytes {
+export interface CreateInput extends TaskInput {
   /** SHA-256 of the Idempotency-Key. */
   readonly keyHash: Buffer | undefined;
 }
