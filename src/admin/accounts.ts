@@ -96,7 +96,7 @@ function accountView(row: AccountRow): object {
     group: group_id,
     base_url: withoutSecrets(base_url),
     cost_multiplier: factorText(cost_multiplier_ppm),
-    assets: assets && { base_url: withoutSecrets(assets.base_url), region: assets.region, project: assets.project },
+    assets: assetsView(assets),
   };
 }
 
@@ -136,9 +136,13 @@ export async function readAccountSettings(tx: Db, id: string): Promise<object> {
     capabilities: row.capabilities,
     models: row.models,
     result_hosts: row.result_hosts,
+    assets: assetsView(row.assets),
     state: row.park?.state ?? 'in_use',
   };
 }
+
+const assetsView = (assets: AccountRow['assets']) =>
+  assets && { base_url: withoutSecrets(assets.base_url), region: assets.region, project: assets.project };
 
 /** A base URL may hold user and password, or a token in its query. */
 function withoutSecrets(baseUrl = ''): string {

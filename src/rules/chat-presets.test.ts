@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CHAT_PRESET_NAMES, CHAT_PRESETS, chatPresetOf } from './chat-presets.ts';
+import { CHAT_PRESET_NAMES, CHAT_PRESETS, chatPresetOf, chatServerChoices } from './chat-presets.ts';
 
 test('chatPresetOf knows a server by its host, and any other as generic', () => {
   const cases: readonly (readonly [string, string])[] = [
@@ -39,4 +39,17 @@ test('every preset but openai states what the smallest server is known for', () 
       [],
       name,
     );
+});
+
+test('chatServerChoices begins every account with an address that has the chosen preset', () => {
+  const choices = chatServerChoices();
+  assert.deepEqual(
+    choices.map(({ preset }) => preset),
+    CHAT_PRESET_NAMES,
+  );
+  for (const { preset, baseUrl, features } of choices) {
+    if (preset === 'generic') continue;
+    assert.ok(['generic', preset].includes(chatPresetOf(baseUrl ?? '')), `${preset}: ${baseUrl}`);
+    assert.deepEqual(features, preset === 'openai' ? undefined : ['chat']);
+  }
 });

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { dialectsFor, PLAY_DIALECTS, takeEvents } from '../../console/src/user/dialects.ts';
 import { type Sim, startSim } from '../../sim/index.ts';
 import {
   ADMIN_OPERATIONS,
@@ -388,6 +389,28 @@ test('a call by cookie runs as a key of the person, is charged, and needs the he
   assert.equal(csv[0]?.model, 'demo-messages');
   const { body: charges } = await ana.send<Page<{ kind: string }>>('GET', '/console/v1/charges');
   assert.ok(charges.data.length >= 2);
+});
+
+test('the playground streams a reply by cookie in every dialect that it offers for a key of each style', async () => {
+  const ana = await as('ana');
+  const { body: keys } = await ana.send<Page<{ id: string; style: 'responses' | 'messages' | 'generate-content' }>>(
+    'GET',
+    '/console/v1/keys',
+  );
+  const tried = new Set<string>();
+  for (const { id, style } of keys.data)
+    for (const name of dialectsFor(style)) {
+      if (tried.has(`${style} ${name}`)) continue;
+      tried.add(`${style} ${name}`);
+      const { path, body, textOf } = PLAY_DIALECTS[name];
+      const input = { model: 'demo-any', prompt: 'hello', system: 'be brief', maxTokens: 50 };
+      const { status, text } = await ana.send('POST', path(input.model), body(input), { 'x-dragoman-key': id });
+      assert.equal(status, 200, text);
+      const { events } = takeEvents(`${text}\n\n`);
+      const reply = events.map((event) => textOf(JSON.parse(event)) ?? '').join('');
+      assert.match(reply, /hello/, `${style} ${name}`);
+    }
+  assert.equal(tried.size, 3 + 3 + 4);
 });
 
 test('files of the console have a strict policy, hashed ones are immutable, and pages fall back to the index', async () => {
