@@ -80,10 +80,11 @@ try {
   const hours = DAYS * 24;
   console.log(`Roll-up: ${((performance.now() - rolling) / hours).toFixed(0)} ms for each of ${hours} hours.`);
   const period = { start: new Date(now - DAYS * 86_400_000), end: new Date(now) };
-  for (const by of [undefined, 'group', 'account', 'model'] as const)
-    await report(`stats of ${DAYS} days by ${by ?? 'nothing'}`, () =>
-      db.transaction().execute((tx) => readRequestStats(tx, { ...period, bucket: 'hour', by })),
-    );
+  for (const bucket of ['hour', 'day'] as const)
+    for (const by of [undefined, 'group', 'account', 'model'] as const)
+      await report(`stats of ${DAYS} days by ${bucket}${by === undefined ? '' : ` and ${by}`}`, () =>
+        db.transaction().execute((tx) => readRequestStats(tx, { ...period, bucket, by })),
+      );
 } finally {
   await client.end();
   await close();

@@ -5,7 +5,14 @@ import { Catalog, type ModelLine, priceAt, readModelLines } from '../catalog/ind
 import { type Rows, snapshot } from '../db/index.ts';
 import { type Cost, costOf, parseRates, videoCost } from '../ledger/index.ts';
 import { pricedCall, providerBill } from '../requests/index.ts';
-import { PRICE_TIERS, RATIOS, RESOLUTIONS, type VideoVariant, videoCapabilitiesOf } from '../rules/index.ts';
+import {
+  MAX_DURATION_S,
+  PRICE_TIERS,
+  RATIOS,
+  RESOLUTIONS,
+  type VideoVariant,
+  videoCapabilitiesOf,
+} from '../rules/index.ts';
 import { maxCostOfTask } from '../video/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
@@ -15,7 +22,6 @@ type Tx = Transaction<Rows>;
 
 /** As for usage records: more than any request can use. */
 const MAX_COUNT = 1_000_000_000;
-const MAX_SECONDS = 60;
 const count = (description: string, max = MAX_COUNT) =>
   z.coerce.number().int().min(0).max(max).describe(description).default(0);
 const named = (description: string) =>
@@ -45,7 +51,7 @@ const QuoteQuery = z.strictObject({
     .number()
     .int()
     .min(1)
-    .max(MAX_SECONDS)
+    .max(MAX_DURATION_S)
     .describe('length of a video; by default that of the model, else the longest')
     .optional(),
   resolution: z.enum(RESOLUTIONS).describe('of a video; by default the dearest one of the model').optional(),
