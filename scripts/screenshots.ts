@@ -31,19 +31,59 @@ const README: readonly (readonly [page: string, theme: Theme, height: number])[]
 ];
 const README_WIDTH = 1280;
 
+/** What opens over a page, or appears on it by an action. */
+const ACTIONS: readonly (readonly [name: string, page: string, act: (page: Page) => Promise<unknown>])[] = [
+  ['palette', 'users', (page) => page.keyboard.press('Control+k')],
+  ['help', 'users', (page) => page.keyboard.press('?')],
+  ['dialog', 'keys', (page) => page.getByRole('button', { name: 'Make key' }).click()],
+  ['dialog-account', 'accounts', (page) => page.getByRole('button', { name: 'Add account' }).click()],
+  ['reply', 'my-playground', runPlayground],
+  ['menu', 'users', openMenu],
+];
+
+async function runPlayground(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText('charge and details').waitFor();
+}
+
+/** Only a phone has the button. */
+async function openMenu(page: Page): Promise<void> {
+  const button = page.getByRole('button', { name: 'Menu' });
+  if (await button.isVisible()) await button.click();
+}
+
 async function shootAll(browser: Browser, stage: Stage, wanted: ReadonlySet<string>): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
-  const pages = stage.pages.filter(({ name }) => wanted.size === 0 || wanted.has(name));
-  for (const theme of ['light', 'dark'] as const)
+  for (const colorScheme of ['light', 'dark'] as const)
     for (const size of ['desktop', 'phone'] as const)
       for (const reader of ['operator', 'user'] as const) {
-        const page = await signedIn(browser, stage, reader, { ...SIZES[size], colorScheme: theme });
-        for (const one of pages.filter((shown) => shown.reader === reader)) {
-          await show(page, stage, one);
-          await page.screenshot({ path: join(FOLDER, `${one.name}.${theme}.${size}.png`), fullPage: true });
-        }
+        const page = await signedIn(browser, stage, reader, { ...SIZES[size], colorScheme });
+        const pages = stage.pages.filter((one) => one.reader === reader);
+        await shootPages(page, stage, { pages, wanted, suffix: `${colorScheme}.${size}.png` });
         await page.context().close();
       }
+}
+
+interface Series {
+  readonly pages: readonly ConsolePage[];
+  /** Names of pictures; all of them when it is empty. */
+  readonly wanted: ReadonlySet<string>;
+  readonly suffix: string;
+}
+
+async function shootPages(page: Page, stage: Stage, { pages, wanted, suffix }: Series): Promise<void> {
+  const isWanted = (name: string): boolean => wanted.size === 0 || wanted.has(name);
+  for (const one of pages.filter(({ name }) => isWanted(name))) {
+    await show(page, stage, one);
+    await page.screenshot({ path: join(FOLDER, `${one.name}.${suffix}`), fullPage: true });
+  }
+  for (const [name, on, act] of ACTIONS) {
+    const below = pages.find((one) => one.name === on);
+    if (!below || !isWanted(name)) continue;
+    await show(page, stage, below);
+    await act(page);
+    await page.screenshot({ path: join(FOLDER, `${name}.${suffix}`) });
+  }
 }
 
 async function shootReadme(browser: Browser, stage: Stage): Promise<void> {
@@ -84,10 +124,11 @@ async function signedIn(
   return page;
 }
 
-const SHOW_FRAME = `(video) => new Promise((resolve) => {
+/** Until a frame is shown, a player shows that it loads. */
+const SHOW_FRAMES = `Promise.all([...document.querySelectorAll('video')].map((video) => new Promise((resolve) => {
   video.onseeked = resolve;
   video.currentTime = 2;
-})`;
+}))).then(() => undefined)`;
 
 /** Opens a page and waits until everything on it is loaded. */
 async function show(page: Page, { url }: Stage, { path }: ConsolePage): Promise<void> {
@@ -95,8 +136,7 @@ async function show(page: Page, { url }: Stage, { path }: ConsolePage): Promise<
   await page.waitForSelector('h1');
   await page.waitForLoadState('networkidle');
   await page.waitForSelector('[aria-busy=true]', { state: 'detached' });
-  // Until a frame is shown, a player shows that it loads.
-  for (const video of await page.locator('video').all()) await video.evaluate(SHOW_FRAME);
+  await page.evaluate(SHOW_FRAMES);
 }
 
 /** With an empty cache. */

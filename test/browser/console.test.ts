@@ -195,7 +195,8 @@ test('an operator publishes a character with a preview, and callers see it', { s
   await row.getByRole('button', { name: 'Publish' }).click();
   await dialog.getByRole('button', { name: 'Publish character' }).click();
   await row.getByText('Published', { exact: true }).waitFor();
-  await until('the preview', () => row.locator('img').evaluate('(image) => image.naturalWidth > 0'), PATIENCE_MS);
+  const isShown = () => page.evaluate("document.querySelector('tr[data-id=anna] img')?.naturalWidth > 0");
+  await until('the preview', isShown, PATIENCE_MS);
   const shown = await db().selectFrom('characters').select('published').where('id', '=', 'anna').executeTakeFirst();
   assert.equal(shown?.published, true);
 });
