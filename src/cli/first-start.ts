@@ -53,6 +53,7 @@ export async function announceFolder({ config, databaseFolder }: AppContext): Pr
 export async function announceReady(context: AppContext, url: string, first: FirstStart): Promise<void> {
   const { config } = context;
   info(`Dragoman is ready at ${url}`);
+  info(`The API reference is at ${url}/docs`);
   if (config.HOST === '127.0.0.1') info('It listens on this machine only; set HOST=0.0.0.0 to accept other machines.');
   if (first.demo) printDemo(url, first.demo, first.token);
   await printFirstLink(context, url);

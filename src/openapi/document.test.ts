@@ -1,19 +1,41 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type JsonSchema, violations } from '../../test/support/json-schema.ts';
 import { ADMIN_SCHEMAS } from '../admin/index.ts';
 import { CONSOLE_SCHEMAS } from '../console/index.ts';
-import { ADMIN_OPERATIONS, adminRow, ENDPOINTS, type EndpointRow, OPERATIONS } from '../rules/index.ts';
+import {
+  ADMIN_OPERATIONS,
+  adminRow,
+  CONSOLE_OPERATIONS,
+  ENDPOINTS,
+  type EndpointRow,
+  OPERATIONS,
+  OPERATOR_OPERATIONS,
+} from '../rules/index.ts';
 import { openApi } from './document.ts';
 
+interface Content {
+  readonly schema: JsonSchema;
+  readonly example?: unknown;
+}
+interface ResponseObject {
+  readonly content?: Readonly<Record<string, Content>>;
+}
 interface Described {
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: object }[];
-  readonly requestBody?: {
-    readonly content: Readonly<Record<string, { readonly schema: object; readonly example?: object }>>;
-  };
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly string[];
+  readonly responses: Readonly<Record<string, ResponseObject | { readonly $ref: string }>>;
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+  };
+  readonly tags: readonly { readonly name: string }[];
 }
 
 const document = openApi({ version: '1.0.0', admin: ADMIN_SCHEMAS, console: CONSOLE_SCHEMAS }) as Document;
@@ -32,7 +54,11 @@ test('openApi describes the query and the body of every admin operation by its s
     );
     assert.equal(requestBody !== undefined, !['GET', 'DELETE'].includes(method), operation);
     for (const { schema } of Object.values(requestBody?.content ?? {}))
-      assert.ok('$ref' in schema || ('properties' in schema && 'additionalProperties' in schema), operation);
+      assert.ok(
+        typeof schema === 'object' &&
+          ('$ref' in schema || ('properties' in schema && 'additionalProperties' in schema)),
+        operation,
+      );
   }
 });
 
@@ -49,4 +75,41 @@ test('openApi gives an example of every body of a client', () => {
 test('openApi refers only to schemas that it defines', () => {
   const references = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
   assert.deepEqual([...new Set(references)].toSorted(), Object.keys(document.components.schemas).toSorted());
+});
+
+const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+const responsesOf = ({ responses }: Described): ResponseObject[] =>
+  Object.values(responses).map((response) =>
+    '$ref' in response
+      ? (document.components.responses[response.$ref.split('/').at(-1) ?? ''] ?? assert.fail(response.$ref))
+      : response,
+  );
+
+test('openApi describes every operation of every table once, in a chapter of the reference', () => {
+  const rows = [...OPERATIONS, ...ADMIN_OPERATIONS, ...CONSOLE_OPERATIONS, ...OPERATOR_OPERATIONS];
+  const names = operations.map(({ operationId }) => operationId);
+  assert.equal(new Set(names).size, names.length);
+  for (const operation of rows) assert.ok(names.includes(operation), operation);
+  const chapters = document.tags.map(({ name }) => name);
+  for (const { tags, summary } of operations) assert.ok(chapters.includes(tags[0] ?? '') && summary !== '');
+});
+
+test('openApi has a success, and errors with their codes, for every operation', () => {
+  for (const { operationId, responses } of operations) {
+    assert.ok(
+      Object.keys(responses).some((status) => /^[123]/.test(status)),
+      operationId,
+    );
+    assert.ok('503' in responses || '529' in responses, operationId);
+  }
+});
+
+test('openApi fits its own examples', () => {
+  const resolve = (ref: string): JsonSchema => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? false;
+  for (const operation of operations)
+    for (const [type, { schema, example }] of [operation.requestBody ?? {}, ...responsesOf(operation)].flatMap((part) =>
+      Object.entries(part.content ?? {}),
+    ))
+      if (example !== undefined && type === 'application/json')
+        assert.deepEqual(violations(schema, example, resolve), [], operation.operationId);
 });

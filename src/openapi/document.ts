@@ -172,7 +172,7 @@ function paths(rows: readonly DescribedRow[], shared: SharedResponses): Record<s
 
 function operationObject(row: DescribedRow, path: string, shared: SharedResponses): object {
   const { id, about, deprecated, security, extensions, parameters, requestBody, responses } = row;
-  const all = [...pathParameters(path), ...parameters];
+  const all = [...pathParameters(path, id), ...parameters];
   return {
     operationId: id,
     summary: about,
@@ -186,10 +186,15 @@ function operationObject(row: DescribedRow, path: string, shared: SharedResponse
   };
 }
 
-const pathParameters = (path: string): object[] =>
+const pathParameters = (path: string, id: string): object[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map((match) => ({
     name: match[1],
     in: 'path',
     required: true,
     schema: { type: 'string' },
+    ...(match[1] === 'model' && { example: modelExample(id) }),
   }));
+
+/** A model of the demo. */
+const modelExample = (id: string): string =>
+  /embed/i.test(id) ? 'demo-embedding' : id.startsWith('generate.') ? 'demo-generate' : 'demo-messages';

@@ -62,13 +62,15 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
 interface ErrorOptions {
   /** A provider's own error may take the place of ours. */
   readonly passesProviderErrors?: boolean;
+  /** Clients of another family get their own format. */
+  readonly otherFormat?: ErrorFormat | undefined;
 }
 
 /** One response per status, with the codes that it can have and an example. */
 export function errorResponses(
   format: ErrorFormat,
   codes: readonly ErrorCode[],
-  { passesProviderErrors = false }: ErrorOptions = {},
+  { passesProviderErrors = false, otherFormat }: ErrorOptions = {},
 ): Record<string, object> {
   const pairs = [...new Set(codes)].flatMap((one) => statusesOf(one, format).map((status) => ({ status, code: one })));
   const byStatus = Map.groupBy(pairs, ({ status }) => status);
@@ -77,7 +79,11 @@ export function errorResponses(
     .map(([status, group]): [string, object] => {
       const names = [...new Set(group.map((pair) => errorRow(pair.code).codeIn?.[format] ?? pair.code))];
       const own = { allOf: [ref(ERROR_SCHEMA_NAMES[format]), withCodes(format, names)] };
-      const schema = passesProviderErrors ? { anyOf: [own, ref('ProviderError')] } : own;
+      const others = [
+        ...(otherFormat ? [ref(ERROR_SCHEMA_NAMES[otherFormat])] : []),
+        ...(passesProviderErrors ? [ref('ProviderError')] : []),
+      ];
+      const schema = others.length > 0 ? { anyOf: [own, ...others] } : own;
       const example = exampleOf(format, status, group[0]?.code ?? 'internal_error');
       return [String(status), { description: names.join(', '), content: { [JSON_TYPE]: { schema, example } } }];
     });

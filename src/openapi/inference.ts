@@ -55,7 +55,11 @@ export function describeInference(operation: Inference): OperationDescription {
   const isNative = cells.some(({ kind }) => kind === 'native' || kind === 'prefer');
   const responses = {
     ...SUCCESSES[operation],
-    ...errorResponses(row.errorFormat, errorCodes(row, isServed), { passesProviderErrors: isNative }),
+    ...errorResponses(row.errorFormat, errorCodes(row, isServed), {
+      passesProviderErrors: isNative,
+      // Two families share these paths (G 4.7).
+      otherFormat: row.errorFormat === 'openai' && takesGenerateCredentials(row.path) ? 'generate' : undefined,
+    }),
   };
   return {
     parameters: QUERIES[operation] ?? [],

@@ -62,13 +62,13 @@ const EXAMPLES: Readonly<Partial<Record<AdminOperation, object>>> = {
   'admin.changePerson': { disabled: true },
   'admin.resetPerson': {},
   'admin.signOutPerson': {},
-  'admin.createKey': { user: 'demo', group: 'claude', name: 'ci', rpm: 100, models: ['demo-*'] },
+  'admin.createKey': { user: 'demo', group: 'messages', name: 'ci', rpm: 100, models: ['demo-*'] },
   'admin.changeKey': { rpm: 200, expires_at: '2090-01-31T00:00:00Z' },
   'admin.revokeKey': { reason: 'lost' },
   'admin.rotateKey': { overlap_seconds: 3_600 },
   'admin.applyConfig': {
     users: [{ id: 'ana', balance: '10' }],
-    keys: [{ user: 'ana', group: 'claude', name: 'ci' }],
+    keys: [{ user: 'ana', group: 'messages', name: 'ci' }],
   },
 };
 

@@ -79,6 +79,10 @@ const PAGE = { description: 'To a page of the console, or of the OpenID provider
 const KEY = json('The key', ref('OwnKey'));
 const BYTES = { ...TEXT, format: 'binary' } as const;
 const file = (description: string, type: string): object => ({ description, content: { [type]: { schema: BYTES } } });
+const NOT_BUILT = {
+  description: 'The console is not built, or the server is overloaded',
+  content: { 'text/html': { schema: BYTES }, [JSON_TYPE]: { schema: ref('OpenAiError') } },
+} as const;
 const result = (type: string): Responses => ({
   200: file('The whole file', type),
   206: file('The part that `Range` selects', type),
@@ -90,17 +94,17 @@ const RESPONSES: Readonly<Partial<Record<ConsoleOperation, Responses>>> = {
   'console.files': {
     200: file('The file; a path that names none is a page', '*/*'),
     304: { description: 'The browser has the file' },
-    503: file('The console is not built', 'text/html'),
+    503: NOT_BUILT,
   },
   'console.reference': {
     200: file('The page', 'text/html'),
     304: { description: 'The browser has the page' },
-    503: file('The console is not built', 'text/html'),
+    503: NOT_BUILT,
   },
   'console.referenceFile': {
     200: file('The file', '*/*'),
     304: { description: 'The browser has the file' },
-    503: file('The console is not built', 'text/html'),
+    503: NOT_BUILT,
   },
   'console.session': { 200: SESSION, 401: json('Nobody is signed in', ref('NoSession')) },
   'console.signIn': { 200: SESSION },
@@ -142,7 +146,7 @@ const EXAMPLES: Readonly<Partial<Record<ConsoleOperation, object>>> = {
   'console.readLink': { token: 'IoV2hhL4bamBA52URMwWwMQcHr_zq-nXVh7zdPGp6zw' },
   'console.useLink': { token: 'IoV2hhL4bamBA52URMwWwMQcHr_zq-nXVh7zdPGp6zw', password: 'correct horse battery' },
   'console.password': { current: 'correct horse battery', password: 'another long password' },
-  'console.createKey': { group: 'claude', name: 'laptop' },
+  'console.createKey': { group: 'messages', name: 'laptop' },
   'console.changeKey': { rpm: 50 },
   'console.rotateKey': { overlap_seconds: 600 },
   'console.revokeKey': {},

@@ -14,6 +14,7 @@ const text = (description: string, type: string, schema: Schema = TEXT): object 
 const BYTES = { ...TEXT, format: 'binary' } as const;
 const { every, metrics, body, file } = OPERATION_ERRORS;
 
+/** Beside the errors of every request. */
 const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
   'operator.alive': { 200: json('It is alive', object({ status: { const: 'alive' } }), { status: 'alive' }) },
   'operator.ready': {
@@ -25,21 +26,20 @@ const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
   },
   'operator.metrics': {
     200: text('Metrics in the text format of Prometheus', 'text/plain'),
-    ...errorResponses('openai', [...every, ...metrics]),
+    ...errorResponses('openai', metrics),
   },
   'operator.openapi': {
     200: json('This document', ANY_OBJECT),
     304: { description: 'The client has the document' },
-    ...errorResponses('openai', every),
   },
   'characters.preview': {
     200: text('The picture', 'image/*', BYTES),
     304: { description: 'The client has the picture' },
-    ...errorResponses('openai', [...every, ...file, 'public_character_not_found']),
+    ...errorResponses('openai', [...file, 'public_character_not_found']),
   },
   'sessions.return': {
     200: text('A page that says how the authorization ended', 'text/html'),
-    default: text('A page that says what is wrong', 'text/html'),
+    404: text('A page that says what is wrong', 'text/html'),
   },
   'provider.report': {
     200: json('The state is noted', ANY_OBJECT),
@@ -55,6 +55,9 @@ export function describeService(operation: OperatorOperation): OperationDescript
     ...(operation === 'provider.report' && {
       requestBody: { required: true, content: { 'application/json': { schema: ANY_OBJECT } } },
     }),
-    responses: withHeaders(RESPONSES[operation], ...(deprecated ? (['deprecated'] as const) : [])),
+    responses: withHeaders(
+      { ...errorResponses('openai', every), ...RESPONSES[operation] },
+      ...(deprecated ? (['deprecated'] as const) : []),
+    ),
   };
 }

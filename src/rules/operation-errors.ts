@@ -4,7 +4,8 @@ import type { ErrorCode } from './errors.ts';
 const codes = <const C extends readonly ErrorCode[]>(...list: C): C => list;
 
 export const OPERATION_ERRORS = {
-  every: codes('internal_error', 'server_is_overloaded', 'shutting_down'),
+  /** `invalid_request`: also the HTTP of a request may be malformed. */
+  every: codes('invalid_request', 'internal_error', 'server_is_overloaded', 'shutting_down'),
   /** Needs an API key. */
   key: codes('invalid_api_key', 'key_not_allowed', 'rate_limit_exceeded'),
   /** Keys of some group cannot use it. */

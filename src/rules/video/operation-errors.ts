@@ -3,6 +3,7 @@ import type { OfferedVideoOperation } from '../endpoints.ts';
 import type { ErrorCode } from '../errors.ts';
 
 const EVERY = [
+  'invalid_request',
   'invalid_api_key',
   'key_not_allowed',
   'rate_limit_exceeded',
@@ -13,7 +14,6 @@ const EVERY = [
 
 const CREATE = [
   ...EVERY,
-  'invalid_request',
   'unsupported_video_parameter',
   'invalid_asset_reference',
   'insufficient_balance',
@@ -34,9 +34,8 @@ const CREATE = [
   'idempotency_conflict',
   'idempotency_in_progress',
   'no_upstream_account',
-  'server_is_overloaded',
 ] as const satisfies readonly ErrorCode[];
-const LIST = [...EVERY, 'invalid_request'] as const;
+const LIST = EVERY;
 const READ = [...EVERY, 'task_not_found'] as const;
 const DELETE = [
   ...READ,
@@ -47,10 +46,8 @@ const DELETE = [
 
 const RESULT = [
   ...READ,
-  'invalid_request',
   'video_not_ready',
   'video_result_expired',
-  'server_is_overloaded',
   'upstream_error',
   'upstream_timeout',
 ] as const satisfies readonly ErrorCode[];

@@ -1,4 +1,4 @@
-/** Query parameters of reads and lists of tasks (V 4.3, V 4.4, V 4.7). src/api reads requests and writes OpenAPI by these tables. */
+/** Query parameters of reads and lists of tasks (V 4.3, V 4.4, V 4.7). src/api reads requests by these tables, and src/openapi describes them. */
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, ASSET_TYPES } from './assets.ts';
 import { LIST_LIMIT, TASK_LIST, TASK_WAIT } from './limits.ts';
 import { TASK_STATUSES } from './status.ts';
