@@ -11,7 +11,7 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { ROOT } from '../../scripts/modules.ts';
 import { blocksOf, PAGE_ORIGIN, type PageBlock } from '../../scripts/pages.ts';
-import { CLIENTS, type Style, stylesOf } from '../../src/rules/index.ts';
+import { CLIENTS, CONSOLE_HEADERS, type Style, stylesOf } from '../../src/rules/index.ts';
 import { testDatabase } from '../support/database.ts';
 import { createFolder, removeFolder } from '../support/embedded.ts';
 import { launch } from '../support/process.ts';
@@ -121,6 +121,11 @@ test('links between pages lead to files and headings that exist', () => {
       const text = readFileSync(join(ROOT, target.endsWith('/') ? `${target}../clauses.md` : target), 'utf8');
       if (heading !== undefined) assert.ok(headingsOf(text).includes(heading), `${page}: ${path}#${heading}`);
     }
+});
+
+test('docs/security.md shows the content security policy of the console', () => {
+  const text = readFileSync(join(ROOT, 'docs/security.md'), 'utf8').replaceAll('\n', ' ');
+  assert.ok(text.includes(CONSOLE_HEADERS['content-security-policy']));
 });
 
 const linksIn = (page: string) =>
