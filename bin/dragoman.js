@@ -18,7 +18,10 @@ const PACKAGES = {
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const entry = join(root, 'src', 'cli', 'program.ts');
+// The npm package has JavaScript: Node does not run TypeScript below node_modules.
+const entry = ['program.js', 'program.ts'].map((name) => join(root, 'src', 'cli', name)).find(existsSync);
+if (/[\\/]node_modules[\\/].*\.ts$/.test(entry ?? '.ts'))
+  exitWith('This package has TypeScript, which Node does not run below node_modules. Pack it with "npm run package".');
 const major = Number(process.versions.node.split('.')[0]);
 
 if (major >= NEEDED_MAJOR) {

@@ -645,7 +645,7 @@ function createApp(
     linkGate: new SuspectGate(clock, failuresPerMinute, 'link'),
     isFirstRun: firstRunCheck(reports.db),
     oidc: oidcOf(context, upstream, publicUrl),
-    files: consoleFilesOf(config),
+    files: new ConsoleFiles(consoleFolder(config)),
   });
   const shedder = config.SHEDDING === 'on' ? new Shedder({ clock, bodyBudget }) : undefined;
   closers.push(async () => shedder?.stop());
@@ -675,9 +675,9 @@ function createApp(
   return { gateway, web, metricsWeb };
 }
 
-const BUILT_CONSOLE = join(import.meta.dirname, '..', 'dist', 'console');
-
-export const consoleFilesOf = ({ CONSOLE_DIR }: Config): ConsoleFiles => new ConsoleFiles(CONSOLE_DIR ?? BUILT_CONSOLE);
+/** The built console: CONSOLE_DIR, or that of the installation. */
+export const consoleFolder = ({ CONSOLE_DIR }: Config): string =>
+  CONSOLE_DIR ?? join(import.meta.dirname, '..', 'dist', 'console');
 
 function oidcOf(
   { config, sealer, clock }: AppContext,

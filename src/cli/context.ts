@@ -24,14 +24,15 @@ export const openCommandContext = (config: Config): Promise<AppContext> =>
 
 /** As `withContext`, with the database as it is: neither migrated nor checked for secrets. */
 export async function withStore<T>(task: (store: Store) => Promise<T>): Promise<T> {
-  const config = loadConfig(process.env);
-  const store = await interruptible(() => openStore(config));
+  const store = await openCommandStore(loadConfig(process.env));
   try {
     return await task(store);
   } finally {
     await store.close();
   }
 }
+
+export const openCommandStore = (config: Config): Promise<Store> => interruptible(() => openStore(config));
 
 async function interruptible<T extends Store>(open: () => Promise<T>): Promise<T> {
   const stops = new StopRequests();

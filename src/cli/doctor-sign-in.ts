@@ -1,27 +1,12 @@
-/** What `dragoman doctor` checks about the console: its files, its first operator, and the OpenID provider. */
-import { type AppContext, consoleFilesOf, publicUrlOf, tryOidc } from '../main.ts';
+/** What `dragoman doctor` checks about sign-in to the console: its first operator, and the OpenID provider. */
+import { type AppContext, tryOidc } from '../main.ts';
 import { firstRunCheck } from '../people/index.ts';
 import { type Finding, firstLineOf } from './finding.ts';
 
 export const checkSignIn = async (context: AppContext): Promise<Finding[]> => [
-  await checkFiles(context),
   ...(await checkOperator(context)),
   ...(await checkOidc(context)),
 ];
-
-async function checkFiles({ config }: AppContext): Promise<Finding> {
-  const about = 'Console';
-  if (await consoleFilesOf(config).load())
-    return { about, state: 'good', text: `built; ${publicUrlOf(config, config.PORT)}/console/ serves it` };
-  return {
-    about,
-    state: 'note',
-    text:
-      config.CONSOLE_DIR === undefined
-        ? 'not built, so /console/ is 404; "npm run console" builds it'
-        : `CONSOLE_DIR ${config.CONSOLE_DIR} has no index.html; build the console there, or unset CONSOLE_DIR`,
-  };
-}
 
 async function checkOperator({ database: { db } }: AppContext): Promise<Finding[]> {
   if (!(await firstRunCheck(db)())) return [];

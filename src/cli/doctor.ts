@@ -7,18 +7,26 @@ import type { Account, Group } from '../catalog/index.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { systemClock } from '../core/index.ts';
 import { prepareDataDir } from '../data-dir.ts';
-import { isMigrated } from '../db/index.ts';
+import { readMigrationState } from '../db/index.ts';
 import { type ProbeServices, probeAccount } from '../gateway/index.ts';
 import { ALARMS, findAlarms, LEDGER_CHECKS, readAlarms } from '../ledger/index.ts';
-import { type AppContext, openProbeServices, publicUrlOf } from '../main.ts';
+import { type AppContext, openProbeServices, publicUrlOf, type Store } from '../main.ts';
 import { openRedisClient } from '../redis/index.ts';
 import type { VideoAdapter } from '../rules/index.ts';
 import { findUnpriced, UNPRICED_ADVICE } from '../setup/index.ts';
 import { canReport, VIDEO_CHECKS } from '../video/index.ts';
 import { readCertificate } from '../web/index.ts';
-import { openCommandContext } from './context.ts';
+import { openCommandContext, openCommandStore } from './context.ts';
 import { checkSignIn } from './doctor-sign-in.ts';
 import { type Finding, firstLineOf } from './finding.ts';
+import {
+  checkBackup,
+  checkClock,
+  checkConsole,
+  checkMirror,
+  checkSchema,
+  isOfOtherVersion,
+} from './installation-checks.ts';
 import { print } from './output.ts';
 import { folderElsewhere } from './where-data-is.ts';
 
@@ -31,7 +39,9 @@ const RENEWAL_MS = 30 * 86_400_000;
 
 export const doctorCommand = (): Command =>
   new Command('doctor')
-    .description('check Node, database, Redis, disk, port, certificate, sign-in and configuration')
+    .description(
+      'check Node, version, database, clock, backup, Redis, disk, port, certificate, console, sign-in and configuration',
+    )
     .option('--accounts', 'also send one tiny real request to every text account; you pay the provider for it')
     .action(async ({ accounts = false }: { accounts?: boolean }) => {
       const config = loadConfig(process.env);
@@ -43,6 +53,8 @@ export const doctorCommand = (): Command =>
         ...checkProxy(config),
         ...checkMetrics(config),
         ...(await checkRedis(config)),
+        await checkConsole(config),
+        ...(await checkMirror(config)),
         ...(await checkInstallation(config, accounts)),
       ];
       for (const { about, state, text } of findings) print(`${LABELS[state]}  ${about.padEnd(14)} ${text}`);
@@ -125,8 +137,24 @@ async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
   }
 }
 
-/** Opening the context migrates and decrypts secrets; success proves the database and the master key. */
+/** A database of another version is not opened further, because that would migrate it. */
 async function checkInstallation(config: Config, testsAccounts: boolean): Promise<Finding[]> {
+  let store: Store;
+  try {
+    store = await openCommandStore(config);
+  } catch (error) {
+    return [{ about: 'Database', state: 'bad', text: firstLineOf(error) }];
+  }
+  try {
+    const schema = await readMigrationState(store.database.db);
+    return [checkSchema(schema), ...(isOfOtherVersion(schema) ? [] : await checkContents(config, testsAccounts))];
+  } finally {
+    await store.close();
+  }
+}
+
+/** Opening the context migrates and decrypts secrets; success proves the database and the master key. */
+async function checkContents(config: Config, testsAccounts: boolean): Promise<Finding[]> {
   let context: AppContext;
   try {
     context = await openCommandContext(config);
@@ -136,6 +164,8 @@ async function checkInstallation(config: Config, testsAccounts: boolean): Promis
   try {
     return [
       await checkDatabase(context),
+      await checkClock(context.database.db),
+      await checkBackup(context.database.db),
       { about: 'Master key', state: 'good', text: 'decrypts the stored secrets' },
       ...(await checkSignIn(context)),
       ...(await checkSetup(context)),
@@ -165,7 +195,7 @@ async function checkDatabase({ config, database: { db }, databaseFolder }: AppCo
       state: 'bad',
       text: `PostgreSQL ${version} is too old; use ${MIN_POSTGRES} or later`,
     };
-  return { about: 'Database', state: (await isMigrated(db)) ? 'good' : 'bad', text: `PostgreSQL ${version}, ${where}` };
+  return { about: 'Database', state: 'good', text: `PostgreSQL ${version}, ${where}` };
 }
 
 /** Counts configured objects, and reports groups that cannot serve a request. */

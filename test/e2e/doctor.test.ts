@@ -1,16 +1,19 @@
-/** What `dragoman doctor` reports about video accounts and models, a proxy, sign-in to the console, and accounts that it tests. */
+/** What `dragoman doctor` reports about the installation, video accounts and models, a proxy, sign-in to the console, and accounts that it tests. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openDatabase } from '../../src/db/index.ts';
+import { checkBackup, checkClock } from '../../src/cli/installation-checks.ts';
+import { migrateTo, openDatabase, readMigrationState } from '../../src/db/index.ts';
+import { writeAudit } from '../../src/identity/index.ts';
 import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
 import { run } from '../support/command.ts';
 import { addPerson } from '../support/console.ts';
-import { testDatabase } from '../support/database.ts';
+import { emptyDatabase, testDatabase } from '../support/database.ts';
 import { CLIENT, OidcProvider } from '../support/oidc-provider.ts';
 import { streamEnd, streamStart } from '../support/scripted.ts';
+import { SkewedClock } from '../support/skewed-clock.ts';
 
 const setup = (accounts: readonly object[]) =>
   JSON.stringify({
@@ -72,30 +75,89 @@ test('doctor mentions an empty TRUST_PROXY behind HTTPS', async () => {
   }
 });
 
-test('doctor reports a console that is not built, a missing operator, and an OpenID provider that cannot be reached', async () => {
+test('doctor reports a missing operator and an OpenID provider that cannot be reached', async () => {
   const database = await testDatabase();
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));
   const provider = new OidcProvider();
   const OIDC_ISSUER = await provider.start();
-  const env = { DATA_DIR, DATABASE_URL: database.url, CONSOLE_DIR: DATA_DIR, OIDC_ISSUER, OIDC_CLIENT_ID: CLIENT.id };
+  const env = { DATA_DIR, DATABASE_URL: database.url, OIDC_ISSUER, OIDC_CLIENT_ID: CLIENT.id };
   try {
     const first = await run(['doctor'], { env });
     assert.equal(first.code, 0, first.stdout);
-    assert.match(first.stdout, /^note {2}Console .*has no index\.html; build the console there/m);
     assert.match(first.stdout, /^note {2}Sign-in .*no operator yet; "npx dragoman admin link" prints a link/m);
     assert.match(first.stdout, /^ok {4}Sign-in .*OpenID Connect: http:\/\/127\.0\.0\.1:\d+ is reachable/m);
 
-    writeFileSync(join(DATA_DIR, 'index.html'), '<!doctype html>');
     const { db, close } = openDatabase(database.url, 1);
     await addPerson(db, { email: 'o@example.test', role: 'operator' });
     await close();
     await provider.stop();
     const second = await run(['doctor'], { env });
     assert.equal(second.code, 1, second.stdout);
-    assert.match(second.stdout, /^ok {4}Console .*\/console\/ serves it/m);
     assert.doesNotMatch(second.stdout, /no operator yet/);
     assert.match(second.stdout, /^BAD {3}Sign-in .*does not work: .*Check OIDC_ISSUER/m);
   } finally {
+    await database.drop();
+    rmSync(DATA_DIR, { recursive: true, force: true });
+  }
+});
+
+test('doctor reports version and schema, clock, backup and console', async () => {
+  const database = await testDatabase();
+  const { db, close } = openDatabase(database.url, 2);
+  const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));
+  const env = { DATA_DIR, DATABASE_URL: database.url, CONSOLE_DIR: join(DATA_DIR, 'console') };
+  try {
+    const { done } = await readMigrationState(db);
+    const first = await run(['doctor'], { env: { ...env, RESULT_MIRROR_DIR: join(DATA_DIR, 'mirror') } });
+    for (const line of [
+      new RegExp(`^ok {4}Version +Dragoman \\S+, schema ${done.at(-1)}$`, 'm'),
+      /^ok {4}Clock +agrees with PostgreSQL$/m,
+      /^note {2}Backup +there was no export yet; run "dragoman export FILE", unless/m,
+      /^note {2}Console +not built in .*console; run "npm run console"/m,
+      /^BAD {3}Mirror +ENOENT.*; mount or create RESULT_MIRROR_DIR$/m,
+    ])
+      assert.match(first.stdout, line);
+    await writeAudit(db, { actor: 'cli' }, { action: 'database.exported', subject: 'database' });
+    mkdirSync(env.CONSOLE_DIR);
+    writeFileSync(join(env.CONSOLE_DIR, 'index.html'), '');
+    const second = await run(['doctor'], { env });
+    assert.match(second.stdout, /^ok {4}Backup +the last export is of \S+Z, 0 days ago$/m);
+    assert.match(second.stdout, /^ok {4}Console +built, in /m);
+    assert.equal(second.code, 0, second.stdout);
+    const clock = new SkewedClock();
+    clock.shift(20_000);
+    assert.match(
+      (await checkClock(db, clock)).text,
+      /^(?:20\.0|19\.\d) s ahead of PostgreSQL; synchronise both machines/,
+    );
+    clock.shift(20_000);
+    assert.equal((await checkClock(db, clock)).state, 'bad');
+    clock.shift(10 * 86_400_000);
+    const old = await checkBackup(db, clock);
+    assert.deepEqual([old.state, /, 10 days ago; run "dragoman export/.test(old.text)], ['note', true]);
+  } finally {
+    await close();
+    await database.drop();
+    rmSync(DATA_DIR, { recursive: true, force: true });
+  }
+});
+
+test('doctor leaves the database of an earlier version as it is', async () => {
+  const database = await emptyDatabase();
+  const { db, close } = openDatabase(database.url, 2);
+  const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));
+  try {
+    const { missing } = await readMigrationState(db);
+    await migrateTo(database.url, missing.at(-2) ?? '');
+    const { code, stdout } = await run(['doctor'], { env: { DATA_DIR, DATABASE_URL: database.url } });
+    assert.match(
+      stdout,
+      /^BAD {3}Version +Dragoman \S+ needs 1 migrations that the database lacks, .*export it, then start/m,
+    );
+    assert.equal(code, 1);
+    assert.equal((await readMigrationState(db)).missing.length, 1);
+  } finally {
+    await close();
     await database.drop();
     rmSync(DATA_DIR, { recursive: true, force: true });
   }

@@ -1,0 +1,91 @@
+/** What can become stale in deploy/: settings, ports, paths, commands, probes and times. `npm run check:deploy` does the rest. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { environmentTable, loadConfig } from '../src/config.ts';
+import { ROUTES } from '../src/web/index.ts';
+import { at, dockerStages, namedSettings, readDeploy, yamlDocuments } from './deploy-files.ts';
+import { ROOT } from './modules.ts';
+
+/** Of other programs. */
+const FOREIGN = new Set(['NODE_ENV', 'POSTGRES_PASSWORD']);
+const { PORT, DRAIN_MS } = loadConfig({});
+
+const documentOf = (kind: string): unknown => yamlDocuments().find(({ content }) => content.kind === kind)?.content;
+const compose = (): unknown => yamlDocuments().find(({ file }) => file === 'compose.yaml')?.content;
+const container = (): unknown => at(documentOf('StatefulSet'), 'spec.template.spec.containers.0');
+
+test('deploy files name only settings that exist, with values that are valid', () => {
+  const known = new Set(environmentTable().map(({ name }) => name));
+  const settings = namedSettings().filter(({ name }) => !FOREIGN.has(name));
+  assert.ok(settings.length > 20);
+  for (const { place, name, value } of settings) {
+    assert.ok(known.has(name), `${place}: ${name} is no setting`);
+    // Empty values are for the operator to fill in, and a password in a URL too.
+    if (value !== '' && !value.includes('${')) assert.doesNotThrow(() => loadConfig({ [name]: value }), place);
+  }
+});
+
+test('deploy files use the default port everywhere', () => {
+  const [build = [], final = []] = dockerStages();
+  assert.ok(build.length > 0);
+  assert.equal(final.find(({ name }) => name === 'EXPOSE')?.text, String(PORT));
+  assert.deepEqual(at(compose(), 'services.dragoman.ports'), [`127.0.0.1:${PORT}:${PORT}`]);
+  const ports = at(container(), 'ports') as { name: string; containerPort: number }[];
+  const metrics = Number(at(documentOf('ConfigMap'), 'data.METRICS_PORT'));
+  assert.deepEqual(ports, [
+    { name: 'http', containerPort: PORT },
+    { name: 'metrics', containerPort: metrics },
+  ]);
+});
+
+test('the Dockerfile copies paths that exist, and the image has what the server loads', () => {
+  const [build = [], final = []] = dockerStages();
+  const copied = (stage: typeof build) =>
+    stage.flatMap(({ name, text }) =>
+      name === 'COPY' ? [text.split(/\s+/).filter((word) => !word.startsWith('--'))] : [],
+    );
+  for (const [source = ''] of copied(build)) assert.ok(existsSync(join(ROOT, source)), source);
+  const paths = copied(final).map(([source = '', target = '']) => {
+    assert.equal(source, `/app/${target}`);
+    return target;
+  });
+  for (const path of ['bin', 'src', 'sim', 'migrations', 'package.json', 'dist', 'node_modules'])
+    assert.ok(paths.includes(path), path);
+  const pod = at(documentOf('StatefulSet'), 'spec.template.spec.securityContext') as Record<string, unknown>;
+  assert.equal(final.find(({ name }) => name === 'USER')?.text, `${pod.runAsUser}:${pod.runAsGroup}`);
+});
+
+test('deploy files run commands and probe paths that exist', () => {
+  const commands = [...readDeploy('dragoman.service').matchAll(/^Exec\w+=\S+ \/opt\/dragoman\/(\S+) (\w+)$/gm)];
+  assert.deepEqual(
+    commands.map(([, path, command]) => [path, command]),
+    [
+      ['bin/dragoman.js', 'serve'],
+      ['bin/dragoman.js', 'reload'],
+    ],
+  );
+  for (const command of ['serve', 'reload']) assert.ok(existsSync(join(ROOT, 'src/cli', `${command}.ts`)));
+  assert.ok(existsSync(join(ROOT, 'bin/dragoman.js')));
+  const probes = ['startupProbe', 'readinessProbe', 'livenessProbe'].map((probe) =>
+    String(at(container(), `${probe}.httpGet.path`)),
+  );
+  const [, health = ''] = /\$\{process\.env\.PORT\}(\/\w+)/.exec(readDeploy('Dockerfile')) ?? [];
+  for (const path of [...probes, health])
+    assert.ok(
+      ROUTES.some((route) => route.path === path),
+      path,
+    );
+  assert.deepEqual(probes, ['/healthz', '/readyz', '/healthz']);
+});
+
+test('deploy files leave a server the time to drain', () => {
+  const [, unit = ''] = /^TimeoutStopSec=(\d+)$/m.exec(readDeploy('dragoman.service')) ?? [];
+  const [, wait = ''] = /, (\d+)\)"/.exec(JSON.stringify(at(container(), 'lifecycle.preStop.exec.command'))) ?? [];
+  const pod = Number(at(documentOf('StatefulSet'), 'spec.template.spec.terminationGracePeriodSeconds'));
+  const grace = Number.parseInt(String(at(compose(), 'services.dragoman.stop_grace_period')), 10);
+  for (const { name, value } of namedSettings()) if (name === 'DRAIN_MS') assert.equal(value, String(DRAIN_MS));
+  for (const seconds of [Number(unit), grace, pod - Number(wait) / 1_000])
+    assert.ok(seconds * 1_000 >= DRAIN_MS + 10_000, String(seconds));
+});
