@@ -21,12 +21,6 @@ const REPLY = 'simulated answer';
 
 const GROUP_OF = { responses: 'responses', messages: 'messages', 'generate-content': 'generate' } as const;
 
-/** Combinations that do not print a reply, with the reason. The pages say so. */
-const EXCEPTIONS: Readonly<Record<string, string>> = {
-  'claude-code generate-content':
-    'claude -p prints the last block of a reply, and the signature of a Gemini text comes after the text, in a thinking block',
-};
-
 const named = process.argv.slice(2);
 const blocks = globSync('docs/guides/*.md', { cwd: ROOT })
   .toSorted()
@@ -54,11 +48,6 @@ async function prove(block: PageBlock, { url, keys }: DemoServer): Promise<void>
   });
   if (folder === undefined) return;
   for (const style of block.style ? [block.style] : stylesOf(client)) {
-    const exception = EXCEPTIONS[`${id} ${style}`];
-    if (exception !== undefined) {
-      console.log(`${title(block)}, ${style} key: not run: ${exception}`);
-      continue;
-    }
     const text = block.text.replaceAll(PAGE_ORIGIN, url);
     const { isOk, output, reason } = await run({ ...block, text }, folder, keys[GROUP_OF[style]]);
     const isRight = isOk && output.includes(REPLY);

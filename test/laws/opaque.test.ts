@@ -92,6 +92,13 @@ function joinTexts(reply: ModelReply): ModelReply {
   return { ...reply, blocks };
 }
 
+/** A reply of the messages dialect never ends in thinking, so that the value of its last text is left out. */
+function sentBy(client: Dialect, reply: ModelReply): ModelReply {
+  const { blocks } = reply;
+  const endsSigned = blocks.at(-1)?.kind === 'text' && blocks.at(-2)?.kind === 'thought';
+  return client === 'messages' && endsSigned ? { ...reply, blocks: blocks.toSpliced(-2, 1) } : reply;
+}
+
 /** Chat servers have no opaque values of their own. */
 const CARRYING_PAIRS = DIALECT_PAIRS.filter(
   ({ isOffered, client, upstream }) => isOffered && client !== 'chat' && upstream !== 'chat',
@@ -103,7 +110,7 @@ for (const { client, upstream, name } of CARRYING_PAIRS) {
       modelReplies,
       (reply) => {
         const request = nextRequest(client, upstream, reply);
-        const expected = valuesOf(upstream === 'generate' ? joinTexts(reply) : reply);
+        const expected = valuesOf(upstream === 'generate' ? sentBy(client, joinTexts(reply)) : reply);
         assert.deepEqual(valuesSent(upstream, request, client), expected);
       },
       0.5,

@@ -133,9 +133,9 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
   },
   5: {
     summary:
-      'The signature of a call is carried in a thinking block or reasoning item before it. A call without one gets the stand-in that the provider accepts.',
+      'The signature of a call is carried in a thinking block or reasoning item before it. A call without one gets the stand-in that the provider accepts. The signature of a text that ends a messages reply, which the provider does not require, is dropped, because clients expect no thinking block there.',
     conversions: ['messages over generate', 'responses over generate'],
-    outcomes: ['carried', 'changed'],
+    outcomes: ['carried', 'changed', 'dropped'],
     vectors: [
       fromFile('messages-generate-signed-calls.json'),
       returns(
@@ -153,6 +153,12 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
             expect: { body: { contents: [{}, { role: 'model', parts: [SIGNED] }, {}] } },
           },
         },
+      ),
+      returns(
+        'messages over generate',
+        unaryReply.generate([{ text: 'Hello', thoughtSignature: 'c2ln' }]),
+        { body: { content: [{ type: 'text', text: 'Hello' }] }, nowhere: ['"type":"thinking"'] },
+        { request: { max_tokens: 100, messages: [user('hi')] } },
       ),
       sendsStandIn('messages over generate'),
       sendsStandIn('responses over generate'),

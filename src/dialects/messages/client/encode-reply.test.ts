@@ -167,8 +167,27 @@ describe('messages reply encoder', () => {
                   .filter((data) => data)
               : [],
         );
-      assert.deepEqual(signatures(items), signatures(hub.items), about);
+      const isLast = hub.items.at(-1)?.kind === 'message';
+      assert.deepEqual(signatures(items), isLast ? signatures(hub.items.slice(0, -1)) : signatures(hub.items), about);
     }
+  });
+
+  it('ends a reply with its text, not with the signature of the text, streamed and unary', () => {
+    const signature = { issuer: 'generate-content', kind: 'thought', data: 'c2ln' } as const;
+    const text = { ...message('assistant', 'Hello'), parts: [{ kind: 'text', text: 'Hello', signature }] } as HubItem;
+    const types = (items: HubItem[]) => {
+      const reply = hubReply(items, { stop: 'end' });
+      const context = clientContext('generate-content');
+      const unary = (encodeReply(reply, context).content as JsonObject[]).map(({ type }) => type);
+      const starts = encodeStream(unfold(reply), 'generate-content').matchAll(/"content_block":\{"type":"(\w+)"/g);
+      assert.deepEqual(
+        [...starts].map(([, type]) => type),
+        unary,
+      );
+      return unary;
+    };
+    assert.deepEqual(types([text]), ['text']);
+    assert.deepEqual(types([text, call('c', '{}')]), ['text', 'thinking', 'tool_use']);
   });
 
   it('names the model as the caller of a tool, streamed and unary', () => {

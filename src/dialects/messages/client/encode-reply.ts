@@ -22,11 +22,12 @@ import { isObject, parseArgs } from '../../wire/read.ts';
 import { DIRECT_CALLER, encodeServerCall } from '../server-tools.ts';
 import { encodeStop } from '../stop-reason.ts';
 import { encodeUsage } from '../usage.ts';
-import { encodeSignature, encodeThinkingBlock } from './opaque-thinking.ts';
+import { encodeSignature, encodeThinkingBlock, isTextSignature } from './opaque-thinking.ts';
 
 export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject {
   if (reply.stop === 'malformed_call') throw failureOf(MALFORMED_CALL);
   const content = reply.items.flatMap((item) => encodeItem(item, reply.stop));
+  if (isTextSignature(content.at(-1) ?? {})) content.pop();
   const hasCalls = content.some((block) => block.type === 'tool_use');
   return {
     ...messageHead(reply.id, context),

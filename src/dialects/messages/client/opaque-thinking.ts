@@ -2,8 +2,8 @@
  * Opaque values of other providers inside `thinking` blocks, in both directions. The encoder joins summary parts into one
  * text and puts signatures of calls and texts into separate blocks; the decoder reverses both.
  */
-import type { HubReasoningItem, Opaque } from '../../hub/types.ts';
-import { EMPTY_ENVELOPE, pack } from '../../opaque/envelope.ts';
+import type { HubReasoningItem, JsonObject, Opaque } from '../../hub/types.ts';
+import { EMPTY_ENVELOPE, pack, unwrap } from '../../opaque/envelope.ts';
 
 /** Separates summary parts within one thinking block. */
 export const SUMMARY_GAP = '\n\n';
@@ -48,6 +48,13 @@ export const encodeSignature = (signature: Opaque, callId?: string): Record<stri
   thinking: '',
   signature: pack({ ...signature, id: callId ?? TEXT_BEFORE }, 'messages'),
 });
+
+/**
+ * True for a block that holds only the signature of the text before it. It is left out at the end of a reply: no reply of the
+ * provider of this dialect ends in thinking, and `claude -p` prints the last block. The issuer does not require that signature.
+ */
+export const isTextSignature = ({ type, signature }: JsonObject): boolean =>
+  type === 'thinking' && typeof signature === 'string' && unwrap(signature)?.id === TEXT_BEFORE;
 
 /** Returns what the value signs, or undefined for plain reasoning. */
 export function signatureTarget({ kind, id }: Opaque): { callId?: string } | undefined {

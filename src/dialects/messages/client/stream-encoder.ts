@@ -27,7 +27,7 @@ import {
   messageTail,
   textHead,
 } from './encode-reply.ts';
-import { encodeSignature, encodeThinkingBlock, SUMMARY_GAP, signatureOf } from './opaque-thinking.ts';
+import { encodeSignature, encodeThinkingBlock, isTextSignature, SUMMARY_GAP, signatureOf } from './opaque-thinking.ts';
 
 export function openEncoder(context: ReplyContext): StreamEncoder {
   const state: State = {
@@ -56,6 +56,8 @@ interface State {
   hasCalls: boolean;
   searches: number;
   refusal: string;
+  /** The signature of a text, written before the next block and left out if there is none. */
+  held?: JsonObject | undefined;
 }
 
 const PING = sse('{"type":"ping"}', 'ping');
@@ -136,7 +138,7 @@ const WRITERS: Partial<Record<HubItem['kind'], (item: HubItem, state: State) => 
 };
 
 const openBlock = (block: JsonObject, state: State): string =>
-  emit('content_block_start', { index: state.blockIndex, content_block: block });
+  writeHeld(state) + emit('content_block_start', { index: state.blockIndex, content_block: block });
 const blockDelta = (delta: JsonObject, state: State): string =>
   emit('content_block_delta', { index: state.blockIndex, delta });
 function closeBlock(state: State): string {
@@ -167,7 +169,13 @@ function messageWriter(state: State): Writer {
       part = event.part;
       return head + blockDelta(delta, state);
     },
-    end: (item) => closePart() + emitBlocks(messageTail(item as HubMessage), state),
+    end(item) {
+      const tail = messageTail(item as HubMessage);
+      const held = isTextSignature(tail.at(-1) ?? {}) ? tail.pop() : undefined;
+      const out = closePart() + emitBlocks(tail, state);
+      state.held = held;
+      return out;
+    },
   };
 }
 
@@ -220,6 +228,12 @@ const completeItemWriter = (state: State): Writer => ({
     return emitBlocks(encodeItem(item, 'end'), state);
   },
 });
+
+function writeHeld(state: State): string {
+  const { held } = state;
+  state.held = undefined;
+  return held ? emitBlocks([held], state) : '';
+}
 
 /** Writes complete blocks as the events that clients expect for each block type. */
 function emitBlocks(blocks: readonly JsonObject[], state: State): string {
