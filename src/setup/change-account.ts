@@ -23,6 +23,17 @@ export async function changeAccount(
   if (!stored) return;
   const adapter = stored.adapter as VideoAdapter;
   const lines = accountErrors({ ...change, adapter, base_url: change.base_url ?? stored.base_url }, stored.style);
+  if (lines.length === 0 && movesCredential(change, stored.base_url)) lines.push(CREDENTIAL_NEEDED);
   if (lines.length > 0) throw new SetupError(lines);
   await saveAccount(tx, { account: { ...change, id, group: stored.group_id, adapter }, sealer });
+}
+
+const CREDENTIAL_NEEDED =
+  'api_key: required with another host or an unencrypted proxy, so that no one sends the stored credential elsewhere';
+
+/** True when the stored credential would go to another host, or through a proxy that can read it. No operator can read it otherwise. */
+function movesCredential({ api_key, base_url, proxy }: AccountChange, stored: string): boolean {
+  if (api_key !== undefined) return false;
+  const { origin, protocol } = new URL(base_url ?? stored);
+  return origin !== new URL(stored).origin || (proxy !== undefined && proxy !== 'none' && protocol === 'http:');
 }
