@@ -30,8 +30,8 @@ export interface FloodReport {
   readonly refusedP99: number;
   /** 99th percentile of how late the generator itself was, in ms: what it adds to every time above. */
   readonly ownDelayP99: number;
-  /** The beginning of a response that was neither 200 nor a refusal. */
-  readonly failure?: string | undefined;
+  /** Requests that failed, by cause. */
+  readonly failures: Readonly<Record<string, number>>;
 }
 
 const TICK_MS = 1;
@@ -44,17 +44,18 @@ async function flood({ port, request, rate, ms, connections }: FloodOrder): Prom
   const open = new Set<Client>();
   const [served, refused, ownDelays]: [number[], number[], number[]] = [[], [], []];
   const counts = { due: 0, sent: 0, failed: 0 };
-  let failure: string | undefined;
+  const failures: Record<string, number> = {};
+  const fail = (cause: string, count = 1): void => {
+    counts.failed += count;
+    if (count > 0) failures[cause] = (failures[cause] ?? 0) + count;
+  };
   const connectClient = (): Client => {
     const client = new Client(port, bytes);
     client.onResponse = (status) => {
       const took = performance.now() - client.startedAt;
       if (status === 200) served.push(took);
       else if (REFUSALS.includes(status)) refused.push(took);
-      else {
-        counts.failed += 1;
-        failure ??= client.text;
-      }
+      else fail(`got ${status}`);
       open.delete(client);
       idle.push(client);
     };
@@ -62,8 +63,7 @@ async function flood({ port, request, rate, ms, connections }: FloodOrder): Prom
       const at = idle.indexOf(client);
       if (at >= 0) return void idle.splice(at, 1);
       open.delete(client);
-      counts.failed += 1;
-      failure ??= why;
+      fail(why);
     };
     return client;
   };
@@ -83,7 +83,9 @@ async function flood({ port, request, rate, ms, connections }: FloodOrder): Prom
   }
   const seconds = (performance.now() - start) / 1_000;
   for (const until = performance.now() + DRAIN_MS; open.size > 0 && performance.now() < until; ) await pause(10);
-  counts.failed += open.size;
+  const silent = [...open].filter(({ hasBegun }) => !hasBegun).length;
+  fail('on a connection that never got a response', silent);
+  fail('without a response when the run ended', open.size - silent);
   for (const client of [...open, ...idle]) client.close();
   for (const times of [served, refused, ownDelays]) times.sort((a, b) => a - b);
   return {
@@ -96,7 +98,7 @@ async function flood({ port, request, rate, ms, connections }: FloodOrder): Prom
     refusedP50: quantile(refused, 0.5),
     refusedP99: quantile(refused, 0.99),
     ownDelayP99: quantile(ownDelays, 0.99),
-    failure,
+    failures,
   };
 }
 

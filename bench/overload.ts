@@ -2,14 +2,12 @@
  * `npm run bench:overload`: measures what one gateway serves at most, then offers it ten times as much. Prints how much of the peak is
  * still served, how fast the rest is refused, and how soon everything is served again. `--seconds` and `--factor` change the size.
  */
-import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { nextMessage, pause, sendOrder, startHelper } from './child.ts';
+import { pause, sendOrder } from './child.ts';
 import type { FloodReport } from './flood.ts';
-import { startGateway } from './gateway.ts';
 import type { LoadReport } from './load.ts';
-import { CORES, describeMachine, rssMb, usageNow, WATCHED_CORES } from './machine.ts';
-import { NATIVE, requestOf } from './scenarios.ts';
+import { rssMb, usageNow, WATCHED_CORES } from './machine.ts';
+import { describeStand, numberText, openStand } from './stand.ts';
 
 const { values } = parseArgs({
   options: {
@@ -28,17 +26,10 @@ const CALM_MS = 500;
 const MAX_RECOVERY_S = 30;
 const GOAL = { goodput: 0.8, refusedP99: 20 };
 
-const upstream = startHelper('./upstream.ts', CORES?.load);
-const { port: upstreamPort } = await nextMessage<{ port: number }>(upstream);
-const load = startHelper('./load.ts', CORES?.load);
-const flood = startHelper('./flood.ts', CORES?.load);
-const target = await startGateway(
-  { name: 'dragoman', env: { MAX_CONNECTIONS: '8000', MAX_CONNECTIONS_PER_ADDRESS: '8000' } },
-  upstreamPort,
-);
+const stand = await openStand('./flood.ts');
+const { target, load, misuse: flood, request } = stand;
+const { port } = target;
 try {
-  const request = requestOf(target, NATIVE, 'bench-burst', false);
-  const { port } = target;
   const peakLoad = (ms: number, isLead: boolean): Promise<LoadReport> =>
     sendOrder(load, { port, request, connections: PEAK_CONNECTIONS, ms, isLead });
   await peakLoad(WARM_UP_MS, true);
@@ -54,15 +45,14 @@ try {
   });
   const after = usageNow();
   const rss = rssMb(target.pid ?? 0);
-  const recovery = await recoverySeconds(knee * CALM_SHARE, request, port);
+  const recovery = await recoverySeconds(knee * CALM_SHARE);
   const others = (after.busy - before.busy - (after.own - before.own)) / report.seconds / WATCHED_CORES;
   print(knee, report, { rss, recovery, others });
 } finally {
-  await target.stop();
-  for (const helper of [flood, load, upstream]) await helper.stop();
+  await stand.stop();
 }
 
-async function recoverySeconds(rate: number, request: string, port: number): Promise<number> {
+async function recoverySeconds(rate: number): Promise<number> {
   const start = performance.now();
   for (;;) {
     const { refused, failed } = await sendOrder<FloodReport>(flood, {
@@ -81,20 +71,16 @@ async function recoverySeconds(rate: number, request: string, port: number): Pro
 function print(knee: number, report: FloodReport, more: { rss: number; recovery: number; others: number }): void {
   const goodput = report.served / report.seconds;
   const share = goodput / knee;
-  /** A quantile of nothing arrives as null. */
-  const number = (value: number | null, digits = 0): string =>
-    (value ?? Number.NaN).toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits });
+  const number = numberText;
+  const causes = Object.entries(report.failures).map(([cause, count]) => `${count} ${cause}`);
   console.log(
     [
-      describeMachine(),
-      `load average ${loadavg()
-        .map((value) => value.toFixed(1))
-        .join(' ')}; other programs used ${number(more.others * 100)} % of the cores`,
+      `${describeStand()}; other programs used ${number(more.others * 100)} % of the cores`,
       `peak: ${number(knee)} requests/s on ${PEAK_CONNECTIONS} connections`,
       `offered: ${number(report.due / report.seconds)} requests/s for ${number(report.seconds)} s; ${number(report.sent / report.seconds)} a second could be sent on ${CONNECTIONS} connections`,
       `served: ${number(goodput)} a second, ${number(share * 100)} % of the peak (goal ${GOAL.goodput * 100} %); p50 ${number(report.servedP50, 1)} ms, p99 ${number(report.servedP99, 1)} ms`,
       `refused: ${number(report.refused / report.seconds)} a second; p50 ${number(report.refusedP50, 1)} ms, p99 ${number(report.refusedP99, 1)} ms (goal ${GOAL.refusedP99} ms); the generator itself is late by ${number(report.ownDelayP99, 1)} ms at p99`,
-      `failed: ${number(report.failed)}${report.failure === undefined ? '' : `, first: ${report.failure.slice(0, 200)}`}`,
+      `failed: ${number(report.failed)} of ${number(report.sent)}${causes.length === 0 ? '' : ` (${causes.join(', ')})`}`,
       `memory at the end: ${number(more.rss)} MB; no refusals ${number(more.recovery, 1)} s after the end of the overload`,
     ].join('\n'),
   );

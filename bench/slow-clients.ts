@@ -2,14 +2,13 @@
  * `npm run bench:slow-clients`: latency of ordinary requests before and while 500 clients read nothing and 2,000 have sent half of a
  * request. `--readers`, `--halves` and `--seconds` change the size.
  */
-import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { nextMessage, pause, sendOrder, startHelper } from './child.ts';
-import { startGateway } from './gateway.ts';
-import { CORES, cpuSeconds, describeMachine, rssMb } from './machine.ts';
+import { pause, sendOrder } from './child.ts';
+import { cpuSeconds, rssMb } from './machine.ts';
 import type { OpenLoopReport } from './open-loop.ts';
 import { NATIVE, requestOf } from './scenarios.ts';
 import type { SlowReport } from './slow-load.ts';
+import { describeStand, numberText, openStand } from './stand.ts';
 
 const { values } = parseArgs({
   options: {
@@ -26,17 +25,10 @@ const MAX_SETTLE_S = 60;
 const IDLE_SHARE = 0.1;
 const GOAL = 1.2;
 
-const upstream = startHelper('./upstream.ts', CORES?.load);
-const { port: upstreamPort } = await nextMessage<{ port: number }>(upstream);
-const load = startHelper('./load.ts', CORES?.load);
-const slow = startHelper('./slow-load.ts', CORES?.load);
-const target = await startGateway(
-  { name: 'dragoman', env: { MAX_CONNECTIONS: '8000', MAX_CONNECTIONS_PER_ADDRESS: '8000' } },
-  upstreamPort,
-);
+const stand = await openStand('./slow-load.ts');
+const { target, upstreamPort, load, misuse: slow, request } = stand;
+const { port } = target;
 try {
-  const request = requestOf(target, NATIVE, 'bench-burst', false);
-  const { port } = target;
   const measure = (ms: number): Promise<OpenLoopReport> =>
     sendOrder(load, { rate: RATE, target: { port, request }, upstream: { port: upstreamPort, request }, ms });
   await measure(WARM_UP_MS);
@@ -46,24 +38,19 @@ try {
   const settled = await settle(target.pid ?? 0);
   const beside = await measure(SECONDS * 1_000);
   const rss = rssMb(target.pid ?? 0);
-  /** A quantile of nothing arrives as null. */
-  const ms = (value: number | null): string => (value ?? Number.NaN).toFixed(2);
+  const ms = (value: number | null): string => numberText(value, 2);
   const line = (name: string, { requests, failures, failure, p50, p99, upstreamP99 }: OpenLoopReport): string =>
     `${name}: ${requests} served, ${failures} failed${failure === undefined ? '' : ` (${failure.slice(0, 200)})`}; p50 ${ms(p50)} ms, p99 ${ms(p99)} ms; upstream itself p99 ${ms(upstreamP99)} ms`;
   console.log(
     [
-      describeMachine(),
-      `load average ${loadavg()
-        .map((value) => value.toFixed(1))
-        .join(' ')}; ${RATE} requests a second for ${SECONDS} s each`,
+      `${describeStand()}; ${RATE} requests a second for ${SECONDS} s each`,
       line('alone', alone),
       line(`beside ${held.readers} that read nothing and ${held.halves} half-sent requests`, beside),
       `p99 ratio ${(beside.p99 / alone.p99).toFixed(2)} (goal at most ${GOAL}); memory ${Math.round(rss)} MB; buffers were full after ${settled} s`,
     ].join('\n'),
   );
 } finally {
-  await target.stop();
-  for (const helper of [slow, load, upstream]) await helper.stop();
+  await stand.stop();
 }
 
 /** Seconds until the process is idle again. */

@@ -14,7 +14,7 @@ export interface Distribution {
 }
 
 const user: Distribution = { by: 'user' };
-/** Configuration, and what replicas tell each other: thousands of rows at most. */
+/** Configuration, and what replicas share: thousands of rows at most. */
 const reference: Distribution = { by: 'reference' };
 /** Written by jobs or operators, not by calls. */
 const local: Distribution = { by: 'local' };

@@ -13,6 +13,8 @@ import { VirtualClock } from './virtual-clock.ts';
 
 export interface LeaseSimulationOptions {
   readonly replicas: number;
+  /** Replicas that the calls of one user reach; all of them with a load balancer that knows no users. */
+  readonly spread?: number;
   /** Of each size. */
   readonly wallets: number;
   readonly minutes: number;
@@ -67,7 +69,7 @@ const FAILURE_MS = { restart: [5_000, 60_000], pause: [5_000, 95_000], cut: [2_0
 /** Other processes look for dead replicas this often. */
 const RECOVER_MS = 30_000;
 const SAMPLE_MS = 1_000;
-/** Long enough for every call, pause, restart, recovery and idle lease to end, and for an answer to those that ask. */
+/** Long enough for every call, pause, restart, recovery and idle lease to end, and for replicas to return what is asked for. */
 const QUIET_MS = 220_000;
 const ASKED_MS = 5_000;
 const LOST_RESULTS = 0.0005;
@@ -172,8 +174,10 @@ export class LeaseSimulation {
   // ---------------------------------------------------------------- calls
 
   #call(): void {
-    const user = this.#pick(this.#users);
-    const replica = this.#pick(this.#replicas);
+    const { replicas, spread = replicas } = this.#options;
+    const place = Math.floor(this.#random() * this.#users.length);
+    const user = this.#users[place] ?? assert.fail();
+    const replica = this.#replicas[(place + Math.floor(this.#random() * spread)) % replicas] ?? assert.fail();
     if (!replica.isServing) return;
     this.#counts.calls += 1;
     const maxCost = BigInt(Math.round(Number(UNIT) * (0.2 + 0.8 * this.#random())));

@@ -1,5 +1,5 @@
 /**
- * `npm run simulate:leases`: wallet leases over a hundred replicas in virtual time; see lease-simulation.ts. `--replicas`, `--wallets` (of each
+ * `npm run simulate:leases`: wallet leases over a hundred replicas in virtual time; see lease-simulation.ts. `--replicas`, `--spread`, `--wallets` (of each
  * of four sizes), `--minutes`, `--rate`, `--failures` and `--seed` change the run. Exits with 1 when anything was overspent.
  */
 import { parseArgs } from 'node:util';
@@ -8,6 +8,7 @@ import { type LeaseReport, LeaseSimulation } from './lease-simulation.ts';
 const { values } = parseArgs({
   options: {
     replicas: { type: 'string', default: '100' },
+    spread: { type: 'string', default: '100' },
     wallets: { type: 'string', default: '1000' },
     minutes: { type: 'string', default: '10' },
     rate: { type: 'string', default: '500' },
@@ -15,17 +16,18 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
   },
 });
-const [replicas, wallets, minutes, rate, failures, seed] = [
+const [replicas, spread, wallets, minutes, rate, failures, seed] = [
   values.replicas,
+  values.spread,
   values.wallets,
   values.minutes,
   values.rate,
   values.failures,
   values.seed,
-].map(Number) as [number, number, number, number, number, number];
+].map(Number) as [number, number, number, number, number, number, number];
 
 const begun = performance.now();
-const report = await new LeaseSimulation({ replicas, wallets, minutes, rate, failures, seed }).run();
+const report = await new LeaseSimulation({ replicas, spread, wallets, minutes, rate, failures, seed }).run();
 print(report, (performance.now() - begun) / 1_000);
 if (report.overspent > 0) process.exitCode = 1;
 
@@ -37,7 +39,7 @@ function print(result: LeaseReport, seconds: number): void {
   const quantile = (q: number): string => (waits[Math.floor(q * (waits.length - 1))] ?? 0).toFixed(1);
   console.log(
     [
-      `${replicas} replicas, ${wallets} wallets of each size, ${calls} calls in ${minutes} virtual minutes (${seconds.toFixed(0)} s), seed ${seed}`,
+      `${replicas} replicas, ${spread} of them for each user, ${wallets} wallets of each size, ${calls} calls in ${minutes} virtual minutes (${seconds.toFixed(0)} s), seed ${seed}`,
       `failures: ${happened.crashes} crashes, ${happened.pauses} pauses, ${happened.cuts} lost databases; ${happened.fenced} replicas fenced; ${unavailable} calls got 503`,
       `overspent: ${overspent} calls; charged beyond leases by fenced replicas: ${overdraft} of a usual maximum of 1000000 per call`,
       `statements per call: ${perCall}`,
