@@ -34,6 +34,7 @@ export class SimulatedReplica {
   readonly #world: ReplicaWorld;
   readonly #leases: WalletLeases;
   #flushing: Promise<void> | undefined;
+  #beating: Promise<void> | undefined;
   /** Records on its disk, which outlive the process. */
   readonly journal: UsageRecord[] = [];
   /** The newest last: a fenced process continues under a new one. */
@@ -162,7 +163,15 @@ export class SimulatedReplica {
     return promise;
   }
 
-  async #heartbeat(): Promise<void> {
+  /** Single flight, as in the real process: fencing must not be handled twice. */
+  #heartbeat(): Promise<void> {
+    this.#beating ??= this.#beat().finally(() => {
+      this.#beating = undefined;
+    });
+    return this.#beating;
+  }
+
+  async #beat(): Promise<void> {
     const { ledger, clock } = this.#world;
     const sentAt = clock.elapsed();
     const isKnown = await this.#statement('heartbeat', () => ledger.heartbeat(this.id));
