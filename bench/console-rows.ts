@@ -3,6 +3,7 @@ import type { Client } from 'pg';
 import { fillRequests } from '../test/support/request-rows.ts';
 import { fillUsage } from '../test/support/usage-rows.ts';
 import { fillTasks } from '../test/support/video-rows.ts';
+import { fillEntries } from './entry-rows.ts';
 
 export interface ConsoleRows {
   /** Usage records, entries and calls; a tenth of them tasks, callbacks, assets and audit lines. */
@@ -23,19 +24,13 @@ export async function fillConsole(client: Client, { rows, lastDay, heavy }: Cons
   await fillUsage(client, { rows, users: USERS, days: DAYS, lastDay });
   await fillRequests(client, { rows, days: LOG_DAYS, lastDay });
   await fillTasks(client, { rows: tasks, users: USERS, days: DAYS, heavy: { userId: heavy, rows: tasks / 10 } });
-  await client.query(ENTRIES, [heavy, lastDay, DAYS, rows]);
+  await fillEntries(client, { rows, days: DAYS, lastDay, heavy });
   await client.query(CALLBACKS);
   await client.query(ASSETS, [tasks]);
   await client.query(AUDIT, [tasks]);
   await client.query(HOURS, [LOG_DAYS]);
-  await client.query('vacuum (analyze) entries, callback_events, assets, audit');
+  await client.query('vacuum (analyze) callback_events, assets, audit');
 }
-
-const ENTRIES = `
-  insert into entries (debit, credit, nanos, kind, reference, reason, created_at)
-  select case when n % 5 = 0 then $1 else 'u' || (1 + n % 1000) end, '@revenue', 1000 + n % 5000, 'usage', 'bench:' || n, '1 calls',
-    $2::date - ($3::int - 1) + n * ($3::float8 / $4::float8) * interval '1 day'
-  from generate_series(1, $4::int) n`;
 
 /** One of each task; a few wait and a few are dead. */
 const CALLBACKS = `

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { loadConfig } from '../src/config.ts';
 import { silentLog } from '../src/core/index.ts';
 import { connect } from '../src/db/index.ts';
-import { sumOldDays, sumOldMonths } from '../src/ledger/index.ts';
+import { checkAlarms, sumOldDays, sumOldMonths } from '../src/ledger/index.ts';
 import { openContext, serve } from '../src/main.ts';
 import { RequestRollUp } from '../src/requests/index.ts';
 import { applySetup, demoSetup } from '../src/setup/index.ts';
@@ -179,6 +179,11 @@ async function fill(lastDay: string): Promise<void> {
   await fillConsole(client, { rows: ROWS, lastDay, heavy: HEAVY });
   while ((await sumOldDays(db)) > 0);
   while ((await sumOldMonths(context.database)) > 0);
+  // The check of the ledger also divides it into segments, which statements of old days start from.
+  for (const _ of ['the first pass', 'all entries']) {
+    await client.query("update ledger_checkpoint set marked_at = now() - interval '1 minute'");
+    await checkAlarms(db, silentLog);
+  }
   const rollUp = new RequestRollUp(context.database, context.clock);
   // One run builds 48 hours.
   for (let hours = 0; hours <= LOG_DAYS * 24; hours += 48) await rollUp.run();

@@ -12,6 +12,7 @@ import { connect } from '../src/db/index.ts';
 import { checkAlarms, sumOldDays, sumOldMonths } from '../src/ledger/index.ts';
 import { openContext, serve } from '../src/main.ts';
 import { fillUsage } from '../test/support/usage-rows.ts';
+import { fillEntries } from './entry-rows.ts';
 import { median } from './fixture.ts';
 import { describeMachine } from './machine.ts';
 
@@ -68,20 +69,7 @@ async function fill(lastDay: string): Promise<void> {
   const begun = performance.now();
   await client.query('set synchronous_commit = off');
   await fillUsage(client, { rows: ROWS, users: 1_000, days: DAYS, lastDay });
-  await client.query(
-    `insert into entries (debit, credit, nanos, kind, reference, reason, created_at)
-     select case when n % 5 = 0 then $1 else 'u' || (1 + n % 1000) end, '@revenue', 1000 + n % 5000, 'usage', 'bench:' || n, '1 calls',
-       $2::date - ($3::int - 1) + n * ($3::float8 / $4::float8) * interval '1 day'
-     from generate_series(1, $4::int) n`,
-    [HEAVY, lastDay, DAYS, ROWS],
-  );
-  await client.query(
-    `update wallets w set credits = coalesce(c.nanos, 0), debits = coalesce(d.nanos, 0)
-     from users u left join (select credit, sum(nanos)::bigint as nanos from entries group by credit) c on c.credit = u.id
-       left join (select debit, sum(nanos)::bigint as nanos from entries group by debit) d on d.debit = u.id
-     where w.user_id = u.id`,
-  );
-  await client.query('vacuum (analyze) entries');
+  await fillEntries(client, { rows: ROWS, days: DAYS, lastDay, heavy: HEAVY });
   console.log(`Machine: ${describeMachine()}. ${ROWS} records and entries in ${seconds(begun)} s.`);
   await measure('sums of old days, first time', async () => {
     while ((await sumOldDays(db)) > 0);
