@@ -7,12 +7,9 @@ const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/googl
 
 export const NO_CHROMIUM = 'no Chromium is installed; install the package chromium, or name one in CHROMIUM';
 
-/** Undefined when none is installed. `CHROMIUM` names another one. */
-export function chromiumPath(): string | undefined {
-  const named = process.env.CHROMIUM;
-  if (named !== undefined) return named;
-  return PATHS.find((path) => existsSync(path));
-}
+/** Undefined when none is installed. `CHROMIUM` names another one; an empty name stands for none. */
+export const chromiumPath = (): string | undefined =>
+  (process.env.CHROMIUM ?? PATHS.find((path) => existsSync(path))) || undefined;
 
 export function launchChromium(executablePath: string): Promise<Browser> {
   // Chromium refuses its sandbox to root.
