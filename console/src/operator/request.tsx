@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { admin } from '../api/admin.ts';
 import { Load, Page } from '../parts/page.tsx';
+import { WRITTEN_SOON } from '../parts/recent-call.ts';
 import { RequestView } from '../parts/request-view.tsx';
 import { HttpStatus } from '../parts/state.tsx';
 import { Id } from '../parts/values.tsx';
@@ -11,7 +12,7 @@ import { pages } from '../texts.ts';
 
 export const RequestPage = () => {
   const { request: id = '' } = useParams({ strict: false });
-  const query = useQuery({ queryKey: ['request', id], queryFn: () => admin.request(id) });
+  const query = useQuery({ queryKey: ['request', id], queryFn: () => admin.request(id), ...WRITTEN_SOON });
   return (
     <Page
       title={<Id id={id} isWhole />}

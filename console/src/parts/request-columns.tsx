@@ -17,7 +17,7 @@ export function requestColumns(reader: 'operator' | 'user'): Column<RequestLine>
       head: 'First byte',
       cell: ({ first_byte_ms }) => durationText(first_byte_ms),
       kind: 'number',
-      phone: 'label',
+      phone: 'hide',
     },
     {
       head: 'Added by us',

@@ -4,6 +4,7 @@ import { useParams } from '@tanstack/react-router';
 import { mine } from '../api/user.ts';
 import { FilteredList } from '../parts/list.tsx';
 import { Load, Page } from '../parts/page.tsx';
+import { WRITTEN_SOON } from '../parts/recent-call.ts';
 import { requestColumns } from '../parts/request-columns.tsx';
 import { RequestView } from '../parts/request-view.tsx';
 import { HttpStatus } from '../parts/state.tsx';
@@ -35,7 +36,7 @@ export const MyRequests = () => (
 
 export const MyRequestPage = () => {
   const { request: id = '' } = useParams({ strict: false });
-  const query = useQuery({ queryKey: ['my-request', id], queryFn: () => mine.request(id) });
+  const query = useQuery({ queryKey: ['my-request', id], queryFn: () => mine.request(id), ...WRITTEN_SOON });
   return (
     <Page
       title={<Id id={id} isWhole />}
