@@ -23,7 +23,7 @@ import { CALL_SCHEMAS } from './operator-calls.ts';
 import { CONFIG_SCHEMAS } from './operator-config.ts';
 import { MONEY_SCHEMAS } from './operator-money.ts';
 import { OPERATOR_VIDEO_SCHEMAS } from './operator-video.ts';
-import { type AdminSchemas, configurationSchema, describeAdmin } from './operators.ts';
+import { type AdminRequestSchemas, configurationSchema, describeAdmin } from './operators.ts';
 import { CONSOLE_COMPONENTS, type ConsoleSchemas, describeConsole } from './people.ts';
 import { describeService } from './service.ts';
 import { SharedResponses } from './shared-responses.ts';
@@ -34,7 +34,7 @@ export interface DocumentOptions {
   readonly version: string;
   /** The address of the server; a document without one is relative to where it is read. */
   readonly serverUrl?: string;
-  readonly admin: Readonly<Record<AdminOperation, AdminSchemas>>;
+  readonly admin: Readonly<Record<AdminOperation, AdminRequestSchemas>>;
   readonly console: Readonly<Partial<Record<ConsoleOperation, ConsoleSchemas>>>;
 }
 
@@ -130,7 +130,7 @@ interface DescribedRow extends OperationDescription {
   readonly about: string;
   readonly deprecated?: Deprecation;
   readonly security: readonly object[];
-  /** Members that begin with `x-`. */
+  /** SchemaMembers that begin with `x-`. */
   readonly extensions?: object;
 }
 

@@ -24,17 +24,17 @@ import {
   JSON_TYPE,
   json,
   listSchema,
-  type Members,
   MONEY,
   NUMBER,
   object,
-  oneOf,
   openObject,
   ref,
   type Schema,
+  type SchemaMembers,
   SECONDS,
   TEXT,
   TIME,
+  wordOf,
 } from './schema.ts';
 
 type Inference = keyof typeof INFERENCE_ENDPOINTS;
@@ -253,7 +253,7 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
   },
 };
 
-const COUNTS: Members = {
+const COUNTS: SchemaMembers = {
   requests: INTEGER,
   input_tokens: INTEGER,
   cached_input_tokens: INTEGER,
@@ -264,7 +264,7 @@ const COUNTS: Members = {
   video_tasks: INTEGER,
   cost: MONEY,
 };
-const SPENT: Members = { ...LIMITS, spent_day: MONEY, spent_month: MONEY };
+const SPENT: SchemaMembers = { ...LIMITS, spent_day: MONEY, spent_month: MONEY };
 
 export const INFERENCE_SCHEMAS: Readonly<Record<string, Schema>> = {
   ...MESSAGES.schemas,
@@ -273,7 +273,7 @@ export const INFERENCE_SCHEMAS: Readonly<Record<string, Schema>> = {
   ...GENERATE.schemas,
   EmbeddingsRequest: openObject(
     { model: MODEL, input: described('a text, several, or token numbers', { anyOf: [TEXT, arrayOf({})] }) },
-    { dimensions: INTEGER, encoding_format: oneOf(['float', 'base64']), user: TEXT },
+    { dimensions: INTEGER, encoding_format: wordOf(['float', 'base64']), user: TEXT },
   ),
   EmbeddingsReply: openObject(
     {
@@ -322,13 +322,13 @@ const COUNT = { ...INTEGER, minimum: 1 } as const;
 
 const QUERIES: Readonly<Partial<Record<Inference, readonly object[]>>> = {
   'responses.get': [
-    query('stream', '`true`: the events of the response', oneOf(['true', 'false'])),
+    query('stream', '`true`: the events of the response', wordOf(['true', 'false'])),
     query('starting_after', 'with `stream`: only events after this `sequence_number`', INTEGER),
   ],
   'responses.inputItems': [
     query('limit', 'items of a page', COUNT),
     query('after', '`last_id` of the previous page'),
-    query('order', '`desc` by default', oneOf(['asc', 'desc'])),
+    query('order', '`desc` by default', wordOf(['asc', 'desc'])),
   ],
   'models.list': [
     query('limit', 'models of a page; all by default', COUNT),
@@ -344,7 +344,7 @@ const QUERIES: Readonly<Partial<Record<Inference, readonly object[]>>> = {
     query('pageSize', 'models of a page', COUNT),
     query('pageToken', '`nextPageToken` of the previous page'),
   ],
-  'generate.stream': [query('alt', '`sse`: server-sent events', oneOf(['json', 'sse']))],
+  'generate.stream': [query('alt', '`sse`: server-sent events', wordOf(['json', 'sse']))],
 };
 
 /** What a path accepts as a credential. */

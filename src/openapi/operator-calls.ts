@@ -8,27 +8,27 @@ import {
   described,
   INTEGER,
   json,
-  type Members,
   MONEY,
   mapOf,
   NUMBER,
   nullable,
   object,
-  oneOf,
   orNull,
   pageSchema,
   ref,
   type Schema,
+  type SchemaMembers,
   TEXT,
   TIME,
+  wordOf,
 } from './schema.ts';
 
 const MS = described('milliseconds', NUMBER);
 const SOME_MS = described('milliseconds', nullable('number'));
 const NAMES = arrayOf(TEXT);
 
-/** Members that the caller could observe, which its user sees too. */
-const OBSERVED: Members = {
+/** SchemaMembers that the caller could observe, which its user sees too. */
+const OBSERVED: SchemaMembers = {
   id: TEXT,
   at: TIME,
   key: TEXT,
@@ -38,7 +38,7 @@ const OBSERVED: Members = {
   dialect: nullable('string'),
   stream: nullable('boolean'),
   status: INTEGER,
-  outcome: oneOf(['completed', 'client_closed', 'interrupted']),
+  outcome: wordOf(['completed', 'client_closed', 'interrupted']),
   code: described('the code of the error', nullable('string')),
   error: described('on whose side the failure was', { enum: [...ERROR_SIDES, null] }),
   dropped: described('fields that did not reach the provider', NAMES),
@@ -50,7 +50,7 @@ const OBSERVED: Members = {
   estimated: nullable('boolean'),
   charge: orNull(MONEY),
 };
-const LOGGED: Members = { object: { const: 'request' }, ...USD };
+const LOGGED: SchemaMembers = { object: { const: 'request' }, ...USD };
 
 const ATTEMPT = object(
   { account: TEXT, start_ms: MS },
@@ -66,7 +66,7 @@ const ATTEMPT = object(
 );
 
 const LINES = arrayOf(
-  object({ part: TEXT, count: INTEGER, rate: MONEY, per: oneOf(['million_tokens', 'piece']), amount: MONEY }),
+  object({ part: TEXT, count: INTEGER, rate: MONEY, per: wordOf(['million_tokens', 'piece']), amount: MONEY }),
 );
 const PRICING = object({
   charge: orNull(
@@ -92,7 +92,7 @@ const PRICING = object({
 });
 
 const PERCENTILES = object({ p50: nullable('number'), p95: nullable('number'), p99: nullable('number') });
-const SUMS: Members = {
+const SUMS: SchemaMembers = {
   requests: INTEGER,
   errors: object({ provider: INTEGER, ours: INTEGER, caller: INTEGER }),
   client_closed: INTEGER,
@@ -168,7 +168,7 @@ export const CALL_RESPONSES = {
         object: { const: 'stats' },
         ...USD,
         ...DAYS,
-        bucket: oneOf(STATS_BUCKETS),
+        bucket: wordOf(STATS_BUCKETS),
         by: { enum: [...STATS_GROUPINGS, null] },
         total: object(SUMS),
         data: arrayOf(ref('StatsPoint')),

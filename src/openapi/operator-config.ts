@@ -7,19 +7,19 @@ import {
   described,
   INTEGER,
   json,
-  type Members,
   MONEY,
   mapOf,
   NUMBER,
   nullable,
   object,
-  oneOf,
   orNull,
   pageSchema,
   ref,
   type Schema,
+  type SchemaMembers,
   TEXT,
   TIME,
+  wordOf,
 } from './schema.ts';
 
 const TEXTS = arrayOf(TEXT);
@@ -27,7 +27,7 @@ const SOME_TEXT = nullable('string');
 const SOME_TIME = orNull(TIME);
 const FACTOR = described('decimal factor', TEXT);
 /** Limits that are not set are absent. */
-export const LIMITS: Members = {
+export const LIMITS: SchemaMembers = {
   rpm: described('requests per minute', INTEGER),
   tpm: described('tokens per minute', INTEGER),
   concurrency: described('requests at a time', INTEGER),
@@ -37,13 +37,13 @@ export const LIMITS: Members = {
 const ALL_GROUPS = described('null: every group', orNull(TEXTS));
 const RATES = described('rates in the form of the configuration file', orNull(ANY_OBJECT));
 
-const KEY: Members = {
+const KEY: SchemaMembers = {
   id: TEXT,
   user: TEXT,
   group: TEXT,
   name: TEXT,
   hint: described('the first and last characters of its value', TEXT),
-  state: oneOf(['valid', 'expired', 'revoked']),
+  state: wordOf(['valid', 'expired', 'revoked']),
   video_groups: ALL_GROUPS,
   models: described('patterns of models; null: every model', orNull(TEXTS)),
   addresses: described('networks of clients; null: every address', orNull(TEXTS)),
@@ -54,13 +54,13 @@ const KEY: Members = {
   created_at: TIME,
 };
 
-const PERSON_MEMBERS: Members = {
+const PERSON_MEMBERS: SchemaMembers = {
   id: TEXT,
   email: TEXT,
   name: TEXT,
-  role: oneOf(PERSON_ROLES),
+  role: wordOf(PERSON_ROLES),
   user: SOME_TEXT,
-  state: oneOf(['disabled', 'active', 'invited']),
+  state: wordOf(['disabled', 'active', 'invited']),
   oidc: described('has signed in with OpenID Connect', BOOLEAN),
   signed_in_at: SOME_TIME,
   created_at: TIME,
@@ -77,7 +77,7 @@ const COOLDOWN = object({
   faults: INTEGER,
   ejections: INTEGER,
   in_use: BOOLEAN,
-  state: oneOf(['half_open', 'avoided', 'in_use', 'out']),
+  state: wordOf(['half_open', 'avoided', 'in_use', 'out']),
   since: TIME,
   until: TIME,
 });
@@ -85,7 +85,7 @@ const COOLDOWN = object({
 export const CONFIG_SCHEMAS: Readonly<Record<string, Schema>> = {
   Group: object({
     id: TEXT,
-    style: oneOf([...STYLES, 'video']),
+    style: wordOf([...STYLES, 'video']),
     variant: { enum: [...VIDEO_VARIANTS, null] },
     name: TEXT,
     multiplier: FACTOR,
@@ -96,7 +96,7 @@ export const CONFIG_SCHEMAS: Readonly<Record<string, Schema>> = {
     {
       id: TEXT,
       group: TEXT,
-      adapter: oneOf(VIDEO_ADAPTERS),
+      adapter: wordOf(VIDEO_ADAPTERS),
       base_url: described('without its query and credentials', TEXT),
       proxy: SOME_TEXT,
       weight: INTEGER,
@@ -112,7 +112,7 @@ export const CONFIG_SCHEMAS: Readonly<Record<string, Schema>> = {
       position: INTEGER,
       created_at: TIME,
       in_flight: described('calls on all servers', INTEGER),
-      state: oneOf(['healthy', 'full', 'cooling', 'refused_credential', 'parked', 'draining']),
+      state: wordOf(['healthy', 'full', 'cooling', 'refused_credential', 'parked', 'draining']),
       reason: SOME_TEXT,
       provider_code: SOME_TEXT,
       message: SOME_TEXT,
@@ -200,7 +200,7 @@ export const CONFIG_SCHEMAS: Readonly<Record<string, Schema>> = {
   Setting: object({
     name: TEXT,
     value: SOME_TEXT,
-    source: oneOf(['environment', 'default']),
+    source: wordOf(['environment', 'default']),
     about: TEXT,
     secret: BOOLEAN,
   }),

@@ -7,17 +7,17 @@ import {
   described,
   INTEGER,
   json,
-  type Members,
   MONEY,
   nullable,
   object,
-  oneOf,
   orNull,
   pageSchema,
   ref,
   type Schema,
+  type SchemaMembers,
   TEXT,
   TIME,
+  wordOf,
 } from './schema.ts';
 
 export const USD = { currency: { const: 'USD' } } as const;
@@ -126,7 +126,7 @@ export const MONEY_SCHEMAS: Readonly<Record<string, Schema>> = {
       ...USD,
       task: TEXT,
       user: TEXT,
-      outcome: oneOf(['released', 'charged']),
+      outcome: wordOf(['released', 'charged']),
       charge: MONEY,
     },
     { tokens: INTEGER },
@@ -149,8 +149,8 @@ const withCsv = (description: string, schema: Schema): object => ({
   content: { 'application/json': { schema }, ...CSV },
 });
 const usagePage = (name: string): Schema =>
-  pageSchema(name, { ...USD, ...DAYS, by: arrayOf(oneOf(DIMENSIONS)), total: ref(name) });
-const statementPage = pageSchema('Movement', { ...USD, user: TEXT, held: MONEY } satisfies Members);
+  pageSchema(name, { ...USD, ...DAYS, by: arrayOf(wordOf(DIMENSIONS)), total: ref(name) });
+const statementPage = pageSchema('Movement', { ...USD, user: TEXT, held: MONEY } satisfies SchemaMembers);
 
 export const STATEMENT = { 200: withCsv('A page of movements, newest first', statementPage) } as const;
 export const USER_USAGE = { 200: withCsv('A page of usage', usagePage('UserUsage')) } as const;

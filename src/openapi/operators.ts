@@ -11,7 +11,7 @@ import { OPERATOR_VIDEO_RESPONSES } from './operator-video.ts';
 import { ANY_OBJECT, JSON_TYPE, json, ref, type Schema } from './schema.ts';
 import { jsonSchemaOf, queryParameters } from './zod.ts';
 
-export interface AdminSchemas {
+export interface AdminRequestSchemas {
   readonly query: z.ZodObject;
   readonly body?: z.ZodType | undefined;
   readonly bodyTypes?: readonly string[] | undefined;
@@ -75,12 +75,12 @@ const EXAMPLES: Readonly<Partial<Record<AdminOperation, object>>> = {
 /** The document of `dragoman apply`, which the admin API takes too. */
 const CONFIGURATION = 'Configuration';
 
-export const configurationSchema = ({ body }: AdminSchemas): Readonly<Record<string, Schema>> =>
+export const configurationSchema = ({ body }: AdminRequestSchemas): Readonly<Record<string, Schema>> =>
   body ? { [CONFIGURATION]: jsonSchemaOf(body) } : {};
 
 export function describeAdmin(
   operation: AdminOperation,
-  { query, body, bodyTypes = [JSON_TYPE] }: AdminSchemas,
+  { query, body, bodyTypes = [JSON_TYPE] }: AdminRequestSchemas,
 ): OperationDescription {
   const { method, path, deprecated } = adminRow(operation);
   // Two media types would repeat it.

@@ -27,11 +27,11 @@ import {
   MONEY,
   nullable,
   object,
-  oneOf,
   pageSchema,
   ref,
   type Schema,
   TEXT,
+  wordOf,
 } from './schema.ts';
 import { jsonSchemaOf, queryParameters } from './zod.ts';
 
@@ -50,7 +50,7 @@ export const CONSOLE_COMPONENTS: Readonly<Record<string, Schema>> = {
       id: TEXT,
       name: TEXT,
       email: TEXT,
-      role: oneOf(PERSON_ROLES),
+      role: wordOf(PERSON_ROLES),
       user: nullable('string'),
     }),
     csrf: described(`for the header ${CSRF_HEADER} of requests that change something`, TEXT),
@@ -70,7 +70,7 @@ export const CONSOLE_COMPONENTS: Readonly<Record<string, Schema>> = {
     limits: object({}, { ...LIMITS, spent_day: MONEY, spent_month: MONEY }),
     max_keys: INTEGER,
     own_keys: INTEGER,
-    groups: arrayOf(object({ id: TEXT, name: TEXT, style: oneOf(STYLES) })),
+    groups: arrayOf(object({ id: TEXT, name: TEXT, style: wordOf(STYLES) })),
   }),
 };
 
@@ -113,7 +113,7 @@ const RESPONSES: Readonly<Partial<Record<ConsoleOperation, Responses>>> = {
     200: json(
       'What the link is for',
       object({
-        purpose: oneOf(LINK_PURPOSES),
+        purpose: wordOf(LINK_PURPOSES),
         name: nullable('string'),
         email: nullable('string'),
       }),

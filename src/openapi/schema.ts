@@ -1,7 +1,7 @@
 /** Building blocks of OpenAPI schemas and responses. */
 
 export type Schema = Readonly<Record<string, unknown>>;
-export type Members = Readonly<Record<string, Schema>>;
+export type SchemaMembers = Readonly<Record<string, Schema>>;
 
 export const JSON_TYPE = 'application/json';
 export const TEXT = { type: 'string' } as const;
@@ -18,7 +18,7 @@ export const nullable = (type: string): Schema => ({ type: [type, 'null'] });
 export const orNull = <S extends Schema>(schema: S): Schema => ({ ...schema, type: [schema.type, 'null'] });
 export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 export const described = (description: string, schema: Schema): Schema => ({ ...schema, description });
-export const oneOf = (words: readonly string[], description?: string): Schema => ({
+export const wordOf = (words: readonly string[], description?: string): Schema => ({
   ...TEXT,
   enum: words,
   ...(description !== undefined && { description }),
@@ -31,15 +31,15 @@ export const json = (description: string, schema: Schema, example?: object): obj
 });
 
 /** Every member is known. */
-export const object = (properties: Members, optional: Members = {}): Schema => ({
+export const object = (properties: SchemaMembers, optional: SchemaMembers = {}): Schema => ({
   type: 'object',
   properties: { ...properties, ...optional },
   required: Object.keys(properties),
   additionalProperties: false,
 });
 
-/** Members of a dialect that clients commonly use; the others pass too. */
-export const openObject = (properties: Members, optional: Members = {}): Schema => ({
+/** SchemaMembers of a dialect that clients commonly use; the others pass too. */
+export const openObject = (properties: SchemaMembers, optional: SchemaMembers = {}): Schema => ({
   ...object(properties, optional),
   additionalProperties: true,
 });
@@ -55,7 +55,7 @@ export const listSchema = (name: string): Schema =>
   });
 
 /** A page of the admin API or the console; `more` are members beside the rows. */
-export const pageSchema = (name: string, more: Members = {}): Schema =>
+export const pageSchema = (name: string, more: SchemaMembers = {}): Schema =>
   object({
     object: { const: 'list' },
     ...more,

@@ -7,13 +7,13 @@ import {
   INTEGER,
   NUMBER,
   nullable,
-  oneOf,
   openObject,
   ref,
   SECONDS,
   TEXT,
+  wordOf,
 } from '../schema.ts';
-import { type DialectSchemas, JSON_SCHEMA, MODEL, STREAM, sse } from './dialect.ts';
+import { type DialectSchemas, JSON_SCHEMA, MODEL, STREAM, streamText } from './dialect.ts';
 
 const HEAD = { id: 'chatcmpl-7Hq2bVxN4sKd9wRt', created: 1_767_225_600, model: 'demo-messages' } as const;
 const USAGE = { prompt_tokens: 12, completion_tokens: 9, total_tokens: 21 } as const;
@@ -37,7 +37,7 @@ export const CHAT: DialectSchemas = {
   },
   streamAbout:
     'Chunks `chat.completion.chunk`, then `data: [DONE]`. Usage is in the last chunk, when `stream_options.include_usage` asks for it.',
-  streamExample: sse(
+  streamExample: streamText(
     [undefined, chunk({ index: 0, delta: { role: 'assistant', content: 'Hello!' }, finish_reason: null })],
     [undefined, chunk({ index: 0, delta: {}, finish_reason: 'stop' })],
     [undefined, '[DONE]'],
@@ -64,7 +64,7 @@ export const CHAT: DialectSchemas = {
       },
     ),
     ChatMessage: openObject(
-      { role: oneOf(['system', 'developer', 'user', 'assistant', 'tool', 'function']) },
+      { role: wordOf(['system', 'developer', 'user', 'assistant', 'tool', 'function']) },
       {
         content: {
           anyOf: [TEXT, arrayOf(ref('ChatPart')), { type: 'null' }],
@@ -81,7 +81,7 @@ export const CHAT: DialectSchemas = {
       { text: TEXT, image_url: openObject({ url: TEXT }), input_audio: ANY_OBJECT, file: ANY_OBJECT },
     ),
     ChatTool: openObject(
-      { type: oneOf(['function', 'custom']) },
+      { type: wordOf(['function', 'custom']) },
       {
         function: openObject(
           { name: TEXT },

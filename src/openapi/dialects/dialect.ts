@@ -20,7 +20,9 @@ export const STREAM = described('true: the reply is sent as server-sent events',
 /** Of tools and of structured replies. */
 export const JSON_SCHEMA = described('a JSON Schema', { type: 'object', additionalProperties: true });
 
-export const sse = (...events: readonly (readonly [name: string | undefined, data: object | string])[]): string =>
+export const streamText = (
+  ...events: readonly (readonly [name: string | undefined, data: object | string])[]
+): string =>
   events
     .map(([name, data]) => {
       const line = `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;

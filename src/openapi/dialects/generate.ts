@@ -1,6 +1,6 @@
 /** The native generate-content dialect in the reference (G 4.6). */
 import { ANY_OBJECT, arrayOf, BOOLEAN, described, INTEGER, NUMBER, object, openObject, ref, TEXT } from '../schema.ts';
-import { type DialectSchemas, JSON_SCHEMA, sse } from './dialect.ts';
+import { type DialectSchemas, JSON_SCHEMA, streamText } from './dialect.ts';
 
 const candidate = (text: string, more: object = {}): object => ({
   candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0, ...more }],
@@ -15,7 +15,7 @@ export const GENERATE: DialectSchemas = {
   reply: 'GenerateReply',
   replyExample: { ...candidate('Hello! How can I help?', { finishReason: 'STOP' }), ...USAGE },
   streamAbout: 'Each event is a part of the reply in the form of `GenerateReply`. Usage is in the last one.',
-  streamExample: sse(
+  streamExample: streamText(
     [undefined, candidate('Hello!')],
     [undefined, { ...candidate('', { finishReason: 'STOP' }), ...USAGE }],
   ),

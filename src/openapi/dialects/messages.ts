@@ -7,12 +7,12 @@ import {
   INTEGER,
   NUMBER,
   nullable,
-  oneOf,
   openObject,
   ref,
   TEXT,
+  wordOf,
 } from '../schema.ts';
-import { type DialectSchemas, JSON_SCHEMA, MODEL, STREAM, sse } from './dialect.ts';
+import { type DialectSchemas, JSON_SCHEMA, MODEL, STREAM, streamText } from './dialect.ts';
 
 const CONTENT = { anyOf: [TEXT, arrayOf(ref('MessagesBlock'))] };
 const USAGE = { input_tokens: 12, output_tokens: 9, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
@@ -42,7 +42,7 @@ export const MESSAGES: DialectSchemas = {
   },
   streamAbout:
     'Events `message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`, `message_delta`, `message_stop`, `ping`; `error` when the stream breaks.',
-  streamExample: sse(
+  streamExample: streamText(
     ['message_start', { type: 'message_start', message: { ...HEAD, content: [], stop_reason: null, usage: USAGE } }],
     ['content_block_start', { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }],
     ['content_block_delta', { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello!' } }],
@@ -65,7 +65,7 @@ export const MESSAGES: DialectSchemas = {
       },
     ),
     MessagesCountRequest: openObject(INPUT, SETTINGS),
-    MessagesMessage: openObject({ role: oneOf(['user', 'assistant', 'system']), content: CONTENT }),
+    MessagesMessage: openObject({ role: wordOf(['user', 'assistant', 'system']), content: CONTENT }),
     MessagesBlock: openObject(
       { type: described('text, image, document, tool_use, tool_result, thinking, ...', TEXT) },
       {

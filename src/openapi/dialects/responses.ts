@@ -7,13 +7,13 @@ import {
   INTEGER,
   nullable,
   object,
-  oneOf,
   openObject,
   ref,
   SECONDS,
   TEXT,
+  wordOf,
 } from '../schema.ts';
-import { type DialectSchemas, JSON_SCHEMA, MODEL, sse } from './dialect.ts';
+import { type DialectSchemas, JSON_SCHEMA, MODEL, streamText } from './dialect.ts';
 
 const REPLY = {
   id: 'resp_7Hq2bVxN4sKd9wRtYc3mZp',
@@ -44,7 +44,7 @@ export const RESPONSES: DialectSchemas = {
   replyExample: REPLY,
   streamAbout:
     'Events such as `response.created`, `response.output_item.added`, `response.output_text.delta`, `response.completed`; each has a `sequence_number`. A failed reply ends with `response.failed` or `error`.',
-  streamExample: sse(
+  streamExample: streamText(
     [
       'response.created',
       { type: 'response.created', sequence_number: 0, response: { ...REPLY, status: 'in_progress', output: [] } },
@@ -86,7 +86,7 @@ export const RESPONSES: DialectSchemas = {
       {
         type: described('message (default), function_call, function_call_output, reasoning, ...', TEXT),
         id: nullable('string'),
-        role: oneOf(['user', 'assistant', 'system', 'developer']),
+        role: wordOf(['user', 'assistant', 'system', 'developer']),
         content: { anyOf: [TEXT, arrayOf(ref('ResponsesPart')), { type: 'null' }] },
         status: nullable('string'),
         call_id: described('of a call and of its output', nullable('string')),
@@ -113,7 +113,7 @@ export const RESPONSES: DialectSchemas = {
         output: arrayOf(ref('ResponsesItem')),
       },
       {
-        status: oneOf(['completed', 'failed', 'in_progress', 'cancelled', 'queued', 'incomplete']),
+        status: wordOf(['completed', 'failed', 'in_progress', 'cancelled', 'queued', 'incomplete']),
         error: { type: ['object', 'null'], additionalProperties: true },
         incomplete_details: { type: ['object', 'null'], additionalProperties: true },
         previous_response_id: nullable('string'),
