@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { z } from 'zod';
 import { type JsonSchema, violations } from '../../test/support/json-schema.ts';
 import { ADMIN_SCHEMAS } from '../admin/index.ts';
 import { CONSOLE_SCHEMAS } from '../console/index.ts';
@@ -13,6 +14,7 @@ import {
   OPERATOR_OPERATIONS,
 } from '../rules/index.ts';
 import { openApi } from './document.ts';
+import { queryParameters } from './zod.ts';
 
 interface Content {
   readonly schema: JsonSchema;
@@ -112,4 +114,13 @@ test('openApi fits its own examples', () => {
     ))
       if (example !== undefined && type === 'application/json')
         assert.deepEqual(violations(schema, example, resolve), [], operation.operationId);
+});
+
+test('queryParameters marks those that a request has to have', () => {
+  const query = z.strictObject({ group: z.string(), user: z.string().optional(), count: z.coerce.number().default(0) });
+  const required = queryParameters(query).filter((parameter) => parameter.required);
+  assert.deepEqual(
+    required.map(({ name }) => name),
+    ['group'],
+  );
 });

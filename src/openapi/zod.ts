@@ -3,10 +3,19 @@ import { z } from 'zod';
 import type { Schema } from './schema.ts';
 
 /** Query parameters and their descriptions, as docs/endpoints.md lists them too. */
-export const queryParameters = (query: z.ZodObject) =>
-  Object.entries(jsonSchemaOf(query).properties as Record<string, Schema>).map(
-    ([name, { description = '', ...schema }]) => ({ name, in: 'query', description: String(description), schema }),
-  );
+export function queryParameters(query: z.ZodObject) {
+  const { properties, required = [] } = jsonSchemaOf(query) as {
+    readonly properties: Readonly<Record<string, Schema>>;
+    readonly required?: readonly string[];
+  };
+  return Object.entries(properties).map(([name, { description = '', ...schema }]) => ({
+    name,
+    in: 'query',
+    ...(required.includes(name) && { required: true }),
+    description: String(description),
+    schema,
+  }));
+}
 
 /** `input`: as a client sends it, before zod transforms the values. */
 export function jsonSchemaOf(schema: z.ZodType): Schema {
