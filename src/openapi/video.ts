@@ -187,7 +187,16 @@ const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, 
     202: json(UNCONFIRMED, ref('TaskId'), { id }),
   },
   'tasks.list': { 200: json('A page of tasks, newest first', ref('TaskList'), { items: [TASK_EXAMPLE], total: 1 }) },
-  'tasks.get': { 200: json('The task', ref('Task'), TASK_EXAMPLE) },
+  'tasks.get': {
+    200: {
+      description:
+        'The task; with `Accept: text/event-stream` an event `task` at once and for every change until it ends',
+      content: {
+        [JSON_TYPE]: { schema: ref('Task'), example: TASK_EXAMPLE },
+        'text/event-stream': { schema: TEXT, example: `event: task\ndata: ${JSON.stringify(TASK_EXAMPLE)}\n\n` },
+      },
+    },
+  },
   'tasks.delete': { 204: { description: 'Cancelled, or the record of a finished task is deleted' } },
   'videos.create': {
     200: json(ACCEPTED, ref('Video'), VIDEO_EXAMPLE),
