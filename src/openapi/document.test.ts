@@ -124,3 +124,11 @@ test('queryParameters marks those that a request has to have', () => {
     ['group'],
   );
 });
+
+test('openApi describes the stream of every operation that can have one', () => {
+  for (const name of ['messages.create', 'chat.create', 'responses.create', 'images.generate', 'images.edit']) {
+    const operation = operations.find(({ operationId }) => operationId === name) ?? assert.fail(name);
+    const success = operation.responses['200'] as ResponseObject;
+    assert.deepEqual(Object.keys(success.content ?? {}), ['application/json', 'text/event-stream'], name);
+  }
+});

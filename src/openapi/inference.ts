@@ -188,10 +188,23 @@ const MODEL_EXAMPLE = {
   created: 0,
   created_at: '1970-01-01T00:00:00Z',
 };
-const IMAGES = json('The images', ref('ImagesReply'), {
-  created: 1_767_225_600,
-  data: [{ b64_json: 'iVBORw0KGgo...' }],
-});
+const IMAGES = {
+  description: 'The images; a stream if the request asks for one',
+  content: {
+    [JSON_TYPE]: {
+      schema: ref('ImagesReply'),
+      example: { created: 1_767_225_600, data: [{ b64_json: 'iVBORw0KGgo...' }] },
+    },
+    [SSE_TYPE]: {
+      schema: described(
+        'Events `image_generation.partial_image` and `image_generation.completed`, or `image_edit.*`',
+        TEXT,
+      ),
+      example:
+        'event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"iVBORw0KGgo..."}\n\n',
+    },
+  },
+};
 /** Clients of the generate-content family get their own form on these paths (G 4.7). */
 const either = (schema: Schema, native: Schema): Schema => ({ anyOf: [schema, native] });
 
