@@ -39,10 +39,6 @@ export const SERVER_BOUNDS = {
   restMs: ms(10_000, 'Time for that.'),
   refusedResponses: count(64, 'Refused connections that get a response at the same time; further ones are closed.'),
   examinedConnections: count(64, 'Connections searched for an idle one when there are too many.'),
-  backlog: count(
-    4_096,
-    'Connections that the system keeps until they are accepted, if its own limit allows. Of further ones it drops packets, and clients wait for seconds.',
-  ),
   cachedNames: count(512, 'Header names kept after their check. Clients choose the names.'),
   cachedNameBytes: bytes(64, 'Longest name kept.'),
 } as const satisfies Record<string, Bound>;
