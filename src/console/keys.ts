@@ -135,6 +135,7 @@ export async function revokeOwnKey(services: ConsoleServices, call: Call, owner:
 
 export const KEY_SCHEMAS = {
   'console.keys': { query: KeysQuery },
+  'console.key': { query: OneQuery },
   'console.createKey': { query: NO_QUERY, body: OwnKey },
   'console.changeKey': { query: NO_QUERY, body: OwnKeyChange },
   'console.rotateKey': { query: NO_QUERY, body: RotateBody },

@@ -110,6 +110,8 @@ export const OWN_VIDEO_SCHEMAS = {
   'console.task': { query: OneQuery },
   'console.taskVideo': { query: OneQuery },
   'console.taskLastFrame': { query: OneQuery },
+  'console.taskEstimate': { query: NO_QUERY, body: EstimateBody },
+  'console.authorizations': { query: OwnAuthorizationsQuery },
   'console.assets': { query: AssetsQuery },
   'console.assetGroups': { query: AssetGroupsQuery },
 };

@@ -128,7 +128,9 @@ test('queryParameters marks those that a request has to have', () => {
 test('openApi describes the stream of every operation that can have one', () => {
   for (const name of ['messages.create', 'chat.create', 'responses.create', 'images.generate', 'images.edit']) {
     const operation = operations.find(({ operationId }) => operationId === name) ?? assert.fail(name);
-    const success = operation.responses['200'] as ResponseObject;
-    assert.deepEqual(Object.keys(success.content ?? {}), ['application/json', 'text/event-stream'], name);
+    assert.ok(
+      responsesOf(operation).some(({ content = {} }) => 'text/event-stream' in content),
+      name,
+    );
   }
 });

@@ -68,7 +68,7 @@ const ATTEMPT = object(
 const LINES = arrayOf(
   object({ part: TEXT, count: INTEGER, rate: MONEY, per: wordOf(['million_tokens', 'piece']), amount: MONEY }),
 );
-const PRICING = object({
+const CALL_PRICE: SchemaMembers = {
   charge: orNull(
     object({
       price: nullable('string'),
@@ -89,7 +89,7 @@ const PRICING = object({
       margin_percent: nullable('number'),
     }),
   ),
-});
+};
 
 const PERCENTILES = object({ p50: nullable('number'), p95: nullable('number'), p99: nullable('number') });
 const SUMS: SchemaMembers = {
@@ -123,8 +123,17 @@ export const CALL_SCHEMAS: Readonly<Record<string, Schema>> = {
       price: nullable('string'),
       session: described('calls of one conversation have the same value', nullable('string')),
     },
-    { ...LOGGED, pricing: PRICING },
+    { ...LOGGED, pricing: object(CALL_PRICE) },
   ),
+  Quote: object({
+    object: { const: 'quote' },
+    group: TEXT,
+    model: TEXT,
+    line: described('the line of the catalog that the name resolves to', TEXT),
+    free: BOOLEAN,
+    at_most: described('a video: the most that it can cost', BOOLEAN),
+    ...CALL_PRICE,
+  }),
   StatsPoint: object({ time: TIME, name: nullable('string'), ...SUMS }),
   AccountStats: object({
     account: TEXT,
@@ -161,6 +170,7 @@ export const CALL_SCHEMAS: Readonly<Record<string, Schema>> = {
 export const CALL_RESPONSES = {
   'admin.requests': { 200: json('A page of calls, newest first', pageSchema('LoggedRequest', USD)) },
   'admin.request': { 200: json('The call', ref('LoggedRequest')) },
+  'admin.quote': { 200: json('The charge and the cost; null where there is no price', ref('Quote')) },
   'admin.stats': {
     200: json(
       'The points in order of time, and their sum',

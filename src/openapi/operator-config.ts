@@ -239,6 +239,8 @@ const PERSON = { 200: json('The person', ref('Person')) } as const;
 export const CONFIG_RESPONSES = {
   'admin.groups': { 200: json('A page of groups, in the order of the configuration', pageSchema('Group')) },
   'admin.accounts': { 200: json('A page of accounts, in the order of the configuration', pageSchema('Account')) },
+  'admin.account': { 200: json('The account', ref('Account')) },
+  'admin.changeAccount': ACCOUNT,
   'admin.parkAccount': ACCOUNT,
   'admin.drainAccount': ACCOUNT,
   'admin.resumeAccount': ACCOUNT,
@@ -263,6 +265,7 @@ export const CONFIG_RESPONSES = {
   'admin.resetPerson': { 200: json('The person with a new one-time link', ref('InvitedPerson')) },
   'admin.signOutPerson': PERSON,
   'admin.keys': { 200: json('A page of keys', pageSchema('Key')) },
+  'admin.key': { 200: json('The key', ref('Key')) },
   'admin.createKey': { 201: json('The key with its value', ref('NewKey')) },
   'admin.changeKey': { 200: json('The key', ref('Key')) },
   'admin.revokeKey': { 200: json('The key', ref('Key')) },

@@ -142,6 +142,32 @@ export const MONEY_SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
 };
 
+const RATE_CHANGE = object({
+  rate: TEXT,
+  before: nullable('string'),
+  after: nullable('string'),
+  suspicious: described('disappears, drops to zero, or changes by more than ten times', BOOLEAN),
+});
+const PRICE_IMPORT = object({
+  object: { const: 'price_import' },
+  dry_run: BOOLEAN,
+  plan: described('names the plan; send it back to apply it', TEXT),
+  changes: arrayOf(
+    object({
+      group: TEXT,
+      model: TEXT,
+      source: described('provider and model of the public list', TEXT),
+      valid_from: nullable('string'),
+      prices: ANY_OBJECT,
+      cost: ANY_OBJECT,
+      rates: arrayOf(RATE_CHANGE),
+    }),
+  ),
+  unchanged: INTEGER,
+  remarks: arrayOf(TEXT),
+  skipped: described('models without an importable price, with the reason', arrayOf(TEXT)),
+});
+
 const CSV = { 'text/csv': { schema: TEXT } } as const;
 /** A report that is also offered as a file. */
 const withCsv = (description: string, schema: Schema): object => ({
@@ -171,5 +197,6 @@ export const MONEY_RESPONSES = {
   'admin.reviews': { 200: json('A page of video tasks, oldest first', pageSchema('Review', USD)) },
   'admin.settleReview': { 200: json('What was charged', ref('ResolvedReview')) },
   'admin.releaseReview': { 200: json('The hold is released', ref('ResolvedReview')) },
+  'admin.importPrices': { 200: json('The plan, or what was applied', PRICE_IMPORT) },
   'admin.prices': { 200: json('A page of prices, newest first', pageSchema('Price')) },
 } as const;

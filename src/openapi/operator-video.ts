@@ -1,5 +1,5 @@
 /** What the admin API returns about video: tasks, assets and callbacks of all users. */
-import { ASSET_STATUSES, ASSET_TYPES, TASK_STATUSES } from '../rules/index.ts';
+import { ASSET_STATUSES, ASSET_TYPES, SESSION_STATUSES, TASK_STATUSES } from '../rules/index.ts';
 import { USD } from './operator-money.ts';
 import {
   ANY_OBJECT,
@@ -15,6 +15,7 @@ import {
   pageSchema,
   ref,
   type Schema,
+  type SchemaMembers,
   TEXT,
   TIME,
   wordOf,
@@ -23,7 +24,21 @@ import {
 const SOME_TEXT = nullable('string');
 const CALLBACK_STATES = ['pending', 'delivered', 'dead'] as const;
 
+const AUTHORIZATION: SchemaMembers = {
+  id: TEXT,
+  name: TEXT,
+  status: wordOf(SESSION_STATUSES),
+  asset_group_id: SOME_TEXT,
+  route_group_id: TEXT,
+  route_group_name: TEXT,
+  expires_at: TIME,
+  created_at: TIME,
+  updated_at: TIME,
+};
+
 export const OPERATOR_VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
+  OwnAuthorization: object(AUTHORIZATION),
+  OperatorAuthorization: object({ ...AUTHORIZATION, user: TEXT, account: TEXT }),
   OperatorTask: object(
     {
       id: TEXT,
@@ -109,6 +124,7 @@ export const OPERATOR_VIDEO_RESPONSES = {
   'admin.tasks': { 200: json('A page of tasks, newest first', pageSchema('OperatorTask', USD)) },
   'admin.task': { 200: json('The task', ref('OperatorTask')) },
   'admin.assets': { 200: json('A page of assets, newest first', pageSchema('OperatorAsset')) },
+  'admin.authorizations': { 200: json('A page of sessions, newest first', pageSchema('OperatorAuthorization')) },
   'admin.callbacks': { 200: json('A page of callbacks, newest first', pageSchema('Callback')) },
   'admin.callback': { 200: json('The callback with its attempts', ref('Callback')) },
   'admin.redeliverCallback': { 202: json('The callback, which is delivered again', ref('Callback')) },

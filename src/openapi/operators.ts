@@ -62,6 +62,8 @@ const EXAMPLES: Readonly<Partial<Record<AdminOperation, object>>> = {
   'admin.changePerson': { disabled: true },
   'admin.resetPerson': {},
   'admin.signOutPerson': {},
+  'admin.changeAccount': { weight: 2, state: 'in_use' },
+  'admin.importPrices': { group: 'messages' },
   'admin.createKey': { user: 'demo', group: 'messages', name: 'ci', rpm: 100, models: ['demo-*'] },
   'admin.changeKey': { rpm: 200, expires_at: '2090-01-31T00:00:00Z' },
   'admin.revokeKey': { reason: 'lost' },

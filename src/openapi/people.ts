@@ -125,6 +125,7 @@ const RESPONSES: Readonly<Partial<Record<ConsoleOperation, Responses>>> = {
   'console.oidcCallback': { 302: PAGE },
   'console.me': { 200: json('The user', ref('Me')) },
   'console.keys': { 200: json('A page of keys', pageSchema('OwnKey')) },
+  'console.key': { 200: KEY },
   'console.createKey': { 201: json('The key with its value', ref('OwnKey')) },
   'console.changeKey': { 200: KEY },
   'console.rotateKey': { 201: json('The new key with its value, and the old one', ref('OwnKey')) },
@@ -134,6 +135,13 @@ const RESPONSES: Readonly<Partial<Record<ConsoleOperation, Responses>>> = {
   'console.requests': { 200: json('A page of calls, newest first', pageSchema('OwnRequest', USD)) },
   'console.request': { 200: json('The call', ref('OwnRequest')) },
   'console.tasks': { 200: json('A page of tasks, newest first', pageSchema('Task')) },
+  'console.taskEstimate': {
+    200: json(
+      'The most that the task can cost',
+      object({ object: { const: 'task_estimate' }, max_cost: MONEY, tokens: nullable('integer') }),
+    ),
+  },
+  'console.authorizations': { 200: json('A page of sessions, newest first', pageSchema('OwnAuthorization')) },
   'console.task': { 200: json('The task', ref('Task')) },
   'console.taskVideo': result('video/*'),
   'console.taskLastFrame': result('image/*'),
@@ -146,6 +154,10 @@ const EXAMPLES: Readonly<Partial<Record<ConsoleOperation, object>>> = {
   'console.readLink': { token: 'IoV2hhL4bamBA52URMwWwMQcHr_zq-nXVh7zdPGp6zw' },
   'console.useLink': { token: 'IoV2hhL4bamBA52URMwWwMQcHr_zq-nXVh7zdPGp6zw', password: 'correct horse battery' },
   'console.password': { current: 'correct horse battery', password: 'another long password' },
+  'console.taskEstimate': {
+    key: 'key_2GB6mUDKvocDZIBeMJQvGN',
+    task: { model: 'demo-video-a', content: [{ type: 'text', text: 'a lamp at night' }] },
+  },
   'console.createKey': { group: 'messages', name: 'laptop' },
   'console.changeKey': { rpm: 50 },
   'console.rotateKey': { overlap_seconds: 600 },
@@ -196,6 +208,8 @@ function errorCodes(operation: ConsoleOperation, hasBody: boolean): ErrorCode[] 
     ...(access === 'own' ? named : []),
     ...(method === 'GET' ? [] : change),
     ...(access === 'open' ? missing : []),
+    // It is checked and priced like the creation.
+    ...(operation === 'console.taskEstimate' ? VIDEO_OPERATION_ERRORS['tasks.create'] : []),
     ...(path.includes('{task}') ? VIDEO_OPERATION_ERRORS[isResult ? 'videos.lastFrame' : 'tasks.get'] : []),
   ];
 }

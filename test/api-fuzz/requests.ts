@@ -129,10 +129,10 @@ function bodyOf({ requestBody, method }: ListedOperation, document: ApiDocument)
 }
 
 /**
- * Keeps requests from hanging or from destroying what others need: a read returns at once, and a configuration is only tried. A
+ * Keeps requests from hanging or from destroying what others need: a read returns at once, and configurations and prices are only tried. A
  * repeated parameter would be an error, so that it takes the place of the given ones.
  */
 function withGuards({ operationId }: ListedOperation, path: string, query: string): string {
-  if (operationId === 'admin.applyConfig') return `${path}?dry_run=true`;
+  if (operationId === 'admin.applyConfig' || operationId === 'admin.importPrices') return `${path}?dry_run=true`;
   return path + query.replace(/([?&]wait)=\d+/g, '$1=0');
 }
