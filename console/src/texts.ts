@@ -290,6 +290,18 @@ export const texts = {
     setCost: 'Set cost',
     attempts: 'By account and fault, also those that another account made good.',
     noChart: 'No calls in this period.',
+    alarm: (about: string, count: string) => `${about.charAt(0).toUpperCase()}${about.slice(1)} (${count}).`,
+    /** By alarm, where the page behind the link is the place to act. Other alarms have the advice of the server. */
+    advice: {
+      ledger_faults: 'Read the faults before you correct anything.',
+      usage_quarantined: 'Charge or dismiss each record.',
+      video_usage_missing: 'Compare with the bill of the provider, then settle or release each task.',
+      callbacks_dead: 'Ask the owner of the receiver, then deliver them again.',
+      charges_above_reservation: 'Check prices and limits of the models in use; balances may be negative.',
+      video_submissions_unknown: 'Compare with the tasks in the console of the provider.',
+      accounts_out: 'Correct the credential or the quota of each, then test or resume it.',
+      groups_without_account: 'Add an account to the group, or resume one.',
+    } as Readonly<Record<string, string>>,
   },
   setup: {
     lead: 'Four steps from an empty gateway to the first call.',

@@ -157,8 +157,8 @@ function accountNeed(account: Account): Need[] {
 
 const alarmNeed = ({ name, count, about, advice }: Alarm): Need => ({
   key: name,
-  text: `${countText(count)}: ${about}`,
-  advice,
+  text: texts.overview.alarm(about, countText(count)),
+  advice: texts.overview.advice[name] ?? advice,
   path: ALARM_PAGES[name],
 });
 
