@@ -48,5 +48,5 @@ test('hooks of a file in a group apply only to its tests', async () => {
   const [group = ''] = groupTests(files, folder);
   const { NODE_TEST_CONTEXT: _inherited, ...env } = process.env;
   const { stdout } = await promisify(execFile)(process.execPath, [group], { env });
-  assert.deepEqual(stdout.match(/[cd]: .*/g), ['c: before,c1,c2', 'd: before,d1,d2']);
+  assert.deepEqual(stdout.match(/[cd]: .*/g), ['d: before,d1,d2', 'c: before,c1,c2']);
 });

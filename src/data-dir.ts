@@ -42,7 +42,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function failure(path: string, what: string, error: NodeJS.ErrnoException): DataDirError {
-  const reason = REASONS[error.code ?? ''] ?? error.message;
+  const isAbove = error.code === 'EEXIST' && error.path !== resolve(path);
+  const reason = REASONS[isAbove ? 'ENOTDIR' : (error.code ?? '')] ?? error.message;
   const user = process.geteuid === undefined ? 'this user' : `user ${process.geteuid()}`;
   const next =
     error.code === 'ENOSPC' || error.code === 'EDQUOT'

@@ -76,8 +76,10 @@ export {
   hasOpaque,
   type OpaqueForCall,
   opaqueByCall,
+  opaqueOfLastText,
   opaquesIn,
   restoreOpaque,
+  restoreTexts,
   withoutOpaque,
   withoutRejected,
 } from './opaque/in-request.ts';

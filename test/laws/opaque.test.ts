@@ -92,7 +92,7 @@ function joinTexts(reply: ModelReply): ModelReply {
   return { ...reply, blocks };
 }
 
-/** A reply of the messages dialect never ends in thinking, so that the value of its last text is left out. */
+/** A reply of the messages dialect never ends in thinking, so the gateway keeps the value of its last text. */
 function sentBy(client: Dialect, reply: ModelReply): ModelReply {
   const { blocks } = reply;
   const endsSigned = blocks.at(-1)?.kind === 'text' && blocks.at(-2)?.kind === 'thought';

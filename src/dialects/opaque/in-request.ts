@@ -96,12 +96,25 @@ export function opaqueByCall(items: readonly HubItem[]): Map<string, OpaqueForCa
     beforeText = [];
     beforeCall = [];
   }
-  const texts = items.flatMap((item) => (item.kind === 'message' ? item.parts.filter(isText) : []));
-  if (texts.some(({ signature }) => signature)) {
-    const signedTexts = texts.map(({ text, signature }) => ({ chars: text.length, ...(signature && { signature }) }));
-    found.set(textKey(texts.map(({ text }) => text).join('')), { beforeText: [], beforeCall: [], signedTexts });
-  }
+  addTexts(
+    items.flatMap((item) => (item.kind === 'message' ? item.parts.filter(isText) : [])),
+    found,
+  );
   return found;
+}
+
+/** Returns the signature of the text that ends a reply, which a messages client does not get, by its text key. */
+export function opaqueOfLastText(items: readonly HubItem[]): Map<string, OpaqueForCall> {
+  const found = new Map<string, OpaqueForCall>();
+  const last = items.at(-1);
+  if (last?.kind === 'message') addTexts(last.parts.filter(isText), found);
+  return found;
+}
+
+function addTexts(texts: readonly HubText[], found: Map<string, OpaqueForCall>): void {
+  if (!texts.some(({ signature }) => signature)) return;
+  const signedTexts = texts.map(({ text, signature }) => ({ chars: text.length, ...(signature && { signature }) }));
+  found.set(textKey(texts.map(({ text }) => text).join('')), { beforeText: [], beforeCall: [], signedTexts });
 }
 
 const isText = (part: HubPart): part is HubText => part.kind === 'text';
@@ -133,6 +146,12 @@ export function restoreOpaque(
     ? request
     : { ...request, items };
 }
+
+/** Puts only the signatures of texts back. */
+export const restoreTexts = (request: HubRequest, lookUp: (id: string) => OpaqueForCall | undefined): HubRequest => ({
+  ...request,
+  items: request.items.map((item) => (isAssistantMessage(item) ? restoreTextSignatures(item, lookUp) : item)),
+});
 
 function restoreTextSignatures(item: HubItem, lookUp: (id: string) => OpaqueForCall | undefined): HubItem {
   if (item.kind !== 'message' || !item.parts.every((part) => isText(part) && !part.signature)) return item;

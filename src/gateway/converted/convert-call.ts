@@ -8,9 +8,11 @@ import {
   codecOf,
   compactionClient,
   type HubRequest,
+  type OpaqueForCall,
   openSummaries,
   type Pair,
   restoreOpaque,
+  restoreTexts,
 } from '../../dialects/index.ts';
 import {
   type ChosenTier,
@@ -148,10 +150,14 @@ function withOpaqueAndMedia(
   { call, caller: { key, group }, fetchesMedia }: MediaContext,
   request: HubRequest,
 ): HubRequest | Promise<HubRequest> {
+  const lookUp = (id: string): OpaqueForCall | undefined => opaqueCache.get(key.id, id);
+  const signsText = group.style === 'generate-content';
   const restored =
     request.dialect === 'chat'
-      ? restoreOpaque(request, (callId) => opaqueCache.get(key.id, callId), group.style === 'generate-content')
-      : request;
+      ? restoreOpaque(request, lookUp, signsText)
+      : request.dialect === 'messages' && signsText
+        ? restoreTexts(request, lookUp)
+        : request;
   const accepted = rejectedOpaques.strip(restored);
   return fetchesMedia ? inlineMedia(accepted, mediaFetcher, () => call.reserveMemory()) : accepted;
 }

@@ -11,6 +11,7 @@ import {
   type HubUsage,
   hasOpaque,
   opaqueByCall,
+  opaqueOfLastText,
   withoutOpaque,
 } from '../../dialects/index.ts';
 import type { Affinity } from '../../pool/index.ts';
@@ -61,6 +62,7 @@ export class ConvertedCall implements RoundHost {
     const { services, caller, request, input, admission } = this.context;
     const { key } = caller;
     if (request.dialect === 'chat') services.opaqueCache.put(key.id, opaqueByCall(items));
+    if (request.dialect === 'messages') services.opaqueCache.put(key.id, opaqueOfLastText(items));
     if (request.dialect === 'responses' && request.state.store !== false) {
       const { id } = (response ?? {}) as { id?: unknown };
       const content = { input, response: response as StoredContent['response'] };

@@ -1,5 +1,5 @@
 /**
- * Opaque values for clients whose dialect cannot carry them (chat), cached by key and tool call or text, so that the next turn returns
+ * Opaque values for clients whose dialect cannot carry them (chat, and messages after the last text), cached by key and tool call or text, so that the next turn returns
  * them to their provider. In the memory of this replica: after a miss the turn runs without them. Every use renews an entry, because
  * the beginning of a conversation must not change while it lasts.
  */

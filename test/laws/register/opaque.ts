@@ -133,9 +133,9 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
   },
   5: {
     summary:
-      'The signature of a call is carried in a thinking block or reasoning item before it. A call without one gets the stand-in that the provider accepts. The signature of a text that ends a messages reply, which the provider does not require, is dropped, because clients expect no thinking block there.',
+      'The signature of a call is carried in a thinking block or reasoning item before it. A call without one gets the stand-in that the provider accepts. The gateway caches the signature of a text that ends a messages reply, because clients expect no thinking block there; the provider does not require it.',
     conversions: ['messages over generate', 'responses over generate'],
-    outcomes: ['carried', 'changed', 'dropped'],
+    outcomes: ['carried', 'changed'],
     vectors: [
       fromFile('messages-generate-signed-calls.json'),
       returns(

@@ -51,7 +51,7 @@ export const encodeSignature = (signature: Opaque, callId?: string): Record<stri
 
 /**
  * True for a block that holds only the signature of the text before it. It is left out at the end of a reply: no reply of the
- * provider of this dialect ends in thinking, and `claude -p` prints the last block. The issuer does not require that signature.
+ * provider of this dialect ends in thinking, and `claude -p` prints the last block. The gateway caches that signature for the next request.
  */
 export const isTextSignature = ({ type, signature }: JsonObject): boolean =>
   type === 'thinking' && typeof signature === 'string' && unwrap(signature)?.id === TEXT_BEFORE;
