@@ -51,6 +51,24 @@ test('pool replaces idle connections that have gone silent, while new ones work'
   assert.ok(ms < 2_000, `${Math.round(ms)} ms`);
 });
 
+test('a transaction whose connection went silent does not keep its locks', async () => {
+  const other = openDatabase(own.url, ALL_CONNECTIONS, { ...LIMITS, statementMs: 10_000 });
+  await sql`create table locked as select 1 as n`.execute(other.db);
+  try {
+    const update = sql`update locked set n = n + 1`;
+    const cutOff = database.db.transaction().execute(async (tx) => {
+      await update.execute(tx);
+      relay.silenceOpen();
+      await update.execute(other.db);
+    });
+    await assert.rejects(cutOff, DatabaseUnavailable);
+    const { rows } = await sql<{ n: number }>`select n from locked`.execute(other.db);
+    assert.deepEqual(rows, [{ n: 2 }]);
+  } finally {
+    await other.close();
+  }
+});
+
 test('pool cuts connections that go silent during a statement, and uses new ones', async () => {
   await fill();
   const running = Array.from({ length: CONNECTIONS }, () =>

@@ -10,7 +10,7 @@ import { SeverableClient, TCP_OPTIONS } from './client.ts';
 export interface PoolLimits {
   /** To open a connection, or to get one that others use. */
   readonly connectMs: number;
-  /** PostgreSQL cancels a statement after this long. The connection is cut a second later if not even that was reported. */
+  /** PostgreSQL cancels a statement after this long, and ends a transaction that waits this long for its next statement. The connection is cut a second later if not even that was reported. */
   readonly statementMs: number;
   /** The limit of statements that a call waits for: its client prefers an error to a long wait. */
   readonly callMs: number;
@@ -78,6 +78,8 @@ export class DatabasePool {
       Client: SeverableClient,
       connectionTimeoutMillis: limits.connectMs,
       statement_timeout: limits.statementMs,
+      // A transaction whose client is cut off from the network would keep its locks until TCP gives up, after hours.
+      idle_in_transaction_session_timeout: limits.statementMs,
       application_name: 'dragoman',
       ...TCP_OPTIONS,
     });
