@@ -1,5 +1,6 @@
 /**
  * `npm test [files]`: runs the whole suite, or only the named files, against one PostgreSQL that test/setup.ts starts.
+ * `npm run test:load`: runs the tests of memory and throughput, which `npm test` leaves out.
  * `npm run explore [files]`: runs only the property tests, with a random seed, which it prints.
  */
 import { spawn } from 'node:child_process';
@@ -13,10 +14,15 @@ const ALL_TESTS = ['src', 'scripts', 'sim', 'console', 'test'].map((folder) => `
 /** How a test file shows that it has property tests: it imports fast-check or the settings of property tests. */
 const HAS_PROPERTIES = /from '(?:fast-check|[./]+\/(?:runs|properties)\.ts)'/;
 
+/** Memory and throughput over many calls, which say nothing on a busy machine: `npm run test:load`. */
+const LOAD_TESTS = ['memory', 'images-memory', 'video-results-memory', 'native-load', 'video-callbacks-load'].map(
+  (name) => join('test/e2e', `${name}.test.ts`),
+);
+
 const named = process.argv.slice(2);
 const isExploring = named[0] === '--explore' && named.shift() !== undefined;
 const groups = mkdtempSync(join(tmpdir(), 'dragoman-tests-'));
-const files = named.length > 0 ? named : isExploring ? propertyTests() : groupTests(globSync(ALL_TESTS), groups);
+const files = chooseFiles();
 
 const seed = process.env.LAWS_SEED ?? String(randomInt(2 ** 31));
 if (isExploring) process.stdout.write(`LAWS_SEED=${seed}\n`);
@@ -53,6 +59,16 @@ child.on('exit', (code) => {
   rmSync(groups, { recursive: true, force: true });
   process.exit(code ?? 1);
 });
+
+function chooseFiles(): readonly string[] {
+  if (named[0] === '--load') return LOAD_TESTS;
+  if (named.length > 0) return named;
+  if (isExploring) return propertyTests();
+  return groupTests(
+    globSync(ALL_TESTS).filter((file) => !LOAD_TESTS.includes(file)),
+    groups,
+  );
+}
 
 function propertyTests(): string[] {
   return globSync(ALL_TESTS).filter((file) => HAS_PROPERTIES.test(readFileSync(file, 'utf8')));

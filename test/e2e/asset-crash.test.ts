@@ -1,7 +1,8 @@
 /**
  * A gateway process is killed at every crash point of creating and deleting assets and asset groups. The jobs of another replica then
  * bring everything to rest. Afterwards the provider received each creation at most once, our rows and its objects agree, retries
- * return what was promised, and no idempotency record is left open. With `CRASH_SEEDS=1,2,3` it runs for each seed.
+ * return what was promised, and no idempotency record is left open. With `CRASH_SEEDS=1,2,3` each crash point meets both kinds
+ * of objects, for each seed; by default they take turns.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -19,6 +20,7 @@ import { endLeases, openJobs, type VideoJobs } from '../support/video-jobs.ts';
 import { until } from '../support/wait.ts';
 
 const SEEDS = process.env.CRASH_SEEDS?.split(',').map(Number) ?? [20_261_116];
+const IS_THOROUGH = process.env.CRASH_SEEDS !== undefined;
 /** Each has a lane of its own, because a fault waits for the next request of an action. */
 const TABLES = ['assets', 'asset_groups'] as const satisfies readonly Table[];
 const ACTIONS = { assets: 'CreateAsset', asset_groups: 'CreateAssetGroup' } as const;
@@ -213,11 +215,12 @@ async function expectAgreement(table: Table): Promise<void> {
 }
 
 for (const seed of SEEDS)
-  test(`V 4.8, V 4.9, V 8: assets and groups survive SIGKILL at ${POINTS.length} crash points each (seed ${seed})`, async (t) => {
+  test(`V 4.8, V 4.9, V 8: assets and groups survive SIGKILL at ${POINTS.length} crash points (seed ${seed})`, async (context) => {
     const below = random(seed);
     const runs: { point: Point; order: Order; fault: string }[] = [];
-    for (const table of TABLES)
-      for (const point of POINTS) {
+    for (const [t, table] of TABLES.entries())
+      for (const [n, point] of POINTS.entries()) {
+        if (!IS_THOROUGH && n % TABLES.length !== t) continue;
         const order = await orderOf(userOf(seed, table, point), table);
         runs.push({ point, order, fault: point.faults[below(point.faults.length)] ?? '' });
       }
@@ -238,5 +241,5 @@ for (const seed of SEEDS)
     for (const table of TABLES) await expectAgreement(table);
     const open = await db().selectFrom('idempotency_records').selectAll().where('finished_at', 'is', null).execute();
     assert.deepEqual(open, []);
-    t.diagnostic(`seed ${seed}, ${runs.length} kills: ${ends.join(', ')}`);
+    context.diagnostic(`seed ${seed}, ${runs.length} kills: ${ends.join(', ')}`);
   });
