@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { fail } from '../core/index.ts';
 import { type Rows, snapshot } from '../db/index.ts';
 import { writeAudit } from '../identity/index.ts';
+import { CALLBACK_STATES } from '../rules/index.ts';
 import { type CallbackEventRow, redeliverEvent } from '../video/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
@@ -16,8 +17,8 @@ const CallbacksQuery = z.strictObject({
   task: param.task,
   host: param.host,
   state: z
-    .enum(['pending', 'delivered', 'dead'])
-    .describe('of callbacks: `pending`, `delivered` or `dead`; all by default')
+    .enum(CALLBACK_STATES)
+    .describe(`of callbacks: ${CALLBACK_STATES.map((name) => `\`${name}\``).join(', ')}; all by default`)
     .optional(),
   ...pageParams(rowKey.timeAndId),
 });

@@ -130,7 +130,7 @@ interface DescribedRow extends OperationDescription {
   readonly about: string;
   readonly deprecated?: Deprecation;
   readonly security: readonly object[];
-  /** SchemaMembers that begin with `x-`. */
+  /** Members that begin with `x-`. */
   readonly extensions?: object;
 }
 

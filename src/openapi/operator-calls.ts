@@ -27,7 +27,7 @@ const MS = described('milliseconds', NUMBER);
 const SOME_MS = described('milliseconds', nullable('number'));
 const NAMES = arrayOf(TEXT);
 
-/** SchemaMembers that the caller could observe, which its user sees too. */
+/** Members that the caller could observe, which its user sees too. */
 const OBSERVED: SchemaMembers = {
   id: TEXT,
   at: TIME,

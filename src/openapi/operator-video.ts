@@ -1,5 +1,5 @@
 /** What the admin API returns about video: tasks, assets and callbacks of all users. */
-import { ASSET_STATUSES, ASSET_TYPES, SESSION_STATUSES, TASK_STATUSES } from '../rules/index.ts';
+import { ASSET_STATUSES, ASSET_TYPES, CALLBACK_STATES, SESSION_STATUSES, TASK_STATUSES } from '../rules/index.ts';
 import { USD } from './operator-money.ts';
 import {
   ANY_OBJECT,
@@ -22,7 +22,6 @@ import {
 } from './schema.ts';
 
 const SOME_TEXT = nullable('string');
-const CALLBACK_STATES = ['pending', 'delivered', 'dead'] as const;
 
 const AUTHORIZATION: SchemaMembers = {
   id: TEXT,

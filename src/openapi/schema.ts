@@ -38,7 +38,7 @@ export const object = (properties: SchemaMembers, optional: SchemaMembers = {}):
   additionalProperties: false,
 });
 
-/** SchemaMembers of a dialect that clients commonly use; the others pass too. */
+/** Members of a dialect that clients commonly use; the others pass too. */
 export const openObject = (properties: SchemaMembers, optional: SchemaMembers = {}): Schema => ({
   ...object(properties, optional),
   additionalProperties: true,

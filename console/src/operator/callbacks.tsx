@@ -1,6 +1,7 @@
 /** Callbacks of video tasks: did the receiver get them. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import { CALLBACK_STATES } from '../../../src/rules/video/callbacks.ts';
 import { admin } from '../api/admin.ts';
 import type { Callback, CallbackAttempt } from '../api/types.ts';
 import { durationText } from '../format/time.ts';
@@ -43,7 +44,7 @@ export const Callbacks = () => (
       load={admin.callbacks}
       isLive
       filters={[
-        { name: 'state', label: 'State', options: ['pending', 'delivered', 'dead'] },
+        { name: 'state', label: 'State', options: CALLBACK_STATES },
         { name: 'user', label: 'User' },
         { name: 'task', label: 'Task' },
         { name: 'host', label: 'Host' },

@@ -103,11 +103,11 @@ export function opaqueByCall(items: readonly HubItem[]): Map<string, OpaqueForCa
   return found;
 }
 
-/** Returns the signature of the text that ends a reply, which a messages client does not get, by its text key. */
+/** Returns the signature of the last text of a reply, which a messages client does not get when nothing follows it, by its text key. */
 export function opaqueOfLastText(items: readonly HubItem[]): Map<string, OpaqueForCall> {
   const found = new Map<string, OpaqueForCall>();
-  const last = items.at(-1);
-  if (last?.kind === 'message') addTexts(last.parts.filter(isText), found);
+  const last = items.findLast((item) => item.kind === 'message');
+  if (last) addTexts(last.parts.filter(isText), found);
   return found;
 }
 

@@ -1,5 +1,8 @@
 /** Delivery of callbacks (V 6): the schedule of attempts and the limits of a destination. A destination is a user and a host. */
 
+/** `dead`: given up; only an operator sends it again. */
+export const CALLBACK_STATES = ['pending', 'delivered', 'dead'] as const;
+
 export interface CallbackRules {
   /** Wait after each failed attempt. There is one attempt more than waits. */
   readonly retryMs: readonly number[];
