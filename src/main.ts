@@ -860,7 +860,7 @@ function registerPoolMetrics(metrics: Metrics, pool: Pool, catalog: () => Catalo
   );
 }
 
-/** docs/operating.md explains each metric and what to do about it. */
+/** docs/operating/observe.md explains each metric and what to do about it. */
 function registerLedgerMetrics(metrics: Metrics, metering: Metering, alarms: AlarmWatch): void {
   const own = (name: string, description: string, read: (state: MeteringState) => number): void =>
     metrics.gauge(name, description, () => [{ value: read(metering.state) }]);

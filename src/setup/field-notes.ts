@@ -56,7 +56,7 @@ export const FIELD_NOTES = {
       example: '"sk-..."',
     },
     proxy: {
-      about: `way to the provider; see [Outbound proxies](operating.md#outbound-proxies). Also \`"\${NAME}"\` or \`proxy_file\``,
+      about: `way to the provider; see [Outbound proxies](operating/network.md#outbound-proxies). Also \`"\${NAME}"\` or \`proxy_file\``,
       example: '"http://proxy.internal:3128"',
       fallback: 'environment',
     },
@@ -83,8 +83,7 @@ export const FIELD_NOTES = {
       fallback: 'all of its style but `objects`',
     },
     preset: {
-      about:
-        'kind of a chat-completions server; see [Bring your own server](operating.md#bring-your-own-openai-compatible-server)',
+      about: 'kind of a chat-completions server; see [chat-servers.md](guides/chat-servers.md)',
       example: 'vllm',
       fallback: '`auto`: by the host of base_url',
     },
