@@ -1,4 +1,7 @@
-/** Export of one database: all tables as of one moment, while servers go on working. Never changes anything. */
+/**
+ * Export of one database: all tables as of one moment, while servers keep working. Never changes anything.
+ * Reasons: docs/adr/0018-export.md
+ */
 import { connectForCopy, copyOut, type Database, readMigrationState } from '../db/index.ts';
 import { PEPPER_LOCATION } from '../identity/index.ts';
 import { version } from '../version.ts';

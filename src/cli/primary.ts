@@ -1,6 +1,6 @@
 /**
  * The primary of `dragoman serve` with several workers: starts the database, migrates it, applies the configuration, starts the demo and
- * supervises the workers. Never serves a request.
+ * supervises the workers. Never serves a request. Reasons: docs/adr/0016-workers.md
  */
 import cluster from 'node:cluster';
 import { PRIMARY } from '../cluster/index.ts';

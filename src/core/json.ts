@@ -1,7 +1,7 @@
 /**
  * JSON scanner for untrusted bodies. One pass over the bytes checks the grammar and the limits and returns the byte spans of
  * selected top-level members, without building values. Native forwarding replaces such a span, so that everything else (key
- * order, number formats, unknown fields) reaches the provider unchanged.
+ * order, number formats, unknown fields) reaches the provider unchanged. Reasons: docs/adr/0002-bytes-through.md
  */
 import { isUtf8 } from 'node:buffer';
 

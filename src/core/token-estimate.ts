@@ -1,5 +1,5 @@
 /**
- * Estimated token count of a text, for providers that cannot count. ADR 11 gives the reasons for an own estimator.
+ * Estimated token count of a text, for providers that cannot count. Reasons: docs/adr/0011-token-estimate.md
  * The target is the mean of three tokenizers. They differ by up to a factor of five on scripts that few were trained on,
  * so an estimate for those is the middle of a wide range.
  */

@@ -1,7 +1,7 @@
 /**
  * Watches the revisions of configuration and keys, so that a replica reloads what another process changed.
  * Triggers count revisions up and notify. The watch listens, and also checks every two seconds: notifications are lost while the
- * connection is down, and poolers do not forward LISTEN.
+ * connection is down, and poolers do not forward LISTEN. Reasons: docs/adr/0004-revisions.md
  */
 import { type Clock, errorFields, type Log, type Repetition, repeat } from '../core/index.ts';
 import type { SeverableClient } from './client.ts';

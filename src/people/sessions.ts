@@ -1,4 +1,7 @@
-/** Sessions as rows. A token has 256 random bits and is stored as its hash; its CSRF token is derived from it. */
+/**
+ * Sessions as rows. A token has 256 random bits and is stored as its hash; its CSRF token is derived from it.
+ * Reasons: docs/adr/0017-sessions.md
+ */
 import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Db } from '../db/index.ts';

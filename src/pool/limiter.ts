@@ -1,7 +1,7 @@
 /**
  * Rate limits of a key, its user and an operation: requests per minute, tokens per minute, and concurrency. A request must fit all. Buckets
  * refill evenly. Tokens are counted after the response, so a burst may overdraw a bucket, and later requests wait for the refill.
- * This module holds what the local and the Redis limiter share: scopes, the check, rejections and headers.
+ * This module holds what the local and the Redis limiter share: scopes, the check, rejections and headers. Reasons: docs/adr/0008-limits.md
  */
 import { type ApiError, fail, type LimitedKey, type Limits } from '../core/index.ts';
 

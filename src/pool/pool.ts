@@ -1,7 +1,7 @@
 /**
  * Pool of upstream accounts: which account gets the next attempt. Among the accounts of the best priority that are healthy and have a
  * free slot, a session keeps its own, and other requests get the least loaded. Each replica chooses by itself, in memory;
- * `shared-health.ts` shares what replicas learn about accounts.
+ * `shared-health.ts` shares what replicas learn about accounts. Reasons: docs/adr/0015-account-pool.md
  */
 import type { Clock } from '../core/index.ts';
 import { CIRCUIT, type FaultKind, faultRow, PARKED_RETRY_MS, SESSION_LOAD } from '../rules/index.ts';

@@ -1,4 +1,7 @@
-/** Prometheus metrics of the process and of every request. Labels come only from our own tables, so their number is bounded. */
+/**
+ * Prometheus metrics of the process and of every request. Labels come only from our own tables, so their number is bounded.
+ * Reasons: docs/adr/0009-metrics-by-hand.md
+ */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { MaybePromise } from '../core/index.ts';
 

@@ -1,4 +1,7 @@
-/** Routing by the endpoint tables: finds the route of a request, and the methods that a path allows. */
+/**
+ * Routing by the endpoint tables: finds the route of a request, and the methods that a path allows.
+ * Reasons: docs/adr/0007-no-web-framework.md
+ */
 import {
   ADMIN_OPERATIONS,
   adminRow,

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { ROOT } from '../../scripts/modules.ts';
@@ -17,7 +17,7 @@ import { createFolder, removeFolder } from '../support/embedded.ts';
 import { launch } from '../support/process.ts';
 
 const run = promisify(execFile);
-const PAGES = ['README.md', ...globSync('docs/{,guides/}*.md', { cwd: ROOT })].toSorted();
+const PAGES = ['README.md', ...globSync('docs/{,adr/,guides/,operating/}*.md', { cwd: ROOT })].toSorted();
 const BLOCKS = PAGES.flatMap((page) => blocksOf(page, readFileSync(join(ROOT, page), 'utf8')));
 const ADMIN_TOKEN = 'token-of-the-test-of-pages';
 /** On a busy machine each command takes several seconds. */
@@ -115,12 +115,33 @@ test('every client has a page whose block the guides run', () => {
 });
 
 test('links between pages lead to files and headings that exist', () => {
-  for (const page of [...PAGES, 'ARCHITECTURE.md', 'CONTRIBUTING.md'])
+  for (const page of [
+    ...PAGES,
+    'ARCHITECTURE.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'CHANGELOG.md',
+    'src/http/README.md',
+    'sim/README.md',
+  ])
     for (const [, path = '', heading] of linksIn(page)) {
       const target = path === '' ? page : join(page, '..', path);
-      const text = readFileSync(join(ROOT, target.endsWith('/') ? `${target}../clauses.md` : target), 'utf8');
+      const text = readFileSync(join(ROOT, target), 'utf8');
       if (heading !== undefined) assert.ok(headingsOf(text).includes(heading), `${page}: ${path}#${heading}`);
     }
+});
+
+test('every design decision is in the index and linked from the code or a page', () => {
+  const index = readFileSync(join(ROOT, 'docs/adr/README.md'), 'utf8');
+  const sources = globSync(['src/**/*.{ts,md}', 'docs/*.md', 'docs/{guides,operating}/*.md'], { cwd: ROOT });
+  const text = sources.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n');
+  const decisions = globSync('docs/adr/0*.md', { cwd: ROOT });
+  assert.ok(decisions.length > 0);
+  for (const file of decisions) {
+    const [title = ''] = readFileSync(join(ROOT, file), 'utf8').split('\n');
+    assert.ok(index.includes(`[${title.replace(/^# \d+\. /, '')}](${basename(file)})`), `${file} is not in the index`);
+    assert.ok(text.includes(`adr/${basename(file)}`), `${file} is not linked`);
+  }
 });
 
 test('docs/security.md shows the content security policy of the console', () => {

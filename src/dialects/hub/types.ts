@@ -2,6 +2,7 @@
  * The hub: the neutral form between two dialects. A conversation is one flat, ordered list of items, each holding parts;
  * turns follow from role and adjacency. The hub knows no wire format, and items are never regrouped by type.
  * Values that only their issuer can read are `opaque`: carried, dropped or replaced as a whole, never edited.
+ * Reasons: docs/adr/0003-one-hub.md
  */
 import type { Usage } from '../../core/index.ts';
 import type { ClientDialect, ErrorCode, Style } from '../../rules/index.ts';

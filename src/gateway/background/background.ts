@@ -1,6 +1,7 @@
 /**
  * Background responses of responses-style groups: the money is held before the request is sent, the response is followed at the provider
  * until it ends, and charged once, also when no client reads it or this process ends.
+ * Reasons: docs/adr/0014-background-responses.md
  */
 import { sql } from 'kysely';
 import { ApiError, errorFields, fail } from '../../core/index.ts';

@@ -1,6 +1,7 @@
 /**
  * Billing on the path of a request: admitted against the balance before anything is sent, charged once by the usage that the
  * provider reported. Makes no database write; src/ledger brings the usage record to the database later.
+ * Reasons: docs/adr/0013-charges.md
  */
 import { capabilitiesFor, type Model, priceAt } from '../../catalog/index.ts';
 import {

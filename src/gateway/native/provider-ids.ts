@@ -1,6 +1,6 @@
 /**
  * Ids in a native request by which the provider would load something from the account: stored items, containers, files, vector stores,
- * conversations. An account is shared by users, so the gateway has to know whose they are (ADR 12). Bodies without a marker word, which
+ * conversations. An account is shared by users, so the gateway has to know whose they are (docs/adr/0012-provider-objects.md). Bodies without a marker word, which
  * are nearly all, cost a few native searches.
  */
 import { elementsAt, hasEscapedLetters, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';

@@ -1,6 +1,7 @@
 /**
  * Admission without a database write: a replica leases part of a wallet and reserves the maximum cost of each call from it in memory.
  * All replicas together never admit more than the wallet holds. When the wallet is low, each call is leased for separately.
+ * Reasons: docs/adr/0006-wallet-leases.md
  */
 import { ApiError, type Clock, errorFields, fail, type Log, type Nanos } from '../../core/index.ts';
 import { crashPoint } from '../crash-points.ts';
