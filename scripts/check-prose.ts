@@ -1,4 +1,4 @@
-/** Finds words that the style guide in CONTRIBUTING.md rejects, in comments, test titles and Markdown. Ignores code in backticks. */
+/** Finds words that the style guide in docs/development.md rejects, in comments, test titles and Markdown. Ignores code in backticks. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './modules.ts';
