@@ -129,7 +129,7 @@ const Settings = z.strictObject({
   MAX_CONNECTIONS: integer(1)
     .optional()
     .describe(
-      'open client connections; at the limit idle ones are closed, else further ones get 503; default: half of the open files that the system allows, less a reserve of 256, at most 10000',
+      'open client connections; at the limit idle ones are closed, or else new ones get 503; default: half of the open files that the system allows, minus a reserve of 256, at most 10000',
     ),
   MAX_CONNECTIONS_PER_ADDRESS: integer(1)
     .optional()
@@ -143,7 +143,7 @@ const Settings = z.strictObject({
   USAGE_FLUSH_MS: integer(200, 2_000)
     .default(1_000)
     .describe(
-      'milliseconds from one write of usage to the database to the next under load; less shows charges sooner, more takes less CPU time',
+      'milliseconds between two writes of usage to the database under load; a lower value shows charges sooner, a higher one takes less CPU time',
     ),
   STORED_RESPONSES_DAYS: integer(0, 365)
     .default(30)
@@ -189,7 +189,7 @@ const Settings = z.strictObject({
   AUTH_FAILURES_PER_MINUTE: integer(1)
     .default(60)
     .describe(
-      'failed authentications per address and minute, after which further failures get 429; valid credentials always pass',
+      'failed authentications per address and minute before further failures get 429; valid credentials always pass',
     ),
   CONSOLE_DIR: z
     .string()
@@ -231,7 +231,7 @@ const Settings = z.strictObject({
     .string()
     .optional()
     .describe(
-      'comma-separated exceptions of the two: hosts with their subdomains, suffixes such as .example.com, host:port, networks, or *; this machine is never proxied; also in lower case',
+      'comma-separated exceptions from both: hosts with their subdomains, suffixes such as .example.com, host:port, networks, or *; this machine is never proxied; also in lower case',
     ),
   TRUST_PROXY: z
     .string()

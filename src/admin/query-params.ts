@@ -30,7 +30,7 @@ export const param = {
   format: z
     .enum(['json', 'csv'])
     .default('json')
-    .describe('`json` (default) or `csv`; a CSV holds every row, not a page'),
+    .describe('`json` (default) or `csv`; a CSV has every row, not a page'),
 };
 
 const flag = (description: string) => z.enum(['true', 'false']).describe(description).optional();

@@ -38,14 +38,14 @@ const QuoteQuery = z.strictObject({
   user: param.user.describe('with the multiplier of this user; 1 by default'),
   account: param.account.describe('with the cost multiplier of this account; 1 by default'),
   tier: z.enum(PRICE_TIERS).describe('service tier; the standard one by default').optional(),
-  input_tokens: count('all input tokens, those from and for the cache included'),
+  input_tokens: count('all input tokens, including those read from or written to the cache'),
   cached_input_tokens: count('input tokens that the provider reads from its cache'),
   cache_write_tokens: count('input tokens that the provider writes to its cache'),
-  output_tokens: count('all output tokens, reasoning included'),
+  output_tokens: count('all output tokens, including reasoning'),
   reasoning_tokens: count('output tokens of reasoning'),
   image_tokens: count('output tokens of images'),
   searches: count('searches of the web', 1_000),
-  images: count('images that are billed by piece', 1_000),
+  images: count('images that are billed per image', 1_000),
   image_kind: named('size and quality of the images, such as `1024x1024/high`').default('1024x1024/medium'),
   seconds: z.coerce
     .number()
@@ -54,7 +54,7 @@ const QuoteQuery = z.strictObject({
     .max(MAX_DURATION_S)
     .describe('length of a video; by default that of the model, else the longest')
     .optional(),
-  resolution: z.enum(RESOLUTIONS).describe('of a video; by default the dearest one of the model').optional(),
+  resolution: z.enum(RESOLUTIONS).describe('of a video; by default the most expensive one of the model').optional(),
   ratio: z.enum(RATIOS).describe('of a video; by default the largest one').optional(),
   video_input: z.enum(['true', 'false']).describe('`true` for a video from a video').default('false'),
 });

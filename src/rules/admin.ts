@@ -37,7 +37,7 @@ export const ADMIN_ENDPOINTS = {
   'admin.requests': {
     method: 'GET',
     path: `${BASE}/requests`,
-    about: 'The request log: every call of a known key, failed and refused ones too, newest first',
+    about: 'The request log: every call with a known key, including failed and refused calls, newest first',
   },
   'admin.request': {
     method: 'GET',
@@ -47,13 +47,13 @@ export const ADMIN_ENDPOINTS = {
   'admin.stats': {
     method: 'GET',
     path: `${BASE}/stats`,
-    about: 'Series for charts: requests, errors, tokens, money and percentiles of times by hour or day',
+    about: 'Time series by hour or day: requests, errors, tokens, money and latency percentiles',
   },
   'admin.accountStats': {
     method: 'GET',
     path: `${BASE}/stats/accounts`,
     about:
-      'How each account does: calls, failed attempts by fault, times, cache hits, cost, and the newest words of its provider',
+      'Statistics per account: calls, failed attempts by fault, latency, cache hits, cost, and the last error message of its provider',
   },
   'admin.quarantine': {
     method: 'GET',
@@ -88,7 +88,7 @@ export const ADMIN_ENDPOINTS = {
   'admin.tasks': {
     method: 'GET',
     path: `${BASE}/tasks`,
-    about: 'Video tasks of all users with what each holds, newest first; of the last 30 days unless `start` is given',
+    about: 'Video tasks of all users with their holds, newest first; of the last 30 days unless `start` is given',
   },
   'admin.task': { method: 'GET', path: `${BASE}/tasks/{task}`, about: 'A video task with its route and its hold' },
   'admin.assets': { method: 'GET', path: `${BASE}/assets`, about: 'Private assets of all users, newest first' },
@@ -142,12 +142,12 @@ export const ADMIN_ENDPOINTS = {
   'admin.parkAccount': {
     method: 'POST',
     path: `${BASE}/accounts/{account}/park`,
-    about: 'Take an account out of use; requests in flight end by themselves',
+    about: 'Take an account out of use; requests in flight finish',
   },
   'admin.drainAccount': {
     method: 'POST',
     path: `${BASE}/accounts/{account}/drain`,
-    about: 'Give an account no new conversations; those that only it can continue go on',
+    about: 'Give an account no new conversations; those that only it can serve continue',
   },
   'admin.resumeAccount': {
     method: 'POST',
@@ -164,12 +164,12 @@ export const ADMIN_ENDPOINTS = {
   'admin.importPrices': {
     method: 'POST',
     path: `${BASE}/prices/import`,
-    about: 'Import prices and costs of models from the public list, as shown before by `dry_run=true`',
+    about: 'Import prices and costs of models from the public list, as previewed with `dry_run=true`',
   },
   'admin.quote': {
     method: 'GET',
     path: `${BASE}/quote`,
-    about: 'What a call would be charged and would cost, at the prices in force; for videos at most',
+    about: 'What a call would be charged and would cost at current prices; for videos the maximum',
   },
   'admin.characters': { method: 'GET', path: `${BASE}/characters`, about: 'Public characters' },
   'admin.createCharacter': {
@@ -214,7 +214,7 @@ export const ADMIN_ENDPOINTS = {
   'admin.invitePerson': {
     method: 'POST',
     path: `${BASE}/people`,
-    about: 'Invite a person; only this response holds the one-time link',
+    about: 'Invite a person; only this response contains the one-time link',
   },
   'admin.changePerson': {
     method: 'PATCH',
@@ -236,7 +236,7 @@ export const ADMIN_ENDPOINTS = {
   'admin.createKey': {
     method: 'POST',
     path: `${BASE}/keys`,
-    about: 'Create an API key; only this response holds its value',
+    about: 'Create an API key; only this response contains its value',
   },
   'admin.changeKey': {
     method: 'PATCH',

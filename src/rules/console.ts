@@ -96,13 +96,13 @@ export const CONSOLE_ENDPOINTS = {
   'console.createKey': {
     method: 'POST',
     path: `${BASE}/keys`,
-    about: 'Create an API key; only this response holds its value',
+    about: 'Create an API key; only this response contains its value',
     access: 'own',
   },
   'console.changeKey': {
     method: 'PATCH',
     path: `${BASE}/keys/{key}`,
-    about: 'Change a key that was made in the console',
+    about: 'Change a key that was created in the console',
     access: 'own',
   },
   'console.rotateKey': { method: 'POST', path: `${BASE}/keys/{key}/rotate`, about: 'Replace a key', access: 'own' },
@@ -153,7 +153,7 @@ export const CONSOLE_ENDPOINTS = {
   'console.taskEstimate': {
     method: 'POST',
     path: `${BASE}/task-estimate`,
-    about: 'The most that a video task would cost, which its creation would hold; creates nothing',
+    about: 'The maximum cost of a video task, which its creation would hold; creates nothing',
     access: 'own',
   },
   'console.assets': { method: 'GET', path: `${BASE}/assets`, about: 'Private assets, newest first', access: 'own' },

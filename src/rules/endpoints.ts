@@ -339,7 +339,7 @@ export const INFERENCE_ENDPOINTS = {
   },
   'images.generate': {
     doc: 'G 4.8',
-    about: 'Make images from a text',
+    about: 'Create images from a text',
     method: 'POST',
     path: '/v1/images/generations',
     alias: '/images/generations',

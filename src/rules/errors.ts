@@ -33,7 +33,7 @@ export const ERRORS = {
   invalid_admin_token: {
     status: 401,
     doc: 'admin',
-    means: 'no admin token, or not the one in force; API keys do not open the admin API',
+    means: 'no admin token, or not the current one; API keys are not accepted by the admin API',
     typeIn: { openai: 'authentication_error' },
   },
   not_signed_in: {
@@ -64,7 +64,7 @@ export const ERRORS = {
   insufficient_balance: {
     status: 402,
     doc: 'G 7',
-    means: 'the balance does not cover the most that the request can cost; add credit, or lower its output limit',
+    means: 'the balance does not cover the maximum cost of the request; add credit, or lower its output limit',
     retry: false,
     typeIn: { openai: 'insufficient_quota' },
   },
@@ -76,7 +76,8 @@ export const ERRORS = {
   spend_limit_reached: {
     status: 429,
     doc: 'G 8',
-    means: 'the key or its user has spent its limit of the day or month; retry-after is when the next one begins',
+    means:
+      'the key or its user has reached its spend limit of the day or month; retry-after says when the next period begins',
     retry: false,
   },
 
@@ -94,35 +95,35 @@ export const ERRORS = {
     means: 'GET on this path opens a WebSocket; send an upgrade request, or POST',
   },
   not_implemented: { status: 501, doc: 'G 4.1', means: 'this server does not offer the operation yet', retry: false },
-  model_not_found: { status: 404, doc: 'G 7', means: "no model of that name is open to the key's group" },
-  response_not_found: { status: 404, doc: 'G 4.4', means: 'no stored response of that id belongs to the caller' },
+  model_not_found: { status: 404, doc: 'G 7', means: "the key's group has no model with that name" },
+  response_not_found: { status: 404, doc: 'G 4.4', means: 'the caller has no stored response with that id' },
   previous_response_not_found: {
     status: 400,
     doc: 'G 4.4',
-    means: 'previous_response_id names no response of the caller',
+    means: 'previous_response_id is not the id of a response of the caller',
   },
 
   object_not_found: { status: 404, doc: 'admin', means: 'no object with that id exists' },
 
   // Malformed or unsupported requests
-  invalid_request: { status: 400, doc: 'G 7, V 7', means: 'JSON, a field, a range or an address is not acceptable' },
-  invalid_value: { status: 400, doc: 'G 7', means: 'a field holds a value that is not allowed' },
-  unsupported_parameter: { status: 400, doc: 'G 7', means: 'the field cannot be honoured for this model or group' },
-  wrong_dialect: { status: 400, doc: 'G 4.1 r2', means: 'the body is written in another dialect than the path' },
+  invalid_request: { status: 400, doc: 'G 7, V 7', means: 'JSON, a field, a range or an address is invalid' },
+  invalid_value: { status: 400, doc: 'G 7', means: 'a field has a value that is not allowed' },
+  unsupported_parameter: { status: 400, doc: 'G 7', means: 'the field is not supported for this model or group' },
+  wrong_dialect: { status: 400, doc: 'G 4.1 r2', means: 'the body is in another dialect than the path' },
   context_length_exceeded: { status: 400, doc: 'G 7', means: 'the input is longer than the model can read' },
-  content_policy_violation: { status: 400, doc: 'G 7', means: 'the provider refuses the content of the request' },
+  content_policy_violation: { status: 400, doc: 'G 7', means: 'the provider rejects the content of the request' },
   invalid_encrypted_content: { status: 400, doc: 'G 7', means: 'opaque reasoning state was rejected by the provider' },
   request_too_large: {
     status: 413,
     doc: 'G 8',
-    means: 'the body is larger than the endpoint takes',
+    means: 'the body is larger than the endpoint accepts',
     statusIn: { video: 400 },
     codeIn: { video: 'invalid_request' },
   },
   unsupported_media_type: {
     status: 415,
     doc: 'G 5 r2',
-    means: 'the content type or content encoding is not one the endpoint reads',
+    means: 'the endpoint does not accept this content type or content encoding',
     statusIn: { video: 400 },
     codeIn: { video: 'invalid_request' },
   },
@@ -134,14 +135,14 @@ export const ERRORS = {
   no_upstream_account: {
     status: 503,
     doc: 'G 7',
-    means: 'no upstream account is configured for this group and endpoint; the operator has to add one',
+    means: 'no upstream account is configured for this group and endpoint; the operator must add one',
     retry: false,
     typeIn: { openai: 'service_unavailable_error' },
   },
   model_not_priced: {
     status: 503,
     doc: 'G 7',
-    means: 'the model has no price, so it cannot be used; the operator has to set one',
+    means: 'the model has no price, so it cannot be used; the operator must set one',
     retry: false,
     typeIn: { openai: 'service_unavailable_error' },
   },
@@ -176,11 +177,11 @@ export const ERRORS = {
     doc: 'V 7',
     means: 'a malformed asset:// reference, or an id that is not ours',
   },
-  asset_kind_mismatch: { status: 400, doc: 'V 7', means: 'the type of the asset does not fit the content item' },
+  asset_kind_mismatch: { status: 400, doc: 'V 7', means: 'the type of the asset does not match the content item' },
   unsupported_video_parameter: {
     status: 400,
     doc: 'V 7',
-    means: 'the model does not take this field, role, resolution or combination',
+    means: 'the model does not accept this field, role, resolution or combination',
   },
   public_catalog_not_supported: { status: 400, doc: 'V 7', means: 'the model has no catalog of public characters' },
   task_cancel_not_supported: { status: 400, doc: 'V 7', means: 'the model cannot cancel queued tasks' },
@@ -216,7 +217,7 @@ export const ERRORS = {
   asset_group_not_found: { status: 404, doc: 'V 7', means: "missing, or not the caller's" },
   authorization_session_not_found: { status: 404, doc: 'V 7', means: "missing, or not the caller's", only: 'A' },
   public_character_not_found: { status: 404, doc: 'V 7', means: 'missing, or not available for the model' },
-  last_frame_not_found: { status: 404, doc: 'V 4.6 r2', means: 'the task made no last frame' },
+  last_frame_not_found: { status: 404, doc: 'V 4.6 r2', means: 'the task has no last frame' },
   idempotency_conflict: {
     status: 409,
     doc: 'V 7',
@@ -231,7 +232,7 @@ export const ERRORS = {
   },
   asset_not_ready: { status: 409, doc: 'V 7', means: 'the asset is not active yet', retry: false },
   asset_in_use: { status: 409, doc: 'V 7', means: 'the asset is used by an unfinished task', only: 'A', retry: false },
-  asset_group_not_empty: { status: 409, doc: 'V 7', means: 'the group still holds assets', only: 'A', retry: false },
+  asset_group_not_empty: { status: 409, doc: 'V 7', means: 'the group still contains assets', only: 'A', retry: false },
   asset_binding_conflict: {
     status: 409,
     doc: 'V 7',
@@ -241,14 +242,14 @@ export const ERRORS = {
   asset_channel_mismatch: {
     status: 409,
     doc: 'V 7',
-    means: 'the model and the asset live in different spaces',
+    means: 'the model and the asset belong to different spaces',
     retry: false,
   },
-  asset_binding_unavailable: { status: 409, doc: 'V 7', means: 'the asset cannot be used at the moment', retry: false },
+  asset_binding_unavailable: { status: 409, doc: 'V 7', means: 'the asset cannot be used now', retry: false },
   asset_route_group_unavailable: {
     status: 409,
     doc: 'V 7',
-    means: 'the key reaches no service group that can do this',
+    means: 'no service group of the key supports this',
     retry: false,
   },
   asset_route_group_misconfigured: {
@@ -269,7 +270,7 @@ export const ERRORS = {
   asset_upstream_unavailable: {
     status: [502, 503],
     doc: 'V 7',
-    means: 'the asset service is unavailable for the moment',
+    means: 'the asset service is temporarily unavailable',
   },
 } as const satisfies Record<string, ErrorRow>;
 

@@ -28,8 +28,8 @@ test('worked example: the reservation is what admission reserves', () => {
   const facts = { bodyBytes: 4_000, maxOutput: 1_000 };
   const amounts = amountsIn(section('**Admission.**', '**Charge.**'));
   assert.equal(amounts.get('sum'), formatNanos(maxCostOf(facts, rates, [])));
-  assert.equal(amounts.get('input at most'), formatNanos(maxCostOf({ ...facts, maxOutput: 0 }, rates, [])));
-  assert.equal(amounts.get('output at most'), formatNanos(maxCostOf({ ...facts, bodyBytes: 0 }, rates, [])));
+  assert.equal(amounts.get('maximum input'), formatNanos(maxCostOf({ ...facts, maxOutput: 0 }, rates, [])));
+  assert.equal(amounts.get('maximum output'), formatNanos(maxCostOf({ ...facts, bodyBytes: 0 }, rates, [])));
   assert.equal([...amounts.values()].at(-1), formatNanos(maxCostOf(facts, rates, [multiplier])));
 });
 
