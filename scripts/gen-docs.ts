@@ -30,7 +30,7 @@ const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
   native: (cell) => `passed through${fallbackText(cell)}`,
   convert: (cell) => `converted to ${'to' in cell ? cell.to : ''}${fallbackText(cell)}`,
   prefer: (cell) =>
-    `passed through where the account supports it, else ${'dialect' in cell && 'to' in cell && cell.to !== cell.dialect ? `converted to ${cell.to}` : 'estimated'}`,
+    `passed through if the account supports it, otherwise ${'dialect' in cell && 'to' in cell && cell.to !== cell.dialect ? `converted to ${cell.to}` : 'estimated'}`,
   refuse: (cell) =>
     'optIn' in cell && cell.optIn
       ? `rejected; converted to ${cell.optIn.to} for models with the capability \`${cell.optIn.capability}\``

@@ -51,7 +51,7 @@ test('worked example: the cost, the margin and the rest of the reservation add u
   const reserved = maxCostOf({ bodyBytes: 4_000, maxOutput: 1_000 }, rates, [multiplier]);
   const plainCost = formatNanos(costOf(usage, costRates, []).nanos);
   assert.ok(text.includes(`The user pays ${formatNanos(charge)} dollars`));
-  assert.ok(text.includes(`the other ${formatNanos(reserved - charge)} of the reservation`));
+  assert.ok(text.includes(`the remaining ${formatNanos(reserved - charge)} of the reservation`));
   assert.ok(text.includes(`at the rates of \`cost\` is ${plainCost} dollars`));
   assert.ok(text.includes(`it is **${formatNanos(cost)}**`));
   assert.ok(text.includes(`${formatNanos(charge)} - ${formatNanos(cost)} = **${formatNanos(charge - cost)}**`));
