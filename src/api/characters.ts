@@ -1,7 +1,7 @@
 /** Public characters (V 4.11): list and detail for callers, and pictures, which need no key. */
 import { fail } from '../core/index.ts';
 import type { Caller } from '../gateway/index.ts';
-import { VIDEO_QUERIES } from '../rules/index.ts';
+import { FOREIGN_FILE_HEADERS, VIDEO_QUERIES } from '../rules/index.ts';
 import type { Video } from '../video/index.ts';
 import { type Call, idHeaders, sendJson } from '../web/index.ts';
 import { readVideoQuery } from './query.ts';
@@ -37,10 +37,11 @@ export async function sendPreview({ video }: CharacterServices, call: Call): Pro
   if (!preview) throw fail('not_found', 'There is no such picture.');
   call.response.writeHead(200, {
     ...idHeaders(call),
+    ...FOREIGN_FILE_HEADERS,
     'content-type': preview.type,
+    'content-disposition': 'inline',
     'content-length': preview.bytes.length,
     'cache-control': 'public, max-age=3600',
-    'x-content-type-options': 'nosniff',
   });
   call.response.end(preview.bytes);
 }

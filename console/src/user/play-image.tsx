@@ -85,7 +85,12 @@ interface ImageBody {
   readonly output_format?: string;
 }
 
-const imagesIn = ({ data = [], output_format = 'png' }: ImageBody): string[] =>
-  data.flatMap(({ b64_json, url }) =>
-    b64_json ? [`data:image/${output_format};base64,${b64_json}`] : url ? [url] : [],
+/** The format is text of the provider; an SVG image is markup. */
+const FORMATS: readonly string[] = ['png', 'jpeg', 'webp'];
+
+function imagesIn({ data = [], output_format = '' }: ImageBody): string[] {
+  const format = FORMATS.includes(output_format) ? output_format : 'png';
+  return data.flatMap(({ b64_json, url }) =>
+    b64_json ? [`data:image/${format};base64,${b64_json}`] : url ? [url] : [],
   );
+}

@@ -17,3 +17,29 @@ export const RESULT_MIRROR = { abandonedMs: 120_000, pauseMs: 30_000 } as const;
 
 /** Mirroring by the worker: time in which no other worker takes the task, attempts until it gives up, and tasks per run. */
 export const RESULT_MIRROR_JOB = { takenMs: 600_000, forHours: 24, batch: 4 } as const;
+
+/**
+ * Media types that a result may have, with the ending of a file. Every other type is rejected: an SVG or HTML file of a provider would
+ * run as script in the origin of the console.
+ */
+export const RESULT_TYPES: Readonly<Record<string, string>> = {
+  'video/mp4': 'mp4',
+  'video/webm': 'webm',
+  'video/quicktime': 'mov',
+  'video/x-matroska': 'mkv',
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'image/gif': 'gif',
+  'image/avif': 'avif',
+  'audio/mpeg': 'mp3',
+  'audio/wav': 'wav',
+  'audio/mp4': 'm4a',
+  'audio/aac': 'aac',
+};
+
+/** Headers of every file that a provider or an operator supplied: a browser that opens it as a page runs nothing of it. */
+export const FOREIGN_FILE_HEADERS = {
+  'content-security-policy': "sandbox; default-src 'none'",
+  'x-content-type-options': 'nosniff',
+} as const;

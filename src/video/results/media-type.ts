@@ -1,4 +1,5 @@
 /** The content type of a result: as the upstream sent it, or detected from the first bytes when it sent none. */
+import { RESULT_TYPES } from '../../rules/index.ts';
 import { claimedMime, detectMime } from '../../upstream/index.ts';
 
 export const UNKNOWN_TYPE = 'application/octet-stream';
@@ -9,7 +10,13 @@ export function claimedType(header: string | undefined): string | undefined {
   return mime === UNKNOWN_TYPE || isMedia(mime) ? mime : undefined;
 }
 
-const isMedia = (mime: string): boolean => /^(?:video|image|audio)\//.test(mime);
+const isMedia = (mime: string): boolean => Object.hasOwn(RESULT_TYPES, mime);
+
+/** Headers that name the type. A file of any other type, also one that an earlier version mirrored, is only ever saved. */
+export const typeHeaders = (type: string, name: string) =>
+  isMedia(type)
+    ? { 'content-type': type, 'content-disposition': `inline; filename="${name}.${RESULT_TYPES[type]}"` }
+    : { 'content-type': UNKNOWN_TYPE, 'content-disposition': `attachment; filename="${name}"` };
 
 export function detectedType(start: Buffer): string {
   const mime = detectMime(start, undefined);

@@ -1,7 +1,9 @@
 /** A result on its way to a client: back-pressure both ways, and a broken transfer that is cut rather than ended. */
 import { errorFields, type Log } from '../../core/index.ts';
+import { FOREIGN_FILE_HEADERS } from '../../rules/index.ts';
 import { type Call, type ClientStreams, idHeaders } from '../../web/index.ts';
 import { type ByteStream, exactly } from './byte-stream.ts';
+import { typeHeaders } from './media-type.ts';
 import { type ByteRange, contentRange } from './range.ts';
 import { entityTag, lastModified, type Result } from './result.ts';
 
@@ -69,13 +71,13 @@ export function sendHead(
 ): void {
   call.response.writeHead(range ? 206 : 200, {
     ...idHeaders(call),
-    'content-type': type,
+    ...FOREIGN_FILE_HEADERS,
+    ...typeHeaders(type, result.task.id),
     ...(length !== undefined && { 'content-length': length }),
     ...(range && size !== undefined && { 'content-range': contentRange(range, size) }),
     'accept-ranges': 'bytes',
     etag: entityTag(result),
     'last-modified': lastModified(result),
-    'x-content-type-options': 'nosniff',
   });
 }
 

@@ -18,7 +18,15 @@ import type {
 } from './asset-provider.ts';
 import { canonicalQuery, signRequest } from './asset-signer.ts';
 import type { QueryOutcome } from './client.ts';
-import { exchangeJson, type JsonResponse, nonEmptyText, objectOf, type ResponseObject, secondsIn } from './exchange.ts';
+import {
+  browserLink,
+  exchangeJson,
+  type JsonResponse,
+  nonEmptyText,
+  objectOf,
+  type ResponseObject,
+  secondsIn,
+} from './exchange.ts';
 
 const VERSION = '2024-01-01';
 /** Groups that callers create. */
@@ -90,7 +98,10 @@ export class AssetClient implements AssetProvider {
 
   startValidation(account: Account, callbackUrl: string): Promise<AssetCreateOutcome<StartedValidation>> {
     return this.#create(account, 'CreateVisualValidateSession', { CallbackURL: callbackUrl }, (result) => {
-      const [token, link] = [nonEmptyText(result.BytedToken), nonEmptyText(result.H5Link)];
+      const [token, link] = [
+        nonEmptyText(result.BytedToken),
+        browserLink(result.H5Link, account.assets?.baseUrl ?? ''),
+      ];
       return token === undefined || link === undefined ? undefined : { token, link };
     });
   }

@@ -18,7 +18,15 @@ import type {
   StartedValidation,
 } from './asset-provider.ts';
 import type { QueryOutcome } from './client.ts';
-import { exchangeJson, type JsonResponse, nonEmptyText, objectOf, type ResponseObject, secondsIn } from './exchange.ts';
+import {
+  browserLink,
+  exchangeJson,
+  type JsonResponse,
+  nonEmptyText,
+  objectOf,
+  type ResponseObject,
+  secondsIn,
+} from './exchange.ts';
 
 const GROUPS = '/v1/asset-groups';
 const ASSETS = '/v1/assets';
@@ -102,7 +110,7 @@ export class DragomanAssets implements AssetProvider {
     const redirect = publicUrl(callbackUrl, []) instanceof URL ? { redirect_url: callbackUrl } : {};
     const body = { ...redirect, ...this.#model(account) };
     return this.#create(account, { path: SESSIONS, body }, (session) => {
-      const [token, link] = [nonEmptyText(session.id), nonEmptyText(session.authorization_url)];
+      const [token, link] = [nonEmptyText(session.id), browserLink(session.authorization_url, account.baseUrl)];
       return token === undefined || link === undefined ? undefined : { token, link };
     });
   }
