@@ -1,12 +1,10 @@
-/** `npm run check`: types, lint, imports, names, proofs, clauses, prose, generated files and schemas. Reports all findings, then fails once. */
+/** `npm run check`: types, lint, imports, names, clauses, generated files and schemas. Reports all findings, then fails once. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { checkCircles } from './check-circles.ts';
 import { checkClauses } from './check-clauses.ts';
 import { checkExports } from './check-exports.ts';
 import { checkImports } from './check-imports.ts';
-import { checkProofs } from './check-proofs.ts';
-import { checkProse } from './check-prose.ts';
 import { staleFiles } from './gen.ts';
 import { checkSchemas } from './gen-schemas.ts';
 import { ROOT } from './modules.ts';
@@ -26,9 +24,7 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['imports and map', checkImports],
   ['import circles', checkCircles],
   ['exported names', checkExports],
-  ['proofs', checkProofs],
   ['clauses', checkClauses],
-  ['prose', checkProse],
   ['generated files', staleFiles],
   ['schemas', checkSchemas],
 ];

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { circles } from './check-circles.ts';
 import { duplicateExports } from './check-exports.ts';
-import { findings, proseOfMarkdown, proseOfSource } from './check-prose.ts';
 import { codeOnly } from './source-tokens.ts';
 
 test('codeOnly blanks comments, strings, templates and regular expressions, and keeps positions', () => {
@@ -39,13 +38,4 @@ test('duplicateExports reports a name used twice in a dialect, or in a dialect a
     assert.deepEqual(duplicateExports([chat, { file, code }]), [
       `Usage is exported by src/dialects/chat/a.ts, ${file}`,
     ]);
-});
-
-test('the prose check reads comments and test titles, and no code', () => {
-  const source = "const told = 'nobody';\n/** `told` by nobody */\ntest('nobody', () => {});\nlog('nobody');";
-  assert.deepEqual(findings('a.ts', proseOfSource(source)), ['a.ts:2: "nobody"', 'a.ts:3: "nobody"']);
-});
-
-test('the prose check ignores code in Markdown', () => {
-  assert.deepEqual(findings('a.md', proseOfMarkdown('```\nnobody\n```\nthe user `nobody`, told')), ['a.md:4: "told"']);
 });

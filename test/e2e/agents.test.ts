@@ -210,7 +210,7 @@ for (const client of ['messages', 'chat', 'responses'] as const) {
   describe(`${client} agent`, () => {
     for (const group of GROUPS[client]) {
       const requests = LONG[client] === group ? 150 : 30;
-      test(`[N9] ${client} agent completes ${requests} requests on the ${group} group`, async () => {
+      test(`${client} agent completes ${requests} requests on the ${group} group`, async () => {
         sim.journal.clear();
         const model = group === 'chat-only' ? 'demo-agent@server=vllm' : 'demo-agent@strict';
         const options = { url: gateway.url, key: key(group), model };
@@ -265,7 +265,7 @@ const OWN_THOUGHTS: Readonly<Record<Upstream, RegExp>> = {
 };
 
 for (const client of ['messages', 'chat', 'responses'] as const) {
-  test(`[L7] ${client} agent keeps each provider's reasoning when it changes the group with every request`, async () => {
+  test(`${client} agent keeps each provider's reasoning when it changes the group with every request`, async () => {
     sim.journal.clear();
     const groups = GROUPS[client].filter(
       (group) => group !== 'chat-only' && !(client === 'chat' && group === 'openai'),

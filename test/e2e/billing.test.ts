@@ -150,7 +150,7 @@ test('G 8: failed calls, token counts and model lists are free', async () => {
   assert.equal((await recorded(own.claude ?? '', 1)).total.requests, 1);
 });
 
-test('[N7] G 7 r3: an empty balance gets 402 in every dialect before anything is sent, and GET /v1/usage still works', async () => {
+test('G 7 r3: an empty balance gets 402 in every dialect before anything is sent, and GET /v1/usage still works', async () => {
   const own = await gateway.apply({
     users: [{ id: 'broke' }],
     keys: ['openai', 'claude', 'gemini'].map((group) => ({ user: 'broke', group })),

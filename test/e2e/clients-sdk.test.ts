@@ -112,7 +112,7 @@ for (const { name, groups, model, options: providerOptions } of PROVIDERS) {
         prompt,
       });
 
-      test(`[N26] ${name} generates the same text unary and streamed on the ${group} group`, async () => {
+      test(`${name} generates the same text unary and streamed on the ${group} group`, async () => {
         const whole = await generateText({ ...options('hello there'), instructions: 'Be brief.' });
         assert.match(whole.text, /simulated answer/);
         assert.equal(whole.finishReason, 'stop');
@@ -127,14 +127,14 @@ for (const { name, groups, model, options: providerOptions } of PROVIDERS) {
         assert.equal((await streamed.usage).outputTokens, whole.usage.outputTokens);
       });
 
-      test(`[N26] ${name} runs a loop of three steps with two tools on the ${group} group`, async () => {
+      test(`${name} runs a loop of three steps with two tools on the ${group} group`, async () => {
         sim.journal.clear();
         const { steps, text } = await generateText({ ...options(ASK), tools: aiTools, stopWhen: isStepCount(5) });
         assertLoop(steps, text);
         assert.equal(sim.journal.requests.length, 3, 'no retry');
       });
 
-      test(`[N26] ${name} runs a streamed loop of three steps with two tools on the ${group} group`, async () => {
+      test(`${name} runs a streamed loop of three steps with two tools on the ${group} group`, async () => {
         sim.journal.clear();
         const errors: unknown[] = [];
         const result = streamText({
@@ -152,7 +152,7 @@ for (const { name, groups, model, options: providerOptions } of PROVIDERS) {
         assert.equal(sim.journal.requests.length, 3);
       });
 
-      test(`[N26] ${name} generates an object of the given schema on the ${group} group`, async () => {
+      test(`${name} generates an object of the given schema on the ${group} group`, async () => {
         const schema = jsonSchema<{ name: string; age: number }>({
           type: 'object',
           properties: { name: { type: 'string' }, age: { type: 'number' } },
@@ -175,7 +175,7 @@ function assertLoop(steps: readonly { toolCalls: readonly { toolName: string; in
 }
 
 for (const group of ['chat-only', 'claude', 'gemini']) {
-  test(`[N28] AI SDK item references are expanded for the ${group} group`, async () => {
+  test(`AI SDK item references are expanded for the ${group} group`, async () => {
     sim.journal.clear();
     const model = createOpenAI(settings(group)).responses(modelOn(group));
     await generateText({ model, prompt: ASK, tools: aiTools, stopWhen: isStepCount(5), maxRetries: 0 });
@@ -205,7 +205,7 @@ for (const [name, sdk] of [
         },
       }));
 
-      test(`[N31] ${name} runTools runs all tool calls, streamed and unary, on the ${group} group`, async () => {
+      test(`${name} runTools runs all tool calls, streamed and unary, on the ${group} group`, async () => {
         const body = { model: 'demo-text', messages: [{ role: 'user' as const, content: ASK }], tools: functions };
         const whole = await client().chat.completions.runTools(body).finalContent();
         const streamed = await client()
@@ -215,7 +215,7 @@ for (const [name, sdk] of [
         assert.equal(streamed, whole);
       });
 
-      test(`[N32] ${name} responses.stream emits text and tool arguments as they arrive on the ${group} group`, async () => {
+      test(`${name} responses.stream emits text and tool arguments as they arrive on the ${group} group`, async () => {
         const seen: string[] = [];
         const stream = client().responses.stream({
           model: 'demo-text',
@@ -231,7 +231,7 @@ for (const [name, sdk] of [
         assert.deepEqual(call.parsed_arguments, { path: 'a.ts' });
       });
 
-      test(`[N34] ${name} responses.parse and chat.completions.parse return structured output on the ${group} group`, async () => {
+      test(`${name} responses.parse and chat.completions.parse return structured output on the ${group} group`, async () => {
         const format = { type: 'json_schema' as const, name: 'file', strict: true, schema: PATH };
         const response = await client().responses.parse({
           model: 'demo-text',
@@ -269,7 +269,7 @@ for (const group of GROUPS) {
 
   describe(`the helpers of @anthropic-ai/sdk on the ${group} group`, () => {
     const tools = ['read_file', 'edit_file'].map((name) => betaTool(toolOf(name)));
-    test(`[N35] @anthropic-ai/sdk 1.x toolRunner runs all tools, streamed and unary, on the ${group} group`, async () => {
+    test(`@anthropic-ai/sdk 1.x toolRunner runs all tools, streamed and unary, on the ${group} group`, async () => {
       const client = anthropic(gateway.url, key(group));
       const whole = await client.beta.messages.toolRunner({ ...body, tools });
       assert.match(JSON.stringify(whole.content), /edit_file of src\/lamp\.ts/);
@@ -280,7 +280,7 @@ for (const group of GROUPS) {
       assert.equal(responses.length, 3);
     });
 
-    test(`[N35] @anthropic-ai/sdk 0.x toolRunner runs all tools, streamed and unary, on the ${group} group`, async () => {
+    test(`@anthropic-ai/sdk 0.x toolRunner runs all tools, streamed and unary, on the ${group} group`, async () => {
       const client = new Anthropic0({ baseURL: gateway.url, apiKey: key(group), maxRetries: 0 });
       const old = ['read_file', 'edit_file'].map((name) => betaTool0(toolOf(name)));
       const whole = await client.beta.messages.toolRunner({ ...body, tools: old });
@@ -291,7 +291,7 @@ for (const group of GROUPS) {
       assert.equal(responses.length, 3);
     });
 
-    test(`[N35] @anthropic-ai/sdk 0.x and 1.x emit text, thinking and tool input as they arrive on the ${group} group`, async () => {
+    test(`@anthropic-ai/sdk 0.x and 1.x emit text, thinking and tool input as they arrive on the ${group} group`, async () => {
       const plain = [{ name: 'read_file', description: 'A tool.', input_schema: PATH }];
       const ask = {
         ...body,

@@ -147,7 +147,7 @@ for (const pair of PAIRS) {
       });
 
       const rateLimited = declareGroup(pair, [{ text: 'demo-text@fault=429;retry_after=12' }]);
-      test(`[S75 N6] G 7 r3: rate limit is 429 with retry-after, and an account in cooldown gets no request (${name}, ${how})`, async () => {
+      test(`G 7 r3: rate limit is 429 with retry-after, and an account in cooldown gets no request (${name}, ${how})`, async () => {
         const token = rateLimited();
         const error = await requestError(pair, token, { text: TEXT, stream });
         assert.equal(error.status, 429);
@@ -272,7 +272,7 @@ for (const pair of PAIRS) {
     for (const credential of ['sk-bad', 'sk-broke']) {
       const shared = declareGroup(pair, [{ api_key: credential }, {}]);
       const alone = declareGroup(pair, [{ api_key: credential }]);
-      test(`[S76 N6] G 7 r3: an account with credential ${credential} leads to failover, and to an overload error when alone (${name})`, async () => {
+      test(`G 7 r3: an account with credential ${credential} leads to failover, and to an overload error when alone (${name})`, async () => {
         assert.equal((await send(pair, shared(), { text: TEXT })).status, 200);
         assert.deepEqual(accountsCalled(), [undefined, '1']);
         const token = alone();
@@ -308,7 +308,7 @@ for (const pair of PAIRS) {
 
     const limitedFirst = declareGroup(pair, [{ text: 'demo-text@error_first;status=429' }]);
     const rejectedFirst = declareGroup(pair, [{ text: 'demo-text@error_first;status=400' }, {}]);
-    test(`[S66 N27] an error as the first stream event becomes an HTTP error (${name})`, async () => {
+    test(`an error as the first stream event becomes an HTTP error (${name})`, async () => {
       const error = await requestError(pair, key(pair.group), {
         model: 'demo-text@error_first',
         text: TEXT,
@@ -323,7 +323,7 @@ for (const pair of PAIRS) {
     });
 
     const withFailover = declareGroup(pair, [{ text: 'demo-text@error_first' }, {}]);
-    test(`[S66] an error as the first stream event leads to failover (${name})`, async () => {
+    test(`an error as the first stream event leads to failover (${name})`, async () => {
       const response = await send(pair, withFailover(), { text: TEXT, stream: true });
       assert.equal(response.status, 200);
       assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
@@ -336,7 +336,7 @@ for (const pair of PAIRS) {
   describe(`errors inside a stream, ${name}`, () => {
     for (const fault of ['reset_mid', 'eof_mid', 'error_mid'] as const) {
       const withSecond = declareGroup(pair, [{ text: `demo-text@${fault}` }, {}]);
-      test(`[N6] G 6: ${fault} ends the stream with the dialect's error event, and one such failure leaves the account in use (${name})`, async () => {
+      test(`G 6: ${fault} ends the stream with the dialect's error event, and one such failure leaves the account in use (${name})`, async () => {
         const token = withSecond();
         const response = await send(pair, token, { text: TEXT, stream: true });
         assert.equal(response.status, 200);
@@ -355,7 +355,7 @@ for (const pair of PAIRS) {
         assert.deepEqual(accountsCalled(), ['0', '0', '1']);
       });
 
-      test(`[N33] ${fault} is an error to the official SDK (${name})`, async () => {
+      test(`${fault} is an error to the official SDK (${name})`, async () => {
         const body = requestBody(pair.client, { model: `demo-text@${fault}`, text: TEXT });
         await FAILS_IN_SDK[pair.client](body, key(pair.group));
       });

@@ -850,7 +850,7 @@ for (const pair of PAIRS) {
 // ---------------------------------------------------------------- heartbeats
 
 for (const pair of PAIRS) {
-  slowTest(`[S68 N5] G 6: a silent stream gets the heartbeats of its dialect, ${pairName(pair)}`, async () => {
+  slowTest(`G 6: a silent stream gets the heartbeats of its dialect, ${pairName(pair)}`, async () => {
     const controller = new AbortController();
     const body = requestBody(pair.client, { model: 'demo-text@silent_mid', text: 'hello there', stream: true });
     const response = await post(impatient.url, pair.client, key(pair.group), body, controller.signal);
@@ -866,7 +866,7 @@ for (const pair of PAIRS) {
     }
   });
 
-  slowTest(`[S68] the official SDK completes a stream with heartbeats, ${pairName(pair)}`, async () => {
+  slowTest(`the official SDK completes a stream with heartbeats, ${pairName(pair)}`, async () => {
     const body = requestBody(pair.client, { model: 'demo-text@silent_mid=400', text: 'hello there' }) as never;
     const token = key(pair.group);
     const { client } = pair;
@@ -919,7 +919,7 @@ for (const pair of PAIRS) {
       ['in the middle of a unary response', 'silent_mid', false],
     ] as const) {
       const own = declareGroup(pair, [{ max_concurrency: 1 }]);
-      test(`[S67] G 6: a client disconnect ${when} aborts the upstream call and releases the account slot, ${pairName(pair)}`, async () => {
+      test(`G 6: a client disconnect ${when} aborts the upstream call and releases the account slot, ${pairName(pair)}`, async () => {
         sim.journal.clear();
         const token = key(own);
         const model = `demo-text@${fault}`;

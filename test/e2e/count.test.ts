@@ -175,7 +175,7 @@ test('G 4.3: count_tokens returns an estimate when no messages account has the c
   assert.ok(estimated);
 });
 
-test('[S77] G 4.3: count_tokens on a responses group is not supported', async () => {
+test('G 4.3: count_tokens on a responses group is not supported', async () => {
   const { status, body } = await count('openai', '/v1/messages/count_tokens', {
     model: 'demo-responses',
     ...MESSAGES_BODY,

@@ -58,7 +58,7 @@ for (const [form, headers, path] of [
   ['x-goog-api-key on the native path', () => [['x-goog-api-key', gemini]], NATIVE],
   ['x-goog-api-key for models under /v1', () => [['x-goog-api-key', openai]], PLAIN],
 ] as const satisfies readonly (readonly [string, () => Headers, string])[]) {
-  test(`[N2] G 5 r1: a key is accepted as ${form}`, async () => {
+  test(`G 5 r1: a key is accepted as ${form}`, async () => {
     const { group } = await callerOf(path, headers());
     assert.equal(group, path === PLAIN ? 'openai' : 'gemini');
   });
@@ -101,7 +101,7 @@ test('G 5 r1: credentials that are not gateway keys are ignored beside one that 
   assert.equal((await callerOf(PLAIN, [['Authorization', 'Basic dXNlcjpwYXNz'], bearer(openai)])).group, 'openai');
 });
 
-test('[N2] G 5 r1: the same key in several headers is accepted', async () => {
+test('G 5 r1: the same key in several headers is accepted', async () => {
   assert.equal((await callerOf(PLAIN, [bearer(openai), bearer(openai)])).group, 'openai');
   assert.equal((await callerOf(PLAIN, [bearer(openai), ['x-api-key', openai]])).group, 'openai');
   assert.equal(
@@ -376,7 +376,7 @@ const ERROR_TYPE: Readonly<Record<ErrorFormat, string>> = {
   video: 'authentication_error',
 };
 
-test('[N7] G 7 r3: an invalid key is 401 in the error format of every path and is not echoed', async () => {
+test('G 7 r3: an invalid key is 401 in the error format of every path and is not echoed', async () => {
   const guess = 'a-value-that-is-not-a-key';
   for (const operation of OPERATIONS) {
     const { method, path, errorFormat } = ENDPOINTS[operation];

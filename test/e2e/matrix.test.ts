@@ -205,7 +205,7 @@ for (const operation of Object.keys(EXPECTED) as TextOperation[]) {
   for (const path of pathsOf(row)) {
     for (const style of STYLES) {
       const expected = EXPECTED[operation][style];
-      test(`[S77] G 4.1: ${row.method} ${path} with a ${style} key is ${describeCell(expected)}`, () =>
+      test(`G 4.1: ${row.method} ${path} with a ${style} key is ${describeCell(expected)}`, () =>
         assertCell(operation, path, GROUP[style], expected));
     }
   }

@@ -58,7 +58,7 @@ const sendImage = (...urls: string[]) =>
     }),
   });
 
-test('[S23 L20] image URLs are fetched and sent inline, with the type of their bytes, to a provider that needs bytes', async () => {
+test('image URLs are fetched and sent inline, with the type of their bytes, to a provider that needs bytes', async () => {
   sim.journal.clear();
   assert.equal((await sendImage(`${origin}/lamp.png`)).status, 200);
   const sent = JSON.parse(sim.journal.requests.at(-1)?.body?.toString() ?? '{}');
@@ -75,7 +75,7 @@ for (const url of [
   'https://user:pw@example.com/x',
   'https://2130706433/',
 ]) {
-  test(`[S23 L20] SSRF: ${url} is rejected before any request is made`, async () => {
+  test(`SSRF: ${url} is rejected before any request is made`, async () => {
     const before = fetchCount;
     sim.journal.clear();
     const response = await sendImage(url);

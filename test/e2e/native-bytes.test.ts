@@ -135,7 +135,7 @@ const GENERATE = `{ "contents":[{"parts":[{"text":"hi"}]}],${UNUSUAL_MEMBERS},"g
 
 describe('native request body', () => {
   for (const { about, group, path, target, model, body } of BODY_CASES) {
-    test(`[S35] G 1 r3: ${about} request body reaches the provider byte for byte`, async () => {
+    test(`G 1 r3: ${about} request body reaches the provider byte for byte`, async () => {
       const sent = Buffer.from(body(`"${model}"`));
       assert.equal((await send(group, path, sent)).status, 200);
       assert.equal(upstream.last.target, target);
@@ -143,14 +143,14 @@ describe('native request body', () => {
       assert.equal(upstream.last.headers['content-length'], String(sent.length));
     });
 
-    test(`[S35] ${about} request body under an alias differs only in the model`, async () => {
+    test(`${about} request body under an alias differs only in the model`, async () => {
       const upstreamModel = group === 'claude' ? 'demo-messages' : 'demo-responses';
       assert.equal((await send(group, path, body('"ali\\u0061s-\\u00fc"'))).status, 200);
       assert.equal(upstream.last.body.toString(), body(`"${upstreamModel}"`));
     });
   }
 
-  test('[L42] G 1 r3: generate-content request body reaches the provider byte for byte, and an alias changes only the path', async () => {
+  test('G 1 r3: generate-content request body reaches the provider byte for byte, and an alias changes only the path', async () => {
     for (const [requested, upstreamModel] of [
       ['demo-generate', 'demo-generate'],
       ['alias-x', 'demo-generate'],
@@ -507,7 +507,7 @@ describe('image edit', () => {
   ];
 
   for (const [n, [where]] of arrange('').entries()) {
-    test(`[S82] image edit with the model ${where} its files reaches the provider byte for byte with its boundary`, async () => {
+    test(`image edit with the model ${where} its files reaches the provider byte for byte with its boundary`, async () => {
       const body = form(arrange('demo-image')[n]?.[1] ?? []);
       for (const type of [`multipart/form-data; boundary=${BOUNDARY}`, `multipart/Form-Data;Boundary="${BOUNDARY}"`]) {
         assert.equal((await edit(body, type)).status, 200);

@@ -134,7 +134,7 @@ for (const [name, sdk] of [
   describe(`${name} on a responses-style key`, () => {
     const client = () => sdk(gateway.url, key('openai')) as OpenAI;
 
-    test(`[S79] G 4.5: ${name} gets the same embeddings as base64 and as floats`, async () => {
+    test(`G 4.5: ${name} gets the same embeddings as base64 and as floats`, async () => {
       const result = await client().embeddings.create({ model: 'demo-embedding', input: ['a', 'b'], dimensions: 8 });
       assert.equal(result.data.length, 2);
       assert.equal(result.data[0]?.embedding.length, 8);
@@ -161,7 +161,7 @@ for (const [name, sdk] of [
       assert.ok(edited.data?.[0]?.b64_json);
     });
 
-    test(`[S80] G 4.9 r3: ${name} gets 400 for an image size above the pixel budget`, async () => {
+    test(`G 4.9 r3: ${name} gets 400 for an image size above the pixel budget`, async () => {
       const draw = (more: object) => client().images.generate({ model: 'demo-image', prompt: 'a lamp', ...more });
       const isRejected = (message: RegExp) => (error: unknown) =>
         error instanceof Error && 'status' in error && error.status === 400 && message.test(error.message);
@@ -171,7 +171,7 @@ for (const [name, sdk] of [
       assert.ok(largest.data?.[0]?.b64_json);
     });
 
-    test(`[S81] G 6: ${name} gets partial images, and heartbeats between them`, async () => {
+    test(`G 6: ${name} gets partial images, and heartbeats between them`, async () => {
       const client = sdk(eager.url, key('openai')) as OpenAI;
       const body = { model: 'demo-image@gap=300', prompt: 'a hill', stream: true as const, partial_images: 2 };
       const events = [];
@@ -192,7 +192,7 @@ for (const [name, sdk] of [
   });
 }
 
-test('[S78] G 4.10: one model list is readable by the OpenAI and Anthropic SDKs', async () => {
+test('G 4.10: one model list is readable by the OpenAI and Anthropic SDKs', async () => {
   for (const group of ['openai', 'claude', 'gemini']) {
     const known = (await openai(gateway.url, key(group)).models.list()).data;
     const listed = [];
@@ -243,7 +243,7 @@ describe('the messages SDK on a messages-style key', () => {
     assert.ok(entry.aborted);
   });
 
-  test('[N36] @anthropic-ai/sdk throws its error classes', async () => {
+  test('@anthropic-ai/sdk throws its error classes', async () => {
     await assert.rejects(client().messages.create(body('x', { model: 'nope' })), Anthropic.NotFoundError);
     await assert.rejects(
       client().messages.create(body('x', { model: 'demo-messages@status=400' })),
@@ -266,7 +266,7 @@ describe('the messages SDK on a messages-style key', () => {
 describe('the native SDK on a generate-content-style key', () => {
   const client = () => google(gateway.url, key('gemini'));
 
-  test('[N36] @google/genai generates, streams and counts content', async () => {
+  test('@google/genai generates, streams and counts content', async () => {
     const response = await client().models.generateContent({ model: 'demo-generate', contents: 'hello' });
     assert.match(response.text ?? '', /simulated/i);
     let text = '';
@@ -287,7 +287,7 @@ describe('the native SDK on a generate-content-style key', () => {
     assert.equal(sim.journal.requests.at(-1)?.path, '/v1beta/models/demo-generate:generateContent');
   });
 
-  test('[N36] @google/genai throws its error class', async () => {
+  test('@google/genai throws its error class', async () => {
     await assert.rejects(
       client().models.generateContent({ model: 'nope', contents: 'x' }),
       (error: unknown) => error instanceof GoogleError && error.status === 404,

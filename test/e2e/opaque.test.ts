@@ -266,7 +266,7 @@ for (const stream of [false, true]) {
     });
 
     for (const client of ['messages', 'responses', 'chat'] as const) {
-      test(`[N30] ${client} client returns a signature to the first of two calls only (${how})`, async () => {
+      test(`${client} client returns a signature to the first of two calls only (${how})`, async () => {
         const output = [{ ...functionCall(1, 'call-1'), thoughtSignature: 'G+sig/==' }, functionCall(2, 'call-2')];
         await converse({ client, to: 'generate', output, stream });
         assert.deepEqual(sentTo('generate')[1], { role: 'model', parts: output });
@@ -315,7 +315,7 @@ for (const stream of [false, true]) {
         assert.doesNotMatch(JSON.stringify(sentTo('generate')), /G\+one/, 'another key has no cached value');
       });
 
-      test(`[S41 L6] opaque cache restores call signatures for a chat client; another key sends the placeholder (${how})`, async () => {
+      test(`opaque cache restores call signatures for a chat client; another key sends the placeholder (${how})`, async () => {
         const output = [{ ...functionCall(1, 'call-1'), thoughtSignature: 'G+sig/==' }, functionCall(2, 'call-2')];
         const { agent } = await converse({ client: 'chat', to: 'generate', output, stream, editHistory: stripToChat });
         assert.deepEqual(sentTo('generate')[1], { role: 'model', parts: output });
@@ -327,7 +327,7 @@ for (const stream of [false, true]) {
         assert.equal(second?.thoughtSignature, undefined);
       });
 
-      test(`[L2] opaque cache restores thinking before the text of a chat client (${how})`, async () => {
+      test(`opaque cache restores thinking before the text of a chat client (${how})`, async () => {
         const output = [
           { type: 'thinking', thinking: 'I look first.', signature: 'S+ig/==' },
           { type: 'redacted_thinking', data: 'D+ata/==' },
@@ -344,7 +344,7 @@ for (const stream of [false, true]) {
         assert.doesNotMatch(upstream.last.body.toString(), /I look first/);
       });
 
-      test(`[L4] opaque cache restores reasoning directly before the calls of a chat client (${how})`, async () => {
+      test(`opaque cache restores reasoning directly before the calls of a chat client (${how})`, async () => {
         const output = [REASONING, call(1), { ...REASONING, id: 'rs_two', encrypted_content: 'E2' }, call(2)];
         const { agent } = await converse({ client: 'chat', to: 'responses', output, stream, editHistory: stripToChat });
         const input = sentTo('responses');
@@ -433,7 +433,7 @@ for (const [client, to] of CONVERSIONS) {
     };
     const carries = (): boolean[] => upstream.requests.map(({ body }) => body.toString().includes(value));
 
-    test(`[S44] a retry without the opaque value succeeds when the provider rejects it, and the value is not sent again (${how})`, async () => {
+    test(`a retry without the opaque value succeeds when the provider rejects it, and the value is not sent again (${how})`, async () => {
       const agent = await begin(GROUP[to]);
       upstream.respondWith((response, request) =>
         request.body.toString().includes(value)
@@ -456,7 +456,7 @@ for (const [client, to] of CONVERSIONS) {
       assert.deepEqual(carries(), [true, false]);
     });
 
-    test(`[S45] failover to another account omits the opaque values of the first (${how})`, async () => {
+    test(`failover to another account omits the opaque values of the first (${how})`, async () => {
       const agent = await begin(twoAccountGroup(client, to, stream));
       const accountOf = ({ headers }: ReceivedRequest): string =>
         String(headers.authorization ?? headers['x-api-key'] ?? headers['x-goog-api-key']).slice(-1);
@@ -517,7 +517,7 @@ describe('a conversation that moves to another group', () => {
       body,
     });
 
-  test('[S35] envelopes of a messages client are stripped for a native group, all other bytes kept, and used again later', async () => {
+  test('envelopes of a messages client are stripped for a native group, all other bytes kept, and used again later', async () => {
     const agent = startAgent('messages', { url: gateway.url, key: keyOf('openai'), model: 'demo-text', stream: false });
     upstream.respondWith(respond.responses([REASONING, call(1)]));
     agent.addUserMessage('read a.ts');

@@ -121,7 +121,7 @@ const request = {
 };
 
 for (const isStream of [false, true]) {
-  test(`[S60 L50] pause_turn is continued, and the client gets one ${isStream ? 'stream' : 'unary response'} with the usage of both rounds`, async () => {
+  test(`pause_turn is continued, and the client gets one ${isStream ? 'stream' : 'unary response'} with the usage of both rounds`, async () => {
     const response = isStream
       ? await client().responses.stream(request).finalResponse()
       : await client().responses.create(request);
@@ -138,7 +138,7 @@ for (const isStream of [false, true]) {
   });
 }
 
-test('[L50] pause_turn is continued for chat clients', async () => {
+test('pause_turn is continued for chat clients', async () => {
   const done = await client().chat.completions.create({
     model: 'demo-messages',
     messages: [{ role: 'user', content: 'pears?' }],

@@ -54,7 +54,7 @@ for (const group of ['openai', 'chat-only', 'claude', 'gemini']) {
     const create = (input: string, more: object = {}) =>
       client().responses.create({ model: MODEL[group] ?? '', input, ...more });
 
-    test(`[S30 L35] G 3: a stored response is continued, read and deleted by its user (${group})`, async () => {
+    test(`G 3: a stored response is continued, read and deleted by its user (${group})`, async () => {
       const first = await create('the word is apple');
       const second = await create('and pear', { previous_response_id: first.id });
       assert.equal(second.previous_response_id, first.id);
@@ -164,7 +164,7 @@ describe('stored responses of converted groups', () => {
     await assert.rejects(client.responses.retrieve(response.id), hasCode('response_not_found', 404));
   });
 
-  test('[S31 L35] an item_reference is replaced by the stored item', async () => {
+  test('an item_reference is replaced by the stored item', async () => {
     const first = await client().responses.create({ model: 'demo-messages', input: 'say something about kiwis' });
     const item = first.output[0] ?? assert.fail();
     await client().responses.create({

@@ -85,7 +85,7 @@ const linesOf = (model: string): LogLine[] =>
 const lineOf = (model: string): Promise<LogLine> => until('the log line of the turn', () => linesOf(model)[0]);
 
 describe('relaying', () => {
-  test('[N18] relayed turn: frames pass both ways byte for byte over one upstream WebSocket', async () => {
+  test('relayed turn: frames pass both ways byte for byte over one upstream WebSocket', async () => {
     sim.journal.clear();
     const client = await connect();
     const sent = '{ "type":"response.create",  "input":"héllo \\u0041", "model" : "demo-responses","unknown":1.50 }';
@@ -122,7 +122,7 @@ describe('relaying', () => {
     assert.equal(served.type, 'response.completed');
   });
 
-  test('[S90] G 4.10: relayed turn: a chain that is not stored lives as long as the connection', async () => {
+  test('G 4.10: relayed turn: a chain that is not stored lives as long as the connection', async () => {
     const client = await connect();
     const first = await client.turn({ model: 'demo-responses', input: 'the word is fig', store: false });
     const chained = { model: 'demo-responses', input: 'on', previous_response_id: first.response?.id, store: false };

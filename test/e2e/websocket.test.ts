@@ -32,7 +32,7 @@ const connect = (group: string, path?: string): Promise<ResponsesSocketClient> =
   new ResponsesSocketClient(gateway.url, keys[group] ?? '', path).open();
 
 for (const group of ['openai', 'chat-only', 'claude', 'gemini']) {
-  test(`[S83 N18] G 4.10: WebSocket turn on the ${group} group continues the previous one with only its new input`, async () => {
+  test(`G 4.10: WebSocket turn on the ${group} group continues the previous one with only its new input`, async () => {
     const client = await connect(group);
     const first = await client.turn({ model: MODEL[group], input: 'remember the word apple', store: false });
     assert.equal(first.type, 'response.completed');
@@ -62,7 +62,7 @@ test('G 4.1 r1: WebSocket on the root alias works', async () => {
   client.socket.close();
 });
 
-test('[S83] G 4.10: WebSocket turn with an unknown previous response fails, and the connection stays usable', async () => {
+test('G 4.10: WebSocket turn with an unknown previous response fails, and the connection stays usable', async () => {
   const client = await connect('claude');
   const frame = await client.turn({ model: 'demo-messages', input: 'hi', previous_response_id: 'resp_unknown' });
   assert.equal(frame.status, 400);
@@ -71,7 +71,7 @@ test('[S83] G 4.10: WebSocket turn with an unknown previous response fails, and 
   client.socket.close();
 });
 
-test('[S84] G 4.10: WebSocket generate: false calls no provider and can be continued', async () => {
+test('G 4.10: WebSocket generate: false calls no provider and can be continued', async () => {
   const client = await connect('gemini');
   sim.journal.clear();
   const warm = await client.turn({ model: 'demo-generate', input: 'the word is plum', generate: false });
@@ -98,7 +98,7 @@ test('G 4.10: WebSocket chain from a stored response keeps the whole history', a
   client.socket.close();
 });
 
-test('[S90] G 4.10: WebSocket chain that is not stored ends with its connection', async () => {
+test('G 4.10: WebSocket chain that is not stored ends with its connection', async () => {
   const first = await connect('claude');
   const stored = await first.turn({ model: 'demo-messages', input: 'the word is fig', store: false });
   first.socket.close();
@@ -116,7 +116,7 @@ test('[S90] G 4.10: WebSocket chain that is not stored ends with its connection'
   client.socket.close();
 });
 
-test('[S85] G 4.10: WebSocket turns of one lane run in order, lanes run side by side and are named', async () => {
+test('G 4.10: WebSocket turns of one lane run in order, lanes run side by side and are named', async () => {
   const client = await connect('claude');
   for (const lane of ['a', 'b'])
     client.send({ type: 'response.create', stream_id: lane, model: 'demo-messages@gap=5', input: `hello ${lane}` });
@@ -156,7 +156,7 @@ test('G 4.10: WebSocket turns that wait hold at most 64 MiB; one more is rejecte
   client.socket.close();
 });
 
-test('[S86 S88] G 4.10: WebSocket errors end only their request', async () => {
+test('G 4.10: WebSocket errors end only their request', async () => {
   const client = await connect('openai');
   const expectError = async (send: () => void, code: string): Promise<void> => {
     client.frames.length = 0;
@@ -199,7 +199,7 @@ test('G 6: a WebSocket client disconnect aborts the upstream call', async () => 
   await sim.journal.waitFor((entry) => entry.aborted);
 });
 
-test('[S89] G 4.10: a plain GET is 426, and a wrong key is rejected before the WebSocket handshake', async () => {
+test('G 4.10: a plain GET is 426, and a wrong key is rejected before the WebSocket handshake', async () => {
   const plain = await fetch(`${gateway.url}/v1/responses`, { headers: { authorization: `Bearer ${keys.claude}` } });
   assert.equal(plain.status, 426);
   assert.equal(plain.headers.get('upgrade'), 'websocket');

@@ -112,7 +112,7 @@ const changes = fc.array(
   },
 );
 
-const RECORDED: Readonly<Record<Dialect, readonly (readonly WireEvent[])[]>> = {
+const REPLIES: Readonly<Record<Dialect, readonly (readonly WireEvent[])[]>> = {
   messages: readVectors('messages').map(({ events }) => events),
   chat: readVectors('chat').map(({ events }) => events),
   responses: readVectors('responses').map(({ events }) => events),
@@ -126,7 +126,7 @@ for (const pair of DIALECT_PAIRS.filter(({ client, upstream }) => client !== ups
     law(
       fc.tuple(fc.nat(), changes),
       ([pick, steps]) => {
-        const vectors = RECORDED[upstream];
+        const vectors = REPLIES[upstream];
         let events = vectors[pick % vectors.length] ?? [];
         for (const step of steps) if (events.length > 0) events = step(events);
         convertBytes(pair, [
@@ -149,7 +149,7 @@ for (const pair of DIALECT_PAIRS.filter(({ client, upstream }) => client !== ups
         noise: fc.uint8Array({ maxLength: 40 }),
       }),
       ({ pick, flips, length, noise }) => {
-        const vectors = RECORDED[upstream];
+        const vectors = REPLIES[upstream];
         const bytes = Uint8Array.from(sseBytes(upstream, vectors[pick % vectors.length] ?? []));
         for (const [at, value] of flips) bytes[at % bytes.length] = value;
         const cut = length % bytes.length;

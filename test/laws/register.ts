@@ -1,6 +1,6 @@
 /**
  * The register of lossy points: where two dialects cannot express the same, what the gateway does there, and vectors that prove it.
- * `docs/fidelity.md` prints the summaries. A test proves a point with the tag `[L6]` in its title; `npm run check` finds gaps.
+ * `docs/fidelity.md` prints the summaries.
  */
 
 import { CONTENT } from './register/content.ts';
@@ -10,8 +10,6 @@ import { REPLIES } from './register/replies.ts';
 import type { Row } from './register/row.ts';
 import { SETTINGS } from './register/settings.ts';
 import { TOOLS } from './register/tools.ts';
-
-export type { Row } from './register/row.ts';
 
 export const REGISTER: Readonly<Record<number, Row>> = {
   ...OPAQUE,

@@ -32,9 +32,9 @@ interface Case {
   readonly reply: HubReply;
 }
 
-const casesFor = (client: Dialect): Case[] => [...recordedFor(client), ...conversionsFor(client)];
+const casesFor = (client: Dialect): Case[] => [...repliesFor(client), ...conversionsFor(client)];
 
-/** The recorded conversions of this client that end with a complete reply. */
+/** The conversion vectors of this client that end with a complete reply. */
 function conversionsFor(client: Dialect): Case[] {
   return readConversions().flatMap((vector) => {
     if (vector.client !== client || !vector.events) return [];
@@ -48,8 +48,8 @@ function conversionsFor(client: Dialect): Case[] {
   });
 }
 
-/** The complete recorded replies of every upstream, converted for this client. */
-function recordedFor(client: Dialect): Case[] {
+/** The complete replies of every upstream's vectors, converted for this client. */
+function repliesFor(client: Dialect): Case[] {
   return DIALECT_PAIRS.filter((pair) => pair.client === client).flatMap(({ upstream }) =>
     readVectors(upstream).flatMap((vector) => {
       const folded = fold(decodeAll(codecOf(upstream).upstream.openDecoder(DECODE_CONTEXT), vector.events));
@@ -101,7 +101,7 @@ for (const [version, Client] of Object.entries({
   '1.x': Anthropic,
   '0.x': Anthropic0 as unknown as typeof Anthropic,
 })) {
-  test(`[S69 N35] @anthropic-ai/sdk ${version} accumulates a messages stream to the unary response`, async () => {
+  test(`@anthropic-ai/sdk ${version} accumulates a messages stream to the unary response`, async () => {
     for (const { name, text, body, reply } of casesFor('messages')) {
       const client = new Client({ apiKey: 'k', fetch: fetchReturning(text), maxRetries: 0 });
       const message = await client.messages
@@ -114,7 +114,7 @@ for (const [version, Client] of Object.entries({
 }
 
 for (const [version, Client] of Object.entries({ 7: OpenAI, 6: OpenAI6 as unknown as typeof OpenAI })) {
-  test(`[S69 N32] openai ${version} accumulates a responses stream to the unary response`, async () => {
+  test(`openai ${version} accumulates a responses stream to the unary response`, async () => {
     for (const { name, text, body, reply } of casesFor('responses')) {
       const client = new Client({ apiKey: 'k', fetch: fetchReturning(text), maxRetries: 0 });
       const response = await client.responses.stream({ model: 'm', input: 'hi' }).finalResponse();
@@ -123,7 +123,7 @@ for (const [version, Client] of Object.entries({ 7: OpenAI, 6: OpenAI6 as unknow
     }
   });
 
-  test(`[S69 N31] openai ${version} accumulates a chat stream to the unary response`, async () => {
+  test(`openai ${version} accumulates a chat stream to the unary response`, async () => {
     for (const { name, text, body, reply } of casesFor('chat')) {
       // The helper of version 6 supports function calls only.
       if (version === '6' && hasCustomCall(reply)) continue;
@@ -148,7 +148,7 @@ const UNOFFICIAL = ['reasoning_content', 'extra_content', 'images'];
 const without = (value: unknown, names: readonly string[]): unknown =>
   JSON.parse(JSON.stringify(value, (key, member: unknown) => (names.includes(key) ? undefined : member)));
 
-test('[S69 N36] @google/genai reads every chunk of a stream', async () => {
+test('@google/genai reads every chunk of a stream', async () => {
   const original = globalThis.fetch;
   try {
     for (const { name, text, body } of casesFor('generate')) {
@@ -244,7 +244,7 @@ const callsIn = (content: readonly Content[]): readonly unknown[] =>
     .sort((one, other) => String(one).localeCompare(String(other)));
 
 for (const client of DIALECTS) {
-  test(`[S69 N29] the AI SDK reads a ${client} stream and the unary response alike`, async () => {
+  test(`the AI SDK reads a ${client} stream and the unary response alike`, async () => {
     for (const { name, text, body, reply } of casesFor(client)) {
       // Its chat provider supports function calls only.
       if (client === 'chat' && hasCustomCall(reply)) continue;

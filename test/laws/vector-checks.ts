@@ -160,7 +160,7 @@ function checkReply(vector: Vector): void {
   if (vector.next) checkNext(vector, body as Json);
 }
 
-/** The events as recorded, then with the tool input of event `cutAt` cut at every position. */
+/** The events as they are, then with the tool input of event `cutAt` cut at every position. */
 function* variantsOf({ events = [], cutAt }: Vector): Generator<readonly WireEvent[]> {
   if (events.length > 0) yield events;
   const piece =

@@ -74,11 +74,10 @@ export interface TargetOptions {
   readonly capabilities?: CapabilityOverrides;
 }
 
-/** A vector on disk, with the numbers of the situations that it proves (`situations.ts`). */
+/** A vector on disk, written by hand. */
 export interface ConversionVector extends Vector {
   readonly name: string;
   readonly about: string;
-  readonly situations: readonly number[];
 }
 
 const FOLDER = new URL('../vectors/conversions/', import.meta.url);

@@ -11,12 +11,12 @@ const VECTORS = DIALECTS.flatMap((dialect) => readVectors(dialect));
 const decode = ({ upstream }: Vector, events: Vector['events']): HubEvent[] =>
   decodeAll(codecOf(upstream).upstream.openDecoder(DECODE_CONTEXT), events);
 
-test('every dialect has at least twelve recorded replies', () => {
+test('every dialect has vectors of at least twelve replies', () => {
   for (const dialect of DIALECTS) assert.ok(readVectors(dialect).length >= 12, dialect);
 });
 
 for (const vector of VECTORS) {
-  test(`${vector.name} decodes to the recorded reply, streamed and unary: ${vector.about}`, () => {
+  test(`${vector.name} decodes to the expected reply, streamed and unary: ${vector.about}`, () => {
     const decoded = decode(vector, vector.events);
     checkEventOrder(decoded);
     assert.deepEqual(decode(vector, vector.events), decoded, 'decoding is deterministic');

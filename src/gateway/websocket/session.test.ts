@@ -49,7 +49,7 @@ function open() {
   return { clock, frames, turns, closed, create, finish };
 }
 
-test('[S87] session past its lifetime finishes its turn, rejects others, and closes', () => {
+test('session past its lifetime finishes its turn, rejects others, and closes', () => {
   const { clock, frames, turns, closed, create, finish } = open();
   create('a');
   create('a');

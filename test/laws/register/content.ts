@@ -91,6 +91,7 @@ export const CONTENT: Readonly<Record<number, Row>> = {
         { code: 'unsupported_parameter', param: 'input' },
       ),
     ],
+    test: 'test/e2e/media.test.ts',
   },
   21: {
     summary: 'A file stored at another provider is rejected by its id.',
@@ -310,6 +311,7 @@ export const CONTENT: Readonly<Record<number, Row>> = {
         ),
       ),
     ],
+    test: 'test/e2e/stored.test.ts',
   },
   61: {
     summary:

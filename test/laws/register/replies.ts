@@ -167,6 +167,7 @@ export const REPLIES: Readonly<Record<number, Row>> = {
     conversions: OVER_MESSAGES,
     outcomes: ['changed'],
     vectors: [],
+    test: 'test/e2e/pause.test.ts',
   },
   51: {
     summary:

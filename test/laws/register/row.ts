@@ -16,10 +16,12 @@ export type Conversion = `${Dialect} over ${Dialect}`;
 export interface Row {
   /** Printed in `docs/fidelity.md`. */
   readonly summary: string;
-  /** The conversions it concerns. The vectors cover all of them, or a test has the tag `[L<number>]`. */
+  /** The conversions it concerns. The vectors cover all of them, or `test` proves the rest. */
   readonly conversions: readonly Conversion[];
   readonly outcomes: readonly ('carried' | 'changed' | 'dropped' | 'rejected' | 'never')[];
   readonly vectors: readonly Vector[];
+  /** The file of a test that proves what needs more than a codec, such as the store or the cache of the gateway. */
+  readonly test?: string;
 }
 
 type Json = Record<string, unknown>;

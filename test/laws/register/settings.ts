@@ -349,6 +349,7 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
         { absent: ['safetySettings'], dropped: ['safetySettings'] },
       ),
     ],
+    test: 'test/e2e/native-bytes.test.ts',
   },
   43: {
     summary: 'Moderation is rejected where the provider has none; access programs are dropped.',

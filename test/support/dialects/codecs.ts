@@ -51,7 +51,7 @@ export interface WireEvent {
   readonly data: unknown;
 }
 
-/** A recorded upstream reply and its expected decoding. */
+/** A provider reply, written by hand in the form of the provider, and its expected decoding. */
 export interface Vector {
   readonly name: string;
   readonly about: string;
