@@ -15,7 +15,7 @@ import type { Account } from '../catalog/index.ts';
 import { ApiError, type Clock, FakeClock, fail, systemClock } from '../core/index.ts';
 import { codecOf, type UpstreamFailure } from '../dialects/index.ts';
 import { type ErrorCode, errorRow, FAILOVER, RETRY_BUDGET, TIMEOUTS } from '../rules/index.ts';
-import type { LegTurn } from './attempt-budget.ts';
+import { AttemptBudget, type LegTurn } from './attempt-budget.ts';
 import { type ResponseHandler, runWithFailover, type UpstreamCall } from './failover.ts';
 import { runLegs } from './legs.ts';
 
@@ -105,6 +105,17 @@ test('the legs of a call share its three attempts', async () => {
   assert.equal(await codeOf(run), 'upstream_error');
   assert.deepEqual(provider.calls, ['a', 'b', 'c']);
   assert.equal(call.logFields.attempts, 3);
+});
+
+test('the next round of a call has three attempts of its own, and takes no retry of the process', async () => {
+  provider.script(error(500, 'x'), error(500, 'x'), ok, ok);
+  const { runLeg, services, served, retryBudget } = openCall(['a', 'b', 'c']);
+  const turn: LegTurn = { onlyReady: false, budget: new AttemptBudget(services) };
+  await runLeg(turn);
+  while (retryBudget.take()) {}
+  await runLeg(turn);
+  assert.equal(provider.calls.length, 4);
+  assert.equal(served.length, 2);
 });
 
 test('a call of several legs counts once for the retry budget, and its second leg is a retry', async () => {

@@ -10,7 +10,7 @@ import sharp from 'sharp';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { rgbPng } from '../../sim/png.ts';
 import { readBalance } from '../../src/ledger/index.ts';
-import { IMAGE_PRESETS, STANDARD_IMAGE_SIZES } from '../../src/rules/index.ts';
+import { IMAGE_PRESETS, STANDARD_IMAGE_SIZES, TIMEOUTS } from '../../src/rules/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
@@ -396,10 +396,17 @@ describe('a call is sent once', () => {
   });
 
   for (const fault of ['reset', 'status=500', 'status=502', 'garbage', 'reset_mid'])
-    test(`after ${fault} the provider may have accepted it: no other account is tried, no SDK retries`, async () => {
+    test(`G 4.9 r4: after ${fault} the provider may have accepted it: no other account is tried, no SDK retries`, async () => {
       const { status, retry, sent } = await failing(fault);
       assert.deepEqual([status, retry, sent], [502, 'false', 1]);
     });
+
+  test('G 4.9 r4: after a timeout the provider may have accepted it: no other account is tried, no SDK retries', async (t) => {
+    const timeouts: { firstByte: number } = TIMEOUTS.image;
+    t.mock.property(timeouts, 'firstByte', 200);
+    const { status, retry, sent } = await failing('hang');
+    assert.deepEqual([status, retry, sent], [504, 'false', 1]);
+  });
 
   test('a text call is sent again after the same fault', async () => {
     sim.journal.clear();

@@ -153,12 +153,17 @@ describe('priorities', () => {
     });
   });
 
-  test('video creation is refused last; polls, reports of providers, health and metrics never', async () => {
+  test('video creation is refused last; polls, cancellations, reports of providers, health and metrics never', async () => {
     overload('create');
     const response = await refusal(createVideo);
     assert.equal(errorCode('video', 503, await response.json()), 'server_is_overloaded');
     await assertNotRefused(get('/api/v3/contents/generations/tasks/cgt-1'));
     await assertNotRefused(get('/v1/responses/resp_1'));
+    for (const path of ['/api/v3/contents/generations/tasks/task_1', '/v1/videos/task_1'])
+      await assertNotRefused(() =>
+        fetch(gateway.url + path, { method: 'DELETE', headers: { authorization: `Bearer ${keys.openai}` } }),
+      );
+    await assertNotRefused(post('/v1/responses/resp_1/cancel', 'openai', {}));
     await assertNotRefused(() => fetch(`${gateway.url}/upstream/callbacks/nothing`, { method: 'POST', body: '{}' }));
     for (const path of ['/healthz', '/readyz', '/metrics']) await assertNotRefused(() => fetch(gateway.url + path));
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text();

@@ -1,4 +1,4 @@
-/** Loses responses of the database: the statement is executed, but its caller gets a connection error. */
+/** Responses of the database that are lost or late: the statement is executed, but its caller gets a connection error, or waits. */
 import pg from 'pg';
 
 export interface LossyStatement {
@@ -32,4 +32,26 @@ export function loseResponses(statements: readonly LossyStatement[], below: (lim
       pg.Client.prototype.query = query;
     },
   };
+}
+
+export interface HeldResponse {
+  /** Resolves when the statement was executed. */
+  readonly executed: Promise<void>;
+  release(): void;
+}
+
+/** Holds the response of the next statement that matches, until `release`. */
+export function holdResponse(pattern: RegExp): HeldResponse {
+  const executed = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = async function (this: pg.Client, ...args: unknown[]) {
+    const result = await (query as (...args: unknown[]) => Promise<unknown>).apply(this, args);
+    if (typeof args[0] !== 'string' || !pattern.test(args[0])) return result;
+    pg.Client.prototype.query = query;
+    executed.resolve();
+    await released.promise;
+    return result;
+  } as typeof query;
+  return { executed: executed.promise, release: released.resolve };
 }

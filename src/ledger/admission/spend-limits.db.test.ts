@@ -209,24 +209,25 @@ test('SpendLimits count earlier spending when a limit is added', async () => {
   await at.close();
 });
 
-test('SpendLimits see the spending of another replica within seconds', async () => {
-  const clock = new FakeClock(NOON);
-  const [one, two] = [await start(clock), await start(clock)];
-  const key = keyOf('key_both', await makeUser(db, 'both', RICH), { spendDay: 100n });
-  assert.ok(await spend(one, key, 10n, clock));
-  assert.ok(await spend(two, key, 80n, clock));
-  await two.drain();
-  clock.advance(2_000);
-  await until('the first replica to see it', async () => {
-    const result = await tryAdmit(one, key, 11n);
-    if (result instanceof ApiError) return result.code === 'spend_limit_reached';
-    result.release();
-    return false;
+for (const limit of ['spendDay', 'spendMonth'] as const)
+  test(`SpendLimits see the spending of another replica within seconds (${limit})`, async () => {
+    const clock = new FakeClock(NOON);
+    const [one, two] = [await start(clock), await start(clock)];
+    const key = keyOf(`key_${limit}`, await makeUser(db, limit, RICH), { [limit]: 100n });
+    assert.ok(await spend(one, key, 10n, clock));
+    assert.ok(await spend(two, key, 80n, clock));
+    await two.drain();
+    clock.advance(2_000);
+    await until('the first replica to see it', async () => {
+      const result = await tryAdmit(one, key, 11n);
+      if (result instanceof ApiError) return result.code === 'spend_limit_reached';
+      result.release();
+      return false;
+    });
+    assert.ok(await spend(one, key, 10n, clock));
+    await one.close();
+    await two.close();
   });
-  assert.ok(await spend(one, key, 10n, clock));
-  await one.close();
-  await two.close();
-});
 
 test('SpendLimits match the model for random sequences of calls, flushes and reads', async () => {
   const clock = new FakeClock(Date.UTC(2026, 8, 29, 20));

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type LedgerFixture, openLedgerFixture } from '../../../test/support/ledger.ts';
 import { inParallel, makeUser, metering, random, usageRecord } from '../../../test/support/ledger-process.ts';
-import { type LossyStatement, loseResponses } from '../../../test/support/lost-responses.ts';
+import { holdResponse, type LossyStatement, loseResponses } from '../../../test/support/lost-responses.ts';
 import { until } from '../../../test/support/wait.ts';
 import { ApiError, FakeClock, type Nanos } from '../../core/index.ts';
 import { connect, type Db, openDatabase } from '../../db/index.ts';
@@ -217,6 +217,22 @@ test('a lease whose grant was lost is returned once its user is idle', async () 
     return (await leased(userId)) === 0n;
   });
   await at.close();
+});
+
+test('a lease that arrives after a later charge admits nothing beyond the wallet', async () => {
+  const userId = await makeUser(db, 'overtaken', 100n);
+  const at = await start(new FakeClock(Date.UTC(2026, 10, 15)));
+  (await at.admit(userId, 60n)).settle(usageRecord(userId, 50n));
+  const held = holdResponse(/insert into leases/);
+  const second = at.admit(userId, 50n);
+  await held.executed;
+  await at.drain();
+  held.release();
+  const admitted = await second;
+  assert.equal(await tryAdmit(at, userId, 1n), undefined);
+  admitted.settle(usageRecord(userId, 50n));
+  await at.close();
+  assert.deepEqual(await readBalance(db, userId), { available: 0n, held: 0n });
 });
 
 test('settle() charges a call in full when it costs more than its reservation', async () => {

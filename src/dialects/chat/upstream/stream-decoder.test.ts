@@ -81,6 +81,27 @@ test('decoder does not split a call whose id arrives late', () => {
   assert.equal(items.length, 1);
 });
 
+test('decoder separates calls under one index without ids by their names', () => {
+  const entry = (name: string | undefined, args: string, id?: string) =>
+    chunk({ tool_calls: [{ index: 0, id, function: { name, arguments: args } }] });
+  const { items } = replyOf(
+    entry('f', '{"x":', 'a'),
+    entry('f', '1}'),
+    entry('g', '{"y":'),
+    entry(undefined, '2}'),
+    entry('h', '{}'),
+    chunk({}, 'tool_calls'),
+  );
+  assert.deepEqual(
+    items.map((item) => item.kind === 'tool_call' && [item.name, item.args]),
+    [
+      ['f', '{"x":1}'],
+      ['g', '{"y":2}'],
+      ['h', '{}'],
+    ],
+  );
+});
+
 test('decoder separates calls without index by their ids', () => {
   const { items } = replyOf(
     chunk({ tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }] }),
