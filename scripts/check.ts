@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { checkCircles } from './check-circles.ts';
-import { checkClauses } from './check-clauses.ts';
 import { checkExports } from './check-exports.ts';
 import { checkImports } from './check-imports.ts';
+import { checkClauses } from './clauses.ts';
 import { staleFiles } from './gen.ts';
 import { checkSchemas } from './gen-schemas.ts';
 import { ROOT } from './modules.ts';

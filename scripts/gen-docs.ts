@@ -23,7 +23,6 @@ import {
 } from '../src/rules/index.ts';
 import { summarizeFields } from '../test/laws/field-summary.ts';
 import { REGISTER } from '../test/laws/register.ts';
-import { type ClauseTest, compareClauses } from './clauses.ts';
 import { page, table } from './markdown.ts';
 
 const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
@@ -216,25 +215,3 @@ const registerRows = (): string[][] =>
     conversions.length === MATRIX_PAIRS ? 'all of the matrix' : conversions.join('<br>'),
     outcomes.join('; '),
   ]);
-
-const CONTRACTS = { G: 'gateway.md', V: 'video.md' } as const;
-
-/** Sorted by clause, then by file and place in the file, so that the page changes only where a test does. */
-export function renderClauses(tests: readonly ClauseTest[]): string {
-  const rows = tests
-    .flatMap(({ clauses, title, file }) => clauses.map((clause) => ({ clause, title, file })))
-    .sort((one, other) => compareClauses(one.clause, other.clause));
-  return page(
-    'Clauses and their tests',
-    'Generated from the titles of the tests by `npm run gen`. A test that proves a clause of the contract cites it first, such as `V 4.2 r3`. In a title, `...` stands for a value of a table of cases.',
-    ...Object.entries(CONTRACTS).map(
-      ([letter, name]) =>
-        `## ${letter}: docs/contract/${name}\n\n${table(
-          ['clause', 'test', 'file'],
-          rows
-            .filter(({ clause }) => clause.startsWith(letter))
-            .map(({ clause, title, file }) => [clause, title, `\`${file}\``]),
-        )}`,
-    ),
-  );
-}

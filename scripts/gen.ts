@@ -10,9 +10,9 @@ import { CONSOLE_SCHEMAS } from '../src/console/index.ts';
 import { connect, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts';
 import { openApi } from '../src/openapi/index.ts';
 import { version } from '../src/version.ts';
-import { readClauseTests } from './clauses.ts';
+import { renderClauses } from './clauses.ts';
 import { renderConfig } from './gen-config.ts';
-import { renderClauses, renderEndpoints, renderErrors, renderFidelity, withBounds } from './gen-docs.ts';
+import { renderEndpoints, renderErrors, renderFidelity, withBounds } from './gen-docs.ts';
 import { renderRows } from './gen-rows.ts';
 import { ROOT } from './modules.ts';
 import { withClients } from './pages.ts';
@@ -29,7 +29,7 @@ async function generate(): Promise<Map<string, string>> {
     ['docs/errors.md', renderErrors()],
     ['docs/fidelity.md', renderFidelity()],
     ['docs/config.md', renderConfig(environmentTable())],
-    ['docs/clauses.md', renderClauses(readClauseTests())],
+    ['docs/clauses.md', renderClauses()],
     [HTTP_README, withBounds(read(HTTP_README) ?? '')],
     ...guides(),
     ['src/db/rows.ts', await rows()],

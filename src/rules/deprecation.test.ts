@@ -21,7 +21,7 @@ test('deprecationHeaders writes the forms of RFC 9745 and RFC 8594', () => {
   });
 });
 
-test('G 9, V 9: every deprecated operation gives the notice that the policy promises', () => {
+test('G 9 r3, V 9 r3: every deprecated operation gives the notice that the policy promises', () => {
   const tables = [ENDPOINTS, OPERATOR_ENDPOINTS, ADMIN_ENDPOINTS, CONSOLE_ENDPOINTS];
   for (const [operation, row] of tables.flatMap((table) => Object.entries<{ readonly path: string }>(table))) {
     const { deprecated } = row as { readonly deprecated?: Deprecation };

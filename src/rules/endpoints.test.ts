@@ -47,6 +47,32 @@ test('G 4.1: every native cell has a reader, and every row without one only own 
   }
 });
 
+test('G 9 r1: paths begin with /v1, and those of native generate-content with /v1beta', () => {
+  for (const [operation, { path }] of Object.entries(INFERENCE_ENDPOINTS))
+    assert.ok(path.startsWith(operation.startsWith('generate.') ? '/v1beta/' : '/v1/'), path);
+});
+
+test('V 4.12, V 9 r1: resources have the paths of the contract', () => {
+  const paths = Object.fromEntries(
+    Object.entries(VIDEO_ENDPOINTS).flatMap(([operation, { path }]) =>
+      /\.(?:list|get)$/.test(operation) ? [[operation, path]] : [],
+    ),
+  );
+  assert.deepEqual(paths, {
+    'tasks.list': '/api/v3/contents/generations/tasks',
+    'tasks.get': '/api/v3/contents/generations/tasks/{task_id}',
+    'videos.list': '/v1/videos',
+    'videos.get': '/v1/videos/{task_id}',
+    'assetGroups.list': '/v1/asset-groups',
+    'assetGroups.get': '/v1/asset-groups/{group_id}',
+    'assets.list': '/v1/assets',
+    'assets.get': '/v1/assets/{asset_id}',
+    'sessions.get': '/v1/assets/real-person/authorization-sessions/{session_id}',
+    'characters.list': '/v1/public-characters',
+    'characters.get': '/v1/public-characters/{character_id}',
+  });
+});
+
 test('creating a video is metered, and no other operation of document 2', () => {
   for (const [operation, row] of Object.entries(VIDEO_ENDPOINTS)) {
     assert.equal(

@@ -53,7 +53,7 @@ const lastAudit = async () => {
   return body.data[0] ?? {};
 };
 
-test('V 4.11: callers see a character after it is published, and not after it is unpublished or deleted', async () => {
+test('V 1 r4, V 4.11: callers see a character after it is published, and not after it is unpublished or deleted', async () => {
   const created = await createCharacter();
   assert.match(created.public_id, /^char_[A-Za-z0-9]+$/);
   assert.deepEqual([created.object, created.published, created.licence], ['character', false, 'internal use']);

@@ -46,7 +46,7 @@ test('V 4.8 r1: POST with a name returns 201 with an active group of exactly the
   assert.deepEqual([detail.status, detail.body], [200, body]);
 });
 
-test('V 4.8 r1: the model selects the service group; without one it is the first that has groups', async () => {
+test('V 4.8, V 4.8 r1: the model selects the service group; without one it is the first that has groups', async () => {
   const caller = await newCaller();
   for (const [model, group] of [
     [VIDEO_MODELS.A, GROUPS.A],
@@ -87,7 +87,7 @@ for (const [about, body, status, code] of REJECTED)
     assert.deepEqual((await caller.call(GROUPS_PATH)).body.data, []);
   });
 
-test('V 4.8 r1: 64 characters are counted as code points', async () => {
+test('V 4.8 r1, V 4.12: 64 characters are counted as code points', async () => {
   const { status } = await (await newCaller()).createGroup({ name: '\u{1F600}'.repeat(64) });
   assert.equal(status, 201);
 });

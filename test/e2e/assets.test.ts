@@ -74,7 +74,7 @@ for (const variant of TEST_VARIANTS)
     assert.equal((await caller.get(ASSETS_PATH, id)).body.status, 'active', 'V 1 r2');
   });
 
-test('V 4.9 r1: every type passes, and the name is empty by default', async () => {
+test('V 4.9 r1, V 4.12: every type passes, and the name is empty by default', async () => {
   const caller = await newCaller();
   const group_id = await caller.groupId();
   for (const asset_type of ['Image', 'Video', 'Audio']) {
@@ -122,7 +122,7 @@ test('V 4.9 r1: multipart gives 400 invalid_request', async () => {
   assert.deepEqual([status, body.error?.code], [400, 'invalid_request']);
 });
 
-test('V 4.9 r2: an HC model with group_id gives 400; a model of another space 409 asset_channel_mismatch', async () => {
+test('V 1 r3, V 4.9 r2: an HC model with group_id gives 400; a model of another space 409 asset_channel_mismatch', async () => {
   const caller = await newCaller();
   const group_id = await caller.groupId('EP');
   const hc = await caller.createAsset({ group_id, model: VIDEO_MODELS.HC });
@@ -136,7 +136,7 @@ test('V 4.9 r2: an HC model with group_id gives 400; a model of another space 40
   assert.deepEqual([own.status, own.body.route_group_id], [202, GROUPS.EP]);
 });
 
-test('V 4.9 r2: without model and group_id the asset is of HC; a key without HC gets 400', async () => {
+test('V 1 r3, V 4.9 r2: without model and group_id the asset is of HC; a key without HC gets 400', async () => {
   const caller = await newCaller();
   const { status, body } = await caller.createAsset();
   assert.deepEqual([status, body.route_group_id, 'group_id' in body], [202, GROUPS.HC, false]);

@@ -279,6 +279,24 @@ test('people read the request log of their user, without accounts, words of prov
   assert.deepEqual(others.body.data, []);
 });
 
+test('G 1 r5: the console and GET /v1/usage show the same numbers', async () => {
+  const readApi = async () => {
+    const headers = { authorization: `Bearer ${KEY_OF_EVA}` };
+    const response = await fetch(`${gateway.url}/v1/usage`, { headers });
+    return ((await response.json()) as { total: Record<string, unknown> }).total;
+  };
+  const before = await readApi();
+  await loggedId(MESSAGE);
+  const total = await until('the record', async () => {
+    const now = await readApi();
+    return Number(now.requests) > Number(before.requests) ? now : undefined;
+  });
+  const { body } = await (await as('eva')).send<{ total: Record<string, unknown> }>('GET', '/console/v1/usage');
+  for (const name of ['requests', 'input_tokens', 'cached_input_tokens', 'output_tokens', 'reasoning_tokens', 'images'])
+    assert.equal(body.total[name], total[name], name);
+  assert.equal(body.total.charge, total.cost);
+});
+
 test('an operator names the groups and the number of the keys that people of a user may make', async () => {
   const operator = await as('operator');
   const change = (body: object) => operator.send<ConsoleFault>('PATCH', '/admin/v1/users/made', body);
@@ -306,7 +324,7 @@ test('requests of a person are limited per operation, as those of keys are', asy
   assert.equal((await (await as('bob')).send('GET', '/console/v1/charges')).status, 200, 'another person');
 });
 
-test('people make, change, replace and revoke keys within what the operator allows', async () => {
+test('G 5 r3: people make, change, replace and revoke keys within what the operator allows', async () => {
   const [ana, bob] = [await as('ana'), await as('bob')];
   const create = (one: Browser, body: object) => one.send<KeyBody>('POST', '/console/v1/keys', body);
   assert.equal((await create(ana, { group: 'claude' })).body.error.code, 'not_permitted', 'max_keys is 0');

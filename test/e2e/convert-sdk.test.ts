@@ -40,7 +40,7 @@ for (const group of ['openai', 'chat-only', 'gemini'] as const) {
       ...more,
     });
 
-    test(`@anthropic-ai/sdk gets the same message streamed and unary on the ${group} group`, async () => {
+    test(`G 4.2: @anthropic-ai/sdk gets the same message streamed and unary on the ${group} group`, async () => {
       const whole = await client().messages.create(body('hello there', { system: 'Be brief.' }));
       const streamed = await client()
         .messages.stream(body('hello there', { system: 'Be brief.' }))

@@ -9,6 +9,7 @@ const HEADERS = { deprecation: '@1767225600', sunset: 'Wed, 01 Jul 2026 00:00:00
 for (const row of [
   ENDPOINTS['usage.get'],
   ENDPOINTS['chat.create'],
+  ENDPOINTS['tasks.list'],
   OPERATOR_ENDPOINTS['operator.alive'],
   ADMIN_ENDPOINTS['admin.users'],
 ])
@@ -29,7 +30,7 @@ const statesEnd = ({ headers }: Response): boolean =>
   headers.get('sunset') === HEADERS.sunset &&
   headers.get('link') === '</docs>; rel="deprecation"; type="text/html"';
 
-test('G 9: every response of a deprecated operation has Deprecation and Sunset, errors and aliases included', async () => {
+test('G 9 r3, V 9 r3: every response of a deprecated operation has Deprecation and Sunset, errors and aliases included', async () => {
   const authorization = `Bearer ${key}`;
   const post = { method: 'POST', headers: { authorization, 'content-type': 'application/json' }, body: '{' };
   const requests: readonly (readonly [string, RequestInit, number])[] = [
@@ -38,6 +39,7 @@ test('G 9: every response of a deprecated operation has Deprecation and Sunset, 
     ['/v1/usage', { method: 'HEAD', headers: { authorization } }, 200],
     ['/v1/chat/completions', post, 400],
     ['/chat/completions', post, 400],
+    ['/api/v3/contents/generations/tasks', { headers: { authorization } }, 200],
     ['/healthz', {}, 200],
     ['/admin/v1/users', { headers: { authorization: 'Bearer the-admin-token-of-this-test' } }, 200],
     ['/admin/v1/users', {}, 401],

@@ -141,6 +141,19 @@ test('HTTP server routes a target in absolute form by its path', async () => {
   assert.deepEqual(Object.keys(jsonOf(await exchange(models)) as object).includes('data'), true);
 });
 
+test('G 1 r6, V 1 r8: the API is the same at every address that leads to the server', async () => {
+  for (const path of ['/v1/models', '/api/v3/contents/generations/tasks']) {
+    const bodies = [];
+    for (const host of ['gateway.test', 'api.other.example:8443']) {
+      const headers = `host: ${host}\r\nauthorization: Bearer ${key}\r\nconnection: close`;
+      const response = await exchange(`GET ${path} HTTP/1.1\r\n${headers}\r\n\r\n`);
+      assert.equal(response.status, 200, path);
+      bodies.push(jsonOf(response));
+    }
+    assert.deepEqual(bodies[0], bodies[1]);
+  }
+});
+
 test('HTTP server returns 204 for OPTIONS *, and keeps the connection', async () => {
   const wire = new Wire(gateway.url);
   for (let n = 0; n < 2; n += 1) {

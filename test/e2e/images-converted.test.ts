@@ -72,7 +72,7 @@ const sent = (): Json => JSON.parse(String(sim.journal.requests.at(-1)?.body)) a
 
 describe('without the capability', () => {
   for (const path of ['/v1/images/generations', '/images/generations'])
-    test(`G 4.1: POST ${path} is not supported by default, and no provider is called`, async () => {
+    test(`G 1 r4, G 4.1: POST ${path} is not supported by default, and no provider is called`, async () => {
       for (const model of ['other-image', 'demo-generate', 'text-only']) {
         const response = await post({ model, prompt: 'a lamp' }, path);
         const { error } = (await response.json()) as ErrorBody;

@@ -205,7 +205,7 @@ for (const operation of Object.keys(EXPECTED) as TextOperation[]) {
   for (const path of pathsOf(row)) {
     for (const style of STYLES) {
       const expected = EXPECTED[operation][style];
-      test(`G 4.1: ${row.method} ${path} with a ${style} key is ${describeCell(expected)}`, () =>
+      test(`G 0, G 1 r1, G 4.1, G 5 r4, G 7 r2: ${row.method} ${path} with a ${style} key is ${describeCell(expected)}`, () =>
         assertCell(operation, path, GROUP[style], expected));
     }
   }

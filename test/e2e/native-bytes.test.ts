@@ -135,7 +135,7 @@ const GENERATE = `{ "contents":[{"parts":[{"text":"hi"}]}],${UNUSUAL_MEMBERS},"g
 
 describe('native request body', () => {
   for (const { about, group, path, target, model, body } of BODY_CASES) {
-    test(`G 1 r3: ${about} request body reaches the provider byte for byte`, async () => {
+    test(`G 1 r3, G 4.2: ${about} request body reaches the provider byte for byte`, async () => {
       const sent = Buffer.from(body(`"${model}"`));
       assert.equal((await send(group, path, sent)).status, 200);
       assert.equal(upstream.last.target, target);
@@ -433,7 +433,7 @@ describe('native response', () => {
   });
 });
 
-test('G 4.1 r1: root aliases reach the /v1 paths of the provider', async () => {
+test('G 4.1 r1, G 9 r2: root aliases reach the /v1 paths of the provider', async () => {
   const body = '{"model":"demo-responses","prompt":"a lamp"}';
   for (const path of [
     '/chat/completions',
@@ -507,7 +507,7 @@ describe('image edit', () => {
   ];
 
   for (const [n, [where]] of arrange('').entries()) {
-    test(`image edit with the model ${where} its files reaches the provider byte for byte with its boundary`, async () => {
+    test(`G 5 r2: image edit with the model ${where} its files reaches the provider byte for byte with its boundary`, async () => {
       const body = form(arrange('demo-image')[n]?.[1] ?? []);
       for (const type of [`multipart/form-data; boundary=${BOUNDARY}`, `multipart/Form-Data;Boundary="${BOUNDARY}"`]) {
         assert.equal((await edit(body, type)).status, 200);
@@ -624,7 +624,7 @@ const ENDPOINTS: readonly [ErrorFormat, string, string, string][] = [
 
 describe('invalid native request', () => {
   for (const [format, group, path, member] of ENDPOINTS) {
-    test(`invalid body at ${path} is rejected in the error format of the path, before the provider call`, async () => {
+    test(`G 5 r2: invalid body or content type at ${path} is rejected in the error format of the path, before the provider call`, async () => {
       const cases: readonly [string, number, string | Buffer, Record<string, string>?][] = [
         ['empty', 400, ''],
         ['not JSON', 400, `{${member},}`],

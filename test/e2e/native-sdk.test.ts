@@ -42,7 +42,7 @@ for (const [name, sdk] of [
     describe(`${name} on a key of the ${group} group`, () => {
       const client = () => sdk(gateway.url, key(group)) as OpenAI;
 
-      test(`${name} creates a response on the ${group} group`, async () => {
+      test(`G 1 r2: ${name} creates a response on the ${group} group`, async () => {
         const response = await client().responses.create({ model: 'demo-responses', input: 'hello there' });
         assert.match(response.output_text, /simulated/i);
         assert.ok((response.usage?.input_tokens ?? 0) > 0);
@@ -149,7 +149,7 @@ for (const [name, sdk] of [
       assert.deepEqual(numbers(result), numbers(clear));
     });
 
-    test(`G 4.8: ${name} generates and edits images`, async () => {
+    test(`G 1 r4, G 4.8: ${name} generates and edits images`, async () => {
       const generated = await client().images.generate({ model: 'demo-image', prompt: 'a lamp', size: '1024x1024' });
       const png = Buffer.from(generated.data?.[0]?.b64_json ?? '', 'base64');
       assert.equal(png.subarray(1, 4).toString(), 'PNG');
@@ -161,7 +161,7 @@ for (const [name, sdk] of [
       assert.ok(edited.data?.[0]?.b64_json);
     });
 
-    test(`G 4.9 r3: ${name} gets 400 for an image size above the pixel budget`, async () => {
+    test(`G 4.9 r3, G 7 r1: ${name} gets 400 for an image size above the pixel budget`, async () => {
       const draw = (more: object) => client().images.generate({ model: 'demo-image', prompt: 'a lamp', ...more });
       const isRejected = (message: RegExp) => (error: unknown) =>
         error instanceof Error && 'status' in error && error.status === 400 && message.test(error.message);
@@ -212,7 +212,7 @@ describe('the messages SDK on a messages-style key', () => {
     ...more,
   });
 
-  test('@anthropic-ai/sdk creates, streams and counts a message', async () => {
+  test('G 1 r2: @anthropic-ai/sdk creates, streams and counts a message', async () => {
     const message = await client().messages.create(body('hello'));
     assert.equal(message.stop_reason, 'end_turn');
     const final = await client().messages.stream(body('hello')).finalMessage();
@@ -266,7 +266,7 @@ describe('the messages SDK on a messages-style key', () => {
 describe('the native SDK on a generate-content-style key', () => {
   const client = () => google(gateway.url, key('gemini'));
 
-  test('@google/genai generates, streams and counts content', async () => {
+  test('G 1 r2, G 4.6 r1, r2, r3: @google/genai generates, streams and counts content', async () => {
     const response = await client().models.generateContent({ model: 'demo-generate', contents: 'hello' });
     assert.match(response.text ?? '', /simulated/i);
     let text = '';
@@ -294,7 +294,7 @@ describe('the native SDK on a generate-content-style key', () => {
     );
   });
 
-  test('@google/genai lists and reads models', async () => {
+  test('G 4.6 r4: @google/genai lists and reads models', async () => {
     const names: string[] = [];
     for await (const model of await client().models.list({ config: { pageSize: 1 } })) names.push(model.name ?? '');
     assert.ok(names.includes('models/demo-generate'));

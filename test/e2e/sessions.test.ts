@@ -124,7 +124,7 @@ test('V 4.10 r1: a session without a body is pending, lasts 1800 seconds and has
   }
 });
 
-test('V 4.10 r1: unknown fields, wrong types, long texts and a redirect_url that is not public HTTPS are rejected', async () => {
+test('V 4.10 r1, V 4.12: unknown fields, wrong types, long texts and a redirect_url that is not public HTTPS are rejected', async () => {
   const before = validationsStarted();
   for (const body of [
     { unknown: 1 },
@@ -146,7 +146,7 @@ test('V 4.10 r1: unknown fields, wrong types, long texts and a redirect_url that
   assert.equal(validationsStarted(), before, 'nothing was sent');
 });
 
-test('V 4.10 r2: a session completes with a LivenessFace group of variant A once the person passed', async () => {
+test('V 1 r5, V 4.10 r2: a session completes with a LivenessFace group of variant A once the person passed', async () => {
   const session = await open({ name: 'Ana', description: 'the presenter' });
   const page = await visitUntil(await decide(session.authorization_url, 'pass'), COMPLETE);
   assert.equal(page.status, 200);
@@ -173,7 +173,7 @@ test('V 4.10 r2: a session completes with a LivenessFace group of variant A once
   assert.deepEqual(row, { upstream_token_sealed: null, link_sealed: null }, 'token and link are dropped');
 });
 
-test('V 4.10 r4: the whole flow ends in a task that uses an asset of the real-person group', async () => {
+test('V 4.10 r3, r4: the whole flow ends in a task that uses an asset of the real-person group', async () => {
   const session = await open();
   await visitUntil(await decide(session.authorization_url, 'pass'), COMPLETE);
   const { body: completed } = await read(session.id);

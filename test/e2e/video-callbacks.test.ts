@@ -122,7 +122,7 @@ const untilState = (task: string, state: string): Promise<CallbackView[]> =>
   });
 
 for (const variant of TEST_VARIANTS)
-  test(`V 6 r1: a task of variant ${variant} announces running and its end, and not its creation`, async () => {
+  test(`V 1 r6, V 6 r1, r3, r6, r7, V 9 r2: a task of variant ${variant} announces running and its end, and not its creation`, async () => {
     const task = await create(variant, { content: [textItem('a prompt that is private')] });
     const deliveries = await untilDelivered(task, 2);
     await untilState(task, 'delivered');
@@ -173,7 +173,7 @@ test('V 6 r1: a task without callback_url announces nothing', async () => {
   assert.deepEqual(await eventsOf(String(body.id)), []);
 });
 
-test('V 6 r1: a cancelled and a failed task announce their end with an error', async () => {
+test('V 6 r1, r6: a cancelled and a failed task announce their end with an error', async () => {
   const cancelled = await create('A', { content: [textItem('[sim:stuck=queued]')] });
   await callVideo(fixture.gateway.url, `${TASKS}/${cancelled}`, { method: 'DELETE' });
   const failed = await create('EP', { content: [textItem('[sim:fail=InternalServiceError]')] });
@@ -211,7 +211,7 @@ test('V 6 r2: a receiver that fails changes no task, result or charge', async ()
   for (const same of byEvent.values()) assert.equal(new Set(same.map(({ body: text }) => text)).size, 1);
 });
 
-test('V 6 r5: a callback with another body, id, time or key does not verify', async () => {
+test('V 5 r4, V 6 r5: a callback with another body, id, time or key does not verify', async () => {
   const task = await create('HC');
   const [delivery = assert.fail()] = await untilDelivered(task, 1);
   assert.ok(await isSignedBy(KEYS.ana, delivery));

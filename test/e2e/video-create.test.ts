@@ -195,7 +195,7 @@ test('V 4.2 resolution: a fast model is known by its name and offers no more tha
   assert.deepEqual([status, body.error?.code], [400, 'unsupported_video_parameter']);
 });
 
-test('V 4.7: POST /v1/videos creates a task that both entries can read', async () => {
+test('V 4.7, V 9 r1: POST /v1/videos creates a task that both entries can read', async () => {
   const { status, body } = await create(
     { model: 'demo-video-2-0-ep', prompt: 'A lighthouse', seconds: '4', size: '1280x720' },
     { path: '/v1/videos' },
@@ -208,7 +208,7 @@ test('V 4.7: POST /v1/videos creates a task that both entries can read', async (
   assert.equal((await get(body.id)).body.duration, 4);
 });
 
-test('V 8: the same Idempotency-Key and request return the same task with one upstream create', async () => {
+test('V 1 r7, V 4.2 r5, V 8: the same Idempotency-Key and request return the same task with one upstream create', async () => {
   const before = creates().length;
   const first = await create(taskBody('EP'), { idempotencyKey: 'order-1' });
   const again = await create(taskBody('EP'), { idempotencyKey: 'order-1' });

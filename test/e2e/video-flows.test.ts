@@ -1,6 +1,7 @@
 /** The recommended flows of V 4.13 over HTTP, from the asset group to the bytes of the video. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { PIXEL } from '../support/agent.ts';
 import {
   callVideo,
   KEYS,
@@ -35,7 +36,7 @@ async function hurry(): Promise<void> {
 }
 
 for (const variant of TEST_VARIANTS)
-  test(`V 4.13: variant ${variant} goes from a private asset to a playable video`, async () => {
+  test(`V 1 r1, r2, V 4.8 r4, V 4.13 r1, r2: variant ${variant} goes from a private asset to a playable video`, async () => {
     const model = VIDEO_MODELS[variant];
     const group = variant === 'HC' ? undefined : await call('/v1/asset-groups', { name: 'Campaign', model });
     if (group) assert.deepEqual([group.status, group.body.status], [201, 'active'], JSON.stringify(group.body));
@@ -63,4 +64,16 @@ for (const variant of TEST_VARIANTS)
     assert.equal(result.status, 200);
     const video = Buffer.from(await result.arrayBuffer());
     assert.equal(video.subarray(4, 8).toString(), 'ftyp', 'an MP4 file');
+  });
+
+for (const variant of TEST_VARIANTS)
+  test(`V 4.13 r3: variant ${variant} takes public URLs and data URLs without assets`, async () => {
+    const urls = ['https://example.com/lamp.png', `data:image/png;base64,${PIXEL}`];
+    const items = urls.map((url) => ({ type: 'image_url', image_url: { url }, role: 'reference_image' }));
+    const created = await call(TASKS, taskBody(variant, { content: [textItem(), ...items], duration: 4 }));
+    assert.equal(created.status, 200, JSON.stringify(created.body));
+    const sent = fixture.sim.video.journal.requests.findLast(({ operation }) => operation === 'create')?.body as {
+      content: object[];
+    };
+    assert.deepEqual(sent.content, [textItem(), ...items]);
   });

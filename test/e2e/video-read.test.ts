@@ -116,7 +116,7 @@ describe('the task object', () => {
     assert.deepEqual((await getTask(await store('ana', { status: 'expired', error }))).body.error, error);
   });
 
-  test('V 2: content has our own addresses, and the last frame only if one was generated', async () => {
+  test('V 2, V 4.6: content has our own addresses, and the last frame only if one was generated', async () => {
     const plain = await store('ana', { status: 'succeeded' });
     const { url } = fixture.gateway;
     assert.deepEqual((await getTask(plain)).body.content, { video_url: `${url}/v1/videos/${plain}/content` });

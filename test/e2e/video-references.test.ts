@@ -159,7 +159,7 @@ for (const [status, code] of [
     await assertRejected(create([image(`asset://${await insertAsset({ status })}`)]), 409, code);
   });
 
-test('V 1: assets of two bindings conflict, and an asset of another space does not fit the model', async () => {
+test('V 1 r3, r4: assets of two bindings conflict, and an asset of another space does not fit the model', async () => {
   const ep = await insertAsset();
   const hc = await insertAsset({ group: 'hc' });
   const other = await insertAsset({ account: 'account-ep-2' });

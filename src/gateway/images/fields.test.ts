@@ -119,6 +119,11 @@ describe('G 2: fields of image requests', () => {
     for (const size of ['1x1', '1040x1040', '99999x82']) assert.equal(check({ prompt: 'a lamp', size }).size, size);
   });
 
+  test('G 4.9 r2: a size of exactly 8,294,400 pixels is accepted, and a larger one is not', () => {
+    assert.equal(check({ prompt: 'a lamp', size: '3840x2160' }).size, '3840x2160');
+    assert.equal(rejection({ prompt: 'a lamp', size: '8294401x1' }).details.param, 'size');
+  });
+
   test('G 4.9 r3: the error of a size above the budget says so', () => {
     const { message, details } = rejection({ prompt: 'a lamp', size: '3328x2496' });
     assert.match(message, /the requested resolution exceeds the current pixel budget: .*8,306,688.*8,294,400/);
