@@ -99,5 +99,3 @@ export function freePort(): Promise<number> {
     });
   });
 }
-
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:console`: the routes that every page of the console reads, over a million usage records, entries and calls, and a
+ * `npm run bench -- console`: the routes that every page of the console reads, over a million usage records, entries and calls, and a
  * hundred thousand video tasks, callbacks and assets. Prints the time of each page, and its slowest route. `--rows 100000` for fewer.
  * Takes some minutes and about 4 GB of disk in the temporary folder.
  */
@@ -16,8 +16,8 @@ import { RequestRollUp } from '../src/requests/index.ts';
 import { applySetup, demoSetup } from '../src/setup/index.ts';
 import { addPerson, browserOf } from '../test/support/console.ts';
 import { fillConsole, LOG_DAYS } from './console-rows.ts';
-import { median } from './fixture.ts';
 import { describeMachine } from './machine.ts';
+import { median } from './quantile.ts';
 
 const { values } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } } });
 const ROWS = Number(values.rows);

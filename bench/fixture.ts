@@ -62,14 +62,6 @@ async function prepare(context: AppContext): Promise<Pick<BenchFixture, 'caller'
   return { caller: { key, group: { ...group, style: group.style } }, catalog };
 }
 
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1
-    ? (sorted[middle] ?? Number.NaN)
-    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
-}
-
 /** CPU time of all threads of this process, in microseconds. */
 export const cpuMicros = (): number => {
   const { user, system } = process.cpuUsage();

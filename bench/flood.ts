@@ -2,6 +2,7 @@
  * The load generator of the overload benchmark, a separate process: requests leave at a rate far above what the target can serve, whether
  * or not responses have arrived. Successes and refusals are counted apart.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from './client.ts';
 import { quantile } from './quantile.ts';
 
@@ -101,8 +102,6 @@ async function flood({ port, request, rate, ms, connections }: FloodOrder): Prom
     failures,
   };
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 process.on('message', async (order: FloodOrder) => process.send?.(await flood(order)));
 process.on('disconnect', () => process.exit());

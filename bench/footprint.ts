@@ -1,8 +1,9 @@
 /**
- * `npm run bench:footprint`: what a call costs the database: statements, transactions, bytes of the write-ahead log and bytes of rows. A gateway
+ * `npm run bench -- footprint`: what a call costs the database: statements, transactions, bytes of the write-ahead log and bytes of rows. A gateway
  * in this process serves calls of many users at a fixed rate, with an embedded PostgreSQL and a simulated provider. `--seconds` for each rate.
  * CPU load of the machine does not change these figures, as long as the rate is kept.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
 import type { Db } from '../src/db/index.ts';
@@ -10,7 +11,7 @@ import { serve } from '../src/main.ts';
 import { applySetup, parseSetup } from '../src/setup/index.ts';
 import { type Statement, statementsOf } from '../test/support/plan.ts';
 import { REQUESTS } from './bodies.ts';
-import { freePort, nextMessage, pause, startHelper } from './child.ts';
+import { freePort, nextMessage, startHelper } from './child.ts';
 import { openBenchFixture } from './fixture.ts';
 import { describeMachine } from './machine.ts';
 

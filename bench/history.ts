@@ -1,5 +1,5 @@
 /**
- * `npm run bench:history`: converts a conversation of 300 turns and 2 MB, as agents resend it with every step, from client bytes to
+ * `npm run bench -- history`: converts a conversation of 300 turns and 2 MB, as agents resend it with every step, from client bytes to
  * upstream bytes. Each pair runs in a new process: `first` is the time of its first call, `warm` the median of the next calls,
  * `longest block` the longest time that the event loop was blocked.
  */
@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { encodeRequestFor, pairOf } from '../src/dialects/index.ts';
 import { parseBody } from '../src/gateway/converted/json-body.ts';
 import { capabilitiesOf, type Dialect } from '../src/rules/index.ts';
-import { median } from './fixture.ts';
 import { describeMachine } from './machine.ts';
+import { median } from './quantile.ts';
 
 const TURNS = 300;
 const BYTES = 2 * 2 ** 20;

@@ -1,11 +1,12 @@
 /**
- * `npm run bench:ledger`: records per second from reservation to charge in the database, on one wallet. This is the worst case,
+ * `npm run bench -- ledger`: records per second from reservation to charge in the database, on one wallet. This is the worst case,
  * because every batch waits for the same row. Embedded PostgreSQL with production settings, fsync on.
  */
 import { silentLog } from '../src/core/index.ts';
 import { createUsageRecord, Metering, newRecordId } from '../src/ledger/index.ts';
-import { median, openBenchFixture } from './fixture.ts';
+import { openBenchFixture } from './fixture.ts';
 import { describeMachine } from './machine.ts';
+import { median } from './quantile.ts';
 
 const REPEATS = 5;
 const RECORDS = 20_000;

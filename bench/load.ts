@@ -3,6 +3,7 @@
  * again as soon as a response is complete, or at a fixed rate (open-loop.ts). After the given time it sends nothing new and waits
  * for open responses, so that all started work is counted. Receives orders and sends reports over the IPC channel.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from './client.ts';
 import { type OpenLoopOrder, runOpenLoop } from './open-loop.ts';
 import { quantile } from './quantile.ts';
@@ -140,8 +141,6 @@ function release(): HoldReport {
   held = [];
   return { open: 0 };
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 process.on('message', async (order: Order) => {
   if ('release' in order) process.send?.(release());

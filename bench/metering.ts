@@ -1,5 +1,5 @@
 /**
- * `npm run bench:metering`: CPU time that limits and metering add to a call, over all threads of this process: key limits, maximum
+ * `npm run bench -- metering`: CPU time that limits and metering add to a call, over all threads of this process: key limits, maximum
  * cost and reservation, usage of a 1 KB response, price, record, journal and the statements of the flusher. The gateway cannot
  * run without them, so this compares a loop of 64 calls per event loop turn with the same loop without them, alternating; the
  * result is the median of nine. The CPU time of PostgreSQL is not included.
@@ -12,8 +12,9 @@ import { Metering } from '../src/ledger/index.ts';
 import { LocalLimiter } from '../src/pool/index.ts';
 import type { Call } from '../src/web/index.ts';
 import { REQUESTS, UNARY } from './bodies.ts';
-import { cpuMicros, median, openBenchFixture } from './fixture.ts';
+import { cpuMicros, openBenchFixture } from './fixture.ts';
 import { describeMachine } from './machine.ts';
+import { median } from './quantile.ts';
 
 const REPEATS = 9;
 const CALLS = 12_800;

@@ -3,6 +3,7 @@
  * requests to the target, the same request goes to the upstream itself. So the latency that the target adds is measured against calls of
  * the same seconds.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from './client.ts';
 import { quantile } from './quantile.ts';
 
@@ -127,5 +128,3 @@ class Side {
     this.failure ??= why;
   }
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,9 +1,10 @@
 /**
- * `npm run bench:overload`: measures what one gateway serves at most, then offers it ten times as much. Prints how much of the peak is
+ * `npm run bench -- overload`: measures what one gateway serves at most, then offers it ten times as much. Prints how much of the peak is
  * still served, how fast the rest is refused, and how soon everything is served again. `--seconds` and `--factor` change the size.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { pause, sendOrder } from './child.ts';
+import { sendOrder } from './child.ts';
 import type { FloodReport } from './flood.ts';
 import type { LoadReport } from './load.ts';
 import { rssMb, usageNow, WATCHED_CORES } from './machine.ts';

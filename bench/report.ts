@@ -1,5 +1,6 @@
 /** The report: medians, latency added to the bare upstream, and ratios, as text and as JSON. */
 import type { Dialect } from './bodies.ts';
+import { median } from './quantile.ts';
 import { type Cell, MAX_OTHER_LOAD, type Measurement } from './round.ts';
 import { eventsOf, OPEN_LOOP_RATE, type ScenarioName } from './scenarios.ts';
 import { type OpenStreams, STREAMS } from './streams.ts';
@@ -160,7 +161,7 @@ function memoryTable({ streams }: Results): string {
 }
 
 /** A Markdown table, padded for terminals. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((name, n) => Math.max(name.length, 3, ...rows.map((row) => (row[n] ?? '').length)));
   const line = (row: readonly string[]): string =>
     `| ${row.map((text, n) => (n === 0 ? text.padEnd(widths[n] ?? 0) : text.padStart(widths[n] ?? 0))).join(' | ')} |`;
@@ -184,15 +185,15 @@ function medians(cells: readonly Cell[], line: Line, scenario: ScenarioName): Me
   if (all.length === 0) return undefined;
   const results = undisturbed(all);
   return {
-    perSecond: median(results.map((result) => result.perSecond)) ?? Number.NaN,
-    cpuUsPerRequest: median(results.map((result) => result.cpuUsPerRequest)),
-    cpuUsPerEvent: median(results.map((result) => result.cpuUsPerEvent)),
-    p50: median(results.map((result) => result.p50)) ?? Number.NaN,
-    p99: median(results.map((result) => result.p99)) ?? Number.NaN,
-    share: median(results.map((result) => result.share)),
-    shareWithDatabase: median(results.map((result) => result.shareWithDatabase)),
-    addedP50: median(results.map((result) => result.added?.p50)),
-    addedP99: median(results.map((result) => result.added?.p99)),
+    perSecond: medianOf(results.map((result) => result.perSecond)) ?? Number.NaN,
+    cpuUsPerRequest: medianOf(results.map((result) => result.cpuUsPerRequest)),
+    cpuUsPerEvent: medianOf(results.map((result) => result.cpuUsPerEvent)),
+    p50: medianOf(results.map((result) => result.p50)) ?? Number.NaN,
+    p99: medianOf(results.map((result) => result.p99)) ?? Number.NaN,
+    share: medianOf(results.map((result) => result.share)),
+    shareWithDatabase: medianOf(results.map((result) => result.shareWithDatabase)),
+    addedP50: medianOf(results.map((result) => result.added?.p50)),
+    addedP99: medianOf(results.map((result) => result.added?.p99)),
   };
 }
 
@@ -210,7 +211,7 @@ function pairedRatio(cells: readonly Cell[], over: Line, under: Line, scenario: 
     if (!base || above === undefined || below === undefined) return [];
     return [{ ratio: above / below, otherLoad: Math.max(own.otherLoad, base.otherLoad) }];
   });
-  return median(undisturbed(pairs).map(({ ratio }) => ratio));
+  return medianOf(undisturbed(pairs).map(({ ratio }) => ratio));
 }
 
 /** The rate of the open loop is fixed, so its shares compare as times per request do. They include PostgreSQL. */
@@ -223,11 +224,9 @@ function undisturbed<R extends { readonly otherLoad: number }>(results: readonly
   return kept.length > 0 ? kept : results;
 }
 
-function median(values: readonly (number | undefined)[]): number | undefined {
-  const sorted = values.filter((value) => value !== undefined).sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const [low, high] = [sorted[sorted.length % 2 === 1 ? middle : middle - 1], sorted[middle]];
-  return low === undefined || high === undefined ? undefined : (low + high) / 2;
+function medianOf(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : median(known);
 }
 
 const fixed = (value: number | undefined, digits: number): string =>

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:reports`: pages, reports and exports of the admin API over five million records and as many ledger entries, in a
+ * `npm run bench -- reports`: pages, reports and exports of the admin API over five million records and as many ledger entries, in a
  * temporary database. `--rows 1000000` for fewer. Takes several minutes and about 6 GB of disk in the temporary folder.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -13,8 +13,8 @@ import { checkAlarms, sumOldDays, sumOldMonths } from '../src/ledger/index.ts';
 import { openContext, serve } from '../src/main.ts';
 import { fillUsage } from '../test/support/usage-rows.ts';
 import { fillEntries } from './entry-rows.ts';
-import { median } from './fixture.ts';
 import { describeMachine } from './machine.ts';
+import { median } from './quantile.ts';
 
 const { values } = parseArgs({ options: { rows: { type: 'string', default: '5000000' } } });
 const ROWS = Number(values.rows);

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:requests`: the request log with ten million calls of 14 days: time of its pages by every filter, size of a row, cost of
+ * `npm run bench -- requests`: the request log with ten million calls of 14 days: time of its pages by every filter, size of a row, cost of
  * a write, and the roll-up of an hour. `--rows 1000000` for fewer. Takes minutes and about 10 GB of disk in the temporary folder.
  */
 import { parseArgs } from 'node:util';
@@ -13,8 +13,9 @@ import {
 } from '../src/requests/index.ts';
 import { explain, statementsOf } from '../test/support/plan.ts';
 import { fillRequests } from '../test/support/request-rows.ts';
-import { median, openBenchFixture } from './fixture.ts';
+import { openBenchFixture } from './fixture.ts';
 import { describeMachine } from './machine.ts';
+import { median } from './quantile.ts';
 
 const { values } = parseArgs({ options: { rows: { type: 'string', default: '10000000' } } });
 const ROWS = Number(values.rows);

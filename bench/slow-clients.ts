@@ -1,9 +1,10 @@
 /**
- * `npm run bench:slow-clients`: latency of ordinary requests before and while 500 clients read nothing and 2,000 have sent half of a
+ * `npm run bench -- slow-clients`: latency of ordinary requests before and while 500 clients read nothing and 2,000 have sent half of a
  * request. `--readers`, `--halves` and `--seconds` change the size.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { pause, sendOrder } from './child.ts';
+import { sendOrder } from './child.ts';
 import { cpuSeconds, rssMb } from './machine.ts';
 import type { OpenLoopReport } from './open-loop.ts';
 import { NATIVE, requestOf } from './scenarios.ts';

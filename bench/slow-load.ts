@@ -1,5 +1,6 @@
 /** The slow clients of bench/slow-clients.ts, a separate process: some read nothing, others send half of a request and wait. */
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export interface SlowOrder {
   readonly port: number;
@@ -41,8 +42,6 @@ function keepOpen(port: number, bytes: string): Socket {
   socket.once('close', () => setTimeout(keepOpen, 1_000, port, bytes));
   return socket;
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 process.on('message', async (order: SlowOrder) => process.send?.(await hold(order)));
 process.on('disconnect', () => process.exit());

@@ -1,5 +1,6 @@
 /** Memory of a target with a thousand open, idle streams. */
-import { pause, type StartedProcess, sendOrder } from './child.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type StartedProcess, sendOrder } from './child.ts';
 import type { HoldReport } from './load.ts';
 import { rssMb } from './machine.ts';
 import { NATIVE, requestOf } from './scenarios.ts';

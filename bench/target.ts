@@ -3,9 +3,10 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Dialect } from './bodies.ts';
-import { pause, type StartedProcess } from './child.ts';
+import type { StartedProcess } from './child.ts';
 
 export interface Target {
   readonly port: number;

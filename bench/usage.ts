@@ -1,5 +1,5 @@
 /**
- * `npm run bench:usage`: GET /v1/usage over ten million recorded calls: blocks read and time of its statements, from EXPLAIN.
+ * `npm run bench -- usage`: GET /v1/usage over ten million recorded calls: blocks read and time of its statements, from EXPLAIN.
  * `--rows 1000000` for fewer. Takes several minutes and about 5 GB of disk in the temporary folder.
  */
 import { parseArgs } from 'node:util';
@@ -7,8 +7,9 @@ import { connect } from '../src/db/index.ts';
 import { balanceReport, limitsReport, periodOf, usageReport } from '../src/ledger/index.ts';
 import { explain, statementsOf } from '../test/support/plan.ts';
 import { fillUsage } from '../test/support/usage-rows.ts';
-import { median, openBenchFixture } from './fixture.ts';
+import { openBenchFixture } from './fixture.ts';
 import { describeMachine } from './machine.ts';
+import { median } from './quantile.ts';
 
 const { values } = parseArgs({ options: { rows: { type: 'string', default: '10000000' } } });
 const ROWS = Number(values.rows);

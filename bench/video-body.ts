@@ -1,13 +1,13 @@
 /**
- * `npm run bench:video-body`: examines task bodies of 64 MB on the event loop and in the worker, and prints how long the event loop was
+ * `npm run bench -- video-body`: examines task bodies of 64 MB on the event loop and in the worker, and prints how long the event loop was
  * blocked meanwhile. Every millisecond of delay is one that all other requests of the process wait.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { BODY_BYTES, videoCapabilitiesOf } from '../src/rules/index.ts';
 import { createExaminer } from '../src/video/request/examiner.ts';
-import { median } from './fixture.ts';
 import { describeMachine } from './machine.ts';
+import { median } from './quantile.ts';
 
 const RUNS = 8;
 const TARGET = { variant: 'A', capabilities: videoCapabilitiesOf('A') } as const;
@@ -26,7 +26,7 @@ async function measure(name: string, inlineBytes: number): Promise<void> {
   // The first body starts the worker and compiles the code. Copies are made before, because copying blocks the event loop, too.
   const [first = largestBody(), ...bodies] = Array.from({ length: RUNS + 1 }, largestBody);
   await examiner.examine(first, 'tasks', TARGET);
-  await sleep(200);
+  await pause(200);
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   const times: number[] = [];
@@ -34,7 +34,7 @@ async function measure(name: string, inlineBytes: number): Promise<void> {
     const begun = performance.now();
     const examination = await examiner.examine(body, 'tasks', TARGET);
     times.push(performance.now() - begun);
-    await sleep(20);
+    await pause(20);
     if (examination.kind !== 'parsed' || !examination.result || 'error' in examination.result)
       throw new Error('rejected');
   }

@@ -1,8 +1,9 @@
 /**
- * `npm run bench:video-follow`: follows 100,000 live video tasks over 500 accounts with one worker. The provider is a stub in another
+ * `npm run bench -- video-follow`: follows 100,000 live video tasks over 500 accounts with one worker. The provider is a stub in another
  * process that reports `running`. Prints how late looks are, and the CPU time of the worker and of PostgreSQL per look. `--tasks` and
  * `--seconds` change the size. About three minutes.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Client } from 'pg';
 import { loadCatalog } from '../src/catalog/index.ts';
@@ -15,9 +16,10 @@ import { Follower } from '../src/video/tasks/follow.ts';
 import { VideoProvider } from '../src/video/upstream/client.ts';
 import { startJobs } from '../src/worker/runner.ts';
 import { explain, statementsOf } from '../test/support/plan.ts';
-import { nextMessage, pause, sendOrder, startHelper } from './child.ts';
-import { cpuMicros, median, openBenchFixture } from './fixture.ts';
+import { nextMessage, sendOrder, startHelper } from './child.ts';
+import { cpuMicros, openBenchFixture } from './fixture.ts';
 import { cpuSeconds, describeMachine } from './machine.ts';
+import { median } from './quantile.ts';
 
 const { values } = parseArgs({
   options: {

@@ -1,13 +1,14 @@
 /**
  * `npm run console`: builds the console in the browser from console/ into dist/console, and checks its size.
  * With `--if-needed`, as `npm start` calls it, it builds only when the sources differ from those of the last build, and never fails:
- * the gateway works without its console.
+ * the gateway works without its console. `npm run console -- screenshots` takes pictures of its pages.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { ROOT } from './modules.ts';
+import { type Part, runPart } from './parts.ts';
 import { copyReference } from './reference.ts';
 
 const SOURCE = join(ROOT, 'console');
@@ -72,11 +73,28 @@ async function main(isOptional: boolean): Promise<void> {
   if (!isOptional) console.log(`Built dist/console; its first load has ${bytes} bytes with gzip.`);
 }
 
-const isOptional = process.argv.includes('--if-needed');
-await main(isOptional).catch((error: unknown) => {
-  const reason = error instanceof Error ? error.message : String(error);
-  const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
-  const advice = isMissing ? 'Run "npm ci" with development packages, then "npm run console".' : reason;
-  console.error(`The console is not built. ${advice}`);
-  if (!isOptional) process.exitCode = 1;
-});
+async function build(isOptional: boolean): Promise<void> {
+  await main(isOptional).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+    const advice = isMissing ? 'Run "npm ci" with development packages, then "npm run console".' : reason;
+    console.error(`The console is not built. ${advice}`);
+    if (!isOptional) process.exitCode = 1;
+  });
+}
+
+const PARTS = {
+  build: {
+    about: 'the console in the browser, into dist/console; --if-needed: only when its sources changed',
+    run: () => build(process.argv.includes('--if-needed')),
+  },
+  screenshots: {
+    about: 'pictures of every page in an installed Chromium; names of pages, or --readme for those of README.md',
+    run: async () => {
+      await build(true);
+      await import('./screenshots.ts');
+    },
+  },
+} as const satisfies Record<string, Part>;
+
+await runPart('console', PARTS, 'build');

@@ -1,4 +1,4 @@
-/** What can become stale in deploy/: settings, ports, paths, commands, probes and times. `npm run check:deploy` does the rest. */
+/** What can become stale in deploy/: settings, ports, paths, commands, probes and times. `npm run release -- deploy` does the rest. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fitCosts, fitNonNegative, renderTable } from './fit-token-costs.ts';
 
-test('src/core/token-costs.ts is the table that fit:tokens derives from the corpus', () => {
+test('src/core/token-costs.ts is the table that the fit derives from the corpus', () => {
   const committed = readFileSync(new URL('../src/core/token-costs.ts', import.meta.url), 'utf8');
-  assert.equal(committed, renderTable(fitCosts()), 'run "npm run fit:tokens"');
+  assert.equal(committed, renderTable(fitCosts()), 'run "npm run gen -- tokens"');
 });
 
 const fitRounded = (rows: readonly Float64Array[]): string[] =>

@@ -1,9 +1,5 @@
-/**
- * `npm run fit:tokens`: derives src/core/token-costs.ts from the calibration half of the token corpus and prints the errors.
- * `npm run fit:tokens -- --check` writes nothing and fails when the committed table differs.
- */
+/** `npm run gen -- tokens`: derives src/core/token-costs.ts from the calibration half of the token corpus and prints the errors. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
 import { countFeatures } from '../src/core/token-feature-counts.ts';
 import { TOKEN_FEATURES, type TokenFeature } from '../src/core/token-features.ts';
 import { referenceTokens, relativeError, samples, type TokenSample } from '../test/support/token-corpus.ts';
@@ -79,6 +75,15 @@ const DECIMALS = 3;
 const calibration = samples.filter(({ half }) => half === 'calibration');
 const check = samples.filter(({ half }) => half === 'check');
 
+export function writeTokenCosts(): void {
+  const costs = fitCosts();
+  const table = renderTable(costs);
+  printErrors(costs);
+  if (readFileSync(TABLE, 'utf8') === table) return;
+  writeFileSync(TABLE, table);
+  console.log('wrote src/core/token-costs.ts');
+}
+
 /** Returns the source text of src/core/token-costs.ts. */
 export function renderTable(costs: Float64Array): string {
   const lines = TOKEN_FEATURES.map((feature, index) => {
@@ -86,7 +91,7 @@ export function renderTable(costs: Float64Array): string {
     return `  ${feature}: ${at(costs, index)},${note}`;
   });
   return [
-    '/** Tokens per unit of each feature. Generated from test/fixtures/tokens.corpus.json by `npm run fit:tokens`; do not edit. */',
+    '/** Tokens per unit of each feature. Generated from test/fixtures/tokens.corpus.json by `npm run gen -- tokens`; do not edit. */',
     "import type { TokenFeature } from './token-features.ts';",
     '',
     'export const TOKEN_COSTS: Readonly<Record<TokenFeature, number>> = {',
@@ -158,19 +163,3 @@ function printErrors(costs: Float64Array): void {
   for (const [group, members] of Map.groupBy(samples, (sample) => sample.group)) print(group, members);
   print('all', samples);
 }
-
-function main(): void {
-  const costs = fitCosts();
-  const table = renderTable(costs);
-  printErrors(costs);
-  if (readFileSync(TABLE, 'utf8') === table) return;
-  if (process.argv.includes('--check')) {
-    console.log('src/core/token-costs.ts is stale; run "npm run fit:tokens"');
-    process.exitCode = 1;
-    return;
-  }
-  writeFileSync(TABLE, table);
-  console.log('wrote src/core/token-costs.ts');
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) main();

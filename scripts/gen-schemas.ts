@@ -1,12 +1,11 @@
 /**
- * `npm run gen:schemas`: writes JSON schemas of the SDKs' types to test/schemas. Takes half a minute, so `npm run gen` leaves it
+ * `npm run gen -- schemas`: writes JSON schemas of the SDKs' types to test/schemas. Takes half a minute, so `npm run gen` leaves it
  * out; `npm run check` compares the versions and the source that the committed files name.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { ROOT } from './modules.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -29,7 +28,14 @@ export function checkSchemas(): string[] {
   return NAMES.filter((name) => {
     const { madeFrom } = JSON.parse(read(pathOf(name))) as { madeFrom: unknown };
     return JSON.stringify(madeFrom) !== JSON.stringify(sourcesOf(name));
-  }).map((name) => `${pathOf(name)} belongs to other SDK versions or types; run "npm run gen:schemas"`);
+  }).map((name) => `${pathOf(name)} belongs to other SDK versions or types; run "npm run gen -- schemas"`);
+}
+
+export function writeSchemas(): void {
+  for (const name of NAMES) {
+    writeFileSync(join(ROOT, pathOf(name)), schemaOf(name));
+    console.log(`wrote ${pathOf(name)}`);
+  }
 }
 
 /** What the schemas depend on: the installed versions of the SDKs, and the file that selects the types. */
@@ -81,11 +87,4 @@ function schemaOf(name: FileName): string {
 ${lines.sort().join(',\n')}
 }}
 `;
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  for (const name of NAMES) {
-    writeFileSync(join(ROOT, pathOf(name)), schemaOf(name));
-    console.log(`wrote ${pathOf(name)}`);
-  }
 }

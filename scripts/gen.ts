@@ -16,6 +16,7 @@ import { renderEndpoints, renderErrors, renderFidelity, withBounds } from './gen
 import { renderRows } from './gen-rows.ts';
 import { ROOT } from './modules.ts';
 import { withClients } from './pages.ts';
+import { type Part, runPart } from './parts.ts';
 
 const HTTP_README = 'src/http/README.md';
 
@@ -92,10 +93,24 @@ function read(path: string): string | undefined {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+const PARTS = {
+  files: { about: 'the reference pages, openapi.json and src/db/rows.ts', run: writeFiles },
+  schemas: {
+    about: 'test/schemas from the types of the SDKs, after an update of an SDK; half a minute',
+    run: async () => (await import('./gen-schemas.ts')).writeSchemas(),
+  },
+  tokens: {
+    about: 'src/core/token-costs.ts from the token corpus',
+    run: async () => (await import('./fit-token-costs.ts')).writeTokenCosts(),
+  },
+} as const satisfies Record<string, Part>;
+
+async function writeFiles(): Promise<void> {
   for (const [path, text] of await generate()) {
     if (read(path) === text) continue;
     writeFileSync(join(ROOT, path), text);
     console.log(`wrote ${path}`);
   }
 }
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await runPart('gen', PARTS, 'files');

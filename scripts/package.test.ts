@@ -1,4 +1,4 @@
-/** What `npm run package` makes of the sources. `npm run check:package` installs and runs the result. */
+/** What `npm run package` makes of the sources. `npm run release -- package` installs and runs the result. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';

@@ -1,4 +1,4 @@
-/** The types of the four dialects as the SDKs publish them. `npm run gen:schemas` turns them into test/schemas. */
+/** The types of the four dialects as the SDKs publish them. `npm run gen -- schemas` turns them into test/schemas. */
 import type { ErrorResponse } from '@anthropic-ai/sdk/resources';
 import type {
   BetaCompactionBlock,

@@ -1,4 +1,4 @@
-/** `npm run sim`: the simulated providers as a command. */
+/** The simulated providers as a command: `npm exec -- node sim/main.ts`. */
 import { parseArgs } from 'node:util';
 import { startSim } from './index.ts';
 

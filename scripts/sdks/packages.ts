@@ -1,4 +1,4 @@
-/** The SDKs that `npm run sdks` proves, and their installation: a folder for each version, which later runs use again. */
+/** The SDKs that `npm run release -- sdks` proves, and their installation: a folder for each version, which later runs use again. */
 import { copyFile, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -11,7 +11,7 @@ import { type LaunchedProcess, launch } from '../support/process.ts';
 
 const KEY = 'test-key-of-the-memory-test';
 const MIB = 2 ** 20;
-/** `npm run bench:images` runs all 20. Fewer are enough to see that bodies are held: each has 20 or 40 MiB. */
+/** `npm run bench -- images` runs all 20. Fewer are enough to see that bodies are held: each has 20 or 40 MiB. */
 const PARALLEL = Number(process.env.IMAGE_CALLS ?? 8);
 const LIMIT = 200 * MIB;
 

@@ -1,6 +1,6 @@
 /**
  * The shell blocks of README.md and the pages in docs, run as they stand against a demo, and the TypeScript blocks of the guides. A page is
- * one terminal: its blocks share variables and files. `npm run guides` runs the blocks that need other packages.
+ * one terminal: its blocks share variables and files. `npm run release -- guides` runs the blocks that need other packages.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

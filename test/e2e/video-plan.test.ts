@@ -1,6 +1,6 @@
 /**
  * Query plans of video tasks: every operation uses an index and reads a bounded number of blocks, whatever the number of tasks.
- * `npm run bench:video-tasks` runs it with two million tasks.
+ * `npm run bench -- video-tasks` runs it with two million tasks.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** The short form of `npm run simulate:leases`. The simulation itself checks after every statement that leases and wallets agree. */
+/** The short form of `npm run bench -- leases`. The simulation itself checks after every statement that leases and wallets agree. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LeaseSimulation, type LeaseSimulationOptions } from './lease-simulation.ts';

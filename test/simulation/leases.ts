@@ -1,5 +1,5 @@
 /**
- * `npm run simulate:leases`: wallet leases over a hundred replicas in virtual time; see lease-simulation.ts. `--replicas`, `--spread`, `--wallets` (of each
+ * `npm run bench -- leases`: wallet leases over a hundred replicas in virtual time; see lease-simulation.ts. `--replicas`, `--spread`, `--wallets` (of each
  * of four sizes), `--minutes`, `--rate`, `--failures` and `--seed` change the run. Exits with 1 when anything was overspent.
  */
 import { parseArgs } from 'node:util';

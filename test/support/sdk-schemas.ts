@@ -1,4 +1,4 @@
-/** The schemas of the SDKs' types, which `npm run gen:schemas` writes to test/schemas. */
+/** The schemas of the SDKs' types, which `npm run gen -- schemas` writes to test/schemas. */
 import { readFileSync } from 'node:fs';
 import type { Dialect } from '../../src/rules/index.ts';
 import type { JsonSchema, Resolve } from './json-schema.ts';

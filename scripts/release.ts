@@ -1,0 +1,29 @@
+/** `npm run release`: everything to check before a release that needs minutes and the registries. */
+import { type Part, runPart } from './parts.ts';
+
+const PARTS = {
+  all: {
+    about: 'all of these, one after the other',
+    run: async () => {
+      for (const part of [PARTS.package, PARTS.deploy, PARTS.sdks, PARTS.guides]) await part.run();
+    },
+  },
+  package: {
+    about: 'packs, installs the tarball elsewhere and tries it',
+    run: () => import('./check-package.ts'),
+  },
+  deploy: {
+    about: 'runs the steps of deploy/Dockerfile without Docker and lints deploy/; --lint: only that',
+    run: () => import('./check-deploy.ts'),
+  },
+  sdks: {
+    about: 'the newest and the previous major versions of the official SDKs; names of packages for only these',
+    run: () => import('./sdks.ts'),
+  },
+  guides: {
+    about: 'installs the clients of docs/guides and runs the blocks of their pages; names of clients for only these',
+    run: () => import('./guides.ts'),
+  },
+} as const satisfies Record<string, Part>;
+
+await runPart('release', PARTS, 'all');
