@@ -14,6 +14,8 @@ export interface LoadOrder {
   readonly request: string;
   readonly connections: number;
   readonly ms: number;
+  /** Ends earlier after this many requests. */
+  readonly maxRequests?: number | undefined;
   /** A ramp-up: its connections stay open for the next order, so that no handshake is measured. */
   readonly isLead: boolean;
 }
@@ -58,7 +60,14 @@ const HOLD_MS = 15_000;
 /** Connections left open by a ramp-up. */
 let waiting: Client[] = [];
 
-function run({ port, request, connections, ms, isLead }: LoadOrder): Promise<LoadReport> {
+function run({
+  port,
+  request,
+  connections,
+  ms,
+  maxRequests = Number.POSITIVE_INFINITY,
+  isLead,
+}: LoadOrder): Promise<LoadReport> {
   const { promise, resolve } = Promise.withResolvers<LoadReport>();
   const bytes = Buffer.from(request);
   const clients = waiting.length > 0 ? waiting : Array.from({ length: connections }, () => new Client(port, bytes));
@@ -67,6 +76,7 @@ function run({ port, request, connections, ms, isLead }: LoadOrder): Promise<Loa
   let failures = 0;
   let failure: string | undefined;
   let open = connections;
+  let sent = connections;
   const start = performance.now();
   const finish = (): void => {
     clearTimeout(timer);
@@ -76,7 +86,10 @@ function run({ port, request, connections, ms, isLead }: LoadOrder): Promise<Loa
     resolve({ requests: times.length, failures, failure, seconds: (performance.now() - start) / 1000, p50, p99 });
   };
   const sendNext = (client: Client): void => {
-    if (performance.now() - start < ms) return client.send();
+    if (performance.now() - start < ms && sent < maxRequests) {
+      sent += 1;
+      return client.send();
+    }
     open -= 1;
     if (open === 0) finish();
   };

@@ -13,10 +13,19 @@ export const CORES: { readonly load: number; readonly target: number } | undefin
 export const describeMachine = (): string =>
   `${cpus().length} x ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
 
-/** User and system time of all threads of one process. */
-export function cpuSeconds(pid: number): number {
-  const { ticks } = statOf(pid) ?? { ticks: Number.NaN };
-  return ticks / HZ;
+/** User and system time of all threads of one process; NaN when it has ended. */
+export const cpuSeconds = (pid: number): number => exactSeconds(pid) ?? (statOf(pid)?.ticks ?? Number.NaN) / HZ;
+
+/** From the scheduler, in nanoseconds: ticks are too coarse for a proxy that is busy for a tenth of a second. */
+function exactSeconds(pid: number): number | undefined {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const times = threads.map((id) => Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0]));
+    return times.reduce((sum, nanos) => sum + nanos, 0) / 1e9;
+  } catch {
+    // The process or one of its threads has ended, or the kernel does not count.
+    return undefined;
+  }
 }
 
 /** Resident memory of a process and its descendants, without its database. */
@@ -69,12 +78,12 @@ export interface TreeCpu {
 }
 
 export function cpuOfTree(root: number): TreeCpu {
-  const ticks = { own: 0, database: 0 };
-  for (const [, stat] of statsOfTree(root)) {
-    if (stat.name === 'postgres') ticks.database += stat.ticks + stat.endedTicks;
-    else ticks.own += stat.ticks;
+  const seconds = { own: 0, database: 0 };
+  for (const [pid, { name, endedTicks }] of statsOfTree(root)) {
+    if (name === 'postgres') seconds.database += (cpuSeconds(pid) || 0) + endedTicks / HZ;
+    else seconds.own += cpuSeconds(pid) || 0;
   }
-  return { own: ticks.own / HZ, database: ticks.database / HZ };
+  return seconds;
 }
 
 /** A process and its descendants, by process id. */

@@ -3,6 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { type Part, runPart } from '../scripts/parts.ts';
 
 const PARTS = {
+  quick: {
+    about: "CPU time of calls, events and idling beside Node's plain proxy and nginx; a minute; --write, --repeats",
+    run: () => import('./quick.ts'),
+  },
   compare: {
     about: 'this gateway, nginx, Portkey and LiteLLM in all scenarios; ten minutes; options in docs/performance.md',
     run: () => import('./comparison.ts'),

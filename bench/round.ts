@@ -60,9 +60,15 @@ export async function measureQuietly(
   return best;
 }
 
-export async function measure(cell: Cell, load: StartedProcess, ms: number): Promise<Measurement> {
+/** With `maxRequests` it ends after so many requests, and its ramp-up after a quarter of them. */
+export async function measure(
+  cell: Cell,
+  load: StartedProcess,
+  ms: number,
+  maxRequests?: number,
+): Promise<Measurement> {
   const { line, scenario, target } = cell;
-  const orders = ordersOf(cell, ms);
+  const orders = ordersOf(cell, ms, maxRequests);
   await sendOrder(load, orders.rampUp);
   const cpuBefore = target.pid === undefined ? undefined : cpuOfTree(target.pid);
   const before = usageNow();
@@ -92,12 +98,19 @@ export async function measure(cell: Cell, load: StartedProcess, ms: number): Pro
   };
 }
 
-function ordersOf({ line, scenario, target, upstream }: Cell, ms: number): { rampUp: object; measured: object } {
+function ordersOf(
+  { line, scenario, target, upstream }: Cell,
+  ms: number,
+  maxRequests: number | undefined,
+): { rampUp: object; measured: object } {
   const { model, stream, connections, name } = scenario;
   const request = requestOf(target, line.route, model, stream);
   if (name !== 'open') {
     const order = { port: target.port, request, connections };
-    return { rampUp: { ...order, ms: RAMP_UP_MS, isLead: true }, measured: { ...order, ms, isLead: false } };
+    return {
+      rampUp: { ...order, ms: RAMP_UP_MS, maxRequests: maxRequests && maxRequests / 4, isLead: true },
+      measured: { ...order, ms, maxRequests, isLead: false },
+    };
   }
   const { to } = line.route;
   const order = {

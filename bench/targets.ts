@@ -1,4 +1,5 @@
 /** The table of targets, and the lines that each of them has in the report. */
+import { fileURLToPath } from 'node:url';
 import { type CommandPeer, startCommand } from './command.ts';
 import { type GatewayOptions, startGateway } from './gateway.ts';
 import { LITELLM, startLitellm } from './litellm.ts';
@@ -33,6 +34,7 @@ export interface TargetOptions {
 export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readonly TargetRow[] => [
   row('direct', 'direct', 'direct to the upstream', async (port) => directTarget(port)),
   row('nginx', 'peer', 'nginx proxy_pass', startNginx),
+  row('node', 'peer', "Node's plain proxy", startNodeProxy),
   gateway('dragoman', [NATIVE], { profileFolder }),
   // On all cores, which the load shares: on one core of its own, a second worker could only cost.
   gateway('one-worker', [NATIVE], { isPinned: false }),
@@ -46,6 +48,15 @@ export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readon
   ),
   gateway('converter', CONVERTED, { profileFolder }),
   ...(base === undefined ? [] : [gateway('base-converter', CONVERTED, { tree: base })]),
+];
+
+/** One gateway for native and converted calls, as operators run it. The conversion has the upstream of the native calls. */
+export const quickTargets = (): readonly TargetRow[] => [
+  ...targetsOf({ profileFolder: undefined, base: undefined, peers: [] }).filter(({ name }) =>
+    ['direct', 'nginx', 'node'].includes(name),
+  ),
+  // A busy machine delays the event loop, and a shed call costs less than a served one.
+  gateway('dragoman', [NATIVE, { from: 'chat', to: 'messages' }], { env: { SHEDDING: 'off' } }),
 ];
 
 function row(
@@ -65,6 +76,14 @@ function gateway(name: string, routes: readonly Route[], options: Omit<GatewayOp
   });
   return { name, kind: 'gateway', lines, start: (port) => startGateway({ name, ...options }, port) };
 }
+
+const NODE_PROXY = fileURLToPath(new URL('node-proxy.ts', import.meta.url));
+
+const startNodeProxy = (upstreamPort: number): Promise<Target> =>
+  startCommand(
+    { name: 'node', dialect: 'messages', command: `'${process.execPath}' '${NODE_PROXY}' {port} ${upstreamPort}` },
+    upstreamPort,
+  );
 
 const directTarget = (port: number): Target => ({
   port,

@@ -1,0 +1,81 @@
+/** The table of `npm run bench -- quick`: as it is printed, and as docs/performance.md holds it for comparison. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { table } from './report.ts';
+import { ROOT } from './target.ts';
+
+/** CPU time of a call or an event and its ratio to that of the peers, NaN where one is missing; or the part of a core of an idle gateway. */
+export type CostRow =
+  | { readonly name: string; readonly micros: number; readonly node: number; readonly nginx: number }
+  | { readonly name: string; readonly share: number };
+
+export interface Reference {
+  readonly commit: string;
+  /** The figure of each row that later runs compare with. */
+  readonly figures: ReadonlyMap<string, number>;
+}
+
+const PAGE = join(ROOT, 'docs/performance.md');
+const BLOCK = /(<!-- quick: .*-->\n)[\s\S]*?(<!-- end of quick -->)/;
+
+export function renderCosts(rows: readonly CostRow[], reference: Reference): string {
+  const changes = rows.map((row) => {
+    const before = reference.figures.get(row.name) ?? Number.NaN;
+    return [figureText(row, before), changeText(figureOf(row) / before - 1)];
+  });
+  return table(
+    [...HEAD, `at ${reference.commit}`, 'change'],
+    rows.map((row, n) => [...cellsOf(row), ...(changes[n] ?? [])]),
+  );
+}
+
+/** One line for a commit message. */
+export const summarizeCosts = (rows: readonly CostRow[]): string =>
+  rows
+    .map((row) => ('share' in row ? `${row.name} ${percent(row.share)}` : `${row.name} ${ratioText(row.node)} x Node`))
+    .join(', ');
+
+export function readReference(): Reference {
+  const [block = ''] = BLOCK.exec(readFileSync(PAGE, 'utf8')) ?? [];
+  const figures = [...block.matchAll(/^\| (?<name>[\w ]+?) +\| +(?<own>[\d.]+) [^|]*\| +(?<node>[\d.]+|-)/gm)].map(
+    ({ groups: { name = '', own = '', node = '' } = {} }) => [name, Number(node === '-' ? own : node)] as const,
+  );
+  return { commit: /at commit `(?<commit>\w+)/.exec(block)?.groups?.commit ?? 'no commit', figures: new Map(figures) };
+}
+
+export function writeReference(
+  rows: readonly CostRow[],
+  { commit, machine }: { commit: string; machine: string },
+): void {
+  const day = new Date().toISOString().slice(0, 10);
+  const text = `Measured at commit \`${commit}\` on ${day}, ${machine}:\n\n${table(HEAD, rows.map(cellsOf))}\n`;
+  writeFileSync(
+    PAGE,
+    readFileSync(PAGE, 'utf8').replace(BLOCK, (_, begin: string, end: string) => begin + text + end),
+  );
+}
+
+const HEAD = ['CPU time', 'Dragoman', "x Node's proxy", 'x nginx'] as const;
+
+const cellsOf = (row: CostRow): string[] =>
+  'share' in row
+    ? [row.name, percent(row.share), '-', '-']
+    : [
+        row.name,
+        `${row.micros < 100 ? row.micros.toPrecision(3) : Math.round(row.micros)} us`,
+        ratioText(row.node),
+        ratioText(row.nginx),
+      ];
+
+/** What is compared: the ratio to Node's proxy, which every machine has. */
+const figureOf = (row: CostRow): number => ('share' in row ? row.share * 100 : row.node);
+
+const figureText = (row: CostRow, figure: number): string =>
+  Number.isNaN(figure) ? '-' : 'share' in row ? percent(figure / 100) : `${ratioText(figure)} x`;
+
+const changeText = (change: number): string =>
+  Number.isNaN(change) ? '-' : `${change < 0 ? '' : '+'}${Math.round(change * 100)} %`;
+
+const ratioText = (value: number): string => (Number.isNaN(value) ? '-' : value.toFixed(value < 10 ? 2 : 1));
+
+const percent = (share: number): string => `${(share * 100).toFixed(1)} % of a core`;

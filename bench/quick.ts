@@ -1,0 +1,142 @@
+/**
+ * `npm run bench -- quick`: what a call, an event of a stream and a second without calls cost, in CPU time of all processes of the gateway,
+ * PostgreSQL included. Node's plain proxy and nginx are measured within the same seconds, so ratios vary less than times do.
+ * Prints them beside those of docs/performance.md; `--write` puts the new ones there, `--repeats 9` takes longer and
+ * varies less. Never fails because of a figure.
+ */
+import { execFileSync } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { StartedProcess } from './child.ts';
+import { cpuOfTree, describeMachine, usageNow, WATCHED_CORES } from './machine.ts';
+import { median } from './quantile.ts';
+import { type CostRow, readReference, renderCosts, summarizeCosts, writeReference } from './quick-table.ts';
+import { type Cell, type Measurement, measure } from './round.ts';
+import { eventsOf, SCENARIOS, type ScenarioName } from './scenarios.ts';
+import { progress, Session } from './session.ts';
+import { ROOT } from './target.ts';
+import { quickTargets } from './targets.ts';
+
+const { values: options } = parseArgs({
+  options: { write: { type: 'boolean', default: false }, repeats: { type: 'string', default: '3' } },
+});
+const REPEATS = Number(options.repeats);
+/** Runs of the same commit differ by this much. */
+const NOISE = '15 %';
+/** Above this part of the cores, runs differ by more. */
+const MAX_OTHERS = 0.25;
+const IDLE_MS = 8_000;
+/** No further repeat starts after this time: a busy machine makes fewer repeats. */
+const MAX_MS = 20_000 * REPEATS;
+/** Bounds a measurement on a busy machine. */
+const MAX_CELL_MS = 2_000;
+
+/** Requests of a measurement: numbers and not times, because a busy machine would measure compilers that have not finished. */
+const REQUESTS: Readonly<Partial<Record<ScenarioName, number>>> = { 'unary-64': 4_000, burst: 600, paced: 32 };
+const WARM_UP = 2;
+
+const KINDS = [
+  ['unary-64', 'call'],
+  ['burst', 'event at full speed'],
+  ['paced', 'event every 4 ms'],
+] as const satisfies readonly (readonly [ScenarioName, string])[];
+
+const startedAt = performance.now();
+const session = new Session();
+try {
+  await quick();
+} finally {
+  await session.stop();
+}
+
+async function quick(): Promise<void> {
+  const before = usageNow();
+  const load = await session.start(quickTargets());
+  const idle = await idleShare();
+  const cells = await session.findCells(
+    load,
+    /dragoman|nginx|Node/,
+    SCENARIOS.filter(({ name }) => name in REQUESTS),
+  );
+  progress('Warming up ...');
+  for (const cell of cells) if (!cell.scenario.isWarm) await measureCell(cell, load, WARM_UP);
+  for (let n = 1; n <= REPEATS && (n === 1 || performance.now() - startedAt < MAX_MS); n += 1) {
+    progress(`Measuring, ${n} of ${REPEATS} ...`);
+    for (const cell of cells) cell.results.push(await measureCell(cell, load));
+  }
+  const after = usageNow();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const others = (after.busy - before.busy - (after.own - before.own)) / seconds / WATCHED_CORES;
+  const rows = [...callRows(cells), { name: 'idle', share: idle }];
+  console.log(`
+CPU time of one call or event, all processes and PostgreSQL included, and how many times that of a plain proxy it is.
+The last two columns compare the ratio to Node's proxy with that of docs/performance.md.
+
+${renderCosts(rows, readReference())}
+
+${describeMachine()}; ${Math.round(seconds)} s.
+${others > MAX_OTHERS ? `Other programs used ${Math.round(others * 100)} % of the cores: repeat this when they are idle.` : `Changes below ${NOISE} are noise.`}
+For the commit message: ${commit()}: ${summarizeCosts(rows)}`);
+  if (options.write) writeReference(rows, { commit: commit(), machine: describeMachine() });
+}
+
+/** The part of a core that a gateway without calls uses. */
+async function idleShare(): Promise<number> {
+  const pid = [...session.targets].find(([{ kind }]) => kind === 'gateway')?.[1].pid;
+  if (pid === undefined) throw new Error(`The gateway did not start. ${session.notes.join(' ')}`);
+  progress(`Measuring an idle gateway for ${IDLE_MS / 1_000} s ...`);
+  const before = cpuOfTree(pid);
+  const begun = performance.now();
+  await pause(IDLE_MS);
+  const after = cpuOfTree(pid);
+  return (after.own + after.database - before.own - before.database) / ((performance.now() - begun) / 1_000);
+}
+
+async function measureCell(cell: Cell, load: StartedProcess, factor = 1): Promise<Measurement> {
+  const result = await measure(cell, load, MAX_CELL_MS * factor, (REQUESTS[cell.scenario.name] ?? 0) * factor);
+  if (result.failures > 0)
+    session.note(`${cell.line.label}, ${cell.scenario.about}: ${result.failures} requests failed.`);
+  return result;
+}
+
+function callRows(cells: readonly Cell[]): CostRow[] {
+  return KINDS.flatMap(([scenario, kind]) => {
+    const own = cells.filter((cell) => cell.scenario.name === scenario);
+    const peer = (name: string): readonly number[] => microsOf(own.find(({ line }) => line.target === name));
+    return own
+      .filter(({ line }) => line.kind === 'gateway')
+      .map((cell): CostRow => {
+        const { from, to } = cell.line.route;
+        const micros = microsOf(cell);
+        return {
+          name: `${from === to ? 'native' : 'converted'} ${kind}`,
+          micros: median(micros),
+          node: ratio(micros, peer('node')),
+          nginx: ratio(micros, peer('nginx')),
+        };
+      });
+  });
+}
+
+/** Microseconds of a call or an event in each repeat. */
+function microsOf(cell: Cell | undefined): readonly number[] {
+  const events = cell?.scenario.stream ? eventsOf(cell.line.route) : 1;
+  return (cell?.results ?? []).map(
+    ({ share = Number.NaN, shareWithDatabase = share, perSecond }) => (shareWithDatabase / perSecond / events) * 1e6,
+  );
+}
+
+/** Of the same repeat: a slow phase of the machine affects both. NaN without the peer. */
+function ratio(own: readonly number[], peer: readonly number[]): number {
+  return median(own.flatMap((micros, n) => (peer[n] === undefined ? [] : [micros / peer[n]])));
+}
+
+function commit(): string {
+  const git = (...args: string[]): string => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
+  try {
+    const isClean = git('status', '--porcelain', 'src', 'package-lock.json', 'migrations') === '';
+    return `${git('rev-parse', '--short', 'HEAD')}${isClean ? '' : ' with changes'}`;
+  } catch {
+    return 'an unknown commit';
+  }
+}
