@@ -7,7 +7,7 @@ import { loadConfig } from '../src/config.ts';
 import { silentLog } from '../src/core/index.ts';
 import type { Caller } from '../src/gateway/index.ts';
 import { KeyCache } from '../src/identity/index.ts';
-import { type AppContext, openContext } from '../src/main.ts';
+import { type AppContext, openContext } from '../src/server/index.ts';
 import { applySetup, parseSetup } from '../src/setup/index.ts';
 
 export interface BenchFixture {

@@ -10,7 +10,7 @@ import { loadConfig } from '../src/config.ts';
 import { silentLog } from '../src/core/index.ts';
 import { connect } from '../src/db/index.ts';
 import { checkAlarms, sumOldDays, sumOldMonths } from '../src/ledger/index.ts';
-import { openContext, serve } from '../src/main.ts';
+import { openContext, serve } from '../src/server/index.ts';
 import { fillUsage } from '../test/support/usage-rows.ts';
 import { fillEntries } from './entry-rows.ts';
 import { describeMachine } from './machine.ts';

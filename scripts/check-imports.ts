@@ -91,7 +91,7 @@ function checkInside(file: string, target: string): string[] {
   return lower < floor ? [] : [`${from} (floor ${floor}) may not import ${to} (floor ${lower})`];
 }
 
-/** `src/db/watch.ts` -> `db`; `src/main.ts` -> `main`. */
+/** `src/db/watch.ts` -> `db`; `src/config.ts` -> `config`. */
 const folderOf = (path: string): string => path.split('/')[1]?.replace(/(?:\.test)?\.ts$/, '') ?? '';
 
 /** `src/gateway/native/forward.ts` -> `native`; `src/gateway/failover.ts` -> `failover`. */

@@ -13,7 +13,7 @@ export const RANKS: readonly (readonly string[])[] = [
   ['gateway', 'video'],
   ['api', 'admin', 'openapi', 'worker', 'master-key'],
   ['console'],
-  ['main'],
+  ['server'],
   ['cli'],
 ];
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { startSim } from '../../sim/index.ts';
 import { loadConfig } from '../../src/config.ts';
 import { silentLog } from '../../src/core/index.ts';
-import { type AppContext, openContext, serve } from '../../src/main.ts';
+import { type AppContext, openContext, serve } from '../../src/server/index.ts';
 import { applySetup, parseSetup } from '../../src/setup/index.ts';
 import { adminApi } from '../../test/support/admin.ts';
 import { Receiver } from '../../test/support/callbacks.ts';

@@ -6,7 +6,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Config } from '../config.ts';
 import { SERVER_BOUNDS } from '../http/index.ts';
-import { CliError, listenFailure, type PortName } from '../main.ts';
+import { CliError, listenFailure, type PortName } from '../server/index.ts';
 import type { ConnectionMessage, HandledNotice } from './worker-process.ts';
 
 /** A worker that takes connections. */

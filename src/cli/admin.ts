@@ -6,7 +6,6 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import { createAdminToken, rotateAdminToken, writeAudit } from '../identity/index.ts';
-import { CliError, publicUrlOf } from '../main.ts';
 import {
   type CreatedLink,
   createFirstLink,
@@ -15,6 +14,7 @@ import {
   linkUrl,
   resetPerson,
 } from '../people/index.ts';
+import { CliError, publicUrlOf } from '../server/index.ts';
 import { BY_CLI, withContext } from './context.ts';
 import { info, print } from './output.ts';
 

@@ -1,6 +1,6 @@
 /** `dragoman apply FILE`: makes the configuration match a file. */
 import { Command } from 'commander';
-import { CliError } from '../main.ts';
+import { CliError } from '../server/index.ts';
 import { applySetup, isUnnamedRepricing } from '../setup/index.ts';
 import { isEmpty, readSetup, reportApplied } from './config-file.ts';
 import { BY_CLI, withContext } from './context.ts';

@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Db } from '../db/index.ts';
-import { CliError } from '../main.ts';
+import { CliError } from '../server/index.ts';
 import {
   type Applied,
   describeEffect,

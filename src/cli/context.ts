@@ -2,7 +2,7 @@
 import { type Config, loadConfig } from '../config.ts';
 import { silentLog } from '../core/index.ts';
 import type { Actor } from '../identity/index.ts';
-import { type AppContext, openContext, openStore, type Store } from '../main.ts';
+import { type AppContext, openContext, openStore, type Store } from '../server/index.ts';
 import { endAtOnce, StopRequests } from './stop-requests.ts';
 
 /** The actor of commands in the audit log. */

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { isProcessDead, ownIdentity, type ProcessIdentity } from '../core/index.ts';
-import { CliError } from '../main.ts';
+import { CliError } from '../server/index.ts';
 import { messageFor } from './error-message.ts';
 
 /** Replaces the workers. Each line of `report` is progress for the operator. */

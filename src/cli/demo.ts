@@ -1,6 +1,6 @@
 /** The demo of `serve`: starts simulated providers beside the server and prints commands to try. */
-import type { AppContext } from '../main.ts';
 import { VIDEO_ENDPOINTS } from '../rules/index.ts';
+import type { AppContext } from '../server/index.ts';
 import { applySetup, DEMO_CHARACTER_MODEL, DEMO_GROUPS, DEMO_VIDEO_MODEL, demoSetup, hasDemo } from '../setup/index.ts';
 import { info } from './output.ts';
 
@@ -74,46 +74,66 @@ const TASKS = VIDEO_ENDPOINTS['tasks.create'].path;
 const idIn = (file: string): string => `$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' ${file})`;
 const TASK_ID = idIn('task.json');
 
-function demoCommands(url: string, { r, m, g }: DemoKeys, token?: string): { about: string; command: string }[] {
-  const post = (path: string, key: string, body: object, flags = '-sS') =>
-    `curl ${flags} ${url}${path} -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
-  const message = (model: string, more: object = {}) => ({
-    model,
-    max_tokens: 200,
-    messages: [{ role: 'user', content: 'Hello!' }],
-    ...more,
-  });
+interface DemoCommand {
+  /** Empty in a command that continues the one before. */
+  readonly about: string;
+  readonly command: string;
+}
+
+const demoCommands = (url: string, keys: DemoKeys, token?: string): DemoCommand[] =>
+  [
+    ...textCommands(url, keys),
+    ...videoCommands(url, keys),
+    ...(token === undefined
+      ? []
+      : [{ about: 'admin API: models with their prices and costs', command: get(`${url}/admin/v1/models`, token) }]),
+    { about: 'models that a key may use', command: get(`${url}/v1/models`, keys.r) },
+  ].map(({ about, command }) => ({ about: about || 'and', command }));
+
+const get = (url: string, key: string): string => `curl -sS ${url} -H 'authorization: Bearer ${key}'`;
+
+const post = (url: string, key: string, body: object, flags = '-sS'): string =>
+  `curl ${flags} ${url} -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
+
+function textCommands(url: string, { r, m, g }: DemoKeys): DemoCommand[] {
+  const hello = [{ role: 'user', content: 'Hello!' }];
+  const message = (model: string) => ({ model, max_tokens: 200, messages: hello });
   return [
-    { about: 'messages, forwarded unchanged', command: post('/v1/messages', m, message('demo-messages')) },
+    { about: 'messages, forwarded unchanged', command: post(`${url}/v1/messages`, m, message('demo-messages')) },
     {
       about: 'messages on the other two keys, converted',
-      command: post('/v1/messages', r, message('demo-responses')),
+      command: post(`${url}/v1/messages`, r, message('demo-responses')),
     },
-    { about: '', command: post('/v1/messages', g, message('demo-generate')) },
+    { about: '', command: post(`${url}/v1/messages`, g, message('demo-generate')) },
     {
       about: 'chat completions on the messages key',
-      command: post('/v1/chat/completions', m, {
+      command: post(`${url}/v1/chat/completions`, m, {
         model: 'demo-messages',
-        messages: [{ role: 'user', content: 'Hello!' }],
+        messages: hello,
       }),
     },
     {
       about: 'responses on the generate key, converted and streamed',
-      command: post('/v1/responses', g, { model: 'demo-generate', input: 'Hello!', stream: true }, '-sSN'),
+      command: post(`${url}/v1/responses`, g, { model: 'demo-generate', input: 'Hello!', stream: true }, '-sSN'),
     },
     {
       about: 'generate-content, forwarded unchanged',
-      command: post('/v1beta/models/demo-generate:generateContent', g, {
+      command: post(`${url}/v1beta/models/demo-generate:generateContent`, g, {
         contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }],
       }),
     },
     {
       about: 'an image, written to lamp.png',
-      command: `${post('/v1/images/generations', r, { model: 'demo-image', prompt: 'a lamp', size: '1024x1024' })} | sed 's/.*"b64_json":"\\([^"]*\\)".*/\\1/' | base64 -d > lamp.png`,
+      command: `${post(`${url}/v1/images/generations`, r, { model: 'demo-image', prompt: 'a lamp', size: '1024x1024' })} | sed 's/.*"b64_json":"\\([^"]*\\)".*/\\1/' | base64 -d > lamp.png`,
     },
+  ];
+}
+
+function videoCommands(url: string, { m }: DemoKeys): DemoCommand[] {
+  return [
     {
       about: 'a video task; its id is written to task.json',
-      command: `${post(TASKS, m, { model: DEMO_VIDEO_MODEL, content: [{ type: 'text', text: 'a lamp at night' }], duration: 5 })} | tee task.json`,
+      command: `${post(`${url}${TASKS}`, m, { model: DEMO_VIDEO_MODEL, content: [{ type: 'text', text: 'a lamp at night' }], duration: 5 })} | tee task.json`,
     },
     {
       about: 'its states until it is done, in about 15 seconds',
@@ -121,15 +141,15 @@ function demoCommands(url: string, { r, m, g }: DemoKeys, token?: string): { abo
     },
     {
       about: 'the video, written to lamp.mp4',
-      command: `curl -sS ${url}/v1/videos/${TASK_ID}/content -H 'authorization: Bearer ${m}' -o lamp.mp4`,
+      command: `${get(`${url}/v1/videos/${TASK_ID}/content`, m)} -o lamp.mp4`,
     },
     {
       about: 'public characters for a model',
-      command: `curl -sS '${url}/v1/public-characters?model=${DEMO_CHARACTER_MODEL}' -H 'authorization: Bearer ${m}'`,
+      command: get(`'${url}/v1/public-characters?model=${DEMO_CHARACTER_MODEL}'`, m),
     },
     {
       about: 'a private asset: its group, the asset, and its review (active after some seconds)',
-      command: `${post('/v1/asset-groups', m, { name: 'demo-campaign', model: DEMO_VIDEO_MODEL })} | tee group.json`,
+      command: `${post(`${url}/v1/asset-groups`, m, { name: 'demo-campaign', model: DEMO_VIDEO_MODEL })} | tee group.json`,
     },
     {
       about: '',
@@ -139,14 +159,5 @@ function demoCommands(url: string, { r, m, g }: DemoKeys, token?: string): { abo
       about: '',
       command: `curl -sS -X POST ${url}/v1/assets/${idIn('asset.json')}/refresh -H 'authorization: Bearer ${m}'`,
     },
-    ...(token === undefined
-      ? []
-      : [
-          {
-            about: 'admin API: models with their prices and costs',
-            command: `curl -sS ${url}/admin/v1/models -H 'authorization: Bearer ${token}'`,
-          },
-        ]),
-    { about: 'models that a key may use', command: `curl -sS ${url}/v1/models -H 'authorization: Bearer ${r}'` },
-  ].map(({ about, command }) => ({ about: about || 'and', command }));
+  ];
 }

@@ -1,6 +1,6 @@
 /** What `dragoman doctor` checks about sign-in to the console: its first operator, and the OpenID provider. */
-import { type AppContext, tryOidc } from '../main.ts';
 import { firstRunCheck } from '../people/index.ts';
+import { type AppContext, tryOidc } from '../server/index.ts';
 import { type Finding, firstLineOf } from './finding.ts';
 
 export const checkSignIn = async (context: AppContext): Promise<Finding[]> => [

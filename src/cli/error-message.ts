@@ -3,8 +3,8 @@ import { ConfigError } from '../config.ts';
 import { ApiError, WrongMasterKey } from '../core/index.ts';
 import { DataDirError } from '../data-dir.ts';
 import { MigrationError } from '../db/index.ts';
-import { CliError } from '../main.ts';
 import { MasterKeyError } from '../master-key.ts';
+import { CliError } from '../server/index.ts';
 import { ImportError, SetupError } from '../setup/index.ts';
 
 const EXPECTED = [

@@ -6,7 +6,7 @@ import { createZstdCompress } from 'node:zlib';
 import { Command } from 'commander';
 import { BackupError, type ExportTotals, exportFrames } from '../backup/index.ts';
 import { writeAudit } from '../identity/index.ts';
-import { CliError, type Store } from '../main.ts';
+import { CliError, type Store } from '../server/index.ts';
 import { BY_CLI, withStore } from './context.ts';
 import { info } from './output.ts';
 

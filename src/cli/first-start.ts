@@ -1,8 +1,8 @@
 /** What `serve` does at its start: applies the configuration file or installs the demo, and prints what is created. */
 import type { Config } from '../config.ts';
 import { createAdminToken } from '../identity/index.ts';
-import type { AppContext } from '../main.ts';
 import { createFirstLink, linkUrl } from '../people/index.ts';
+import type { AppContext } from '../server/index.ts';
 import { applySetup, type SetupFile } from '../setup/index.ts';
 import { isEmpty, reportApplied, reportDemoLeft } from './config-file.ts';
 import { type Demo, printDemo, startDemo } from './demo.ts';

@@ -4,8 +4,8 @@ import { createZstdDecompress } from 'node:zlib';
 import { Command } from 'commander';
 import { BackupError, importFrames } from '../backup/index.ts';
 import { checkAllEntries } from '../ledger/index.ts';
-import { CliError, claimRole, type Store } from '../main.ts';
 import { readMasterKeys } from '../master-key.ts';
+import { CliError, claimRole, type Store } from '../server/index.ts';
 import { withStore } from './context.ts';
 import { info } from './output.ts';
 

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import { type Clock, systemClock } from '../core/index.ts';
 import type { Db, MigrationState } from '../db/index.ts';
-import { consoleFolder } from '../main.ts';
+import { consoleFolder } from '../server/index.ts';
 import { version } from '../version.ts';
 import type { Finding } from './finding.ts';
 

@@ -4,8 +4,8 @@ import { parseRange } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { createKey, keyView, revokeKey } from '../identity/index.ts';
 import { readBalance } from '../ledger/index.ts';
-import { CliError } from '../main.ts';
 import { USER_ID } from '../rules/index.ts';
+import { CliError } from '../server/index.ts';
 import { BY_CLI, withContext } from './context.ts';
 import { info, print } from './output.ts';
 

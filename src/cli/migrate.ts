@@ -1,7 +1,7 @@
 /** `dragoman migrate`: brings the schema of the database up to date. `serve` migrates too; a release pipeline may run it first. */
 import { Command } from 'commander';
 import { isMigrated } from '../db/index.ts';
-import { CliError } from '../main.ts';
+import { CliError } from '../server/index.ts';
 import { withContext } from './context.ts';
 import { info } from './output.ts';
 

@@ -1,7 +1,7 @@
 /** `dragoman prices import | list`: imports prices from the public price list, and lists the current ones. */
 import { Command, Option } from 'commander';
 import { parseNanos, parsePpm } from '../core/index.ts';
-import { type AppContext, CliError } from '../main.ts';
+import { type AppContext, CliError } from '../server/index.ts';
 import {
   applyImport,
   type ImportOptions,

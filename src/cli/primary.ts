@@ -6,8 +6,8 @@ import cluster from 'node:cluster';
 import { PRIMARY } from '../cluster/index.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { errorFields, type Log } from '../core/index.ts';
-import { type AppContext, CliError, claimRole, openContext, publicUrlOf } from '../main.ts';
 import { MAX_EMBEDDED_WORKERS } from '../rules/index.ts';
+import { type AppContext, CliError, claimRole, openContext, publicUrlOf } from '../server/index.ts';
 import { Acceptor } from './acceptor.ts';
 import { ControlServer } from './control.ts';
 import {

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { formatNanos } from '../core/index.ts';
 import { writeAudit } from '../identity/index.ts';
 import { fenceIfStale, removeReplica, staleReplicas } from '../ledger/index.ts';
-import { type AppContext, CliError } from '../main.ts';
+import { type AppContext, CliError } from '../server/index.ts';
 import { BY_CLI, withContext } from './context.ts';
 import { info, print } from './output.ts';
 

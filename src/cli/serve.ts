@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { type Config, loadConfig } from '../config.ts';
 import { createLog, errorFields, type Log } from '../core/index.ts';
-import { type AppContext, openContext, serve } from '../main.ts';
+import { type AppContext, openContext, serve } from '../server/index.ts';
 import { readSetup } from './config-file.ts';
 import {
   announceFolder,

@@ -3,7 +3,7 @@
  * ends the process by itself, because the embedded PostgreSQL would be left running.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Store } from '../main.ts';
+import type { Store } from '../server/index.ts';
 import { info } from './output.ts';
 
 /** SIGHUP: the terminal was closed. */

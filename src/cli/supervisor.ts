@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LinkDown } from '../cluster/index.ts';
 import { errorFields, type Log, systemClock } from '../core/index.ts';
-import { CliError } from '../main.ts';
+import { CliError } from '../server/index.ts';
 import type { Acceptor } from './acceptor.ts';
 import { PrimaryState } from './primary-state.ts';
 import { type WorkerEnd, WorkerHandle } from './worker-handle.ts';

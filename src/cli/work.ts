@@ -1,7 +1,7 @@
 /** `dragoman work`: the background jobs without the API, beside servers that run with --no-worker. */
 import { Command } from 'commander';
 import { loadConfig } from '../config.ts';
-import { type AppContext, openContext, openWorkerServices } from '../main.ts';
+import { type AppContext, openContext, openWorkerServices } from '../server/index.ts';
 import { runWorker } from '../worker/index.ts';
 import { info } from './output.ts';
 import { endAtOnce, StopRequests } from './stop-requests.ts';

@@ -7,7 +7,7 @@ import { LINK_PROTOCOL, Link, type WorkerShare } from '../cluster/index.ts';
 import { loadConfig } from '../config.ts';
 import { createLog, errorFields, sharedOutput, systemClock } from '../core/index.ts';
 import type { AdoptConnection } from '../http/index.ts';
-import { type AppContext, CliError, openContext, type PortName, type Running, serve } from '../main.ts';
+import { type AppContext, CliError, openContext, type PortName, type Running, serve } from '../server/index.ts';
 import { messageFor } from './error-message.ts';
 import { stopAfterPanic } from './panic.ts';
 import { prettyStream } from './pretty-log.ts';

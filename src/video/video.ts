@@ -165,24 +165,37 @@ export function createVideo(options: VideoOptions): Video {
     onProviderReport: (token, report) => onProviderReport(services, token, report),
     resolveReview: (tx, taskId, decision) => resolveReview(services, tx, taskId, decision),
     testCallback: (userId, taskId) => testCallback(callbackServices, userId, taskId),
-    jobs: [
-      { name: 'tasks.recover', everyMs: 5_000, run: () => recoverSubmissions(services) },
-      { name: 'tasks.reconcile', everyMs: 2_000, run: () => reconcileSubmissions(services).then(() => 0) },
-      { name: 'tasks.follow', everyMs: 1_000, run: () => follower.run().then(() => 0) },
-      { name: 'tasks.expire', everyMs: 60_000, run: () => expireTasks(services) },
-      { name: 'callbacks.deliver', everyMs: 1_000, run: () => deliverer.run().then(() => 0) },
-      { name: 'callbacks.expire', everyMs: 600_000, run: () => expireCallbacks(db) },
-      ...resultJobs(services, results, options.mirror),
-      { name: 'assets.reconcile', everyMs: 2_000, run: () => reconcileAssets(services).then(() => 0) },
-      { name: 'assets.expire', everyMs: 600_000, run: () => expireDeleted(db) },
-      ...sessionJobs,
-      { name: 'idempotency.expire', everyMs: 600_000, run: () => expireRecords(db) },
-    ],
+    jobs: [...jobsOf(services, { follower, deliverer, results }, options.mirror), ...sessionJobs],
     close: async () => {
       await Promise.all([follower.stop(), deliverer.stop(), results.close()]);
       await examiner.close();
     },
   };
+}
+
+interface Loops {
+  readonly follower: Follower;
+  readonly deliverer: Deliverer;
+  readonly results: Results;
+}
+
+function jobsOf(
+  services: VideoServices,
+  { follower, deliverer, results }: Loops,
+  mirror: MirrorSettings | undefined,
+): VideoJob[] {
+  return [
+    { name: 'tasks.recover', everyMs: 5_000, run: () => recoverSubmissions(services) },
+    { name: 'tasks.reconcile', everyMs: 2_000, run: () => reconcileSubmissions(services).then(() => 0) },
+    { name: 'tasks.follow', everyMs: 1_000, run: () => follower.run().then(() => 0) },
+    { name: 'tasks.expire', everyMs: 60_000, run: () => expireTasks(services) },
+    { name: 'callbacks.deliver', everyMs: 1_000, run: () => deliverer.run().then(() => 0) },
+    { name: 'callbacks.expire', everyMs: 600_000, run: () => expireCallbacks(services.db) },
+    ...resultJobs(services, results, mirror),
+    { name: 'assets.reconcile', everyMs: 2_000, run: () => reconcileAssets(services).then(() => 0) },
+    { name: 'assets.expire', everyMs: 600_000, run: () => expireDeleted(services.db) },
+    { name: 'idempotency.expire', everyMs: 600_000, run: () => expireRecords(services.db) },
+  ];
 }
 
 function resultJobs(services: VideoServices, results: Results, settings: MirrorSettings | undefined): VideoJob[] {

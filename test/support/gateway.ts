@@ -6,7 +6,7 @@ import type { Catalog } from '../../src/catalog/index.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { type Clock, createLog } from '../../src/core/index.ts';
 import type { Db, PoolLimits } from '../../src/db/index.ts';
-import { type AppContext, openContext, serve } from '../../src/main.ts';
+import { type AppContext, openContext, serve } from '../../src/server/index.ts';
 import { applySetup, parseSetup } from '../../src/setup/index.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 import { HTTP_STACK } from './http-stack.ts';

@@ -1,0 +1,222 @@
+/** The app: the gateway, the callers' API, the admin API and the console on one HTTP server, and the metrics on a second one. */
+import { join } from 'node:path';
+import { ADMIN_SCHEMAS } from '../admin/index.ts';
+import { Auth, createHandlers, type MetricsAccess, metricsHandler, renderError } from '../api/index.ts';
+import { shareOf, WHOLE_MACHINE } from '../cluster/index.ts';
+import { CONSOLE_SCHEMAS, keyFinder } from '../console/index.ts';
+import { fail, hmac } from '../core/index.ts';
+import { type Db, isMigrated } from '../db/index.ts';
+import { createGateway, type Gateway } from '../gateway/index.ts';
+import { openApi } from '../openapi/index.ts';
+import { SessionGuard } from '../people/index.ts';
+import { BODY_BYTES, type Operation, type OperatorOperation, SPOOL_BYTES } from '../rules/index.ts';
+import { PublicFetcher } from '../upstream/index.ts';
+import { version } from '../version.ts';
+import type { Video } from '../video/index.ts';
+import {
+  type AnyOperation,
+  BodyBudget,
+  type Certificate,
+  type CompletedCall,
+  Cors,
+  connectionLimits,
+  createMetrics,
+  createWeb,
+  type Handler,
+  type Metrics,
+  ROUTES,
+  Shedder,
+  Spool,
+  type Web,
+  WebSocketServer,
+} from '../web/index.ts';
+import type { AppContext, Closer } from './context.ts';
+import { createPeopleHandlers, type PeopleParts } from './people.ts';
+import type { ClusterMember } from './ports.ts';
+import type { Services } from './services.ts';
+import { bodyLimit, splitList, streamLimitsOf } from './settings.ts';
+
+export interface AppParts extends Services {
+  readonly video: Video;
+  readonly certificate: Certificate | undefined;
+  readonly onCompleted: (call: CompletedCall) => void;
+  readonly member: ClusterMember | undefined;
+  readonly isStarting: () => boolean;
+  readonly publicUrl: () => string;
+}
+
+export interface App {
+  readonly gateway: Gateway;
+  readonly web: Web;
+  /** Undefined without METRICS_PORT. */
+  readonly metricsWeb: Web | undefined;
+}
+
+export function createApp(context: AppContext, parts: AppParts, closers: Closer[]): App {
+  const { config, database, clock } = context;
+  const share = parts.member ?? WHOLE_MACHINE;
+  const failuresPerMinute = shareOf(config.AUTH_FAILURES_PER_MINUTE, share);
+  const guard = new SessionGuard({
+    db: database.forCalls,
+    clock,
+    publicUrl: parts.publicUrl,
+    failuresPerMinute,
+  });
+  const gateway = openGateway(context, parts);
+  const bound: BoundParts = { ...parts, gateway, guard, share, failuresPerMinute };
+  const web: Web = createApiServer(
+    context,
+    parts,
+    {
+      ...callerHandlers(context, bound, () => web),
+      ...createPeopleHandlers(context, bound, closers),
+    },
+    closers,
+  );
+  return {
+    gateway,
+    web,
+    metricsWeb: config.METRICS_PORT === undefined ? undefined : createMetricsServer(context, parts),
+  };
+}
+
+type BoundParts = AppParts & PeopleParts;
+
+function openGateway({ config, database, sealer, clock, log, secrets }: AppContext, parts: AppParts): Gateway {
+  const { upstream, catalog, limiter, pool, metering, member = WHOLE_MACHINE } = parts;
+  return createGateway({
+    db: database.db,
+    sealer,
+    clock,
+    log,
+    upstream,
+    catalog,
+    limiter,
+    pool,
+    metering,
+    mediaFetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock, stack: config.HTTP_STACK }),
+    streamLimits: streamLimitsOf(config),
+    storedDays: config.STORED_RESPONSES_DAYS,
+    bodyLimit: (limit) => bodyLimit(config, limit),
+    spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: shareOf(SPOOL_BYTES, member), log }),
+    accountTag: accountTags(secrets.pepper),
+    opaqueKey: hmac(secrets.pepper, 'opaque values'),
+    accountQueueMs: config.ACCOUNT_QUEUE_MS,
+  });
+}
+
+/** Tags that bind opaque values to an account. Keyed with the pepper, so that clients can neither forge nor read them. */
+function accountTags(pepper: Buffer): (accountId: string) => string {
+  const tags = new Map<string, string>();
+  return (accountId) => {
+    const known = tags.get(accountId);
+    if (known !== undefined) return known;
+    const tag = hmac(pepper, `account:${accountId}`).toString('base64url').slice(0, 8);
+    tags.set(accountId, tag);
+    return tag;
+  };
+}
+
+function callerHandlers(
+  { config, database, clock }: AppContext,
+  parts: BoundParts,
+  web: () => Web,
+): Record<Operation | OperatorOperation, Handler> {
+  const { gateway, video, limiter, bodyBudget, keys, catalog, guard, failuresPerMinute, publicUrl, isStarting } = parts;
+  return createHandlers({
+    gateway,
+    video,
+    limiter,
+    bodyBudget,
+    videoBodyLimit: bodyLimit(config, 'video'),
+    metrics: visibleMetrics(parts),
+    metricsAccess: config.METRICS_PORT === undefined ? metricsAccess(config.METRICS_TOKEN) : 'elsewhere',
+    clock,
+    db: database.db,
+    openApi: () => openApi({ version, serverUrl: publicUrl(), admin: ADMIN_SCHEMAS, console: CONSOLE_SCHEMAS }),
+    auth: new Auth({
+      keys,
+      keyOfSession: keyFinder({ db: database.forCalls, clock, guard }),
+      catalog,
+      clock,
+      failuresPerMinute,
+    }),
+    webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
+    runCall: (call, handler) => web().run(call, handler),
+    notReady: async () =>
+      web().isStopping ? 'shutting down' : isStarting() ? 'starting' : databaseProblem(database.db),
+  });
+}
+
+async function databaseProblem(db: Db): Promise<string | undefined> {
+  const migrated = await isMigrated(db).catch(() => undefined);
+  if (migrated === undefined) return 'the database does not respond';
+  return migrated ? undefined : 'the database is not migrated';
+}
+
+/** A scrape sees all workers of the server. */
+const visibleMetrics = ({ metrics, member }: AppParts): Metrics =>
+  member ? { ...metrics, text: () => member.metricsText() } : metrics;
+
+const metricsAccess = (token: string | undefined): MetricsAccess => (token === undefined ? 'open' : { token });
+
+function createApiServer(
+  { config, log, clock }: AppContext,
+  { metrics, bodyBudget, certificate, onCompleted, member }: AppParts,
+  handlers: Record<AnyOperation, Handler>,
+  closers: Closer[],
+): Web {
+  const shedder = config.SHEDDING === 'on' ? new Shedder({ clock, bodyBudget }) : undefined;
+  closers.push(async () => shedder?.stop());
+  const trustedProxies = splitList(config.TRUST_PROXY);
+  return createWeb({
+    handlers,
+    renderError,
+    log,
+    clock,
+    metrics,
+    trustedProxies,
+    bodyBudget,
+    connectionLimits: connectionLimits(
+      {
+        total: config.MAX_CONNECTIONS,
+        perAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
+        workers: (member ?? WHOLE_MACHINE).workers,
+      },
+      trustedProxies,
+    ),
+    certificate,
+    httpStack: config.HTTP_STACK,
+    cors: config.CORS_ORIGINS.length > 0 ? new Cors(config.CORS_ORIGINS) : undefined,
+    onCompleted,
+    shedder,
+  });
+}
+
+/** Not counted among the connections of callers: an overloaded server can still be observed. */
+const METRICS_CONNECTIONS = 64;
+
+/** A server of its own for the metrics; every other path is 404. */
+function createMetricsServer({ config, log, clock }: AppContext, parts: AppParts): Web {
+  const elsewhere: Handler = () => {
+    throw fail('not_found', 'This port serves GET /metrics only.');
+  };
+  const handlers = Object.fromEntries(ROUTES.map(({ operation }) => [operation, elsewhere])) as Record<
+    AnyOperation,
+    Handler
+  >;
+  const scrape = metricsHandler(visibleMetrics(parts), clock, metricsAccess(config.METRICS_TOKEN));
+  return createWeb({
+    handlers: { ...handlers, 'operator.metrics': scrape },
+    renderError,
+    log,
+    clock,
+    // Scrapes are not requests of callers, and are not measured as such.
+    metrics: createMetrics(),
+    trustedProxies: [],
+    bodyBudget: new BodyBudget(BODY_BYTES.small),
+    connectionLimits: connectionLimits({ total: METRICS_CONNECTIONS, perAddress: METRICS_CONNECTIONS }, []),
+    httpStack: config.HTTP_STACK,
+    certificate: parts.certificate,
+  });
+}

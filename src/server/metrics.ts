@@ -1,0 +1,120 @@
+/** The metrics that a server adds to those of its requests. docs/operating/observe.md explains each one and what to do about it. */
+import type { Catalog } from '../catalog/index.ts';
+import { repeat } from '../core/index.ts';
+import type { Gateway } from '../gateway/index.ts';
+import { type AlarmState, type Metering, type MeteringState, readAlarms } from '../ledger/index.ts';
+import type { Pool } from '../pool/index.ts';
+import type { BodyBudget, Metrics } from '../web/index.ts';
+import type { AppContext } from './context.ts';
+
+export interface MeasuredParts {
+  readonly metering: Metering;
+  readonly alarms: AlarmWatch;
+  readonly pool: Pool;
+  readonly catalog: () => Catalog;
+  readonly gateway: Gateway;
+  readonly bodyBudget: BodyBudget;
+  /** Calls that are missing in the request log. */
+  readonly droppedCalls: () => number;
+}
+
+export function registerMetrics(metrics: Metrics, parts: MeasuredParts): void {
+  registerLedgerMetrics(metrics, parts);
+  registerPoolMetrics(metrics, parts);
+  registerCallMetrics(metrics, parts);
+}
+
+function registerLedgerMetrics(metrics: Metrics, { metering, alarms }: MeasuredParts): void {
+  const own = (name: string, description: string, read: (state: MeteringState) => number): void =>
+    metrics.gauge(name, description, () => [{ value: read(metering.state) }]);
+  own('dragoman_journal_pending_records', 'Usage records not in the database yet', ({ pending }) => pending);
+  own('dragoman_journal_oldest_seconds', 'Age of the oldest of them', ({ oldestMs }) => oldestMs / 1000);
+  own('dragoman_journal_disk_bytes', 'Size of the usage journal on disk', ({ journalBytes }) => journalBytes);
+  own('dragoman_flush_failures', 'Failed attempts in a row to record usage', ({ flushFailures }) => flushFailures);
+  metrics.gauge('dragoman_alarm', 'How many things need an operator, as the worker saw it last', () => {
+    // This process's own alarm is shown even while the database is down.
+    const own = { name: 'flusher_failing', count: metering.state.flushFailures };
+    return [...alarms.latest().states, own].map(({ name, count }) => ({ value: count, labels: { alarm: name } }));
+  });
+  metrics.gauge('dragoman_alarm_check_age_seconds', 'Time since a worker looked for alarms', () => {
+    const { states, ageMs } = alarms.latest();
+    return states.slice(0, 1).map(({ ageSeconds }) => ({ value: ageSeconds + ageMs / 1000 }));
+  });
+}
+
+function registerPoolMetrics(metrics: Metrics, { pool, catalog }: MeasuredParts): void {
+  metrics.gauge('dragoman_account_cooling', 'Cooldowns of the account on this replica', () => {
+    const cooling = Map.groupBy(pool.cooling(), ({ account }) => account);
+    return catalog()
+      .allAccounts()
+      .flatMap(({ id }) => {
+        const { account = [], model = [] } = Object.groupBy(cooling.get(id) ?? [], ({ use }) =>
+          use ? 'model' : 'account',
+        );
+        return [
+          { value: account.length, labels: { account: id, scope: 'account' } },
+          { value: model.length, labels: { account: id, scope: 'model' } },
+        ];
+      });
+  });
+  metrics.gauge('dragoman_account_out', 'Accounts that take no new calls, by state and cause', () => {
+    const cooling = pool
+      .cooling()
+      .filter(({ use, isKept }) => !use && !isKept)
+      .map(({ account, kind }) => ({ account, state: 'cooling', cause: kind }));
+    return [...pool.parked(), ...cooling].map(({ account, state, cause }) => ({
+      value: 1,
+      labels: { account, state, cause },
+    }));
+  });
+  metrics.gauge('dragoman_account_in_flight', 'Requests in flight of the account on this replica', () =>
+    catalog()
+      .allAccounts()
+      .map(({ id }) => ({ value: pool.inFlight(id), labels: { account: id } })),
+  );
+  metrics.counter('dragoman_account_faults_total', 'Failed attempts on the account by fault', () =>
+    pool.faults().map(({ account, kind, count }) => ({ value: count, labels: { account, fault: kind } })),
+  );
+}
+
+function registerCallMetrics(metrics: Metrics, { gateway, bodyBudget, droppedCalls }: MeasuredParts): void {
+  metrics.counter('dragoman_request_log_dropped_total', 'Calls that are missing in the request log', () => [
+    { value: droppedCalls() },
+  ]);
+  metrics.gauge('dragoman_large_body_bytes', 'Bytes of large requests in memory', () => [
+    { value: bodyBudget.reservedBytes },
+  ]);
+  metrics.counter(
+    'dragoman_options_removed_total',
+    'Requests sent again without an option that the gateway added',
+    () =>
+      gateway.rejectedOptions().map(({ dialect, option, count }) => ({ value: count, labels: { dialect, option } })),
+  );
+  metrics.gauge('dragoman_account_queue', 'Calls that wait for a slot of an account, by group', () =>
+    gateway.pressure().queued.map(({ groupId, length }) => ({ value: length, labels: { group: groupId } })),
+  );
+  metrics.counter('dragoman_retries_refused_total', 'Further attempts that the retry budget refused', () => [
+    { value: gateway.pressure().retriesRefused },
+  ]);
+}
+
+const ALARM_READ_MS = 2_000;
+
+export interface AlarmWatch {
+  /** The alarms as last read, none while the database is down, and how old the reading is. */
+  latest(): { readonly states: readonly AlarmState[]; readonly ageMs: number };
+  stop(): Promise<void>;
+}
+
+/** Reads the alarms in the background, so that a scrape of the metrics never needs the database. */
+export async function watchAlarms({ database: { db }, clock }: AppContext): Promise<AlarmWatch> {
+  let states: readonly AlarmState[] = [];
+  let readAt = clock.now();
+  const read = async (): Promise<void> => {
+    states = await readAlarms(db).catch(() => []);
+    readAt = clock.now();
+  };
+  await read();
+  const repetition = repeat(read, { clock, intervalMs: ALARM_READ_MS, onError: () => {} });
+  return { latest: () => ({ states, ageMs: clock.now() - readAt }), stop: () => repetition.stop() };
+}

@@ -1,0 +1,147 @@
+/** The life of a server: opens its services and ports, takes over configuration changes, and drains and closes in the opposite order. */
+import type { Catalog } from '../catalog/index.ts';
+import { errorFields } from '../core/index.ts';
+import { findUnpriced } from '../setup/index.ts';
+import { Certificate, CertificateError } from '../web/index.ts';
+import { runWorker } from '../worker/index.ts';
+import { type App, createApp } from './app.ts';
+import { type AppContext, CliError, type Closer, closeAll } from './context.ts';
+import { registerMetrics } from './metrics.ts';
+import { type ClusterMember, openPort, publicUrlOf } from './ports.ts';
+import { openCallRecorder } from './request-log.ts';
+import { openServices, openVideo, type Services } from './services.ts';
+
+/** At the time limit of a shutdown, turns end with an error event first. Then their WebSocket closes. */
+const SESSION_GRACE_MS = 500;
+
+export interface Running {
+  readonly url: string;
+  readonly catalog: () => Catalog;
+  /** Loads configuration changes now, rather than within seconds. */
+  refresh(): Promise<void>;
+  /** The metrics of this process. */
+  metricsText(): Promise<string>;
+  /** Drains and closes the server; the context stays open. In a handover, requests on open connections are served until the end. */
+  stop(options?: { readonly isHandover: boolean }): Promise<void>;
+}
+
+export interface ServeOptions {
+  readonly worker: boolean;
+  /** Changes the configuration at the start. Runs when the role and the port are claimed, so that a refused start changes nothing. */
+  readonly prepare?: () => Promise<void>;
+  /** Called when everything is open, before `prepare`. */
+  readonly onListening?: () => void;
+  /** Undefined in a server of one process. */
+  readonly member?: ClusterMember;
+}
+
+export async function serve(context: AppContext, options: ServeOptions): Promise<Running> {
+  const closers: Closer[] = [];
+  return start(context, options, closers).catch(async (error: unknown) => {
+    // An open connection would keep the process alive after a failed start.
+    await closeAll(closers).catch((closing: unknown) => context.log.error('server.stop_failed', errorFields(closing)));
+    throw error;
+  });
+}
+
+async function start(context: AppContext, options: ServeOptions, closers: Closer[]): Promise<Running> {
+  const { config, log } = context;
+  const { member } = options;
+  const services = await openServices(context, member, closers);
+  let url = publicUrlOf(config, config.PORT);
+  let isStarting = true;
+  const publicUrl = (): string => url;
+  const video = openVideo(context, services, { publicUrl, closers });
+  const recorder = await openCallRecorder(context, services, closers);
+  const app = createApp(
+    context,
+    {
+      ...services,
+      video,
+      certificate: await openCertificate(context, closers),
+      onCompleted: (call) => recorder.record(call),
+      member,
+      isStarting: () => isStarting,
+      publicUrl,
+    },
+    closers,
+  );
+  registerMetrics(services.metrics, { ...services, gateway: app.gateway, droppedCalls: () => recorder.dropped });
+  const port = await openPorts(context, app, { member, closers });
+  url = publicUrlOf(config, port);
+  options.onListening?.();
+  await prepare(context, options, services);
+  isStarting = false;
+  if (options.worker) {
+    const worker = runWorker({ ...context, video, background: app.gateway });
+    closers.push(() => worker.stop());
+  }
+  if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
+  log.info('server.ready', { host: config.HOST, port });
+  return {
+    url,
+    catalog: services.catalog,
+    refresh: () => services.watch.check(),
+    metricsText: () => services.metrics.text(),
+    stop: ({ isHandover } = { isHandover: false }) => stop(context, app, { isHandover, closers }),
+  };
+}
+
+/** Returns the port of the API. */
+async function openPorts(
+  { config, log }: AppContext,
+  { gateway, web, metricsWeb }: App,
+  { member, closers }: { readonly member: ClusterMember | undefined; readonly closers: Closer[] },
+): Promise<number> {
+  // After `stop` nothing is left to drain. A start that fails later ends the calls that came meanwhile.
+  closers.push(async () => {
+    await web.drain(0);
+    await gateway.flush();
+  });
+  const port = await openPort(web, 'PORT', config, member);
+  if (metricsWeb) {
+    closers.push(() => metricsWeb.drain(0));
+    const metricsPort = await openPort(metricsWeb, 'METRICS_PORT', config, member);
+    log.info('metrics.ready', { host: config.HOST, port: metricsPort });
+  }
+  return port;
+}
+
+async function prepare({ database, log }: AppContext, options: ServeOptions, { watch }: Services): Promise<void> {
+  if (options.prepare) {
+    await options.prepare();
+    // The catalog was loaded before.
+    await watch.check();
+  }
+  // The other workers would report the same.
+  if ((options.member?.worker ?? 1) === 1)
+    for (const model of await findUnpriced(database.db)) log.warn('model.unpriced', { model });
+}
+
+async function stop(
+  { config, log }: AppContext,
+  { gateway, web }: App,
+  { isHandover, closers }: { readonly isHandover: boolean; readonly closers: Closer[] },
+): Promise<void> {
+  gateway.drainSessions(config.DRAIN_MS + SESSION_GRACE_MS);
+  await web.drain(config.DRAIN_MS, { isHandover });
+  await gateway.flush();
+  await closeAll(closers);
+  log.info('server.stopped');
+  log.flush();
+}
+
+/** The certificate of the server, read again when its files change; undefined without TLS. */
+async function openCertificate(
+  { config: { TLS_CERT, TLS_KEY }, clock, log }: AppContext,
+  closers: Closer[],
+): Promise<Certificate | undefined> {
+  if (TLS_CERT === undefined || TLS_KEY === undefined) return undefined;
+  try {
+    const certificate = await Certificate.open({ files: { cert: TLS_CERT, key: TLS_KEY }, clock, log });
+    closers.push(() => certificate.stop());
+    return certificate;
+  } catch (error) {
+    throw error instanceof CertificateError ? new CliError(error.message) : error;
+  }
+}

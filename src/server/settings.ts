@@ -1,0 +1,43 @@
+/** What modules take from the settings, in their own form. */
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { BODY_BYTES, type BodyClass } from '../rules/index.ts';
+import type { ProxySettings } from '../upstream/index.ts';
+import type { MirrorSettings } from '../video/index.ts';
+import type { ClientStreamLimits } from '../web/index.ts';
+
+/** The built console: CONSOLE_DIR, or that of the installation. */
+export const consoleFolder = ({ CONSOLE_DIR }: Config): string =>
+  CONSOLE_DIR ?? join(import.meta.dirname, '..', '..', 'dist', 'console');
+
+export const mirrorOf = (config: Config): MirrorSettings | undefined =>
+  config.RESULT_MIRROR_DIR === undefined
+    ? undefined
+    : {
+        folder: config.RESULT_MIRROR_DIR,
+        days: config.RESULT_MIRROR_DAYS,
+        maxBytes: config.RESULT_MIRROR_MAX_BYTES,
+        atSuccess: config.RESULT_MIRROR_AT === 'success',
+      };
+
+export const streamLimitsOf = (config: Config): ClientStreamLimits => ({
+  heartbeatMs: config.HEARTBEAT_MS,
+  stalledMs: config.STALLED_CLIENT_MS,
+});
+
+export const proxiesOf = ({ HTTP_PROXY, HTTPS_PROXY, NO_PROXY }: Config): ProxySettings => ({
+  http: HTTP_PROXY,
+  https: HTTPS_PROXY,
+  exceptions: NO_PROXY,
+});
+
+/** The operator's limit for the class, or the default. */
+export const bodyLimit = (config: Config, limit: BodyClass): number =>
+  ({ text: config.BODY_LIMIT_TEXT, image: config.BODY_LIMIT_IMAGE, video: undefined, small: undefined })[limit] ??
+  BODY_BYTES[limit];
+
+export const splitList = (text: string): string[] =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
