@@ -9,7 +9,7 @@ import { Billing } from '../src/gateway/billing/admission.ts';
 import { resolveModel } from '../src/gateway/models/resolve.ts';
 import { tapUnary } from '../src/gateway/native/usage-tap.ts';
 import { Metering } from '../src/ledger/index.ts';
-import { LocalLimiter } from '../src/pool/index.ts';
+import { Limiter, LocalLimits } from '../src/pool/index.ts';
 import type { Call } from '../src/web/index.ts';
 import { REQUESTS, UNARY } from './bodies.ts';
 import { cpuMicros, openBenchFixture } from './fixture.ts';
@@ -29,7 +29,7 @@ const metering = await Metering.start({
   clock,
   log: silentLog,
 });
-const limiter = new LocalLimiter(clock);
+const limiter = new Limiter(new LocalLimits(clock));
 const billing = new Billing({ metering, limiter, clock });
 const model = resolveModel(catalog, caller, 'bench-burst');
 const response = Buffer.from(UNARY.messages);

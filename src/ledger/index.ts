@@ -1,6 +1,6 @@
 export { askForLeases } from './admission/lease-queries.ts';
-export { SPEND_SERVICES } from './admission/primary-spend-limits.ts';
-export { SpendBook, type SpendEndNotice, type SpendPage, type SpendQuestion } from './admission/spend-book.ts';
+export { SPEND_SERVICES, SpendBook, type SpendEndNotice } from './admission/primary-spend.ts';
+export type { SpendQuestion } from './admission/spend-counts.ts';
 export { RETURN_WANTED_MS } from './admission/wallet-leases.ts';
 export type { Reservation } from './admission/wallet-state.ts';
 export {

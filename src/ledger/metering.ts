@@ -16,9 +16,10 @@ import {
 import type { Db } from '../db/index.ts';
 import type { Redis } from '../redis/index.ts';
 import { databaseLeases } from './admission/lease-queries.ts';
-import { PrimarySpendLimits } from './admission/primary-spend-limits.ts';
-import { SPEND_REFRESH_MS, type SpendHold, SpendLimits } from './admission/spend-limits.ts';
-import { RedisSpendLimits } from './admission/spend-limits-redis.ts';
+import { PrimarySpend } from './admission/primary-spend.ts';
+import { RedisSpend } from './admission/redis-spend.ts';
+import { LocalSpend, type SpendCounts, type SpendHold } from './admission/spend-counts.ts';
+import { SPEND_REFRESH_MS, SpendLimits } from './admission/spend-limits.ts';
 import { RETURN_WANTED_MS, WalletLeases } from './admission/wallet-leases.ts';
 import type { Reservation } from './admission/wallet-state.ts';
 import { logAlarmCleared, logAlarmRaised } from './alarms.ts';
@@ -105,7 +106,7 @@ export class Metering {
   }
 
   private constructor(options: MeteringOptions, writer: UsageWriter, folder: ReplicaFolder) {
-    const { db, forCalls = db, clock, log, redis, primary, sync = false, segmentBytes, flushMs } = options;
+    const { db, forCalls = db, clock, log, sync = false, segmentBytes, flushMs } = options;
     this.#options = options;
     this.#journalsDir = folder.journalsDir;
     this.#ledgerId = folder.ledgerId;
@@ -152,7 +153,7 @@ export class Metering {
       clock,
       betweenFlushes: (task) => this.#flusher.betweenFlushes(task),
       pending: () => journal.peek(journal.pending),
-      shared: redis ? new RedisSpendLimits(redis) : primary && new PrimarySpendLimits(primary),
+      counts: createSpendCounts(options),
     });
   }
 
@@ -291,4 +292,10 @@ export class Metering {
       return endHold(error);
     }
   }
+}
+
+function createSpendCounts({ clock, redis, primary }: MeteringOptions): SpendCounts {
+  const local = new LocalSpend(clock);
+  if (redis) return new RedisSpend(redis, local);
+  return primary ? new PrimarySpend(primary, local) : local;
 }

@@ -2,9 +2,8 @@ export { AccountBook, type BorrowNotice, type PermitNotice } from './account-boo
 export { AccountQueue } from './account-queue.ts';
 export { ACCOUNT_SERVICES, AccountShares } from './account-shares.ts';
 export type { AccountUse, AttemptFault } from './cooldown.ts';
-export { LimitBook, type LimitPage, type TakeQuestion, type TokenNotice } from './limit-book.ts';
-export type { Limiter, OperationLimit, Slot } from './limiter.ts';
-export { LocalLimiter } from './local-limiter.ts';
+export { Limiter, type OperationLimit } from './limiter.ts';
+export { LocalLimits } from './local-limits.ts';
 export {
   type AccountLease,
   type Affinity,
@@ -13,8 +12,8 @@ export {
   Pool,
   type PooledAccount,
 } from './pool.ts';
-export { LIMIT_SERVICES, PrimaryLimiter } from './primary-limiter.ts';
-export { RedisLimiter } from './redis-limiter.ts';
+export { LIMIT_SERVICES, LimitBook, PrimaryLimits, type TakeQuestion, type TokenNotice } from './primary-limits.ts';
+export { RedisLimits } from './redis-limits.ts';
 export { RetryBudget } from './retry-budget.ts';
 export { SharedHealth } from './shared-health.ts';
 export { acquireSlot } from './slot.ts';

@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { runs } from '../../test/support/properties.ts';
 import { ApiError, FakeClock, type Limits } from '../core/index.ts';
 import type { Redis } from '../redis/index.ts';
-import { LocalLimiter } from './local-limiter.ts';
-import { RedisLimiter } from './redis-limiter.ts';
+import { Limiter, type Slot } from './limiter.ts';
+import { LocalLimits } from './local-limits.ts';
+import { RedisLimits } from './redis-limits.ts';
 
 const isRejected =
   (retryAfter: number, message = /./) =>
@@ -14,11 +15,19 @@ const isRejected =
     error.code === 'rate_limit_exceeded' &&
     error.details.retryAfter === retryAfter &&
     message.test(error.message);
+/** A limiter that counts in this process, and so replies at once. */
+function localLimiter(clock: FakeClock) {
+  const limiter = new Limiter(new LocalLimits(clock));
+  return {
+    acquire: (...request: Parameters<Limiter['acquire']>) => limiter.acquire(...request) as Slot | undefined,
+    count: (...tokens: Parameters<Limiter['count']>) => limiter.count(...tokens),
+  };
+}
 const key = (limits: Limits, id = 'k') => ({ id, userId: 'u', limits });
 
 test('the limiter admits rpm requests per minute and refills the bucket evenly', () => {
   const clock = new FakeClock();
-  const limiter = new LocalLimiter(clock);
+  const limiter = localLimiter(clock);
   for (let n = 0; n < 6; n++) limiter.acquire(key({ rpm: 6 }))?.release();
   assert.throws(() => limiter.acquire(key({ rpm: 6 })), isRejected(10));
   clock.advance(10_000);
@@ -32,7 +41,7 @@ test('the limiter admits rpm requests per minute and refills the bucket evenly',
 
 test('the limiter lets a burst overdraw the token bucket and rejects until it is refilled', () => {
   const clock = new FakeClock();
-  const limiter = new LocalLimiter(clock);
+  const limiter = localLimiter(clock);
   limiter.acquire(key({ tpm: 600 }))?.release();
   limiter.count(key({ tpm: 600 }), 1_200);
   assert.throws(() => limiter.acquire(key({ tpm: 600 })), isRejected(61));
@@ -42,7 +51,7 @@ test('the limiter lets a burst overdraw the token bucket and rejects until it is
 
 test('the limiter keeps an overdrawn token bucket when it removes idle keys', () => {
   const clock = new FakeClock();
-  const limiter = new LocalLimiter(clock);
+  const limiter = localLimiter(clock);
   limiter.acquire(key({ tpm: 60 }))?.release();
   limiter.count(key({ tpm: 60 }), 6_000);
   for (let minute = 0; minute < 90; minute++) {
@@ -53,7 +62,7 @@ test('the limiter keeps an overdrawn token bucket when it removes idle keys', ()
 });
 
 test('the limiter counts a slot until its first release', () => {
-  const limiter = new LocalLimiter(new FakeClock());
+  const limiter = localLimiter(new FakeClock());
   const slot = limiter.acquire(key({ concurrency: 1 }));
   assert.throws(() => limiter.acquire(key({ concurrency: 1 })), isRejected(1));
   limiter.acquire(key({ concurrency: 1 }, 'other'));
@@ -64,14 +73,14 @@ test('the limiter counts a slot until its first release', () => {
 });
 
 test('the limiter returns no slot for a key without rate limits', () => {
-  const limiter = new LocalLimiter(new FakeClock());
+  const limiter = localLimiter(new FakeClock());
   assert.equal(limiter.acquire({ id: 'k', userId: 'u' }), undefined);
   assert.equal(limiter.acquire(key({ spendDay: 1n })), undefined, 'spend limits are checked elsewhere');
 });
 
 test('the limiter applies user limits to all keys together, and a rejected request uses up nothing', () => {
   const clock = new FakeClock();
-  const limiter = new LocalLimiter(clock);
+  const limiter = localLimiter(clock);
   const acquire = (id: string) => limiter.acquire({ id, userId: 'u', limits: { rpm: 5 }, userLimits: { rpm: 3 } });
   assert.equal(acquire('a')?.headers['x-ratelimit-remaining-requests'], '2', 'the user has less left than the key');
   acquire('a');
@@ -85,7 +94,7 @@ test('the limiter applies user limits to all keys together, and a rejected reque
 });
 
 test('a rejection reports the remaining budget and the longest wait', () => {
-  const limiter = new LocalLimiter(new FakeClock());
+  const limiter = localLimiter(new FakeClock());
   const who = { id: 'k', userId: 'u', limits: { rpm: 60 }, userLimits: { rpm: 1, concurrency: 1 } };
   limiter.acquire(who);
   assert.throws(
@@ -98,7 +107,7 @@ test('a rejection reports the remaining budget and the longest wait', () => {
 });
 
 test('a raised limit applies to the next request', () => {
-  const limiter = new LocalLimiter(new FakeClock());
+  const limiter = localLimiter(new FakeClock());
   limiter.acquire(key({ concurrency: 9 }));
   limiter.acquire(key({ rpm: 1 }));
   assert.throws(() => limiter.acquire(key({ rpm: 1 })));
@@ -113,7 +122,7 @@ const listing = (userId = 'u', id = 'k', limits?: Limits) =>
 
 test('the limiter counts an operation for all keys of a user, and for each user and operation alone', () => {
   const clock = new FakeClock();
-  const limiter = new LocalLimiter(clock);
+  const limiter = localLimiter(clock);
   assert.deepEqual(limiter.acquire(...listing('u', 'one'))?.headers, {
     'x-ratelimit-limit-requests': '2',
     'x-ratelimit-remaining-requests': '1',
@@ -130,7 +139,7 @@ test('the limiter counts an operation for all keys of a user, and for each user 
 });
 
 test('a request must fit the limit of its operation and of its key, and a rejected one uses up neither', () => {
-  const limiter = new LocalLimiter(new FakeClock());
+  const limiter = localLimiter(new FakeClock());
   limiter.acquire(...listing('u', 'k', { rpm: 1 }));
   for (let n = 0; n < 5; n++)
     assert.throws(() => limiter.acquire(...listing('u', 'k', { rpm: 1 })), isRejected(60, /this key may use 1 /));
@@ -141,7 +150,7 @@ test('a request must fit the limit of its operation and of its key, and a reject
 
 test('the limiter forgets operations without recent requests', () => {
   const clock = new FakeClock();
-  const limiter = new LocalLimiter(clock);
+  const limiter = localLimiter(clock);
   for (let n = 0; n < 2; n++) limiter.acquire(...listing())?.release();
   clock.advance(120_000);
   assert.equal(limiter.acquire(...listing())?.headers['x-ratelimit-remaining-requests'], '1');
@@ -162,7 +171,7 @@ function recordingRedis() {
 
 test('the Redis limiter counts an operation under the user and the operation, whatever the key', async () => {
   const { asked, redis } = recordingRedis();
-  const limiter = new RedisLimiter(redis, new LocalLimiter(new FakeClock()));
+  const limiter = new Limiter(new RedisLimits(redis, new LocalLimits(new FakeClock())));
   const slots = [await limiter.acquire(...listing('u', 'one')), await limiter.acquire(...listing('u', 'two'))];
   for (const { keys, args } of asked) {
     assert.deepEqual(keys, ['dragoman:{u}:operation:u:tasks.list:rates', 'dragoman:{u}:operation:u:tasks.list:open']);
@@ -173,7 +182,7 @@ test('the Redis limiter counts an operation under the user and the operation, wh
 });
 
 test('the Redis limiter counts an operation locally while Redis is down', async () => {
-  const limiter = new RedisLimiter({ isUp: false } as Redis, new LocalLimiter(new FakeClock()));
+  const limiter = new Limiter(new RedisLimits({ isUp: false } as Redis, new LocalLimits(new FakeClock())));
   for (let n = 0; n < 2; n++) await limiter.acquire(...listing());
   assert.throws(() => limiter.acquire(...listing()), isRejected(30));
 });
@@ -211,7 +220,7 @@ test('the limiter admits exactly the requests that buckets with exact arithmetic
   fc.assert(
     fc.property(rate, rate, rate, fc.array(step, { maxLength: 120 }), (rpm, userRpm, tpm, steps) => {
       const clock = new FakeClock();
-      const limiter = new LocalLimiter(clock);
+      const limiter = localLimiter(clock);
       const who = (id: string) => ({ id, userId: 'u', limits: { rpm, tpm }, userLimits: { rpm: userRpm } });
       const buckets = {
         a: { requests: new ExactBucket(rpm), tokens: new ExactBucket(tpm) },
@@ -250,7 +259,7 @@ test('the limiter admits exactly the requests that buckets with exact arithmetic
 
 test('the limiter ignores a clock that is set back', () => {
   const clock = new FakeClock();
-  const limiter = new LocalLimiter(clock);
+  const limiter = localLimiter(clock);
   limiter.acquire(key({ rpm: 10 }));
   clock.advance(-3_600_000);
   assert.equal(limiter.acquire(key({ rpm: 10 }))?.headers['x-ratelimit-remaining-requests'], '8');

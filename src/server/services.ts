@@ -2,7 +2,7 @@
 import { WHOLE_MACHINE } from '../cluster/index.ts';
 import { KeyCache } from '../identity/index.ts';
 import { Metering } from '../ledger/index.ts';
-import { type Limiter, LocalLimiter, PrimaryLimiter, RedisLimiter, SharedHealth } from '../pool/index.ts';
+import { Limiter, LocalLimits, PrimaryLimits, RedisLimits, SharedHealth } from '../pool/index.ts';
 import { Redis } from '../redis/index.ts';
 import { BODY_BYTES } from '../rules/index.ts';
 import { UpstreamClient } from '../upstream/index.ts';
@@ -142,9 +142,9 @@ async function openMetering(
 }
 
 function createLimiter({ clock }: AppContext, { redis, member }: SharedCounts): Limiter {
-  const local = new LocalLimiter(clock);
-  const own = member ? new PrimaryLimiter(member.primary) : local;
-  return redis ? new RedisLimiter(redis, local) : own;
+  const local = new LocalLimits(clock);
+  const own = member ? new PrimaryLimits(member.primary) : local;
+  return new Limiter(redis ? new RedisLimits(redis, local) : own);
 }
 
 async function openHealth(

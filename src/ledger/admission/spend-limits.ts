@@ -4,7 +4,6 @@
  * few seconds, never on the path of a call. One replica never exceeds a limit. The workers of one machine are as exact, because their
  * primary counts, and so are several servers with Redis. Without it, each server sees what the others spent within seconds.
  */
-import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import {
   ApiError,
@@ -12,13 +11,12 @@ import {
   fail,
   type LimitedKey,
   type Limits,
+  type MaybePromise,
   type Nanos,
-  Unavailable,
   within,
 } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
-import type { SharedSpendHold, SharedSpendLimits, SpendRequest } from './shared-spend-limits.ts';
 import {
   type Amounts,
   addSpent,
@@ -26,15 +24,11 @@ import {
   createCounter,
   periodAt,
   type SpendCounter,
-  spentAmounts,
+  type SpentAmounts,
   startPeriod,
 } from './spend-counter.ts';
-import { rejectOverLimit, type SpendScope } from './spend-rejection.ts';
-
-/** Money set aside for one call; ends once, with the cost of the call. */
-export interface SpendHold {
-  end(cost: Nanos): void;
-}
+import type { SpendCounts, SpendHold, SpendScope } from './spend-counts.ts';
+import { rejectOverLimit } from './spend-rejection.ts';
 
 export interface SpendLimitsOptions {
   readonly db: Db;
@@ -43,8 +37,7 @@ export interface SpendLimitsOptions {
   readonly betweenFlushes: (task: () => Promise<void>) => Promise<void>;
   /** Settled records that are not in the database yet. */
   readonly pending: () => readonly UsageRecord[];
-  /** Counts for all replicas. Decides while it is up. */
-  readonly shared?: SharedSpendLimits | undefined;
+  readonly counts: SpendCounts;
 }
 
 /** How long the spending of other replicas may stay unseen. */
@@ -154,69 +147,20 @@ export class SpendLimits {
     return found.filter((counter) => counter?.isLoaded === true) as SpendCounter[];
   }
 
-  #decide(scopes: readonly SpendScope[], maxCost: Nanos): SpendHold | Promise<SpendHold> {
-    const { shared } = this.#options;
-    if (!shared) return this.#admit(scopes, maxCost);
-    const request = this.#requestFor(scopes, maxCost);
-    return shared.isUp
-      ? this.#reserveShared(shared, scopes, request)
-      : this.#admit(scopes, maxCost, () => shared.trackHold(request, false));
+  #decide(scopes: readonly SpendScope[], maxCost: Nanos): MaybePromise<SpendHold> {
+    const result = this.#options.counts.reserve(scopes, maxCost);
+    return result instanceof Promise
+      ? result.then((resolved) => this.#holdOrReject(scopes, resolved, maxCost))
+      : this.#holdOrReject(scopes, result, maxCost);
   }
 
-  #admit(scopes: readonly SpendScope[], maxCost: Nanos, track?: () => SharedSpendHold): SpendHold {
-    const now = this.#startPeriods(scopes);
-    const spent = scopes.map(({ counter }) => spentAmounts(counter));
-    rejectOverLimit(scopes, spent, maxCost, now);
-    return this.#hold(scopes, maxCost, track?.());
-  }
-
-  async #reserveShared(
-    shared: SharedSpendLimits,
-    scopes: readonly SpendScope[],
-    request: SpendRequest,
-  ): Promise<SpendHold> {
-    const { maxCost } = request;
-    const result = await shared.reserve(request).catch(rethrowUnavailable);
-    // Redis has just failed. It may have counted the hold, so the hold must end there as well.
-    if (!result) return this.#admit(scopes, maxCost, () => shared.trackHold(request));
-    if ('end' in result) return this.#hold(scopes, maxCost, result);
-    rejectOverLimit(scopes, result, maxCost, this.#startPeriods(scopes));
-    // Redis rejected by its own clock, and by the clock of this replica the call fits: a period has just begun or is about to.
-    throw fail('rate_limit_exceeded', undefined, { retryAfter: 1 });
-  }
-
-  #hold(scopes: readonly SpendScope[], maxCost: Nanos, sharedHold: SharedSpendHold | undefined): SpendHold {
-    for (const { counter } of scopes) counter.reserved += maxCost;
-    return {
-      end: (cost) => {
-        for (const { counter } of scopes) counter.reserved -= maxCost;
-        sharedHold?.end(cost);
-      },
-    };
-  }
-
-  #requestFor(scopes: readonly SpendScope[], maxCost: Nanos): SpendRequest {
-    const { day, month } = periodAt(this.#startPeriods(scopes));
-    return {
-      id: randomUUID(),
-      maxCost,
-      day,
-      month,
-      scopes: scopes.map(({ counter, limits }) => ({
-        owner: counter.owner,
-        id: counter.id,
-        userId: counter.userId,
-        limitDay: limits.spendDay,
-        limitMonth: limits.spendMonth,
-        ...spentAmounts(counter),
-      })),
-    };
-  }
-
-  #startPeriods(scopes: readonly SpendScope[]): number {
+  #holdOrReject(scopes: readonly SpendScope[], result: SpendHold | readonly SpentAmounts[], maxCost: Nanos): SpendHold {
+    if ('end' in result) return result;
     const now = this.#options.clock.now();
     for (const { counter } of scopes) startPeriod(counter, now);
-    return now;
+    rejectOverLimit(scopes, result, maxCost, now);
+    // Redis rejected by its own clock, and by the clock of this replica the call fits: a period has just begun or is about to.
+    throw fail('rate_limit_exceeded', undefined, { retryAfter: 1 });
   }
 
   #load(counter: SpendCounter): Promise<void> {
@@ -288,11 +232,6 @@ const sumOf = (sums: ReadonlyMap<string, Amounts>, { owner, id }: SpendCounter):
   sums.get(counterName(owner, id)) ?? ZERO;
 
 const hasSpendLimit = ({ spendDay, spendMonth }: Limits): boolean => spendDay !== undefined || spendMonth !== undefined;
-
-function rethrowUnavailable(error: unknown): undefined {
-  if (error instanceof Unavailable) throw error;
-  return undefined;
-}
 
 function rejectUnavailable(cause: unknown): never {
   if (cause instanceof ApiError) throw cause;

@@ -1,12 +1,7 @@
 /** The comparison of a call with its spend limits, and the error when it does not fit. */
-import { fail, formatNanos, type Limits, type Nanos } from '../../core/index.ts';
-import { type SpendCounter, type SpentAmounts, spentAmounts } from './spend-counter.ts';
-
-/** A key or a user with a spend limit. */
-export interface SpendScope {
-  readonly counter: SpendCounter;
-  readonly limits: Limits;
-}
+import { fail, formatNanos, type Nanos } from '../../core/index.ts';
+import { type SpentAmounts, spentAmounts } from './spend-counter.ts';
+import { fitsLimit, type SpendScope } from './spend-counts.ts';
 
 interface Rejection {
   readonly isSpent: boolean;
@@ -42,7 +37,7 @@ function rejectionsOf(
     ['month', limits.spendMonth, month, period.monthEnds],
   ] as const;
   return periods.flatMap(([name, limit, spent, ends]): Rejection[] => {
-    if (limit === undefined || spent + reserved + maxCost <= limit) return [];
+    if (limit === undefined || fitsLimit(limit, spent + reserved + maxCost)) return [];
     const begin = `Spend limit reached: this ${owner} may spend ${formatNanos(limit)} USD per ${name} (UTC) and has spent ${formatNanos(spent)}`;
     if (spent + maxCost <= limit) {
       const message = `${begin}; the rest is reserved for requests in flight. Please try again in 1s.`;

@@ -3,11 +3,18 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Link } from '../cluster/index.ts';
 import { ApiError, FakeClock, type LimitedKey } from '../core/index.ts';
-import { LimitBook, type LimitPage, type TakeQuestion, type TokenNotice } from './limit-book.ts';
-import { LIMIT_SERVICES, PrimaryLimiter } from './primary-limiter.ts';
+import { Limiter } from './limiter.ts';
+import {
+  LIMIT_SERVICES,
+  LimitBook,
+  type LimitPage,
+  PrimaryLimits,
+  type TakeQuestion,
+  type TokenNotice,
+} from './primary-limits.ts';
 
 /** A worker with its link to the book. */
-function worker(book: LimitBook, clock: FakeClock): { limiter: PrimaryLimiter; page: LimitPage } {
+function worker(book: LimitBook, clock: FakeClock): { limiter: Limiter; page: LimitPage } {
   const page = book.openPage();
   const primary: Link = new Link({
     clock,
@@ -23,7 +30,7 @@ function worker(book: LimitBook, clock: FakeClock): { limiter: PrimaryLimiter; p
     services: {},
     send: (message) => primary.receive(JSON.parse(JSON.stringify(message))),
   });
-  return { limiter: new PrimaryLimiter(own), page };
+  return { limiter: new Limiter(new PrimaryLimits(own)), page };
 }
 
 const key = (limits: LimitedKey['limits']): LimitedKey => ({ id: 'k', userId: 'u', limits });

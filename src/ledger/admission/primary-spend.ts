@@ -1,24 +1,22 @@
 /**
- * Spend counters of all workers of a machine: the primary counts, and the workers ask it (primary-spend-limits.ts).
+ * Spend counters of all workers of a machine: the primary counts in a `SpendBook`, and each worker asks it for its page. While the primary
+ * does not respond, calls with a spend limit are rejected.
  * The database stays authoritative: every question carries the totals that the worker read there, and the counters are never lower.
  */
+import type { Link } from '../../cluster/index.ts';
 import type { Clock, Nanos } from '../../core/index.ts';
-import { periodAt } from './spend-counter.ts';
+import { periodAt, type SpentAmounts } from './spend-counter.ts';
+import {
+  bothHolds,
+  fitsLimit,
+  type LocalSpend,
+  type SpendCounts,
+  type SpendHold,
+  type SpendQuestion,
+  type SpendScope,
+} from './spend-counts.ts';
 
-/** A `SpendRequest` with its amounts as text, because JSON has no bigint. */
-export interface SpendQuestion {
-  readonly id: string;
-  readonly maxCost: string;
-  readonly day: number;
-  readonly month: number;
-  readonly scopes: readonly {
-    readonly name: string;
-    readonly limitDay: string | undefined;
-    readonly limitMonth: string | undefined;
-    readonly day: string;
-    readonly month: string;
-  }[];
-}
+export const SPEND_SERVICES = { reserve: 'spend.reserve', end: 'spend.end' } as const;
 
 export interface SpendReply {
   readonly isAdmitted: boolean;
@@ -28,6 +26,39 @@ export interface SpendReply {
 export interface SpendEndNotice {
   readonly id: string;
   readonly cost: string;
+}
+
+/** The side of a worker. */
+export class PrimarySpend implements SpendCounts {
+  readonly #primary: Link;
+  readonly #local: LocalSpend;
+
+  constructor(primary: Link, local: LocalSpend) {
+    this.#primary = primary;
+    this.#local = local;
+  }
+
+  async reserve(scopes: readonly SpendScope[], maxCost: Nanos): Promise<SpendHold | readonly SpentAmounts[]> {
+    const question = this.#local.question(scopes, maxCost);
+    const end = (cost: Nanos): void => {
+      const notice: SpendEndNotice = { id: question.id, cost: String(cost) };
+      this.#primary.post(SPEND_SERVICES.end, notice);
+    };
+    let reply: SpendReply;
+    try {
+      reply = (await this.#primary.ask(SPEND_SERVICES.reserve, question)) as SpendReply;
+    } catch (error) {
+      // The primary may still read the question, and would keep the hold.
+      end(0n);
+      throw error;
+    }
+    if (reply.isAdmitted) return bothHolds(this.#local.add(scopes, maxCost), { end });
+    return reply.amounts.map(({ day, month, reserved }) => ({
+      day: BigInt(day),
+      month: BigInt(month),
+      reserved: BigInt(reserved),
+    }));
+  }
 }
 
 /** The part of the book that one worker uses. */
@@ -62,6 +93,7 @@ const HOLDS_AFTER_END_MS = 60_000;
 /** By then the workers know from the database everything that a counter knows. */
 const IDLE_MS = 120_000;
 
+/** The side of the primary. */
 export class SpendBook {
   readonly #clock: Clock;
   readonly #counters = new Map<string, Counter>();
@@ -100,7 +132,10 @@ export class SpendBook {
     const counters = question.scopes.map((scope) => this.#raised(scope, question));
     const isAdmitted = question.scopes.every(({ limitDay, limitMonth }, n) => {
       const { ofDay = 0n, ofMonth = 0n, reserved = 0n } = counters[n] ?? {};
-      return isWithin(limitDay, ofDay + reserved + maxCost) && isWithin(limitMonth, ofMonth + reserved + maxCost);
+      return (
+        fitsLimit(readLimit(limitDay), ofDay + reserved + maxCost) &&
+        fitsLimit(readLimit(limitMonth), ofMonth + reserved + maxCost)
+      );
     });
     const amounts = counters.map(({ ofDay, ofMonth, reserved }) => ({
       day: String(ofDay),
@@ -150,6 +185,6 @@ export class SpendBook {
   }
 }
 
-const isWithin = (limit: string | undefined, amount: Nanos): boolean => limit === undefined || amount <= BigInt(limit);
+const readLimit = (limit: string | undefined): Nanos | undefined => (limit === undefined ? undefined : BigInt(limit));
 
 const larger = (a: Nanos, b: Nanos): Nanos => (a > b ? a : b);

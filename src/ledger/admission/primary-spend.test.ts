@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../core/index.ts';
-import { SpendBook, type SpendQuestion } from './spend-book.ts';
+import { SpendBook } from './primary-spend.ts';
 import { periodAt } from './spend-counter.ts';
+import type { SpendQuestion } from './spend-counts.ts';
 
 const DAY_MS = 86_400_000;
 let nextId = 0;

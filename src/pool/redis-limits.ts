@@ -1,92 +1,65 @@
 /**
- * Rate limiter in Redis, shared by all replicas. A request waits for one round trip to acquire its slot, and not at all to release
- * it. While Redis is down, each replica uses its local limiter. The local counters are kept up to date meanwhile, so that limits
- * stay in force when Redis goes down.
+ * Counts of rate limits in Redis, shared by all replicas. A request waits for one round trip at its start, and not at all at its end.
+ * While Redis is down, each replica counts alone. Its own counts are kept up to date meanwhile, so that limits stay in force when Redis
+ * goes down.
  */
 import { randomUUID } from 'node:crypto';
-import type { LimitedKey } from '../core/index.ts';
+import type { MaybePromise } from '../core/index.ts';
 import { LEASE_MS, type Redis, script } from '../redis/index.ts';
-import {
-  type Limiter,
-  type LimitScope,
-  type LimitUsage,
-  limitHeaders,
-  limitRejection,
-  type OperationLimit,
-  type Slot,
-  scopesOf,
-} from './limiter.ts';
-import type { LocalLimiter } from './local-limiter.ts';
+import type { LimitCounts, LimitScope, Take } from './limiter.ts';
+import type { LocalLimits } from './local-limits.ts';
 
-export class RedisLimiter implements Limiter {
+export class RedisLimits implements LimitCounts {
   readonly #redis: Redis;
-  readonly #local: LocalLimiter;
+  readonly #local: LocalLimits;
 
-  constructor(redis: Redis, local: LocalLimiter) {
+  constructor(redis: Redis, local: LocalLimits) {
     this.#redis = redis;
     this.#local = local;
   }
 
-  acquire(key: LimitedKey, operation?: OperationLimit): Slot | undefined | Promise<Slot> {
-    if (!key.limits && !key.userLimits && !operation) return undefined;
-    const scopes = scopesOf(key, operation);
-    if (scopes.length === 0) return undefined;
-    const id = randomUUID();
-    if (this.#redis.isUp) return this.#acquireShared(id, key, scopes, operation);
-    const slot = this.#local.acquire(key, operation);
-    return slot && this.#withLease(id, openKeys(key, scopes), slot, false);
+  take(scopes: readonly LimitScope[]): MaybePromise<Take> {
+    const lease: Lease = { id: randomUUID(), keys: openKeys(scopes) };
+    return this.#redis.isUp ? this.#takeShared(lease, scopes) : this.#renewed(lease, this.#local.take(scopes), false);
   }
 
-  count(key: LimitedKey, tokens: number): void {
-    if (!key.limits && !key.userLimits) return;
-    this.#local.count(key, tokens);
-    const scopes = scopesOf(key).filter(({ limits }) => limits.tpm !== undefined);
-    if (scopes.length === 0) return;
-    const keys = scopes.map((scope) => redisKey(key, scope, 'rates'));
+  count(scopes: readonly LimitScope[], tokens: number): void {
+    this.#local.count(scopes, tokens);
+    const keys = scopes.map((scope) => redisKey(scope, 'rates'));
     this.#redis.post(COUNT, keys, [String(tokens), ...scopes.map(({ limits }) => String(limits.tpm))]);
   }
 
-  async #acquireShared(
-    id: string,
-    key: LimitedKey,
-    scopes: readonly LimitScope[],
-    operation: OperationLimit | undefined,
-  ): Promise<Slot> {
-    const keys = scopes.flatMap((scope) => [redisKey(key, scope, 'rates'), redisKey(key, scope, 'open')]);
+  async #takeShared(lease: Lease, scopes: readonly LimitScope[]): Promise<Take> {
+    const keys = scopes.flatMap((scope) => [redisKey(scope, 'rates'), redisKey(scope, 'open')]);
     const args = scopes.flatMap(({ limits: { rpm = 0, tpm = 0, concurrency = 0 } }) => [rpm, tpm, concurrency]);
     let reply: unknown;
     try {
-      reply = await this.#redis.run(ACQUIRE, keys, [id, String(LEASE_MS), ...args.map(String)]);
+      reply = await this.#redis.run(ACQUIRE, keys, [lease.id, String(LEASE_MS), ...args.map(String)]);
     } catch {
-      // The script may have run, so release the slot in Redis too.
-      return this.#withLease(
-        id,
-        openKeys(key, scopes),
-        this.#local.acquire(key, operation) ?? this.#local.take(scopes),
-        true,
-      );
+      // The script may have run, so the request ends in Redis too.
+      return this.#renewed(lease, this.#local.take(scopes), true);
     }
-    const [isAdmitted, used] = readReply(reply, scopes.length);
-    if (!isAdmitted) throw limitRejection(scopes, used);
-    const slot = { ...this.#local.take(scopes), headers: limitHeaders(scopes, used) };
-    return this.#withLease(id, openKeys(key, scopes), slot, true);
+    const [isAdmitted, ...numbers] = (reply as readonly unknown[]).map(Number);
+    const used = scopes.map((_, n) => {
+      const [requests = 0, tokens = 0, open = 0] = numbers.slice(3 * n);
+      return { requests, tokens, open };
+    });
+    return this.#renewed(lease, { used, release: isAdmitted === 1 ? this.#local.add(scopes) : undefined }, true);
   }
 
-  /** Renews the slot in Redis until it is released. A slot acquired locally is added to Redis after the reconnect. */
-  #withLease(id: string, keys: readonly string[], slot: Slot, isInRedis: boolean): Slot {
-    if (keys.length === 0) return slot;
+  /** Renews the request in Redis until it ends. A request that was counted locally is added to Redis after the reconnect. */
+  #renewed({ id, keys }: Lease, take: Take, isInRedis: boolean): Take {
+    const { used, release } = take;
+    if (!release || keys.length === 0) return take;
     let mayBeInRedis = isInRedis;
     const stopRenewing = this.#redis.onRenew(() => {
       mayBeInRedis ||= this.#redis.isUp;
       this.#redis.post(RENEW, keys, [id, String(LEASE_MS)]);
     });
-    let isHeld = true;
     return {
-      headers: slot.headers,
+      used,
       release: () => {
-        if (!isHeld) return;
-        isHeld = false;
-        slot.release();
+        release();
         stopRenewing();
         if (mayBeInRedis) this.#redis.endLease(RELEASE, keys, [id]);
       },
@@ -94,21 +67,19 @@ export class RedisLimiter implements Limiter {
   }
 }
 
+/** An open request in Redis, which expires unless it is renewed. */
+interface Lease {
+  readonly id: string;
+  /** Of the scopes with a concurrency limit. */
+  readonly keys: readonly string[];
+}
+
 /** The user id is the hash tag, so that a cluster keeps the keys of one user on one node. Contains ids only, no secrets. */
-const redisKey = ({ userId }: LimitedKey, { owner, id }: LimitScope, what: 'rates' | 'open'): string =>
+const redisKey = ({ owner, id, userId }: LimitScope, what: 'rates' | 'open'): string =>
   `dragoman:{${userId}}:${owner === 'user' ? 'user' : `${owner}:${id}`}:${what}`;
 
-const openKeys = (key: LimitedKey, scopes: readonly LimitScope[]): string[] =>
-  scopes.filter(({ limits }) => limits.concurrency !== undefined).map((scope) => redisKey(key, scope, 'open'));
-
-function readReply(reply: unknown, count: number): [isIn: boolean, used: LimitUsage[]] {
-  const [isAdmitted, ...numbers] = (reply as readonly unknown[]).map(Number);
-  const used = Array.from({ length: count }, (_, n) => {
-    const [requests = 0, tokens = 0, open = 0] = numbers.slice(3 * n);
-    return { requests, tokens, open };
-  });
-  return [isAdmitted === 1, used];
-}
+const openKeys = (scopes: readonly LimitScope[]): string[] =>
+  scopes.filter(({ limits }) => limits.concurrency !== undefined).map((scope) => redisKey(scope, 'open'));
 
 /** Uses the clock of Redis, because the clocks of replicas differ. `used_after` is `usedAfter` of limiter.ts. */
 const COMMON = `

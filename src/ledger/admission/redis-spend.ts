@@ -1,61 +1,84 @@
 /**
- * Spend counters of keys and users in Redis, shared by all replicas.
+ * Spend counters of keys and users in Redis, shared by all replicas. While Redis is down, each replica counts alone.
  * The database stays authoritative: every request carries the totals that the replica read there, and the counters are never lower. So
  * counters that were lost or outdated are correct again within seconds.
  */
+import type { MaybePromise, Nanos } from '../../core/index.ts';
 import { LEASE_MS, type Redis, script } from '../../redis/index.ts';
-import type { SharedSpendHold, SharedSpendLimits, SharedSpendScope, SpendRequest } from './shared-spend-limits.ts';
 import type { SpentAmounts } from './spend-counter.ts';
+import {
+  bothHolds,
+  type LocalSpend,
+  type SpendCounts,
+  type SpendHold,
+  type SpendQuestion,
+  type SpendScope,
+} from './spend-counts.ts';
 
-export class RedisSpendLimits implements SharedSpendLimits {
+export class RedisSpend implements SpendCounts {
   readonly #redis: Redis;
+  readonly #local: LocalSpend;
 
-  constructor(redis: Redis) {
+  constructor(redis: Redis, local: LocalSpend) {
     this.#redis = redis;
+    this.#local = local;
   }
 
-  get isUp(): boolean {
-    return this.#redis.isUp;
+  reserve(scopes: readonly SpendScope[], maxCost: Nanos): MaybePromise<SpendHold | readonly SpentAmounts[]> {
+    const question = this.#local.question(scopes, maxCost);
+    const lease: Lease = { member: `${question.id} ${maxCost}`, maxCost: question.maxCost, keys: keysOf(scopes) };
+    return this.#redis.isUp
+      ? this.#reserveShared(scopes, question, lease)
+      : this.#reserveAlone(scopes, maxCost, () => this.#renewed(lease, false));
   }
 
-  /** Returns a hold, or the amounts of each scope when the call does not fit. Rejects when Redis is down. */
-  async reserve(request: SpendRequest): Promise<SharedSpendHold | readonly SpentAmounts[]> {
-    const { maxCost, day, month, scopes } = request;
-    const reply = await this.#redis.run(RESERVE, keysOf(scopes), [
-      memberOf(request),
-      String(maxCost),
-      String(LEASE_MS),
-      String(day),
-      String(month),
-      ...scopes.flatMap((scope) => [
-        String(scope.limitDay ?? ''),
-        String(scope.limitMonth ?? ''),
-        String(scope.day),
-        String(scope.month),
-      ]),
-    ]);
-    const [fits, ...amounts] = reply as readonly (string | number)[];
-    if (Number(fits) === 1) return this.trackHold(request);
+  async #reserveShared(
+    scopes: readonly SpendScope[],
+    { maxCost, day, month, scopes: known }: SpendQuestion,
+    lease: Lease,
+  ): Promise<SpendHold | readonly SpentAmounts[]> {
+    let reply: readonly (string | number)[];
+    try {
+      reply = (await this.#redis.run(RESERVE, lease.keys, [
+        lease.member,
+        maxCost,
+        String(LEASE_MS),
+        String(day),
+        String(month),
+        ...known.flatMap((scope) => [scope.limitDay ?? '', scope.limitMonth ?? '', scope.day, scope.month]),
+      ])) as readonly (string | number)[];
+    } catch {
+      // Redis has just failed. It may have counted the hold, so the hold must end there as well.
+      return this.#reserveAlone(scopes, BigInt(maxCost), () => this.#renewed(lease, true));
+    }
+    const [fits, ...amounts] = reply;
+    if (Number(fits) === 1) return bothHolds(this.#local.add(scopes, BigInt(maxCost)), this.#renewed(lease, true));
     return scopes.map((_, n) => {
       const [ofDay = 0, ofMonth = 0, reserved = 0] = amounts.slice(3 * n);
       return { day: BigInt(ofDay), month: BigInt(ofMonth), reserved: BigInt(reserved) };
     });
   }
 
+  #reserveAlone(
+    scopes: readonly SpendScope[],
+    maxCost: Nanos,
+    lease: () => SpendHold,
+  ): SpendHold | readonly SpentAmounts[] {
+    const result = this.#local.reserve(scopes, maxCost);
+    return 'end' in result ? bothHolds(result, lease()) : result;
+  }
+
   /** Renews the hold in Redis until it ends. `mayExist` is false when Redis was down, so it does not know the hold yet. */
-  trackHold(request: SpendRequest, mayExist = true): SharedSpendHold {
-    const { maxCost, scopes } = request;
-    const keys = keysOf(scopes);
-    const member = memberOf(request);
+  #renewed({ member, maxCost, keys }: Lease, mayExist: boolean): SpendHold {
     let isKnown = mayExist;
     const stopRenewing = this.#redis.onRenew(() => {
       isKnown ||= this.#redis.isUp;
-      this.#redis.post(RENEW, keys, [member, String(maxCost), String(LEASE_MS)]);
+      this.#redis.post(RENEW, keys, [member, maxCost, String(LEASE_MS)]);
     });
     return {
       end: (cost) => {
         stopRenewing();
-        const args = [member, String(maxCost)];
+        const args = [member, maxCost];
         // A delayed end carries no cost: by then the cost is in the totals that replicas read from the database.
         if (isKnown || this.#redis.isUp) this.#redis.endLease(END, keys, [...args, String(cost)], [...args, '0']);
       },
@@ -63,11 +86,16 @@ export class RedisSpendLimits implements SharedSpendLimits {
   }
 }
 
-const memberOf = ({ id, maxCost }: SpendRequest): string => `${id} ${maxCost}`;
+/** A hold in Redis, which expires unless it is renewed. */
+interface Lease {
+  readonly member: string;
+  readonly maxCost: string;
+  readonly keys: readonly string[];
+}
 
 /** The hash tag in braces keeps all keys of one user on one node of a cluster. */
-const keysOf = (scopes: readonly SharedSpendScope[]): string[] =>
-  scopes.flatMap(({ owner, id, userId }) => {
+const keysOf = (scopes: readonly SpendScope[]): string[] =>
+  scopes.flatMap(({ counter: { owner, id, userId } }) => {
     const name = `dragoman:{${userId}}:${owner === 'key' ? `key:${id}` : 'user'}`;
     return [`${name}:spent`, `${name}:holds`];
   });
