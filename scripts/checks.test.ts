@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { circles } from './check-circles.ts';
-import { duplicateExports } from './check-exports.ts';
+import { duplicateExports, unusedExports } from './check-exports.ts';
 import { codeOnly } from './source-tokens.ts';
 
 test('codeOnly blanks comments, strings, templates and regular expressions, and keeps positions', () => {
@@ -38,4 +38,13 @@ test('duplicateExports reports a name used twice in a dialect, or in a dialect a
     assert.deepEqual(duplicateExports([chat, { file, code }]), [
       `Usage is exported by src/dialects/chat/a.ts, ${file}`,
     ]);
+});
+
+test('unusedExports reports a name that only its declaration and an index.ts contain', () => {
+  const modules = [
+    { file: 'src/a/one.ts', code: 'export const dead = 1;\nexport const alive = 2;' },
+    { file: 'src/a/index.ts', code: "export { alive, dead } from './one.ts';" },
+    { file: 'src/b/two.ts', code: 'print(alive);' },
+  ];
+  assert.deepEqual(unusedExports(modules), ['src/a/one.ts: dead is exported and never used']);
 });

@@ -58,7 +58,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['index'],
   ],
   gateway: [
-    ['attempt-budget', 'caller', 'affinity', 'dropped', 'redact', 'rejected-options', 'stored', 'stream-headers'],
+    ['attempt-budget', 'caller', 'affinity', 'dropped', 'redact', 'rejected-options', 'stored'],
     ['failure-reason', 'provider-words', 'speakers'],
     ['failover'],
     ['billing', 'models'],

@@ -1,4 +1,4 @@
-export { Auth, type AuthServices, credentialsOf } from './auth.ts';
+export { Auth, credentialsOf } from './auth.ts';
 export { renderError } from './errors.ts';
-export { type ApiServices, createHandlers } from './handlers.ts';
+export { createHandlers } from './handlers.ts';
 export { type MetricsAccess, metricsHandler } from './health.ts';

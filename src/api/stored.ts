@@ -1,7 +1,7 @@
 /** Stored responses of converted groups, from our own store (G 4.4): read, delete, list the input items. */
 import { fail, sse } from '../core/index.ts';
 import { type Caller, fullInputItem, type Gateway, responseNotFound, type StoredContent } from '../gateway/index.ts';
-import { type Call, idHeaders, sendJson } from '../web/index.ts';
+import { type Call, idHeaders, STREAM_HEADERS, sendJson } from '../web/index.ts';
 
 interface StoredServices {
   readonly gateway: Gateway;
@@ -17,11 +17,7 @@ export async function getStored(services: StoredServices, call: Call, caller: Ca
   const after = query.has('starting_after') ? Number(query.get('starting_after')) : -1;
   if (!Number.isSafeInteger(after))
     throw fail('invalid_value', 'starting_after: expected an integer.', { param: 'starting_after' });
-  call.response.writeHead(200, {
-    ...idHeaders(call),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-  });
+  call.response.writeHead(200, { ...idHeaders(call), ...STREAM_HEADERS });
   const events = eventsOf(response).slice(after + 1);
   call.response.end(events.map((event) => sse(JSON.stringify(event), event.type)).join(''));
 }

@@ -1,8 +1,8 @@
 /** Reading a task that is not finished: a long poll with `wait`, or a stream of its states as server-sent events. */
-import { type Clock, SSE_COMMENT, sse } from '../core/index.ts';
+import { type Clock, EVENT_STREAM, SSE_COMMENT, sse } from '../core/index.ts';
 import { errorType, HEARTBEAT_MS, TASK_WAIT } from '../rules/index.ts';
 import type { TaskRow, Video } from '../video/index.ts';
-import { type Call, idHeaders } from '../web/index.ts';
+import { type Call, idHeaders, STREAM_HEADERS } from '../web/index.ts';
 
 /** Returns the task when it has changed or the time is up; at once when it is finished or `seconds` is 0. */
 export async function waitForChange(video: Video, call: Call, task: TaskRow, seconds: number): Promise<TaskRow> {
@@ -12,7 +12,7 @@ export async function waitForChange(video: Video, call: Call, task: TaskRow, sec
 }
 
 export const wantsEvents = (call: Call): boolean =>
-  call.header('accept')?.toLowerCase().includes('text/event-stream') === true;
+  call.header('accept')?.toLowerCase().includes(EVENT_STREAM) === true;
 
 /** The task goes on; the client reads it again. */
 const SHUTDOWN_EVENT = sse(
@@ -34,12 +34,7 @@ export async function streamTask(
 ): Promise<void> {
   const deadline = clock.now() + TASK_WAIT.streamSeconds * 1_000;
   const send = (task: TaskRow): void => void call.response.write(sse(JSON.stringify(video.taskView(task)), 'task'));
-  call.response.writeHead(200, {
-    ...idHeaders(call),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-  });
+  call.response.writeHead(200, { ...idHeaders(call), ...STREAM_HEADERS });
   call.onInterrupted(() => call.response.end(SHUTDOWN_EVENT));
   send(first);
   for (let task = first; task.finished_at === null && !call.isClientGone && clock.now() < deadline; ) {

@@ -1,7 +1,6 @@
 export type { AssetSettings } from './catalog.ts';
 export {
   type Account,
-  type CapabilityTarget,
   Catalog,
   capabilitiesFor,
   type Group,

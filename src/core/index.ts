@@ -21,7 +21,6 @@ export { IndexedList, type IndexedMember } from './indexed-list.ts';
 export {
   elementsAt,
   hasEscapedLetters,
-  type JsonLimits,
   JsonScanError,
   measureMembers,
   membersAt,
@@ -32,16 +31,7 @@ export {
   valueAt,
 } from './json.ts';
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
-export {
-  createLog,
-  errorFields,
-  type Log,
-  type LogFields,
-  type LogLevel,
-  type LogValue,
-  sharedOutput,
-  silentLog,
-} from './log.ts';
+export { createLog, errorFields, type Log, type LogFields, type LogValue, sharedOutput, silentLog } from './log.ts';
 export { type MaybePromise, whenReady } from './maybe-promise.ts';
 export { hasSignature, isSignedMime, SIGNATURE_BYTES, type SignedMime } from './media-signature.ts';
 export { EVENT_STREAM, isEventStream, isJsonType, mediaTypeOf } from './media-type.ts';
@@ -69,5 +59,5 @@ export {
 export { readSse, SSE_COMMENT, type SseReader, sse } from './sse.ts';
 export { blockData, lastBlockEnd, nextBlockEnd } from './sse-blocks.ts';
 export { estimateTokens } from './token-estimate.ts';
-export { publicUrl, type UrlRejection } from './url.ts';
+export { publicUrl } from './url.ts';
 export type { Usage } from './usage.ts';

@@ -99,6 +99,9 @@ export class LegUnavailable extends ApiError {
   }
 }
 
+/** The error of a leg that other legs may not have; a bug stays what it is. */
+export const legError = (error: unknown): unknown => (error instanceof ApiError ? new LegUnavailable(error) : error);
+
 /** More of an error body is not read: its beginning says what failed. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -209,7 +212,7 @@ class Failover {
     } catch (error) {
       this.#release();
       // The request has no form in the dialect of this account; nothing was sent.
-      this.#done.reject(error instanceof ApiError ? new LegUnavailable(error) : error);
+      this.#done.reject(legError(error));
     }
   }
 

@@ -1,6 +1,6 @@
-export { type CookieName, Cookies } from './cookies.ts';
-export { type CreatedLink, createFirstLink, createLink, type LinkUse, linkUrl, readLink, redeemLink } from './links.ts';
-export { OidcClient, type OidcSettings } from './oidc-client.ts';
+export { Cookies } from './cookies.ts';
+export { type CreatedLink, createFirstLink, createLink, linkUrl, readLink, redeemLink } from './links.ts';
+export { OidcClient } from './oidc-client.ts';
 export { type OidcRefusal, type OperatorRule, signInWithOidc } from './oidc-sign-in.ts';
 export { Passwords } from './passwords.ts';
 export { changePerson, type Invited, invitePerson, resetPerson, signOutPerson, storePassword } from './people.ts';

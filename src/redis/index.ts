@@ -1,2 +1,2 @@
 export { openRedisClient, type Script, script } from './client.ts';
-export { LEASE_MS, Redis, RedisDown, type RedisOptions } from './redis.ts';
+export { LEASE_MS, Redis } from './redis.ts';

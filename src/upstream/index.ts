@@ -6,15 +6,9 @@ export {
   type UpstreamListener,
   type UpstreamRequest,
 } from './client.ts';
-export { fetchJson, type JsonResult } from './fetch-json.ts';
+export { fetchJson } from './fetch-json.ts';
 export { claimedMime, detectMime } from './mime-sniff.ts';
 export type { ProxySettings } from './proxy-rules.ts';
-export {
-  type PostResult,
-  PublicFetcher,
-  type PublicFetcherOptions,
-  type PublicRequest,
-  type PublicResult,
-} from './public-fetch.ts';
+export { type PostResult, PublicFetcher, type PublicFetcherOptions, type PublicResult } from './public-fetch.ts';
 export { PublicGuard, type PublicGuardOptions } from './public-guard.ts';
-export { openUpstreamSocket, type SocketListener, type SocketRequest, type UpstreamSocket } from './websocket.ts';
+export { openUpstreamSocket, type SocketRequest, type UpstreamSocket } from './websocket.ts';

@@ -2,15 +2,24 @@ export { expectJson, mediaType, readBody } from './body.ts';
 export { BodyBudget, type BodyReservation } from './body-budget.ts';
 export { type AnyOperation, Call, type Handler, type ResponseWriter } from './call.ts';
 export { type AttemptEnd, type AttemptTrace, CallTrace, type ChargeTrace, endAttempt } from './call-trace.ts';
-export { Certificate, CertificateError, type CertificateFiles, readCertificate } from './certificate.ts';
+export { Certificate, CertificateError, readCertificate } from './certificate.ts';
 export { type ClientStream, type ClientStreamLimits, ClientStreams } from './client-stream.ts';
 export { connectionLimits } from './connection-limits.ts';
 export { Cors } from './cors.ts';
 export { createMetrics, METRICS_TYPE, type Metrics } from './metrics.ts';
 export { MetricsBook } from './metrics-book.ts';
 export { methodsOf, ROUTES } from './routes.ts';
-export { idHeaders, type RenderError, type RenderedError, sendError, sendJson, sendNoContent } from './send.ts';
-export { type CallOutcome, type CompletedCall, createWeb, type Web, type WebOptions } from './server.ts';
+export {
+  idHeaders,
+  type RenderError,
+  type RenderedError,
+  STREAM_HEADERS,
+  sendError,
+  sendJson,
+  sendNoContent,
+  UNBUFFERED,
+} from './send.ts';
+export { type CallOutcome, type CompletedCall, createWeb, type Web } from './server.ts';
 export { Shedder } from './shedder.ts';
-export { Spool, type SpooledBody, type SpoolOptions } from './spool.ts';
+export { Spool, type SpooledBody } from './spool.ts';
 export { type WebSocketConnection, WebSocketServer } from './websocket.ts';

@@ -1,5 +1,5 @@
 /** Writers of JSON and error responses. The only module that turns a thrown error into an HTTP response. */
-import { type ApiError, toApiError } from '../core/index.ts';
+import { type ApiError, EVENT_STREAM, toApiError } from '../core/index.ts';
 import type { OutgoingResponse } from '../http/index.ts';
 import type { Call } from './call.ts';
 
@@ -9,6 +9,12 @@ export interface RenderedError {
   readonly body: unknown;
 }
 export type RenderError = (error: ApiError, call: Pick<Call, 'errorFormat' | 'id'>) => RenderedError;
+
+/** A proxy in between must neither collect nor recode a stream. */
+export const UNBUFFERED = { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' } as const;
+
+/** Of streams that the gateway writes itself. */
+export const STREAM_HEADERS = { 'content-type': `${EVENT_STREAM}; charset=utf-8`, ...UNBUFFERED } as const;
 
 /** Headers of every response: the request id, and the headers collected by the call. */
 export function idHeaders(call: Pick<Call, 'errorFormat' | 'id' | 'headers'>): Record<string, string> {

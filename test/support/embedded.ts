@@ -119,7 +119,8 @@ export class Member {
   }
 }
 
-function parentOf(pid: string): number {
+/** 0 when the process is gone. */
+export function parentOf(pid: string): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1]);

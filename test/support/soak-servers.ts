@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { READY_MS } from './crash-lane.ts';
+import { parentOf } from './embedded.ts';
 import { type LaunchedProcess, launch } from './process.ts';
 import { until } from './wait.ts';
 
@@ -123,15 +124,8 @@ class Server {
 function childrenOf(parent: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => parentOf(pid) === parent)
     .map(Number)
-    .filter((pid) => {
-      try {
-        const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent;
-      } catch {
-        return false;
-      }
-    })
     .sort((a, b) => a - b);
 }
 

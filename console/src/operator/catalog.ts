@@ -24,8 +24,3 @@ export function useGroupIds(kind: 'all' | 'text' | 'video' = 'all'): string[] {
 
 export const useAccountIds = (): string[] => (useAccounts().data?.data ?? []).map(({ id }) => id);
 export const useUserIds = (): string[] => (useUsers().data?.data ?? []).map(({ id }) => id);
-
-/** Names of models; patterns such as gpt-* match no single call. */
-export const useModelIds = (): string[] => [
-  ...new Set((useModels().data?.data ?? []).map(({ id }) => id).filter((id) => !id.includes('*'))),
-];

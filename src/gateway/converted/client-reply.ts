@@ -3,8 +3,7 @@
  * WebSocket turn gets its events as JSON, an HTTP response as server-sent events.
  */
 import type { HubEvent, JsonObject, StreamEncoder } from '../../dialects/index.ts';
-import type { ClientStream } from '../../web/index.ts';
-import { STREAM_HEADERS } from '../stream-headers.ts';
+import { type ClientStream, STREAM_HEADERS } from '../../web/index.ts';
 import type { CallContext, EncodedFor, ReplySink } from './context.ts';
 import { conversionHeaders } from './headers.ts';
 

@@ -3,7 +3,6 @@
  * dropped are named in `x-gateway-dropped`; what cannot be converted is rejected before anything is sent.
  */
 import { type Account, capabilitiesFor } from '../../catalog/index.ts';
-import { ApiError } from '../../core/index.ts';
 import {
   codecOf,
   compactionClient,
@@ -26,7 +25,7 @@ import type { Call } from '../../web/index.ts';
 import type { LegTurn } from '../attempt-budget.ts';
 import { inputBoundsOf, toolBoundsOf } from '../billing/request-bounds.ts';
 import type { Caller } from '../caller.ts';
-import { LegUnavailable } from '../failover.ts';
+import { legError } from '../failover.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { readJsonBody } from '../services.ts';
 import { expandHistory } from '../stored/expand.ts';
@@ -55,7 +54,10 @@ export async function convertCall(
   conversion: Conversion,
 ): Promise<void> {
   const { operation, accounts, leg } = conversion;
-  const decoded = await decodeCall(services, call, caller, conversion).catch(asUnavailable);
+  // What has no form in the provider's dialect may have one in that of other accounts.
+  const decoded = await decodeCall(services, call, caller, conversion).catch((error: unknown) =>
+    Promise.reject(legError(error)),
+  );
   const { body, input, inputBytes, sign, pair, request, completed, model } = decoded;
   const facts = {
     operation,
@@ -76,11 +78,6 @@ export async function convertCall(
   } finally {
     admission.release();
   }
-}
-
-/** What has no form in the provider's dialect may have one in that of other accounts. */
-function asUnavailable(error: unknown): never {
-  throw error instanceof ApiError ? new LegUnavailable(error) : error;
 }
 
 /** The request of the client in the form of the hub, with everything that it refers to. */

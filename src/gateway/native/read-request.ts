@@ -1,9 +1,9 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
-import { ApiError, EVENT_STREAM, type MaybePromise, whenReady } from '../../core/index.ts';
+import { EVENT_STREAM, type MaybePromise, whenReady } from '../../core/index.ts';
 import { type Feature, inferenceRow, type RequestReader } from '../../rules/index.ts';
 import { type Call, readBody } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
-import { LegUnavailable } from '../failover.ts';
+import { LegUnavailable, legError } from '../failover.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { bodyClassOf, readJsonBody } from '../services.ts';
 import { previousNotFound, responseNotFound, type StoredResponse } from '../stored/store.ts';
@@ -144,7 +144,10 @@ function jsonRequest(
     // A continued response fixes the account, so that only its features count.
     const possible = found ? accounts.filter(({ id }) => id === found.accountId) : accounts;
     const { accountId, feature } = ids
-      ? await placeProviderIds(ids, { store, userId, accounts: possible }).catch(asUnavailable)
+      ? // The items may be those of a response in our own store.
+        await placeProviderIds(ids, { store, userId, accounts: possible }).catch((error: unknown) =>
+          Promise.reject(legError(error)),
+        )
       : {};
     return requestFor({
       accountId: found?.accountId ?? accountId,
@@ -152,11 +155,6 @@ function jsonRequest(
       bounds: storedBounds(found, ids !== undefined || bounds.readsWholeContext === true),
     });
   })();
-}
-
-/** The items may be those of a response in our own store. */
-function asUnavailable(error: unknown): never {
-  throw error instanceof ApiError ? new LegUnavailable(error) : error;
 }
 
 /** Where a request must go, and what it reads there. */

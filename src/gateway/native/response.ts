@@ -6,7 +6,7 @@ import { concatBuffers, EVENT_STREAM, isEventStream, lastBlockEnd } from '../../
 import type { Fault, HubUsage } from '../../dialects/index.ts';
 import { type Dialect, type FaultKind, faultRow, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
-import type { Call, ClientStream, ClientStreams } from '../../web/index.ts';
+import { type Call, type ClientStream, type ClientStreams, UNBUFFERED } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
@@ -273,12 +273,9 @@ export class NativeResponse implements ResponseHandler {
   }
 }
 
-/** A proxy in between must neither collect nor recode a stream, and heartbeats may make it longer than the provider's. */
-function asStream({ 'content-length': _, ...headers }: Record<string, string>): Record<string, string> {
-  return {
-    'content-type': EVENT_STREAM,
-    ...headers,
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-  };
-}
+/** Heartbeats may make a stream longer than the provider's. */
+const asStream = ({ 'content-length': _, ...headers }: Record<string, string>): Record<string, string> => ({
+  'content-type': EVENT_STREAM,
+  ...headers,
+  ...UNBUFFERED,
+});

@@ -108,7 +108,7 @@ async function compareWallets(tx: Tx, { entryId }: Checkpoint): Promise<readonly
     union all
     select * from (
       select 'a hold is overdue', reference, 0, nanos from holds
-      where state in ('held', 'review') and state = 'held' and check_after < now() - interval '1 hour' limit ${MAX_FAULTS}) overdue
+      where state = 'held' and check_after < now() - interval '1 hour' limit ${MAX_FAULTS}) overdue
     limit ${MAX_FAULTS}`.execute(tx);
   return rows;
 }

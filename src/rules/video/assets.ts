@@ -5,7 +5,6 @@ export type AssetType = (typeof ASSET_TYPES)[number];
 
 /** Callers create only the first type; a group of the second comes from a real-person authorization (V 4.8 r1). */
 export const ASSET_GROUP_TYPES = ['AIGC', 'LivenessFace'] as const;
-export type AssetGroupType = (typeof ASSET_GROUP_TYPES)[number];
 
 export const ASSET_GROUP_STATUSES = [
   'creating',
