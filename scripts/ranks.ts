@@ -29,9 +29,9 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['index'],
   ],
   http: [
-    ['bounds', 'streamed-body', 'open-socket', 'deadlines', 'target'],
+    ['bounds', 'open-socket', 'deadlines', 'target'],
     ['headers', 'pinned-lookup'],
-    ['framing', 'server', 'client', 'content-decoder', 'keep-alive'],
+    ['framing', 'server', 'client', 'content-decoder'],
     ['request-checks', 'request-head', 'proxy-tunnel'],
     ['connection-pool'],
     ['wire', 'node', 'listener', 'exchange'],
@@ -59,7 +59,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
   gateway: [
     ['attempt-budget', 'caller', 'affinity', 'dropped', 'redact', 'rejected-options', 'stored'],
-    ['failure-reason', 'provider-words', 'speakers'],
+    ['failure-reason', 'provider-words'],
     ['failover'],
     ['billing', 'models'],
     ['services', 'images', 'legs'],

@@ -1,6 +1,6 @@
 /** The folder DATA_DIR: creates it, and checks that this process can write in it. Never changes the mode or owner of an existing folder. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 export class DataDirError extends Error {}
@@ -50,4 +50,13 @@ function failure(path: string, what: string, error: NodeJS.ErrnoException): Data
       ? 'Free some space, or set DATA_DIR to a folder on another disk'
       : `Set DATA_DIR to a folder that ${user} can write, or change the permissions of this one`;
   return new DataDirError(`DATA_DIR ${resolve(path)} ${what}: ${reason}. ${next}.`, { cause: error });
+}
+
+/**
+ * The folder of an embedded database that is not in DATA_DIR, because PostgreSQL does not run as root and its user may not enter DATA_DIR.
+ * Undefined when it is there, or when there is none.
+ */
+export async function folderElsewhere(dataDir: string, cluster: string | undefined): Promise<string | undefined> {
+  if (cluster === undefined || cluster === join(await realpath(dataDir), 'postgres')) return undefined;
+  return dirname(cluster);
 }

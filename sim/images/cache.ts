@@ -1,6 +1,7 @@
 /** A cache of drawn pictures, so that parallel requests for the same one share its drawing and its memory. */
-import { drawPicture } from './draw.ts';
+import { checkerPng } from '../png.ts';
 import { loadEncoder } from './encoder.ts';
+import { padFile } from './padding.ts';
 import type { Picture, PictureFormat } from './picture.ts';
 
 /** Room for two pictures of 50 MB. */
@@ -78,4 +79,15 @@ export class PictureCache {
       this.#entries.delete(key);
     }
   }
+}
+
+async function drawPicture(picture: Picture, hasEncoder: boolean): Promise<Buffer> {
+  const encode = hasEncoder ? await loadEncoder() : undefined;
+  const file = encode ? await encode(picture) : plainFile(picture);
+  return picture.bytes === undefined ? file : padFile(file, picture, picture.bytes);
+}
+
+/** A PNG without text, for installations that have no encoder. */
+function plainFile({ width, height, isTransparent, index, partial = -1 }: Picture): Buffer {
+  return checkerPng({ width, height, isTransparent, blue: (64 + index * 32 + (partial + 1) * 8) & 255 });
 }

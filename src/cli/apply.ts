@@ -4,8 +4,7 @@ import { CliError } from '../server/index.ts';
 import { applySetup, isUnnamedRepricing } from '../setup/index.ts';
 import { isEmpty, readSetup, reportApplied } from './config-file.ts';
 import { BY_CLI, withContext } from './context.ts';
-import { info } from './output.ts';
-import { confirm } from './prompt.ts';
+import { confirm, info } from './output.ts';
 
 interface Options {
   readonly prune?: boolean;

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Account, Group } from '../catalog/index.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { systemClock } from '../core/index.ts';
-import { prepareDataDir } from '../data-dir.ts';
+import { folderElsewhere, prepareDataDir } from '../data-dir.ts';
 import { readMigrationState } from '../db/index.ts';
 import { type ProbeServices, probeAccount } from '../gateway/index.ts';
 import { ALARMS, findAlarms, LEDGER_CHECKS, readAlarms } from '../ledger/index.ts';
@@ -28,7 +28,6 @@ import {
   isOfOtherVersion,
 } from './installation-checks.ts';
 import { print } from './output.ts';
-import { folderElsewhere } from './where-data-is.ts';
 
 const LABELS = { good: 'ok  ', bad: 'BAD ', note: 'note' } as const;
 const MIN_FREE_BYTES = 2 ** 30;

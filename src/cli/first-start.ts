@@ -1,5 +1,6 @@
 /** What `serve` does at its start: applies the configuration file or installs the demo, and prints what is created. */
 import type { Config } from '../config.ts';
+import { folderElsewhere } from '../data-dir.ts';
 import { createAdminToken } from '../identity/index.ts';
 import { createFirstLink, linkUrl } from '../people/index.ts';
 import type { AppContext } from '../server/index.ts';
@@ -7,7 +8,6 @@ import { applySetup, type SetupFile } from '../setup/index.ts';
 import { isEmpty, reportApplied, reportDemoLeft } from './config-file.ts';
 import { type Demo, printDemo, startDemo } from './demo.ts';
 import { info } from './output.ts';
-import { folderElsewhere } from './where-data-is.ts';
 
 /** What the start has created, for the commands to try. */
 export interface FirstStart {

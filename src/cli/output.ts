@@ -1,4 +1,16 @@
-/** Output of commands: messages go to stderr; values (a new key) and log lines go to stdout, so that both can be piped. */
+/**
+ * Output of commands: messages and questions go to stderr; values (a new key) and log lines go to stdout, so that both can be piped.
+ */
+import { createInterface } from 'node:readline/promises';
 
 export const info = (message: string): void => void process.stderr.write(`${message}\n`);
 export const print = (value: string): void => void process.stdout.write(`${value}\n`);
+
+/** Asks at the terminal. */
+export async function confirm(question: string): Promise<boolean> {
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl-C at the prompt rejects, and means no.
+  const input = await prompt.question(`${question} [y/N] `).catch(() => '');
+  prompt.close();
+  return /^y(es)?$/i.test(input.trim());
+}

@@ -12,8 +12,7 @@ import {
   type TierChoice,
 } from '../setup/index.ts';
 import { BY_CLI, withContext } from './context.ts';
-import { info, print } from './output.ts';
-import { confirm } from './prompt.ts';
+import { confirm, info, print } from './output.ts';
 
 interface Options {
   readonly group?: string;

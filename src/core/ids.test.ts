@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { base62 } from './base62.ts';
-import { ID_PREFIXES, newId, newRequestId } from './ids.ts';
+import { base62, ID_PREFIXES, newId, newRequestId } from './ids.ts';
 
 test('base62 has a fixed width and keeps the order of the values', () => {
   assert.equal(base62(Uint8Array.of(0)), '00');

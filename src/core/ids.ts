@@ -1,6 +1,5 @@
 /** Opaque prefixed ids (V 1). 128 random bits, so ids of other users' resources cannot be guessed. */
 import { randomBytes, randomFillSync } from 'node:crypto';
-import { base62 } from './base62.ts';
 
 export const ID_PREFIXES = [
   'req',
@@ -32,4 +31,17 @@ export function newRequestId(): string {
   }
   used += REQUEST_BYTES;
   return `req_${pool.toString('hex', used - REQUEST_BYTES, used)}`;
+}
+
+/** Letters and digits only, so that a double click selects the whole value. */
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** Encodes to a fixed width per number of bytes, so that all ids of a kind have the same length. */
+export function base62(bytes: Uint8Array): string {
+  const width = Math.ceil((bytes.length * 8) / Math.log2(62));
+  let value = 0n;
+  for (const byte of bytes) value = (value << 8n) | BigInt(byte);
+  let text = '';
+  for (; value > 0n; value /= 62n) text = ALPHABET.charAt(Number(value % 62n)) + text;
+  return text.padStart(width, '0');
 }

@@ -1,6 +1,4 @@
 export { hopAddress, isAddressIn, isPublicAddress, isSameAddress, networkOf, parseRange } from './address.ts';
-export { base62 } from './base62.ts';
-export { concatBuffers } from './buffers.ts';
 export { type Clock, FakeClock, systemClock } from './clock.ts';
 export { within } from './deadline.ts';
 export { JsonElider } from './elided-json.ts';
@@ -14,8 +12,8 @@ export {
   withExactArguments,
 } from './exact-json.ts';
 export { isGlob, matchesGlob } from './glob.ts';
-export { GrowingBuffer } from './growing-buffer.ts';
-export { newId, newRequestId } from './ids.ts';
+export { concatBuffers, GrowingBuffer } from './growing-buffer.ts';
+export { base62, newId, newRequestId } from './ids.ts';
 export { imageSize, MAX_IMAGE_HEAD } from './image-size.ts';
 export { IndexedList, type IndexedMember } from './indexed-list.ts';
 export {

@@ -3,7 +3,7 @@
  * is authenticated, so a ciphertext copied to another row cannot be decrypted.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import { base62 } from './base62.ts';
+import { base62 } from './ids.ts';
 
 /** Storage location of a secret, e.g. `accounts.credential:oa1`; part of the authenticated data. */
 export type SealLocation = `${string}.${string}:${string}`;

@@ -7,8 +7,8 @@ import { type Dialect, type Leg, legsOf, type ServedCell } from '../rules/index.
 import type { Call } from '../web/index.ts';
 import { AttemptBudget, type AttemptBudgetServices, type LegTurn } from './attempt-budget.ts';
 import type { Caller } from './caller.ts';
+import { speakersOf } from './caller.ts';
 import { LegUnavailable } from './failover.ts';
-import { speakersOf } from './speakers.ts';
 
 export interface PlannedLeg extends Leg {
   readonly accounts: readonly Account[];

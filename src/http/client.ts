@@ -1,6 +1,5 @@
 /** The interface of the HTTP client: requests, the listeners of their responses, and the transport that a stack implements. */
 import type { HttpHeaders } from './headers.ts';
-import type { StreamedBody } from './streamed-body.ts';
 
 /** What follows the head of a request. A streamed body is read only as fast as the server takes it. */
 export type RequestBytes = Buffer | string | StreamedBody | null;
@@ -120,3 +119,10 @@ export class ConnectionError extends Error {
 /** The server ended the connection, rather than this side. */
 export const isClosedByServer = (error: Error): boolean =>
   'code' in error && ['CLOSED_EARLY', 'ECONNRESET', 'EPIPE'].includes(String(error.code));
+
+/** A request body that is read while it is sent, and read again for another attempt. */
+export interface StreamedBody {
+  /** Exactly the number of bytes that `chunks` yields. */
+  readonly length: number;
+  chunks(): AsyncIterable<Buffer>;
+}

@@ -1,5 +1,5 @@
 /** Names and values of HTTP header fields: their types, and the checks before they are written. */
-import { SERVER_BOUNDS } from './bounds.ts';
+import { CLIENT_BOUNDS, SERVER_BOUNDS } from './bounds.ts';
 
 /** Header values by lower-case name. Repeated headers are joined with commas. */
 export type HttpHeaders = Readonly<Record<string, string | undefined>>;
@@ -47,4 +47,14 @@ export function headerLine(name: string, value: string): string {
   headerName(name);
   if (UNSAFE_VALUE.test(value)) throw new HttpParseError(`header ${name} contains an invalid character`);
   return `${name}: ${value}\r\n`;
+}
+
+const KEEP_ALIVE_MS = CLIENT_BOUNDS.keepAliveMs.limit;
+const HINT_MARGIN_MS = CLIENT_BOUNDS.keepAliveMarginMs.limit;
+
+/** How long an idle connection may be reused, by the head of its latest response; 0 when the server closes it. */
+export function keepAliveMs({ connection, 'keep-alive': hint }: HttpHeaders): number {
+  if (connection !== undefined && /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(connection)) return 0;
+  const seconds = hint && /(?:^|[,; \t])timeout[ \t]*=[ \t]*"?(\d{1,6})/i.exec(hint)?.[1];
+  return seconds ? Math.min(KEEP_ALIVE_MS, Math.max(0, Number(seconds) * 1_000 - HINT_MARGIN_MS)) : KEEP_ALIVE_MS;
 }

@@ -5,6 +5,7 @@ export type {
   HttpRequest,
   RequestTimeouts,
   ResponseListener,
+  StreamedBody,
   TransportError,
 } from './client.ts';
 export { type HttpHeaders, HttpParseError } from './headers.ts';
@@ -23,4 +24,3 @@ export type {
   Upgradable,
 } from './server.ts';
 export { createHttpClient, createHttpServer, type HttpStack } from './stack.ts';
-export type { StreamedBody } from './streamed-body.ts';

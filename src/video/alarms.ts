@@ -1,7 +1,7 @@
 /** Alarms about video tasks: holds that only an operator can decide about, and callbacks that were given up. */
 import { sql } from 'kysely';
-import { type AlarmFinder, alarm } from '../ledger/index.ts';
-import { findDeadCallbacks } from './callbacks/alarm.ts';
+import type { Db } from '../db/index.ts';
+import { type Alarm, type AlarmFinder, alarm } from '../ledger/index.ts';
 
 /** Rows counted at most; more make no difference to the operator. */
 const LIMIT = 1_000;
@@ -21,3 +21,12 @@ export const VIDEO_CHECKS: Readonly<Record<string, AlarmFinder>> = {
   },
   callbacks: async (db) => [await findDeadCallbacks(db)],
 };
+
+/** Callbacks that were given up, by destination. Ends a day after the last one, or when they are redelivered. */
+async function findDeadCallbacks(db: Db): Promise<Alarm> {
+  const { rows } = await sql<{ user: string; host: string; events: bigint }>`
+    select user_id as user, host, count(*) as events from callback_events
+    where state = 'dead' and finished_at > now() - interval '1 day'
+    group by user_id, host order by 3 desc limit 1000`.execute(db);
+  return alarm('callbacks_dead', rows, ({ user, host, events }) => `${events} of ${user} to ${host}`);
+}

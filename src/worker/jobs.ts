@@ -1,7 +1,8 @@
 /** The table of background jobs. A new job is a row here and a function in its module. */
+import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
-import type { Database } from '../db/index.ts';
+import type { Database, Db } from '../db/index.ts';
 import type { Background } from '../gateway/index.ts';
 import {
   checkAlarms,
@@ -14,7 +15,6 @@ import {
 import { expireSignIns } from '../people/index.ts';
 import { RequestRollUp, removeOldRequests, removeOldRollUps } from '../requests/index.ts';
 import { VIDEO_CHECKS, type Video } from '../video/index.ts';
-import { expireResponses } from './expire-responses.ts';
 import { reseal } from './reseal.ts';
 import type { Job } from './runner.ts';
 
@@ -57,3 +57,14 @@ export const jobsFor = ({ database, sealer, clock, log, config, video, backgroun
     { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, retention()) },
   ];
 };
+
+const BATCH = 1_000;
+
+/** Deletes expired stored responses, one batch per run. */
+async function expireResponses(db: Db): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from stored_responses where id in (select id from stored_responses where expires_at <= now() limit ${BATCH})`.execute(
+    db,
+  );
+  return Number(numAffectedRows);
+}

@@ -1,8 +1,8 @@
 /** Requests and inline media for tests of video tasks. */
 
 import { type VideoCapabilityOverrides, type VideoVariant, videoCapabilitiesOf } from '../../src/rules/index.ts';
-import type { Examination, RequestError, TaskEntry, TaskRequest } from '../../src/video/request/examine.ts';
 import { examineTaskBody } from '../../src/video/request/examine.ts';
+import type { Examination, RequestError, TaskEntry, TaskRequest } from '../../src/video/request/task-request.ts';
 import { fillTemplate, type TemplateValues } from '../../src/video/request/upstream-template.ts';
 
 export const VARIANTS_B = ['EP', 'HC'] as const;

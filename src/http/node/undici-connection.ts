@@ -10,8 +10,7 @@ import { CLIENT_BOUNDS } from '../bounds.ts';
 import { ConnectionError, isClosedByServer, type RequestBytes, type TransportUser } from '../client.ts';
 import type { ConnectionOptions, PooledConnection, RequestMessage } from '../connection-pool.ts';
 import { checkFramingValue, isFraming } from '../framing.ts';
-import { type HttpHeaders, HttpParseError, headerName } from '../headers.ts';
-import { keepAliveMs } from '../keep-alive.ts';
+import { type HttpHeaders, HttpParseError, headerName, keepAliveMs } from '../headers.ts';
 import { openTunnel } from '../proxy-tunnel.ts';
 
 type Undici = typeof import('undici');

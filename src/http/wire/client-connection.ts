@@ -5,10 +5,10 @@
 import type { Socket } from 'node:net';
 import { GrowingBuffer, systemClock } from '../../core/index.ts';
 import { CLIENT_BOUNDS } from '../bounds.ts';
+import type { StreamedBody } from '../client.ts';
 import { ConnectionError, isClosedByServer, type TransportUser } from '../client.ts';
 import type { ConnectionOptions, PooledConnection, RequestMessage } from '../connection-pool.ts';
 import { HttpParseError, isAscii } from '../headers.ts';
-import type { StreamedBody } from '../streamed-body.ts';
 import { ChunkedBody } from './chunks.ts';
 import { checkHeadBytes, headEnd } from './head.ts';
 import { readResponseHead } from './response-head.ts';

@@ -1,8 +1,7 @@
 /** Parser of response heads: status, framing of the body, and keep-alive time of the connection. Pure. */
 import { CLIENT_BOUNDS } from '../bounds.ts';
 import { type Framing, framingOf } from '../framing.ts';
-import { type HttpHeaders, HttpParseError } from '../headers.ts';
-import { keepAliveMs } from '../keep-alive.ts';
+import { type HttpHeaders, HttpParseError, keepAliveMs } from '../headers.ts';
 import { readHead } from './head.ts';
 
 export interface ParsedResponseHead {

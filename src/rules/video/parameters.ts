@@ -58,3 +58,18 @@ export const MIN_DURATION_S = 4;
 export const MAX_DURATION_S = 15;
 /** All models produce this rate; it converts `frames` to a length. */
 export const FRAMES_PER_SECOND = 24;
+
+/** Fields that POST /v1/videos, the entry in the style of OpenAI, has beside those of the task entry (V 4.7). */
+const OWN_FIELDS = ['prompt', 'seconds', 'size', 'input_reference'] as const;
+
+export const VIDEOS_FIELDS: ReadonlySet<string> = new Set([...TASK_FIELDS, ...OWN_FIELDS]);
+
+/** At most one field of each pair may be given. `prompt` with a text item in `content` is the fourth pair. */
+export const EXCLUSIVE_VIDEOS_FIELDS: readonly (readonly [(typeof OWN_FIELDS)[number], VideoParameter | 'content'])[] =
+  [
+    ['seconds', 'duration'],
+    ['seconds', 'frames'],
+    ['size', 'resolution'],
+    ['size', 'ratio'],
+    ['input_reference', 'content'],
+  ];

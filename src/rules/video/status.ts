@@ -1,4 +1,4 @@
-/** Statuses of a video task and the moves between them (V 3). */
+/** Statuses of a video task, the moves between them, and how tasks are followed at the provider (V 3). */
 
 export const TASK_STATUSES = ['queued', 'running', 'cancelled', 'succeeded', 'failed', 'expired'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
@@ -20,3 +20,22 @@ export const canMove = (from: TaskStatus, to: TaskStatus): boolean => TASK_MOVES
 
 /** Providers report no progress. A task that ends without success keeps its last value (V 2). */
 export const TASK_PROGRESS: Readonly<Partial<Record<TaskStatus, number>>> = { queued: 0, running: 50, succeeded: 100 };
+
+/** Time between two checks of a task, by its age. */
+export const CHECK_INTERVALS: readonly { readonly belowAgeMs: number; readonly everyMs: number }[] = [
+  { belowAgeMs: 120_000, everyMs: 5_000 },
+  { belowAgeMs: 600_000, everyMs: 10_000 },
+  { belowAgeMs: 3_600_000, everyMs: 20_000 },
+  { belowAgeMs: Number.POSITIVE_INFINITY, everyMs: 60_000 },
+];
+/** Intervals vary by this part, so that tasks that were created together are not checked together. */
+export const CHECK_JITTER = 0.2;
+
+/** A provider may forget a task for a moment after it was created; only repeated reports over this time count. */
+export const MISSING = { reports: 3, overMs: 600_000 } as const;
+
+/** A success without usage: interval of further checks, and how long they go on before an operator decides. */
+export const REVIEW = { everyMs: 300_000, forMs: 86_400_000 } as const;
+
+/** Requests to one upstream account (per second), and tasks of one account that a replica checks at the same time. */
+export const ACCOUNT_RATES = { getsPerSecond: 20, listsPerSecond: 1, concurrentGets: 8 } as const;

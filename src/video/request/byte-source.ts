@@ -16,3 +16,9 @@ export function readBytes(source: ByteSource, offset: number, length: number): B
   }
   return Buffer.from(bytes);
 }
+
+/** Seconds between which the playing time of a file lies; equal when the format states it exactly. */
+export interface AudioLength {
+  readonly min: number;
+  readonly max: number;
+}

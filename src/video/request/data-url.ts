@@ -1,9 +1,9 @@
 /** Inline media of a content item (V 4.1): `data:<kind>/<format>;base64,<data>` and nothing else. Decodes only the bytes that a check needs. */
 import { hasSignature, isSignedMime, SIGNATURE_BYTES } from '../../core/index.ts';
 import { type InlineMediaRules, knownFormats } from '../../rules/index.ts';
-import type { AudioLength } from './audio/audio-length.ts';
 import { measureAudio } from './audio/measure.ts';
 import { Base64Source, decodedLength } from './base64.ts';
+import type { AudioLength } from './byte-source.ts';
 import { readBytes } from './byte-source.ts';
 import { alternatives, invalidField, unsupportedField } from './reject.ts';
 

@@ -1,7 +1,8 @@
 /** Worker thread that examines large task bodies, one after the other. A thrown error is a bug and ends the thread. */
 import { parentPort } from 'node:worker_threads';
-import { type Examination, examineTaskBody } from './examine.ts';
+import { examineTaskBody } from './examine.ts';
 import type { ExamineJob } from './examiner.ts';
+import type { Examination } from './task-request.ts';
 import { buffersOf } from './upstream-template.ts';
 
 parentPort?.on('message', ({ bytes, entry, target }: ExamineJob) => {

@@ -23,18 +23,6 @@ import type {
 import { buildTemplate, type TemplateItem } from './upstream-template.ts';
 import { videosItems, videosParameters } from './videos-entry.ts';
 
-export type {
-  AcceptedRequest,
-  Examination,
-  MediaReference,
-  PublicUrl,
-  RequestError,
-  TaskEntry,
-  TaskRequest,
-  TaskTarget,
-  UpstreamTemplate,
-} from './task-request.ts';
-
 interface EntryReader {
   readonly fields: ReadonlySet<string>;
   readonly parameters: (body: JsonMembers) => ParameterNodes;

@@ -4,7 +4,8 @@
  */
 import { Worker } from 'node:worker_threads';
 import { type ApiError, fail, type MaybePromise } from '../../core/index.ts';
-import { type Examination, examineTaskBody, type TaskEntry, type TaskTarget } from './examine.ts';
+import { examineTaskBody } from './examine.ts';
+import type { Examination, TaskEntry, TaskTarget } from './task-request.ts';
 
 export interface Examiner {
   /** A body above the limit is detached from the caller: `bytes` is empty afterwards. */

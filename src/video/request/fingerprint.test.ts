@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { examineTaskBody, type TaskEntry } from './examine.ts';
+import { examineTaskBody } from './examine.ts';
+import type { TaskEntry } from './task-request.ts';
 
 function fingerprint(body: string, entry: TaskEntry = 'tasks'): string {
   const examination = examineTaskBody(Buffer.from(body), entry, undefined);

@@ -9,16 +9,17 @@ import type { Db } from '../../db/index.ts';
 import type { Key } from '../../identity/index.ts';
 import { askForLeases, crashPoint, hold, RETURN_WANTED_MS, readBalance } from '../../ledger/index.ts';
 import { TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
+import type { IdempotentRequest } from '../idempotency/records.ts';
 import { claimRecord } from '../idempotency/records.ts';
-import { inProgress, onLockTimeout } from '../idempotency/replay.ts';
+import { inProgress, onLockTimeout, replayRequest } from '../idempotency/replay.ts';
 import { resolveReferences, useAssets } from '../references.ts';
 import type { TaskEntry } from '../request/task-request.ts';
 import type { VideoServices } from '../services.ts';
 import { acceptRequest, examineRequest, maxCostOfRequest, type TaskInput } from './accepted-request.ts';
 import type { CreatedTask, InsertedTask, Order } from './order.ts';
-import { replay } from './replay.ts';
+import { recoverTask } from './recover.ts';
 import { submitTask } from './submit.ts';
-import { callbackSecretLocation, hashCallbackToken, holdReference } from './task.ts';
+import { callbackSecretLocation, findCreatedTask, hashCallbackToken, holdReference } from './task.ts';
 
 export interface CreateInput extends TaskInput {
   /** SHA-256 of the Idempotency-Key. */
@@ -166,3 +167,14 @@ async function sealCallbackSecret({ sealer }: VideoServices, tx: Db, keyId: stri
     .executeTakeFirstOrThrow();
   return sealer.seal(sealer.open(sealed, `keys.callback_secret:${keyId}`), callbackSecretLocation(taskId));
 }
+
+/** Undefined when the key is free. Throws the original error, `idempotency_conflict` or `idempotency_in_progress`. */
+const replay = (services: VideoServices, request: IdempotentRequest): Promise<CreatedTask | undefined> =>
+  replayRequest(services.db, request, {
+    recover: (id) => recoverTask(services, request.userId, id),
+    respond: async (status, id) => {
+      const task = id === undefined ? undefined : await findCreatedTask(services.db, request.userId, id);
+      if (!task) throw fail('task_not_found');
+      return { status: status === 202 ? 202 : 200, task };
+    },
+  });

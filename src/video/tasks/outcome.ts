@@ -11,11 +11,10 @@ import { finishRecord, removeRecord, type StableError } from '../idempotency/rec
 import type { VideoServices } from '../services.ts';
 import type { CreateOutcome } from '../upstream/client.ts';
 import { rejectionOf, type TaskError, taskError, taskErrorFrom } from '../upstream/errors.ts';
-import { discardTask } from './discard.ts';
 import type { CreatedTask, Submission } from './order.ts';
 import { changeStatus } from './status.ts';
 import { assetGone, rejectionError } from './submission-errors.ts';
-import { lockTask, type TaskRow } from './task.ts';
+import { discardTask, lockTask, type TaskRow } from './task.ts';
 
 type SentOutcome = Exclude<CreateOutcome, { kind: 'not_sent' }>;
 type Rejected = Extract<CreateOutcome, { kind: 'rejected' }>;

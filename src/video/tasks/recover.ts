@@ -7,8 +7,7 @@ import type { Db } from '../../db/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import { finishRecordOf, removeRecordOf } from '../idempotency/records.ts';
 import type { VideoServices } from '../services.ts';
-import { discardTask } from './discard.ts';
-import { lockTask, type TaskRow } from './task.ts';
+import { discardTask, lockTask, type TaskRow } from './task.ts';
 
 /** Decides the outcome of one abandoned submission. No effect while its replica may still be at work. */
 export const recoverTask = ({ db }: Pick<VideoServices, 'db'>, userId: string, taskId: string): Promise<void> =>

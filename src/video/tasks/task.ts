@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type Selectable, sql } from 'kysely';
 import type { Db, Rows } from '../../db/index.ts';
+import { release } from '../../ledger/index.ts';
 import { type TaskStatus, VARIANT_SHEETS } from '../../rules/index.ts';
 import type { TaskError } from '../upstream/errors.ts';
 
@@ -157,3 +158,19 @@ export interface CursorPage {
 /** One page after a task, for lists with a cursor; one row more than the limit says that there are further ones. */
 export const listTasksAfter = (db: Db, filter: TaskFilter, page: CursorPage): Promise<readonly TaskRow[]> =>
   rowsOf(db, filter, { ...page, limit: page.limit + 1 });
+
+/**
+ * Removes a task that no provider has, with its hold: its id was never a task of the caller. False when the task is gone or was confirmed
+ * meanwhile.
+ */
+export async function discardTask(tx: Db, { user_id, id }: { user_id: string; id: string }): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('video_tasks')
+    .where('user_id', '=', user_id)
+    .where('id', '=', id)
+    .where('submission', 'in', ['pending', 'sending'])
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) return false;
+  await release(tx, holdReference(id));
+  return true;
+}

@@ -1,6 +1,5 @@
 /** Playing time of inline audio, by the format of its data URL. */
-import type { ByteSource } from '../byte-source.ts';
-import type { AudioLength } from './audio-length.ts';
+import type { AudioLength, ByteSource } from '../byte-source.ts';
 import { mp3Length } from './mp3.ts';
 import { wavLength } from './wav.ts';
 

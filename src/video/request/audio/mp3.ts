@@ -2,8 +2,8 @@
  * Length of an MP3 file: the sum of its frames. Counting frames is right for constant and variable bit rates, and does not depend on
  * the frame count that a Xing, Info or VBRI header states, which is wrong in cut files.
  */
+import type { AudioLength } from '../byte-source.ts';
 import { type ByteSource, readBytes } from '../byte-source.ts';
-import type { AudioLength } from './audio-length.ts';
 
 /** Kilobits per second of layer III, by index; 0 for the free format, which has no frame length, and for the invalid index 15. */
 const MPEG1_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0];

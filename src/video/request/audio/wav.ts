@@ -1,6 +1,6 @@
 /** Length of a WAV file from its chunks. */
+import type { AudioLength } from '../byte-source.ts';
 import { type ByteSource, readBytes } from '../byte-source.ts';
-import type { AudioLength } from './audio-length.ts';
 
 const CHUNK_HEADER = 8;
 const FIRST_CHUNK = 12;
