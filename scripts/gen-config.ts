@@ -86,8 +86,8 @@ function typeOf(schema: JsonSchema): string {
 const LARGEST = 2 ** 31 - 1;
 
 function rangeOf({ minimum, exclusiveMinimum, maximum = LARGEST }: JsonSchema): string {
-  const least = minimum ?? (exclusiveMinimum ?? 0) + 1;
-  return maximum === LARGEST ? ` from ${least}` : ` from ${least} to ${maximum}`;
+  const min = minimum ?? (exclusiveMinimum ?? 0) + 1;
+  return maximum === LARGEST ? ` from ${min}` : ` from ${min} to ${maximum}`;
 }
 
 function rowOf(list: string, { path, type, isRequired }: SchemaField): string[] {

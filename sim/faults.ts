@@ -62,7 +62,7 @@ const OMITTED_MEMBERS = [
   ...(['usage', 'tool_usage', 'input_tokens_details', 'output_tokens_details', 'candidatesTokensDetails'] as const),
 ] as const;
 const LARGEST_IMAGE = 100_000_000;
-const MOST_PICTURES = 10;
+const MAX_PICTURES = 10;
 
 interface Rule {
   about: string;
@@ -109,7 +109,7 @@ export const FAULTS: Record<string, Rule> = {
     about: 'pads every picture to about this many bytes',
     read: (v) => ({ imageBytes: count(v, LARGEST_IMAGE) }),
   },
-  pictures: { about: 'returns this many pictures', read: (v) => ({ pictures: count(v, MOST_PICTURES) }) },
+  pictures: { about: 'returns this many pictures', read: (v) => ({ pictures: count(v, MAX_PICTURES) }) },
   omit: {
     about: `leaves out members of a response with pictures, joined by +: ${OMITTED_MEMBERS.join(', ')}`,
     read: (v) => ({ omit: v.split('+').map(omitted) }),
@@ -177,10 +177,10 @@ function mid(kind: FaultKind, value: string): Fault {
   return value === '' ? { kind } : { kind, after: count(value) };
 }
 
-function count(value: string, most = Number.MAX_SAFE_INTEGER): number {
+function count(value: string, max = Number.MAX_SAFE_INTEGER): number {
   const number = Number(value);
   if (value === '' || !Number.isSafeInteger(number) || number < 0) throw new RangeError(`"${value}" is not a count`);
-  if (number > most) throw new RangeError(`${value} is more than ${most}`);
+  if (number > max) throw new RangeError(`${value} is more than ${max}`);
   return number;
 }
 

@@ -111,8 +111,8 @@ describe('image generation', () => {
     for (const output_format of ['jpeg', 'webp']) {
       const at = async (output_compression: number) =>
         file((await generate({ output_format, output_compression })).data[0]?.b64_json).length;
-      const [least, most] = [await at(0), await at(100)];
-      assert.ok(least < most / 2, `${output_format}: ${least} and ${most} bytes`);
+      const [small, large] = [await at(0), await at(100)];
+      assert.ok(small < large / 2, `${output_format}: ${small} and ${large} bytes`);
     }
   });
 

@@ -42,10 +42,10 @@ function relatedTool(words: string, tools: Tool[]): Tool | undefined {
   // A long prompt shares some word with every tool, so only short prompts are matched.
   if (words.length > 600) return undefined;
   const distinctive = new Set(words.split(' ').filter((word) => !isOrdinary(word)));
-  const hit = (text: string, least: number) =>
+  const hit = (text: string, minLength: number) =>
     normalizeWords(text)
       .split(' ')
-      .some((word) => word.length >= least && distinctive.has(word));
+      .some((word) => word.length >= minLength && distinctive.has(word));
   return tools.find((tool) => hit(tool.name, 4)) ?? tools.find((tool) => hit(firstSentence(tool.description), 6));
 }
 

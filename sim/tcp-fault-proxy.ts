@@ -119,10 +119,10 @@ export class TcpFaultProxy {
 
   async #write(client: Socket, bytes: Buffer): Promise<void> {
     const { isSliced, bytesPerSecond } = this.#fault;
-    const most =
+    const max =
       bytesPerSecond === undefined ? bytes.length : Math.max(1, Math.floor(bytesPerSecond / WRITES_PER_SECOND));
     for (let at = 0, n = 0; at < bytes.length; n += 1) {
-      const size = isSliced ? (n % LARGEST_SLICE) + 1 : most;
+      const size = isSliced ? (n % LARGEST_SLICE) + 1 : max;
       await new Promise<void>((resolve) => client.write(bytes.subarray(at, at + size), () => resolve()));
       if (client.destroyed) return;
       at += size;

@@ -56,7 +56,7 @@ function failure(path: string, what: string, error: NodeJS.ErrnoException): Data
  * The folder of an embedded database that is not in DATA_DIR, because PostgreSQL does not run as root and its user may not enter DATA_DIR.
  * Undefined when it is there, or when there is none.
  */
-export async function folderElsewhere(dataDir: string, cluster: string | undefined): Promise<string | undefined> {
+export async function databaseOutside(dataDir: string, cluster: string | undefined): Promise<string | undefined> {
   if (cluster === undefined || cluster === join(await realpath(dataDir), 'postgres')) return undefined;
   return dirname(cluster);
 }

@@ -282,7 +282,7 @@ export const texts = {
   },
   overview: {
     fine: 'Nothing needs you.',
-    needYou: (count: number) => `${count} need${count === 1 ? 's' : ''} you`,
+    openItems: (count: number) => `${count} need${count === 1 ? 's' : ''} you`,
     worker: (age: string) => `The worker last looked ${age} ago. Alarms may be out of date; check that a worker runs.`,
     simulated: 'Simulated providers: no request leaves this machine.',
     useReal: 'Use a real account',

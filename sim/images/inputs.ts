@@ -6,13 +6,13 @@ import type { Field } from '../multipart.ts';
 import { missing } from './options.ts';
 import { PICTURE_FORMATS } from './picture.ts';
 
-const MOST_INPUTS = 16;
+const MAX_INPUTS = 16;
 const PICTURE_TYPES = PICTURE_FORMATS.map((format) => `image/${format}`);
 
 /** Validates the inputs of an edit; the number of its pictures. */
 export function countInputs(exchange: Exchange): number {
   const count = exchange.form ? countFiles(exchange.form) : countReferences(exchange.json);
-  if (count > MOST_INPUTS) throw invalid(`'image' may hold at most ${MOST_INPUTS} images.`, 'image');
+  if (count > MAX_INPUTS) throw invalid(`'image' may hold at most ${MAX_INPUTS} images.`, 'image');
   return count;
 }
 

@@ -28,8 +28,8 @@ export interface ImageOptions {
 const PIXEL_BUDGET = 8_294_400;
 const LONGEST_EDGE = 3840;
 const LONGEST_PROMPT = 32_000;
-const MOST_IMAGES = 10;
-const MOST_PARTIALS = 3;
+const MAX_IMAGES = 10;
+const MAX_PARTIALS = 3;
 
 export async function readOptions(json: JsonObject, imagesIn: number, pictures: PictureCache): Promise<ImageOptions> {
   const prompt = textOf(json.prompt);
@@ -38,16 +38,16 @@ export async function readOptions(json: JsonObject, imagesIn: number, pictures: 
   if (json.response_format !== undefined) {
     throw invalid("Unknown parameter: 'response_format'.", 'response_format', 'unknown_parameter');
   }
-  const count = integer(json.n ?? 1, 1, MOST_IMAGES);
-  if (count === undefined) throw invalid(`'n' must be between 1 and ${MOST_IMAGES}.`, 'n');
+  const count = integer(json.n ?? 1, 1, MAX_IMAGES);
+  if (count === undefined) throw invalid(`'n' must be between 1 and ${MAX_IMAGES}.`, 'n');
   return { prompt, count, look: await readLook(json, pictures), isStream: json.stream === true, imagesIn };
 }
 
 /** `at`: the place of the options in the request, such as `tools[0].`. */
 export async function readLook(json: JsonObject, pictures: PictureCache, at = ''): Promise<Look> {
-  const partials = integer(json.partial_images ?? 0, 0, MOST_PARTIALS);
+  const partials = integer(json.partial_images ?? 0, 0, MAX_PARTIALS);
   if (partials === undefined) {
-    throw invalid(`'partial_images' must be between 0 and ${MOST_PARTIALS}.`, `${at}partial_images`);
+    throw invalid(`'partial_images' must be between 0 and ${MAX_PARTIALS}.`, `${at}partial_images`);
   }
   const format = oneOf(json.output_format ?? 'png', PICTURE_FORMATS, `${at}output_format`);
   const background = oneOf(json.background ?? 'auto', ['transparent', 'opaque', 'auto'], `${at}background`);
@@ -120,7 +120,7 @@ function oneOf<T extends string>(given: Json, values: readonly T[], param: strin
   throw invalid(`Invalid value: '${String(given)}'. Supported values are: ${supported}.`, param, 'invalid_value');
 }
 
-function integer(given: Json, least: number, most: number): number | undefined {
+function integer(given: Json, min: number, max: number): number | undefined {
   const value = numberOf(given);
-  return value !== undefined && Number.isInteger(value) && value >= least && value <= most ? value : undefined;
+  return value !== undefined && Number.isInteger(value) && value >= min && value <= max ? value : undefined;
 }

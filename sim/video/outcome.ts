@@ -22,7 +22,7 @@ export interface Outcome {
 }
 
 /** Tasks with video input are billed as if that input had at least this many seconds. */
-const LEAST_INPUT_S = 4;
+const MIN_INPUT_S = 4;
 const SHORTEST_S = 4;
 const LONGEST_S = 15;
 
@@ -40,7 +40,7 @@ export function decideOutcome(
   const seconds = plan.duration ?? (request.duration === -1 ? automatic : request.duration);
   const frames = request.frames ?? seconds * FRAMES_PER_SECOND;
   const videos = request.media.filter(({ type }) => type === 'video').length;
-  const input = videos === 0 ? 0 : Math.max(plan.inputSeconds ?? videos * inputVideoSeconds, LEAST_INPUT_S);
+  const input = videos === 0 ? 0 : Math.max(plan.inputSeconds ?? videos * inputVideoSeconds, MIN_INPUT_S);
   // The provider bills one frame more than 24 per second; an explicit number of frames is exact.
   const billed = (request.frames ?? frames + 1) + input * FRAMES_PER_SECOND;
   return {

@@ -74,12 +74,12 @@ export function reportApplied(
   }
 }
 
-const MOST_LISTED = 5;
+const MAX_LISTED = 5;
 
 const listed = (objects: readonly string[]): string =>
-  objects.length <= MOST_LISTED
+  objects.length <= MAX_LISTED
     ? objects.join(', ')
-    : `${objects.slice(0, MOST_LISTED).join(', ')} and ${objects.length - MOST_LISTED} more`;
+    : `${objects.slice(0, MAX_LISTED).join(', ')} and ${objects.length - MAX_LISTED} more`;
 
 /** With a configuration file the simulated providers do not run, so the accounts of an earlier demo cannot be reached. */
 export async function reportDemoLeft(db: Db, path: string): Promise<void> {

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Account, Group } from '../catalog/index.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { systemClock } from '../core/index.ts';
-import { folderElsewhere, prepareDataDir } from '../data-dir.ts';
+import { databaseOutside, prepareDataDir } from '../data-dir.ts';
 import { readMigrationState } from '../db/index.ts';
 import { type ProbeServices, probeAccount } from '../gateway/index.ts';
 import { ALARMS, findAlarms, LEDGER_CHECKS, readAlarms } from '../ledger/index.ts';
@@ -181,7 +181,7 @@ async function checkContents(config: Config, testsAccounts: boolean): Promise<Fi
 async function checkDatabase({ config, database: { db }, databaseFolder }: AppContext): Promise<Finding> {
   const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db);
   const version = rows[0]?.version ?? '';
-  const elsewhere = await folderElsewhere(config.DATA_DIR, databaseFolder);
+  const elsewhere = await databaseOutside(config.DATA_DIR, databaseFolder);
   const where =
     databaseFolder === undefined
       ? 'at DATABASE_URL'

@@ -1,6 +1,6 @@
 /** What `serve` does at its start: applies the configuration file or installs the demo, and prints what is created. */
 import type { Config } from '../config.ts';
-import { folderElsewhere } from '../data-dir.ts';
+import { databaseOutside } from '../data-dir.ts';
 import { createAdminToken } from '../identity/index.ts';
 import { createFirstLink, linkUrl } from '../people/index.ts';
 import type { AppContext } from '../server/index.ts';
@@ -45,7 +45,7 @@ export const announceStart = (config: Config): void =>
   );
 
 export async function announceFolder({ config, databaseFolder }: AppContext): Promise<void> {
-  const elsewhere = await folderElsewhere(config.DATA_DIR, databaseFolder);
+  const elsewhere = await databaseOutside(config.DATA_DIR, databaseFolder);
   if (elsewhere !== undefined)
     info(`The database is in ${elsewhere}, outside DATA_DIR. Back up both; removing DATA_DIR does not remove it.`);
 }

@@ -26,7 +26,7 @@ const SOON_MS = 5_000;
 /** Ends in a row, each soon after its start, after which nothing is left to try while no worker is ready. */
 const MAX_FAILURES = 5;
 /** The first replacement starts at once, the following ones after a delay that doubles. */
-const DELAY_MS = { first: 250, most: 10_000 } as const;
+const DELAY_MS = { first: 250, max: 10_000 } as const;
 /** Beyond the time of the drain: the journal is written to the database and the connections are closed. */
 const STOP_MARGIN_MS = 20_000;
 
@@ -137,7 +137,7 @@ export class Supervisor {
     const isAnyReady = [...this.#current.values()].some(({ isReady }) => isReady);
     if (this.#failures >= MAX_FAILURES && !isAnyReady) return this.#options.onGiveUp(givenUp(end));
     const { signal } = this.#stopping;
-    const delayMs = this.#failures < 2 ? 0 : Math.min(DELAY_MS.most, DELAY_MS.first * 2 ** (this.#failures - 2));
+    const delayMs = this.#failures < 2 ? 0 : Math.min(DELAY_MS.max, DELAY_MS.first * 2 ** (this.#failures - 2));
     await sleep(delayMs, undefined, { signal }).catch(() => {});
     if (signal.aborted) return;
     const handle = this.#fork(worker, this.#env);
@@ -163,7 +163,7 @@ export class Supervisor {
   }
 
   async #replace(worker: number, env: Readonly<Record<string, string>>, report: (line: string) => void): Promise<void> {
-    const of = `Worker ${worker} of ${this.#options.workers}`;
+    const name = `Worker ${worker} of ${this.#options.workers}`;
     this.#replacing = worker;
     const old = this.#current.get(worker);
     const fresh = this.#fork(worker, env);
@@ -174,10 +174,10 @@ export class Supervisor {
       fresh.kill();
       this.#replacing = 0;
       if (old?.hasEnded) void this.#restart(worker, UNKNOWN_END);
-      throw new CliError(`${of}: the new process failed, and the old one stays. ${messageOf(error)}`);
+      throw new CliError(`${name}: the new process failed, and the old one stays. ${messageOf(error)}`);
     }
     this.#replacing = 0;
-    report(`${of}: process ${fresh.pid} is ready; process ${old?.pid} finishes its requests.`);
+    report(`${name}: process ${fresh.pid} is ready; process ${old?.pid} finishes its requests.`);
     if (old) this.#drain(old, true);
     await old?.ended;
   }

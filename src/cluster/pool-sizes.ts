@@ -32,4 +32,4 @@ const FOR_WORKERS =
   PRIMARY_CONNECTIONS -
   COMMAND_CONNECTIONS;
 
-const between = (least: number, value: number, most: number): number => Math.max(least, Math.min(most, value));
+const between = (min: number, value: number, max: number): number => Math.max(min, Math.min(max, value));

@@ -34,8 +34,8 @@ test('parseExact rejects arguments that are too deep to be written again', () =>
 
 test('more numbers than can be kept exactly are never changed silently', () => {
   const list = (count: number): string => `{"list":[${Array.from({ length: count }, () => '1.0')}]}`;
-  const [most, tooMany] = [list(JSON_LIMITS.exactValues), list(JSON_LIMITS.exactValues + 1)];
-  assert.equal(JSON.stringify(parseExact(most)), most);
+  const [full, tooMany] = [list(JSON_LIMITS.exactValues), list(JSON_LIMITS.exactValues + 1)];
+  assert.equal(JSON.stringify(parseExact(full)), full);
   assert.equal(parseExact(tooMany), undefined, 'the caller keeps the text');
   assert.throws(() => parseJson(`{"input":${tooMany}}`, 'client'), /more than 200000 numbers/);
   assert.equal((parseJson(`{"input":${tooMany}}`) as { input: { list: unknown[] } }).input.list[0], 1);

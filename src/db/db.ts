@@ -31,7 +31,7 @@ const DEDICATED_QUERY_MS = 600_000;
 export function openDatabase(url: string, connections = 10, limits: Partial<PoolLimits> = {}): Database {
   const ofCalls = Math.max(1, Math.floor(connections * CALL_SHARE));
   const shared = { limits: { ...POOL_LIMITS, ...limits }, silence: new ServerSilence() };
-  const open = (most: number): DatabasePool => new DatabasePool(url, { connections: most, ...shared });
+  const open = (connections: number): DatabasePool => new DatabasePool(url, { connections: connections, ...shared });
   const pool = open(Math.max(1, connections - ofCalls)).forJobs();
   const db = new Kysely<Rows>({ dialect: new PostgresDialect({ pool }) });
   const forCalls = new Kysely<Rows>({ dialect: new PostgresDialect({ pool: open(ofCalls).forCalls() }) });

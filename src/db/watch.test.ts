@@ -82,10 +82,10 @@ test('RevisionWatch reports a change again when the reload failed', async () => 
 
 test('RevisionWatch runs reloads one after another', async () => {
   let running = 0;
-  let most = 0;
+  let max = 0;
   const reload = async (name: RevisionName): Promise<void> => {
     running += 1;
-    most = Math.max(most, running);
+    max = Math.max(max, running);
     await database.db.selectFrom('users').selectAll().execute();
     running -= 1;
     calls.push(name);
@@ -97,7 +97,7 @@ test('RevisionWatch runs reloads one after another', async () => {
       void watch.check();
     }
     await watch.check();
-    assert.equal(most, 1);
+    assert.equal(max, 1);
     assert.equal(calls.at(-1), 'identity');
   } finally {
     await watch.stop();

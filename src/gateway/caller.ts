@@ -9,5 +9,5 @@ export interface Caller {
 }
 
 /** The accounts of the caller's group that speak a dialect. */
-export const speakersOf = (catalog: Catalog, { group }: Caller, dialect: Dialect): readonly Account[] =>
+export const accountsSpeaking = (catalog: Catalog, { group }: Caller, dialect: Dialect): readonly Account[] =>
   catalog.accounts(group.id).filter(({ features }) => features.has(dialect));

@@ -56,8 +56,8 @@ function openCall(ids: readonly string[], overrides: Partial<UpstreamCall> = {},
     onRejected: (failure) => void rejections.push(failure),
     ...overrides,
   };
-  const run = (leg?: LegTurn, of: readonly Account[] = accounts) =>
-    runWithFailover(call, { ...upstreamCall, accounts: of, leg }, services);
+  const run = (leg?: LegTurn, among: readonly Account[] = accounts) =>
+    runWithFailover(call, { ...upstreamCall, accounts: among, leg }, services);
   return { ...services, accounts, client, call, served, rejections, run: () => run(), runLeg: run, services };
 }
 

@@ -7,7 +7,7 @@ import { type Dialect, type Leg, legsOf, type ServedCell } from '../rules/index.
 import type { Call } from '../web/index.ts';
 import { AttemptBudget, type AttemptBudgetServices, type LegTurn } from './attempt-budget.ts';
 import type { Caller } from './caller.ts';
-import { speakersOf } from './caller.ts';
+import { accountsSpeaking } from './caller.ts';
 import { LegUnavailable } from './failover.ts';
 
 export interface PlannedLeg extends Leg {
@@ -18,7 +18,7 @@ export interface PlannedLeg extends Leg {
 export function planLegs(catalog: Catalog, caller: Caller, cell: ServedCell): readonly PlannedLeg[] {
   const earlier: Dialect[] = [];
   const legs = legsOf(cell).map((leg) => {
-    const accounts = speakersOf(catalog, caller, leg.dialect).filter(
+    const accounts = accountsSpeaking(catalog, caller, leg.dialect).filter(
       ({ features }) => !earlier.some((dialect) => features.has(dialect)),
     );
     earlier.push(leg.dialect);

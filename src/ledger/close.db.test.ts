@@ -65,8 +65,8 @@ test('Metering leaves nothing behind, and the ledger always adds up, when replic
               continue;
             }
             // Some cost more than their reservation, a few of them much more.
-            const most = Number(maxCost) * (choose(20) === 0 ? 10 : 1) + 400;
-            const record = usageRecord(userId, BigInt(choose(most)));
+            const max = Number(maxCost) * (choose(20) === 0 ? 10 : 1) + 400;
+            const record = usageRecord(userId, BigInt(choose(max)));
             reservation.settle(record);
             await at.whenWrittenOrFailed();
             written.set(record.id, record.nanos);

@@ -40,7 +40,7 @@ export class Circuit {
     const failures = this.#slots.reduce((sum, one) => sum + one.failures, 0);
     return (
       this.#failuresInRow >= CIRCUIT.failuresInRow ||
-      (attempts >= CIRCUIT.leastAttempts && failures >= attempts * CIRCUIT.failureShare)
+      (attempts >= CIRCUIT.minAttempts && failures >= attempts * CIRCUIT.failureShare)
     );
   }
 

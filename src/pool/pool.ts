@@ -308,8 +308,8 @@ export class Pool {
     const loads = candidates.map((account) =>
       account.weight === 0 ? Number.POSITIVE_INFINITY : this.#health(account).load(use) / account.weight,
     );
-    const least = Math.min(...loads);
-    const equals = candidates.filter((_, n) => loads[n] === least);
+    const min = Math.min(...loads);
+    const equals = candidates.filter((_, n) => loads[n] === min);
     let remaining = this.#random() * equals.reduce((sum, { weight }) => sum + weight, 0);
     for (const account of equals) {
       remaining -= account.weight;
@@ -328,7 +328,7 @@ export class Pool {
     // One name for all requests of an application must not keep the other accounts idle.
     const light = candidates.filter((account) => {
       const fairShare = (totals.load * account.weight) / totals.weight;
-      return this.#health(account).load(use) < Math.max(SESSION_LOAD.least, SESSION_LOAD.fairShares * fairShare);
+      return this.#health(account).load(use) < Math.max(SESSION_LOAD.min, SESSION_LOAD.fairShares * fairShare);
     });
     let chosen: A | undefined;
     let highest = Number.NEGATIVE_INFINITY;

@@ -22,7 +22,7 @@ const REPLY_STEPS = 10;
 const STEP_MS = 10;
 const CONNECT_MS = 1_000;
 /** The delay before a reconnect doubles until a connection stays up for `STABLE_MS`. */
-const RETRY_MS = { least: 500, most: 5_000 } as const;
+const RETRY_MS = { min: 500, max: 5_000 } as const;
 const STABLE_MS = 30_000;
 /** Replicas renew their leases at this interval. A lease expires after three intervals, so a dead replica frees its slots. */
 const RENEW_MS = 20_000;
@@ -33,7 +33,7 @@ export class Redis {
   readonly #renewals = new Set<() => void>();
   #client: RedisClient | undefined;
   #upSince = 0;
-  #pause: number = RETRY_MS.least;
+  #pause: number = RETRY_MS.min;
   #connecting: Promise<void> | undefined;
   #cancelRetry = () => {};
   #cancelRenewal = () => {};
@@ -161,7 +161,7 @@ export class Redis {
     if (this.#client !== client) return;
     this.#client = undefined;
     client.destroy();
-    if (this.#options.clock.now() - this.#upSince > STABLE_MS) this.#pause = RETRY_MS.least;
+    if (this.#options.clock.now() - this.#upSince > STABLE_MS) this.#pause = RETRY_MS.min;
     this.#reportState(false, error);
     this.#retry();
   }
@@ -169,7 +169,7 @@ export class Redis {
   #retry(): void {
     if (this.#isClosed) return;
     this.#cancelRetry = this.#options.clock.after(this.#pause, () => void this.#connect());
-    this.#pause = Math.min(RETRY_MS.most, this.#pause * 2);
+    this.#pause = Math.min(RETRY_MS.max, this.#pause * 2);
   }
 
   #reportState(isUp: boolean, error?: unknown): void {

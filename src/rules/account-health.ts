@@ -6,7 +6,7 @@ export const CIRCUIT = {
   failuresInRow: 5,
   /** Also ejected: this share of at least so many attempts failed within the window. */
   failureShare: 0.5,
-  leastAttempts: 20,
+  minAttempts: 20,
   windowMs: 30_000,
   /** The n-th ejection lasts n times as long, up to the maximum. */
   ejectionMs: 30_000,
@@ -47,7 +47,7 @@ export const RETRY_BUDGET = {
 } as const;
 
 /** A session stays with its account while the account has fewer requests than this, or than a multiple of its fair share. */
-export const SESSION_LOAD = { least: 8, fairShares: 1.5 } as const;
+export const SESSION_LOAD = { min: 8, fairShares: 1.5 } as const;
 
 /** Calls that wait for a free slot while all usable accounts are full. */
 export const ACCOUNT_QUEUE = {

@@ -328,13 +328,14 @@ const GENERATE: readonly Row[] = [
   },
 ];
 
-const of = (dialect: Dialect, rows: readonly Row[]): readonly AddedOption[] => rows.map((row) => ({ dialect, ...row }));
+const optionsOf = (dialect: Dialect, rows: readonly Row[]): readonly AddedOption[] =>
+  rows.map((row) => ({ dialect, ...row }));
 
 export const ADDED_OPTIONS: Readonly<Record<Dialect, readonly AddedOption[]>> = {
-  chat: of('chat', CHAT),
-  responses: of('responses', RESPONSES),
-  messages: of('messages', MESSAGES),
-  generate: of('generate', GENERATE),
+  chat: optionsOf('chat', CHAT),
+  responses: optionsOf('responses', RESPONSES),
+  messages: optionsOf('messages', MESSAGES),
+  generate: optionsOf('generate', GENERATE),
 };
 
 /** Statuses of a provider that rejects a request before it works on it. */

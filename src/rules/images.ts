@@ -104,7 +104,7 @@ const AUTO_SIZE = '1536x1024';
 export const TOKENS_PER_INPUT_IMAGE = 8_192;
 
 /** Output tokens of one image of a generate-content model: an ordinary one, and the largest one with the thoughts before it. */
-export const TOKENS_PER_CONVERTED_IMAGE = { usual: 1_290, most: 8_192 } as const;
+export const TOKENS_PER_CONVERTED_IMAGE = { usual: 1_290, max: 8_192 } as const;
 
 /** Output tokens of one image. Unknown qualities and sizes count as the most expensive ones. */
 export function imageTokens({ size, quality, partialImages }: ImageLook): number {

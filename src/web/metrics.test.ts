@@ -8,12 +8,12 @@ test('metrics count request durations in cumulative buckets', async () => {
     metrics.recordRequest({ operation: 'messages.create', status: 200, ms, outcome: 'completed' });
   metrics.recordRequest({ operation: 'messages.create', status: 429, ms: 1, outcome: 'completed' });
   const text = await metrics.text();
-  const of = (le: string): string | undefined =>
+  const bucket = (le: string): string | undefined =>
     new RegExp(
       `^dragoman_request_duration_seconds_bucket\\{operation="messages.create",status="200",outcome="completed",le="${le}"\\} (\\d+)$`,
       'm',
     ).exec(text)?.[1];
-  assert.deepEqual(['0.001', '0.002', '0.005', '300', '\\+Inf'].map(of), ['2', '2', '3', '3', '4']);
+  assert.deepEqual(['0.001', '0.002', '0.005', '300', '\\+Inf'].map(bucket), ['2', '2', '3', '3', '4']);
   assert.match(text, /^dragoman_request_duration_seconds_sum\{[^}]*status="200"[^}]*\} 400\.004$/m);
   assert.match(text, /^dragoman_request_duration_seconds_count\{[^}]*status="429"[^}]*\} 1$/m);
   assert.equal(text.match(/^# TYPE dragoman_request_duration_seconds histogram$/gm)?.length, 1);

@@ -271,9 +271,9 @@ describe('after all faults', () => {
     const charges = await read();
     const wrong = results.flatMap(({ scenario, result }) => {
       const number = charges.get(result.request) ?? 0;
-      const most = result.end === 'error' && result.status >= 400 ? 0 : 1;
+      const max = result.end === 'error' && result.status >= 400 ? 0 : 1;
       const isFree = INVALID_USAGE.test(scenario.fault.words) || scenario.fault.words === 'wire=sse_error_after';
-      return number > most || (result.end === 'complete' && number === 0 && !isFree)
+      return number > max || (result.end === 'complete' && number === 0 && !isFree)
         ? [`${scenario.fault.name}, ${laneName(scenario.lane)}: ${result.end} ${result.status}, ${number} charges`]
         : [];
     });

@@ -69,12 +69,12 @@ async function metric(name: string): Promise<number> {
 
 /** The smallest of five samples: between two collections there is always garbage. */
 async function memory(): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
+  let min = Number.POSITIVE_INFINITY;
   for (let n = 0; n < 5; n += 1) {
-    least = Math.min(least, await metric('process_resident_memory_bytes'));
+    min = Math.min(min, await metric('process_resident_memory_bytes'));
     await pause(50);
   }
-  return least;
+  return min;
 }
 
 const TOOLS = [{ name: 'read_file', description: 'Reads a file.', schema: { type: 'object', properties: {} } }];

@@ -73,8 +73,8 @@ for (const isCluster of [false, true]) {
       return seen;
     };
     const lines = (gateway: TestGateway, msg: string): number => gateway.log.filter((line) => line.msg === msg).length;
-    const both = (count: number, of: (gateway: TestGateway) => Promise<Response>): Promise<Response>[] =>
-      Array.from({ length: count }, (_, n) => of(n % 2 === 0 ? one : two));
+    const both = (count: number, request: (gateway: TestGateway) => Promise<Response>): Promise<Response>[] =>
+      Array.from({ length: count }, (_, n) => request(n % 2 === 0 ? one : two));
 
     /** Repeats a check that was disturbed: on an overloaded machine Redis times out and each gateway rightly counts alone. */
     const undisturbed = async <T>(check: (n: number) => Promise<T>): Promise<T> => {

@@ -20,7 +20,7 @@ const STALLED_MS = 60_000;
 /** Of each stalled response: far more than socket buffers hold. */
 const RESPONSE_BYTES = 16_000_000;
 /** What the buffers of the system on both sides of the gateway may hold of a response that is not read. */
-const MOST_SENT = 14_000_000;
+const MAX_SENT = 14_000_000;
 
 const clock = new SkewedClock();
 let sim: Sim;
@@ -89,7 +89,7 @@ test('slow clients do not disturb the others, hold bounded memory, and are cut b
     return stalled().every(({ bytesSent }, n) => bytesSent === sent[n]);
   });
   t.diagnostic(`${Math.max(...stalled().map(({ bytesSent }) => bytesSent))} bytes sent at most`);
-  for (const { bytesSent, finished } of stalled()) assert.ok(!finished && bytesSent < MOST_SENT, String(bytesSent));
+  for (const { bytesSent, finished } of stalled()) assert.ok(!finished && bytesSent < MAX_SENT, String(bytesSent));
   const grown = process.memoryUsage().arrayBuffers - before;
   assert.ok(grown < 200 * 2 ** 20, `${Math.round(grown / 2 ** 20)} MiB of buffers`);
   assert.equal(await metric('dragoman_large_body_bytes'), 0, 'half-sent requests hold little memory');

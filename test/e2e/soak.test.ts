@@ -139,8 +139,8 @@ function assertLevel(idle: ProcessSample, samples: readonly ProcessSample[], say
   say(`memory grows by ${growth.toFixed(2)} % a minute after ${WARM_UP_SECONDS} s`);
   assert.ok(growth < MAX_GROWTH_PER_MINUTE, `${growth} % a minute`);
   const third = Math.ceil(warm.length / 3);
-  const least = (some: readonly ProcessSample[]): number => Math.min(...some.map(({ descriptors }) => descriptors));
-  const [early, late] = [least(warm.slice(0, third)), least(warm.slice(-third))];
+  const fewest = (some: readonly ProcessSample[]): number => Math.min(...some.map(({ descriptors }) => descriptors));
+  const [early, late] = [fewest(warm.slice(0, third)), fewest(warm.slice(-third))];
   say(`descriptors: ${early} early, ${late} late`);
   assert.ok(late <= early + DESCRIPTOR_SLACK, `${early} descriptors became ${late}`);
 }

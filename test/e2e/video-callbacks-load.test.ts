@@ -137,13 +137,13 @@ test('V 6 r2: every callback arrives, validly signed and within the limits, alth
     events.filter(({ eventId }) => !replies.confirmed.has(eventId)),
     [],
   );
-  const most = receivers.flatMap((receiver) => [...receiver.maxByPath.values()]);
-  assert.equal(most.length, RECEIVERS * USERS.length);
-  assert.ok(Math.max(...most) <= 4, `at most 4 in flight per destination: ${most}`);
+  const inFlight = receivers.flatMap((receiver) => [...receiver.maxByPath.values()]);
+  assert.equal(inFlight.length, RECEIVERS * USERS.length);
+  assert.ok(Math.max(...inFlight) <= 4, `at most 4 in flight per destination: ${inFlight}`);
   const repeats = [...replies.confirmed.values()].reduce((sum, count) => sum + count - 1, 0);
   assert.ok(repeats <= KILLS.length * 32, `${repeats} duplicates, more than were in flight at the kills`);
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
   t.diagnostic(
-    `${events.length} callbacks in ${seconds} s: ${deliveries.length} attempts, ${replies.failures} failed, ${repeats} duplicates, at most ${Math.max(...most)} in flight`,
+    `${events.length} callbacks in ${seconds} s: ${deliveries.length} attempts, ${replies.failures} failed, ${repeats} duplicates, at most ${Math.max(...inFlight)} in flight`,
   );
 });

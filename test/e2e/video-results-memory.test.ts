@@ -72,13 +72,13 @@ async function slowReader(url: string, id: string, from: number): Promise<{ sock
 }
 
 async function memory(url: string): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
+  let min = Number.POSITIVE_INFINITY;
   for (let n = 0; n < 5; n += 1) {
     const text = await (await fetch(`${url}/metrics`)).text();
-    least = Math.min(least, Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]));
+    min = Math.min(min, Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]));
     await pause(50);
   }
-  return least;
+  return min;
 }
 
 for (const kind of ['provider', 'mirror'] as const)

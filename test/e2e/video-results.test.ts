@@ -296,9 +296,9 @@ test('results are fetched only from the account, its result hosts and allowed or
 
 test('at most four upstream connections read one result; the others wait their turn', async () => {
   const id = await succeed(fixture, { words: 'file_bytes=30000; on=download; drip=2' });
-  let most = 0;
+  let max = 0;
   const watch = setInterval(() => {
-    most = Math.max(most, downloadsOf(id).filter(({ outcome }) => outcome === 'open').length);
+    max = Math.max(max, downloadsOf(id).filter(({ outcome }) => outcome === 'open').length);
   }, 1);
   const reads = Array.from({ length: 40 }, (_, n) =>
     readResult(fixture, contentPath(id), { range: `bytes=${n * 100}-${n * 100 + 2_999}` }),
@@ -306,8 +306,8 @@ test('at most four upstream connections read one result; the others wait their t
   const statuses = (await Promise.all(reads)).map(({ status }) => status);
   clearInterval(watch);
   assert.deepEqual(new Set(statuses), new Set([206]));
-  assert.ok(most <= RESULT_READS.connections, `${most} at a time`);
-  assert.ok(most > 1, 'some run in parallel');
+  assert.ok(max <= RESULT_READS.connections, `${max} at a time`);
+  assert.ok(max > 1, 'some run in parallel');
 });
 
 test('a reader whose turn does not come gets 503 with retry-after', async () => {

@@ -14,9 +14,9 @@ const textDocument = { type: 'document', source: { type: 'text', media_type: 'te
 const messagesTool = { name: TOOL.name, input_schema: TOOL.schema };
 
 /** A minimal request of each client, and each optional field with a value that has an effect. */
-const CLIENTS: Partial<Record<Dialect, { readonly least: Json; readonly fields: Readonly<Record<string, Json>> }>> = {
+const CLIENTS: Partial<Record<Dialect, { readonly minimal: Json; readonly fields: Readonly<Record<string, Json>> }>> = {
   messages: {
-    least: { model: 'm', max_tokens: 4_000, messages: [{ role: 'user', content: 'hi' }], tools: [messagesTool] },
+    minimal: { model: 'm', max_tokens: 4_000, messages: [{ role: 'user', content: 'hi' }], tools: [messagesTool] },
     fields: {
       temperature: { temperature: 0.3 },
       top_p: { top_p: 0.3 },
@@ -42,7 +42,7 @@ const CLIENTS: Partial<Record<Dialect, { readonly least: Json; readonly fields: 
     },
   },
   chat: {
-    least: { model: 'm', messages: [{ role: 'user', content: 'hi' }], tools: [chatTool] },
+    minimal: { model: 'm', messages: [{ role: 'user', content: 'hi' }], tools: [chatTool] },
     fields: {
       temperature: { temperature: 0.3 },
       top_p: { top_p: 0.3 },
@@ -73,7 +73,7 @@ const CLIENTS: Partial<Record<Dialect, { readonly least: Json; readonly fields: 
     },
   },
   responses: {
-    least: { model: 'm', input: 'hi', tools: [responsesTool] },
+    minimal: { model: 'm', input: 'hi', tools: [responsesTool] },
     fields: {
       temperature: { temperature: 0.3 },
       top_p: { top_p: 0.3 },
@@ -132,7 +132,7 @@ function check(pair: DialectPair, name: string, minimal: Json, extra: Json, mode
 
 for (const pair of DIALECT_PAIRS.filter(({ isOffered }) => isOffered)) {
   test(`${pair.name}: every request field is encoded, named as dropped, or rejected by name`, () => {
-    const { least: minimal, fields } = CLIENTS[pair.client] ?? { least: {}, fields: {} };
+    const { minimal, fields } = CLIENTS[pair.client] ?? { minimal: {}, fields: {} };
     const models = [
       'demo-1',
       'unknown-model',

@@ -73,8 +73,8 @@ class Walk {
     const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
     const required = (schema.required ?? []) as readonly string[];
     for (const [name, member] of Object.entries(properties)) {
-      const least = at.path === '' ? {} : (this.#least(schema, at.path) as Json);
-      const { [name]: _, ...base } = completed(at.path, least, name);
+      const minimal = at.path === '' ? {} : (this.#minimalal(schema, at.path) as Json);
+      const { [name]: _, ...base } = completed(at.path, minimal, name);
       const inner: Position = {
         label: at.label ? `${at.label}.${name}` : name,
         path: at.path ? `${at.path}.${name}` : name,
@@ -129,14 +129,14 @@ class Walk {
   }
 
   #nested(form: ObjectSchema, at: Position, isRequired: boolean): void {
-    const least = this.#least(form, at.path) as Json;
+    const minimal = this.#minimalal(form, at.path) as Json;
     // An object without members says nothing.
-    if (!isRequired && Object.keys(least).length > 0) this.#add(at, completed(at.path, least, ''), undefined);
+    if (!isRequired && Object.keys(minimal).length > 0) this.#add(at, completed(at.path, minimal, ''), undefined);
     this.object(form, at);
   }
 
   #leaf(form: ObjectSchema, at: Position, isRequired: boolean): void {
-    const value = this.#least(form, at.path);
+    const value = this.#minimalal(form, at.path);
     const another = isRequired ? anotherValue(value) : undefined;
     this.#add(at, value, another);
     if ([form.type].flat().includes('boolean'))
@@ -152,14 +152,15 @@ class Walk {
   }
 
   /** The smallest value of the type; objects have their required members only. */
-  #least(schema: JsonSchema, path: string, depth = 0): unknown {
+  #minimalal(schema: JsonSchema, path: string, depth = 0): unknown {
     const form = this.plain(schema);
     const example = exampleOf(path);
-    if (form.type === 'array') return depth > 6 ? [] : [this.#least((form.items ?? {}) as JsonSchema, path, depth + 1)];
+    if (form.type === 'array')
+      return depth > 6 ? [] : [this.#minimalal((form.items ?? {}) as JsonSchema, path, depth + 1)];
     if (example !== undefined && !Array.isArray(form.anyOf)) return example;
     if ('const' in form) return form.const;
     if (Array.isArray(form.enum)) return form.enum[0];
-    if (Array.isArray(form.anyOf)) return this.#leastOf(form.anyOf as JsonSchema[], path, depth);
+    if (Array.isArray(form.anyOf)) return this.#minimalOf(form.anyOf as JsonSchema[], path, depth);
     if (form.type === 'boolean') return true;
     if (form.type === 'number' || form.type === 'integer') return 1;
     if (form.type === 'string' || (Array.isArray(form.type) && form.type.includes('string'))) return textFor(path);
@@ -167,16 +168,16 @@ class Walk {
     if (!form.properties) return { [MARK]: MARK };
     const members = ((form.required ?? []) as string[]).map((name) => [
       name,
-      this.#least((form.properties as Record<string, JsonSchema>)[name] ?? {}, `${path}.${name}`, depth + 1),
+      this.#minimalal((form.properties as Record<string, JsonSchema>)[name] ?? {}, `${path}.${name}`, depth + 1),
     ]);
     return Object.fromEntries(members) as Json;
   }
 
   /** A text if the union allows one, else its first member. */
-  #leastOf(parts: readonly JsonSchema[], path: string, depth: number): unknown {
+  #minimalOf(parts: readonly JsonSchema[], path: string, depth: number): unknown {
     const members = parts.filter((part) => this.plain(part).type !== 'null');
     const text = members.find((part) => this.plain(part).type === 'string' && !('const' in this.plain(part)));
-    return this.#least(text ?? members[0] ?? {}, path, depth);
+    return this.#minimalal(text ?? members[0] ?? {}, path, depth);
   }
 }
 

@@ -28,7 +28,7 @@ const FLUSH_MS = 1_000;
 const LOW_FLUSH_MS = 200;
 const RETURN_IDLE_MS = 1_000;
 /** A statement takes between one and six milliseconds, and a lost database is noticed after three seconds. */
-const STATEMENT_MS = { least: 1, spread: 5, timeout: 3_000 };
+const STATEMENT_MS = { min: 1, spread: 5, timeout: 3_000 };
 
 export class SimulatedReplica {
   readonly #world: ReplicaWorld;
@@ -145,7 +145,7 @@ export class SimulatedReplica {
     const { clock, random, lostResults, statements } = this.#world;
     statements.set(kind, (statements.get(kind) ?? 0) + 1);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const half = (STATEMENT_MS.least + random() * STATEMENT_MS.spread) / 2;
+    const half = (STATEMENT_MS.min + random() * STATEMENT_MS.spread) / 2;
     if (clock.elapsed() < this.#cutUntil) {
       this.after(STATEMENT_MS.timeout, () => reject(new Error('the database does not respond')));
       return promise;

@@ -38,7 +38,7 @@ export interface SizeReport {
   idleShare: number;
   deadShare: number;
   /** The largest share of one wallet that dead replicas held. */
-  mostDead: number;
+  maxDeadShare: number;
 }
 
 export interface LeaseReport {
@@ -64,7 +64,7 @@ export interface LeaseReport {
 /** The largest cost of a usual call. */
 const UNIT = 1_000_000n;
 /** What a call costs of its maximum, how long it takes, and how many end without a charge. */
-const CALL = { leastCost: 0.05, costSpread: 0.55, leastMs: 200, spreadMs: 12_000, freeShare: 0.1 };
+const CALL = { minCost: 0.05, costSpread: 0.55, minMs: 200, spreadMs: 12_000, freeShare: 0.1 };
 const FAILURE_MS = { restart: [5_000, 60_000], pause: [5_000, 95_000], cut: [2_000, 60_000] } as const;
 /** Other processes look for dead replicas this often. */
 const RECOVER_MS = 30_000;
@@ -203,10 +203,10 @@ export class LeaseSimulation {
     user.open.add(call);
     user.reserved += maxCost;
     if (user.reserved + user.charged > SIZES[user.size] * UNIT && !isFenced(user)) this.#counts.overspent += 1;
-    replica.after(CALL.leastMs + this.#random() * CALL.spreadMs, () => {
+    replica.after(CALL.minMs + this.#random() * CALL.spreadMs, () => {
       this.#close(user, call);
       if (this.#random() < CALL.freeShare) return reservation.release();
-      const share = CALL.leastCost + CALL.costSpread * this.#random();
+      const share = CALL.minCost + CALL.costSpread * this.#random();
       const record = this.#record(user.id, BigInt(Math.round(Number(maxCost) * share)));
       user.charged += record.charge;
       reservation.settle(record);
@@ -310,7 +310,7 @@ export class LeaseSimulation {
       sum.dead += dead;
       sums.set(user.size, sum);
       const report = this.#sizes[user.size];
-      if (left > 0) report.mostDead = Math.max(report.mostDead, dead / left);
+      if (left > 0) report.maxDeadShare = Math.max(report.maxDeadShare, dead / left);
     }
     for (const [size, { left, idle, dead }] of sums) {
       this.#sizes[size].idleShare += idle / left;
@@ -352,8 +352,8 @@ export class LeaseSimulation {
     return list[Math.floor(this.#random() * list.length)] ?? assert.fail('nothing to pick from');
   }
 
-  #between([least, most]: readonly [number, number]): number {
-    return least + this.#random() * (most - least);
+  #between([min, max]: readonly [number, number]): number {
+    return min + this.#random() * (max - min);
   }
 }
 
@@ -366,5 +366,5 @@ const emptyReport = (): SizeReport => ({
   wronglyRejected: 0,
   idleShare: 0,
   deadShare: 0,
-  mostDead: 0,
+  maxDeadShare: 0,
 });

@@ -49,7 +49,7 @@ function print(result: LeaseReport, seconds: number): void {
       '|---|--:|--:|--:|--:|--:|--:|',
       ...Object.entries(sizes).map(
         ([size, one]) =>
-          `| ${size} | ${one.admitted} | ${one.rejected} | ${one.wronglyRejected} | ${share(one.idleShare)} | ${share(one.deadShare)} | ${share(one.mostDead)} |`,
+          `| ${size} | ${one.admitted} | ${one.rejected} | ${one.wronglyRejected} | ${share(one.idleShare)} | ${share(one.deadShare)} | ${share(one.maxDeadShare)} |`,
       ),
     ].join('\n'),
   );

@@ -18,7 +18,8 @@ import { useAccounts, useGroups } from './catalog.ts';
 export const Groups = () => {
   const groups = useGroups();
   const { data: accounts } = useAccounts(POLL_MS);
-  const of = (group: Group): readonly Account[] => accounts?.data.filter((account) => account.group === group.id) ?? [];
+  const accountsOf = (group: Group): readonly Account[] =>
+    accounts?.data.filter((account) => account.group === group.id) ?? [];
   return (
     <Page title={pages.groups.title} lead={pages.groups.lead} actions={<GroupForm />}>
       <Load query={groups} things={pages.groups.things}>
@@ -32,7 +33,11 @@ export const Groups = () => {
               { head: 'Group', cell: ({ id }) => <strong>{id}</strong>, phone: 'title' },
               { head: 'Name', cell: ({ name }) => name },
               { head: 'Style', cell: ({ style, variant }) => (variant ? `${style} ${variant}` : style) },
-              { head: 'Accounts', cell: (group) => <AccountsUp group={group} accounts={of(group)} />, phone: 'side' },
+              {
+                head: 'Accounts',
+                cell: (group) => <AccountsUp group={group} accounts={accountsOf(group)} />,
+                phone: 'side',
+              },
               { head: 'Multiplier', cell: ({ multiplier }) => `× ${multiplier}`, kind: 'number', phone: 'label' },
               {
                 head: 'Pages',

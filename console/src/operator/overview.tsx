@@ -66,7 +66,7 @@ export const Overview = () => {
       }
     >
       <div className="stack">
-        <NeedYou alarms={alarms.data?.data ?? []} accounts={accounts.data?.data ?? []} />
+        <OpenItems alarms={alarms.data?.data ?? []} accounts={accounts.data?.data ?? []} />
         <Load query={stats} things={pages.overview.things} lines={3}>
           {(data) => <Numbers stats={data} accounts={accounts.data?.data ?? []} range={range} />}
         </Load>
@@ -106,7 +106,7 @@ const ALARM_PAGES: Readonly<Record<string, string>> = {
 /** Alarms are checked every minute; older ones mean that no worker runs. */
 const OLD_CHECK_S = 180;
 
-const NeedYou = ({
+const OpenItems = ({
   alarms,
   accounts,
 }: {
@@ -128,7 +128,7 @@ const NeedYou = ({
         </p>
       ) : (
         <div className="notice" data-tone="bad">
-          <strong>{texts.overview.needYou(needs.length)}</strong>
+          <strong>{texts.overview.openItems(needs.length)}</strong>
           <ul>
             {needs.map(({ key, text, advice, path }) => (
               <li key={key}>
@@ -333,19 +333,19 @@ function filled({ data, bucket, period }: Stats): { readonly time: string; reado
 }
 
 type Points = readonly (StatsPoint | undefined)[];
-const of = (points: Points, read: (point: StatsPoint) => number | null | undefined, missing?: number) =>
+const valuesOf = (points: Points, read: (point: StatsPoint) => number | null | undefined, missing?: number) =>
   points.map((point) => (point ? (read(point) ?? missing) : missing));
 
 const requestSeries = (points: Points): Series[] => [
-  { label: 'Requests', color: 1, values: of(points, ({ requests }) => requests, 0) },
-  { label: 'Failed by provider', color: 2, dash: true, values: of(points, ({ errors }) => errors.provider, 0) },
-  { label: 'Failed by gateway', color: 4, dash: true, values: of(points, ({ errors }) => errors.ours, 0) },
-  { label: 'Failed by caller', color: 3, values: of(points, ({ errors }) => errors.caller, 0) },
+  { label: 'Requests', color: 1, values: valuesOf(points, ({ requests }) => requests, 0) },
+  { label: 'Failed by provider', color: 2, dash: true, values: valuesOf(points, ({ errors }) => errors.provider, 0) },
+  { label: 'Failed by gateway', color: 4, dash: true, values: valuesOf(points, ({ errors }) => errors.ours, 0) },
+  { label: 'Failed by caller', color: 3, values: valuesOf(points, ({ errors }) => errors.caller, 0) },
 ];
 
 /** Unknown cost breaks the line. */
 const moneySeries = (points: Points): Series[] => [
-  { label: 'Revenue', color: 1, values: of(points, ({ charge }) => chartValue(charge), 0) },
+  { label: 'Revenue', color: 1, values: valuesOf(points, ({ charge }) => chartValue(charge), 0) },
   {
     label: 'Provider cost',
     color: 2,
@@ -357,9 +357,9 @@ const moneySeries = (points: Points): Series[] => [
 const percentiles =
   (name: 'first_byte_ms' | 'added_ms' | 'failover_ms') =>
   (points: Points): Series[] => [
-    { label: 'p50', color: 1, values: of(points, (point) => point[name].p50) },
-    { label: 'p95', color: 2, dash: true, values: of(points, (point) => point[name].p95) },
-    { label: 'p99', color: 4, values: of(points, (point) => point[name].p99) },
+    { label: 'p50', color: 1, values: valuesOf(points, (point) => point[name].p50) },
+    { label: 'p95', color: 2, dash: true, values: valuesOf(points, (point) => point[name].p95) },
+    { label: 'p99', color: 4, values: valuesOf(points, (point) => point[name].p99) },
   ];
 const firstByteSeries = percentiles('first_byte_ms');
 const addedSeries = percentiles('added_ms');

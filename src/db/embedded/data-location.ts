@@ -26,7 +26,7 @@ export type Notify = (message: string) => void;
 /** Other users may pass through to the cluster but not list the folder. The files inside have stricter modes. */
 const PASSABLE = 0o711;
 /** More leftover folders than this indicate another problem. */
-const MOST_LEFTOVERS = 100;
+const MAX_LEFTOVERS = 100;
 
 /** Call it under the lock of DATA_DIR: it decides once where a new database is created. */
 export async function openDataLocation(dataDir: string, notify: Notify): Promise<DataLocation> {
@@ -109,7 +109,7 @@ async function createElsewhere(dataDir: string, osUser: OsUser | undefined): Pro
   const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
   for (const parent of ['/var/lib/dragoman', tmpdir(), '/tmp']) {
     if (!(await isUsable(parent, osUser))) continue;
-    for (let count = 1; count <= MOST_LEFTOVERS; count++) {
+    for (let count = 1; count <= MAX_LEFTOVERS; count++) {
       // A folder without a pointer to it is the database of a deleted DATA_DIR; a new DATA_DIR starts empty.
       const directory = join(
         parent,

@@ -19,7 +19,7 @@ const SOCKET_FILE = `.s.PGSQL.${SOCKET_PORT}`;
 /** The strictest limit is 103 bytes (macOS), less room for the name of the lock file. */
 const LONGEST_PATH = 90;
 /** Names to try. A second one is needed only if another user has taken the first. */
-const MOST_NAMES = 20;
+const MAX_NAMES = 20;
 
 /** `stale` is the process id of the last postmaster, if it left its files behind. */
 export async function openSocketDir(
@@ -28,7 +28,7 @@ export async function openSocketDir(
   stale: number | undefined,
 ): Promise<string> {
   const parent = await shortParent(osUser);
-  for (let count = 0; count < MOST_NAMES; count++) {
+  for (let count = 0; count < MAX_NAMES; count++) {
     const name = createHash('sha256')
       .update(`${cluster}${count === 0 ? '' : `#${count}`}`)
       .digest('hex')

@@ -8,7 +8,7 @@ import { pairOf } from '../../dialects/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow, TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
-import { speakersOf } from '../caller.ts';
+import { accountsSpeaking } from '../caller.ts';
 import { checkImageFields } from '../images/fields.ts';
 import { convertedImageModel, isConvertedImageModel } from '../images/model.ts';
 import { resolveModel } from '../models/resolve.ts';
@@ -44,14 +44,14 @@ export async function convertImages(
     operation,
     model,
     bodyBytes: promptBytes,
-    maxOutput: TOKENS_PER_CONVERTED_IMAGE.most,
+    maxOutput: TOKENS_PER_CONVERTED_IMAGE.max,
     images: requestedImages(images),
   });
   const created = Math.floor(services.clock.now() / 1000);
   const issuer = caller.group.style;
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   try {
-    const accounts = speakersOf(services.catalog(), caller, to);
+    const accounts = accountsSpeaking(services.catalog(), caller, to);
     const base = { services, call, caller, operation, pair, accounts, request, input: [], model };
     const sign = signerFor(services.opaqueKey, caller);
     await new ConvertedCall({ ...base, inputBytes: promptBytes, admission, replyContext, sign, images }).run(request);

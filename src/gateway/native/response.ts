@@ -181,8 +181,8 @@ export class NativeResponse implements ResponseHandler {
   /** Providers report input early and output last, so a reported output of an unfinished response is a lower bound. */
   #settleUnfinished(result: TapResult): void {
     const { usage } = result;
-    const least = usage?.estimated && { ...usage, output: Math.max(usage.output, this.#estimate(result).output) };
-    this.#settle({ ...result, usage: least || usage });
+    const raised = usage?.estimated && { ...usage, output: Math.max(usage.output, this.#estimate(result).output) };
+    this.#settle({ ...result, usage: raised || usage });
   }
 
   #settle(result: TapResult): void {

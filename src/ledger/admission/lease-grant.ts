@@ -21,7 +21,7 @@ export function grantOf(available: Nanos, { needs, ahead, unit }: LeaseNeed): Na
   const needed = needs.at(-1) ?? 0n;
   const part = available / PART;
   if (part > needed) return needed + (min(ahead, part - needed) / unit) * unit;
-  return needs.reduce((most, need) => (need <= available && need > most ? need : most), 0n);
+  return needs.reduce((max, need) => (need <= available && need > max ? need : max), 0n);
 }
 
 const min = (a: Nanos, b: Nanos): Nanos => (a < b ? a : b);

@@ -247,8 +247,8 @@ test('SpendLimits match the model for random sequences of calls, flushes and rea
     if (action < 5) {
       const key = keys[dice(2)] ?? assert.fail();
       const maxCost = BigInt(1 + dice(60));
-      const held = (of: (one: (typeof open)[number]) => boolean): Nanos =>
-        open.filter(of).reduce((sum, one) => sum + one.maxCost, 0n);
+      const held = (counts: (one: (typeof open)[number]) => boolean): Nanos =>
+        open.filter(counts).reduce((sum, one) => sum + one.maxCost, 0n);
       const fits =
         get(`${key.id} ${dayOf()}`) + held((one) => one.key === key) + maxCost <= 400n &&
         get(dayOf()) + held(() => true) + maxCost <= 600n &&

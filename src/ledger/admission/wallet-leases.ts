@@ -224,8 +224,8 @@ export class WalletLeases {
   /** Asks the other replicas for what the cheapest waiting call lacks. Returns how much they may still return. */
   #ask(wallet: WalletState, available: Nanos, isFirst: boolean): Promise<Nanos> {
     const { store, replica } = this.#options;
-    const least = wallet.waiting.reduce((min, { maxCost }) => (maxCost < min ? maxCost : min), MAX_COST);
-    const missing = least - free(wallet) - available;
+    const minCost = wallet.waiting.reduce((min, { maxCost }) => (maxCost < min ? maxCost : min), MAX_COST);
+    const missing = minCost - free(wallet) - available;
     return store.ask({ userId: wallet.userId, replicaId: replica.id, missing, isFirst });
   }
 

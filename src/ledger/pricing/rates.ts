@@ -140,12 +140,12 @@ export function costOf(usage: MeteredUsage, given: Rates, multipliersPpm: readon
   const cacheRead = whole(usage.cacheRead);
   const cacheWrite = whole(usage.cacheWrite);
   // Some upstreams report a part that is larger than the total.
-  const writeLong = least(whole(usage.cacheWriteLong), cacheWrite);
-  let uncached = most(whole(usage.input) - cacheRead - cacheWrite, 0n);
+  const writeLong = smaller(whole(usage.cacheWriteLong), cacheWrite);
+  let uncached = larger(whole(usage.input) - cacheRead - cacheWrite, 0n);
   // Upstreams do not report whether audio and images came from the cache. Counting them as uncached bills no token twice.
-  const audioIn = rates.audioInput === undefined ? 0n : least(whole(usage.inputAudio), uncached);
+  const audioIn = rates.audioInput === undefined ? 0n : smaller(whole(usage.inputAudio), uncached);
   uncached -= audioIn;
-  const imageIn = rates.imageInput === undefined ? 0n : least(whole(usage.inputImage), uncached);
+  const imageIn = rates.imageInput === undefined ? 0n : smaller(whole(usage.inputImage), uncached);
   uncached -= imageIn;
   const writeRate = rates.cacheWrite ?? rates.input;
   tokens('input', uncached, rates.input);
@@ -157,7 +157,7 @@ export function costOf(usage: MeteredUsage, given: Rates, multipliersPpm: readon
 
   let output = whole(usage.output);
   const take = (count: number | undefined, isSeparate: boolean): bigint => {
-    const taken = isSeparate ? least(whole(count), output) : 0n;
+    const taken = isSeparate ? smaller(whole(count), output) : 0n;
     output -= taken;
     return taken;
   };
@@ -192,7 +192,7 @@ const total = (lines: readonly { readonly femtoDollars: bigint }[], multipliersP
 
 /** The only rounding: up, so that usage is never free. */
 function applyMultipliers(femtoDollars: bigint, multipliersPpm: readonly bigint[]): Nanos {
-  const numerator = multipliersPpm.reduce((product, ppm) => product * most(ppm, 0n), femtoDollars);
+  const numerator = multipliersPpm.reduce((product, ppm) => product * larger(ppm, 0n), femtoDollars);
   const denominator = multipliersPpm.length === 2 ? TWO_MULTIPLIERS : MILLION ** BigInt(multipliersPpm.length + 1);
   return (numerator + denominator - 1n) / denominator;
 }
@@ -222,8 +222,8 @@ const DEFAULT_CONTEXT = 200_000;
 export function maxCostOf(facts: RequestFacts, rates: Rates, multipliersPpm: readonly bigint[]): Nanos {
   const bodyTokens = (whole(facts.bodyBytes) + BYTES_PER_TOKEN - 1n) / BYTES_PER_TOKEN + whole(facts.moreInput);
   const context = whole(facts.context ?? (facts.readsWholeContext ? DEFAULT_CONTEXT : undefined));
-  const input = facts.readsWholeContext ? most(bodyTokens, context) : bodyTokens;
-  const read = facts.context === undefined ? input : least(input, context);
+  const input = facts.readsWholeContext ? larger(bodyTokens, context) : bodyTokens;
+  const read = facts.context === undefined ? input : smaller(input, context);
   const { cachedInput, cacheWrite, cacheWriteLong, audioInput, imageInput } = rates;
   const inputRate = highest([rates.input, cachedInput, cacheWrite, cacheWriteLong, audioInput, imageInput]);
   const searches = whole(facts.maxSearches) * (rates.perSearch ?? 0n) * MILLION;
@@ -234,14 +234,14 @@ export function maxCostOf(facts: RequestFacts, rates: Rates, multipliersPpm: rea
 function maxOutputCost({ maxOutput, images = {} }: RequestFacts, rates: Rates): bigint {
   const tokens = atMost(maxOutput);
   const textRate = highest([rates.output, rates.reasoning, rates.audioOutput]);
-  const byToken = tokens * most(textRate, rates.imageOutput ?? 0n);
+  const byToken = tokens * larger(textRate, rates.imageOutput ?? 0n);
   const { perImage } = rates;
   if (perImage === undefined) return byToken;
   const pieces = Object.entries(images).reduce(
     (sum, [kind, count]) => sum + atMost(count) * imageRate(perImage, kind),
     0n,
   );
-  return most(byToken, tokens * textRate + pieces * MILLION);
+  return larger(byToken, tokens * textRate + pieces * MILLION);
 }
 
 /** The rate of a video by its resolution. A resolution that is not in the table costs the highest rate. */
@@ -266,7 +266,7 @@ const whole = (count: number | undefined): bigint =>
 /** A limit that is not a whole number is rounded up: treated as zero, it would admit any output for free. */
 const atMost = (count: number): bigint =>
   count > 0 ? BigInt(Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER)) : 0n;
-const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
-const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 const highest = (rates: readonly (Nanos | undefined)[]): Nanos =>
   rates.reduce<Nanos>((top, rate) => (rate !== undefined && rate > top ? rate : top), 0n);

@@ -229,7 +229,7 @@ const readDaily = async (db: Db, userId: string, days: readonly string[]): Promi
   (await dailyQuery(userId, days).execute(db)).rows;
 
 function countOf(rows: readonly DailyRow[]): UsageCount {
-  const sum = (of: (row: DailyRow) => bigint): bigint => rows.reduce((total, row) => total + of(row), 0n);
+  const sum = (read: (row: DailyRow) => bigint): bigint => rows.reduce((total, row) => total + read(row), 0n);
   return {
     requests: Number(sum((row) => row.requests)),
     input_tokens: Number(sum((row) => row.input_tokens)),

@@ -29,7 +29,7 @@ export function maxCostOfTask(
   // Without a resolution the provider chooses, so the dearest one that the model offers is assumed.
   const rate = resolutions
     .map((resolution) => videoRateOf(rates, resolution, request.hasVideoInput) ?? 0n)
-    .reduce((most, one) => (one > most ? one : most), 0n);
+    .reduce((max, one) => (one > max ? one : max), 0n);
   return { nanos: videoCostOf(tokens, rate, multipliersPpm), tokens, rate };
 }
 

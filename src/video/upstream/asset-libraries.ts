@@ -19,17 +19,17 @@ export function assetLibraries({ upstream, clock, catalog }: LibraryOptions): As
     ark: new AssetClient(upstream, clock),
     dragoman: new DragomanAssets(upstream, catalog),
   };
-  const of = ({ adapter }: Account): AssetProvider => libraries[adapter];
+  const libraryOf = ({ adapter }: Account): AssetProvider => libraries[adapter];
   return {
-    createGroup: (account, group) => of(account).createGroup(account, group),
-    findGroups: (account, name) => of(account).findGroups(account, name),
-    getGroup: (account, id) => of(account).getGroup(account, id),
-    deleteGroup: (account, id) => of(account).deleteGroup(account, id),
-    createAsset: (account, asset) => of(account).createAsset(account, asset),
-    getAsset: (account, id) => of(account).getAsset(account, id),
-    findAssets: (account, group, name) => of(account).findAssets(account, group, name),
-    deleteAsset: (account, id) => of(account).deleteAsset(account, id),
-    startValidation: (account, callbackUrl) => of(account).startValidation(account, callbackUrl),
-    getValidation: (account, token) => of(account).getValidation(account, token),
+    createGroup: (account, group) => libraryOf(account).createGroup(account, group),
+    findGroups: (account, name) => libraryOf(account).findGroups(account, name),
+    getGroup: (account, id) => libraryOf(account).getGroup(account, id),
+    deleteGroup: (account, id) => libraryOf(account).deleteGroup(account, id),
+    createAsset: (account, asset) => libraryOf(account).createAsset(account, asset),
+    getAsset: (account, id) => libraryOf(account).getAsset(account, id),
+    findAssets: (account, group, name) => libraryOf(account).findAssets(account, group, name),
+    deleteAsset: (account, id) => libraryOf(account).deleteAsset(account, id),
+    startValidation: (account, callbackUrl) => libraryOf(account).startValidation(account, callbackUrl),
+    getValidation: (account, token) => libraryOf(account).getValidation(account, token),
   };
 }

@@ -119,9 +119,9 @@ function readLimits(body: JsonObject): HubRequest['limits'] {
 }
 
 const wholeNumber =
-  (least: number, most: number) =>
+  (min: number, max: number) =>
   (value: unknown, path: string): number =>
-    between(least, most)(readCount(value, path), path);
+    between(min, max)(readCount(value, path), path);
 
 function readSampling(body: JsonObject): HubSampling {
   return compact({
