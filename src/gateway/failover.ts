@@ -28,7 +28,7 @@ import type {
 import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../web/index.ts';
 import { AttemptBudget, type LegTurn } from './attempt-budget.ts';
 import { failureMessage, failureReason, messageIn } from './failure-reason.ts';
-import { providerWords } from './provider-words.ts';
+import { providerMessage } from './provider-message.ts';
 
 export interface FailoverServices {
   readonly pool: Pool;
@@ -345,7 +345,7 @@ class Failover {
 
   #wordsOf({ kind }: Fault, account: Account, failure: UpstreamFailure | undefined): string | undefined {
     const message = failure && messageIn(failure.body);
-    return message && providerWords({ kind, message, account, model: this.#trace?.model, sent: this.#sentBody });
+    return message && providerMessage({ kind, message, account, model: this.#trace?.model, sent: this.#sentBody });
   }
 
   #logOutcome(kind: FaultKind | undefined): void {

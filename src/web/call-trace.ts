@@ -19,7 +19,7 @@ export interface AttemptTrace {
   lastByteMs: number | undefined;
   endMs: number | undefined;
   outcome: AttemptEnd | undefined;
-  /** The words of the provider about a failure, see `providerWords`. */
+  /** The provider's message about a failure, see `providerMessage`. */
   words: string | undefined;
 }
 

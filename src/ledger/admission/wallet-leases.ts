@@ -28,7 +28,7 @@ const IDLE_MS = 15_000;
 const LOW_IDLE_MS = 1_000;
 /** Clients without money retry in a loop; the database is queried at most this often for each of them. */
 const SHORT_MS = 200;
-/** How often a replica looks whether others need what it has leased, and how often those look whether it was returned. */
+/** How often a replica checks whether others need what it has leased, and how often those check whether it was returned. */
 export const RETURN_WANTED_MS = 250;
 /** The most that a call waits for other replicas: two of their turns and the statements. */
 const ASK_TURNS = 4;

@@ -113,7 +113,7 @@ export const ASSET_SETTLING_MS = 60_000;
 export const ASSET_DELETED_DAYS = 30;
 
 /**
- * Creations without a clear response: how long a replica has for one, seconds until the next look by the number of looks so far (then
+ * Creations without a clear response: how long a replica has for one, seconds until the next check by the number of checks so far (then
  * the last one), and the age at which an object that was never found counts as failed.
  */
 export const ASSET_RECONCILIATION = {

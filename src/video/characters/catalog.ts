@@ -82,7 +82,7 @@ async function charactersOf(db: Db, { id }: Group, model: string): Promise<reado
   return rows.filter((character) => isFor(character, model));
 }
 
-/** Groups that the key may use. A key without any has no catalog to look into (V 5 r5). */
+/** Groups that the key may use. A key without any has no catalog (V 5 r5). */
 function reachableGroups(catalog: Catalog, key: Key): readonly Group[] {
   const groups = videoGroupsOf(catalog, key);
   if (groups.length === 0) throw fail('asset_route_group_unavailable');

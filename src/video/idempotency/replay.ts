@@ -25,7 +25,7 @@ export async function replayRequest<T>(
       param: 'Idempotency-Key',
     });
   if (state.kind === 'finished') return respond(resource, state.response);
-  // The replica that ran the operation stopped: decide the outcome in its place, and look again.
+  // The replica that ran the operation stopped: decide the outcome in its place, and check again.
   if (state.kind === 'abandoned' && state.resourceId !== undefined) {
     await resource.recover(state.resourceId);
     const recovered = await findRecord(db, request);

@@ -26,7 +26,7 @@ export function isNews({ clock }: ApplyServices, task: DueTask, outcome: QueryOu
   );
 }
 
-/** Applies the outcome of a look to the task as it is now. Returns true when the status or the hold changed. */
+/** Applies the outcome of a check to the task as it is now. Returns true when the status or the hold changed. */
 export async function applyReport(
   services: ApplyServices,
   name: Pick<TaskRow, 'user_id' | 'id'>,
@@ -80,7 +80,7 @@ async function applyTransition(services: ApplyServices, tx: Tx, task: TaskRow, a
   crashPoint('follow.settled');
 }
 
-/** What the provider reported, and when to look next. Written before the move, whose announcement shows it. */
+/** What the provider reported, and when to check next. Written before the move, whose announcement shows it. */
 async function saveReport(tx: Tx, task: TaskRow, { change, report }: Applied): Promise<void> {
   const isSuccess = report !== undefined && change.to === 'succeeded';
   await tx
@@ -112,7 +112,7 @@ const resultOf = (report: ReportedTask): ReportedResult => ({
   ...(report.lastFrameUrl !== undefined && { last_frame: true }),
 });
 
-/** Without a price the known usage waits: the task is settled by a later look, once its model has a price. */
+/** Without a price the known usage waits: the task is settled by a later check, once its model has a price. */
 async function settleOrReview(
   services: ApplyServices,
   tx: Tx,
@@ -159,7 +159,7 @@ export async function endReview(tx: Tx, { user_id, id, review_until }: TaskRow):
 /** Tasks expired per run of the job. */
 const EXPIRY_BATCH = 100;
 
-/** Ends tasks whose account is gone or cannot be asked; no look would. Returns how many. */
+/** Ends tasks whose account is gone or cannot be asked; no check would end them. Returns how many. */
 export async function expireTasks(services: ApplyServices): Promise<number> {
   const { rows } = await sql<Pick<TaskRow, 'user_id' | 'id'>>`
     select user_id, id from video_tasks

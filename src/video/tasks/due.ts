@@ -1,10 +1,10 @@
-/** Tasks that are due for a look. Taking one moves its next check by the usual interval, so a look without news writes nothing. */
+/** Tasks whose check is due. Taking one schedules its next check by the usual interval, so a check without news writes nothing else. */
 import { sql } from 'kysely';
 import type { Db } from '../../db/index.ts';
 import { CHECK_INTERVALS, CHECK_JITTER, REVIEW } from '../../rules/index.ts';
 import type { TaskRow } from './task.ts';
 
-/** What a look needs of a task. */
+/** What a check needs of a task. */
 export type DueTask = Pick<
   TaskRow,
   | 'user_id'

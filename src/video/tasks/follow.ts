@@ -1,5 +1,5 @@
 /**
- * Following of confirmed tasks at their provider. A look takes a task by moving its next check and asks the provider. Only news is
+ * Following of confirmed tasks at their provider. A check takes a task by scheduling its next one, and asks the provider. Only news is
  * written. Each account has its own rate and its own slots, so a slow account delays no other.
  */
 import type { Account } from '../../catalog/index.ts';
@@ -15,14 +15,14 @@ import { type AccountSlots, type DueTask, TAKE_LIMIT, takeDue } from './due.ts';
 
 type FollowServices = ApplyServices & Pick<VideoServices, 'provider'>;
 
-interface Look {
+interface TaskCheck {
   readonly account: Account;
   readonly task: DueTask;
 }
 
 /** Looks at tasks of one account that this process has taken. */
 interface Lane {
-  readonly waiting: Look[];
+  readonly waiting: TaskCheck[];
   busy: number;
 }
 
@@ -33,7 +33,7 @@ export class Follower {
   readonly #services: FollowServices;
   readonly #rates: AccountRates;
   readonly #lanes = new Map<string, Lane>();
-  /** Tasks that this process has taken; a slow look may outlive the interval of its task. */
+  /** Tasks that this process has taken; a slow check may outlive the interval of its task. */
   readonly #taken = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   #isStopped = false;
@@ -58,7 +58,7 @@ export class Follower {
     }
   }
 
-  /** Waits for the looks that are running. Tasks that wait for one are taken again by another worker. */
+  /** Waits for the checks that are running. Tasks that wait for one are taken again by another worker. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const lane of this.#lanes.values()) lane.waiting.length = 0;
@@ -102,24 +102,24 @@ export class Follower {
     if (!next) return;
     const { account, task } = next;
     lane.busy += 1;
-    const look = this.#look(next)
+    const check = this.#check(next)
       .catch((error: unknown) => {
         // The task is looked at again after its interval.
         this.#services.log.error('task.follow_failed', { task: task.id, ...errorFields(error) });
       })
       .finally(() => {
-        this.#running.delete(look);
+        this.#running.delete(check);
         this.#taken.delete(keyOf(task));
         lane.busy -= 1;
         this.#startNext(lane);
         if (lane.busy === 0) this.#lanes.delete(account.id);
       });
-    this.#running.add(look);
+    this.#running.add(check);
   }
 
-  async #look({ account, task }: Look): Promise<void> {
+  async #check({ account, task }: TaskCheck): Promise<void> {
     if (task.cancel_requested_at !== null && task.status === 'queued') {
-      // Rejected: the task runs already, and the look below finds out.
+      // Rejected: the task runs already, and the check below finds out.
       await cancelUpstream(this.#services, task).catch(() => {});
     }
     const outcome = await this.#ask({ account, task });
@@ -129,7 +129,7 @@ export class Follower {
   }
 
   /** A success whose usage is known waits for a price only; the provider has nothing to add. */
-  #ask({ account, task }: Look): Promise<QueryOutcome<ReportedTask>> {
+  #ask({ account, task }: TaskCheck): Promise<QueryOutcome<ReportedTask>> {
     if (task.review_until !== null && task.usage_tokens !== null)
       return Promise.resolve({ kind: 'failed', status: undefined });
     return this.#services.provider.get(account, task.upstream_id ?? '');

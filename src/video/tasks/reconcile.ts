@@ -15,7 +15,7 @@ import { taskError } from '../upstream/errors.ts';
 import { changeStatus } from './status.ts';
 import { hashCallbackToken, type TaskRow } from './task.ts';
 
-/** Seconds until the next look, by the number of looks so far; then hourly. */
+/** Seconds until the next check, by the number of checks so far; then hourly. */
 const SCHEDULE_S = [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600] as const;
 /** Tasks looked at per run. The provider allows one list request per second and account. */
 const BATCH = 20;
@@ -34,7 +34,7 @@ export async function reconcileSubmissions(services: ReconcileServices): Promise
   return due.length;
 }
 
-/** Takes tasks by moving their next check, so that no other worker looks at the same time. The last look is when the time is over. */
+/** Takes tasks by moving their next check, so that no other worker checks at the same time. The last check is when the time is over. */
 async function takeDue({ db }: ReconcileServices): Promise<readonly TaskRow[]> {
   const delays = sql.raw(`(array[${SCHEDULE_S.join(',')}])`);
   const { rows } = await sql<TaskRow>`

@@ -61,7 +61,7 @@ const UNREACHABLE: TaskEvent = { kind: 'unreachable' };
 const after = (facts: TaskFacts, event: TaskEvent, ms = 10_000, random = 0.5): Transition =>
   transition(facts, event, CREATED + ms, random);
 
-/** Status, hold and whether there is a next look. */
+/** Status, hold and whether there is a next check. */
 const outline = ({ to, hold, nextCheckMs }: Transition) => [to, hold, nextCheckMs !== undefined];
 
 test('V 3: a queued or running task moves to every status that the provider may report, and no other', () => {
@@ -156,24 +156,24 @@ test('V 3: a task without a terminal report expires at its deadline and grace, n
     assert.notEqual(after(task(), event, 2 * DAY + GRACE - 1).to, 'expired');
     assert.deepEqual(outline(after(task(), event, 2 * DAY + GRACE)), ['expired', 'release', false]);
   }
-  assert.equal(after(task(), success(9), 2 * DAY + GRACE).to, 'succeeded', 'the last look decides');
+  assert.equal(after(task(), success(9), 2 * DAY + GRACE).to, 'succeeded', 'the last check decides');
 });
 
 test('V 3: a missing task fails only after three reports in a row over ten minutes', () => {
   let facts = task({ status: 'running' });
-  const look = (event: TaskEvent, ms: number): Transition => {
+  const check = (event: TaskEvent, ms: number): Transition => {
     const change = after(facts, event, ms);
     facts = { ...facts, missingReports: change.missing.reports, missingSince: change.missing.since };
     return change;
   };
-  assert.equal(look(MISSED, 0).to, undefined);
-  assert.equal(look(MISSED, MISSING.overMs).to, undefined, 'two reports');
-  assert.equal(look(reported('running'), MISSING.overMs + 1).missing.reports, 0, 'a report ends the row');
-  assert.equal(look(MISSED, HOUR).to, undefined);
-  assert.equal(look(MISSED, HOUR + 1).to, undefined);
-  assert.equal(look(UNREACHABLE, HOUR + 2).missing.reports, 2, 'no report neither counts nor ends the row');
-  assert.equal(look(MISSED, HOUR + MISSING.overMs - 1).to, undefined, 'less than ten minutes');
-  assert.deepEqual(outline(look(MISSED, HOUR + MISSING.overMs)), ['failed', 'release', false]);
+  assert.equal(check(MISSED, 0).to, undefined);
+  assert.equal(check(MISSED, MISSING.overMs).to, undefined, 'two reports');
+  assert.equal(check(reported('running'), MISSING.overMs + 1).missing.reports, 0, 'a report ends the row');
+  assert.equal(check(MISSED, HOUR).to, undefined);
+  assert.equal(check(MISSED, HOUR + 1).to, undefined);
+  assert.equal(check(UNREACHABLE, HOUR + 2).missing.reports, 2, 'no report neither counts nor ends the row');
+  assert.equal(check(MISSED, HOUR + MISSING.overMs - 1).to, undefined, 'less than ten minutes');
+  assert.deepEqual(outline(check(MISSED, HOUR + MISSING.overMs)), ['failed', 'release', false]);
 });
 
 test('V 3: a report that moves the task ends a row of missing reports', () => {
@@ -199,7 +199,7 @@ test('intervals grow with the age of the task and vary by a fifth', () => {
 
 // ---------------------------------------------------------------- a week of lives
 
-/** What a provider does in one life. Probabilities are per look. */
+/** What a provider does in one life. Probabilities are per check. */
 interface Provider {
   readonly progress: number;
   readonly end: number;
@@ -210,7 +210,7 @@ interface Provider {
   readonly usageDelay: number;
   readonly usage: number;
   readonly ends: TaskStatus;
-  /** The caller cancels at this look. */
+  /** The caller cancels at this check. */
   readonly cancelAt: number;
 }
 
@@ -238,7 +238,7 @@ const WORDS = [...TASK_STATUSES, 'processing', 'SUCCEEDED', '', 'toString', '__p
 class HostileProvider {
   #status: TaskStatus = 'queued';
   #looksSinceEnd = 0;
-  #looks = 0;
+  #checks = 0;
   readonly #plan: Provider;
   readonly #random: Random;
 
@@ -250,9 +250,9 @@ class HostileProvider {
   report(): TaskEvent {
     const { progress, end, ends, lies, missing, unreachable, cancelAt, usageDelay, usage } = this.#plan;
     const random = this.#random;
-    this.#looks += 1;
+    this.#checks += 1;
     if (this.#status === 'queued' && random() < progress) this.#status = 'running';
-    if (this.#status === 'queued' && this.#looks >= cancelAt) this.#status = 'cancelled';
+    if (this.#status === 'queued' && this.#checks >= cancelAt) this.#status = 'cancelled';
     if (this.#status === 'running' && random() < end) this.#status = ends === 'cancelled' ? 'failed' : ends;
     if (isTerminal(this.#status)) this.#looksSinceEnd += 1;
     if (random() < unreachable) return UNREACHABLE;
@@ -288,7 +288,7 @@ class Life {
     this.facts = task({ createdAt, expiresAt: createdAt + expiresAfter });
   }
 
-  /** Applies an event and returns the time until the next look. */
+  /** Applies an event and returns the time until the next check. */
   apply(event: TaskEvent, now: number): number | undefined {
     const before = this.facts;
     const change = transition(before, event, now, this.#random());
@@ -332,7 +332,7 @@ class Life {
     const word = event.kind === 'reported' ? event.report.status : undefined;
     if (to !== undefined && word !== to) {
       const wasMissing = this.#missedInRow >= MISSING.reports && now - this.#missedSince >= MISSING.overMs;
-      if (to === 'failed') assert.ok(wasMissing, 'failed by too few bad looks');
+      if (to === 'failed') assert.ok(wasMissing, 'failed by too few bad checks');
       else assert.ok(to === 'expired' && now >= expiresAt + GRACE, `${to} without a report`);
     }
     if (to !== undefined && isTerminal(to) && to !== 'succeeded') assert.equal(hold, 'release');
@@ -360,7 +360,7 @@ class Life {
     assert.equal(nextCheckMs !== undefined, isLive, `a next look at a ${status} task`);
     if (nextCheckMs === undefined) return;
     const longest = (reviewUntil === undefined ? (CHECK_INTERVALS.at(-1)?.everyMs ?? 0) : REVIEW.everyMs) * 1.2;
-    assert.ok(nextCheckMs >= 4_000 && nextCheckMs <= longest, `the next look after ${nextCheckMs} ms`);
+    assert.ok(nextCheckMs >= 4_000 && nextCheckMs <= longest, `the next check after ${nextCheckMs} ms`);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * What an event does to a task, as a pure function of the task, the event and the time: the change of status, what happens to the hold,
- * and when to look next. A report that makes no sense changes nothing; one bad look never fails a task.
+ * and when to check next. A report that makes no sense changes nothing; one bad check never fails a task.
  */
 import {
   CHECK_INTERVALS,
@@ -46,11 +46,11 @@ export interface Transition {
   /** Trusted usage; only with `settle`. */
   readonly usageTokens: number | undefined;
   readonly missing: { readonly reports: number; readonly since: number | undefined };
-  /** Milliseconds until the next look; undefined when none is needed. */
+  /** Milliseconds until the next check; undefined when none is needed. */
   readonly nextCheckMs: number | undefined;
 }
 
-/** `random` in [0, 1) spreads the next look. */
+/** `random` in [0, 1) spreads the next check. */
 export function transition(task: TaskFacts, event: TaskEvent, now: number, random: number): Transition {
   if (task.reviewUntil !== undefined) return reviewed(task, event, now, random);
   if (isTerminal(task.status)) return unchanged(task, undefined);
@@ -66,7 +66,7 @@ function changeBy(task: TaskFacts, event: TaskEvent, now: number, missing: Missi
   if (reported && isTerminal(reported.to)) return reported;
   if (missing.since !== undefined && missing.reports >= MISSING.reports && now - missing.since >= MISSING.overMs)
     return ended('failed', taskError('upstream_error'));
-  // After the deadline the last look decides: without an end in it the task has expired.
+  // After the deadline the last check decides: without an end in it the task has expired.
   if (now >= task.expiresAt + TASK_EXPIRY_SECONDS.grace * 1_000) return ended('expired', taskError('task_expired'));
   return reported;
 }
@@ -110,7 +110,7 @@ function reviewed(task: TaskFacts, event: TaskEvent, now: number, random: number
 
 type MissingReports = Transition['missing'];
 
-/** Any report of the task ends a row of missing ones; a look without a response neither counts nor ends it. */
+/** Any report of the task ends a row of missing ones; a check without a response neither counts nor ends it. */
 function missingAfter(task: TaskFacts, event: TaskEvent, now: number): MissingReports {
   if (event.kind === 'reported') return { reports: 0, since: undefined };
   const { reports, since } = missingOf(task);

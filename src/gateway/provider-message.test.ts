@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type FailedAttempt, providerWords } from './provider-words.ts';
+import { type FailedAttempt, providerMessage } from './provider-message.ts';
 
 const ACCOUNT = { credential: 'sk-secret-of-the-account', baseUrl: 'https://api.provider.example/v1' };
 const words = (message: string, more: Partial<FailedAttempt> = {}): string | undefined =>
-  providerWords({ kind: 'rate_limited', message, account: ACCOUNT, model: 'gpt-x-2030', sent: null, ...more });
+  providerMessage({ kind: 'rate_limited', message, account: ACCOUNT, model: 'gpt-x-2030', sent: null, ...more });
 
-test('providerWords keeps messages about the account, in one line, short and without secrets', () => {
+test('providerMessage keeps messages about the account, in one line, short and without secrets', () => {
   assert.equal(
     words('Rate limit reached for gpt-x-2030 in organization org-abcdefghijklmnopqrst\n on requests per min. '),
     'Rate limit reached for gpt-x-2030 in organization [redacted] on requests per min.',
@@ -18,7 +18,7 @@ test('providerWords keeps messages about the account, in one line, short and wit
   assert.equal(words('x'.repeat(1_000))?.length, 300);
 });
 
-test('providerWords keeps nothing that may be text of the request', () => {
+test('providerMessage keeps nothing that may be text of the request', () => {
   const body = JSON.stringify({ model: 'gpt-x-2030', input: 'the secret plan of acme is to buy the moon' });
   for (const sent of [body, Buffer.from(body)]) {
     assert.equal(words('cannot process: the secret plan of acme is to buy', { sent }), undefined);

@@ -36,7 +36,7 @@ const PIECE_CHARS = 12;
 const QUOTATION = /(["'`]).{24,}?\1/g;
 
 /** Undefined where the message may hold text of the caller. */
-export function providerWords({ kind, message, account, model, sent }: FailedAttempt): string | undefined {
+export function providerMessage({ kind, message, account, model, sent }: FailedAttempt): string | undefined {
   if (!ABOUT_ACCOUNT.has(kind)) return undefined;
   const words = redact(message, account).replaceAll(/\s+/g, ' ').replaceAll(QUOTATION, '$1[...]$1').trim();
   // Text outside ASCII may stand escaped in the request, where it would not be found.
