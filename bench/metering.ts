@@ -7,7 +7,7 @@
 import { newRequestId, silentLog } from '../src/core/index.ts';
 import { Billing } from '../src/gateway/billing/admission.ts';
 import { resolveModel } from '../src/gateway/models/resolve.ts';
-import { tapUnary } from '../src/gateway/native/usage-tap.ts';
+import { tapUnary } from '../src/gateway/native/unary-tap.ts';
 import { Metering } from '../src/ledger/index.ts';
 import { Limiter, LocalLimits } from '../src/pool/index.ts';
 import type { Call } from '../src/web/index.ts';

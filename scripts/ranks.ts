@@ -59,7 +59,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
   gateway: [
     ['attempt-budget', 'caller', 'affinity', 'dropped', 'redact', 'rejected-options', 'stored'],
-    ['failure-reason', 'provider-message'],
+    ['client-error', 'failure-reason', 'provider-message'],
     ['failover'],
     ['billing', 'models'],
     ['services', 'images', 'legs'],

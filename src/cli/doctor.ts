@@ -3,20 +3,19 @@ import { statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { Command } from 'commander';
 import { sql } from 'kysely';
-import type { Account, Group } from '../catalog/index.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { systemClock } from '../core/index.ts';
 import { databaseOutside, prepareDataDir } from '../data-dir.ts';
 import { readMigrationState } from '../db/index.ts';
-import { type ProbeServices, probeAccount } from '../gateway/index.ts';
 import { ALARMS, findAlarms, LEDGER_CHECKS, readAlarms } from '../ledger/index.ts';
 import { openRedisClient } from '../redis/index.ts';
 import type { VideoAdapter } from '../rules/index.ts';
-import { type AppContext, openProbeServices, publicUrlOf, type Store } from '../server/index.ts';
+import { type AppContext, publicUrlOf, type Store } from '../server/index.ts';
 import { findUnpriced, UNPRICED_ADVICE } from '../setup/index.ts';
 import { canReport, VIDEO_CHECKS } from '../video/index.ts';
 import { readCertificate } from '../web/index.ts';
 import { openCommandContext, openCommandStore } from './context.ts';
+import { checkAccounts, testAccounts } from './doctor-accounts.ts';
 import { checkSignIn } from './doctor-sign-in.ts';
 import { type Finding, firstLineOf } from './finding.ts';
 import {
@@ -233,97 +232,6 @@ const demoAdvice = ({ DEMO }: Config, isEmbedded: boolean): string =>
   DEMO === 'on' || (DEMO === 'auto' && isEmbedded)
     ? '"dragoman serve" installs a demo'
     : 'DEMO=on dragoman serve installs a demo';
-
-const QUOTA_ADVICE = 'it has no quota left; add credit at the provider';
-const CREDENTIAL_ADVICE =
-  'the provider rejects its credential; apply a valid api_key, or POST /admin/v1/accounts/ID/test and resume it';
-
-/** Why accounts are out of use, as the servers know it. */
-const checkAccounts = async (context: AppContext): Promise<Finding[]> => [
-  ...(await checkParks(context)),
-  ...(await checkCooldowns(context)),
-];
-
-async function checkParks({ database: { db } }: AppContext): Promise<Finding[]> {
-  const rows = await db.selectFrom('account_parks').selectAll().orderBy('account_id').limit(100).execute();
-  return rows.map(({ account_id, state, cause, provider_code, message, reason, since }) => {
-    const isRefused = cause === 'credential';
-    const why = isRefused ? [provider_code, message && `"${message}"`] : [reason ?? 'by an operator'];
-    const advice = isRefused ? CREDENTIAL_ADVICE : 'POST /admin/v1/accounts/ID/resume takes it back';
-    const text = `${account_id} is ${state} since ${since.toISOString()}: ${[cause, ...why].filter(Boolean).join(', ')}`;
-    return {
-      about: 'Account',
-      state: isRefused ? 'bad' : 'note',
-      text: `${text}; ${advice.replace('ID', account_id)}`,
-    };
-  });
-}
-
-async function checkCooldowns({ database: { db } }: AppContext): Promise<Finding[]> {
-  const rows = await db
-    .selectFrom('account_cooldowns as c')
-    .leftJoin('replicas as r', 'r.id', 'c.replica_id')
-    .selectAll('c')
-    .select('r.host')
-    .where('c.until', '>', sql<Date>`now()`)
-    .orderBy('c.account_id')
-    .orderBy('c.operation')
-    .orderBy('c.model')
-    .limit(100)
-    .execute();
-  return rows.map((row) => {
-    const { account_id, model, operation, reason, provider_code, message, faults, since, until, host, replica_id } =
-      row;
-    const use = operation === '' ? '' : ` for ${model || 'requests without a model'} (${operation})`;
-    const what = reason === 'model' ? 'is avoided' : row.in_use ? 'fails, and stays in use,' : 'cools down';
-    const why = [reason, provider_code, message && `"${message}"`].filter(Boolean).join(', ');
-    const isOut = reason === 'quota_exhausted';
-    return {
-      about: 'Account',
-      state: isOut ? 'bad' : 'note',
-      text: `${account_id} ${what}${use} since ${since.toISOString()} until ${until.toISOString()}, by ${host ?? 'a former server'} (${replica_id}): ${why}, faults: ${faults}${isOut ? `; ${QUOTA_ADVICE}` : ''}`,
-    };
-  });
-}
-
-/** Requests at a time, so that many slow accounts take seconds, not minutes. */
-const TESTS_AT_A_TIME = 8;
-
-/** Sends one request to every account. Video accounts are left out, because a task costs money. */
-async function testAccounts(context: AppContext): Promise<Finding[]> {
-  const services = await openProbeServices(context);
-  try {
-    const accounts = services.catalog().allAccounts();
-    const findings: Finding[] = [];
-    const waiting = accounts.values();
-    const work = async (): Promise<void> => {
-      for (const account of waiting) {
-        const group = services.catalog().group(account.groupId);
-        if (group) findings.push(await testAccount(services, group, account));
-      }
-    };
-    await Promise.all(Array.from({ length: TESTS_AT_A_TIME }, work));
-    const note = 'each account got one request of a few tokens, which its provider bills to you';
-    return [{ about: 'Test', state: 'note', text: note }, ...findings.toSorted((a, b) => (a.text < b.text ? -1 : 1))];
-  } finally {
-    await services.close();
-  }
-}
-
-async function testAccount(services: ProbeServices, group: Group, account: Account): Promise<Finding> {
-  const about = 'Test';
-  if (group.style === 'video')
-    return { about, state: 'note', text: `${account.id} (${group.id}) is a video account and was not tested` };
-  const { ok, status, firstByteMs, totalMs, words, model } = await probeAccount(services, group, account);
-  const times = `first byte ${firstByteMs ?? '-'} ms, all ${totalMs} ms`;
-  return ok
-    ? { about, state: 'good', text: `${account.id} (${group.id}) replied with ${model}: ${times}` }
-    : {
-        about,
-        state: model === null ? 'note' : 'bad',
-        text: `${account.id} (${group.id})${model === null ? '' : ` failed with ${model}: ${status === null ? 'no response' : `HTTP ${status}`}, ${times}`}: ${words}`,
-      };
-}
 
 /** Reports video accounts whose provider cannot report tasks, and video models that cannot be sold. */
 async function checkVideo({ config, database: { db } }: AppContext): Promise<Finding[]> {

@@ -17,7 +17,7 @@ import type {
   Pool,
   RetryBudget,
 } from '../pool/index.ts';
-import { type FaultKind, faultRow, MAX_COOLDOWN_MS, type TimeoutClass } from '../rules/index.ts';
+import { type FaultKind, faultRow, type TimeoutClass } from '../rules/index.ts';
 import type {
   TransportError,
   UpstreamClient,
@@ -27,6 +27,7 @@ import type {
 } from '../upstream/index.ts';
 import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../web/index.ts';
 import { AttemptBudget, type LegTurn } from './attempt-budget.ts';
+import { allAccountsBusy, brokenOff, clientErrorFor, FULL, faultOf, notSentAgain, redirected } from './client-error.ts';
 import { failureMessage, failureReason, messageIn } from './failure-reason.ts';
 import { providerMessage } from './provider-message.ts';
 
@@ -436,79 +437,3 @@ class Attempt implements UpstreamListener, UpstreamControl {
     this.#failover.done(kind);
   }
 }
-
-/** A connection that closes after the head of a response truncates it. */
-const brokenOff = (kind: FaultKind, error: TransportError | undefined): FaultKind =>
-  error && kind === 'failed' ? 'truncated' : kind;
-
-const redirected = (status: number): Fault => ({
-  kind: 'failed',
-  error: { code: 'upstream_error', message: `The provider redirected the request (HTTP ${status}).` },
-});
-
-const faultOf = ({ kind }: TransportError): Fault => ({
-  kind,
-  error: { code: faultRow(kind).code, message: TRANSPORT_MESSAGES[kind] },
-});
-
-const TRANSPORT_MESSAGES: Readonly<Record<TransportError['kind'], string>> = {
-  unreachable: 'The provider cannot be reached.',
-  failed: 'The provider closed the connection before it responded.',
-  timeout: 'The provider did not respond in time.',
-};
-
-/** The client's error when no account is left to try. Request errors keep their own code; account errors are reported as overload. */
-export function clientErrorFor({ kind, error, cooldownMs }: Fault): ApiError {
-  const row = faultRow(kind);
-  if (!row.failover) return fail(error.code, error.message, error.param === undefined ? {} : { param: error.param });
-  const waitMs =
-    kind === 'rate_limited'
-      ? (error.retryAfterMs ?? cooldownMs ?? row.cooldownMs)
-      : kind === 'overloaded'
-        ? (error.retryAfterMs ?? cooldownMs)
-        : undefined;
-  const retryAfter = waitMs === undefined ? undefined : Math.min(waitMs, MAX_COOLDOWN_MS) / 1000;
-  if (kind === 'rate_limited' && retryAfter !== undefined) return rateLimited(retryAfter);
-  // A retry of a forbidden request would be refused again; SDKs retry 502 but not 403.
-  if (kind === 'forbidden') return fail(row.code, MESSAGES[kind], { status: 403 });
-  return fail(row.code, MESSAGES[kind] ?? error.message, retryAfter === undefined ? {} : { retryAfter });
-}
-
-/** SDKs would send the request again by themselves, and it would be paid for twice. */
-function notSentAgain(fault: Fault): ApiError {
-  const { code, message, details } = clientErrorFor(fault);
-  return fail(code, `${message} The request was not sent again, because the provider may have accepted it.`, {
-    ...details,
-    headers: { 'x-should-retry': 'false' },
-  });
-}
-
-const rateLimited = (seconds: number): ApiError =>
-  fail('rate_limit_exceeded', `The provider's rate limit is reached. Please try again in ${seconds}s.`, {
-    retryAfter: seconds,
-  });
-
-const MESSAGES: Partial<Record<FaultKind, string>> = {
-  forbidden: 'The provider refused the request.',
-  quota_exhausted: 'No upstream account can take the request now. Try again later.',
-  credential: 'No upstream account can take the request now. Try again later.',
-  overloaded: 'The provider is overloaded. Try again shortly.',
-  failed: 'The provider failed to respond.',
-  truncated: 'The provider failed to respond.',
-};
-
-const FULL: NoAccount = { retryMs: 1_000, reason: 'full' };
-
-function allAccountsBusy({ reason, retryMs }: NoAccount): ApiError {
-  const retryAfter = Math.max(1, Math.ceil(retryMs / 1000));
-  if (reason === 'rate_limited') return rateLimited(retryAfter);
-  return fail('server_is_overloaded', BUSY[reason] ?? 'Every upstream account is cooling down. Try again shortly.', {
-    retryAfter,
-  });
-}
-
-const BUSY: Partial<Record<NoAccount['reason'], string>> = {
-  full: 'Every upstream account is at capacity. Try again shortly.',
-  credential: 'No upstream account can take the request now. Try again later.',
-  parked: 'No upstream account can take the request now. Try again later.',
-};

@@ -8,8 +8,6 @@ import {
   type Clock,
   errorFields,
   fail,
-  hopAddress,
-  isAddressIn,
   type Log,
   newRequestId,
   toApiError,
@@ -30,26 +28,17 @@ import {
   type ServerHost,
   type Upgradable,
 } from '../http/index.ts';
-import {
-  type AdminOperation,
-  adminRow,
-  type ConsoleOperation,
-  consoleRow,
-  errorFormatOf,
-  INFERENCE_ENDPOINTS,
-  type Method,
-  PRIORITY_OF,
-  type Priority,
-  SHED_RETRY_SECONDS,
-} from '../rules/index.ts';
+import { errorFormatOf, INFERENCE_ENDPOINTS } from '../rules/index.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { Certificate } from './certificate.ts';
+import { clientAddress, proxyReporter } from './client-address.ts';
 import type { Cors } from './cors.ts';
 import type { Metrics } from './metrics.ts';
+import { bodyBytesOf, isShed, overloaded, refuseOverloaded, refuseUpgrade, shedReporter } from './overload.ts';
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
 import { idHeaders, type RenderError, sendError, sendNoContent, sendRefusal } from './send.ts';
-import { retrySeconds, type Shedder } from './shedder.ts';
+import type { Shedder } from './shedder.ts';
 
 export interface WebOptions {
   readonly handlers: Readonly<Record<AnyOperation, Handler>>;
@@ -194,58 +183,13 @@ function redirectToConsole(options: WebState, exchange: Exchange): void {
   });
 }
 
-const isShed = ({ shedder }: WebState, operation: Call['operation'], bodyBytes = 0): boolean =>
-  shedder !== undefined && operation !== 'none' && shedder.refuses(priorityOf(operation), bodyBytes);
-
-const priorityOf = (operation: AnyOperation): Priority => {
-  if (operation.startsWith('admin.')) return priorityOfMethod(adminRow(operation as AdminOperation).method);
-  if (operation.startsWith('console.')) return priorityOfMethod(consoleRow(operation as ConsoleOperation).method);
-  return PRIORITY_OF[operation as keyof typeof PRIORITY_OF];
-};
-
-const priorityOfMethod = (method: Method): Priority => (method === 'GET' ? 'list' : 'create');
-
-/** The announced length of a body, after which it may still be larger once it is decompressed. */
-const bodyBytesOf = ({ headers }: IncomingRequest): number =>
-  headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Number.POSITIVE_INFINITY;
-
-/** Refuses a request without a call, a log line of its own or a look at its body; metrics and one log line a second count them. */
+/** Refuses a request before its body is read, without a call and without a log line of its own; metrics and one log line a second count them. */
 function shed(options: WebState, { request, response }: Exchange, match: Match): void {
   const { errorFormat } = match.route;
   const refusal = { id: newRequestId(), errorFormat, headers: headersOf(options, request, match) ?? {} };
   options.reportShed();
   sendRefusal(response, refusal, options.renderError(overloaded(), refusal));
 }
-
-/** One error for each time to wait: an error collects its stack, which would be half the cost of a refusal. */
-const OVERLOADED = Array.from({ length: SHED_RETRY_SECONDS.max + 1 }, (_, retryAfter) =>
-  fail('server_is_overloaded', 'This server is overloaded; retry after the time in retry-after.', {
-    retryAfter: Math.max(SHED_RETRY_SECONDS.min, retryAfter),
-  }),
-);
-const overloaded = (): ApiError => OVERLOADED[retrySeconds()] ?? fail('server_is_overloaded');
-
-const refuseOverloaded: Handler = () => {
-  throw overloaded();
-};
-
-/** Logs the number of refused requests, at most once a second. */
-function shedReporter({ shedder, log, clock }: WebOptions): () => void {
-  let isPending = false;
-  let reported = 0;
-  const total = (): number => [...(shedder?.refused.values() ?? [])].reduce((sum, count) => sum + count, 0);
-  return () => {
-    if (isPending) return;
-    isPending = true;
-    clock.after(SHED_REPORT_MS, () => {
-      isPending = false;
-      log.warn('requests.shed', { count: total() - reported });
-      reported = total();
-    });
-  };
-}
-
-const SHED_REPORT_MS = 1_000;
 
 function respondPreflight(options: WebState, exchange: Exchange, headers: Call['headers']): void {
   const call = toCall(options, exchange);
@@ -281,11 +225,6 @@ function upgrade(
 
 const rejectUpgrade: Handler = () => {
   throw fail('invalid_request', 'This endpoint does not support WebSocket.', { headers: { connection: 'close' } });
-};
-
-const refuseUpgrade: Handler = () => {
-  const { code, message, details } = overloaded();
-  throw fail(code, message, { ...details, headers: { connection: 'close' } });
 };
 
 /** Without `match` the request has no route. */
@@ -429,25 +368,4 @@ function violationResponse(violation: ProtocolViolation, error: HttpParseError, 
   const type = isOverload ? 'service_unavailable_error' : 'invalid_request_error';
   const body = JSON.stringify({ error: { message, type, code, param: null } });
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nx-request-id: ${id}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n${isOverload ? 'retry-after: 1\r\n' : ''}\r\n${body}`;
-}
-
-/** Warns once when a proxy forwards requests and is not trusted: all its clients then share one address, in limits and in the log. */
-function proxyReporter({ log, trustedProxies }: WebOptions): (request: IncomingRequest) => void {
-  let isReported = trustedProxies.length > 0;
-  return ({ headers, address }) => {
-    if (isReported || headers['x-forwarded-for'] === undefined) return;
-    isReported = true;
-    log.warn('proxy.untrusted', {
-      address,
-      advice: 'X-Forwarded-For is ignored; if this address is your proxy, add it to TRUST_PROXY',
-    });
-  };
-}
-
-/** The address of the socket or, behind trusted proxies, the last untrusted hop of X-Forwarded-For. */
-function clientAddress(request: IncomingRequest, trusted: readonly string[]): string {
-  const direct = request.address;
-  if (trusted.length === 0 || !isAddressIn(direct, trusted)) return direct;
-  const hops = (request.headers['x-forwarded-for'] ?? '').split(',').map(hopAddress);
-  return hops.findLast((hop) => hop !== '' && !isAddressIn(hop, trusted)) ?? direct;
 }

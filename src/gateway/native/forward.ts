@@ -21,14 +21,9 @@ import type { LegTurn } from '../attempt-budget.ts';
 import type { Admission, CallFacts } from '../billing/admission.ts';
 import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
+import { clientErrorFor } from '../client-error.ts';
 import { droppedHeaders } from '../dropped.ts';
-import {
-  clientErrorFor,
-  type ResponseHead,
-  runWithFailover,
-  type UpstreamCall,
-  type UpstreamControl,
-} from '../failover.ts';
+import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
 import { upstreamName } from '../models/resolve.ts';
 import { redact } from '../redact.ts';
 import type { Lessons } from '../rejected-options/lessons.ts';

@@ -19,7 +19,9 @@ import type { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, ImageTap, type RequestedImages, requestedCount } from './images/usage.ts';
 import type { BackgroundCall } from './native-request.ts';
 import { heartbeatFor, imageStreamError, type StreamEnd, streamErrorEvent } from './stream-error.ts';
-import { StreamTap, type Tap, type TapResult, tapUnary } from './usage-tap.ts';
+import { StreamTap } from './stream-tap.ts';
+import { tapUnary } from './unary-tap.ts';
+import type { Tap, TapResult } from './usage-tap.ts';
 
 export interface NativeResponseContext {
   readonly services: { readonly clientStreams: ClientStreams; readonly store: ResponseStore };

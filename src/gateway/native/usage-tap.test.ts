@@ -4,7 +4,9 @@ import fc from 'fast-check';
 import { law } from '../../../test/laws/runs.ts';
 import { codecOf } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
-import { StreamTap, type TapResult, tapUnary } from './usage-tap.ts';
+import { StreamTap } from './stream-tap.ts';
+import { tapUnary } from './unary-tap.ts';
+import type { TapResult } from './usage-tap.ts';
 
 const STREAMS: Readonly<
   Record<Dialect, { events: readonly string[]; usage: object; id: string | undefined; sequence: number | undefined }>

@@ -12,7 +12,7 @@ import { openUpstreamSocket, type SocketRequest, type UpstreamSocket } from '../
 import type { WebSocketConnection } from '../../web/index.ts';
 import { outputCharsInFrame } from '../billing/output-chars.ts';
 import { usageLogFields } from '../billing/usage.ts';
-import { clientErrorFor } from '../failover.ts';
+import { clientErrorFor } from '../client-error.ts';
 import { failureMessage } from '../failure-reason.ts';
 import { redact } from '../redact.ts';
 import { isSuccessEvent, isTerminalEvent, type LifecycleEvent, parseLifecycleEvent, usageOf } from './lifecycle.ts';
