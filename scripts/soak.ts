@@ -1,27 +1,40 @@
-/** `npm run soak -- --minutes 10 --seed 1`: the soak test for minutes, with a kill each minute. It prints its seed. */
-import { spawn } from 'node:child_process';
+/** `npm run soak`: tests that kill real processes, for minutes. */
+import { globSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { type Part, runPart } from './parts.ts';
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-  },
-});
-const seconds = Number(values.minutes) * 60;
-if (!(seconds > 0) || !/^\d+$/.test(values.seed)) {
-  process.stderr.write('Usage: npm run soak -- --minutes 10 --seed 1\n');
-  process.exit(1);
+/** Runs these test files, with a time limit of their own. */
+function runTests(files: readonly string[], limitSeconds: number, settings: Readonly<Record<string, string>>) {
+  process.argv.splice(2, process.argv.length, ...files);
+  Object.assign(process.env, settings, { TEST_TIMEOUT_MS: String(limitSeconds * 1_000) });
+  return import('./test.ts');
 }
-process.stdout.write(`soak for ${seconds} s with seed ${values.seed}\n`);
-const child = spawn(process.execPath, ['scripts/test.ts', 'test/e2e/soak.test.ts'], {
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    SOAK_SECONDS: String(seconds),
-    SOAK_SEED: values.seed,
-    TEST_TIMEOUT_MS: String((seconds + 600) * 1_000),
+
+const PARTS = {
+  load: {
+    about: 'mixed load with faults, and a kill each minute; --minutes 10, --seed 1',
+    run: () => {
+      const { values } = parseArgs({
+        options: {
+          minutes: { type: 'string', default: '10' },
+          seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+        },
+      });
+      const seconds = Number(values.minutes) * 60;
+      if (!(seconds > 0) || !/^\d+$/.test(values.seed)) throw new Error('Use --minutes 10 --seed 1.');
+      process.stdout.write(`soak for ${seconds} s with seed ${values.seed}\n`);
+      const settings = { SOAK_SECONDS: String(seconds), SOAK_SEED: values.seed };
+      return runTests(['test/e2e/soak.test.ts'], seconds + 600, settings);
+    },
   },
-});
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
-child.on('exit', (code) => process.exit(code ?? 1));
+  crash: {
+    about: 'kills at every crash point of every kind of call; --seeds 1,2,3',
+    run: () => {
+      const { values } = parseArgs({ options: { seeds: { type: 'string', default: '1,2,3' } } });
+      const files = globSync(['test/e2e/*crash.test.ts', 'src/ledger/crash.db.test.ts']);
+      return runTests(files, 3_600, { CRASH_SEEDS: values.seeds });
+    },
+  },
+} as const satisfies Record<string, Part>;
+
+await runPart('soak', PARTS, 'load');

@@ -1,4 +1,4 @@
-/** The short form of `npm run fuzz`: the whole corpus, and some thousand messages of a fixed seed. */
+/** The short form of `npm run fuzz -- http`: the whole corpus, and some thousand messages of a fixed seed. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { loadCorpus, textOf } from './corpus.ts';

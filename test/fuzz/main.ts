@@ -1,5 +1,5 @@
 /**
- * `npm run fuzz`: reads a million generated messages with our HTTP/1.1 and with the judges, and compares.
+ * `npm run fuzz -- http`: reads a million generated messages with our HTTP/1.1 and with the judges, and compares.
  *
  * `--seed 7` repeats a run, `--count 5000` sets the number of messages, `--first 80` the number of the first one, and
  * `--only requests|responses|sockets|nginx` the part. A failure is printed as the shortest message that shows it, with the command
@@ -162,5 +162,5 @@ function whyOf(name: string): string {
 
 function commandFor(only: string | undefined, from: number, messages: number): string {
   const range = `--seed ${seed} --first ${from} --count ${messages}`;
-  return `npm run fuzz -- ${range}${only === undefined ? '' : ` --only ${only}`}`;
+  return `npm run fuzz -- http ${range}${only === undefined ? '' : ` --only ${only}`}`;
 }

@@ -1,4 +1,4 @@
-/** A thread of `npm run fuzz`: reads a range of messages and reports the figures after each batch. */
+/** A thread of `npm run fuzz -- http`: reads a range of messages and reports the figures after each batch. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadCorpus } from './corpus.ts';
 import { Judge } from './judge.ts';

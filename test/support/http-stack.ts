@@ -1,4 +1,4 @@
-/** The HTTP stack that a run of the tests uses: `npm test` runs the default one, `npm run test:twin` the one on Node's own HTTP. */
+/** The HTTP stack that a run of the tests uses: `npm test` runs the default one, `npm run test:all -- --stack=node` the one on Node's own HTTP. */
 import { test } from 'node:test';
 import type { HttpStack } from '../../src/http/index.ts';
 

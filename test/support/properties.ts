@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check';
 
-/** Fixed, so that `npm test` gives the same result every time. `npm run explore` picks a random one. */
+/** Fixed, so that `npm test` gives the same result every time. `npm run fuzz -- explore` picks a random one. */
 const DEFAULT_SEED = 20_250_901;
-/** The first quarter of the runs of a seed finds nearly every mistake; `npm run explore` makes forty times as many with a random seed. */
+/** The first quarter of the runs of a seed finds nearly every mistake; `npm run fuzz -- explore` makes forty times as many with a random seed. */
 const FACTOR = Number(process.env.LAWS_RUNS ?? 0.25);
 /** A property with at most this many runs always makes all of them. */
 const KEPT_RUNS = 100;

@@ -1,0 +1,29 @@
+/** `npm run fuzz`: searches for failures with random inputs, for minutes. Each part prints its seed. */
+import { type Part, runPart } from './parts.ts';
+
+/** Property tests with a random seed, or with the seed of `LAWS_SEED`. */
+function explore(...words: readonly string[]): Promise<unknown> {
+  process.argv.splice(2, 0, '--explore', ...words);
+  return import('./test.ts');
+}
+
+const PARTS = {
+  http: {
+    about:
+      'a million HTTP messages against Node and nginx; --seed 7, --first 80, --count 5000, --only corpus|requests|responses|sockets|nginx',
+    run: () => import('../test/fuzz/main.ts'),
+  },
+  explore: {
+    about: 'property tests with ten times the runs; names of files for only these; LAWS_SEED=7 repeats a run',
+    run: () => explore(),
+  },
+  api: {
+    about: 'valid and damaged requests to every operation of openapi.json; LAWS_SEED=7 repeats a run',
+    run: () => {
+      process.env.LAWS_RUNS ??= '30';
+      return explore('test/e2e/api-fuzz.test.ts');
+    },
+  },
+} as const satisfies Record<string, Part>;
+
+await runPart('fuzz', PARTS, 'http');

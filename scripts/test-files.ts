@@ -1,0 +1,39 @@
+/** Which test files belong to which command. `npm test` runs all that are in neither table. */
+import { globSync } from 'node:fs';
+
+const FOLDERS = ['src', 'scripts', 'sim', 'console', 'test'];
+
+/** Only in `npm run test:all`, with the reason. `npm test` keeps at least one test of every clause and every capability. */
+export const ALL_ONLY: Readonly<Record<string, string>> = {
+  'src/ledger/crash.db.test.ts': 'every crash point of the journal',
+  'test/browser/pages.test.ts': 'every page in two roles and two colours',
+  'test/e2e/api-fuzz.test.ts': 'hundreds of damaged requests to every operation',
+  'test/e2e/asset-crash.test.ts': 'every crash point of assets and groups',
+  'test/e2e/crash.test.ts': 'every crash point of every kind of call',
+  'test/e2e/fault-matrix.test.ts': 'every fault in every dialect',
+  'test/e2e/first-start.test.ts': 'starts of an operator, each with a new PostgreSQL',
+  'test/e2e/slow-clients.test.ts': 'load of slow clients',
+  'test/e2e/soak.test.ts': 'load with faults and kills',
+  'test/e2e/video-crash.test.ts': 'every crash point of creating a task',
+  'test/e2e/video-follow-crash.test.ts': 'every crash point of following a task',
+};
+
+/** Only in `npm run test:all -- --load`: memory and throughput over many calls, which say nothing on a busy machine. */
+const LOAD_ONLY = ['memory', 'images-memory', 'video-results-memory', 'native-load', 'video-callbacks-load'].map(
+  (name) => `test/e2e/${name}.test.ts`,
+);
+
+/** What differs between the HTTP stacks: everything else runs the same code on both. */
+const STACK_TESTS = ['test/e2e/**', 'src/http/*', 'src/web/*', 'src/upstream/*'].map((path) => `${path}.test.ts`);
+
+export type Selection = 'quick' | 'all' | 'load' | 'stack';
+
+/** Paths from the root, in the order of their names. */
+export function testFiles(selection: Selection): string[] {
+  if (selection === 'load') return LOAD_ONLY;
+  const globs = selection === 'stack' ? STACK_TESTS : FOLDERS.map((folder) => `${folder}/**/*.test.ts`);
+  return globSync(globs)
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => !LOAD_ONLY.includes(file) && (selection !== 'quick' || ALL_ONLY[file] === undefined))
+    .sort();
+}
