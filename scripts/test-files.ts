@@ -5,17 +5,33 @@ const FOLDERS = ['src', 'scripts', 'sim', 'console', 'test'];
 
 /** Only in `npm run test:all`, with the reason. `npm test` keeps at least one test of every clause and every capability. */
 export const ALL_ONLY: Readonly<Record<string, string>> = {
+  'sim/images.test.ts': 'the simulated providers, which every test of images uses',
+  'src/db/embedded/index.test.ts': 'a new PostgreSQL for each case',
+  'src/db/embedded/membership.test.ts': 'a new PostgreSQL for each case',
   'src/ledger/crash.db.test.ts': 'every crash point of the journal',
   'test/browser/pages.test.ts': 'every page in two roles and two colours',
+  'test/e2e/agents.test.ts': '150 requests in every pair of dialect and group',
   'test/e2e/api-fuzz.test.ts': 'hundreds of damaged requests to every operation',
   'test/e2e/asset-crash.test.ts': 'every crash point of assets and groups',
+  'test/e2e/backup.test.ts': 'an export under load',
+  'test/e2e/body-memory.test.ts': 'memory under load',
   'test/e2e/crash.test.ts': 'every crash point of every kind of call',
   'test/e2e/fault-matrix.test.ts': 'every fault in every dialect',
-  'test/e2e/first-start.test.ts': 'starts of an operator, each with a new PostgreSQL',
+  'test/e2e/first-start.test.ts': 'a new process and PostgreSQL for each case',
+  'test/e2e/launcher.test.ts': 'a new process for each command; demo.test.ts starts one too',
+  'test/e2e/overload.test.ts': 'load',
+  'test/e2e/pages.test.ts': 'every command of the documentation; demo.test.ts runs those of the demo',
+  'test/e2e/replica-loss.test.ts': 'load with a lost replica',
+  'test/e2e/report-plan.test.ts': 'plans of queries over many rows',
+  'test/e2e/request-plan.test.ts': 'plans of queries over many rows',
   'test/e2e/slow-clients.test.ts': 'load of slow clients',
   'test/e2e/soak.test.ts': 'load with faults and kills',
+  'test/e2e/usage-plan.test.ts': 'plans of queries over many rows',
   'test/e2e/video-crash.test.ts': 'every crash point of creating a task',
   'test/e2e/video-follow-crash.test.ts': 'every crash point of following a task',
+  'test/e2e/video-plan.test.ts': 'plans of queries over many rows',
+  'test/e2e/websocket-memory.test.ts': 'memory under load',
+  'test/e2e/workers.test.ts': 'kills and reloads of three worker processes',
 };
 
 /** Only in `npm run test:all -- --load`: memory and throughput over many calls, which say nothing on a busy machine. */

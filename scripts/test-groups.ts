@@ -5,8 +5,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** The size of a group in bytes of source: about six files of test/e2e or twelve of src. Larger groups would leave cores idle at the end. */
-const GROUP_BYTES = 64 * 1024;
+/** The size of a group in bytes of source: about twelve files of test/e2e or 25 of src. Larger groups would leave cores idle at the end. */
+const GROUP_BYTES = 128 * 1024;
 
 /** A file that changes or measures its process, or awaits while it loads, has a process of its own. */
 const NEEDS_PROCESS =

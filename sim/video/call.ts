@@ -121,15 +121,17 @@ export class VideoCall {
       return kind === 'reset_mid' ? this.#reset('cut') : this.#close();
     }
     if (dripMs !== undefined) await this.#drip(Buffer.from(body), dripMs);
-    else this.#response.write(body);
-    this.#response.end();
+    else this.#response.end(body);
   }
 
+  /** Ends the response with its last bytes: a client that has them all is free to open its next connection. */
   async #drip(body: Buffer, gapMs: number): Promise<void> {
-    for (let at = 0; at < body.length && !this.#clientGone.signal.aborted; at += DRIP_BYTES) {
+    let at = 0;
+    for (; at + DRIP_BYTES < body.length && !this.#clientGone.signal.aborted; at += DRIP_BYTES) {
       this.#response.write(body.subarray(at, at + DRIP_BYTES));
       await this.#pause(gapMs);
     }
+    this.#response.end(body.subarray(at));
   }
 
   async #hang(): Promise<void> {

@@ -1,6 +1,6 @@
 /** The life of a server: opens its services and ports, takes over configuration changes, and drains and closes in the opposite order. */
 import type { Catalog } from '../catalog/index.ts';
-import { errorFields } from '../core/index.ts';
+import { type Clock, errorFields } from '../core/index.ts';
 import { findUnpriced } from '../setup/index.ts';
 import { Certificate, CertificateError } from '../web/index.ts';
 import { runWorker } from '../worker/index.ts';
@@ -27,6 +27,8 @@ export interface Running {
 
 export interface ServeOptions {
   readonly worker: boolean;
+  /** The clock of the pauses between runs of a job. Tests pass a faster one. */
+  readonly jobClock?: Clock;
   /** Changes the configuration at the start. Runs when the role and the port are claimed, so that a refused start changes nothing. */
   readonly prepare?: () => Promise<void>;
   /** Called when everything is open, before `prepare`. */
@@ -73,7 +75,7 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   await prepare(context, options, services);
   isStarting = false;
   if (options.worker) {
-    const worker = runWorker({ ...context, video, background: app.gateway });
+    const worker = runWorker({ ...context, clock: options.jobClock ?? context.clock, video, background: app.gateway });
     closers.push(() => worker.stop());
   }
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });

@@ -7,7 +7,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { type Canned, jsonResponse, type Script, startCanned } from '../support/canned.ts';
 import { certificateFor } from '../support/certificate.ts';
-import { run } from '../support/command.ts';
+import { runHere } from '../support/cli.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { callVideo, TASKS, taskBody, videoSetup } from '../support/video.ts';
 import { until } from '../support/wait.ts';
@@ -165,7 +165,7 @@ test('operators see a cooldown in the log, the metrics, the admin API and doctor
   assert.equal(Date.parse(String(end)) - Date.parse(String(since)), 300_000);
 
   const { DATABASE_URL, MASTER_KEY, DATA_DIR } = gateway.context.config;
-  const { stdout } = await run(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
+  const { stdout } = await runHere(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
   assert.match(stdout, /BAD {3}Account +a cools down since .*\(rep_\w+\): quota_exhausted, billing_error, "no credit/);
   assert.doesNotMatch(stdout, new RegExp(`key-${round}-`));
 
@@ -205,7 +205,7 @@ test('operators see why a provider cannot be reached: its name, its port, its ce
       async () => (await accounts()).filter(({ cooldowns }) => cooldowns.length > 0).length >= 3,
     );
     const { DATABASE_URL, MASTER_KEY, DATA_DIR } = gateway.context.config;
-    const { stdout } = await run(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
+    const { stdout } = await runHere(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
     for (const [id, code] of Object.entries(EXPECTED)) {
       const failed = gateway.log.findLast(({ msg, account }) => msg === 'attempt.failed' && account === id);
       assert.equal(failed?.fault, 'unreachable');

@@ -10,7 +10,7 @@ import {
   sseResponse,
   startCanned,
 } from '../support/canned.ts';
-import { run } from '../support/command.ts';
+import { runHere } from '../support/cli.ts';
 import { errorCode } from '../support/error-body.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
@@ -194,7 +194,7 @@ test('a credential that is rejected twice parks the account on both servers with
     ['refused_credential', 'credential', 'authentication_error', 'invalid x-api-key [redacted]', null],
   );
   const { DATABASE_URL, MASTER_KEY, DATA_DIR } = one.context.config;
-  const { stdout } = await run(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
+  const { stdout } = await runHere(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
   assert.match(
     stdout,
     new RegExp(`BAD +Account +${id} is parked since .*: credential, authentication_error, "invalid`),

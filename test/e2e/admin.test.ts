@@ -10,7 +10,7 @@ import { formatNanos, parseNanos, silentLog } from '../../src/core/index.ts';
 import { checkAlarms, checkLedger, hold, newRecordId } from '../../src/ledger/index.ts';
 import { ADMIN_ENDPOINTS, ADMIN_OPERATIONS, type AdminOperation, adminRow } from '../../src/rules/index.ts';
 import { ADMIN_TOKEN, type AdminResponse, adminApi } from '../support/admin.ts';
-import { run } from '../support/command.ts';
+import { runHere } from '../support/cli.ts';
 import { csvObjects } from '../support/csv.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { FAR_FUTURE } from '../support/ledger-process.ts';
@@ -176,18 +176,18 @@ test('admin token is created once without ADMIN_TOKEN, stored sealed, and rotate
   try {
     const status = async (token: string) => (await adminApi(() => other.url, token)('GET', '/groups')).status;
     assert.equal(await status(ADMIN_TOKEN), 401, 'no token exists yet');
-    const first = await run(['admin', 'token'], { env });
+    const first = await runHere(['admin', 'token'], { env });
     const made = first.stdout.trim();
     assert.match(made, /^dga-\w{43}$/);
     assert.equal(await status(made), 200);
-    const again = await run(['admin', 'token'], { env });
+    const again = await runHere(['admin', 'token'], { env });
     assert.equal(again.code, 1);
     assert.equal(again.stdout, '');
-    const rotated = (await run(['admin', 'token', '--rotate'], { env })).stdout.trim();
+    const rotated = (await runHere(['admin', 'token', '--rotate'], { env })).stdout.trim();
     assert.deepEqual([await status(made), await status(rotated)], [401, 200]);
     const { rows } = await sql<{ sealed: string }>`select sealed from secrets where name = 'admin-token'`.execute(db());
     assert.match(rows[0]?.sealed ?? '', /^v1:k1:/);
-    const rejected = await run(['admin', 'token', '--rotate'], { env: { ...env, ADMIN_TOKEN } });
+    const rejected = await runHere(['admin', 'token', '--rotate'], { env: { ...env, ADMIN_TOKEN } });
     assert.equal(rejected.code, 1);
     const { body } = await admin<Page<{ actor: string }>>('GET', '/audit?subject=token');
     assert.deepEqual(
@@ -918,10 +918,10 @@ test('every admin change writes one append-only audit line, and no response hold
 
 test('CLI commands are audited', async () => {
   const env = machine();
-  const made = await run(['key', 'create', '--user', 'cli-made', '--group', 'claude'], { env });
+  const made = await runHere(['key', 'create', '--user', 'cli-made', '--group', 'claude'], { env });
   assert.equal(made.code, 0, made.stderr);
   const id = await keyOf('cli-made');
-  assert.equal((await run(['key', 'revoke', id], { env })).code, 0);
+  assert.equal((await runHere(['key', 'revoke', id], { env })).code, 0);
   const { body } = await admin<Page<{ action: string; subject: string }>>('GET', '/audit?actor=cli&limit=3');
   assert.deepEqual(
     body.data.map(({ action, subject }) => `${action} ${subject}`),

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { type RawBuilder, sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { ALARMS, type AlarmName } from '../../src/ledger/index.ts';
-import { run } from '../support/command.ts';
+import { runHere } from '../support/cli.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { storeTask } from '../support/stored-task.ts';
 import { until } from '../support/wait.ts';
@@ -59,7 +59,7 @@ const logLines = (event: string, name: AlarmName) =>
   gateway.log.filter(({ msg, alarm: of }) => msg === event && of === name);
 
 const dragoman = (...args: string[]) =>
-  run(args, {
+  runHere(args, {
     env: {
       DATABASE_URL: gateway.database.url,
       DATA_DIR: gateway.context.config.DATA_DIR,

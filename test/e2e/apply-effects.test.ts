@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
-import { run } from '../support/command.ts';
+import { runHere } from '../support/cli.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;
@@ -118,13 +118,13 @@ test('apply shows the effect before it changes prices of unnamed models, and nee
   const file = join(folder, 'setup.json');
   writeFileSync(file, JSON.stringify({ models: [model('*', '88'), model('a-foo', '2'), model('a-*', '3')] }));
   const effect = `a-foo of ${group} (line a-foo -> *): input=2 -> input=88`;
-  const dry = await run(['apply', file, '--dry-run'], { env });
+  const dry = await runHere(['apply', file, '--dry-run'], { env });
   assert.ok(dry.stderr.includes(effect), dry.stderr);
   writeFileSync(file, JSON.stringify({ models: [model('*', '88'), model('b-1', '1')] }));
-  const asked = await run(['apply', file], { env });
+  const asked = await runHere(['apply', file], { env });
   assert.equal(asked.code, 1);
   assert.ok(asked.stderr.includes(`${effect}; not named in the file`), asked.stderr);
   assert.match(asked.stderr, /Nothing was changed: prices of models that the file does not name would change/);
-  const applied = await run(['apply', file, '--yes'], { env });
+  const applied = await runHere(['apply', file, '--yes'], { env });
   assert.equal(applied.code, 0, applied.stderr);
 });

@@ -10,7 +10,8 @@ import { BackupError, exportFrames, importFrames } from '../../src/backup/index.
 import { createSealer, parseMasterKeys } from '../../src/core/index.ts';
 import { type Db, migrateTo, openDatabase, readMigrationState } from '../../src/db/index.ts';
 import { loadPepper, PEPPER_LOCATION } from '../../src/identity/index.ts';
-import { type CommandResult, run } from '../support/command.ts';
+import { runHere } from '../support/cli.ts';
+import type { CommandResult } from '../support/command.ts';
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { storeTask } from '../support/stored-task.ts';
@@ -29,7 +30,7 @@ before(() => {
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const dragoman = (args: readonly string[], database: TestDatabase, env: object = {}): Promise<CommandResult> =>
-  run(args, { env: { DATA_DIR: join(folder, 'data'), DATABASE_URL: database.url, MASTER_KEY, ...env } });
+  runHere(args, { env: { DATA_DIR: join(folder, 'data'), DATABASE_URL: database.url, MASTER_KEY, ...env } });
 
 async function withDb<T>({ url }: TestDatabase, task: (db: Db) => Promise<T>): Promise<T> {
   const { db, close } = openDatabase(url, 2);

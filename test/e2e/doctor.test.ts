@@ -8,7 +8,7 @@ import { checkBackup, checkClock } from '../../src/cli/installation-checks.ts';
 import { migrateTo, openDatabase, readMigrationState } from '../../src/db/index.ts';
 import { writeAudit } from '../../src/identity/index.ts';
 import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
-import { run } from '../support/command.ts';
+import { runHere } from '../support/cli.ts';
 import { addPerson } from '../support/console.ts';
 import { emptyDatabase, testDatabase } from '../support/database.ts';
 import { CLIENT, OidcProvider } from '../support/oidc-provider.ts';
@@ -34,7 +34,7 @@ test('doctor reports video accounts that cannot report tasks, and video models w
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));
   const env = { DATA_DIR, DATABASE_URL: database.url };
   const videoLines = async (PUBLIC_URL?: string): Promise<string[]> => {
-    const { code, stdout } = await run(['doctor'], { env: { ...env, ...(PUBLIC_URL && { PUBLIC_URL }) } });
+    const { code, stdout } = await runHere(['doctor'], { env: { ...env, ...(PUBLIC_URL && { PUBLIC_URL }) } });
     assert.equal(code, 0, stdout);
     return [...stdout.matchAll(/^note {2}Video +(.*)$/gm)].map(([, text = '']) => text);
   };
@@ -42,7 +42,7 @@ test('doctor reports video accounts that cannot report tasks, and video models w
     const accounts = [account('far', 'https://video.example/api/v3'), account('near', 'http://127.0.0.1:9/api/v3')];
     const file = join(DATA_DIR, 'setup.json');
     writeFileSync(file, setup(accounts));
-    const applied = await run(['apply', file], { env });
+    const applied = await runHere(['apply', file], { env });
     assert.equal(applied.code, 0, applied.stderr);
     const unpriced = ['unpriced', 'text-price', 'announced'].map(
       (model) => `model ${model} of group film has no video price; requests get model_not_allowed until one is applied`,
@@ -64,7 +64,7 @@ test('doctor mentions an empty TRUST_PROXY behind HTTPS', async () => {
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));
   const env = { DATA_DIR, DATABASE_URL: database.url, PUBLIC_URL: 'https://gateway.example' };
   const hasNote = async (extra: Record<string, string>): Promise<boolean> =>
-    /^note {2}Proxy .*Set TRUST_PROXY/m.test((await run(['doctor'], { env: { ...env, ...extra } })).stdout);
+    /^note {2}Proxy .*Set TRUST_PROXY/m.test((await runHere(['doctor'], { env: { ...env, ...extra } })).stdout);
   try {
     assert.equal(await hasNote({}), true);
     assert.equal(await hasNote({ TRUST_PROXY: '10.0.0.1' }), false);
@@ -82,7 +82,7 @@ test('doctor reports a missing operator and an OpenID provider that cannot be re
   const OIDC_ISSUER = await provider.start();
   const env = { DATA_DIR, DATABASE_URL: database.url, OIDC_ISSUER, OIDC_CLIENT_ID: CLIENT.id };
   try {
-    const first = await run(['doctor'], { env });
+    const first = await runHere(['doctor'], { env });
     assert.equal(first.code, 0, first.stdout);
     assert.match(first.stdout, /^note {2}Sign-in .*no operator yet; "npx dragoman admin link" prints a link/m);
     assert.match(first.stdout, /^ok {4}Sign-in .*OpenID Connect: http:\/\/127\.0\.0\.1:\d+ is reachable/m);
@@ -91,7 +91,7 @@ test('doctor reports a missing operator and an OpenID provider that cannot be re
     await addPerson(db, { email: 'o@example.test', role: 'operator' });
     await close();
     await provider.stop();
-    const second = await run(['doctor'], { env });
+    const second = await runHere(['doctor'], { env });
     assert.equal(second.code, 1, second.stdout);
     assert.doesNotMatch(second.stdout, /no operator yet/);
     assert.match(second.stdout, /^BAD {3}Sign-in .*does not work: .*Check OIDC_ISSUER/m);
@@ -108,7 +108,7 @@ test('doctor reports version and schema, clock, backup and console', async () =>
   const env = { DATA_DIR, DATABASE_URL: database.url, CONSOLE_DIR: join(DATA_DIR, 'console') };
   try {
     const { done } = await readMigrationState(db);
-    const first = await run(['doctor'], { env: { ...env, RESULT_MIRROR_DIR: join(DATA_DIR, 'mirror') } });
+    const first = await runHere(['doctor'], { env: { ...env, RESULT_MIRROR_DIR: join(DATA_DIR, 'mirror') } });
     for (const line of [
       new RegExp(`^ok {4}Version +Dragoman \\S+, schema ${done.at(-1)}$`, 'm'),
       /^ok {4}Clock +agrees with PostgreSQL$/m,
@@ -120,7 +120,7 @@ test('doctor reports version and schema, clock, backup and console', async () =>
     await writeAudit(db, { actor: 'cli' }, { action: 'database.exported', subject: 'database' });
     mkdirSync(env.CONSOLE_DIR);
     writeFileSync(join(env.CONSOLE_DIR, 'index.html'), '');
-    const second = await run(['doctor'], { env });
+    const second = await runHere(['doctor'], { env });
     assert.match(second.stdout, /^ok {4}Backup +the last export is of \S+Z, 0 days ago$/m);
     assert.match(second.stdout, /^ok {4}Console +built, in /m);
     assert.equal(second.code, 0, second.stdout);
@@ -149,7 +149,7 @@ test('doctor leaves the database of an earlier version as it is', async () => {
   try {
     const { missing } = await readMigrationState(db);
     await migrateTo(database.url, missing.at(-2) ?? '');
-    const { code, stdout } = await run(['doctor'], { env: { DATA_DIR, DATABASE_URL: database.url } });
+    const { code, stdout } = await runHere(['doctor'], { env: { DATA_DIR, DATABASE_URL: database.url } });
     assert.match(
       stdout,
       /^BAD {3}Version +Dragoman \S+ needs 1 migrations that the database lacks, .*export it, then start/m,
@@ -201,8 +201,8 @@ test('doctor --accounts sends every text account one tiny request and prints wha
   try {
     const file = join(DATA_DIR, 'setup.json');
     writeFileSync(file, JSON.stringify(TESTED(provider)));
-    assert.equal((await run(['apply', file], { env })).code, 0);
-    const { code, stdout } = await run(['doctor', '--accounts'], { env });
+    assert.equal((await runHere(['apply', file], { env })).code, 0);
+    const { code, stdout } = await runHere(['doctor', '--accounts'], { env });
     assert.equal(code, 1);
     for (const line of [
       /^note {2}Test +each account got one request of a few tokens, which its provider bills to you$/m,

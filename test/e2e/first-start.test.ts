@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { runHere } from '../support/cli.ts';
 import { Command, run } from '../support/command.ts';
 import { testDatabase } from '../support/database.ts';
 import {
@@ -64,7 +65,7 @@ test('a second serve on the same DATA_DIR is refused, exits, and changes neither
     for (const key of new Set(keys))
       for (const model of ['demo-messages', 'demo-responses', 'demo-generate'])
         assert.equal(await ask(url, key, model), 200, `every demo key serves ${model}`);
-    const created = await run(['key', 'create', '--user', 'bob', '--group', 'claude'], { env });
+    const created = await runHere(['key', 'create', '--user', 'bob', '--group', 'claude'], { env });
     assert.match(created.stderr, /no provider group "claude"/, 'the refused configuration was not applied');
   } finally {
     await first.stop();
@@ -119,7 +120,7 @@ test('serve --config with a taken port of its API or its metrics exits, and appl
       assert.deepEqual([refused.code, refused.stdout], [1, ''], setting);
       assert.match(refused.stderr, new RegExp(`or set ${setting} to another one`));
     }
-    const doctor = await run(['doctor'], { env });
+    const doctor = await runHere(['doctor'], { env });
     assert.match(
       doctor.stdout,
       /Configuration +empty; "dragoman apply FILE" .*, DEMO=on dragoman serve installs a demo$/m,
@@ -141,10 +142,10 @@ test('serve --config after the demo says that its keys fail, and that apply --pr
     stderr,
     /^Models without a price: free-model of claude\. Requests get model_not_priced: .*prices import/m,
   );
-  const pruned = await run(['apply', setupFile, '--prune', '--yes'], { env });
+  const pruned = await runHere(['apply', setupFile, '--prune', '--yes'], { env });
   assert.equal(pruned.code, 0, pruned.stderr);
   assert.doesNotMatch(pruned.stderr, /Not in the file/);
-  const key = await run(['key', 'create', '--user', 'new', '--group', 'claude'], { env });
+  const key = await runHere(['key', 'create', '--user', 'new', '--group', 'claude'], { env });
   assert.match(key.stderr, /^The balance of new is empty, .*402\. Add credit with POST \/admin\/v1\/credits/m);
 });
 
@@ -224,7 +225,7 @@ test('a DATA_DIR that cannot be created or written gives a sentence with the nex
   ] as const) {
     const [served, doctor] = await Promise.all([
       run(['serve'], { env: { DATA_DIR } }),
-      run(['doctor'], { env: { DATA_DIR } }),
+      runHere(['doctor'], { env: { DATA_DIR } }),
     ]);
     const expected = new RegExp(`DATA_DIR ${DATA_DIR} ${reason}.*Set DATA_DIR to a folder that user \\d+ can write`);
     assert.equal(served.code, 1);
@@ -255,7 +256,7 @@ test('serve and doctor say where the database is when it cannot be in DATA_DIR',
       const { stderr } = await server.stop();
       assert.match(stderr, /^The database is in \S+, outside DATA_DIR\. Back up both;/m, start);
     }
-    const doctor = await run(['doctor'], { env });
+    const doctor = await runHere(['doctor'], { env });
     assert.match(doctor.stdout, /^ok +Database +PostgreSQL \S+, embedded, in \S+, outside DATA_DIR: back up both$/m);
   } finally {
     const { directory } = JSON.parse(readFileSync(join(DATA_DIR, 'postgres.location'), 'utf8'));

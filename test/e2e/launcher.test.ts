@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { joinOver } from '../../src/db/embedded/index.ts';
+import { runHere } from '../support/cli.ts';
 import { Command, type CommandOptions, type CommandResult, run } from '../support/command.ts';
 import { createFolder, familyOf, postmasterPid, queryValue, removeFolder, survivors } from '../support/embedded.ts';
 import { until } from '../support/wait.ts';
@@ -66,7 +67,9 @@ test('CLI reports usage and configuration errors in a short message before anyth
     [['migrate'], /ECONNREFUSED.*DATABASE_URL/, { DATABASE_URL: 'postgres://x@127.0.0.1:1/x' }],
     [['serve'], /ECONNREFUSED/, { DATABASE_URL: 'postgres://x@localhost:1/x' }],
   ];
-  const responses = await Promise.all(cases.map(([args, , env]) => run(args, { env: { DATA_DIR: dataDir, ...env } })));
+  const responses = await Promise.all(
+    cases.map(([args, , env]) => (args[0] === 'serve' ? run : runHere)(args, { env: { DATA_DIR: dataDir, ...env } })),
+  );
   for (const [n, response] of responses.entries()) assertMessage(response, cases[n]?.[1] ?? /./);
   assert.ok(!isRunning(dataDir));
 });
@@ -97,11 +100,11 @@ test('dragoman serve starts on an empty directory, a second server is rejected, 
 
     const [created, again, doctor, badUser, badGroup, badAddress] = await Promise.all([
       run(['key', 'create', '--user', 'bob', '--group', 'claude'], { env }),
-      run(['apply', setupFile], { env }),
-      run(['doctor'], { env }),
-      run(['key', 'create', '--user', 'not an id', '--group', 'claude'], { env }),
-      run(['key', 'create', '--user', 'bob', '--group', 'nowhere'], { env }),
-      run(['key', 'create', '--user', 'bob', '--group', 'claude', '--name', 'x', '--addresses', '10.0.0.1,home'], {
+      runHere(['apply', setupFile], { env }),
+      runHere(['doctor'], { env }),
+      runHere(['key', 'create', '--user', 'not an id', '--group', 'claude'], { env }),
+      runHere(['key', 'create', '--user', 'bob', '--group', 'nowhere'], { env }),
+      runHere(['key', 'create', '--user', 'bob', '--group', 'claude', '--name', 'x', '--addresses', '10.0.0.1,home'], {
         env,
       }),
     ]);
@@ -114,7 +117,7 @@ test('dragoman serve starts on an empty directory, a second server is rejected, 
     assertMessage(badGroup, /"nowhere".*\bclaude\b/);
     assertMessage(badAddress, /--addresses: .*"home"/);
 
-    const list = await run(['key', 'list'], { env });
+    const list = await runHere(['key', 'list'], { env });
     assert.match(list.stdout, /^key_\w+\tvalid\tana\tclaude\tfiled\tdg-\w{3}\.\.\.\w{4}$/m);
     const key = created.stdout.trim();
     assert.ok(!list.stdout.includes(key));
@@ -140,7 +143,7 @@ test('dragoman serve starts on an empty directory, a second server is rejected, 
     assert.equal(alone.code, 0);
     assert.match(alone.stdout, /\tbob\t/);
     assert.ok(!isRunning(dataDir), 'a command that started the database stops it');
-    const revoked = await run(['key', 'revoke', /^(key_\w+)\tvalid\tbob/m.exec(alone.stdout)?.[1] ?? ''], { env });
+    const revoked = await runHere(['key', 'revoke', /^(key_\w+)\tvalid\tbob/m.exec(alone.stdout)?.[1] ?? ''], { env });
     assert.equal(revoked.code, 0, revoked.stderr);
     assert.ok(!isRunning(dataDir));
   } finally {
@@ -177,18 +180,18 @@ test('servers and commands start concurrently on a shared PostgreSQL over TCP', 
     await replica.ready();
     assert.equal((await replica.stop()).code, 0, 'several servers may share a database');
 
-    await run(['apply', setupFile], { env });
+    await runHere(['apply', setupFile], { env });
     const empty = join(folder, 'empty.yaml');
     await writeFile(empty, '{}');
     const [dry, unconfirmed] = await Promise.all([
-      run(['apply', empty, '--prune', '--dry-run'], { env }),
-      run(['apply', empty, '--prune'], { env }),
+      runHere(['apply', empty, '--prune', '--dry-run'], { env }),
+      runHere(['apply', empty, '--prune'], { env }),
     ]);
     assert.equal(dry.code, 0);
     assert.match(dry.stderr, /group claude/);
     assert.equal(unconfirmed.code, 1);
     assert.match(unconfirmed.stderr, /--yes/);
-    const pruned = await run(['apply', empty, '--prune', '--yes'], { env });
+    const pruned = await runHere(['apply', empty, '--prune', '--yes'], { env });
     assert.match(pruned.stderr, /group claude/, 'the dry run and the unconfirmed run changed nothing');
 
     const { code, stdout } = await server.stop();

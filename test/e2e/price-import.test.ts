@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type Database, openDatabase } from '../../src/db/index.ts';
-import { type CommandResult, run } from '../support/command.ts';
+import { runHere } from '../support/cli.ts';
+import type { CommandResult } from '../support/command.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
 let own: TestDatabase;
@@ -47,7 +48,7 @@ after(async () => {
 });
 
 const dragoman = (...args: string[]): Promise<CommandResult> =>
-  run(args, {
+  runHere(args, {
     env: { DATABASE_URL: own.url, DATA_DIR: dir, MASTER_KEY: `k1:${'test-master-key-'.repeat(3)}` },
   });
 const importPrices = (...args: string[]): Promise<CommandResult> => dragoman('prices', 'import', ...args);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { VIDEO_REQUESTS_PER_MINUTE } from '../../src/rules/index.ts';
-import { run } from '../support/command.ts';
+import { runHere } from '../support/cli.ts';
 import { testDatabase } from '../support/database.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { noRedis, startRedis, type TestRedis } from '../support/redis.ts';
@@ -320,7 +320,7 @@ test('doctor checks Redis when REDIS_URL is set', { skip: noRedis }, async () =>
   const redis = await startRedis();
   const database = await testDatabase();
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));
-  const doctor = () => run(['doctor'], { env: { DATA_DIR, DATABASE_URL: database.url, REDIS_URL: redis.url } });
+  const doctor = () => runHere(['doctor'], { env: { DATA_DIR, DATABASE_URL: database.url, REDIS_URL: redis.url } });
   try {
     const good = await doctor();
     assert.match(good.stdout, /^ok {4}Redis +/m);

@@ -6,7 +6,7 @@ import type { ApiError } from '../../src/core/index.ts';
 import { createFirstLink, expireSignIns, Passwords, redeemLink, resetPerson } from '../../src/people/index.ts';
 import { LINK_MS, SESSION_MS, SIGN_IN_FAILURES } from '../../src/rules/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
-import { run } from '../support/command.ts';
+import { runHere } from '../support/cli.ts';
 import { addPerson, Browser, browserOf, type ConsoleFault } from '../support/console.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -60,7 +60,9 @@ test('the first operator signs in by a link of the command line, which works onc
     },
   );
   const replaced = (await createFirstLink(db(), Date.now())) ?? assert.fail();
-  const { stdout, stderr } = await run(['admin', 'link'], { env: { ...machine(), PUBLIC_URL: 'https://gw.example' } });
+  const { stdout, stderr } = await runHere(['admin', 'link'], {
+    env: { ...machine(), PUBLIC_URL: 'https://gw.example' },
+  });
   assert.match(stdout, /^https:\/\/gw\.example\/console\/link#[\w-]{43}\n$/, stderr);
   const token = tokenIn(stdout.trim());
   const first = { token, name: 'Ada', email: 'Ada@Example.test', password: PASSWORD };
@@ -312,9 +314,9 @@ test('the last operator can neither be disabled nor lose the role', async () => 
 });
 
 test('the commands create operators and new links', async () => {
-  const made = await run(['admin', 'create', '--email', 'cli@example.test', '--name', 'Cli'], { env: machine() });
+  const made = await runHere(['admin', 'create', '--email', 'cli@example.test', '--name', 'Cli'], { env: machine() });
   assert.equal(made.code, 0, made.stderr);
-  const again = await run(['admin', 'link', '--email', 'cli@example.test'], { env: machine() });
+  const again = await runHere(['admin', 'link', '--email', 'cli@example.test'], { env: machine() });
   const one = browser();
   const use = (link: string) =>
     one.send<SessionBody>('POST', LINK, { token: tokenIn(link.trim()), password: PASSWORD });

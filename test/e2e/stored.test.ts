@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { run } from '../support/command.ts';
+import { runHere } from '../support/cli.ts';
 import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
 import { openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
@@ -157,7 +157,7 @@ describe('stored responses of converted groups', () => {
   test('key create --no-store makes a key that stores nothing', async () => {
     const { DATA_DIR, DATABASE_URL, MASTER_KEY } = gateway.context.config;
     const args = ['--user', 'ana', '--group', 'claude', '--name', 'from-the-shell', '--no-store'];
-    const created = await run(['key', 'create', ...args], { env: { DATA_DIR, DATABASE_URL, MASTER_KEY } });
+    const created = await runHere(['key', 'create', ...args], { env: { DATA_DIR, DATABASE_URL, MASTER_KEY } });
     assert.equal(created.code, 0, created.stderr);
     const client = openai(gateway.url, created.stdout.trim());
     const response = await client.responses.create({ model: 'demo-messages', input: 'x' });

@@ -12,6 +12,7 @@ import { connect, type SecureVersion, type TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { certificateFor } from '../support/certificate.ts';
+import { runHere } from '../support/cli.ts';
 import { run } from '../support/command.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
@@ -176,7 +177,7 @@ test('doctor reports a certificate that is good, expires soon, has expired, or c
   const files = { TLS_CERT: join(DATA_DIR, 'cert.pem'), TLS_KEY: join(DATA_DIR, 'key.pem') };
   const extra = { DATA_DIR, DATABASE_URL: gateway.database.url, MASTER_KEY: `k1:${'test-master-key-'.repeat(3)}` };
   const line = async (): Promise<string> =>
-    /^.*Certificate .*$/m.exec((await run(['doctor'], { env: { ...extra, ...files } })).stdout)?.[0] ?? '';
+    /^.*Certificate .*$/m.exec((await runHere(['doctor'], { env: { ...extra, ...files } })).stdout)?.[0] ?? '';
   assert.match(await line(), /^BAD .*TLS_CERT: .*cert\.pem cannot be read \(ENOENT\)\.$/);
   for (const [days, expected] of [
     [90, /^ok .*can be used$/],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { applySetup, parseSetup } from '../../src/setup/index.ts';
-import { run } from '../support/command.ts';
+import { runHere } from '../support/cli.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 
 let sim: Sim;
@@ -80,7 +80,7 @@ test('apply and doctor name the models without a price, and the start logs them'
   assert.ok(unpriced.includes('demo-unpriced of openai') && unpriced.includes('demo-announced of claude'));
   assert.ok(!unpriced.some((model) => /free|priced of/.test(model.replace('demo-unpriced', ''))), unpriced.join());
   const { DATABASE_URL, MASTER_KEY, DATA_DIR } = gateway.context.config;
-  const { stdout, code } = await run(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
+  const { stdout, code } = await runHere(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
   assert.match(stdout, /BAD {3}Price +model demo-unpriced of openai has none\. .*free: true/);
   assert.equal(code, 1);
   const replica = await startGateway({ database: gateway.database });

@@ -1,7 +1,6 @@
-/** A separate database for each test file, copied from the migrated template in about 30 ms. */
+/** A separate database for each test file, copied from the migrated template in about 20 ms. */
 import { randomBytes } from 'node:crypto';
 import { connect } from '../../src/db/index.ts';
-import { until } from './wait.ts';
 
 export const TEMPLATE = 'dragoman_template';
 
@@ -23,30 +22,20 @@ export async function testDatabase(template = TEMPLATE): Promise<TestDatabase> {
     const client = await connect(server);
     await client.query(statement).finally(() => client.end());
   };
-  await admin(`create database ${name} template ${template}`);
+  // Copies the files. Writing them to the log, as PostgreSQL does otherwise, takes four times as long.
+  await admin(`create database ${name} template ${template} strategy file_copy`);
   const url = withDatabase(server, name);
   return {
     url,
     async drop() {
       const faults = await findFaults(url);
-      await until(
-        'the end of autovacuum in the database',
-        () => admin(`drop database if exists ${name} with (force)`).then(() => true, isInMaintenance),
-        30_000,
-      );
+      await admin(`drop database if exists ${name} with (force)`);
       if (faults.length > 0) throw new Error(`The ledger does not add up at the end:\n  ${faults.join('\n  ')}`);
     },
   };
 }
 
 const NO_SUCH_DATABASE = '3D000';
-const INSUFFICIENT_PRIVILEGE = '42501';
-
-/** Only a superuser may end a worker of autovacuum, which ends by itself soon. Other errors are thrown. */
-function isInMaintenance(error: Error & { code?: string }): false {
-  if (error.code !== INSUFFICIENT_PRIVILEGE) throw error;
-  return false;
-}
 
 /** Returns nothing when a test has dropped the database already, or left it without tables. */
 async function findFaults(url: string): Promise<string[]> {

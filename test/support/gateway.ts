@@ -9,6 +9,7 @@ import type { Db, PoolLimits } from '../../src/db/index.ts';
 import { type AppContext, openContext, serve } from '../../src/server/index.ts';
 import { applySetup, parseSetup } from '../../src/setup/index.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
+import { FastClock } from './fast-clock.ts';
 import { HTTP_STACK } from './http-stack.ts';
 import './response-shapes.ts';
 
@@ -41,6 +42,9 @@ export interface GatewayOptions {
   readonly clock?: Clock;
 }
 
+/** Jobs that run each second for a server run ten times a second, so that a test does not wait for them. */
+const JOB_SPEED = 10;
+
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dragoman-gw-'));
   const database = options.database ?? (await testDatabase());
@@ -67,7 +71,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...(options.limits && { limits: options.limits }),
     ...(options.clock && { clock: options.clock }),
   });
-  const running = await serve(context, { worker: options.worker === true }).catch(async (error: unknown) => {
+  const jobClock = options.clock ?? new FastClock(JOB_SPEED);
+  const running = await serve(context, { worker: options.worker === true, jobClock }).catch(async (error: unknown) => {
     await context.close();
     throw error;
   });

@@ -239,7 +239,15 @@ const PRIVACY: readonly string[] = [
   'log_checkpoints=off',
 ];
 
-const NOT_DURABLE: readonly string[] = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+/** Databases of tests are small and live for seconds, so that vacuum and a full log only cost time. */
+const NOT_DURABLE: readonly string[] = [
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'autovacuum=off',
+];
 
 const quoteForList = (path: string): string => `"${path.replaceAll('"', '""')}"`;
 
