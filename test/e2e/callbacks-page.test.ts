@@ -191,7 +191,7 @@ func main() {
 }
 `,
   );
-  const env = { ...process.env, GOTOOLCHAIN: 'local', GOPROXY: 'off', GO111MODULE: 'off' };
+  const env = { ...process.env, GOTOOLCHAIN: 'local', GOPROXY: 'off', GO111MODULE: 'off', CGO_ENABLED: '0' };
   const { stdout } = await run('go', ['run', 'main.go', 'callbacks.go'], { cwd: dir, env });
   assert.deepEqual(JSON.parse(stdout), EXPECTED);
 });

@@ -21,7 +21,7 @@ export interface ClientRow {
   /** Where the packages are that the lines need. */
   readonly registry: 'npm' | 'PyPI';
   readonly packages: readonly string[];
-  /** True when npm test can run the lines, because the packages are development dependencies. */
+  /** True when npm run test:all can run the lines, because the packages are development dependencies. */
   readonly isTested?: boolean;
   readonly lines: (input: ClientInput) => string;
   /** The lines of an agent CLI are followed by the command that opens it, or by the one that asks a single question. */
