@@ -25,10 +25,10 @@ const MAX_DEMAND_CHARS = 110;
 /** The page names this many files of a clause, end-to-end tests first. */
 const MAX_FILES = 3;
 
-const readClauses = (): Clause[] =>
+export const readClauses = (): Clause[] =>
   Object.entries(PAGES).flatMap(([letter, file]) => definedClauses(letter, readFileSync(join(ROOT, file), 'utf8')));
 
-const readClauseTests = (): ClauseTest[] =>
+export const readClauseTests = (): ClauseTest[] =>
   globSync('{src,test}/**/*.test.ts', { cwd: ROOT })
     .map((file) => file.replaceAll('\\', '/'))
     .sort()

@@ -103,9 +103,9 @@ async function storePark(tx: Db, id: string, { state, reason: why }: Park): Prom
 }
 
 async function endParks(tx: Db, id: string): Promise<void> {
-  await tx.deleteFrom('account_cooldowns').where('account_id', '=', id).execute();
-  // Also without a park: its trigger makes all servers read the shared state now.
+  // Also without a park: its trigger makes all servers read the shared state now. It locks the revision before any cooldown.
   await tx.deleteFrom('account_parks').where('account_id', '=', id).execute();
+  await tx.deleteFrom('account_cooldowns').where('account_id', '=', id).execute();
 }
 
 /** Locks the account, so that two operators act one after the other, and returns its state. */

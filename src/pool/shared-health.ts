@@ -105,6 +105,8 @@ export class SharedHealth {
   #write(changes: readonly HealthChange[]): Promise<void> {
     const replicaId = this.#options.replicaId();
     return this.#options.db.transaction().execute(async (tx) => {
+      // Before any cooldown, as all others do that change the health of accounts, so that none of them wait for each other.
+      await tx.selectFrom('revisions').select('name').where('name', '=', 'pool').forUpdate().execute();
       await tx.deleteFrom('account_cooldowns').where('until', '<', sql<Date>`now() - interval '1 hour'`).execute();
       // In one order on all replicas, so that two of them do not wait for each other.
       const ordered = changes.toSorted((a, b) => (`${a.account}\n${a.key}` < `${b.account}\n${b.key}` ? -1 : 1));
