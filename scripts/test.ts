@@ -90,7 +90,7 @@ async function runFiles(): Promise<number> {
   });
   // A file with a process of its own has a summary; a file in a group is a suite with its path as the name.
   events.on('test:complete', ({ name, nesting, file = '', details }) => {
-    if (nesting === 0 && file.startsWith(groups)) times.set(name, details.duration_ms);
+    if (nesting === 0 && file.startsWith(groups) && name !== file) times.set(name, details.duration_ms);
   });
   events.on('test:summary', ({ file = groups, duration_ms }: EventData.TestSummary) => {
     if (!file.startsWith(groups)) times.set(relative('.', file), duration_ms);

@@ -246,9 +246,14 @@ test('V 6 r5: a key that is rotated or revoked before the delivery still signs',
   assert.equal((await admin('POST', `/keys/${rotated.id}/rotate`, {})).status, 201);
   assert.equal((await admin('POST', `/keys/${revoked.id}/revoke`, {})).status, 200);
   receiver.reset();
-  await Promise.all(tasks.map(retryNow));
+  // Again and again: an attempt that is still under way when the key changes sets the time of the next one.
+  await until('the deliveries', async () => {
+    await Promise.all(tasks.map(retryNow));
+    await work();
+    return tasks.every((task) => deliveriesOf(task).length >= 2);
+  });
   for (const [n, task] of tasks.entries())
-    for (const delivery of await untilDelivered(task, 2)) await assertValid(delivery, keys[n]?.value ?? '');
+    for (const delivery of deliveriesOf(task)) await assertValid(delivery, keys[n]?.value ?? '');
 });
 
 test('V 6 r5: a rotation of the master key keeps the secrets of tasks with callbacks', async () => {
