@@ -246,11 +246,12 @@ test('V 6 r5: a key that is rotated or revoked before the delivery still signs',
   assert.equal((await admin('POST', `/keys/${rotated.id}/rotate`, {})).status, 201);
   assert.equal((await admin('POST', `/keys/${revoked.id}/revoke`, {})).status, 200);
   receiver.reset();
-  // Again and again: an attempt that is still under way when the key changes sets the time of the next one.
+  // Again and again: an attempt that is still under way when the key changes sets the time of the next one. A slow machine misses
+  // the running state, which is then not announced.
   await until('the deliveries', async () => {
     await Promise.all(tasks.map(retryNow));
     await work();
-    return tasks.every((task) => deliveriesOf(task).length >= 2);
+    return tasks.every((task) => deliveriesOf(task).some((delivery) => bodyOf(delivery).type === 'succeeded'));
   });
   for (const [n, task] of tasks.entries())
     for (const delivery of deliveriesOf(task)) await assertValid(delivery, keys[n]?.value ?? '');
