@@ -1,0 +1,33 @@
+/** The third way: a real response, read by a client of another dialect through its official SDK. */
+import { askAs, type ConvertedClient } from './clients.ts';
+import { compareFacts } from './compare.ts';
+import { factsOf } from './facts.ts';
+import { foldRecording } from './fold.ts';
+import type { Lane } from './lanes.ts';
+import { difference, type Outcome, type Replay } from './outcome.ts';
+import { recordOf, textOf } from './recording.ts';
+import type { Upstream } from './upstream.ts';
+
+export async function replayAnswer(replay: Replay, lane: Lane, upstream: Upstream): Promise<Outcome> {
+  const { recording, provider } = replay;
+  const client = replay.client as ConvertedClient;
+  const whole = foldRecording(recording);
+  const source = factsOf(provider, whole);
+  upstream.play(lane.name, () => recording);
+  const tools = [...new Set(source.calls.map(({ name }) => name))];
+  const ask = { url: lane.url, key: lane.keys[provider], isStream: recording.isStream, tools };
+  const isFailure = recording.status !== 200 || whole.error || whole.status === 'failed';
+  try {
+    const seen = await askAs(client, ask);
+    if (isFailure) return { replay, differences: [difference('failure', whole.error, seen)], spoilsLane: true };
+    return { replay, differences: compareFacts(source, factsOf(client, seen)), spoilsLane: false };
+  } catch (error) {
+    const differences = isFailure ? [] : [difference('failure', 'a response', messageOf(error))];
+    return { replay, differences, spoilsLane: true };
+  }
+}
+
+const messageOf = (error: unknown): string => {
+  const { status, message } = recordOf(error);
+  return status === undefined ? String(error) : `${String(status)} ${textOf(message) || String(error)}`;
+};

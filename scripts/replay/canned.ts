@@ -1,0 +1,65 @@
+/** The smallest response of each dialect, for requests whose response does not matter. */
+import type { Dialect } from '../../src/rules/index.ts';
+import { sseOf } from './events.ts';
+import { type JsonRecord, jsonOf, recordOf } from './recording.ts';
+import type { Received, Reply } from './upstream.ts';
+
+const USAGE = { input_tokens: 3, output_tokens: 1 };
+const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', model: 'x', stop_reason: null, stop_sequence: null };
+const PART = { type: 'output_text', text: 'Yes', annotations: [] };
+const ITEM = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [PART] };
+const RESPONSE = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'x', output: [ITEM] };
+const DONE = { ...RESPONSE, usage: { ...USAGE, total_tokens: 4 } };
+const CHAT = { id: 'chatcmpl-1', created: 1, model: 'x' };
+const CHAT_USAGE = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
+const CANDIDATES = [{ index: 0, content: { role: 'model', parts: [{ text: 'Yes' }] }, finishReason: 'STOP' }];
+const GENERATED = { candidates: CANDIDATES, usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1 } };
+
+const UNARY: Readonly<Record<Dialect, JsonRecord>> = {
+  messages: { ...MESSAGE, content: [{ type: 'text', text: 'Yes' }], stop_reason: 'end_turn', usage: USAGE },
+  responses: DONE,
+  chat: {
+    ...CHAT,
+    object: 'chat.completion',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Yes' }, finish_reason: 'stop' }],
+    usage: CHAT_USAGE,
+  },
+  generate: GENERATED,
+};
+
+const STREAMS: Readonly<Record<Dialect, readonly JsonRecord[]>> = {
+  messages: [
+    { type: 'message_start', message: { ...MESSAGE, content: [], usage: USAGE } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Yes' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 1 } },
+    { type: 'message_stop' },
+  ],
+  responses: [
+    { type: 'response.created', sequence_number: 0, response: { ...RESPONSE, status: 'in_progress', output: [] } },
+    { type: 'response.output_item.added', sequence_number: 1, output_index: 0, item: { ...ITEM, content: [] } },
+    { type: 'response.output_item.done', sequence_number: 2, output_index: 0, item: ITEM },
+    { type: 'response.completed', sequence_number: 3, response: DONE },
+  ],
+  chat: [
+    {
+      ...CHAT,
+      object: 'chat.completion.chunk',
+      choices: [{ index: 0, delta: { content: 'Yes' }, finish_reason: null }],
+    },
+    { ...CHAT, object: 'chat.completion.chunk', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    { ...CHAT, object: 'chat.completion.chunk', choices: [], usage: CHAT_USAGE },
+  ],
+  generate: [GENERATED],
+};
+
+/** A stream where the request asks for one. */
+export function cannedReply(dialect: Dialect, { target, body }: Received): Reply {
+  const isStream =
+    dialect === 'generate'
+      ? target.includes(':streamGenerateContent')
+      : recordOf(jsonOf(body.toString('utf8'))).stream === true;
+  const bytes = isStream ? sseOf(dialect, STREAMS[dialect]) : Buffer.from(JSON.stringify(UNARY[dialect]));
+  return { status: 200, isStream, body: bytes };
+}

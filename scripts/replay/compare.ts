@@ -1,0 +1,29 @@
+/** Comparison of what a provider sent with what a client of another dialect read. */
+import type { Facts, Stop } from './facts.ts';
+import { type Difference, difference } from './outcome.ts';
+
+type FactName = keyof Facts;
+
+/** How a fact is compared, where equality is too much to ask. */
+const FORMS: Readonly<Partial<Record<FactName, (facts: Facts) => unknown>>> = {
+  // Parts of a summary are joined with or without an empty line.
+  thinking: ({ thinking }) => thinking.replaceAll(/\s+/g, ''),
+};
+
+const COMPARED: readonly FactName[] = ['text', 'thinking', 'calls', 'citations', 'images', 'stop', 'tokens'];
+
+export function compareFacts(provided: Facts, seen: Facts): Difference[] {
+  const source = { ...provided, stop: stopWithCalls(provided) };
+  const found = COMPARED.flatMap((name) => {
+    const form = FORMS[name] ?? ((facts: Facts): unknown => facts[name]);
+    const [expected, actual] = [form(source), form(seen)].map((value) => JSON.stringify(value) ?? '');
+    // A provider that reports no usage: the gateway estimates it.
+    if (expected === actual || (name === 'tokens' && source.tokens === undefined)) return [];
+    return [difference(name, source[name], seen[name])];
+  });
+  const isRefusalSeen = source.refusal === '' || `${seen.refusal}${seen.text}`.includes(source.refusal);
+  return isRefusalSeen ? found : [...found, difference('refusal', source.refusal, seen.refusal)];
+}
+
+/** Some servers end a reply with calls as if it had none; agents then stop, so the gateway states the calls. */
+const stopWithCalls = ({ calls, stop }: Facts): Stop => (stop === 'end' && calls.length > 0 ? 'tool' : stop);

@@ -1,0 +1,60 @@
+/** Drives every recording through the gateway, with a bounded number of lanes. */
+import { DIALECTS, type Dialect } from '../../src/rules/index.ts';
+import { startGateway } from '../../test/support/gateway.ts';
+import { replayAnswer } from './answer.ts';
+import { type Lane, openLane } from './lanes.ts';
+import { replayNative } from './native.ts';
+import { difference, type Outcome, type Replay, type Way } from './outcome.ts';
+import type { Recording } from './recording.ts';
+import { replayRequest } from './request.ts';
+import { startUpstream, type Upstream } from './upstream.ts';
+
+const LANES = 4;
+
+type Player = (replay: Replay, lane: Lane, upstream: Upstream) => Promise<Outcome>;
+const PLAYERS: Readonly<Record<Way, Player>> = { native: replayNative, request: replayRequest, answer: replayAnswer };
+
+/** The calls that a recording allows. Generate-content clients are not converted, and an error is a response of its own request only. */
+export function replaysOf(recording: Recording): Replay[] {
+  const { dialect, request, status } = recording;
+  const others = DIALECTS.filter((other) => other !== dialect);
+  const pair = (way: Way, client: Dialect, provider: Dialect): Replay => ({ recording, way, client, provider });
+  return [
+    pair('native', dialect, dialect),
+    ...(request && dialect !== 'generate' && status === 200
+      ? others.map((provider) => pair('request', dialect, provider))
+      : []),
+    ...others.filter((client) => client !== 'generate').map((client) => pair('answer', client, dialect)),
+  ];
+}
+
+export async function drive(recordings: AsyncIterable<Recording>, note: (outcome: Outcome) => void): Promise<void> {
+  const upstream = await startUpstream();
+  const gateway = await startGateway({ env: { LOG_LEVEL: 'error' } });
+  const source = recordings[Symbol.asyncIterator]();
+  let opened = 0;
+  const open = (): Promise<Lane> => openLane(gateway, upstream, `lane${++opened}`);
+  const runLane = async (): Promise<void> => {
+    let lane = await open();
+    for (let next = await source.next(); !next.done; next = await source.next())
+      for (const replay of replaysOf(next.value)) {
+        const outcome = await play(replay, lane, upstream);
+        note(outcome);
+        if (outcome.spoilsLane) lane = await open();
+      }
+  };
+  try {
+    await Promise.all(Array.from({ length: LANES }, runLane));
+  } finally {
+    await gateway.stop();
+    await upstream.close();
+  }
+}
+
+async function play(replay: Replay, lane: Lane, upstream: Upstream): Promise<Outcome> {
+  try {
+    return await PLAYERS[replay.way](replay, lane, upstream);
+  } catch (error) {
+    return { replay, differences: [difference('replay', 'a result', String(error))], spoilsLane: true };
+  }
+}

@@ -1,0 +1,52 @@
+/** Events of a recorded response: the chunks of a stream, or one JSON object. */
+import { createParser } from 'eventsource-parser';
+import type { Dialect } from '../../src/rules/index.ts';
+import { isRecord, type JsonRecord, jsonOf, textOf } from './recording.ts';
+
+export interface ReadBody {
+  readonly isStream: boolean;
+  readonly events: readonly JsonRecord[];
+}
+
+/** Reads SSE, one JSON object a line, a JSON array of chunks, or one object. Returns undefined for anything else. */
+export function readBody(text: string): ReadBody | undefined {
+  const start = text.trimStart();
+  if (/^(?:data|event|id|retry)?:/.test(start)) return streamOf(sseEvents(text));
+  const whole = jsonOf(start);
+  if (Array.isArray(whole)) return streamOf(whole.filter(isRecord));
+  if (isRecord(whole)) return { isStream: false, events: [whole] };
+  return start.startsWith('{') ? streamOf(lineEvents(start)) : undefined;
+}
+
+const streamOf = (events: readonly JsonRecord[]): ReadBody | undefined =>
+  events.length > 0 ? { isStream: true, events } : undefined;
+
+function sseEvents(text: string): JsonRecord[] {
+  const events: JsonRecord[] = [];
+  const parser = createParser({
+    onEvent({ data }) {
+      const event = jsonOf(data);
+      if (isRecord(event)) events.push(event);
+    },
+  });
+  parser.feed(text.endsWith('\n\n') ? text : `${text}\n\n`);
+  return events;
+}
+
+/** A line may keep the `data:` of its event, or be the mark of the end. */
+const lineEvents = (text: string): JsonRecord[] =>
+  text
+    .split('\n')
+    .map((line) => jsonOf(line.replace(/^data: ?/, '')))
+    .filter(isRecord);
+
+/** The stream as its provider sends it. */
+export function sseOf(dialect: Dialect, events: readonly JsonRecord[]): Buffer {
+  const named = dialect === 'messages' || dialect === 'responses';
+  const end = dialect === 'generate' ? '\r\n\r\n' : '\n\n';
+  const blocks = events.map((event) => {
+    const name = named && event.type !== undefined ? `event: ${textOf(event.type)}\n` : '';
+    return `${name}data: ${JSON.stringify(event)}${end}`;
+  });
+  return Buffer.from(blocks.join('') + (dialect === 'chat' ? 'data: [DONE]\n\n' : ''), 'utf8');
+}

@@ -1,0 +1,235 @@
+/** What a user of a response would notice, read from the unary form of each dialect. */
+import { createHash } from 'node:crypto';
+import type { Dialect } from '../../src/rules/index.ts';
+import { isRecord, type JsonRecord, jsonOf, listOf, recordOf, textOf } from './recording.ts';
+
+export interface Facts {
+  readonly text: string;
+  readonly thinking: string;
+  readonly refusal: string;
+  readonly calls: readonly ToolCall[];
+  /** URLs, each once. */
+  readonly citations: readonly string[];
+  /** Digests of drawn pictures. */
+  readonly images: readonly string[];
+  readonly stop: Stop;
+  readonly tokens: Tokens | undefined;
+}
+export interface ToolCall {
+  readonly name: string;
+  /** Canonical JSON, or the text itself where it is not JSON. */
+  readonly args: string;
+}
+export type Stop = 'end' | 'tool' | 'length' | 'declined';
+export interface Tokens {
+  /** With cached tokens. */
+  readonly input: number;
+  readonly cached: number;
+  /** With reasoning. */
+  readonly output: number;
+}
+
+export const factsOf = (dialect: Dialect, response: JsonRecord): Facts => READERS[dialect](response);
+
+const READERS: Readonly<Record<Dialect, (response: JsonRecord) => Facts>> = {
+  messages: messagesFacts,
+  chat: chatFacts,
+  responses: responsesFacts,
+  generate: generateFacts,
+};
+
+// ---------------------------------------------------------------- messages
+
+function messagesFacts({ content, stop_reason, stop_details, usage }: JsonRecord): Facts {
+  const blocks = listOf(content);
+  const ofType = (type: string): JsonRecord[] => blocks.filter((block) => block.type === type);
+  const cites = ofType('text').flatMap(({ citations }) => listOf(citations).map(({ url }) => url));
+  return {
+    text: joined(ofType('text').map(({ text }) => text)),
+    thinking: joined(ofType('thinking').map(({ thinking }) => thinking)),
+    refusal: textOf(recordOf(stop_details).explanation),
+    calls: ofType('tool_use').map(({ name, input }) => callOf(name, input)),
+    citations: distinct(cites),
+    images: ofType('image').map(({ source }) => digest(recordOf(source).data)),
+    stop: MESSAGES_STOPS[textOf(stop_reason)] ?? 'end',
+    tokens: isRecord(usage) ? messagesTokens(usage) : undefined,
+  };
+}
+
+const MESSAGES_STOPS: Readonly<Record<string, Stop>> = {
+  tool_use: 'tool',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  refusal: 'declined',
+};
+
+function messagesTokens(usage: JsonRecord): Tokens {
+  const cached = count(usage.cache_read_input_tokens);
+  const input = count(usage.input_tokens) + cached + count(usage.cache_creation_input_tokens);
+  return { input, cached, output: count(usage.output_tokens) };
+}
+
+// ---------------------------------------------------------------- chat
+
+function chatFacts({ choices, usage }: JsonRecord): Facts {
+  const choice = listOf(choices)[0] ?? {};
+  const message = recordOf(choice.message);
+  const legacy = recordOf(message.function_call);
+  const calls = [
+    ...listOf(message.tool_calls).map((call) => {
+      const custom = recordOf(call.custom);
+      return 'input' in custom ? callOf(custom.name, { input: custom.input }) : ofFunction(recordOf(call.function));
+    }),
+    ...(textOf(legacy.name) ? [ofFunction(legacy)] : []),
+  ];
+  const parts = contentParts(message.content);
+  const [tagged = '', thought = ''] = /^\s*<think>(.*?)<\/think>\s*/s.exec(parts.text) ?? [];
+  const details = joined(listOf(message.reasoning_details).map(({ text, summary }) => text ?? summary));
+  return {
+    text: parts.text.slice(tagged.length),
+    thinking: textOf(message.reasoning_content) || textOf(message.reasoning) || details || parts.thinking || thought,
+    refusal: textOf(message.refusal),
+    calls,
+    citations: distinct(listOf(message.annotations).map((note) => recordOf(note.url_citation).url)),
+    images: listOf(message.images).map((image) => digest(dataOf(recordOf(image.image_url).url))),
+    stop: CHAT_STOPS[textOf(choice.finish_reason)] ?? 'end',
+    tokens: isRecord(usage) ? openaiTokens(usage, 'prompt', 'completion') : undefined,
+  };
+}
+
+/** Content is a text, or parts among which may be thoughts. */
+function contentParts(content: unknown): { readonly text: string; readonly thinking: string } {
+  if (!Array.isArray(content)) return { text: textOf(content), thinking: '' };
+  const thoughts = listOf(content).filter(({ type }) => type === 'thinking');
+  return {
+    text: joined(listOf(content).map(({ text }) => text)),
+    thinking: joined(
+      thoughts.map(({ thinking }) => textOf(thinking) || joined(listOf(thinking).map(({ text }) => text))),
+    ),
+  };
+}
+
+const CHAT_STOPS: Readonly<Record<string, Stop>> = {
+  tool_calls: 'tool',
+  function_call: 'tool',
+  tool_use: 'tool',
+  length: 'length',
+  max_tokens: 'length',
+  model_length: 'length',
+  content_filter: 'declined',
+  sensitive: 'declined',
+};
+
+function openaiTokens(usage: JsonRecord, input: string, output: string): Tokens {
+  const details = recordOf(usage[`${input}_tokens_details`]);
+  return {
+    input: count(usage[`${input}_tokens`]),
+    cached: count(details.cached_tokens ?? usage.prompt_cache_hit_tokens),
+    output: count(usage[`${output}_tokens`]),
+  };
+}
+
+// ---------------------------------------------------------------- responses
+
+function responsesFacts({ output, status, incomplete_details, usage }: JsonRecord): Facts {
+  const items = listOf(output);
+  const ofType = (type: string): JsonRecord[] => items.filter((item) => item.type === type);
+  const parts = ofType('message').flatMap(({ content }) => listOf(content));
+  const thoughts = ofType('reasoning').flatMap(({ summary, content }) => [...listOf(summary), ...listOf(content)]);
+  const calls = items.flatMap(responsesCall);
+  const refusal = joined(parts.map(({ refusal: text }) => text));
+  const reason = textOf(recordOf(incomplete_details).reason);
+  const isCut = status === 'incomplete';
+  return {
+    text: joined(parts.map(({ text }) => text)),
+    thinking: joined(thoughts.map(({ text }) => text)),
+    refusal,
+    calls,
+    citations: distinct(parts.flatMap(({ annotations }) => listOf(annotations).map(({ url }) => url))),
+    images: ofType('image_generation_call').flatMap(({ result }) => (textOf(result) ? [digest(result)] : [])),
+    stop: isCut ? (reason === 'content_filter' ? 'declined' : 'length') : stopOf(calls, refusal),
+    tokens: isRecord(usage) ? openaiTokens(usage, 'input', 'output') : undefined,
+  };
+}
+
+const stopOf = (calls: readonly ToolCall[], refusal: string): Stop =>
+  calls.length > 0 ? 'tool' : refusal ? 'declined' : 'end';
+
+function responsesCall({ type, name, arguments: args, input }: JsonRecord): readonly ToolCall[] {
+  if (type === 'function_call') return [callOf(name, args)];
+  return type === 'custom_tool_call' ? [callOf(name, { input })] : [];
+}
+
+// ---------------------------------------------------------------- generate
+
+function generateFacts({ candidates, usageMetadata, promptFeedback }: JsonRecord): Facts {
+  const candidate = listOf(candidates)[0] ?? {};
+  const parts = listOf(recordOf(candidate.content).parts);
+  const texts = (thought: boolean): string =>
+    joined(parts.filter((part) => (part.thought === true) === thought).map(({ text }) => text));
+  const calls = functionCalls(parts);
+  const reason = textOf(candidate.finishReason);
+  const declined = GENERATE_DECLINED.test(reason) || textOf(recordOf(promptFeedback).blockReason) !== '';
+  return {
+    text: texts(false),
+    thinking: texts(true),
+    refusal: '',
+    calls,
+    citations: citedChunks(recordOf(candidate.groundingMetadata)),
+    images: parts.flatMap(({ inlineData, thought }) =>
+      isPicture(inlineData) && !thought ? [digest(inlineData.data)] : [],
+    ),
+    stop: declined ? 'declined' : reason === 'MAX_TOKENS' ? 'length' : calls.length > 0 ? 'tool' : 'end',
+    tokens: isRecord(usageMetadata) ? generateTokens(usageMetadata) : undefined,
+  };
+}
+
+const GENERATE_DECLINED = /SAFETY|RECITATION|LANGUAGE|BLOCKLIST|PROHIBITED_CONTENT|SPII|MODEL_ARMOR/;
+
+/** A call is complete in one part, or begins with a name and goes on with pieces of its arguments. */
+function functionCalls(parts: readonly JsonRecord[]): ToolCall[] {
+  return parts.flatMap(({ functionCall }) => {
+    const { name, args, willContinue, partialArgs } = recordOf(functionCall);
+    if (!textOf(name)) return [];
+    return [willContinue || partialArgs ? { name: textOf(name), args: 'in pieces' } : callOf(name, args ?? {})];
+  });
+}
+
+const isPicture = (data: unknown): data is JsonRecord => textOf(recordOf(data).mimeType).startsWith('image/');
+
+/** Only what a passage of the text refers to. */
+function citedChunks({ groundingChunks, groundingSupports }: JsonRecord): string[] {
+  const chunks = listOf(groundingChunks);
+  const used = listOf(groundingSupports).flatMap(({ groundingChunkIndices: indices }) =>
+    Array.isArray(indices) ? indices : [],
+  );
+  return distinct(used.map((index) => recordOf(chunks[Number(index)]?.web).uri));
+}
+
+const generateTokens = (usage: JsonRecord): Tokens => ({
+  input: count(usage.promptTokenCount) + count(usage.toolUsePromptTokenCount),
+  cached: count(usage.cachedContentTokenCount),
+  output: count(usage.candidatesTokenCount) + count(usage.thoughtsTokenCount),
+});
+
+// ---------------------------------------------------------------- values
+
+const joined = (texts: readonly unknown[]): string => texts.map(textOf).join('');
+const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
+const distinct = (urls: readonly unknown[]): string[] =>
+  [...new Set(urls.map(textOf).filter((url) => url !== ''))].sort();
+const digest = (data: unknown): string => createHash('sha256').update(textOf(data)).digest('hex').slice(0, 12);
+const dataOf = (url: unknown): string => textOf(url).replace(/^data:[^,]*,/, '');
+
+const ofFunction = (body: JsonRecord): ToolCall => callOf(body.name, body.arguments);
+
+/** No arguments are an empty object. */
+function callOf(name: unknown, args: unknown): ToolCall {
+  const value = typeof args === 'string' ? (args.trim() === '' ? {} : (jsonOf(args) ?? args)) : args;
+  return { name: textOf(name), args: typeof value === 'string' ? value : canonical(value) };
+}
+
+export const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) =>
+    isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+  );

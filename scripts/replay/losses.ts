@@ -1,0 +1,85 @@
+/** Losses of a converted request: values of the client's request that neither reach the provider nor are named as dropped. */
+import { isRecord, jsonOf } from './recording.ts';
+
+export interface Loss {
+  /** Without indices. */
+  readonly path: string;
+  readonly value: string;
+}
+
+/**
+ * Members whose values belong to one wire format or one provider: kinds, roles, ids, and values that only their issuer can read.
+ * They never reach another provider as they are.
+ */
+const NOT_COMPARED: ReadonlySet<string> = new Set([
+  ...['type', 'role', 'model', 'status', 'object', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'item_id', 'phase'],
+  ...['signature', 'encrypted_content', 'data', 'thought_signature', 'encrypted_index', 'caller'],
+  ...[
+    'stream',
+    'stream_options',
+    'store',
+    'include',
+    'additionalProperties',
+    '$schema',
+    'format',
+    'media_type',
+    'detail',
+  ],
+]);
+
+export function findLosses(sent: unknown, received: unknown, dropped: readonly string[]): Loss[] {
+  const reached = reachedValues(received);
+  const names = dropped.map((name) => withoutIndices(name).split('.'));
+  const losses: Loss[] = [];
+  const visit = (value: unknown, path: readonly string[]): void => {
+    if (Array.isArray(value)) for (const entry of value) visit(entry, path);
+    else if (isRecord(value)) {
+      for (const [name, inner] of Object.entries(value)) if (!NOT_COMPARED.has(name)) visit(inner, [...path, name]);
+    } else if (!reached(value) && !names.some((name) => isWithin(path, name)))
+      losses.push({ path: path.join('.'), value: String(value) });
+  };
+  visit(sent, []);
+  return losses;
+}
+
+const withoutIndices = (name: string): string => name.replaceAll(/\[\d+\]|\.\d+(?=\.|$)/g, '');
+
+/** True when the dropped name is the path, one of its parents, or a member of one of them. */
+function isWithin(path: readonly string[], name: readonly string[]): boolean {
+  let n = 0;
+  for (const segment of path) if (segment === name[n]) n++;
+  return n === name.length;
+}
+
+/** Texts may be joined, arguments be JSON inside a text, and media have a data URL around them. */
+function reachedValues(received: unknown): (value: unknown) => boolean {
+  const numbers = new Set<number>();
+  const texts: string[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value === 'number') numbers.add(value);
+    else if (typeof value === 'string') {
+      texts.push(value);
+      if (/^\s*[{[]/.test(value)) visit(jsonOf(value));
+    } else if (Array.isArray(value)) for (const entry of value) visit(entry);
+    else if (isRecord(value))
+      for (const [name, inner] of Object.entries(value)) {
+        texts.push(name);
+        visit(inner);
+      }
+  };
+  visit(received);
+  const all = texts.join('\n');
+  const hasText = (text: string): boolean => all.includes(text) || all.includes(JSON.stringify(text).slice(1, -1));
+  return (value) => {
+    if (typeof value === 'number') return numbers.has(value) || all.includes(String(value));
+    if (typeof value !== 'string') return true;
+    const text = value.replace(/^data:[^,]*,/, '').trim();
+    const inner = /^[{[]/.test(text) ? jsonOf(text) : undefined;
+    return hasText(text) || (inner !== undefined && leavesOf(inner).every((leaf) => hasText(String(leaf))));
+  };
+}
+
+function leavesOf(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value.flatMap(leavesOf);
+  return isRecord(value) ? Object.values(value).flatMap(leavesOf) : [value];
+}
