@@ -42,14 +42,15 @@ try {
 process.stdout.write(`${report.text()}\n`);
 if (report.differences > 0) process.exitCode = 1;
 
-async function* recordings(): AsyncGenerator<Recording> {
+async function* recordings(): AsyncGenerator<readonly Recording[]> {
   const only = new RegExp(values.only);
   for (const folder of folders) {
     let count = 0;
     const skip = (reason: string): void => report.skip(folder.replace(/\/+$/, '').split('/').at(-1) ?? folder, reason);
-    for await (const recording of readLibrary(folder, { only, skip })) {
-      if (++count > limit) break;
-      yield recording;
+    for await (const ofFile of readLibrary(folder, { only, skip })) {
+      yield ofFile.slice(0, limit - count);
+      count += ofFile.length;
+      if (count >= limit) break;
     }
   }
 }

@@ -1,4 +1,6 @@
 /** The third way: a real response, read by a client of another dialect through its official SDK. */
+
+import { endOfPause } from './canned.ts';
 import { askAs, type ConvertedClient } from './clients.ts';
 import { compareFacts } from './compare.ts';
 import { factsOf } from './facts.ts';
@@ -13,13 +15,18 @@ export async function replayAnswer(replay: Replay, lane: Lane, upstream: Upstrea
   const client = replay.client as ConvertedClient;
   const whole = foldRecording(recording);
   const source = factsOf(provider, whole);
-  upstream.play(lane.name, () => recording);
+  let rounds = 0;
+  upstream.play(lane.name, (request) => (rounds++ === 0 ? recording : endOfPause(request)));
   const tools = [...new Set(source.calls.map(({ name }) => name))];
   const ask = { url: lane.url, key: lane.keys[provider], isStream: recording.isStream, tools };
   const isFailure = recording.status !== 200 || whole.error || whole.status === 'failed';
   try {
     const seen = await askAs(client, ask);
-    if (isFailure) return { replay, differences: [difference('failure', whole.error, seen)], spoilsLane: true };
+    if (isFailure) {
+      // This dialect reports a failure in a response.
+      const differences = seen.status === 'failed' ? [] : [difference('failure', whole.error, seen)];
+      return { replay, differences, spoilsLane: true };
+    }
     return { replay, differences: compareFacts(source, factsOf(client, seen)), spoilsLane: false };
   } catch (error) {
     const differences = isFailure ? [] : [difference('failure', 'a response', messageOf(error))];

@@ -63,3 +63,17 @@ export function cannedReply(dialect: Dialect, { target, body }: Received): Reply
   const bytes = isStream ? sseOf(dialect, STREAMS[dialect]) : Buffer.from(JSON.stringify(UNARY[dialect]));
   return { status: 200, isStream, body: bytes };
 }
+
+/** What a messages provider sends when a turn that it paused goes on and has nothing to add. */
+export function endOfPause(received: Received): Reply {
+  const none = { input_tokens: 0, output_tokens: 0 };
+  const { isStream } = cannedReply('messages', received);
+  const [start, , , , end, stop] = STREAMS.messages;
+  const events = [
+    { ...start, message: { ...MESSAGE, content: [], usage: none } },
+    { ...end, usage: none },
+    { ...stop },
+  ];
+  const whole = { ...UNARY.messages, content: [], usage: none };
+  return { status: 200, isStream, body: isStream ? sseOf('messages', events) : Buffer.from(JSON.stringify(whole)) };
+}

@@ -5,7 +5,7 @@ import { replayAnswer } from './answer.ts';
 import { type Lane, openLane } from './lanes.ts';
 import { replayNative } from './native.ts';
 import { difference, type Outcome, type Replay, type Way } from './outcome.ts';
-import type { Recording } from './recording.ts';
+import { type Recording, textOf } from './recording.ts';
 import { replayRequest } from './request.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
@@ -16,7 +16,9 @@ const PLAYERS: Readonly<Record<Way, Player>> = { native: replayNative, request: 
 
 /** The calls that a recording allows. Generate-content clients are not converted, and an error is a response of its own request only. */
 export function replaysOf(recording: Recording): Replay[] {
-  const { dialect, request, status } = recording;
+  const { dialect, request, status, events } = recording;
+  // The first response of a background request has no content yet.
+  const isFinal = !['queued', 'in_progress'].includes(textOf(events[0]?.status));
   const others = DIALECTS.filter((other) => other !== dialect);
   const pair = (way: Way, client: Dialect, provider: Dialect): Replay => ({ recording, way, client, provider });
   return [
@@ -24,20 +26,23 @@ export function replaysOf(recording: Recording): Replay[] {
     ...(request && dialect !== 'generate' && status === 200
       ? others.map((provider) => pair('request', dialect, provider))
       : []),
-    ...others.filter((client) => client !== 'generate').map((client) => pair('answer', client, dialect)),
+    ...others.filter((client) => isFinal && client !== 'generate').map((client) => pair('answer', client, dialect)),
   ];
 }
 
-export async function drive(recordings: AsyncIterable<Recording>, note: (outcome: Outcome) => void): Promise<void> {
+export async function drive(
+  files: AsyncIterable<readonly Recording[]>,
+  note: (outcome: Outcome) => void,
+): Promise<void> {
   const upstream = await startUpstream();
   const gateway = await startGateway({ env: { LOG_LEVEL: 'error' } });
-  const source = recordings[Symbol.asyncIterator]();
+  const source = files[Symbol.asyncIterator]();
   let opened = 0;
   const open = (): Promise<Lane> => openLane(gateway, upstream, `lane${++opened}`);
   const runLane = async (): Promise<void> => {
     let lane = await open();
     for (let next = await source.next(); !next.done; next = await source.next())
-      for (const replay of replaysOf(next.value)) {
+      for (const replay of next.value.flatMap(replaysOf)) {
         const outcome = await play(replay, lane, upstream);
         note(outcome);
         if (outcome.spoilsLane) lane = await open();

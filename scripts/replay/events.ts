@@ -40,6 +40,20 @@ const lineEvents = (text: string): JsonRecord[] =>
     .map((line) => jsonOf(line.replace(/^data: ?/, '')))
     .filter(isRecord);
 
+const LAST_EVENT = /^(?:message_stop|response\.(?:completed|incomplete|failed))$/;
+
+/** A fixture may hold the streams of a whole conversation, one after the other. */
+export function splitStreams(events: readonly JsonRecord[]): JsonRecord[][] {
+  const streams: JsonRecord[][] = [];
+  let isOpen = false;
+  for (const event of events) {
+    if (isOpen) streams.at(-1)?.push(event);
+    else streams.push([event]);
+    isOpen = !LAST_EVENT.test(textOf(event.type));
+  }
+  return streams;
+}
+
 /** The stream as its provider sends it. */
 export function sseOf(dialect: Dialect, events: readonly JsonRecord[]): Buffer {
   const named = dialect === 'messages' || dialect === 'responses';

@@ -1,6 +1,7 @@
 /** What a user of a response would notice, read from the unary form of each dialect. */
 import { createHash } from 'node:crypto';
 import type { Dialect } from '../../src/rules/index.ts';
+import { joinPieces } from './partial-args.ts';
 import { isRecord, type JsonRecord, jsonOf, listOf, recordOf, textOf } from './recording.ts';
 
 export interface Facts {
@@ -63,10 +64,14 @@ const MESSAGES_STOPS: Readonly<Record<string, Stop>> = {
   refusal: 'declined',
 };
 
+/** With iterations, their sum: the counts beside them leave out what the provider charges too. */
 function messagesTokens(usage: JsonRecord): Tokens {
-  const cached = count(usage.cache_read_input_tokens);
-  const input = count(usage.input_tokens) + cached + count(usage.cache_creation_input_tokens);
-  return { input, cached, output: count(usage.output_tokens) };
+  const iterations = listOf(usage.iterations);
+  const sum = (name: string): number =>
+    (iterations.length > 0 ? iterations : [usage]).reduce((total, row) => total + count(row[name]), 0);
+  const cached = sum('cache_read_input_tokens');
+  const input = sum('input_tokens') + cached + sum('cache_creation_input_tokens');
+  return { input, cached, output: sum('output_tokens') };
 }
 
 // ---------------------------------------------------------------- chat
@@ -83,7 +88,7 @@ function chatFacts({ choices, usage }: JsonRecord): Facts {
     ...(textOf(legacy.name) ? [ofFunction(legacy)] : []),
   ];
   const parts = contentParts(message.content);
-  const [tagged = '', thought = ''] = /^\s*<think>(.*?)<\/think>\s*/s.exec(parts.text) ?? [];
+  const [tagged = '', thought = ''] = /^\s*<think>(.*?)(?:<\/think>\s*|$)/s.exec(parts.text) ?? [];
   const details = joined(listOf(message.reasoning_details).map(({ text, summary }) => text ?? summary));
   return {
     text: parts.text.slice(tagged.length),
@@ -92,7 +97,8 @@ function chatFacts({ choices, usage }: JsonRecord): Facts {
     calls,
     citations: distinct(listOf(message.annotations).map((note) => recordOf(note.url_citation).url)),
     images: listOf(message.images).map((image) => digest(dataOf(recordOf(image.image_url).url))),
-    stop: CHAT_STOPS[textOf(choice.finish_reason)] ?? 'end',
+    // A refusal has no finish reason of its own.
+    stop: CHAT_STOPS[textOf(choice.finish_reason)] ?? (textOf(message.refusal) ? 'declined' : 'end'),
     tokens: isRecord(usage) ? openaiTokens(usage, 'prompt', 'completion') : undefined,
   };
 }
@@ -136,7 +142,9 @@ function responsesFacts({ output, status, incomplete_details, usage }: JsonRecor
   const ofType = (type: string): JsonRecord[] => items.filter((item) => item.type === type);
   const parts = ofType('message').flatMap(({ content }) => listOf(content));
   const thoughts = ofType('reasoning').flatMap(({ summary, content }) => [...listOf(summary), ...listOf(content)]);
-  const calls = items.flatMap(responsesCall);
+  const outputs = new Set(items.filter(({ type }) => type === 'shell_call_output').map(({ call_id }) => call_id));
+  // The provider has run a call whose output it sends.
+  const calls = items.filter(({ call_id }) => !outputs.has(call_id)).flatMap(responsesCall);
   const refusal = joined(parts.map(({ refusal: text }) => text));
   const reason = textOf(recordOf(incomplete_details).reason);
   const isCut = status === 'incomplete';
@@ -155,9 +163,14 @@ function responsesFacts({ output, status, incomplete_details, usage }: JsonRecor
 const stopOf = (calls: readonly ToolCall[], refusal: string): Stop =>
   calls.length > 0 ? 'tool' : refusal ? 'declined' : 'end';
 
-function responsesCall({ type, name, arguments: args, input }: JsonRecord): readonly ToolCall[] {
-  if (type === 'function_call') return [callOf(name, args)];
-  return type === 'custom_tool_call' ? [callOf(name, { input })] : [];
+/** Also tools that the client runs and the provider has shaped. */
+function responsesCall(item: JsonRecord): readonly ToolCall[] {
+  if (item.type === 'function_call') return [callOf(item.name, item.arguments)];
+  if (item.type === 'custom_tool_call') return [callOf(item.name, { input: item.input })];
+  if (item.type === 'apply_patch_call') return [callOf('apply_patch', item.operation)];
+  return item.type === 'shell_call' || item.type === 'local_shell_call'
+    ? [callOf(item.type.replace(/_call$/, ''), item.action)]
+    : [];
 }
 
 // ---------------------------------------------------------------- generate
@@ -180,20 +193,14 @@ function generateFacts({ candidates, usageMetadata, promptFeedback }: JsonRecord
       isPicture(inlineData) && !thought ? [digest(inlineData.data)] : [],
     ),
     stop: declined ? 'declined' : reason === 'MAX_TOKENS' ? 'length' : calls.length > 0 ? 'tool' : 'end',
-    tokens: isRecord(usageMetadata) ? generateTokens(usageMetadata) : undefined,
+    tokens: isRecord(usageMetadata) && 'promptTokenCount' in usageMetadata ? generateTokens(usageMetadata) : undefined,
   };
 }
 
 const GENERATE_DECLINED = /SAFETY|RECITATION|LANGUAGE|BLOCKLIST|PROHIBITED_CONTENT|SPII|MODEL_ARMOR/;
 
-/** A call is complete in one part, or begins with a name and goes on with pieces of its arguments. */
-function functionCalls(parts: readonly JsonRecord[]): ToolCall[] {
-  return parts.flatMap(({ functionCall }) => {
-    const { name, args, willContinue, partialArgs } = recordOf(functionCall);
-    if (!textOf(name)) return [];
-    return [willContinue || partialArgs ? { name: textOf(name), args: 'in pieces' } : callOf(name, args ?? {})];
-  });
-}
+const functionCalls = (parts: readonly JsonRecord[]): ToolCall[] =>
+  joinPieces(parts).map(({ name, args }) => callOf(name, args));
 
 const isPicture = (data: unknown): data is JsonRecord => textOf(recordOf(data).mimeType).startsWith('image/');
 
@@ -225,7 +232,7 @@ const ofFunction = (body: JsonRecord): ToolCall => callOf(body.name, body.argume
 
 /** No arguments are an empty object. */
 function callOf(name: unknown, args: unknown): ToolCall {
-  const value = typeof args === 'string' ? (args.trim() === '' ? {} : (jsonOf(args) ?? args)) : args;
+  const value = typeof args === 'string' ? (args.trim() === '' ? {} : (jsonOf(args) ?? args)) : (args ?? {});
   return { name: textOf(name), args: typeof value === 'string' ? value : canonical(value) };
 }
 

@@ -1,5 +1,6 @@
 /** Differences that are meant, by rule: what the other wire format cannot carry, and what the gateway states it does. */
 import type { Difference, Replay } from './outcome.ts';
+import { recordOf } from './recording.ts';
 
 export interface KnownRow {
   readonly rule: string;
@@ -7,7 +8,38 @@ export interface KnownRow {
   readonly applies: (difference: Difference, replay: Replay) => boolean;
 }
 
-export const KNOWN: readonly KnownRow[] = [];
+const loss = (difference: Difference, member: RegExp): boolean =>
+  difference.what.startsWith('silent loss of ') && member.test(difference.what.slice('silent loss of '.length));
+
+export const KNOWN: readonly KnownRow[] = [
+  {
+    rule: 'cache lifetime',
+    why: 'providers that cache every prefix by themselves have no lifetime to choose',
+    applies: (difference, { provider }) => loss(difference, /cache_control\.ttl$/) && provider !== 'messages',
+  },
+  {
+    rule: 'prompt_cache_key',
+    why: 'it selects the account, and with it the cache',
+    applies: (difference) => loss(difference, /^prompt_cache_key$/),
+  },
+  {
+    rule: 'small output limit',
+    why: 'the responses API takes no limit below 16 tokens',
+    applies: (difference, { provider }) =>
+      provider === 'responses' && loss(difference, /^max_\w*tokens$/) && Number(difference.expected) < 16,
+  },
+  {
+    rule: 'allowed tools',
+    why: 'a provider without a list of allowed tools gets only those',
+    applies: (difference, { recording }) =>
+      loss(difference, /^tools\./) && recordOf(recording.request?.json.tool_choice).type === 'allowed_tools',
+  },
+  {
+    rule: 'missing model',
+    why: 'a rejection about the model is model_not_found with 404, whatever the status of the provider',
+    applies: ({ what, found }) => what === 'status' && found.startsWith('404') && found.includes('model_not_found'),
+  },
+];
 
 export const knownRule = (difference: Difference, replay: Replay): KnownRow | undefined =>
   KNOWN.find(({ applies }) => applies(difference, replay));

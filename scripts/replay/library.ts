@@ -1,4 +1,4 @@
-/** The recordings below a folder, one file at a time, and a count of what is skipped by reason. */
+/** The recordings below a folder, one file at a time because they may follow each other; what is skipped, by reason. */
 
 import { globSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { isGzip } from './body.ts';
 import { readCassette } from './cassette.ts';
 import { detectByShape, detectByUrl } from './dialect.ts';
-import { readBody, sseOf } from './events.ts';
+import { readBody, splitStreams, sseOf } from './events.ts';
 import { type Exchange, isRecord, jsonOf, type RecordedRequest, type Recording, textOf } from './recording.ts';
 
 export interface LibraryOptions {
@@ -24,7 +24,10 @@ const MAX_PLAIN_BYTES = 16_000_000;
 const REPLAYED_STATUSES: ReadonlySet<number> = new Set([200, 400, 413, 422]);
 const FILES = '**/*.{yaml,yml,yaml.gz,yml.gz,json,json.gz,har,jsonl,ndjson,txt,sse}';
 
-export async function* readLibrary(folder: string, { only, skip }: LibraryOptions): AsyncGenerator<Recording> {
+export async function* readLibrary(
+  folder: string,
+  { only, skip }: LibraryOptions,
+): AsyncGenerator<readonly Recording[]> {
   const root = resolve(folder);
   const collection = basename(root);
   const ignored = (path: string): boolean => /(?:^|\/)(?:node_modules|\.git)$/.test(path);
@@ -32,10 +35,13 @@ export async function* readLibrary(folder: string, { only, skip }: LibraryOption
     if (!only.test(file)) continue;
     const text = await readText(join(root, file));
     if (text === undefined) skip('file is too large', file);
-    else
+    else {
+      const recordings: Recording[] = [];
       for (const [n, found] of recordingsIn(file, text).entries())
         if (typeof found === 'string') skip(found, file);
-        else yield { collection, file: n === 0 ? file : `${file}#${n}`, ...found };
+        else recordings.push({ collection, file: n === 0 ? file : `${file}#${n}`, ...found });
+      yield recordings;
+    }
   }
 }
 
@@ -58,7 +64,7 @@ export function recordingsIn(file: string, text: string): readonly Found[] {
   } catch (error) {
     return [`unreadable file: ${(error as Error).message.split('\n')[0]}`];
   }
-  return /\.ya?ml$/.test(name) ? ['not a recording'] : [ofFixture(text)];
+  return /\.ya?ml$/.test(name) ? ['not a recording'] : ofFixture(text);
 }
 
 function ofExchange(exchange: Exchange): Found {
@@ -74,15 +80,23 @@ function ofExchange(exchange: Exchange): Found {
   return { dialect, request, status: exchange.status, body, ...read };
 }
 
-function ofFixture(text: string): Found {
+function ofFixture(text: string): readonly Found[] {
   const read = readBody(text);
-  if (read === undefined) return 'not a recording';
+  if (read === undefined) return ['not a recording'];
   const detected = detectByShape(read.events);
-  if ('skip' in detected) return detected.skip;
+  if ('skip' in detected) return [detected.skip];
   const { dialect } = detected;
-  const isSse = read.isStream && !text.trimStart().startsWith('{') && !text.trimStart().startsWith('[');
-  const body = read.isStream && !isSse ? sseOf(dialect, read.events) : Buffer.from(text, 'utf8');
-  return { dialect, request: undefined, status: 200, body, ...read };
+  const streams = read.isStream ? splitStreams(read.events) : [];
+  if (streams.length > 1 || (read.isStream && /^\s*[{[]/.test(text)))
+    return streams.map((events) => ({
+      ...read,
+      dialect,
+      events,
+      request: undefined,
+      status: 200,
+      body: sseOf(dialect, events),
+    }));
+  return [{ ...read, dialect, request: undefined, status: 200, body: Buffer.from(text, 'utf8') }];
 }
 
 /** Headers that a provider reads beyond the credentials. */

@@ -25,17 +25,45 @@ const NOT_COMPARED: ReadonlySet<string> = new Set([
     'media_type',
     'detail',
   ],
+  ...['execution', 'require_approval'],
 ]);
+
+interface Translation {
+  readonly path: RegExp;
+  /** The members of other dialects that carry the value in another form. */
+  readonly into: RegExp;
+  /** What a request without the member means. */
+  readonly implied?: string;
+}
+
+const TRANSLATED: readonly Translation[] = [
+  { path: /^tool_choice/, into: /"(?:tool_choice|toolConfig)":/, implied: 'auto' },
+  {
+    path: /effort$|^thinking\.|^reasoning\.(?:generate_)?summary$/,
+    into: /"(?:thinkingConfig|thinking|reasoning|reasoning_effort|output_config)":/,
+    implied: 'none',
+  },
+  { path: /^user$|^metadata\.user_id$|^safety_identifier$/, into: /"(?:safety_identifier|user|user_id)":/ },
+  { path: /prompt_cache_breakpoint\.mode$/, into: /"cache_control":/ },
+];
+
+/** The name of a tool whose type has a date is part of the type. */
+const DATED_TYPE = /_\d{8}$/;
 
 export function findLosses(sent: unknown, received: unknown, dropped: readonly string[]): Loss[] {
   const reached = reachedValues(received);
+  const text = JSON.stringify(received) ?? '';
+  const isTranslated = (path: string, value: unknown): boolean =>
+    TRANSLATED.some((row) => row.path.test(path) && (value === row.implied || row.into.test(text)));
   const names = dropped.map((name) => withoutIndices(name).split('.'));
   const losses: Loss[] = [];
   const visit = (value: unknown, path: readonly string[]): void => {
     if (Array.isArray(value)) for (const entry of value) visit(entry, path);
     else if (isRecord(value)) {
-      for (const [name, inner] of Object.entries(value)) if (!NOT_COMPARED.has(name)) visit(inner, [...path, name]);
-    } else if (!reached(value) && !names.some((name) => isWithin(path, name)))
+      const isDated = DATED_TYPE.test(String(value.type));
+      for (const [name, inner] of Object.entries(value))
+        if (!NOT_COMPARED.has(name) && !(isDated && name === 'name')) visit(inner, [...path, name]);
+    } else if (!reached(value) && !isTranslated(path.join('.'), value) && !names.some((name) => isWithin(path, name)))
       losses.push({ path: path.join('.'), value: String(value) });
   };
   visit(sent, []);
@@ -73,10 +101,16 @@ function reachedValues(received: unknown): (value: unknown) => boolean {
   return (value) => {
     if (typeof value === 'number') return numbers.has(value) || all.includes(String(value));
     if (typeof value !== 'string') return true;
-    const text = value.replace(/^data:[^,]*,/, '').trim();
+    const text = withoutDataUrl(value).trim();
     const inner = /^[{[]/.test(text) ? jsonOf(text) : undefined;
     return hasText(text) || (inner !== undefined && leavesOf(inner).every((leaf) => hasText(String(leaf))));
   };
+}
+
+/** A text file may be sent as its text. */
+function withoutDataUrl(value: string): string {
+  const [, type = '', data = value] = /^data:([^;,]*)[^,]*,(.*)$/s.exec(value) ?? [];
+  return type.startsWith('text/') ? Buffer.from(data, 'base64').toString('utf8') : data;
 }
 
 function leavesOf(value: unknown): unknown[] {
