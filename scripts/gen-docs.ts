@@ -18,6 +18,7 @@ import {
   INFERENCE_ENDPOINTS,
   type InferenceRow,
   STYLES,
+  TOLERANCES,
   VIDEO_ENDPOINTS,
   type VideoRow,
 } from '../src/rules/index.ts';
@@ -188,6 +189,9 @@ export function renderFidelity(): string {
     '## images client, generate provider',
     'Only for models with the capability `imagesEndpoint`. `response_format` and unknown fields are dropped.',
     table(['field', 'support'], imageFieldRows()),
+    '## Replies that deviate',
+    'Servers that deviate from the wire format of their dialect. The gateway reads replies of any server in this way.',
+    table(['dialect', 'seen from', 'sends', 'read as'], toleranceRows()),
     '## Lossy points',
     'Differences beyond single fields. **carried**: kept for the provider that can read it, in a field that the client sends back or in a cache of the gateway. **never**: does not happen. `test/laws/register.test.ts` tests each point by its number.',
     table(['', 'what happens', 'conversions', 'outcome'], registerRows()),
@@ -199,6 +203,9 @@ const addedOptionRows = (): string[][] =>
     dialect,
     [...new Set(ADDED_OPTIONS[dialect].map(({ option }) => `\`${option}\``))].join(', '),
   ]);
+
+const toleranceRows = (): string[][] =>
+  Object.values(TOLERANCES).map(({ dialect, servers, sends, readAs }) => [dialect, servers, sends, readAs]);
 
 const imageFieldRows = (): string[][] =>
   Object.entries(CONVERTED_IMAGE_FIELDS).map(([name, { support, neutral, rejected }]) => [

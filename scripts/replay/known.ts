@@ -35,6 +35,15 @@ export const KNOWN: readonly KnownRow[] = [
       loss(difference, /^tools\./) && recordOf(recording.request?.json.tool_choice).type === 'allowed_tools',
   },
   {
+    rule: 'pictures for messages clients',
+    why: 'replies of this dialect have no image block; a text stands where the picture was',
+    applies: ({ what, found }, { way, client, recording: { dialect } }) =>
+      way === 'answer' &&
+      client === 'messages' &&
+      (dialect === 'generate' || dialect === 'responses') &&
+      (what === 'images' || (what === 'text' && found.includes('[image omitted]'))),
+  },
+  {
     rule: 'missing model',
     why: 'a rejection about the model is model_not_found with 404, whatever the status of the provider',
     applies: ({ what, found }) => what === 'status' && found.startsWith('404') && found.includes('model_not_found'),

@@ -25,5 +25,6 @@ export * from './response-headers.ts';
 export * from './shedding.ts';
 export * from './sign-in.ts';
 export * from './tiers.ts';
+export * from './tolerances.ts';
 export * from './video/index.ts';
 export * from './websocket.ts';

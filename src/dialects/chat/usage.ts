@@ -1,5 +1,6 @@
 /** Token counts of the chat dialect. `prompt_tokens` includes cached and cache-written tokens, `completion_tokens` reasoning. */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
+import { cacheParts } from '../wire/cache-parts.ts';
 import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
 import { tierUsed } from '../wire/service-tiers.ts';
@@ -16,8 +17,11 @@ export function readUsage(value: unknown): HubUsage | undefined {
   return compact({
     input: input ?? 0,
     // Compatible servers without the details object use the second name.
-    cacheRead: maybeCount(read.cached_tokens) ?? maybeCount(value.prompt_cache_hit_tokens) ?? 0,
-    cacheWrite: maybeCount(read.cache_write_tokens) ?? 0,
+    ...cacheParts(
+      input ?? 0,
+      maybeCount(read.cached_tokens) ?? maybeCount(value.prompt_cache_hit_tokens),
+      maybeCount(read.cache_write_tokens),
+    ),
     inputAudio: maybeCount(read.audio_tokens),
     inputImage: maybeCount(read.image_tokens),
     output: output ?? 0,

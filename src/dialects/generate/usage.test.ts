@@ -43,7 +43,7 @@ test('decodeUsage reverses encodeUsage for all counts', () => {
     fc.property(count, count, count, count, count, (prompt, tool, cached, candidates, thoughts) => {
       const usage = {
         input: prompt + tool,
-        cacheRead: cached,
+        cacheRead: Math.min(cached, prompt + tool),
         cacheWrite: 0,
         toolPrompt: tool,
         output: candidates + thoughts,

@@ -3,6 +3,7 @@
  * prompt; the hub includes them in output and input. Both include cached tokens in the input.
  */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
+import { cacheParts } from '../wire/cache-parts.ts';
 import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeList, maybeString } from '../wire/read.ts';
 
@@ -63,10 +64,10 @@ function modality(details: readonly unknown[], name: string): number | undefined
 export function decodeUsage(counts: UsageCounts, hasOutput: boolean, searches: number): HubUsage {
   const isReported =
     counts.prompt !== undefined && (!hasOutput || (counts.candidates ?? counts.thoughts) !== undefined);
+  const input = (counts.prompt ?? 0) + (counts.toolPrompt ?? 0);
   return compact({
-    input: (counts.prompt ?? 0) + (counts.toolPrompt ?? 0),
-    cacheRead: counts.cached ?? 0,
-    cacheWrite: 0,
+    input,
+    ...cacheParts(input, counts.cached),
     toolPrompt: counts.toolPrompt,
     inputAudio: counts.inputAudio,
     inputImage: counts.inputImage,

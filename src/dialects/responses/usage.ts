@@ -3,6 +3,7 @@
  * tokens of the image tool stand apart in `tool_usage.image_gen`; the hub includes them in its totals and in its image tokens.
  */
 import { type HubItem, type HubUsage, type JsonObject, NO_USAGE } from '../hub/types.ts';
+import { cacheParts } from '../wire/cache-parts.ts';
 import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
 import { tierForClient, tierUsed } from '../wire/service-tiers.ts';
@@ -14,10 +15,10 @@ export function decodeUsage(response: JsonObject, items: readonly HubItem[]): Hu
   const input = maybeObject(usage.input_tokens_details);
   const output = maybeObject(usage.output_tokens_details);
   const images = imageTokensOf(response);
+  const whole = (maybeCount(usage.input_tokens) ?? 0) + images.input;
   return compact({
-    input: (maybeCount(usage.input_tokens) ?? 0) + images.input,
-    cacheRead: maybeCount(input.cached_tokens) ?? 0,
-    cacheWrite: maybeCount(input.cache_write_tokens) ?? 0,
+    input: whole,
+    ...cacheParts(whole, maybeCount(input.cached_tokens), maybeCount(input.cache_write_tokens)),
     cacheWriteLong: maybeCount(maybeObject(input.cache_write_tokens_details).ttl_12h_tokens),
     // Image endpoints report image tokens here, responses in `tool_usage`.
     inputImage: sumOf(maybeCount(input.image_tokens), images.inputImage),

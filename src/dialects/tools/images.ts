@@ -20,10 +20,6 @@ export function forcesImageTool(request: HubRequest): boolean {
   return tools.length > 0 && tools.every((tool) => tool.kind === 'server' && tool.tool === 'image_gen');
 }
 
-/** Whether the client can show images: only then does a reply in a dialect without official images carry them. */
-export const acceptsImages = (request: HubRequest): boolean =>
-  request.output.modalities?.includes('image') === true || imageToolOf(request) !== undefined;
-
 // ---------------------------------------------------------------- options of the image tool
 
 /** Options of the tool that have an effect, other than its size. Default values are no loss where an option does not exist. */

@@ -30,7 +30,7 @@ const INLINE = { inlineData: { mimeType: 'image/png', data: PNG } };
 export const IMAGES: Readonly<Record<number, Row>> = {
   54: {
     summary:
-      'A generated image is returned to responses clients, and to chat clients that ask for images; other clients get a note instead.',
+      'A generated image is returned to responses clients, and to chat clients in `images`; messages clients get a note instead.',
     conversions: [
       ...(['messages over generate', 'chat over generate', 'responses over generate'] as const),
       ...(['messages over responses', 'chat over responses'] as const),
@@ -42,9 +42,7 @@ export const IMAGES: Readonly<Record<number, Row>> = {
         nowhere: [PNG],
       }),
       returns('chat over generate', unaryReply.generate(PICTURE), {
-        body: { choices: [{ message: { content: 'Look: [image omitted]' } }] },
-        absent: ['choices[0].message.images'],
-        nowhere: [PNG],
+        body: { choices: [{ message: { content: 'Look: ', images: [{ image_url: { url: DATA_URL } }] } }] },
       }),
       returns('responses over generate', unaryReply.generate(PICTURE), {
         body: { output: [{ type: 'message' }, { type: 'image_generation_call', output_format: 'png', result: PNG }] },
@@ -67,8 +65,7 @@ export const IMAGES: Readonly<Record<number, Row>> = {
         ),
       ),
       returns('chat over responses', unaryReply.responses([{ ...CALL, result: PNG }, assistantMessage('Look.')]), {
-        body: { choices: [{ message: { content: '[image omitted]Look.' } }] },
-        nowhere: [PNG],
+        body: { choices: [{ message: { content: 'Look.', images: [{ image_url: { url: DATA_URL } }] } }] },
       }),
       fromFile('chat-generate-image.json'),
       fromFile('chat-responses-image.json'),

@@ -6,7 +6,6 @@ import type { ReplyContext } from '../../codec.ts';
 import type { HubEvent, HubImage, HubItem, HubMessage, HubRequest, HubToolCall, JsonObject } from '../../hub/types.ts';
 import { pack } from '../../opaque/envelope.ts';
 import { unwrapInput } from '../../tools/free-text.ts';
-import { acceptsImages } from '../../tools/images.ts';
 import { dataUrl } from '../../wire/media.ts';
 import { encodeAnnotation } from '../annotations.ts';
 import { encodeStop, type FinishReason } from '../stop-reason.ts';
@@ -36,8 +35,6 @@ export type ChatClientOptions = HubRequest['clientOptions'] & { readonly functio
 export interface DeltaWriter {
   readonly request: HubRequest;
   readonly isLegacy: boolean;
-  /** The client asked for images, so it gets them in `images`. */
-  readonly showsImages: boolean;
   /** Send calls only when complete. Generate-content calls arrive whole, and SDKs read the signature in the first chunk only. */
   readonly defersCalls: boolean;
   readonly calls: Map<number, OpenCall>;
@@ -62,7 +59,6 @@ export function openDeltaWriter({ request, issuer }: ReplyContext): DeltaWriter 
   return {
     request,
     isLegacy: options.functions === true,
-    showsImages: acceptsImages(request),
     defersCalls: issuer === 'generate-content',
     calls: new Map(),
     annotations: [],
@@ -139,7 +135,7 @@ function thoughtDelta({ index, part, text }: EventOf<'think'>, writer: DeltaWrit
 /** Item kinds other than these have no form in this dialect. */
 function endItem(index: number, item: HubItem, writer: DeltaWriter): readonly Delta[] {
   if (item.kind === 'message') return endMessage(index, item, writer);
-  if (item.kind === 'server_call') return item.image ? [imageDelta(item.image, writer)] : NOTHING;
+  if (item.kind === 'server_call') return item.image ? imageDeltas(item.image) : NOTHING;
   return item.kind === 'tool_call' ? endCall(index, item, writer) : NOTHING;
 }
 
@@ -151,20 +147,17 @@ function endMessage(index: number, { parts }: HubMessage, writer: DeltaWriter): 
       for (const note of part.annotations ?? [])
         writer.annotations.push(encodeAnnotation(note, starts[n] ?? writer.contentLength, part.text.length));
     } else if (part.kind === 'image') {
-      images.push(imageDelta(part, writer));
+      images.push(...imageDeltas(part));
     }
   }
   return images;
 }
 
-/** `images` is not official, so only a client that asked for images gets it. Any other one gets a note in the text. */
-function imageDelta({ source }: HubImage, writer: DeltaWriter): Delta {
-  if (writer.showsImages && source.kind === 'base64')
-    return { images: [{ type: 'image_url', image_url: { url: dataUrl(source) } }] };
-  writer.contentLength += IMAGE_NOTE.length;
-  return { content: IMAGE_NOTE };
+/** `images` is not official, but the usual extension. A client that does not read it ignores it. */
+function imageDeltas({ source }: HubImage): readonly Delta[] {
+  const url = source.kind === 'base64' ? dataUrl(source) : source.kind === 'url' ? source.url : undefined;
+  return url === undefined ? NOTHING : [{ images: [{ type: 'image_url', image_url: { url } }] }];
 }
-const IMAGE_NOTE = '[image omitted]';
 
 /** A declined reply has a refusal: the provider's explanation if there is one. */
 function refusalDelta({ stop, refusal }: EventOf<'finish'>, writer: DeltaWriter): readonly Delta[] {

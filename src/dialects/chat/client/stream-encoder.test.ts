@@ -267,11 +267,12 @@ test('encoders fail on a malformed call in both forms', () => {
   assert.ok(text.includes('"error"') && !text.includes('[DONE]'));
 });
 
-test('encodeReply replaces an image by a placeholder', () => {
+test('encodeReply returns an image that the client did not ask for', () => {
   const image = { kind: 'image', source: { kind: 'base64', mime: 'image/png', data: 'AA==' } } as const;
   const item: HubItem = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'Here: ' }, image] };
-  const body = encodeReply(reply([item]), CONTEXT);
-  assert.equal(maybeObject(choiceOf(maybeObject(body)).message).content, 'Here: [image omitted]');
+  const { content, images } = maybeObject(choiceOf(maybeObject(encodeReply(reply([item]), CONTEXT))).message);
+  const url = 'data:image/png;base64,AA==';
+  assert.deepEqual([content, images], ['Here: ', [{ type: 'image_url', image_url: { url } }]]);
 });
 
 test('encodeReply returns metadata and the service tier used', () => {

@@ -23,6 +23,8 @@ export interface ReplyState {
   /** Calls by the key the wire uses: usually an index, for some servers only the id. */
   readonly slots: Map<number | string, Call>;
   lastSlot: number | string;
+  /** On the wire, before the text that they are about. */
+  readonly earlyAnnotations: unknown[];
   /** UTF-16 units of content so far. Wire annotations count from the start of the content, hub annotations from their part. */
   contentLength: number;
   refusal: string;
@@ -57,6 +59,7 @@ export const openReply = (context: DecodeContext): ReplyState => ({
   callIds: new Set(),
   slots: new Map(),
   lastSlot: 0,
+  earlyAnnotations: [],
   contentLength: 0,
   refusal: '',
 });
@@ -182,12 +185,13 @@ function addText(kind: TextPart['kind'], text: string, reply: ReplyState, out: H
   if (kind === 'text') reply.contentLength += text.length;
   else reply.refusal += text;
   out.push({ kind, index, part: parts.length - 1, text });
+  if (kind === 'text') for (const note of reply.earlyAnnotations.splice(0)) addAnnotation(note, reply, out);
 }
 
 function addAnnotation(value: unknown, reply: ReplyState, out: HubEvent[]): void {
   const part = reply.message?.parts.findLastIndex((one) => one.kind === 'text') ?? -1;
   const piece = reply.message?.parts[part];
-  if (!reply.message || !piece) return;
+  if (!reply.message || !piece) return void reply.earlyAnnotations.push(value);
   const annotation = decodeAnnotation(value, piece.start);
   if (!annotation) return;
   piece.annotations.push(annotation);
@@ -218,10 +222,12 @@ function readCall(entry: JsonObject, reply: ReplyState, out: HubEvent[]): void {
   const form = isObject(entry.custom) ? 'custom' : 'function';
   const body = maybeObject(entry[form]);
   const name = maybeString(body.name) ?? '';
-  const call = callFor({ index: maybeCount(entry.index), id: maybeString(entry.id) ?? '', name, form }, reply, out);
+  const id = maybeString(entry.id) ?? '';
+  const text = argsText(form === 'custom' ? body.input : body.arguments);
+  if (name === '' && id === '' && text === '') return;
+  const call = callFor({ index: maybeCount(entry.index), id, name, form }, reply, out);
   const signature = maybeString(maybeObject(maybeObject(entry.extra_content).google).thought_signature);
   if (signature) call.signature = toOpaque(signature, reply.context);
-  const text = argsText(form === 'custom' ? body.input : body.arguments);
   call.args += text;
   if (call.index === undefined) openCall(call, name, reply, out);
   else if (text !== '') out.push({ kind: 'args', index: call.index, text });

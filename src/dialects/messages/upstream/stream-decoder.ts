@@ -58,6 +58,8 @@ interface State {
   /** The closing usage counts have arrived. */
   hasFinalUsage: boolean;
   started: boolean;
+  /** As the provider sent it. */
+  id?: unknown;
   done: boolean;
   stopReason?: string;
   stopSequence?: string;
@@ -100,9 +102,10 @@ type EventReader = (wire: JsonObject, state: State, out: HubEvent[]) => void;
 
 const EVENT_READERS = {
   message_start(wire, state, out) {
-    if (state.started) throw outOfOrderError();
-    state.started = true;
     const message = maybeObject(wire.message);
+    if (state.started) return repeatStart(message, state);
+    state.started = true;
+    state.id = message.id;
     state.usage = mergeUsage(state.usage, message.usage);
     const id = maybeString(message.id) ?? state.blocks.context.requestId;
     const usage = isObject(message.usage) ? { usage: decodeUsage(state.usage, true) } : {};
@@ -140,6 +143,12 @@ const EVENT_READERS = {
     out.push({ kind: 'error', error: decodeStreamError(wire) });
   },
 } satisfies Record<string, EventReader>;
+
+/** See `repeatedStart` in rules/tolerances.ts. */
+function repeatStart({ id, usage }: JsonObject, state: State): void {
+  if (id !== state.id && state.blocks.nextItem > 0) throw outOfOrderError();
+  state.usage = mergeUsage(state.usage, usage);
+}
 
 function finish(state: State): HubEvent[] {
   state.done = true;

@@ -1,0 +1,47 @@
+/** Replies that deviate from the wire format of their dialect, by the servers that sent them, and how the gateway reads them. */
+import type { Dialect } from './groups.ts';
+
+export interface Tolerance {
+  readonly dialect: Dialect | 'every dialect';
+  /** Where it was seen. Any server is read in this way. */
+  readonly servers: string;
+  readonly sends: string;
+  readonly readAs: string;
+}
+
+export const TOLERANCES = {
+  emptyMembers: {
+    dialect: 'chat',
+    servers: 'Snowflake Cortex',
+    sends:
+      'unused members that are present but empty: `function_call` without a name, `audio` without an id, `refusal: ""`, `tool_calls: null`',
+    readAs: 'the members are absent',
+  },
+  noFinishReason: {
+    dialect: 'chat',
+    servers: 'Snowflake Cortex',
+    sends: '`finish_reason: ""`, or a stream without one that ends with usage and `[DONE]`',
+    readAs: 'a complete reply: it stopped for its calls, or by itself',
+  },
+  earlyAnnotations: {
+    dialect: 'chat',
+    servers: 'OpenRouter with web search',
+    sends: 'annotations before the first text',
+    readAs: 'citations of the text that follows',
+  },
+  repeatedStart: {
+    dialect: 'messages',
+    servers: 'proxies in front of Anthropic',
+    sends: '`message_start` again with the id of the open message',
+    readAs:
+      'nothing; a start with another id after content is an error, because the client cannot forget the first message',
+  },
+  overlappingCache: {
+    dialect: 'every dialect',
+    servers: 'OpenRouter with Gemini',
+    sends: 'cached and cache-written tokens that exceed the prompt together',
+    readAs: 'cache reads up to the prompt, cache writes up to the rest of it',
+  },
+} as const satisfies Record<string, Tolerance>;
+
+export type ToleranceName = keyof typeof TOLERANCES;
