@@ -77,6 +77,9 @@ function ofExchange(exchange: Exchange): Found {
   const { responseBody: body } = exchange;
   const read = readBody(body.toString('utf8'));
   if (read === undefined) return body.length === 0 ? 'response without a body' : 'response is not JSON';
+  const shape = detectByShape(read.events);
+  const isError = exchange.status !== 200 || read.events.some(({ error }) => isRecord(error));
+  if (!isError && !('dialect' in shape && shape.dialect === dialect)) return 'response of another API';
   return { dialect, request, status: exchange.status, body, ...read };
 }
 

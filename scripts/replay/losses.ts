@@ -25,7 +25,8 @@ const NOT_COMPARED: ReadonlySet<string> = new Set([
     'media_type',
     'detail',
   ],
-  ...['execution', 'require_approval'],
+  // What a hosted tool says about its own result.
+  ...['execution', 'require_approval', 'retrieved_at', 'page_age', 'container_id', 'stop_reason'],
 ]);
 
 interface Translation {
@@ -55,7 +56,9 @@ export function findLosses(sent: unknown, received: unknown, dropped: readonly s
   const text = JSON.stringify(received) ?? '';
   const isTranslated = (path: string, value: unknown): boolean =>
     TRANSLATED.some((row) => row.path.test(path) && (value === row.implied || row.into.test(text)));
-  const names = dropped.map((name) => withoutIndices(name).split('.'));
+  // The header names the older of two members by the newer one.
+  const newer = dropped.includes('safety_identifier') ? ['user'] : [];
+  const names = [...dropped, ...newer].map((name) => withoutIndices(name).split('.'));
   const losses: Loss[] = [];
   const visit = (value: unknown, path: readonly string[]): void => {
     if (Array.isArray(value)) for (const entry of value) visit(entry, path);

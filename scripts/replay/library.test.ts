@@ -1,0 +1,105 @@
+/** Readers of recordings, with small files made for these tests. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { readLibrary, recordingsIn } from './library.ts';
+import type { Recording } from './recording.ts';
+
+const ASK = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
+const REPLY = {
+  id: 'c1',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hé' }, finish_reason: 'stop' }],
+};
+const CHAT = 'https://api.example.test/v1/chat/completions?key=secret';
+
+const only = (file: string, text: string): Omit<Recording, 'collection' | 'file'> => {
+  const [found, ...more] = recordingsIn(file, text);
+  assert.ok(found !== undefined && typeof found !== 'string', String(found));
+  assert.equal(more.length, 0);
+  return found;
+};
+
+const cassette = (request: string, response: string, uri = CHAT): string =>
+  `interactions:\n- request:\n    ${request}\n    headers: {host: [x]}\n    method: POST\n    uri: ${uri}\n  response:\n    ${response}\n    headers: {Content-Type: [application/json]}\n    status: {code: 200, message: OK}\nversion: 1\n`;
+
+const asText = `body: '${JSON.stringify(ASK)}'`;
+const base64 = (bytes: Buffer): string => `body: {string: !!binary "${bytes.toString('base64')}"}`;
+const plain = Buffer.from(JSON.stringify(REPLY));
+
+test('cassettes hold bodies as text, bytes, compressed bytes or parsed JSON', () => {
+  const bodies = [
+    `body: {string: '${JSON.stringify(REPLY)}'}`,
+    base64(plain),
+    base64(gzipSync(plain)),
+    `parsed_body: ${JSON.stringify(REPLY)}`,
+  ];
+  for (const response of bodies) {
+    const { dialect, request, body, isStream } = only('a.yaml', cassette(asText, response));
+    assert.deepEqual([dialect, isStream, JSON.parse(body.toString('utf8'))], ['chat', false, REPLY]);
+    assert.deepEqual([request?.model, request?.json, request?.query], ['m', ASK, '']);
+  }
+  const parsed = only('a.yml', cassette(`parsed_body: ${JSON.stringify(ASK)}`, base64(plain)));
+  assert.deepEqual(parsed.request?.json, ASK);
+});
+
+test('dates in YAML stay texts', () => {
+  const request = 'parsed_body: {model: m, messages: [{role: user, content: 2025-01-31}]}';
+  const { request: read } = only('a.yaml', cassette(request, base64(plain)));
+  assert.deepEqual(read?.json.messages, [{ role: 'user', content: '2025-01-31' }]);
+});
+
+test('other recorders: VCR for Ruby, HAR', () => {
+  const ruby = { request: { method: 'post', uri: CHAT, body: { string: JSON.stringify(ASK) } } };
+  const response = { status: { code: 200 }, body: { base64_string: plain.toString('base64') } };
+  const vcr = only('a.json', JSON.stringify({ http_interactions: [{ ...ruby, response }] }));
+  assert.deepEqual(vcr.events, [REPLY]);
+  const entry = {
+    request: { method: 'POST', url: CHAT, headers: [], postData: { text: JSON.stringify(ASK) } },
+    response: { status: 200, headers: [], content: { text: JSON.stringify(REPLY) } },
+  };
+  assert.deepEqual(only('a.har', JSON.stringify({ log: { entries: [entry] } })).events, [REPLY]);
+});
+
+test('the address decides the dialect, and what is not text generation is skipped with a reason', () => {
+  const skipped = (uri: string) => recordingsIn('a.yaml', cassette(asText, base64(plain), uri))[0];
+  assert.equal(skipped('https://api.openai.com/v1/embeddings'), 'embeddings');
+  assert.equal(skipped('https://api.anthropic.com/v1/messages/count_tokens'), 'counts tokens');
+  assert.equal(skipped('https://bedrock-runtime.us-east-1.amazonaws.com/model/x/converse'), 'Bedrock: not served yet');
+  assert.equal(skipped('https://api.example.test/v2/chat'), 'another API');
+  assert.equal(skipped('https://api.anthropic.com/v1/messages'), 'response of another API');
+});
+
+test('fixtures are detected by shape; chunks become a stream, several streams several recordings', () => {
+  assert.equal(only('a.json', JSON.stringify(REPLY)).dialect, 'chat');
+  assert.equal(only('a.json', JSON.stringify({ candidates: [] })).dialect, 'generate');
+  const chunk = { id: 'c', choices: [{ index: 0, delta: { content: 'x' } }] };
+  const lines = only('a.chunks.txt', `${JSON.stringify(chunk)}\n${JSON.stringify(chunk)}\n`);
+  assert.deepEqual([lines.isStream, lines.events.length], [true, 2]);
+  assert.match(lines.body.toString('utf8'), /^data: \{.*\n\ndata: \[DONE\]\n\n$/s);
+  const sse = `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`;
+  assert.equal(only('a.sse', sse).body.toString('utf8'), sse);
+  const message = [{ type: 'message_start', message: {} }, { type: 'message_stop' }];
+  const twice = [...message, ...message].map((event) => JSON.stringify(event)).join('\n');
+  assert.equal(recordingsIn('a.chunks.txt', twice).length, 2);
+  assert.deepEqual(recordingsIn('a.txt', 'A note.'), ['not a recording']);
+  assert.deepEqual(recordingsIn('a.json', '{"contentBlockDelta":{}}'), ['Bedrock: not served yet']);
+});
+
+test('readLibrary reads gzipped files and skips files that are too large', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dragoman-replay-'));
+  try {
+    writeFileSync(join(folder, 'a.yaml.gz'), gzipSync(cassette(asText, base64(plain))));
+    writeFileSync(join(folder, 'b.json'), Buffer.alloc(5_000_000, ' '));
+    const skipped: string[] = [];
+    const files: string[] = [];
+    for await (const recordings of readLibrary(folder, { only: /./, skip: (...args) => skipped.push(args.join(' ')) }))
+      files.push(...recordings.map(({ file }) => file));
+    assert.deepEqual([files, skipped], [['a.yaml.gz'], ['file is too large b.json']]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
