@@ -33,12 +33,12 @@ function sseEvents(text: string): JsonRecord[] {
   return events;
 }
 
-/** A line may keep the `data:` of its event, or be the mark of the end. */
-const lineEvents = (text: string): JsonRecord[] =>
-  text
-    .split('\n')
-    .map((line) => jsonOf(line.replace(/^data: ?/, '')))
-    .filter(isRecord);
+/** A line may keep the `data:` of its event, or be the mark of the end. A damaged line makes the whole file worthless. */
+function lineEvents(text: string): JsonRecord[] {
+  const lines = text.split('\n').map((line) => line.replace(/^data: ?/, ''));
+  const events = lines.filter((line) => line.startsWith('{')).map(jsonOf);
+  return events.every(isRecord) ? events : [];
+}
 
 const LAST_EVENT = /^(?:message_stop|response\.(?:completed|incomplete|failed))$/;
 

@@ -53,7 +53,7 @@ function messagesFacts({ content, stop_reason, stop_details, usage }: JsonRecord
     citations: distinct(cites),
     images: ofType('image').map(({ source }) => digest(recordOf(source).data)),
     stop: MESSAGES_STOPS[textOf(stop_reason)] ?? 'end',
-    tokens: isRecord(usage) ? messagesTokens(usage) : undefined,
+    tokens: reported(messagesTokens(recordOf(usage))),
   };
 }
 
@@ -99,7 +99,7 @@ function chatFacts({ choices, usage }: JsonRecord): Facts {
     images: listOf(message.images).map((image) => digest(dataOf(recordOf(image.image_url).url))),
     // A refusal has no finish reason of its own.
     stop: CHAT_STOPS[textOf(choice.finish_reason)] ?? (textOf(message.refusal) ? 'declined' : 'end'),
-    tokens: isRecord(usage) ? openaiTokens(usage, 'prompt', 'completion') : undefined,
+    tokens: reported(openaiTokens(recordOf(usage), 'prompt', 'completion')),
   };
 }
 
@@ -156,7 +156,7 @@ function responsesFacts({ output, status, incomplete_details, usage }: JsonRecor
     citations: distinct(parts.flatMap(({ annotations }) => listOf(annotations).map(({ url }) => url))),
     images: ofType('image_generation_call').flatMap(({ result }) => (textOf(result) ? [digest(result)] : [])),
     stop: isCut ? (reason === 'content_filter' ? 'declined' : 'length') : stopOf(calls, refusal),
-    tokens: isRecord(usage) ? openaiTokens(usage, 'input', 'output') : undefined,
+    tokens: reported(openaiTokens(recordOf(usage), 'input', 'output')),
   };
 }
 
@@ -193,7 +193,7 @@ function generateFacts({ candidates, usageMetadata, promptFeedback }: JsonRecord
       isPicture(inlineData) && !thought ? [digest(inlineData.data)] : [],
     ),
     stop: declined ? 'declined' : reason === 'MAX_TOKENS' ? 'length' : calls.length > 0 ? 'tool' : 'end',
-    tokens: isRecord(usageMetadata) && 'promptTokenCount' in usageMetadata ? generateTokens(usageMetadata) : undefined,
+    tokens: reported(generateTokens(recordOf(usageMetadata))),
   };
 }
 
@@ -212,6 +212,9 @@ function citedChunks({ groundingChunks, groundingSupports }: JsonRecord): string
   );
   return distinct(used.map((index) => recordOf(chunks[Number(index)]?.web).uri));
 }
+
+/** Counts of zero are not a report: the gateway estimates them. */
+const reported = (tokens: Tokens): Tokens | undefined => (tokens.input + tokens.output > 0 ? tokens : undefined);
 
 const generateTokens = (usage: JsonRecord): Tokens => ({
   input: count(usage.promptTokenCount) + count(usage.toolUsePromptTokenCount),

@@ -32,6 +32,8 @@ function foldMessages(events: readonly JsonRecord[]): JsonRecord {
       if (blocks.size > 0 && message.id !== recordOf(event.message).id)
         return { error: 'a second message in the stream' };
       message = open(event.message);
+      // Calls that code of the provider makes come with the start.
+      for (const [n, block] of listOf(message.content).entries()) blocks.set(`start ${n}`, open(block));
     } else if (event.type === 'content_block_start') blocks.set(event.index, open(event.content_block));
     else if (event.type === 'content_block_delta') addBlockDelta(blocks.get(event.index), recordOf(event.delta));
     else if (event.type === 'message_delta') {

@@ -44,6 +44,23 @@ export const KNOWN: readonly KnownRow[] = [
       (what === 'images' || (what === 'text' && found.includes('[image omitted]'))),
   },
   {
+    rule: 'stop sequences',
+    why: 'where a provider has no field for them, the gateway cuts the text itself',
+    applies: (difference) => loss(difference, /^stop(?:_sequences)?$/),
+  },
+  {
+    rule: 'prefill',
+    why: "the rejection has the wording of the provider's own, which clients recognise",
+    applies: ({ what, found }) =>
+      what === 'status' && found.startsWith('400') && found.includes('assistant message prefill'),
+  },
+  {
+    rule: 'rejected credential',
+    why: 'it is about the account, which callers do not have',
+    applies: ({ what, found }, { recording: { status, body } }) =>
+      what === 'status' && status === 400 && found.startsWith('503') && /api[ _]key/i.test(body.toString('utf8')),
+  },
+  {
     rule: 'missing model',
     why: 'a rejection about the model is model_not_found with 404, whatever the status of the provider',
     applies: ({ what, found }) => what === 'status' && found.startsWith('404') && found.includes('model_not_found'),

@@ -27,6 +27,7 @@ const NOT_COMPARED: ReadonlySet<string> = new Set([
   ],
   // What a hosted tool says about its own result.
   ...['execution', 'require_approval', 'retrieved_at', 'page_age', 'container_id', 'stop_reason'],
+  ...['start_index', 'end_index'],
 ]);
 
 interface Translation {
