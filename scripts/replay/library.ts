@@ -34,7 +34,7 @@ export async function* readLibrary(
   for (const file of globSync(FILES, { cwd: root, exclude: ignored }).sort()) {
     if (!only.test(file)) continue;
     const text = await readText(join(root, file));
-    if (text === undefined) skip('file is too large', file);
+    if (text === undefined) skip('file is too large, or damaged', file);
     else {
       const recordings: Recording[] = [];
       for (const [n, found] of recordingsIn(file, text).entries())
@@ -49,8 +49,11 @@ async function readText(path: string): Promise<string | undefined> {
   if ((await stat(path)).size > MAX_FILE_BYTES) return undefined;
   const bytes = await readFile(path);
   if (!isGzip(bytes)) return bytes.toString('utf8');
-  const plain = gunzipSync(bytes, { maxOutputLength: MAX_PLAIN_BYTES });
-  return plain.toString('utf8');
+  try {
+    return gunzipSync(bytes, { maxOutputLength: MAX_PLAIN_BYTES }).toString('utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 type Found = Omit<Recording, 'collection' | 'file'> | string;
