@@ -1,6 +1,6 @@
-/** docs/config.md: the settings, and the fields of the configuration file with their types from the schema and their notes. */
+/** docs/config.md: the settings, and the fields of the configuration file with their types and notes from the schema. */
 import { z } from 'zod';
-import { FIELD_NOTES, type FieldNote, SetupFile } from '../src/setup/index.ts';
+import { type FieldNote, SetupFile } from '../src/objects/index.ts';
 import { page, table } from './markdown.ts';
 
 interface Setting {
@@ -12,7 +12,7 @@ interface Setting {
 export const renderConfig = (settings: readonly Setting[]): string =>
   page(
     'Settings and the configuration file',
-    'Generated from `src/config.ts`, `src/setup/schema.ts` and `src/setup/field-notes.ts` by `npm run gen`.',
+    'Generated from `src/config.ts` and `src/objects/` by `npm run gen`.',
     '## Settings',
     'Variables of the environment. All are optional. Times are in milliseconds where the name ends in `_MS`, sizes in bytes where it ends in `_BYTES`. An empty variable counts as unset.',
     table(
@@ -23,23 +23,21 @@ export const renderConfig = (settings: readonly Setting[]): string =>
     'YAML or JSON with the lists `groups`, `accounts`, `models`, `users`, `keys` and `characters`, all optional. `dragoman apply FILE` writes them to the database in one transaction, `serve --config FILE` does so at the start, and `apply --dry-run` shows what would change. An object that the file does not name stays, unless `--prune` is given. A field that the file leaves out keeps its stored value; the defaults below are those of new objects. Unknown fields are errors. Amounts and factors are decimal text in quotes, so that no digit is lost.',
     ...Object.entries(fieldLists()).map(
       ([list, fields]) =>
-        `### ${list}\n\n${table(
-          ['field', 'type', 'default', 'example', 'meaning'],
-          fields.map((field) => rowOf(list, field)),
-        )}`,
+        `### ${list}\n\n${table(['field', 'type', 'default', 'example', 'meaning'], fields.map(rowOf))}`,
     ),
   );
 
-export interface SchemaField {
+export interface SchemaField extends FieldNote {
   /** Inside an entry of the list, such as `prices.input`. */
   readonly path: string;
   readonly type: string;
   readonly isRequired: boolean;
+  readonly about: string;
 }
 
 /** The fields of the schema by list. Members of `cost` are those of `prices`. */
 export function fieldLists(): Record<string, SchemaField[]> {
-  const { properties = {} } = z.toJSONSchema(SetupFile, { io: 'input', unrepresentable: 'any' });
+  const { properties = {} } = z.toJSONSchema(z.strictObject(SetupFile.shape), { io: 'input', unrepresentable: 'any' });
   return Object.fromEntries(
     Object.entries(properties as Record<string, JsonSchema>).map(([list, { items }]) => [
       list,
@@ -48,7 +46,8 @@ export function fieldLists(): Record<string, SchemaField[]> {
   );
 }
 
-interface JsonSchema {
+interface JsonSchema extends Partial<FieldNote> {
+  readonly kind?: string;
   readonly type?: string;
   readonly enum?: readonly string[];
   readonly format?: string;
@@ -67,7 +66,11 @@ interface JsonSchema {
 
 const membersOf = ({ properties = {}, required = [] }: JsonSchema, above: string): SchemaField[] =>
   Object.entries(properties).flatMap(([name, schema]) => {
-    const field = { path: above + name, type: typeOf(schema), isRequired: required.includes(name) };
+    const { description: about, example, fallback, unit } = schema;
+    const path = above + name;
+    if (about === undefined || example === undefined) throw new Error(`${path} has no note in src/objects/`);
+    const note = { about, example, ...(fallback && { fallback }), ...(unit && { unit }) };
+    const field = { path, type: typeOf(schema), isRequired: required.includes(name), ...note };
     return [field, ...(name === 'cost' ? [] : membersOf(schema, `${above}${name}.`))];
   });
 
@@ -78,7 +81,7 @@ function typeOf(schema: JsonSchema): string {
   if (schema.anyOf) return schema.format === undefined ? [...new Set(schema.anyOf.map(typeOf))].join(' or ') : 'text';
   if (schema.type === 'boolean') return '`true` or `false`';
   if (schema.type === 'integer') return `whole number${rangeOf(schema)}`;
-  if (schema.description?.startsWith('a decimal')) return schema.description.replace(/^a (.*) in quotes.*/, '$1');
+  if (schema.kind !== undefined) return schema.kind;
   return { uri: 'URL', email: 'e-mail address', 'date-time': 'time' }[schema.format ?? ''] ?? 'text';
 }
 
@@ -90,10 +93,7 @@ function rangeOf({ minimum, exclusiveMinimum, maximum = LARGEST }: JsonSchema): 
   return maximum === LARGEST ? ` from ${min}` : ` from ${min} to ${maximum}`;
 }
 
-function rowOf(list: string, { path, type, isRequired }: SchemaField): string[] {
-  const notes: Readonly<Record<string, FieldNote>> = FIELD_NOTES[list as keyof typeof FIELD_NOTES] ?? {};
-  const note = notes[path];
-  if (note === undefined) throw new Error(`${list}: ${path} has no note in src/setup/field-notes.ts`);
-  const unit = note.unit === undefined ? type : `${type}, ${note.unit}`;
-  return [`\`${path}\``, unit, isRequired ? 'required' : (note.fallback ?? ''), `\`${note.example}\``, note.about];
+function rowOf({ path, type, isRequired, about, example, fallback = '', unit }: SchemaField): string[] {
+  const shownType = unit === undefined ? type : `${type}, ${unit}`;
+  return [`\`${path}\``, shownType, isRequired ? 'required' : fallback, `\`${example}\``, about];
 }

@@ -1,6 +1,7 @@
 /** The settings: environment variables with their defaults and descriptions. Only this module reads the environment. */
 import { z } from 'zod';
 import { isProxyUrl, PROXY_EXPECTED, parseMasterKeys } from './core/index.ts';
+import type { SettingReport } from './objects/index.ts';
 import { ACCOUNT_QUEUE, BODY_BYTES, HEARTBEAT_MS, STALLED_CLIENT_MS } from './rules/index.ts';
 
 /** All issues of one setting have the same text, which names the range. */
@@ -323,16 +324,6 @@ export const settingsIn = (env: NodeJS.ProcessEnv): Record<string, string> =>
       return text === undefined ? [] : [[name, text]];
     }),
   );
-
-export interface SettingReport {
-  readonly name: string;
-  /** Null when it is not set. The value of a secret is a placeholder. */
-  readonly value: string | null;
-  /** A value that equals its default counts as the default. */
-  readonly source: 'environment' | 'default';
-  readonly about: string;
-  readonly secret: boolean;
-}
 
 /** For operators, in the order of docs/config.md. */
 export const settingsReport = (config: Config): SettingReport[] =>

@@ -1,91 +1,110 @@
 /** What operators do to accounts: change their settings, park, drain and resume them. Each change has one audit line. */
-import { sql } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { z } from 'zod';
-import { fail } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
-import { writeAudit } from '../identity/index.ts';
-import { AccountChange, changeAccount, lockSetup, SetupError } from '../setup/index.ts';
+import { fail, type Sealer } from '../core/index.ts';
+import type { Db, Rows } from '../db/index.ts';
+import { type Actor, type AuditAction, writeAudit } from '../identity/index.ts';
+import { AccountChange } from '../objects/index.ts';
+import { changeAccount, lockSetup, SetupError } from '../setup/index.ts';
 import { sendJson } from '../web/index.ts';
 import { readAccount, readAccountSettings } from './accounts.ts';
 import { notFound, operation } from './handler.ts';
 import { reason, rejection } from './request-body.ts';
 import { NOTHING_TO_UPDATE } from './users.ts';
 
+type Tx = Transaction<Rows>;
+
+const STATES = ['in_use', 'parked', 'draining'] as const;
 const ReasonBody = z.strictObject({ reason: reason.optional() });
 
 const ChangeBody = AccountChange.extend({
-  state: z
-    .enum(['in_use', 'parked', 'draining'])
-    .describe('`in_use` resumes the account, `parked` and `draining` take it out of use')
-    .optional(),
+  state: z.enum(STATES).describe('`in_use` resumes the account, `parked` and `draining` take it out of use').optional(),
   reason: reason.optional(),
 });
 
-/** The stored credential stays unless `api_key` is given. */
+/** The stored credential stays unless `api_key` is given. Settings and state are two changes, each with its audit line. */
 export const changeAccountOperation = operation({
   body: ChangeBody,
   async handle({ call, by, body }, { db, secrets, accounts }) {
     const id = call.params.account ?? '';
     const { state, reason: why, ...settings } = body;
-    if (state === undefined && Object.values(settings).every((value) => value === undefined))
-      throw fail('invalid_request', NOTHING_TO_UPDATE);
+    const hasSettings = Object.values(settings).some((value) => value !== undefined);
+    if (state === undefined && !hasSettings) throw fail('invalid_request', NOTHING_TO_UPDATE);
     await db.transaction().execute(async (tx) => {
       await lockSetup(tx);
-      await lockAccount(tx, id);
-      const before = await readAccountSettings(tx, id);
-      await changeAccount(tx, id, settings, secrets.sealer).catch(rejectChange);
-      if (state === 'in_use') await endParks(tx, id);
-      else if (state !== undefined) await storePark(tx, id, { state, reason: why });
-      const after = await readAccountSettings(tx, id);
-      await writeAudit(tx, by, {
-        action: 'account.changed',
-        subject: `account:${id}`,
-        before,
-        after: { ...after, ...(settings.api_key !== undefined && { credential: 'replaced' }), reason: why },
-      });
+      const before = await lockAccount(tx, id);
+      if (hasSettings) await changeSettings(tx, { id, settings, reason: why, by, sealer: secrets.sealer });
+      if (state !== undefined) await changeState(tx, { id, state, reason: why, by, before });
     });
     await accounts.refresh();
     sendJson(call, 200, await readAccount(db, id));
   },
 });
 
+interface SettingsChange {
+  readonly id: string;
+  readonly settings: AccountChange;
+  readonly reason: string | undefined;
+  readonly by: Actor;
+  readonly sealer: Sealer;
+}
+
+async function changeSettings(tx: Tx, { id, settings, reason: why, by, sealer }: SettingsChange): Promise<void> {
+  const before = await readAccountSettings(tx, id);
+  await changeAccount(tx, id, settings, sealer).catch(rejectChange);
+  const after = {
+    ...(await readAccountSettings(tx, id)),
+    ...(settings.api_key !== undefined && { credential: 'replaced' }),
+    reason: why,
+  };
+  await writeAudit(tx, by, { action: 'account.changed', subject: `account:${id}`, before, after });
+}
+
 function rejectChange(error: unknown): never {
   throw error instanceof SetupError ? rejection(error.lines) : error;
 }
 
-const parkOperation = (state: 'parked' | 'draining') =>
+type State = (typeof STATES)[number];
+const ACTIONS = {
+  in_use: 'account.resumed',
+  parked: 'account.parked',
+  draining: 'account.drained',
+} as const satisfies Record<State, AuditAction>;
+
+interface StateChange {
+  readonly id: string;
+  readonly state: State;
+  readonly reason: string | undefined;
+  readonly by: Actor;
+  /** The state that `lockAccount` returned. */
+  readonly before: object;
+}
+
+async function changeState(tx: Db, { id, state, reason: why, by, before }: StateChange): Promise<void> {
+  if (state === 'in_use') await endParks(tx, id);
+  else await storePark(tx, id, { state, reason: why });
+  const after = { state: state === 'in_use' ? 'healthy' : state, reason: why };
+  await writeAudit(tx, by, { action: ACTIONS[state], subject: `account:${id}`, before, after });
+}
+
+/** The same as a change of `state` alone. */
+const stateOperation = (state: State) =>
   operation({
     body: ReasonBody,
     async handle({ call, by, body }, { db, accounts }) {
       const id = call.params.account ?? '';
       await db.transaction().execute(async (tx) => {
         const before = await lockAccount(tx, id);
-        await storePark(tx, id, { state, reason: body.reason });
-        const action = state === 'parked' ? 'account.parked' : 'account.drained';
-        await writeAudit(tx, by, { action, subject: `account:${id}`, before, after: { state, reason: body.reason } });
+        await changeState(tx, { id, state, reason: body.reason, by, before });
       });
       await accounts.refresh();
       sendJson(call, 200, await readAccount(db, id));
     },
   });
 
-export const parkAccount = parkOperation('parked');
-export const drainAccount = parkOperation('draining');
-
-export const resumeAccount = operation({
-  body: ReasonBody,
-  async handle({ call, by, body }, { db, accounts }) {
-    const id = call.params.account ?? '';
-    await db.transaction().execute(async (tx) => {
-      const before = await lockAccount(tx, id);
-      await endParks(tx, id);
-      const after = { state: 'healthy', reason: body.reason };
-      await writeAudit(tx, by, { action: 'account.resumed', subject: `account:${id}`, before, after });
-    });
-    await accounts.refresh();
-    sendJson(call, 200, await readAccount(db, id));
-  },
-});
+export const parkAccount = stateOperation('parked');
+export const drainAccount = stateOperation('draining');
+export const resumeAccount = stateOperation('in_use');
 
 interface Park {
   readonly state: 'parked' | 'draining';

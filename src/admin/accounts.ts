@@ -1,13 +1,13 @@
 /** Upstream accounts with their state on all servers, and their test. Never shows a credential, sealed or not. */
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { fail } from '../core/index.ts';
-import { type Db, snapshot } from '../db/index.ts';
+import { type Db, type Rows, snapshot } from '../db/index.ts';
 import { writeAudit } from '../identity/index.ts';
+import { ACCOUNT_COLUMNS, ACCOUNT_SETTINGS, line, membersOf, type ShownAccount } from '../objects/index.ts';
 import { sendJson } from '../web/index.ts';
-import { factorText, GroupQuery, orderedList } from './catalog.ts';
+import { GroupQuery, orderedList } from './catalog.ts';
 import { notFound, operation } from './handler.ts';
-import { line } from './request-body.ts';
 
 interface CooldownColumns {
   readonly model: string | null;
@@ -30,24 +30,8 @@ interface ParkColumns {
   readonly since: string;
 }
 
-interface AccountRow {
-  readonly id: string;
-  readonly group_id: string;
-  readonly adapter: string;
-  readonly base_url: string;
-  readonly proxy: string | null;
-  readonly weight: number;
-  readonly priority: number;
-  readonly max_concurrency: number;
-  readonly cost_multiplier_ppm: bigint;
-  readonly features: string[];
-  readonly preset: string | null;
-  readonly capabilities: unknown;
-  readonly models: unknown;
-  readonly result_hosts: string[];
-  readonly assets: { readonly base_url?: string; readonly region?: string; readonly project?: string } | null;
-  readonly position: number;
-  readonly created_at: Date;
+type Secret = 'credential_sealed' | 'proxy_sealed' | 'assets_secret_sealed';
+interface AccountRow extends Omit<Selectable<Rows['accounts']>, Secret> {
   readonly cooldowns: readonly CooldownColumns[];
   readonly park: ParkColumns | null;
   /** Of all servers, and of the one with the most. */
@@ -77,26 +61,23 @@ const PARK = sql`
 
 /** Selects columns by name, so that a column added later is not shown by accident. */
 const SELECT = sql<AccountRow>`
-  select id, group_id, adapter, base_url, proxy, weight, priority, max_concurrency, cost_multiplier_ppm, features, preset, capabilities,
-    models, result_hosts, assets, position, created_at, ${COOLDOWNS}, ${LOADS}, ${PARK} from accounts`;
+  select ${sql.join(ACCOUNT_COLUMNS.map((name) => sql.ref(name)))}, ${COOLDOWNS}, ${LOADS}, ${PARK} from accounts`;
 
 export const listAccounts = orderedList({ query: GroupQuery, select: SELECT, view: accountView });
 
-function accountView(row: AccountRow): object {
-  const { group_id, base_url, cost_multiplier_ppm, assets, cooldowns, park, most_in_flight: _, ...columns } = row;
+function accountView(row: AccountRow) {
+  const { park: _, most_in_flight: __, ...columns } = row;
   return {
-    ...columns,
+    ...membersOf(columns),
     ...stateOf(row),
-    cooldowns: cooldowns.map(({ is_over, since, until, ...cooldown }) => ({
+    base_url: withoutSecrets(row.base_url),
+    assets: assetsView(row.assets),
+    cooldowns: row.cooldowns.map(({ is_over, since, until, ...cooldown }) => ({
       ...cooldown,
       state: is_over ? 'half_open' : cooldown.reason === 'model' ? 'avoided' : cooldown.in_use ? 'in_use' : 'out',
       since: new Date(since).toISOString(),
       until: new Date(until).toISOString(),
     })),
-    group: group_id,
-    base_url: withoutSecrets(base_url),
-    cost_multiplier: factorText(cost_multiplier_ppm),
-    assets: assetsView(assets),
   };
 }
 
@@ -120,29 +101,22 @@ function stateOf({ park, cooldowns, most_in_flight, max_concurrency }: AccountRo
 }
 
 /** What operators set, for the audit log. */
-export async function readAccountSettings(tx: Db, id: string): Promise<object> {
-  const { rows } = await sql<AccountRow>`${SELECT} where id = ${id}`.execute(tx);
-  const [row] = rows;
-  if (!row) throw notFound('account', id);
-  return {
-    base_url: withoutSecrets(row.base_url),
-    proxy: row.proxy,
-    weight: row.weight,
-    priority: row.priority,
-    max_concurrency: row.max_concurrency,
-    cost_multiplier: factorText(row.cost_multiplier_ppm),
-    features: row.features,
-    preset: row.preset,
-    capabilities: row.capabilities,
-    models: row.models,
-    result_hosts: row.result_hosts,
-    assets: assetsView(row.assets),
-    state: row.park?.state ?? 'in_use',
-  };
+export async function readAccountSettings(tx: Db, id: string): Promise<Record<string, unknown>> {
+  const view: Readonly<Record<string, unknown>> = accountView(await findAccount(tx, id));
+  return Object.fromEntries(ACCOUNT_SETTINGS.map((name) => [name, view[name]]));
 }
 
-const assetsView = (assets: AccountRow['assets']) =>
-  assets && { base_url: withoutSecrets(assets.base_url), region: assets.region, project: assets.project };
+async function findAccount(tx: Db, id: string): Promise<AccountRow> {
+  const { rows } = await sql<AccountRow>`${SELECT} where id = ${id}`.execute(tx);
+  if (!rows[0]) throw notFound('account', id);
+  return rows[0];
+}
+
+function assetsView(stored: unknown) {
+  if (stored === null) return null;
+  const { base_url, region, project } = stored as NonNullable<ShownAccount['assets']>;
+  return { base_url: withoutSecrets(base_url), region, project };
+}
 
 /** A base URL may hold user and password, or a token in its query. */
 function withoutSecrets(baseUrl = ''): string {
@@ -154,11 +128,10 @@ function withoutSecrets(baseUrl = ''): string {
   return url.href;
 }
 
-export async function readAccount(db: Db, id: string): Promise<object> {
-  const { rows } = await snapshot(db, (tx) => sql<AccountRow>`${SELECT} where id = ${id}`.execute(tx));
-  if (!rows[0]) throw notFound('account', id);
-  return { object: 'account', ...accountView(rows[0]) };
-}
+export const readAccount = async (db: Db, id: string): Promise<object> => ({
+  object: 'account',
+  ...accountView(await snapshot(db, (tx) => findAccount(tx, id))),
+});
 
 export const getAccount = operation({
   async handle({ call }, { db }) {

@@ -1,7 +1,8 @@
 /** Private assets of all users for operators: which are usable, and on which account they live. Never shows the URL of a caller. */
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
-import { snapshot } from '../db/index.ts';
+import { type Rows, snapshot } from '../db/index.ts';
+import type { OperatorAsset } from '../objects/index.ts';
 import { ASSET_STATUSES } from '../rules/index.ts';
 import { operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
@@ -18,20 +19,7 @@ const AssetsQuery = z.strictObject({
   ...pageParams(rowKey.timeAndId),
 });
 
-interface OperatorAsset {
-  readonly id: string;
-  readonly user_id: string;
-  readonly name: string;
-  readonly asset_type: string;
-  readonly status: string;
-  readonly asset_group_id: string;
-  readonly group_id: string;
-  readonly account_id: string;
-  readonly failure: string | null;
-  readonly created_at: Date;
-  readonly updated_at: Date;
-  readonly created: string;
-}
+type AssetRow = Selectable<Rows['assets']> & { readonly created: string };
 
 export const listOperatorAssets = operation({
   query: AssetsQuery,
@@ -44,7 +32,7 @@ export const listOperatorAssets = operation({
       ),
       ...(cursor ? [sql`(created_at, id) < (${cursor[0]}::timestamptz, ${cursor[1]})`] : []),
     ];
-    const page = sql<OperatorAsset>`
+    const page = sql<AssetRow>`
       select id, user_id, name, asset_type, status, asset_group_id, group_id, account_id, failure, created_at, updated_at,
         to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created
       from assets where ${sql.join(conditions, sql` and `)} order by created_at desc, id desc limit ${limit + 1}`;
@@ -52,12 +40,12 @@ export const listOperatorAssets = operation({
     sendPage(call, rows, {
       limit,
       key: (row) => [row.created, row.id],
-      view: (row) => ({
+      view: (row): OperatorAsset => ({
         id: row.id,
         user: row.user_id,
         name: row.name,
-        asset_type: row.asset_type,
-        status: row.status,
+        asset_type: row.asset_type as OperatorAsset['asset_type'],
+        status: row.status as OperatorAsset['status'],
         group_id: row.asset_group_id,
         route_group_name: row.group_id,
         account: row.account_id,

@@ -1,7 +1,8 @@
 /** Real-person authorization sessions, of all users or of one. Never shows a link or the provider's token. */
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
-import { type Db, snapshot } from '../db/index.ts';
+import { type Db, type Rows, snapshot } from '../db/index.ts';
+import type { OperatorAuthorization, OwnAuthorization } from '../objects/index.ts';
 import { SESSION_STATUSES } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 import { operation } from './handler.ts';
@@ -28,18 +29,9 @@ export const listAuthorizations = operation({
   handle: ({ call, query }, { db }) => sendAuthorizations(call, query, { db, view: operatorView }),
 });
 
-interface AuthorizationRow {
-  readonly id: string;
-  readonly user_id: string;
-  readonly account_id: string;
-  readonly group_id: string;
+interface AuthorizationRow extends Omit<Selectable<Rows['authorization_sessions']>, 'upstream_token_sealed'> {
   readonly group_name: string | null;
-  readonly name: string;
-  readonly state: string;
-  readonly asset_group_id: string | null;
-  readonly expires_at: Date;
-  readonly created_at: Date;
-  readonly updated_at: Date;
+  readonly state: OwnAuthorization['status'];
   readonly created: string;
 }
 
@@ -76,7 +68,7 @@ export async function sendAuthorizations(
   sendPage(call, rows, { limit, view, key: (row) => [row.created, row.id] });
 }
 
-export const authorizationView = (row: AuthorizationRow) => ({
+export const authorizationView = (row: AuthorizationRow): OwnAuthorization => ({
   id: row.id,
   name: row.name,
   status: row.state,
@@ -88,7 +80,7 @@ export const authorizationView = (row: AuthorizationRow) => ({
   updated_at: row.updated_at.toISOString(),
 });
 
-const operatorView = (row: AuthorizationRow) => ({
+const operatorView = (row: AuthorizationRow): OperatorAuthorization => ({
   ...authorizationView(row),
   user: row.user_id,
   account: row.account_id,

@@ -4,13 +4,14 @@ import { z } from 'zod';
 import { fail } from '../core/index.ts';
 import { type Rows, snapshot } from '../db/index.ts';
 import { writeAudit } from '../identity/index.ts';
+import { line, type ShownCallback, type ShownCallbackAttempt } from '../objects/index.ts';
 import { CALLBACK_STATES } from '../rules/index.ts';
 import { type CallbackEventRow, redeliverEvent } from '../video/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param } from './query-params.ts';
-import { line, reason } from './request-body.ts';
+import { reason } from './request-body.ts';
 
 const CallbacksQuery = z.strictObject({
   user: param.user,
@@ -113,13 +114,13 @@ export const testCallbackOperation = operation({
   },
 });
 
-const callbackView = (row: CallbackEventRow) => ({
+const callbackView = (row: CallbackEventRow): ShownCallback => ({
   id: row.event_id,
   user: row.user_id,
   task: row.task_id,
   version: row.version,
   host: row.host,
-  state: row.state,
+  state: row.state as ShownCallback['state'],
   attempts: row.attempts,
   last_status: row.last_status,
   last_error: row.last_error,
@@ -128,7 +129,7 @@ const callbackView = (row: CallbackEventRow) => ({
   finished_at: row.finished_at?.toISOString() ?? null,
 });
 
-const attemptView = (row: Selectable<Rows['callback_attempts']>) => ({
+const attemptView = (row: Selectable<Rows['callback_attempts']>): ShownCallbackAttempt => ({
   attempt: row.attempt,
   at: row.created_at.toISOString(),
   status: row.status,

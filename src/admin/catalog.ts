@@ -1,13 +1,11 @@
 /** Lists of configured objects: groups, models, prices, characters. Accounts are in accounts.ts. */
-import { type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { z } from 'zod';
-import { formatNanos } from '../core/index.ts';
-import { snapshot } from '../db/index.ts';
+import { type Rows, snapshot } from '../db/index.ts';
+import { CHARACTER_COLUMNS, membersOf } from '../objects/index.ts';
 import { operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param } from './query-params.ts';
-
-export const factorText = (ppm: bigint): string => formatNanos(ppm * 1000n);
 
 const AllQuery = z.strictObject(pageParams(rowKey.positionAndId));
 export const GroupQuery = z.strictObject({ group: param.group, ...pageParams(rowKey.positionAndId) });
@@ -41,33 +39,13 @@ export const orderedList = <T extends { position: number; id: string | bigint }>
     },
   });
 
-interface GroupRow {
-  readonly id: string;
-  readonly style: string;
-  readonly variant: string | null;
-  readonly name: string;
-  readonly multiplier_ppm: bigint;
-  readonly position: number;
-  readonly created_at: Date;
-}
-
 export const listGroups = orderedList({
   query: AllQuery,
-  select: sql<GroupRow>`select * from groups`,
-  view: ({ multiplier_ppm, ...row }) => ({ ...row, multiplier: factorText(multiplier_ppm) }),
+  select: sql<Selectable<Rows['groups']>>`select * from groups`,
+  view: membersOf,
 });
 
-interface ModelRow {
-  readonly id: bigint;
-  readonly group_id: string;
-  readonly pattern: string;
-  readonly upstream: string | null;
-  readonly capabilities: unknown;
-  readonly context: number | null;
-  readonly max_output: number | null;
-  readonly free: boolean;
-  readonly position: number;
-  readonly created_at: Date;
+interface ModelRow extends Selectable<Rows['models']> {
   readonly price_id: bigint | null;
   readonly rates: unknown;
   readonly cost: unknown;
@@ -80,11 +58,9 @@ export const listCatalogModels = orderedList({
       p.id as price_id, p.rates, p.cost
     from models m left join lateral (
       select id, rates, cost from prices where model_id = m.id and valid_from <= now() order by valid_from desc, id desc limit 1) p on true`,
-  view: ({ id, group_id, pattern, position, price_id, rates, ...row }) => ({
+  view: ({ id: _, pattern, price_id, rates, ...row }) => ({
     id: pattern,
-    group: group_id,
-    ...row,
-    position,
+    ...membersOf(row),
     price: price_id === null ? null : String(price_id),
     prices: rates,
   }),
@@ -123,18 +99,8 @@ export const listPrices = operation({
   },
 });
 
-interface CharacterRow {
-  readonly id: string;
-  readonly group_id: string;
-  readonly position: number;
-  readonly [column: string]: unknown;
-}
+export type ManagedRow = Omit<Selectable<Rows['characters']>, 'preview'>;
+export const CHARACTERS = sql<ManagedRow>`
+  select ${sql.join(CHARACTER_COLUMNS.map((name) => sql.ref(name)))} from characters`;
 
-export const listCharacters = orderedList({
-  query: GroupQuery,
-  select: sql<CharacterRow>`
-    select id, public_id, group_id, models, upstream_asset, name, tags, gender, age_group, nationality, preview_url,
-      preview_type, published, licence, position, created_at
-    from characters`,
-  view: ({ group_id, ...row }) => ({ ...row, group: group_id }),
-});
+export const listCharacters = orderedList({ query: GroupQuery, select: CHARACTERS, view: membersOf });

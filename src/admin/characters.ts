@@ -1,26 +1,17 @@
 /** Public characters: create, change, publish, unpublish, delete, and the preview picture. The list is in catalog.ts. */
 import { createHash } from 'node:crypto';
-import { sql } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { z } from 'zod';
-import { fail, hasSignature, newId } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
+import { fail, hasSignature } from '../core/index.ts';
+import type { Db, Rows } from '../db/index.ts';
 import { type AuditAction, writeAudit } from '../identity/index.ts';
-import { SetupFile } from '../setup/index.ts';
+import { CharacterChange, membersOf, NewCharacter } from '../objects/index.ts';
+import { characterRow, insertRow, saveRow } from '../setup/index.ts';
 import { sendJson } from '../web/index.ts';
+import { CHARACTERS, type ManagedRow } from './catalog.ts';
 import { type AdminCall, notFound, operation } from './handler.ts';
 import { readJson, rejection } from './request-body.ts';
 import { NOTHING_TO_UPDATE } from './users.ts';
-
-const Entry = SetupFile.shape.characters.unwrap().element;
-const shared = {
-  licence: z.string().max(2_000).describe('terms of use of the character, for operators').optional(),
-};
-/** The fields of a configuration file. A new character is not published until its operator says so. */
-const NewCharacter = Entry.extend({
-  ...shared,
-  published: z.boolean().default(false).describe('whether callers see the character; false by default'),
-});
-const CharacterChange = Entry.omit({ id: true }).partial().extend(shared);
 
 const MIB = 2 ** 20;
 const MAX_PICTURE_BYTES = 2 * MIB;
@@ -38,44 +29,32 @@ const PictureBody = z.strictObject({
 const isBase64 = (text: string): boolean =>
   text.length > 0 && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 
-interface CharacterRow {
-  readonly id: string;
-  readonly group_id: string;
-  readonly created_at: Date;
-  readonly [column: string]: unknown;
-}
-const COLUMNS = sql.raw(`id, public_id, group_id, models, upstream_asset, name, tags, gender, age_group, nationality,
-  preview_url, preview_type, published, licence, position, created_at`);
-const viewOf = ({ group_id, ...row }: CharacterRow) => ({ ...row, group: group_id });
-
 export const createCharacter = operation({
   body: NewCharacter,
-  async handle({ call, by, body: { group, ...columns } }, { db }) {
+  async handle({ call, by, body }, { db }) {
     const created = await db.transaction().execute(async (tx) => {
-      await checkGroup(tx, group);
-      const { rows } = await sql<CharacterRow>`
-        insert into characters (public_id, group_id, position, ${columnNames(columns)})
-        values (${newId('char')}, ${group}, (select coalesce(max(position), -1) + 1 from characters), ${columnValues(columns)})
-        on conflict do nothing returning ${COLUMNS}`.execute(tx);
-      const [row] = rows;
-      if (!row)
-        throw fail('conflict', `id: a character "${columns.id}" already exists; use another id.`, { param: 'id' });
-      await writeAudit(tx, by, { action: 'character.created', subject: `character:${row.id}`, after: viewOf(row) });
-      return row;
+      await checkGroup(tx, body.group);
+      const { next } = await tx
+        .selectFrom('characters')
+        .select(sql<number>`coalesce(max(position), -1) + 1`.as('next'))
+        .executeTakeFirstOrThrow();
+      if (!(await insertRow(tx, characterRow(body, next))))
+        throw fail('conflict', `id: a character "${body.id}" already exists; use another id.`, { param: 'id' });
+      const after = await lockCharacter(tx, body.id);
+      await writeAudit(tx, by, { action: 'character.created', subject: `character:${body.id}`, after });
+      return after;
     });
-    sendJson(call, 201, { object: 'character', ...viewOf(created) });
+    sendJson(call, 201, { object: 'character', ...created });
   },
 });
 
 export const changeCharacter = operation({
   body: CharacterChange,
-  async handle({ call, by, body: { group, ...columns } }, { db }) {
-    const changes = { ...columns, ...(group !== undefined && { group_id: group }) };
-    if (entriesOf(changes).length === 0) throw fail('invalid_request', NOTHING_TO_UPDATE);
+  async handle({ call, by, body }, { db }) {
+    if (Object.values(body).every((value) => value === undefined)) throw fail('invalid_request', NOTHING_TO_UPDATE);
     const changed = await change(db, { call, by, action: 'character.changed' }, async (tx, id) => {
-      if (group !== undefined) await checkGroup(tx, group);
-      const assignments = entriesOf(changes).map(([name, value]) => sql`${sql.ref(name)} = ${value}`);
-      await sql`update characters set ${sql.join(assignments)} where id = ${id}`.execute(tx);
+      if (body.group !== undefined) await checkGroup(tx, body.group);
+      await saveRow(tx, characterRow({ ...body, id }));
     });
     sendJson(call, 200, changed);
   },
@@ -131,11 +110,7 @@ export const deleteCharacter = operation({
     const id = await db.transaction().execute(async (tx) => {
       const before = await lockCharacter(tx, call.params.character ?? '');
       await tx.deleteFrom('characters').where('id', '=', before.id).execute();
-      await writeAudit(tx, by, {
-        action: 'character.deleted',
-        subject: `character:${before.id}`,
-        before: viewOf(before),
-      });
+      await writeAudit(tx, by, { action: 'character.deleted', subject: `character:${before.id}`, before });
       return before.id;
     });
     sendJson(call, 200, { object: 'character', id, deleted: true });
@@ -152,7 +127,7 @@ interface Change extends Pick<AdminCall, 'call' | 'by'> {
 const change = (
   db: Db,
   { call, by, action, noted }: Change,
-  apply: (tx: Db, id: string) => Promise<void>,
+  apply: (tx: Transaction<Rows>, id: string) => Promise<void>,
 ): Promise<object> =>
   db.transaction().execute(async (tx) => {
     const before = await lockCharacter(tx, call.params.character ?? '');
@@ -161,16 +136,16 @@ const change = (
     await writeAudit(tx, by, {
       action,
       subject: `character:${before.id}`,
-      before: viewOf(before),
-      after: { ...viewOf(after), ...noted },
+      before,
+      after: { ...after, ...noted },
     });
-    return { object: 'character', ...viewOf(after) };
+    return { object: 'character', ...after };
   });
 
-async function lockCharacter(tx: Db, id: string): Promise<CharacterRow> {
-  const { rows } = await sql<CharacterRow>`select ${COLUMNS} from characters where id = ${id} for update`.execute(tx);
+async function lockCharacter(tx: Db, id: string) {
+  const { rows } = await sql<ManagedRow>`${CHARACTERS} where id = ${id} for update`.execute(tx);
   if (!rows[0]) throw notFound('character', id);
-  return rows[0];
+  return membersOf(rows[0]);
 }
 
 async function checkGroup(tx: Db, id: string): Promise<void> {
@@ -178,8 +153,3 @@ async function checkGroup(tx: Db, id: string): Promise<void> {
   if (!group) throw notFound('group', id, 'group');
   if (group.style !== 'video') throw rejection([`group: "${id}" is not a video group`]);
 }
-
-const entriesOf = (columns: object): [string, unknown][] =>
-  Object.entries(columns).filter(([, value]) => value !== undefined);
-const columnNames = (columns: object) => sql.join(entriesOf(columns).map(([name]) => sql.ref(name)));
-const columnValues = (columns: object) => sql.join(entriesOf(columns).map(([, value]) => value));

@@ -1,7 +1,8 @@
 /** The whole configuration as one document, in the format of `dragoman apply`; YAML or JSON. */
 import { z } from 'zod';
+import { SetupFile } from '../objects/index.ts';
 import { BODY_BYTES } from '../rules/index.ts';
-import { applySetup, parseSetup, RepricingError, SetupError, SetupFile } from '../setup/index.ts';
+import { applySetup, parseSetup, RepricingError, SetupError } from '../setup/index.ts';
 import { type Call, expectJson, mediaType, readBody, sendJson } from '../web/index.ts';
 import { operation } from './handler.ts';
 import { flags } from './query-params.ts';

@@ -5,13 +5,12 @@ import { fail, formatNanos } from '../core/index.ts';
 import type { Rows } from '../db/index.ts';
 import { writeAudit } from '../identity/index.ts';
 import { charge, credit, type HouseAccount } from '../ledger/index.ts';
+import { CREDIT_KINDS, type CreditKind, line, type ShownCredit } from '../objects/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
-import { amount, line, reason } from './request-body.ts';
+import { amount, reason } from './request-body.ts';
 
-const KINDS = ['payment', 'refund', 'adjustment'] as const;
-type Kind = (typeof KINDS)[number];
-const HOUSE: Readonly<Record<Kind, HouseAccount>> = {
+const HOUSE: Readonly<Record<CreditKind, HouseAccount>> = {
   payment: '@funding',
   refund: '@revenue',
   adjustment: '@adjustment',
@@ -21,7 +20,7 @@ const CreditBody = z
   .strictObject({
     user: z.string().min(1).max(64),
     amount: amount((nanos) => nanos !== 0n, 'a decimal amount in quotes that is not zero, for example "12.50"'),
-    kind: z.enum(KINDS).describe('by default payment, and adjustment for a negative amount').optional(),
+    kind: z.enum(CREDIT_KINDS).describe('by default payment, and adjustment for a negative amount').optional(),
     reason,
     reference: line(200, 'a second request with the same reference books nothing'),
   })
@@ -35,13 +34,7 @@ const PREFIX = 'credit:';
 export const shownReference = (reference: string): string =>
   reference.startsWith(PREFIX) ? reference.slice(PREFIX.length) : reference;
 
-interface Booking {
-  readonly user: string;
-  readonly amount: string;
-  readonly kind: Kind;
-  readonly reason: string;
-  readonly reference: string;
-}
+type Booking = Omit<ShownCredit, 'object' | 'currency' | 'entry' | 'at'>;
 
 export const bookCredit = operation({
   body: CreditBody,
@@ -84,7 +77,7 @@ function book(tx: Transaction<Rows>, { user, kind, reason, reference }: Booking,
 async function readBooking(
   tx: Transaction<Rows>,
   reference: string,
-): Promise<Booking & { readonly entry: string; readonly at: string }> {
+): Promise<Omit<ShownCredit, 'object' | 'currency'>> {
   const row = await tx
     .selectFrom('entries')
     .selectAll()
@@ -96,7 +89,7 @@ async function readBooking(
     entry: String(row.id),
     user: isCredit ? row.credit : row.debit,
     amount: formatNanos(isCredit ? row.nanos : -row.nanos),
-    kind: KINDS.find((kind) => HOUSE[kind] === house) ?? 'adjustment',
+    kind: CREDIT_KINDS.find((kind) => HOUSE[kind] === house) ?? 'adjustment',
     reason: row.reason,
     reference,
     at: row.created_at.toISOString(),

@@ -1,10 +1,10 @@
 /** Definition of an admin operation: the schemas of its query and body, and the handler that receives them parsed. */
 import { z } from 'zod';
-import type { SettingReport } from '../config.ts';
 import { type Clock, fail } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { Actor, KeySecrets } from '../identity/index.ts';
+import type { SettingReport } from '../objects/index.ts';
 import type { Video } from '../video/index.ts';
 import type { Call } from '../web/index.ts';
 import { readQuery } from './query-params.ts';

@@ -15,29 +15,14 @@ import {
   saveKey,
   writeAudit,
 } from '../identity/index.ts';
-import { KeyEntry } from '../setup/index.ts';
+import { KeyChange, mergeLimits, NewKey, type ShownKey } from '../objects/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import { type AdminServices, notFound, operation } from './handler.ts';
-import { limitChanges, mergeLimits } from './limits.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param } from './query-params.ts';
 import { reason } from './request-body.ts';
 import { NOTHING_TO_UPDATE } from './users.ts';
 
-/** The fields of a configuration file without the value, which is always generated. */
-export const NewKey = KeyEntry.omit({ key: true });
-const { video_groups, expires_at, models, addresses, store } = KeyEntry.shape;
-type KeyView = ReturnType<typeof keyView>;
-
-/** Null removes a restriction; an absent field keeps it. */
-export const KeyChange = z.strictObject({
-  video_groups: video_groups.nullable(),
-  expires_at: expires_at.nullable(),
-  models: models.nullable(),
-  addresses: addresses.nullable(),
-  store,
-  ...limitChanges,
-});
 const MAX_OVERLAP_S = 30 * 86_400;
 const RotateBody = z.strictObject({
   overlap_seconds: z.number().int().min(0).max(MAX_OVERLAP_S).default(0).describe('how long the old key still works'),
@@ -53,7 +38,7 @@ export const listKeysOperation = operation({
 export async function sendKeys(
   call: Call,
   { user, group, limit, cursor }: z.output<typeof KeysQuery>,
-  { db, clock, extend = (view) => view }: Pick<AdminServices, 'db' | 'clock'> & { extend?: (view: KeyView) => object },
+  { db, clock, extend = (view) => view }: Pick<AdminServices, 'db' | 'clock'> & { extend?: (view: ShownKey) => object },
 ): Promise<void> {
   const rows = await snapshot(db, (tx) => {
     let find = tx
@@ -120,7 +105,7 @@ export function changeKey(
   id: string,
   change: z.output<typeof KeyChange>,
   { by, now, owner, check }: KeyChangeContext,
-): Promise<KeyView> {
+): Promise<ShownKey> {
   if (Object.keys(change).length === 0) throw fail('invalid_request', NOTHING_TO_UPDATE);
   return db.transaction().execute(async (tx) => {
     const row = await lockKey(tx, id, owner);
@@ -172,7 +157,7 @@ export function rotateKey(
   id: string,
   overlapSeconds: number,
   { by, now, owner, check, secrets }: KeyChangeContext & { readonly secrets: KeySecrets },
-): Promise<KeyView & { readonly value: string | undefined; readonly replaces: KeyView }> {
+): Promise<ShownKey & { readonly value: string | undefined; readonly replaces: ShownKey }> {
   return db.transaction().execute(async (tx) => {
     const old = await lockKey(tx, id, owner);
     await check?.(tx, old);

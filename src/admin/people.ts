@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { fail } from '../core/index.ts';
 import { snapshot } from '../db/index.ts';
+import { type InvitedPerson, NewPerson, PersonChange } from '../objects/index.ts';
 import {
   changePerson,
   type Invited,
@@ -16,15 +17,7 @@ import { sendJson } from '../web/index.ts';
 import { operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param } from './query-params.ts';
-import { line } from './request-body.ts';
 import { NOTHING_TO_UPDATE } from './users.ts';
-
-const email = z.email({ error: 'an e-mail address' }).max(254);
-const role = z
-  .enum(PERSON_ROLES)
-  .describe('`operator` runs the gateway; `user` sees the keys and the usage of one user');
-const name = line(100, 'how the person is shown');
-const user = z.string().max(64).describe('the user whose wallet and keys the person sees');
 
 const PeopleQuery = z.strictObject({
   role: z.enum(PERSON_ROLES).describe('with this role').optional(),
@@ -51,7 +44,7 @@ export const listPeople = operation({
 });
 
 export const invitePersonOperation = operation({
-  body: z.strictObject({ email, role, name: name.optional(), user: user.optional() }),
+  body: NewPerson,
   async handle({ call, by, body }, { db, clock, publicUrl }) {
     const invitation = { ...body, name: body.name ?? body.email.split('@')[0] ?? '', user: body.user ?? null };
     const invited = await invitePerson(db, invitation, { by, now: clock.now() });
@@ -59,18 +52,11 @@ export const invitePersonOperation = operation({
   },
 });
 
-const invitedView = ({ person, link }: Invited, publicUrl: string) => ({
-  object: 'person',
+const invitedView = ({ person, link }: Invited, publicUrl: string): InvitedPerson => ({
   ...personView(person),
+  object: 'person',
   link: linkUrl(publicUrl, link),
   link_expires_at: link.expiresAt.toISOString(),
-});
-
-const PersonChange = z.strictObject({
-  name: name.optional(),
-  role: role.optional(),
-  user: user.nullable().optional(),
-  disabled: z.boolean().describe('a disabled person cannot sign in').optional(),
 });
 
 export const changePersonOperation = operation({

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { fail, parsePpm } from '../core/index.ts';
+import { line, type PriceImport } from '../objects/index.ts';
 import {
   applyImport,
   ImportError,
@@ -13,7 +14,6 @@ import {
 import { sendJson } from '../web/index.ts';
 import { operation } from './handler.ts';
 import { flags } from './query-params.ts';
-import { line } from './request-body.ts';
 
 const FACTOR_EXPECTED = 'a decimal factor in quotes, for example "1.25"';
 
@@ -79,15 +79,15 @@ function rejectImport(error: unknown): never {
   throw error instanceof ImportError ? fail('invalid_request', error.message, { cause: error }) : error;
 }
 
-const planView = (plan: ImportPlan) => ({
+const planView = (plan: ImportPlan): Omit<PriceImport, 'object' | 'dry_run'> => ({
   plan: nameOf(plan),
   changes: plan.changes.map(({ group, model, source, from, rates, cost, changes }) => ({
     group,
     model,
     source,
     valid_from: from ?? null,
-    prices: rates,
-    cost,
+    prices: { ...rates },
+    cost: { ...cost },
     rates: changes.map(({ rate, before, after, isSuspicious }) => ({
       rate,
       before,

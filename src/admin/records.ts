@@ -5,6 +5,7 @@ import { fail, formatNanos } from '../core/index.ts';
 import { type Db, type Rows, snapshot } from '../db/index.ts';
 import { type Actor, writeAudit } from '../identity/index.ts';
 import { charge, recordResolved } from '../ledger/index.ts';
+import type { QuarantinedRecord } from '../objects/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
@@ -99,16 +100,14 @@ export const listQuarantine = operation({
   },
 });
 
-type QuarantineRow = { [K in keyof Rows['usage_quarantine']]: unknown } & { id: string; raw: string };
-
-const quarantineView = (row: QuarantineRow) => ({
+const quarantineView = (row: Selectable<Rows['usage_quarantine']>): QuarantinedRecord => ({
   id: row.id,
   fault: row.fault,
   record: parseRecord(row.raw),
-  created_at: row.created_at,
-  outcome: row.outcome,
+  created_at: row.created_at.toISOString(),
+  outcome: row.outcome as QuarantinedRecord['outcome'],
   reason: row.outcome_reason,
-  resolved_at: row.resolved_at,
+  resolved_at: row.resolved_at?.toISOString() ?? null,
 });
 
 /** The record as the journal held it. Its user may not exist. */

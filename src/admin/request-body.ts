@@ -1,6 +1,7 @@
 /** JSON bodies of admin requests. Strict: unknown fields are rejected by name. */
 import { z } from 'zod';
 import { type ApiError, fail, parseNanos } from '../core/index.ts';
+import { line } from '../objects/index.ts';
 import { BODY_BYTES, type ErrorCode } from '../rules/index.ts';
 import { issuesOf } from '../setup/index.ts';
 import { type Call, expectJson, readBody } from '../web/index.ts';
@@ -39,14 +40,6 @@ export const UNSTORABLE = 'Strings must not contain NUL characters or unpaired s
 /** PostgreSQL rejects NUL characters and unpaired surrogates. `JSON.stringify` escapes exactly those. */
 export const isUnstorable = (value: unknown): boolean =>
   /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(JSON.stringify(value));
-
-export const line = (max: number, description: string) =>
-  z
-    .string()
-    .min(1)
-    .max(max)
-    .refine((text) => text.trim() !== '' && !/\p{Cc}/u.test(text), 'one line of text')
-    .describe(description);
 
 export const reason = line(500, 'one line for the audit log');
 

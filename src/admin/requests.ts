@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { formatNanos } from '../core/index.ts';
 import { snapshot } from '../db/index.ts';
-import { ERROR_SIDES, findRequest, listRequests, priceOfRequest, type RequestRow } from '../requests/index.ts';
+import { ERROR_SIDES, type LoggedRequest, type OwnRequest } from '../objects/index.ts';
+import { findRequest, listRequests, priceOfRequest, type RequestRow } from '../requests/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
@@ -61,35 +62,44 @@ export const getRequest = operation({
   },
 });
 
-const requestView = (row: RequestRow) => ({
-  id: row.id,
-  at: row.at.toISOString(),
+const requestView = (row: RequestRow): LoggedRequest => ({
+  ...observedView(row),
   user: row.user_id,
-  key: row.key_id,
-  group: row.group_id,
   account: row.account_id,
-  operation: row.operation,
-  model: row.model,
   upstream_model: row.upstream_model,
-  dialect: row.client,
   target_dialect: row.target,
   converted: row.client !== row.target,
+  attempts: (row.attempts ?? []) as LoggedRequest['attempts'],
+  failover_ms: row.failover_ms,
+  cost: row.cost_nanos === null ? null : formatNanos(row.cost_nanos),
+  price: row.price_id === null ? null : String(row.price_id),
+  session: row.session === null ? null : row.session.toString(16).padStart(12, '0'),
+});
+
+/** What the caller could observe. */
+export const observedView = (row: RequestRow): OwnRequest => ({
+  id: row.id,
+  at: row.at.toISOString(),
+  key: row.key_id,
+  group: row.group_id,
+  operation: row.operation,
+  model: row.model,
+  dialect: row.client,
   stream: row.stream,
   status: row.status,
-  outcome: row.outcome,
+  outcome: row.outcome as OwnRequest['outcome'],
   code: row.code,
-  error: row.error,
-  attempts: row.attempts ?? [],
+  error: row.error as OwnRequest['error'],
   dropped: row.dropped ?? [],
   changed: row.changed ?? [],
   first_byte_ms: row.first_byte_ms,
   total_ms: row.total_ms,
   added_ms: row.added_ms,
-  failover_ms: row.failover_ms,
-  usage: row.usage,
-  estimated: row.estimated,
-  charge: row.nanos === null ? null : formatNanos(row.nanos),
-  cost: row.cost_nanos === null ? null : formatNanos(row.cost_nanos),
-  price: row.price_id === null ? null : String(row.price_id),
-  session: row.session === null ? null : row.session.toString(16).padStart(12, '0'),
+  ...chargeView(row),
+});
+
+export const chargeView = ({ usage, estimated, nanos }: Pick<RequestRow, 'usage' | 'estimated' | 'nanos'>) => ({
+  usage: usage as OwnRequest['usage'],
+  estimated,
+  charge: nanos === null ? null : formatNanos(nanos),
 });

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { fail, formatNanos } from '../core/index.ts';
 import { type Actor, writeAudit } from '../identity/index.ts';
+import type { Review } from '../objects/index.ts';
 import { MAX_USAGE_TOKENS } from '../rules/index.ts';
 import type { ReviewDecision } from '../video/index.ts';
 import { sendJson } from '../web/index.ts';
@@ -33,7 +34,7 @@ export const listReviews = operation({
       limit,
       more: { currency: 'USD' },
       key: (row) => [row.until, row.id],
-      view: (row) => ({
+      view: (row): Review => ({
         task: row.id,
         user: row.user_id,
         model: row.model,
@@ -41,9 +42,9 @@ export const listReviews = operation({
         upstream_task: row.upstream_id,
         held: formatNanos(row.nanos),
         tokens: row.usage_tokens === null ? null : Number(row.usage_tokens),
-        created_at: row.created_at,
-        finished_at: row.finished_at,
-        asked_until: row.review_until,
+        created_at: row.created_at.toISOString(),
+        finished_at: row.finished_at?.toISOString() ?? null,
+        asked_until: row.until,
       }),
     });
   },

@@ -9,6 +9,7 @@ import {
   type StatementLine,
   type UsageAudience,
 } from '../ledger/index.ts';
+import { ShownMovement } from '../objects/index.ts';
 import type { Call } from '../web/index.ts';
 import { shownReference } from './credits.ts';
 import { sendCsv } from './csv.ts';
@@ -17,7 +18,7 @@ import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param, period } from './query-params.ts';
 
 const EXPORT_PAGE = 5_000;
-const COLUMNS = ['entry', 'at', 'kind', 'amount', 'balance', 'reference', 'reason', 'price'] as const;
+const COLUMNS = ShownMovement.keyof().options;
 
 export const StatementParams = z.strictObject({ ...period, ...pageParams(rowKey.id), format: param.format });
 
@@ -53,7 +54,7 @@ export async function sendStatement(
   });
 }
 
-const viewOf = (line: StatementLine): Record<(typeof COLUMNS)[number], string | null> => ({
+const viewOf = (line: StatementLine): ShownMovement => ({
   entry: String(line.id),
   at: line.at.toISOString(),
   kind: line.kind,

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { fail } from '../core/index.ts';
 import { snapshot } from '../db/index.ts';
-import { readAccountStats, readRequestStats, STATS_BUCKETS, STATS_GROUPINGS } from '../requests/index.ts';
+import { STATS_BUCKETS, STATS_GROUPINGS } from '../objects/index.ts';
+import { readAccountStats, readRequestStats } from '../requests/index.ts';
 import { sendJson } from '../web/index.ts';
 import { operation } from './handler.ts';
 import { param, period } from './query-params.ts';
@@ -65,7 +66,7 @@ export const getAccountStats = operation({
     sendJson(call, 200, {
       object: 'list',
       ...head(start, end),
-      data: accounts.map(({ stats, ...rest }) => ({ ...rest, ...stats })),
+      data: accounts,
       has_more: false,
       next_cursor: null,
     });

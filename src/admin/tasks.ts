@@ -1,8 +1,9 @@
 /** Video tasks of all users for operators: where each is, what it holds, and on which account. Never shows a prompt or media. */
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { formatNanos } from '../core/index.ts';
-import { snapshot } from '../db/index.ts';
+import { type Rows, snapshot } from '../db/index.ts';
+import type { OperatorTask } from '../objects/index.ts';
 import { TASK_STATUSES } from '../rules/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
@@ -25,28 +26,11 @@ const TasksQuery = z.strictObject({
   ...pageParams(rowKey.timeAndId),
 });
 
-interface OperatorTask {
-  readonly id: string;
-  readonly user_id: string;
-  readonly key_id: string;
-  readonly group_id: string;
-  readonly account_id: string | null;
-  readonly upstream_id: string | null;
-  readonly model: string;
-  readonly status: string;
-  readonly submission: string;
-  readonly progress: number;
-  readonly error: unknown;
+interface TaskRow extends Selectable<Rows['video_tasks']> {
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly reported: Readonly<Record<string, unknown>> | null;
-  readonly usage_tokens: bigint | null;
-  readonly callback_url: string | null;
-  readonly review_until: Date | null;
-  readonly created_at: Date;
-  readonly updated_at: Date;
-  readonly finished_at: Date | null;
   readonly created: string;
-  readonly hold_state: string | null;
+  readonly hold_state: NonNullable<OperatorTask['hold']>['state'] | null;
   readonly hold_nanos: bigint | null;
   readonly settled_nanos: bigint | null;
 }
@@ -79,7 +63,7 @@ export const listOperatorTasks = operation({
       ...(end ? [sql`t.created_at < ${end}`] : []),
       ...(cursor ? [sql`(t.created_at, t.id) < (${cursor[0]}::timestamptz, ${cursor[1]})`] : []),
     ];
-    const page = sql<OperatorTask>`
+    const page = sql<TaskRow>`
       ${SELECT} where ${sql.join(conditions, sql` and `)} order by t.created_at desc, t.id desc limit ${limit + 1}`;
     const { rows } = await snapshot(db, (tx) => page.execute(tx));
     sendPage(call, rows, {
@@ -95,7 +79,7 @@ export const getOperatorTask = operation({
   async handle({ call }, { db }) {
     const id = call.params.task ?? '';
     const found = await snapshot(db, async (tx) => {
-      const { rows } = await sql<OperatorTask>`${SELECT} where t.id = ${id} and t.deleted_at is null`.execute(tx);
+      const { rows } = await sql<TaskRow>`${SELECT} where t.id = ${id} and t.deleted_at is null`.execute(tx);
       const [task] = rows;
       if (!task) throw notFound('video task', id);
       const assets = await tx
@@ -112,7 +96,7 @@ export const getOperatorTask = operation({
   },
 });
 
-const taskForOperator = (row: OperatorTask) => ({
+const taskForOperator = (row: TaskRow): OperatorTask => ({
   id: row.id,
   user: row.user_id,
   key: row.key_id,
@@ -120,10 +104,10 @@ const taskForOperator = (row: OperatorTask) => ({
   account: row.account_id,
   upstream_task: row.upstream_id,
   model: row.model,
-  status: row.status,
-  submission: row.submission,
+  status: row.status as OperatorTask['status'],
+  submission: row.submission as OperatorTask['submission'],
   progress: row.progress,
-  error: row.error ?? null,
+  error: row.error as OperatorTask['error'],
   parameters: shownParameters(row),
   tokens: row.usage_tokens === null ? null : Number(row.usage_tokens),
   has_last_frame: row.reported?.last_frame === true,
@@ -145,7 +129,7 @@ const taskForOperator = (row: OperatorTask) => ({
 /** Reported values replace requested ones. By name, so that a parameter added later is not shown by accident. */
 const PARAMETERS = ['resolution', 'ratio', 'duration', 'seed', 'generate_audio', 'watermark', 'service_tier'] as const;
 
-const shownParameters = ({ parameters, reported }: OperatorTask): Record<string, unknown> =>
+const shownParameters = ({ parameters, reported }: TaskRow): Record<string, unknown> =>
   Object.fromEntries(
     PARAMETERS.flatMap((name) => {
       const value = reported?.[name] ?? parameters[name];

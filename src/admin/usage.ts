@@ -5,8 +5,6 @@ import {
   type BreakdownQuery,
   type BreakdownRow,
   breakdownQuery,
-  DIMENSIONS,
-  type Dimension,
   periodOf,
   readBreakdown,
   type UsageAudience,
@@ -14,6 +12,7 @@ import {
   usageColumns,
   usageLine,
 } from '../ledger/index.ts';
+import { DIMENSIONS, type Dimension } from '../objects/index.ts';
 import type { Call } from '../web/index.ts';
 import { sendCsv } from './csv.ts';
 import { type AdminServices, operation } from './handler.ts';

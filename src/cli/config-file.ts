@@ -2,15 +2,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Db } from '../db/index.ts';
+import type { SetupFile } from '../objects/index.ts';
 import { CliError } from '../server/index.ts';
-import {
-  type Applied,
-  describeEffect,
-  hasDemo,
-  parseSetupFile,
-  type SetupFile,
-  UNPRICED_ADVICE,
-} from '../setup/index.ts';
+import { type Applied, describeEffect, hasDemo, parseSetupFile, UNPRICED_ADVICE } from '../setup/index.ts';
 import { info, print } from './output.ts';
 
 /** A credential is far shorter; the limit keeps a wrong path from being read into memory. */

@@ -2,9 +2,10 @@
 import type { Config } from '../config.ts';
 import { databaseOutside } from '../data-dir.ts';
 import { createAdminToken } from '../identity/index.ts';
+import type { SetupFile } from '../objects/index.ts';
 import { createFirstLink, linkUrl } from '../people/index.ts';
 import type { AppContext } from '../server/index.ts';
-import { applySetup, type SetupFile } from '../setup/index.ts';
+import { applySetup } from '../setup/index.ts';
 import { isEmpty, reportApplied, reportDemoLeft } from './config-file.ts';
 import { type Demo, printDemo, startDemo } from './demo.ts';
 import { info } from './output.ts';

@@ -3,8 +3,6 @@ import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import {
   changeKey,
-  KeyChange,
-  NewKey,
   newKeyInput,
   notFound,
   pageParams,
@@ -18,6 +16,7 @@ import {
 import { fail } from '../core/index.ts';
 import type { Rows } from '../db/index.ts';
 import { createKey, keyView, revokeKey } from '../identity/index.ts';
+import { KeyChange, NewKey } from '../objects/index.ts';
 import { personActor } from '../people/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import { expectGroup, expectRoom, openVideoGroups, readAllowance } from './key-allowance.ts';
@@ -64,13 +63,13 @@ async function sendKey(
   sendJson(call, status, { object: 'key', ...withStyle(view) });
 }
 
-const OwnKey = NewKey.omit({ user: true, video_groups: true });
+const NewOwnKey = NewKey.omit({ user: true, video_groups: true });
 
 export async function createOwnKey(services: ConsoleServices, call: Call, owner: Owner): Promise<void> {
   const { db, clock, secrets } = services;
   const { userId } = owner;
   readQuery(call.query, NO_QUERY);
-  const body = await readJson(call, OwnKey);
+  const body = await readJson(call, NewOwnKey);
   const now = clock.now();
   const allowance = await readAllowance(db, userId);
   const videoGroups = await openVideoGroups(db, allowance);
@@ -136,7 +135,7 @@ export async function revokeOwnKey(services: ConsoleServices, call: Call, owner:
 export const KEY_SCHEMAS = {
   'console.keys': { query: KeysQuery },
   'console.key': { query: OneQuery },
-  'console.createKey': { query: NO_QUERY, body: OwnKey },
+  'console.createKey': { query: NO_QUERY, body: NewOwnKey },
   'console.changeKey': { query: NO_QUERY, body: OwnKeyChange },
   'console.rotateKey': { query: NO_QUERY, body: RotateBody },
   'console.revokeKey': { query: NO_QUERY, body: NO_BODY },

@@ -1,7 +1,8 @@
 /** One-time links: what a link is for, and its use, which sets a password and signs in. */
 import { z } from 'zod';
-import { line, readJson } from '../admin/index.ts';
+import { readJson } from '../admin/index.ts';
 import { fail } from '../core/index.ts';
+import { personEmail, personName } from '../objects/index.ts';
 import { readLink, redeemLink } from '../people/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import type { ConsoleServices } from './services.ts';
@@ -27,8 +28,8 @@ const findLink = ({ db, clock, linkGate }: ConsoleServices, call: Call, text: st
 const LinkBody = z.strictObject({
   token,
   password: newPassword,
-  name: line(100, 'how the person is shown').optional(),
-  email: z.email({ error: 'an e-mail address' }).max(254).optional(),
+  name: personName.optional(),
+  email: personEmail.optional(),
 });
 
 /** The link is read first, so that only a valid one costs a password hash. */

@@ -3,9 +3,19 @@
  * accounts and the words of providers, nor the model and dialect of the provider, nor costs.
  */
 import { z } from 'zod';
-import { notFound, outcomeParams, pageParams, param, period, readQuery, rowKey, sendPage } from '../admin/index.ts';
-import { formatNanos } from '../core/index.ts';
-import { chargedRequest, findRequest, listRequests, type RequestRow } from '../requests/index.ts';
+import {
+  chargeView,
+  notFound,
+  observedView,
+  outcomeParams,
+  pageParams,
+  param,
+  period,
+  readQuery,
+  rowKey,
+  sendPage,
+} from '../admin/index.ts';
+import { chargedRequest, findRequest, listRequests } from '../requests/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import type { ConsoleServices, Owner } from './services.ts';
 
@@ -27,7 +37,7 @@ export async function listOwnRequests({ db }: ConsoleServices, call: Call, { use
     limit,
     more: { currency: 'USD' },
     key: (row) => [row.at.toISOString(), row.id],
-    view: requestView,
+    view: observedView,
   });
 }
 
@@ -40,35 +50,13 @@ export async function getOwnRequest({ db }: ConsoleServices, call: Call, { userI
   const row = await findRequest(db, id, userId);
   if (!row) throw notFound('request in the log', id);
   const charged = await chargedRequest(db, row);
-  sendJson(call, 200, { object: 'request', currency: 'USD', ...requestView(row), ...(charged && chargeView(charged)) });
+  sendJson(call, 200, {
+    object: 'request',
+    currency: 'USD',
+    ...observedView(row),
+    ...(charged && chargeView(charged)),
+  });
 }
-
-const requestView = (row: RequestRow) => ({
-  id: row.id,
-  at: row.at.toISOString(),
-  key: row.key_id,
-  group: row.group_id,
-  operation: row.operation,
-  model: row.model,
-  dialect: row.client,
-  stream: row.stream,
-  status: row.status,
-  outcome: row.outcome,
-  code: row.code,
-  error: row.error,
-  dropped: row.dropped ?? [],
-  changed: row.changed ?? [],
-  first_byte_ms: row.first_byte_ms,
-  total_ms: row.total_ms,
-  added_ms: row.added_ms,
-  ...chargeView(row),
-});
-
-const chargeView = ({ usage, estimated, nanos }: Pick<RequestRow, 'usage' | 'estimated' | 'nanos'>) => ({
-  usage,
-  estimated,
-  charge: nanos === null ? null : formatNanos(nanos),
-});
 
 export const REQUEST_SCHEMAS = {
   'console.requests': { query: RequestsQuery },

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import {
   authorizationView,
-  line,
   listOf,
   OwnAuthorizationsQuery,
   pageParams,
@@ -15,6 +14,7 @@ import {
 } from '../admin/index.ts';
 import { fail, formatNanos } from '../core/index.ts';
 import { findKeyOfUser } from '../identity/index.ts';
+import { line } from '../objects/index.ts';
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, TASK_STATUSES } from '../rules/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import type { ConsoleServices, Owner } from './services.ts';

@@ -28,6 +28,7 @@ export {
   spliceAll,
   valueAt,
 } from './json.ts';
+export { hintOf, isKeyFormat, newKeyValue } from './key-format.ts';
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
 export { createLog, errorFields, type Log, type LogFields, type LogValue, sharedOutput, silentLog } from './log.ts';
 export { type MaybePromise, whenReady } from './maybe-promise.ts';

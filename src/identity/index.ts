@@ -2,7 +2,6 @@ export { createAdminToken, isSameSecret, readAdminToken, rotateAdminToken } from
 export { type Actor, type AuditAction, type AuditLine, writeAudit } from './audit.ts';
 export { FailedAttempts } from './failed-attempts.ts';
 export { KeyCache } from './key-cache.ts';
-export { hintOf, isKeyFormat, newKeyValue } from './key-format.ts';
 export { checkKeyGroups, createKey, lockKey, revokeKey } from './key-operations.ts';
 export { findKeyOfUser, type Key, type KeyInput, type KeySecrets, keyView, markKeyRevoked, saveKey } from './keys.ts';
 export { loadPepper, PEPPER_LOCATION } from './pepper.ts';

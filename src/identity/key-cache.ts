@@ -4,10 +4,9 @@
  * database does not respond, known keys stay valid for half a minute (ADR 6).
  */
 import { hash } from 'node:crypto';
-import { type Clock, within } from '../core/index.ts';
+import { type Clock, isKeyFormat, within } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { PROPAGATION_MS } from '../rules/index.ts';
-import { isKeyFormat } from './key-format.ts';
 import { findKey, hashKey, type Key } from './keys.ts';
 
 /** One second below the limit, because the query takes time too. */

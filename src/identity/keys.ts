@@ -1,10 +1,20 @@
 /** API keys as database rows. The value of a key is never stored; it is returned once, when the key is created. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Selectable } from 'kysely';
-import { derive, hmac, type Limits, newId, readLimits, type Sealer, type StoredLimits } from '../core/index.ts';
+import {
+  derive,
+  hintOf,
+  hmac,
+  type Limits,
+  newId,
+  newKeyValue,
+  readLimits,
+  type Sealer,
+  type StoredLimits,
+} from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
+import type { ShownKey } from '../objects/index.ts';
 import { CALLBACK_INFO } from '../rules/index.ts';
-import { hintOf, newKeyValue } from './key-format.ts';
 
 /** The settings of a key that the gateway needs during a call. */
 export interface Key {
@@ -134,7 +144,7 @@ export async function markKeyRevoked(db: Db, id: string): Promise<boolean> {
 }
 
 /** The public form of a key, without its value and secrets. */
-export const keyView = (row: Selectable<Rows['keys']>, now: number) => ({
+export const keyView = (row: Selectable<Rows['keys']>, now: number): ShownKey => ({
   id: row.id,
   user: row.user_id,
   group: row.group_id,

@@ -46,7 +46,6 @@ export {
 } from './reports/usage-breakdown.ts';
 export { sumOldMonths } from './reports/usage-months.ts';
 export { balanceReport, limitsReport, periodOf, usageReport, walletReports } from './reports/usage-report.ts';
-export { DIMENSIONS, type Dimension } from './reports/usage-sums.ts';
 export { createUsageRecord, newRecordId, type UsageRecord } from './usage-record.ts';
 export { checkLedger } from './wallets/check.ts';
 export { checkAllEntries } from './wallets/recheck.ts';

@@ -1,45 +1,9 @@
 /** The operations on private assets and asset groups as OpenAPI, derived from the rules (V 2, V 4.8, V 4.9). */
-import {
-  ASSET_FIELDS,
-  ASSET_GROUP_FIELDS,
-  ASSET_GROUP_STATUSES,
-  ASSET_GROUP_TYPES,
-  ASSET_STATUSES,
-  ASSET_TYPES,
-  type AssetField,
-} from '../rules/index.ts';
-import { json, listSchema, object, ref, type Schema, SECONDS, TEXT } from './schema.ts';
-
-const ROUTE_GROUP = {
-  route_group_id: { ...TEXT, description: 'id of the service group' },
-  route_group_name: { ...TEXT, description: 'name of the service group; an operator may change it' },
-};
-const TIMES = { created_at: SECONDS, updated_at: SECONDS };
+import { ASSET_FIELDS, ASSET_GROUP_FIELDS, type AssetField } from '../rules/index.ts';
+import { json, listSchema, ref, type Schema, TEXT } from './schema.ts';
 
 export const ASSET_SCHEMAS: Readonly<Record<string, Schema>> = {
-  AssetGroup: object({
-    id: TEXT,
-    object: { const: 'asset_group' },
-    name: TEXT,
-    description: TEXT,
-    group_type: { ...TEXT, enum: ASSET_GROUP_TYPES },
-    status: { ...TEXT, enum: ASSET_GROUP_STATUSES },
-    ...ROUTE_GROUP,
-    ...TIMES,
-  }),
   AssetGroupList: listSchema('AssetGroup'),
-  Asset: object(
-    {
-      id: TEXT,
-      object: { const: 'asset' },
-      name: TEXT,
-      asset_type: { ...TEXT, enum: ASSET_TYPES },
-      status: { ...TEXT, enum: ASSET_STATUSES },
-      ...ROUTE_GROUP,
-      ...TIMES,
-    },
-    { group_id: { ...TEXT, description: 'absent for assets of HC models' } },
-  ),
   AssetList: listSchema('Asset'),
 };
 

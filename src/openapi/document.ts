@@ -1,4 +1,5 @@
 /** The API as an OpenAPI 3.1 document, derived from the endpoint tables, the video rules and the zod schemas of our own formats. */
+import type { z } from 'zod';
 import {
   ADMIN_OPERATIONS,
   type AdminOperation,
@@ -16,19 +17,23 @@ import {
   type Operation,
   operatorRow,
 } from '../rules/index.ts';
+import { ADMIN_SUCCESSES, type Successes } from './admin-responses.ts';
 import { ERROR_SCHEMAS } from './errors.ts';
 import { HEADER_COMPONENTS } from './headers.ts';
-import { describeInference, INFERENCE_SCHEMAS, type OperationDescription, securityOf } from './inference.ts';
-import { CALL_SCHEMAS } from './operator-calls.ts';
-import { CONFIG_SCHEMAS } from './operator-config.ts';
-import { MONEY_SCHEMAS } from './operator-money.ts';
-import { OPERATOR_VIDEO_SCHEMAS } from './operator-video.ts';
-import { type AdminRequestSchemas, configurationSchema, describeAdmin } from './operators.ts';
-import { CONSOLE_COMPONENTS, type ConsoleSchemas, describeConsole } from './people.ts';
+import {
+  describeInference,
+  INFERENCE_OBJECTS,
+  INFERENCE_SCHEMAS,
+  type OperationDescription,
+  securityOf,
+} from './inference.ts';
+import { type AdminRequestSchemas, describeAdmin } from './operators.ts';
+import { CONSOLE_COMPONENTS, CONSOLE_SUCCESSES, type ConsoleSchemas, describeConsole } from './people.ts';
 import { describeService } from './service.ts';
 import { SharedResponses } from './shared-responses.ts';
 import { TAG_GROUPS, TAGS, tagOf } from './tags.ts';
-import { describeVideo, VIDEO_SCHEMAS } from './video.ts';
+import { describeVideo, VIDEO_OBJECTS, VIDEO_SCHEMAS } from './video.ts';
+import { definitionsOf } from './zod.ts';
 
 export interface DocumentOptions {
   readonly version: string;
@@ -58,16 +63,21 @@ export function openApi({ version, serverUrl = '/', ...schemas }: DocumentOption
         ...ERROR_SCHEMAS,
         ...INFERENCE_SCHEMAS,
         ...VIDEO_SCHEMAS,
-        ...CONFIG_SCHEMAS,
-        ...configurationSchema(schemas.admin['admin.applyConfig']),
-        ...MONEY_SCHEMAS,
-        ...CALL_SCHEMAS,
-        ...OPERATOR_VIDEO_SCHEMAS,
         ...CONSOLE_COMPONENTS,
+        ...definitionsOf(ownFormats(schemas)),
       },
     },
   };
 }
+
+const ownFormats = ({ admin }: Pick<DocumentOptions, 'admin'>): z.ZodType[] => [
+  ...INFERENCE_OBJECTS,
+  ...VIDEO_OBJECTS,
+  ...Object.values(admin).flatMap(({ body }) => body ?? []),
+  ...[...Object.values(ADMIN_SUCCESSES), ...Object.values(CONSOLE_SUCCESSES)]
+    .flatMap((successes: Successes) => Object.values(successes))
+    .map(({ body }) => body),
+];
 
 const describedRows = ({ admin, console }: Pick<DocumentOptions, 'admin' | 'console'>): DescribedRow[] => [
   ...OPERATIONS.flatMap(callerOperations),

@@ -1,4 +1,5 @@
 /** The operations of document 1 in the reference: text, images, models and usage. */
+import { CallerUsage } from '../objects/index.ts';
 import {
   type ErrorCode,
   INFERENCE_ENDPOINTS,
@@ -14,8 +15,6 @@ import { RESPONSES } from './dialects/responses.ts';
 import { errorResponses } from './errors.ts';
 import { type HeaderSet, withHeaders } from './headers.ts';
 import { IMAGE_BODIES } from './images.ts';
-import { LIMITS } from './operator-config.ts';
-import { DAYS, USD } from './operator-money.ts';
 import {
   ANY_OBJECT,
   arrayOf,
@@ -24,13 +23,11 @@ import {
   JSON_TYPE,
   json,
   listSchema,
-  MONEY,
   NUMBER,
   object,
   openObject,
   ref,
   type Schema,
-  type SchemaMembers,
   SECONDS,
   TEXT,
   TIME,
@@ -266,18 +263,7 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
   },
 };
 
-const COUNTS: SchemaMembers = {
-  requests: INTEGER,
-  input_tokens: INTEGER,
-  cached_input_tokens: INTEGER,
-  cache_write_tokens: INTEGER,
-  output_tokens: INTEGER,
-  reasoning_tokens: INTEGER,
-  images: INTEGER,
-  video_tasks: INTEGER,
-  cost: MONEY,
-};
-const SPENT: SchemaMembers = { ...LIMITS, spent_day: MONEY, spent_month: MONEY };
+export const INFERENCE_OBJECTS = [CallerUsage];
 
 export const INFERENCE_SCHEMAS: Readonly<Record<string, Schema>> = {
   ...MESSAGES.schemas,
@@ -310,17 +296,6 @@ export const INFERENCE_SCHEMAS: Readonly<Record<string, Schema>> = {
     created_at: TIME,
   }),
   ModelList: listSchema('Model'),
-  Usage: object({
-    object: { const: 'usage' },
-    ...USD,
-    key: object({ id: TEXT, name: TEXT, group: TEXT }),
-    balance: object({ available: MONEY, held: MONEY }),
-    limits: object({}, { ...SPENT, user: object({}, SPENT) }),
-    ...DAYS,
-    total: object(COUNTS),
-    by_day: arrayOf(object({ date: TEXT, ...COUNTS })),
-    by_model: arrayOf(object({ model: TEXT, ...COUNTS })),
-  }),
 };
 
 // ---------------------------------------------------------------- queries

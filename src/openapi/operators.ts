@@ -1,32 +1,18 @@
-/** The admin API in the reference: queries and bodies from the schemas of its operations, responses from tables by operation. */
+/** The admin API in the reference: queries and bodies from the schemas of its operations, responses from a table by operation. */
 import type { z } from 'zod';
 import { type AdminOperation, adminRow, type ErrorCode, OPERATION_ERRORS } from '../rules/index.ts';
+import { ADMIN_SUCCESSES } from './admin-responses.ts';
 import { errorResponses } from './errors.ts';
 import { withHeaders } from './headers.ts';
 import type { OperationDescription } from './inference.ts';
-import { CALL_RESPONSES } from './operator-calls.ts';
-import { CONFIG_RESPONSES } from './operator-config.ts';
-import { MONEY_RESPONSES } from './operator-money.ts';
-import { OPERATOR_VIDEO_RESPONSES } from './operator-video.ts';
-import { ANY_OBJECT, JSON_TYPE, json, ref, type Schema } from './schema.ts';
-import { jsonSchemaOf, queryParameters } from './zod.ts';
+import { JSON_TYPE } from './schema.ts';
+import { jsonSchemaOf, queryParameters, successesOf } from './zod.ts';
 
 export interface AdminRequestSchemas {
   readonly query: z.ZodObject;
   readonly body?: z.ZodType | undefined;
   readonly bodyTypes?: readonly string[] | undefined;
 }
-
-type Responses = Readonly<Record<string, object>>;
-
-/** An operation that is not here is described by its row and its schemas alone. */
-const RESPONSES: Readonly<Partial<Record<AdminOperation, Responses>>> = {
-  ...MONEY_RESPONSES,
-  ...CALL_RESPONSES,
-  ...CONFIG_RESPONSES,
-  ...OPERATOR_VIDEO_RESPONSES,
-};
-export const UNDESCRIBED: Responses = { '2XX': json('Success', ANY_OBJECT) };
 
 const REASON = { reason: 'checked with the provider' };
 const CHARACTER = {
@@ -74,19 +60,12 @@ const EXAMPLES: Readonly<Partial<Record<AdminOperation, object>>> = {
   },
 };
 
-/** The document of `dragoman apply`, which the admin API takes too. */
-const CONFIGURATION = 'Configuration';
-
-export const configurationSchema = ({ body }: AdminRequestSchemas): Readonly<Record<string, Schema>> =>
-  body ? { [CONFIGURATION]: jsonSchemaOf(body) } : {};
-
 export function describeAdmin(
   operation: AdminOperation,
   { query, body, bodyTypes = [JSON_TYPE] }: AdminRequestSchemas,
 ): OperationDescription {
   const { method, path, deprecated } = adminRow(operation);
-  // Two media types would repeat it.
-  const schema = body && (bodyTypes.length > 1 ? ref(CONFIGURATION) : jsonSchemaOf(body));
+  const schema = body && jsonSchemaOf(body);
   const example = EXAMPLES[operation];
   const { every, operator, query: inQuery, body: inBody, object, change } = OPERATION_ERRORS;
   const codes: ErrorCode[] = [
@@ -97,7 +76,7 @@ export function describeAdmin(
     ...(path.includes('{') || schema ? object : []),
     ...(method === 'GET' ? [] : change),
   ];
-  const responses = { ...(RESPONSES[operation] ?? UNDESCRIBED), ...errorResponses('openai', codes) };
+  const responses = { ...successesOf(ADMIN_SUCCESSES[operation]), ...errorResponses('openai', codes) };
   return {
     parameters: queryParameters(query),
     ...(schema && {

@@ -1,82 +1,52 @@
 /** The API of the console in the reference: sign-in, and what people of a user see. It changes with the console. */
 import type { z } from 'zod';
 import {
+  AssetGroup,
+  CallerAsset,
+  CallerTask,
+  Me,
+  OwnAuthorization,
+  OwnKey,
+  OwnRequest,
+  pageOf,
+  ShownLink,
+  ShownSession,
+  TaskEstimate,
+  USD,
+  UserUsagePage,
+} from '../objects/index.ts';
+import {
   type ConsoleOperation,
   CSRF_HEADER,
   consoleRow,
   type ErrorCode,
-  LINK_MS,
   OPERATION_ERRORS,
-  PERSON_ROLES,
-  STYLES,
   VIDEO_OPERATION_ERRORS,
 } from '../rules/index.ts';
+import { STATEMENT, type Successes } from './admin-responses.ts';
 import { errorResponses } from './errors.ts';
 import { withHeaders } from './headers.ts';
 import type { OperationDescription } from './inference.ts';
-import { LIMITS } from './operator-config.ts';
-import { STATEMENT, USD, USER_USAGE } from './operator-money.ts';
-import { UNDESCRIBED } from './operators.ts';
-import {
-  arrayOf,
-  BOOLEAN,
-  described,
-  INTEGER,
-  JSON_TYPE,
-  json,
-  MONEY,
-  nullable,
-  object,
-  pageSchema,
-  ref,
-  type Schema,
-  TEXT,
-  wordOf,
-} from './schema.ts';
-import { jsonSchemaOf, queryParameters } from './zod.ts';
+import { BOOLEAN, described, JSON_TYPE, json, object, ref, type Schema, TEXT } from './schema.ts';
+import { jsonSchemaOf, queryParameters, successesOf } from './zod.ts';
 
 export interface ConsoleSchemas {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
 }
 
-const LINK_PURPOSES = Object.keys(LINK_MS);
-
 type Responses = Readonly<Record<string, object>>;
 
+/** With what the sign-in page needs. */
 export const CONSOLE_COMPONENTS: Readonly<Record<string, Schema>> = {
-  Session: object({
-    person: object({
-      id: TEXT,
-      name: TEXT,
-      email: TEXT,
-      role: wordOf(PERSON_ROLES),
-      user: nullable('string'),
-    }),
-    csrf: described(`for the header ${CSRF_HEADER} of requests that change something`, TEXT),
-    oidc: described('sign-in with OpenID Connect is offered', BOOLEAN),
-  }),
-  /** With what the sign-in page needs. */
   NoSession: object({
     error: ref('OpenAiErrorFacts'),
     oidc: BOOLEAN,
     first_run: described('there is no operator yet', BOOLEAN),
   }),
-  Me: object({
-    object: { const: 'me' },
-    user: TEXT,
-    ...USD,
-    balance: object({ available: MONEY, held: MONEY }),
-    limits: object({}, { ...LIMITS, spent_day: MONEY, spent_month: MONEY }),
-    max_keys: INTEGER,
-    own_keys: INTEGER,
-    groups: arrayOf(object({ id: TEXT, name: TEXT, style: wordOf(STYLES) })),
-  }),
 };
 
-const SESSION = json('The person who is signed in', ref('Session'));
 const PAGE = { description: 'To a page of the console, or of the OpenID provider' } as const;
-const KEY = json('The key', ref('OwnKey'));
 const BYTES = { ...TEXT, format: 'binary' } as const;
 const file = (description: string, type: string): object => ({ description, content: { [type]: { schema: BYTES } } });
 const NOT_BUILT = {
@@ -89,8 +59,39 @@ const result = (type: string): Responses => ({
   416: { description: 'No byte is in the range; `content-range` has the size' },
 });
 
-/** An operation that is not here is described by its row and its schemas alone. */
-const RESPONSES: Readonly<Partial<Record<ConsoleOperation, Responses>>> = {
+const ok = (about: string, body: z.ZodType): Successes => ({ 200: { about, body } });
+const created = (about: string, body: z.ZodType): Successes => ({ 201: { about, body } });
+const SESSION = ok('The person who is signed in', ShownSession);
+const KEY = ok('The key', OwnKey);
+
+/** Objects of our own. */
+export const CONSOLE_SUCCESSES = {
+  'console.session': SESSION,
+  'console.signIn': SESSION,
+  'console.readLink': ok('What the link is for', ShownLink),
+  'console.useLink': SESSION,
+  'console.password': SESSION,
+  'console.me': ok('The user', Me),
+  'console.keys': ok('A page of keys', pageOf(OwnKey)),
+  'console.key': KEY,
+  'console.createKey': created('The key with its value', OwnKey),
+  'console.changeKey': KEY,
+  'console.rotateKey': created('The new key with its value, and the old one', OwnKey),
+  'console.revokeKey': KEY,
+  'console.usage': { 200: { about: 'A page of usage', body: UserUsagePage, csv: true } },
+  'console.charges': STATEMENT,
+  'console.requests': ok('A page of calls, newest first', pageOf(OwnRequest, USD)),
+  'console.request': ok('The call', OwnRequest),
+  'console.tasks': ok('A page of tasks, newest first', pageOf(CallerTask)),
+  'console.taskEstimate': ok('The most that the task can cost', TaskEstimate),
+  'console.authorizations': ok('A page of sessions, newest first', pageOf(OwnAuthorization)),
+  'console.task': ok('The task', CallerTask),
+  'console.assets': ok('A page of assets, newest first', pageOf(CallerAsset)),
+  'console.assetGroups': ok('A page of groups, newest first', pageOf(AssetGroup)),
+} as const satisfies Readonly<Partial<Record<ConsoleOperation, Successes>>>;
+
+/** Pages, files and redirections. */
+const OTHERS: Readonly<Record<Exclude<ConsoleOperation, keyof typeof CONSOLE_SUCCESSES>, Responses>> = {
   'console.files': {
     200: file('The file; a path that names none is a page', '*/*'),
     304: { description: 'The browser has the file' },
@@ -106,48 +107,20 @@ const RESPONSES: Readonly<Partial<Record<ConsoleOperation, Responses>>> = {
     304: { description: 'The browser has the file' },
     503: NOT_BUILT,
   },
-  'console.session': { 200: SESSION, 401: json('Nobody is signed in', ref('NoSession')) },
-  'console.signIn': { 200: SESSION },
   'console.signOut': { 204: { description: 'The session has ended' } },
-  'console.readLink': {
-    200: json(
-      'What the link is for',
-      object({
-        purpose: wordOf(LINK_PURPOSES),
-        name: nullable('string'),
-        email: nullable('string'),
-      }),
-    ),
-  },
-  'console.useLink': { 200: SESSION },
-  'console.password': { 200: SESSION },
   'console.oidcStart': { 302: PAGE },
   'console.oidcCallback': { 302: PAGE },
-  'console.me': { 200: json('The user', ref('Me')) },
-  'console.keys': { 200: json('A page of keys', pageSchema('OwnKey')) },
-  'console.key': { 200: KEY },
-  'console.createKey': { 201: json('The key with its value', ref('OwnKey')) },
-  'console.changeKey': { 200: KEY },
-  'console.rotateKey': { 201: json('The new key with its value, and the old one', ref('OwnKey')) },
-  'console.revokeKey': { 200: KEY },
-  'console.usage': USER_USAGE,
-  'console.charges': STATEMENT,
-  'console.requests': { 200: json('A page of calls, newest first', pageSchema('OwnRequest', USD)) },
-  'console.request': { 200: json('The call', ref('OwnRequest')) },
-  'console.tasks': { 200: json('A page of tasks, newest first', pageSchema('Task')) },
-  'console.taskEstimate': {
-    200: json(
-      'The most that the task can cost',
-      object({ object: { const: 'task_estimate' }, max_cost: MONEY, tokens: nullable('integer') }),
-    ),
-  },
-  'console.authorizations': { 200: json('A page of sessions, newest first', pageSchema('OwnAuthorization')) },
-  'console.task': { 200: json('The task', ref('Task')) },
   'console.taskVideo': result('video/*'),
   'console.taskLastFrame': result('image/*'),
-  'console.assets': { 200: json('A page of assets, newest first', pageSchema('Asset')) },
-  'console.assetGroups': { 200: json('A page of groups, newest first', pageSchema('AssetGroup')) },
 };
+
+const responsesOf = (operation: ConsoleOperation): Responses =>
+  operation in CONSOLE_SUCCESSES
+    ? {
+        ...successesOf(CONSOLE_SUCCESSES[operation as keyof typeof CONSOLE_SUCCESSES]),
+        ...(operation === 'console.session' && { 401: json('Nobody is signed in', ref('NoSession')) }),
+      }
+    : OTHERS[operation as keyof typeof OTHERS];
 
 const EXAMPLES: Readonly<Partial<Record<ConsoleOperation, object>>> = {
   'console.signIn': { email: 'ana@example.com', password: 'correct horse battery' },
@@ -181,7 +154,7 @@ export function describeConsole(
   const example = EXAMPLES[operation];
   const responses = {
     ...errorResponses('openai', errorCodes(operation, schema !== undefined)),
-    ...(RESPONSES[operation] ?? UNDESCRIBED),
+    ...responsesOf(operation),
   };
   return {
     parameters: [...(access !== 'open' && method !== 'GET' ? [CSRF] : []), ...(query ? queryParameters(query) : [])],

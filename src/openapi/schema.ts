@@ -53,13 +53,3 @@ export const listSchema = (name: string): Schema =>
     last_id: nullable('string'),
     has_more: BOOLEAN,
   });
-
-/** A page of the admin API or the console; `more` are members beside the rows. */
-export const pageSchema = (name: string, more: SchemaMembers = {}): Schema =>
-  object({
-    object: { const: 'list' },
-    ...more,
-    data: arrayOf(ref(name)),
-    has_more: BOOLEAN,
-    next_cursor: described('`cursor` of the next page; null on the last one', nullable('string')),
-  });

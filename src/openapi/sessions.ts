@@ -1,26 +1,7 @@
 /** The operations on real-person authorization sessions as OpenAPI (V 2, V 4.10). */
-import { SESSION_FIELDS, SESSION_STATUSES } from '../rules/index.ts';
+import { SESSION_FIELDS } from '../rules/index.ts';
 import { fieldsBody } from './assets.ts';
-import { json, object, ref, type Schema, SECONDS, TEXT } from './schema.ts';
-
-export const SESSION_SCHEMAS: Readonly<Record<string, Schema>> = {
-  AuthorizationSession: object(
-    {
-      id: TEXT,
-      object: { const: 'asset.authorization_session' },
-      status: { ...TEXT, enum: SESSION_STATUSES },
-      route_group_id: TEXT,
-      route_group_name: TEXT,
-      expires_at: SECONDS,
-      created_at: SECONDS,
-      updated_at: SECONDS,
-    },
-    {
-      authorization_url: { ...TEXT, description: 'for the browser of the person; absent after the outcome' },
-      asset_group_id: { ...TEXT, description: 'the group of the person; only when completed' },
-    },
-  ),
-};
+import { json, ref } from './schema.ts';
 
 export const SESSION_BODIES = { 'sessions.create': fieldsBody(SESSION_FIELDS) } as const;
 

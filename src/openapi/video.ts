@@ -1,36 +1,31 @@
 /** The operations on video tasks as OpenAPI: parameters, bodies, responses and error codes, derived from the rules. */
 import {
+  AssetGroup,
+  AuthorizationSession,
+  CallerAsset,
+  CallerTask,
+  shownTaskError,
+  taskUsage,
+} from '../objects/index.ts';
+import {
   ENDPOINTS,
   IDEMPOTENCY,
   type OfferedVideoOperation,
   type QueryRule,
   type QueryTable,
-  TASK_STATUSES,
-  VARIANT_SHEETS,
   VIDEO_OPERATION_ERRORS,
   VIDEO_QUERIES,
   type VideoRow,
 } from '../rules/index.ts';
-import { TASK_ERROR_CODES, VIDEO_STATUS } from '../video/index.ts';
+import { VIDEO_STATUS } from '../video/index.ts';
 import { ASSET_BODIES, ASSET_SCHEMAS, ASSET_SUCCESSES } from './assets.ts';
 import { errorResponses } from './errors.ts';
 import { withHeaders } from './headers.ts';
 import type { OperationDescription } from './inference.ts';
-import {
-  BOOLEAN,
-  INTEGER,
-  JSON_TYPE,
-  json,
-  listSchema,
-  nullable,
-  object,
-  ref,
-  type Schema,
-  SECONDS,
-  TEXT,
-} from './schema.ts';
-import { SESSION_BODIES, SESSION_SCHEMAS, SESSION_SUCCESSES } from './sessions.ts';
+import { INTEGER, JSON_TYPE, json, listSchema, nullable, object, ref, type Schema, SECONDS, TEXT } from './schema.ts';
+import { SESSION_BODIES, SESSION_SUCCESSES } from './sessions.ts';
 import { taskBodySchema, videosBodySchema } from './video-bodies.ts';
+import { jsonSchemaOf } from './zod.ts';
 
 export function describeVideo(operation: OfferedVideoOperation): OperationDescription {
   const row: VideoRow = ENDPOINTS[operation];
@@ -225,47 +220,14 @@ const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, 
   },
 };
 
-const USAGE = {
-  ...object({ completion_tokens: INTEGER, total_tokens: INTEGER }),
-  description: 'as the provider reported it; absent otherwise, never estimated',
-};
-const TASK_ERROR = {
-  ...object({ code: { ...TEXT, enum: TASK_ERROR_CODES }, message: TEXT, type: TEXT }),
-  type: ['object', 'null'],
-};
-const ONLY_SOME = Object.fromEntries(
-  [...new Set(Object.values(VARIANT_SHEETS).flatMap(({ taskFields }) => taskFields))].map((name) => [name, INTEGER]),
-);
+export const VIDEO_OBJECTS = [CallerTask, AssetGroup, CallerAsset, AuthorizationSession];
 
 /** Objects of the task operations (V 2, V 4.7). */
 export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
   ...ASSET_SCHEMAS,
-  ...SESSION_SCHEMAS,
   TaskRequest: taskBodySchema(),
   VideoRequest: videosBodySchema(),
   TaskId: object({ id: TEXT }),
-  Task: object(
-    {
-      id: TEXT,
-      model: TEXT,
-      status: { ...TEXT, enum: TASK_STATUSES },
-      progress: { ...INTEGER, minimum: 0, maximum: 100 },
-      error: TASK_ERROR,
-      created_at: SECONDS,
-      updated_at: SECONDS,
-    },
-    {
-      content: { ...object({ video_url: TEXT }, { last_frame_url: TEXT }), description: 'only after success' },
-      usage: USAGE,
-      duration: { ...INTEGER, description: 'seconds; absent until it is known' },
-      resolution: TEXT,
-      ratio: TEXT,
-      ...ONLY_SOME,
-      generate_audio: BOOLEAN,
-      watermark: BOOLEAN,
-      return_last_frame: BOOLEAN,
-    },
-  ),
   Character: object({
     id: TEXT,
     object: { const: 'public_character' },
@@ -288,13 +250,13 @@ export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
       created_at: SECONDS,
       completed_at: nullable('integer'),
       expires_at: nullable('integer'),
-      error: TASK_ERROR,
+      error: jsonSchemaOf(shownTaskError),
       prompt: nullable('string'),
       remixed_from_video_id: nullable('string'),
       seconds: TEXT,
       size: TEXT,
     },
-    { usage: USAGE },
+    { usage: jsonSchemaOf(taskUsage) },
   ),
   VideoList: listSchema('Video'),
   VideoDeleted: object({ id: TEXT, object: { const: 'video.deleted' }, deleted: { const: true } }),

@@ -2,6 +2,7 @@
 import { fail, newId } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { type Actor, writeAudit } from '../identity/index.ts';
+import type { PersonChange } from '../objects/index.ts';
 import type { PersonRole } from '../rules/index.ts';
 import { type CreatedLink, createLink } from './links.ts';
 import { lockPerson, normalEmail, type PersonRow, personView } from './person.ts';
@@ -65,13 +66,6 @@ export const resetPerson = (db: Db, id: string, { by, now }: PeopleContext): Pro
     await writeAudit(tx, by, { action: 'person.link_created', subject: `person:${id}` });
     return { person, link };
   });
-
-export interface PersonChange {
-  readonly name?: string | undefined;
-  readonly role?: PersonRole | undefined;
-  readonly user?: string | null | undefined;
-  readonly disabled?: boolean | undefined;
-}
 
 /** Another role begins with a new sign-in. The user is read for every request, so that a change of it applies at once. */
 export const changePerson = (

@@ -2,6 +2,7 @@
 import type { Selectable } from 'kysely';
 import { fail } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
+import type { ShownPerson } from '../objects/index.ts';
 import type { PersonRole } from '../rules/index.ts';
 
 export type PersonRow = Selectable<Rows['people']>;
@@ -24,7 +25,7 @@ export const toPerson = ({ id, email, name, role, user_id }: PersonRow): Person 
   userId: user_id,
 });
 
-export const personView = (row: PersonRow) => ({
+export const personView = (row: PersonRow): ShownPerson => ({
   id: row.id,
   email: row.email,
   name: row.name,

@@ -1,37 +1,10 @@
 /** How each account does: calls that it served and attempts that failed, with the newest words of its provider. */
 import { sql, type Transaction } from 'kysely';
 import type { Rows } from '../db/index.ts';
-import { readTotals, type StatsPoint, type StatsQuery, statsOfNothing } from './request-stats.ts';
+import type { AccountStats } from '../objects/index.ts';
+import { readTotals, type StatsQuery, statsOfNothing } from './request-stats.ts';
 
 type Tx = Transaction<Rows>;
-
-export interface AccountStats {
-  readonly account: string;
-  readonly group: string;
-  /** Calls whose last attempt was on this account. */
-  readonly stats: Omit<StatsPoint, 'time' | 'name'>;
-  /** Share of input tokens that the provider read from its cache; null without input. */
-  readonly cache_hit_share: number | null;
-  /** Failed attempts by fault, also those that another account made good. */
-  readonly faults: Readonly<Record<string, number>>;
-  readonly models: readonly AccountModel[];
-  readonly last_fault: LastFault | null;
-}
-
-export interface AccountModel {
-  readonly model: string;
-  readonly requests: number;
-  readonly errors: number;
-  readonly faults: Readonly<Record<string, number>>;
-}
-
-export interface LastFault {
-  readonly at: string;
-  readonly request_id: string;
-  readonly fault: string;
-  readonly status: number | null;
-  readonly words: string | null;
-}
 
 /** A page of accounts has so many, and each so many models. */
 const MAX_ACCOUNTS = 200;
@@ -91,7 +64,7 @@ export async function readAccountStats(tx: Tx, query: Omit<StatsQuery, 'by' | 'b
     return {
       account: row.id,
       group: row.group_id,
-      stats: counts,
+      ...counts,
       cache_hit_share: input === 0 ? null : Number((cached_input / input).toFixed(4)),
       faults: sumByKind(own),
       models: modelsOf(
@@ -103,7 +76,7 @@ export async function readAccountStats(tx: Tx, query: Omit<StatsQuery, 'by' | 'b
   });
 }
 
-function modelsOf(rows: readonly ModelRow[], faults: readonly FaultRow[]): AccountModel[] {
+function modelsOf(rows: readonly ModelRow[], faults: readonly FaultRow[]): AccountStats['models'] {
   const names = [...new Set([...rows, ...faults].map(({ model }) => model))].slice(0, MAX_MODELS);
   return names.map((name) => {
     const row = rows.find(({ model }) => model === name);
@@ -122,7 +95,7 @@ function sumByKind(rows: readonly FaultRow[]): Record<string, number> {
   return sums;
 }
 
-const lastFault = ({ at, request_id, kind, status, words }: LastRow): LastFault | null =>
+const lastFault = ({ at, request_id, kind, status, words }: LastRow): AccountStats['last_fault'] =>
   at === null || request_id === null || kind === null
     ? null
     : { at: at.toISOString(), request_id, fault: kind, status, words };

@@ -4,7 +4,7 @@
  */
 import { type Selectable, sql } from 'kysely';
 import type { Db, Rows } from '../db/index.ts';
-import type { ErrorSide } from './request-entry.ts';
+import type { ErrorSide } from '../objects/index.ts';
 
 export type RequestRow = Selectable<Rows['requests']>;
 

@@ -2,43 +2,8 @@
 import { formatNanos, type Nanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { type Cost, costOf, parseRates } from '../ledger/index.ts';
+import type { CallPrice, PricedCall, PriceLine, ProviderBill } from '../objects/index.ts';
 import type { RequestRow } from './find-requests.ts';
-
-export interface PriceLine {
-  readonly part: string;
-  readonly count: number;
-  readonly rate: string;
-  /** What the rate is for. */
-  readonly per: 'million_tokens' | 'piece';
-  readonly amount: string;
-}
-
-export interface PricedCall {
-  readonly price: string | null;
-  readonly lines: readonly PriceLine[];
-  readonly subtotal: string;
-  /** Null where the call was charged later, as a background response. */
-  readonly group_multiplier: string | null;
-  readonly user_multiplier: string | null;
-  readonly charge: string;
-}
-
-export interface ProviderBill {
-  readonly lines: readonly PriceLine[];
-  readonly subtotal: string;
-  /** Of the account as it is now; null when it differs from that of the call. */
-  readonly multiplier: string | null;
-  readonly cost: string;
-  readonly margin: string;
-  /** Of the charge, in percent; null without a charge. */
-  readonly margin_percent: number | null;
-}
-
-export interface CallPrice {
-  readonly charge: PricedCall | null;
-  /** Null where the cost is unknown. */
-  readonly cost: ProviderBill | null;
-}
 
 const ONE = 1_000_000n;
 

@@ -1,10 +1,7 @@
 /** One line of the request log, from a call that has ended. */
+import type { ErrorSide } from '../objects/index.ts';
 import { type FaultKind, faultRow } from '../rules/index.ts';
 import type { AttemptTrace, CallOutcome, CallTrace, ChargeTrace, CompletedCall } from '../web/index.ts';
-
-/** On whose side a failure was. */
-export const ERROR_SIDES = ['provider', 'ours', 'caller'] as const;
-export type ErrorSide = (typeof ERROR_SIDES)[number];
 
 /** Times are milliseconds since the start of the call. */
 export interface RequestEntry {

@@ -3,8 +3,9 @@
  * bounded by the configuration, and further ones are counted as `other`.
  */
 import type { Catalog } from '../catalog/index.ts';
+import type { ErrorSide } from '../objects/index.ts';
 import type { Metrics } from '../web/index.ts';
-import type { ErrorSide, RequestEntry } from './request-entry.ts';
+import type { RequestEntry } from './request-entry.ts';
 import type { EntryCosts } from './request-writer.ts';
 
 interface Series {

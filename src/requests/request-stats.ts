@@ -2,14 +2,16 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import { formatNanos } from '../core/index.ts';
 import type { Rows } from '../db/index.ts';
+import {
+  type Percentiles,
+  STATS_GROUPINGS,
+  type StatsBucket,
+  type StatsGrouping,
+  type StatsPoint,
+} from '../objects/index.ts';
 import { percentileMs, unpackHistogram } from './histogram.ts';
 
 type Tx = Transaction<Rows>;
-
-export const STATS_GROUPINGS = ['group', 'account', 'model'] as const;
-export type StatsGrouping = (typeof STATS_GROUPINGS)[number];
-export const STATS_BUCKETS = ['hour', 'day'] as const;
-export type StatsBucket = (typeof STATS_BUCKETS)[number];
 
 export interface StatsQuery {
   readonly start: Date;
@@ -29,26 +31,6 @@ const MIN_SERIES = 4;
 const MAX_POINTS = 3_000;
 const SHARES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
 const TIMES = ['first_byte', 'total', 'added', 'failover'] as const;
-
-type Percentiles = Readonly<Record<keyof typeof SHARES, number | null>>;
-
-export interface StatsPoint {
-  readonly time: string;
-  /** The group, account or model; empty for calls without one. Null without grouping. */
-  readonly name: string | null;
-  readonly requests: number;
-  readonly errors: { readonly provider: number; readonly ours: number; readonly caller: number };
-  readonly client_closed: number;
-  readonly tokens: { readonly input: number; readonly cached_input: number; readonly output: number };
-  readonly charge: string;
-  readonly cost: string;
-  /** Charged calls whose cost is unknown. */
-  readonly cost_unknown: number;
-  readonly first_byte_ms: Percentiles;
-  readonly total_ms: Percentiles;
-  readonly added_ms: Percentiles;
-  readonly failover_ms: Percentiles;
-}
 
 /** The points in order of time, and the sum of all of them. */
 export async function readRequestStats(

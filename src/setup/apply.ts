@@ -5,19 +5,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sql, type Transaction } from 'kysely';
 import { readModelLines } from '../catalog/index.ts';
-import { newId, parseNanos, parsePpm, type StoredLimits } from '../core/index.ts';
+import { parseNanos, type StoredLimits } from '../core/index.ts';
 import { ADVISORY_LOCK, type Db, type Rows } from '../db/index.ts';
 import { type Actor, type KeySecrets, saveKey, writeAudit } from '../identity/index.ts';
 import { credit } from '../ledger/index.ts';
+import { mergeLimits, type NameEffect, type SetupFile } from '../objects/index.ts';
 import type { VideoVariant } from '../rules/index.ts';
-import { findEffects, isUnnamedRepricing, type NameEffect, RepricingError } from './effects.ts';
+import { findEffects, isUnnamedRepricing, RepricingError } from './effects.ts';
 import { mergeModelOrder } from './model-order.ts';
 import { findUnnamed, prune } from './prune.ts';
 import { checkReferences } from './references.ts';
+import { characterRow, groupRow, modelRow, userRow } from './rows.ts';
 import { saveAccount } from './save-account.ts';
 import { savePrice } from './save-price.ts';
-import { type Change, type RecordChange, saveRow, withoutUndefined } from './save-row.ts';
-import { SetupError, type SetupFile } from './schema.ts';
+import { type Change, type RecordChange, saveRow } from './save-row.ts';
+import { SetupError } from './setup-document.ts';
 import { findUnpriced } from './unpriced.ts';
 
 export interface Applied {
@@ -113,34 +115,17 @@ async function applyAll(
     if (what) changes.push({ what, object });
   };
   for (const [position, group] of file.groups.entries())
-    recordChange(await applyGroup(tx, group, position), `group ${group.id}`);
+    recordChange(await saveRow(tx, groupRow(group, position)), `group ${group.id}`);
   for (const [position, account] of file.accounts.entries())
-    recordChange(await applyAccount(tx, account, position, options.secrets), `account ${account.id}`);
+    recordChange(await saveAccount(tx, { account, position, sealer: options.secrets.sealer }), `account ${account.id}`);
   await applyModels(tx, file.models, recordChange);
   for (const user of file.users) recordChange(await applyUser(tx, user), `user ${user.id}`);
   const keys = await applyKeys(tx, file.keys, options.secrets, recordChange);
   for (const [position, character] of file.characters.entries())
-    recordChange(await applyCharacter(tx, character, position), `character ${character.id}`);
+    recordChange(await saveRow(tx, characterRow(character, position)), `character ${character.id}`);
   if (options.prune) await prune(tx, file, recordChange);
   return { changes, keys, unnamed: (await findUnnamed(tx, file)).map(({ object }) => object) };
 }
-
-const applyGroup = (tx: Tx, group: SetupFile['groups'][number], position: number) =>
-  saveRow(tx, {
-    table: 'groups',
-    identity: { id: group.id },
-    columns: {
-      style: group.style,
-      variant: group.variant ?? null,
-      name: group.name,
-      multiplier_ppm: ppm(group.multiplier),
-      position,
-    },
-    defaults: { name: group.id },
-  });
-
-const applyAccount = (tx: Tx, account: SetupFile['accounts'][number], position: number, { sealer }: KeySecrets) =>
-  saveAccount(tx, { account, position, sealer });
 
 async function applyModels(tx: Tx, models: SetupFile['models'], recordChange: RecordChange): Promise<void> {
   const stored = await readModelOrder(tx);
@@ -181,18 +166,7 @@ async function orderModels(tx: Tx, { group, stored, named }: ModelOrder, recordC
 }
 
 async function applyModel(tx: Tx, model: SetupFile['models'][number], group: string, position: number) {
-  const saved = await saveRow(tx, {
-    table: 'models',
-    identity: { group_id: group, pattern: model.id },
-    columns: {
-      upstream: model.upstream,
-      capabilities: model.capabilities && JSON.stringify(model.capabilities),
-      context: model.context,
-      max_output: model.max_output,
-      free: model.free,
-    },
-    defaults: { position },
-  });
+  const saved = await saveRow(tx, modelRow(model, group, position));
   const hasNewPrice = (model.prices || model.cost || model.free) && (await applyPrice(tx, model, group));
   return saved ?? (hasNewPrice ? 'changed' : undefined);
 }
@@ -210,18 +184,7 @@ async function applyPrice(tx: Tx, model: SetupFile['models'][number], group: str
 }
 
 async function applyUser(tx: Tx, user: SetupFile['users'][number]) {
-  const limits = limitsOf(user);
-  const saved = await saveRow(tx, {
-    table: 'users',
-    identity: { id: user.id },
-    columns: {
-      email: user.email,
-      multiplier_ppm: ppm(user.multiplier),
-      limits: limits && JSON.stringify(limits),
-      max_keys: user.max_keys,
-      key_groups: user.key_groups,
-    },
-  });
+  const saved = await saveRow(tx, userRow(user, limitsOf(user)));
   const nanos = user.balance === undefined ? 0n : (parseNanos(user.balance) ?? 0n);
   if (nanos === 0n) return saved;
   // The reference makes the opening credit happen once per user; later files do not change it.
@@ -269,32 +232,10 @@ async function applyKeys(
 }
 
 /** The limits of an entry replace all stored limits; an entry without limits keeps them. */
-function limitsOf(entry: { [K in keyof StoredLimits]?: StoredLimits[K] | undefined }): StoredLimits | undefined {
-  const { rpm, tpm, concurrency, spend_day, spend_month } = entry;
-  const limits = withoutUndefined<StoredLimits>({ rpm, tpm, concurrency, spend_day, spend_month });
+function limitsOf(entry: SetupFile['users' | 'keys'][number]): StoredLimits | undefined {
+  const limits = mergeLimits({}, entry);
   return Object.keys(limits).length > 0 ? limits : undefined;
 }
 
 const isHashTaken = (error: unknown): boolean =>
   error instanceof Error && 'constraint' in error && error.constraint === 'keys_hash_key';
-
-const applyCharacter = (tx: Tx, character: SetupFile['characters'][number], position: number) =>
-  saveRow(tx, {
-    table: 'characters',
-    identity: { id: character.id },
-    columns: {
-      group_id: character.group,
-      models: character.models,
-      upstream_asset: character.upstream_asset,
-      name: character.name,
-      tags: character.tags,
-      gender: character.gender,
-      age_group: character.age_group,
-      nationality: character.nationality,
-      preview_url: character.preview_url,
-      position,
-    },
-    defaults: { public_id: newId('char') },
-  });
-
-const ppm = (factor: string | undefined): number | undefined => (factor === undefined ? undefined : parsePpm(factor));

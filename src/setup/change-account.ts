@@ -2,10 +2,11 @@
 import type { Transaction } from 'kysely';
 import type { Sealer } from '../core/index.ts';
 import type { Rows } from '../db/index.ts';
+import type { AccountChange } from '../objects/index.ts';
 import type { VideoAdapter } from '../rules/index.ts';
 import { accountErrors } from './references.ts';
 import { saveAccount } from './save-account.ts';
-import { type AccountChange, SetupError } from './schema.ts';
+import { SetupError } from './setup-document.ts';
 
 /** Has no effect on an unknown account. Throws a `SetupError` for what its group does not allow. */
 export async function changeAccount(

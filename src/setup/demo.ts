@@ -1,7 +1,7 @@
 /** The demo configuration: a group of each style and video variant on simulated providers, priced models, one user, its keys. */
 import type { Db } from '../db/index.ts';
+import { SetupFile } from '../objects/index.ts';
 import type { VideoVariant } from '../rules/index.ts';
-import { SetupFile } from './schema.ts';
 
 export const DEMO_USER = 'demo';
 export const DEMO_GROUPS = { responses: 'responses', messages: 'messages', generate: 'generate' } as const;

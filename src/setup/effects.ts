@@ -7,23 +7,8 @@ import { Catalog, priceAt, readModelLines } from '../catalog/index.ts';
 import { isGlob } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { readBreakdown } from '../ledger/index.ts';
-import { SetupError, type SetupFile } from './schema.ts';
-
-/** A pattern of the catalog, and the rates that are charged for it now; `free`, or null when it has no price. */
-export interface ResolvedPrice {
-  readonly line: string;
-  readonly prices: unknown;
-}
-
-export interface NameEffect {
-  readonly group: string;
-  readonly model: string;
-  readonly before: ResolvedPrice;
-  /** Null when the group has no such model any more. */
-  readonly after: ResolvedPrice | null;
-  /** The file names the model, or the line that it resolves to before and after. */
-  readonly named: boolean;
-}
+import type { NameEffect, ResolvedPrice, SetupFile } from '../objects/index.ts';
+import { SetupError } from './setup-document.ts';
 
 /** The models of each group. */
 export type ModelLines = Awaited<ReturnType<typeof readModelLines>>;
@@ -106,5 +91,6 @@ const ratesText = (rates: unknown): string =>
 
 function resolvedPrice(catalog: Catalog, group: string, model: string, now: number): ResolvedPrice | undefined {
   const line = catalog.resolve(group, model)?.line;
-  return line && { line: line.pattern, prices: priceAt(line, now)?.rates ?? (line.isFree ? 'free' : null) };
+  const rates = line && (priceAt(line, now)?.rates as Record<string, unknown> | undefined);
+  return line && { line: line.pattern, prices: rates ?? (line.isFree ? 'free' : null) };
 }

@@ -1,8 +1,7 @@
 export { type Applied, type ApplyOptions, applySetup, lockSetup } from './apply.ts';
 export { changeAccount } from './change-account.ts';
 export { DEMO_CHARACTER_MODEL, DEMO_GROUPS, DEMO_VIDEO_MODEL, demoSetup, hasDemo } from './demo.ts';
-export { describeEffect, isUnnamedRepricing, type NameEffect, RepricingError } from './effects.ts';
-export { FIELD_NOTES, type FieldNote } from './field-notes.ts';
+export { describeEffect, isUnnamedRepricing, RepricingError } from './effects.ts';
 export { issuesOf } from './issues.ts';
 export {
   applyImport,
@@ -13,6 +12,8 @@ export {
   planImport,
 } from './price-import.ts';
 export { TIER_CHOICES, type TierChoice } from './price-list.ts';
-export { AccountChange, KeyEntry, parseSetup, SetupError, SetupFile, UserEntry } from './schema.ts';
+export { characterRow, userRow } from './rows.ts';
+export { insertRow, saveRow } from './save-row.ts';
 export { parseSetupFile, type SecretSources } from './secrets.ts';
+export { parseSetup, SetupError } from './setup-document.ts';
 export { findUnpriced, UNPRICED_ADVICE } from './unpriced.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseSetup, SetupError } from './schema.ts';
+import { parseSetup, SetupError } from './setup-document.ts';
 
 /** The lines of the error for this file. */
 function linesFor(text: string): readonly string[] {

@@ -5,8 +5,8 @@
 import type { Transaction } from 'kysely';
 import type { Rows } from '../db/index.ts';
 import { markKeyRevoked } from '../identity/index.ts';
+import type { SetupFile } from '../objects/index.ts';
 import type { RecordChange } from './save-row.ts';
-import type { SetupFile } from './schema.ts';
 
 type Tx = Transaction<Rows>;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkReferences } from './references.ts';
-import { parseSetup } from './schema.ts';
+import { parseSetup } from './setup-document.ts';
 
 const check = (account: object): string[] =>
   checkReferences(

@@ -1,6 +1,7 @@
 /** Checks of a configuration file beyond its schema: references between objects, duplicates, unchanged styles. */
+
+import type { SetupFile } from '../objects/index.ts';
 import { FEATURES, OPT_IN_FEATURES } from '../rules/index.ts';
-import type { SetupFile } from './schema.ts';
 import { checkVideoModels, type GroupKind } from './video-models.ts';
 
 /** Objects in the database that a file may refer to. */

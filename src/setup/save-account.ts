@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Transaction } from 'kysely';
 import { credentialLocation, proxyLocation } from '../catalog/index.ts';
-import { parsePpm, proxyLabel, type Sealer, type SealLocation, WrongMasterKey } from '../core/index.ts';
+import { proxyLabel, type Sealer, type SealLocation, WrongMasterKey } from '../core/index.ts';
 import type { Rows } from '../db/index.ts';
+import { type AccountChange, columnsOf } from '../objects/index.ts';
 import { FEATURES } from '../rules/index.ts';
 import { saveRow, withoutUndefined } from './save-row.ts';
-import type { AccountChange } from './schema.ts';
 
 type Tx = Transaction<Rows>;
 
@@ -48,33 +48,26 @@ export async function saveAccount(
     }
     return sealer.seal(secret, location);
   };
-  const { secret_key: assetsSecret, ...assets } = account.assets ?? { secret_key: undefined };
-  const credential =
-    account.api_key && sealedOnce(stored?.credential_sealed, credentialLocation(account.id), account.api_key);
+  const { id, api_key, proxy, preset, assets, ...plain } = account;
+  const { secret_key: assetsSecret, ...library } = assets ?? {};
   const reach = {
-    ...withoutUndefined({ base_url: account.base_url, credential_sealed: credential }),
-    ...proxyColumns(account.proxy, (url) => sealedOnce(stored?.proxy_sealed, proxyLocation(account.id), url)),
+    ...withoutUndefined({
+      base_url: account.base_url,
+      credential_sealed: api_key && sealedOnce(stored?.credential_sealed, credentialLocation(id), api_key),
+    }),
+    ...proxyColumns(proxy, (url) => sealedOnce(stored?.proxy_sealed, proxyLocation(id), url)),
   };
-  if (stored && !isDeepStrictEqual({ ...stored, ...reach }, stored)) await forgetHealth(tx, account.id);
+  if (stored && !isDeepStrictEqual({ ...stored, ...reach }, stored)) await forgetHealth(tx, id);
   return saveRow(tx, {
     table: 'accounts',
-    identity: { id: account.id },
+    identity: { id },
     columns: {
-      group_id: account.group,
-      adapter: account.adapter,
+      ...columnsOf(plain),
       ...reach,
-      weight: account.weight,
-      priority: account.priority,
-      max_concurrency: account.max_concurrency,
-      cost_multiplier_ppm: account.cost_multiplier === undefined ? undefined : parsePpm(account.cost_multiplier),
-      features: account.features,
-      preset: account.preset === 'auto' ? null : account.preset,
-      capabilities: account.capabilities && JSON.stringify(account.capabilities),
-      models: account.models && JSON.stringify(account.models),
-      result_hosts: account.result_hosts,
-      assets: account.assets && JSON.stringify(assets),
+      preset: preset === 'auto' ? null : preset,
+      assets: assets && JSON.stringify(library),
       assets_secret_sealed:
-        assetsSecret && sealedOnce(stored?.assets_secret_sealed, `accounts.assets_secret:${account.id}`, assetsSecret),
+        assetsSecret && sealedOnce(stored?.assets_secret_sealed, `accounts.assets_secret:${id}`, assetsSecret),
       position,
     },
     defaults: { weight: 1, max_concurrency: 64, features: [...FEATURES[style as keyof typeof FEATURES]] },

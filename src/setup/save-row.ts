@@ -1,19 +1,16 @@
 /** Saves one configured object as a row, and reports whether it was created or changed. */
 import { type Insertable, sql, type Transaction } from 'kysely';
 import type { Rows } from '../db/index.ts';
+import type { AppliedConfig } from '../objects/index.ts';
 
-export interface Change {
-  readonly what: 'created' | 'changed' | 'removed' | 'revoked';
-  /** Kind and name, such as `account oa1`. */
-  readonly object: string;
-}
+export type Change = AppliedConfig['changes'][number];
 
 /** An undefined `what` records nothing. */
 export type RecordChange = (what: Change['what'] | undefined, object: string) => void;
 
 type Table = 'groups' | 'accounts' | 'models' | 'users' | 'characters';
 
-interface RowInput<T extends Table> {
+export interface RowInput<T extends Table> {
   readonly table: T;
   /** Columns that identify the row. */
   readonly identity: Readonly<Record<string, string>>;
@@ -29,10 +26,10 @@ interface RowInput<T extends Table> {
  */
 export async function saveRow<T extends Table>(
   tx: Transaction<Rows>,
-  { table, identity, columns, defaults = {} }: RowInput<T>,
+  row: RowInput<T>,
 ): Promise<'created' | 'changed' | undefined> {
-  const given = withoutUndefined(columns);
-  const entries = Object.entries(given);
+  const { table, identity, columns } = row;
+  const entries = Object.entries(withoutUndefined(columns));
   const where = sql.join(
     Object.entries(identity).map(([name, value]) => sql`${sql.ref(name)} = ${value}`),
     sql` and `,
@@ -44,18 +41,26 @@ export async function saveRow<T extends Table>(
   const { rows } = await sql<{ differs: boolean }>`
     select ${differs} as differs from ${sql.table(table)} where ${where}`.execute(tx);
   const [stored] = rows;
-  if (!stored) {
-    const row = { ...identity, ...defaults, ...given } as Insertable<Rows[T]>;
-    await tx
-      .insertInto(table)
-      .values(row as never)
-      .execute();
-    return 'created';
-  }
+  // Another transaction may have created it since.
+  if (!stored) return (await insertRow(tx, row)) ? 'created' : saveRow(tx, row);
   if (!stored.differs) return undefined;
   const assignments = sql.join(entries.map(([name, value]) => sql`${sql.ref(name)} = ${value}`));
   await sql`update ${sql.table(table)} set ${assignments} where ${where}`.execute(tx);
   return 'changed';
+}
+
+/** False when there is such a row. */
+export async function insertRow<T extends Table>(
+  tx: Transaction<Rows>,
+  { table, identity, columns, defaults }: RowInput<T>,
+): Promise<boolean> {
+  const row = { ...identity, ...defaults, ...withoutUndefined(columns) } as Insertable<Rows[T]>;
+  const { numInsertedOrUpdatedRows } = await tx
+    .insertInto(table)
+    .values(row as never)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow();
+  return numInsertedOrUpdatedRows === 1n;
 }
 
 export const withoutUndefined = <T extends object>(value: { [K in keyof T]: T[K] | undefined }): T =>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { parseSetup, SetupError } from './schema.ts';
 import { parseSetupFile } from './secrets.ts';
+import { parseSetup, SetupError } from './setup-document.ts';
 
 const VARIABLES: Readonly<Record<string, string>> = {
   CLAUDE_KEY: 'sk-from-env\n',

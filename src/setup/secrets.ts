@@ -2,7 +2,8 @@
  * Credentials that a configuration file names instead of holding: `${NAME}` is an environment variable, `api_key_file` and
  * `secret_key_file` are files, and so is `proxy_file`. Only for files that the operator reads on the machine: a request to the admin API must read neither.
  */
-import { checkSetup, readDocument, type SetupFile } from './schema.ts';
+import type { SetupFile } from '../objects/index.ts';
+import { checkSetup, readDocument } from './setup-document.ts';
 
 /** Where named credentials come from. */
 export interface SecretSources {

@@ -1,5 +1,6 @@
 /** Checks of models in video groups: their `capabilities` are a closed list of members, bounded by the variant of the group. */
 import { z } from 'zod';
+import type { SetupFile } from '../objects/index.ts';
 import {
   MAX_DURATION_S,
   MIN_DURATION_S,
@@ -9,7 +10,6 @@ import {
   type VideoVariant,
 } from '../rules/index.ts';
 import { issuesOf } from './issues.ts';
-import type { SetupFile } from './schema.ts';
 
 const VideoCapabilitiesEntry = z.strictObject({
   resolutions: z.array(z.enum(RESOLUTIONS)).min(1).optional(),

@@ -9,5 +9,4 @@ export { maxCostOfTask } from './tasks/max-cost.ts';
 export type { ReviewDecision } from './tasks/resolve-review.ts';
 export { isTaskId, type TaskFilter, type TaskRow } from './tasks/task.ts';
 export { VIDEO_STATUS } from './tasks/view.ts';
-export { TASK_ERROR_CODES } from './upstream/errors.ts';
 export { canReport, createVideo, type Video } from './video.ts';

@@ -104,6 +104,32 @@ test('a change of an account may replace its credential and its state, which no 
   assert.equal(resumed.body.state, 'healthy');
 });
 
+test('the state of an account changes in one way: `state` and the operation of its own write the same audit line', async () => {
+  const ways: readonly (readonly [string, string, object])[] = [
+    ['PATCH', '/accounts/cl1', { state: 'parked', reason: 'moved' }],
+    ['POST', '/accounts/cl1/park', { reason: 'moved' }],
+    ['PATCH', '/accounts/cl1', { state: 'in_use', reason: 'moved' }],
+    ['POST', '/accounts/cl1/resume', { reason: 'moved' }],
+    ['PATCH', '/accounts/cl1', { weight: 8, state: 'draining', reason: 'moved' }],
+    ['POST', '/accounts/cl1/drain', { reason: 'moved' }],
+  ];
+  for (const [method, path, body] of ways) assert.equal((await admin(method, path, body)).status, 200);
+  const { body } = await admin<{ data: { action: string; after: object }[] }>(
+    'GET',
+    '/audit?subject=account:cl1&limit=7',
+  );
+  const lines = body.data
+    .toReversed()
+    .map(({ action, after }) => (action === 'account.changed' ? [action] : [action, after]));
+  const [parked, resumed, drained] = [
+    ['account.parked', { state: 'parked', reason: 'moved' }],
+    ['account.resumed', { state: 'healthy', reason: 'moved' }],
+    ['account.drained', { state: 'draining', reason: 'moved' }],
+  ];
+  assert.deepEqual(lines, [parked, parked, resumed, resumed, ['account.changed'], drained, drained]);
+  await admin('PATCH', '/accounts/cl1', { weight: 7, state: 'in_use' });
+});
+
 test('a change of an account names what is wrong, and changes nothing', async () => {
   const before = await admin('GET', '/accounts/cl1');
   const rejected: readonly [object, string | undefined][] = [

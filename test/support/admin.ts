@@ -1,4 +1,5 @@
-/** Client of the admin API. */
+/** Client of the admin API. Fails when a response differs from its schema. */
+import { assertShown } from './shown.ts';
 
 export const ADMIN_TOKEN = 'the-admin-token-of-the-tests';
 
@@ -27,5 +28,7 @@ export const adminApi =
     });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json');
-    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+    const received = { status: response.status, body: isJson ? JSON.parse(text) : undefined };
+    assertShown({ method, target: `/admin/v1${path}`, ...received });
+    return { ...received, headers: response.headers, text };
   };

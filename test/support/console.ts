@@ -3,6 +3,7 @@ import type { Db } from '../../src/db/index.ts';
 import { beginSession, invitePerson, redeemLink } from '../../src/people/index.ts';
 import type { PersonRole } from '../../src/rules/index.ts';
 import type { TestGateway } from './gateway.ts';
+import { assertShown } from './shown.ts';
 
 export interface ConsoleResponse<T> {
   readonly status: number;
@@ -52,6 +53,7 @@ export class Browser {
     const isJson = response.headers.get('content-type')?.startsWith('application/json');
     const parsed = isJson ? JSON.parse(text) : undefined;
     if (typeof parsed?.csrf === 'string') this.csrf = parsed.csrf;
+    assertShown({ method, target: path, status: response.status, body: parsed });
     return { status: response.status, headers: response.headers, text, body: parsed };
   }
 

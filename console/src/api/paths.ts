@@ -1,6 +1,6 @@
 /** Addresses and lists of the APIs under one base path. */
+import type { Page } from '../../../src/objects/index.ts';
 import { get, type Query } from './client.ts';
-import type { List } from './types.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -10,7 +10,7 @@ export function apiAt(base: string) {
     base + ids.reduce((text, id) => text.replace('{}', encodeURIComponent(id)), path);
   const listOf =
     <T>(path: string) =>
-    (query: Query = {}, signal?: AbortSignal): Promise<List<T>> =>
+    (query: Query = {}, signal?: AbortSignal): Promise<Page<T>> =>
       get(at(path), query, signal);
   return { at, listOf };
 }

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Account } from '../api/types.ts';
+import type { ShownAccount } from '../../../src/objects/index.ts';
 import { changesOf, mapText } from './account-changes.ts';
 
-const ACCOUNT: Account = {
+const ACCOUNT = {
   id: 'oa1',
-  group: 'openai',
-  adapter: 'ark',
   base_url: 'https://host.net/v1',
   proxy: 'http://proxy.net:3128',
   weight: 1,
@@ -17,10 +15,7 @@ const ACCOUNT: Account = {
   preset: null,
   capabilities: {},
   models: { a: 'b' },
-  result_hosts: [],
-  cooldowns: [],
-  created_at: '2030-01-01T00:00:00Z',
-};
+} satisfies Partial<ShownAccount>;
 
 /** The form as it opens. */
 const SAME = {
@@ -31,7 +26,7 @@ const SAME = {
   cost_multiplier: '1',
   features: ['chat'],
   preset: 'auto',
-  models: mapText(ACCOUNT.models ?? {}),
+  models: mapText(ACCOUNT.models),
 };
 
 test('changesOf sends nothing for a form that was left as it is', () => {

@@ -1,31 +1,22 @@
 /** What the form of an account changes. The address is shown without secrets, so a field that was left as it is must not be sent. */
-import type { Account } from '../api/types.ts';
+import type { ShownAccount } from '../../../src/objects/index.ts';
 import { texts } from '../texts.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-export function changesOf(account: Account, values: Values): Record<string, unknown> {
-  const { api_key, proxy } = values;
-  const before: Values = { ...account, preset: account.preset ?? 'auto', models: account.models ?? {} };
+export function changesOf(account: Partial<ShownAccount>, values: Values): Record<string, unknown> {
+  // A credential and a proxy are shown in part, or not at all: what was entered is new.
+  const before: Values = { ...account, preset: account.preset ?? 'auto', api_key: undefined, proxy: undefined };
   const after: Values = {
-    base_url: values.base_url,
-    weight: values.weight,
-    priority: values.priority,
-    max_concurrency: values.max_concurrency,
-    cost_multiplier: values.cost_multiplier,
-    preset: values.preset,
-    features: values.features,
+    ...values,
     models: parseMap(values.models),
     capabilities: parseObject(values.capabilities),
   };
-  const changed = Object.entries(after).filter(
-    ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(before[name]),
+  return Object.fromEntries(
+    Object.entries(after).filter(
+      ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(before[name]),
+    ),
   );
-  return {
-    ...Object.fromEntries(changed),
-    ...(api_key !== undefined && { api_key }),
-    ...(proxy !== undefined && { proxy }),
-  };
 }
 
 /** One line for each name: `gpt-5 = my-deployment`. */

@@ -1,9 +1,9 @@
 /** Adding and changing accounts. A new account is a document of the configuration that names only it; a change sends what differs. */
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
+import type { GroupStyle, ShownAccount, ShownGroup } from '../../../src/objects/index.ts';
 import { chatServerChoices } from '../../../src/rules/chat-presets.ts';
 import { admin } from '../api/admin.ts';
-import type { Account, Group, Style } from '../api/types.ts';
 import { Choice } from '../parts/choice.tsx';
 import { Json } from '../parts/code.tsx';
 import { type FieldSpec, Form, FormDialog, type FormValues } from '../parts/form.tsx';
@@ -11,14 +11,14 @@ import { notify } from '../parts/toast.tsx';
 import { texts } from '../texts.ts';
 import { changesOf, mapText } from './account-changes.ts';
 
-const BASE_URLS: Readonly<Record<Style, string>> = {
+const BASE_URLS: Readonly<Record<GroupStyle, string>> = {
   responses: 'https://api.openai.com/v1',
   messages: 'https://api.anthropic.com',
   'generate-content': 'https://generativelanguage.googleapis.com',
   video: 'https://ark.cn-beijing.volces.com/api/v3',
 };
 
-const STYLE_LABELS: readonly (readonly [Style, string])[] = [
+const STYLE_LABELS: readonly (readonly [GroupStyle, string])[] = [
   ['responses', 'Responses: OpenAI and compatible servers'],
   ['messages', 'Messages: Anthropic'],
   ['generate-content', 'Generate content: Google Gemini'],
@@ -29,7 +29,7 @@ const SERVERS = chatServerChoices();
 const OPENAI = 'openai';
 
 interface NewAccountProps {
-  readonly groups: readonly Group[];
+  readonly groups: readonly ShownGroup[];
   readonly done: (account: string) => void;
   readonly cancel?: () => void;
 }
@@ -38,7 +38,7 @@ interface NewAccountProps {
 export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
   const client = useQueryClient();
   const [group, setGroup] = useState(groups[0]?.id ?? NEW_GROUP);
-  const [style, setStyle] = useState<Style>('responses');
+  const [style, setStyle] = useState<GroupStyle>('responses');
   const [preset, setPreset] = useState<string>(OPENAI);
   const known = groups.find(({ id }) => id === group);
   const shownStyle = known?.style ?? style;
@@ -65,7 +65,12 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
           onChange={setGroup}
         />
         {!known && (
-          <Choice label="Style" value={style} options={STYLE_LABELS} onChange={(next) => setStyle(next as Style)} />
+          <Choice
+            label="Style"
+            value={style}
+            options={STYLE_LABELS}
+            onChange={(next) => setStyle(next as GroupStyle)}
+          />
         )}
         {server && (
           <Choice
@@ -107,7 +112,7 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
   );
 };
 
-const tuningFields = (account?: Account): readonly FieldSpec[] => [
+const tuningFields = (account?: ShownAccount): readonly FieldSpec[] => [
   { name: 'weight', label: 'Weight', kind: 'number', placeholder: '1', value: account?.weight },
   { name: 'priority', label: 'Priority', kind: 'number', placeholder: '0', value: account?.priority },
   { name: 'max_concurrency', label: 'Max concurrency', kind: 'number', value: account?.max_concurrency },
@@ -122,8 +127,8 @@ const featuresField = (value: readonly string[] | undefined): FieldSpec => ({
 });
 
 interface EditAccountProps {
-  readonly account: Account;
-  readonly style: Style | undefined;
+  readonly account: ShownAccount;
+  readonly style: GroupStyle | undefined;
   readonly close: () => void;
 }
 
@@ -135,33 +140,7 @@ export const EditAccount = ({ account, style, close }: EditAccountProps) => {
       explain={texts.account.edit}
       close={close}
       action="Save account"
-      fields={[
-        { name: 'base_url', label: 'Base URL', isRequired: true, value: account.base_url },
-        { name: 'api_key', label: 'Credential', kind: 'password', hint: texts.account.keepCredential },
-        tuningFields(account),
-        [
-          { name: 'cost_multiplier', label: 'Cost multiplier', value: account.cost_multiplier },
-          { name: 'proxy', label: 'Proxy', placeholder: account.proxy ?? 'environment', hint: texts.account.proxy },
-        ],
-        ...(style === 'responses' ? [serverField(account)] : []),
-        featuresField(account.features),
-        {
-          name: 'models',
-          label: 'Model names',
-          kind: 'area',
-          value: mapText(account.models ?? {}),
-          placeholder: 'gpt-5 = my-deployment',
-          hint: texts.account.models,
-        },
-        {
-          name: 'capabilities',
-          label: 'Capabilities',
-          kind: 'area',
-          value: Object.keys(account.capabilities).length === 0 ? '' : JSON.stringify(account.capabilities, null, 1),
-          placeholder: '{"urlMedia": false}',
-          hint: texts.account.capabilities,
-        },
-      ]}
+      fields={accountFields(account, style)}
       submit={async (values) => {
         const changes = changesOf(account, values);
         if (Object.keys(changes).length > 0) await admin.changeAccount(account.id, changes);
@@ -172,7 +151,52 @@ export const EditAccount = ({ account, style, close }: EditAccountProps) => {
   );
 };
 
-const serverField = ({ preset }: Account): FieldSpec => ({
+/** What an operator changes; the page of the account lists the same. */
+const accountFields = (
+  account: ShownAccount,
+  style: GroupStyle | undefined,
+): readonly (FieldSpec | readonly FieldSpec[])[] => [
+  { name: 'base_url', label: 'Base URL', isRequired: true, value: account.base_url },
+  { name: 'api_key', label: 'Credential', kind: 'password', hint: texts.account.keepCredential },
+  tuningFields(account),
+  [
+    { name: 'cost_multiplier', label: 'Cost multiplier', value: account.cost_multiplier },
+    { name: 'proxy', label: 'Proxy', placeholder: account.proxy ?? 'environment', hint: texts.account.proxy },
+  ],
+  ...(style === 'responses' ? [serverField(account)] : []),
+  featuresField(account.features),
+  {
+    name: 'models',
+    label: 'Model names',
+    kind: 'area',
+    value: mapText(account.models),
+    placeholder: 'gpt-5 = my-deployment',
+    hint: texts.account.models,
+  },
+  {
+    name: 'capabilities',
+    label: 'Capabilities',
+    kind: 'area',
+    value: Object.keys(account.capabilities).length === 0 ? '' : JSON.stringify(account.capabilities, null, 1),
+    placeholder: '{"urlMedia": false}',
+    hint: texts.account.capabilities,
+  },
+];
+
+/** The fields of the form that have a value, with their labels. */
+export const accountFacts = (account: ShownAccount, style: GroupStyle | undefined): (readonly [string, ReactNode])[] =>
+  (accountFields(account, style).flat() as readonly FieldSpec[]).map(({ name, label }) => [
+    label,
+    factOf((account as Readonly<Record<string, unknown>>)[name]),
+  ]);
+
+function factOf(value: unknown): ReactNode {
+  if (typeof value !== 'object') return value as ReactNode;
+  const isEmpty = value === null || Object.keys(value).length === 0;
+  return isEmpty ? undefined : Array.isArray(value) ? value.join(', ') : <code>{JSON.stringify(value)}</code>;
+}
+
+const serverField = ({ preset }: ShownAccount): FieldSpec => ({
   name: 'preset',
   label: 'Server',
   kind: 'choice',

@@ -1,8 +1,14 @@
 /** One account: why it is in or out of use, what it did lately, and what an operator can do about it. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import type {
+  AccountStats,
+  LoggedRequest,
+  ShownAccount,
+  ShownCooldown,
+  StatsPoint,
+} from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { Account, AccountStats, Cooldown, RequestLine, StatsPoint } from '../api/types.ts';
 import { compactText, plural, shareText } from '../format/count.ts';
 import { absoluteTime, durationText } from '../format/time.ts';
 import { Opener } from '../parts/dialog.tsx';
@@ -15,8 +21,8 @@ import { notify } from '../parts/toast.tsx';
 import { Countdown, Id, Money, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
-import { EditAccount } from './account-form.tsx';
-import { AccountStateText, isSimulated, reasonOf, stateOf, wordsOf } from './account-state.tsx';
+import { accountFacts, EditAccount } from './account-form.tsx';
+import { AccountStateText, isSimulated, reasonOf, wordsOf } from './account-state.tsx';
 import { useGroups } from './catalog.ts';
 import { testAccount } from './test-account.ts';
 
@@ -44,10 +50,10 @@ const ACTIONS = {
   resume: { label: 'Resume', done: texts.done.accountResumed },
 } as const;
 
-const AccountActions = ({ account }: { readonly account: Account }) => {
+const AccountActions = ({ account }: { readonly account: ShownAccount }) => {
   const client = useQueryClient();
   const refresh = () => client.invalidateQueries({ queryKey: ['accounts'] });
-  const state = stateOf(account);
+  const { state } = account;
   const isOut = state === 'parked' || state === 'draining' || state === 'refused_credential';
   return (
     <>
@@ -92,7 +98,7 @@ const Consequences = ({ account, action }: { readonly account: string; readonly 
 };
 
 /** Sends one tiny streamed request, as real traffic does. */
-export const TestButton = ({ account }: { readonly account: Pick<Account, 'id'> }) => {
+export const TestButton = ({ account }: { readonly account: Pick<ShownAccount, 'id'> }) => {
   const client = useQueryClient();
   return (
     <Opener label="Test">
@@ -116,7 +122,7 @@ export const TestButton = ({ account }: { readonly account: Pick<Account, 'id'> 
   );
 };
 
-const AccountView = ({ account }: { readonly account: Account }) => {
+const AccountView = ({ account }: { readonly account: ShownAccount }) => {
   const stats = useQuery({
     queryKey: ['account-stats', account.id],
     queryFn: () => admin.accountStats({ account: account.id, range: '24h' }),
@@ -187,28 +193,9 @@ const AccountView = ({ account }: { readonly account: Account }) => {
         <Facts
           rows={[
             ['Group', account.group],
-            ['Base URL', <code key="url">{account.base_url}</code>],
             ['Simulated', isSimulated(account) ? texts.overview.simulated : undefined],
             ['Adapter', account.adapter === 'ark' ? undefined : account.adapter],
-            ['Proxy', account.proxy ?? undefined],
-            ['Server', account.preset ?? undefined],
-            ['Priority', account.priority],
-            ['Weight', account.weight],
-            ['Max concurrency', account.max_concurrency],
-            ['Cost multiplier', account.cost_multiplier],
-            ['Features', account.features.join(', ') || 'all of its style'],
-            [
-              'Model names',
-              Object.keys(account.models ?? {}).length > 0 ? (
-                <code key="models">{JSON.stringify(account.models)}</code>
-              ) : undefined,
-            ],
-            [
-              'Capabilities',
-              Object.keys(account.capabilities).length > 0 ? (
-                <code key="capabilities">{JSON.stringify(account.capabilities)}</code>
-              ) : undefined,
-            ],
+            ...accountFacts(account, style),
             ['Added', absoluteTime(account.created_at)],
           ]}
         />
@@ -217,8 +204,8 @@ const AccountView = ({ account }: { readonly account: Account }) => {
   );
 };
 
-const Why = ({ account }: { readonly account: Account }) => {
-  const state = stateOf(account);
+const Why = ({ account }: { readonly account: ShownAccount }) => {
+  const { state } = account;
   if (state === 'healthy') return null;
   const words = wordsOf(account);
   return (
@@ -237,9 +224,9 @@ const Why = ({ account }: { readonly account: Account }) => {
   );
 };
 
-const AccountTiles = ({ account, stats }: { readonly account: Account; readonly stats: AccountStats }) => (
+const AccountTiles = ({ account, stats }: { readonly account: ShownAccount; readonly stats: AccountStats }) => (
   <div className="tiles">
-    <Tile label="In flight" value={`${account.in_flight ?? '–'}/${account.max_concurrency}`} />
+    <Tile label="In flight" value={`${account.in_flight}/${account.max_concurrency}`} />
     <Tile
       label="Success, 24 h"
       value={shareText(stats.requests - stats.errors.provider, stats.requests)}
@@ -311,14 +298,14 @@ function toneOf(point: StatsPoint | undefined): string {
 const COOLDOWN_COLUMNS = [
   {
     head: 'For',
-    cell: ({ model, operation }: Cooldown) => [operation, model].filter(Boolean).join(' ') || 'whole account',
+    cell: ({ model, operation }: ShownCooldown) => [operation, model].filter(Boolean).join(' ') || 'whole account',
   },
-  { head: 'Reason', cell: ({ reason }: Cooldown) => reason },
-  { head: 'Provider', cell: ({ message, provider_code }: Cooldown) => message ?? provider_code ?? '–' },
-  { head: 'Since', cell: ({ since }: Cooldown) => <Time at={since} /> },
+  { head: 'Reason', cell: ({ reason }: ShownCooldown) => reason },
+  { head: 'Provider', cell: ({ message, provider_code }: ShownCooldown) => message ?? provider_code ?? '–' },
+  { head: 'Since', cell: ({ since }: ShownCooldown) => <Time at={since} /> },
   {
     head: 'State',
-    cell: ({ state = 'out', until }: Cooldown) =>
+    cell: ({ state, until }: ShownCooldown) =>
       state === 'half_open' ? (
         texts.cooldowns[state]
       ) : (
@@ -327,17 +314,17 @@ const COOLDOWN_COLUMNS = [
         </>
       ),
   },
-  { head: 'Replica', cell: ({ replica, host }: Cooldown) => <Id id={host ?? replica} canCopy={false} /> },
+  { head: 'Replica', cell: ({ replica, host }: ShownCooldown) => <Id id={host ?? replica} canCopy={false} /> },
 ] as const;
 
 const CALL_COLUMNS = [
   {
     head: 'Status',
-    cell: ({ status, code }: RequestLine) => <HttpStatus status={status} code={code} />,
+    cell: ({ status, code }: LoggedRequest) => <HttpStatus status={status} code={code} />,
     phone: 'title',
   },
-  { head: 'Time', cell: ({ at }: RequestLine) => <Time at={at} />, phone: 'side' },
-  { head: 'Model', cell: ({ model }: RequestLine) => model ?? '–' },
-  { head: 'First byte', cell: ({ first_byte_ms }: RequestLine) => durationText(first_byte_ms), kind: 'number' },
-  { head: 'Charge', cell: ({ charge }: RequestLine) => <Money amount={charge} />, kind: 'number' },
+  { head: 'Time', cell: ({ at }: LoggedRequest) => <Time at={at} />, phone: 'side' },
+  { head: 'Model', cell: ({ model }: LoggedRequest) => model ?? '–' },
+  { head: 'First byte', cell: ({ first_byte_ms }: LoggedRequest) => durationText(first_byte_ms), kind: 'number' },
+  { head: 'Charge', cell: ({ charge }: LoggedRequest) => <Money amount={charge} />, kind: 'number' },
 ] as const;

@@ -1,6 +1,6 @@
 /** Accounts with their health. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import type { Account } from '../api/types.ts';
+import type { ShownAccount } from '../../../src/objects/index.ts';
 import { Dialog, Opener } from '../parts/dialog.tsx';
 import { FilterBar, POLL_MS } from '../parts/list.tsx';
 import { Load, Page } from '../parts/page.tsx';
@@ -10,10 +10,10 @@ import { paths } from '../paths.ts';
 import { type Search, withFilter } from '../search.ts';
 import { pages, texts } from '../texts.ts';
 import { NewAccountForm } from './account-form.tsx';
-import { AccountStateText, isSimulated, reasonOf, stateOf, wordsOf } from './account-state.tsx';
+import { AccountStateText, isSimulated, reasonOf, wordsOf } from './account-state.tsx';
 import { useAccounts, useGroups } from './catalog.ts';
 
-const COLUMNS: readonly Column<Account>[] = [
+const COLUMNS: readonly Column<ShownAccount>[] = [
   {
     head: 'Account',
     cell: (account) => (
@@ -27,16 +27,14 @@ const COLUMNS: readonly Column<Account>[] = [
   {
     head: 'Reason',
     cell: (account) => (
-      <span className="muted">
-        {stateOf(account) === 'healthy' ? '' : (wordsOf(account) ?? reasonOf(account) ?? '')}
-      </span>
+      <span className="muted">{account.state === 'healthy' ? '' : (wordsOf(account) ?? reasonOf(account) ?? '')}</span>
     ),
     kind: 'grow',
   },
   { head: 'Group', cell: ({ group }) => group },
   {
     head: 'In flight',
-    cell: ({ in_flight, max_concurrency }) => `${in_flight ?? '–'}/${max_concurrency}`,
+    cell: ({ in_flight, max_concurrency }) => `${in_flight}/${max_concurrency}`,
     kind: 'number',
     phone: 'label',
   },

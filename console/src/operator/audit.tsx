@@ -1,6 +1,6 @@
 /** Who changed what, with the difference. */
+import type { ShownAuditLine } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { AuditLine } from '../api/types.ts';
 import { Diff } from '../parts/code.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Page } from '../parts/page.tsx';
@@ -8,7 +8,7 @@ import type { Column } from '../parts/table.tsx';
 import { Id, Time } from '../parts/values.tsx';
 import { pages } from '../texts.ts';
 
-const COLUMNS: readonly Column<AuditLine>[] = [
+const COLUMNS: readonly Column<ShownAuditLine>[] = [
   { head: 'Action', cell: ({ action }) => action, phone: 'title' },
   { head: 'Time', cell: ({ at }) => <Time at={at} />, phone: 'side' },
   { head: 'Actor', cell: ({ actor }) => actor },

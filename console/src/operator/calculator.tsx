@@ -1,9 +1,9 @@
 /** What a call of a model would be charged. The server computes it, by the code that charges calls. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
+import type { GroupStyle, ShownModel } from '../../../src/objects/index.ts';
 import { RATIOS, RESOLUTIONS } from '../../../src/rules/video/sizes.ts';
 import { admin } from '../api/admin.ts';
-import type { Model, Style } from '../api/types.ts';
 import { Choice } from '../parts/choice.tsx';
 import { ProblemNotice } from '../parts/form.tsx';
 import { Card } from '../parts/page.tsx';
@@ -35,7 +35,7 @@ const VIDEO_FIELDS: readonly QuoteField[] = [
 const USER: QuoteField = { name: 'user', label: 'For user', value: '' };
 
 /** Only what the rates of the model bill. */
-const fieldsOf = ({ prices }: Model, style: Style | undefined): readonly QuoteField[] =>
+const fieldsOf = ({ prices }: ShownModel, style: GroupStyle | undefined): readonly QuoteField[] =>
   style === 'video'
     ? [...VIDEO_FIELDS, USER]
     : [
@@ -47,7 +47,13 @@ const fieldsOf = ({ prices }: Model, style: Style | undefined): readonly QuoteFi
 
 const TYPING_MS = 250;
 
-export const Calculator = ({ model, style }: { readonly model: Model; readonly style: Style | undefined }) => {
+export const Calculator = ({
+  model,
+  style,
+}: {
+  readonly model: ShownModel;
+  readonly style: GroupStyle | undefined;
+}) => {
   const fields = fieldsOf(model, style);
   const [values, setValues] = useState<Readonly<Record<string, string>>>(
     Object.fromEntries(fields.map(({ name, value }) => [name, value])),

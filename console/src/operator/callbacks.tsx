@@ -1,9 +1,9 @@
 /** Callbacks of video tasks: did the receiver get them. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import type { ShownCallback, ShownCallbackAttempt } from '../../../src/objects/index.ts';
 import { CALLBACK_STATES } from '../../../src/rules/video/callbacks.ts';
 import { admin } from '../api/admin.ts';
-import type { Callback, CallbackAttempt } from '../api/types.ts';
 import { durationText } from '../format/time.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog, REASON_FIELD } from '../parts/form.tsx';
@@ -16,11 +16,11 @@ import { Countdown, Id, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 
-const TONES: Readonly<Record<Callback['state'], Tone>> = { pending: 'warn', delivered: 'ok', dead: 'bad' };
+const TONES: Readonly<Record<ShownCallback['state'], Tone>> = { pending: 'warn', delivered: 'ok', dead: 'bad' };
 
-export const CallbackState = ({ state }: Pick<Callback, 'state'>) => <State tone={TONES[state]}>{state}</State>;
+export const CallbackState = ({ state }: Pick<ShownCallback, 'state'>) => <State tone={TONES[state]}>{state}</State>;
 
-const COLUMNS: readonly Column<Callback>[] = [
+const COLUMNS: readonly Column<ShownCallback>[] = [
   { head: 'Callback', cell: ({ id }) => <Id id={id} canCopy={false} />, phone: 'title' },
   { head: 'State', cell: ({ state }) => <CallbackState state={state} />, phone: 'side' },
   { head: 'Last code', cell: ({ last_status, last_error }) => last_status ?? last_error ?? '–', phone: 'label' },
@@ -56,7 +56,7 @@ export const Callbacks = () => (
   </Page>
 );
 
-const ATTEMPT_COLUMNS: readonly Column<CallbackAttempt>[] = [
+const ATTEMPT_COLUMNS: readonly Column<ShownCallbackAttempt>[] = [
   { head: 'Attempt', cell: ({ attempt }) => attempt, phone: 'title' },
   { head: 'Time', cell: ({ at }) => <Time at={at} />, phone: 'side' },
   { head: 'Status', cell: ({ status }) => status ?? '–', phone: 'label' },
@@ -105,7 +105,7 @@ export const CallbackPage = () => {
               <Table
                 caption="Attempts"
                 columns={ATTEMPT_COLUMNS}
-                rows={callback.attempt_log}
+                rows={callback.attempt_log ?? []}
                 rowKey={({ attempt }) => String(attempt)}
                 empty={texts.callback.noAttempt}
               />

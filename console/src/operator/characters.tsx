@@ -1,7 +1,7 @@
 /** Public characters: what callers may put into videos. */
 import { useQueryClient } from '@tanstack/react-query';
+import type { ShownCharacter } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { Character } from '../api/types.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
 import { FilteredList } from '../parts/list.tsx';
@@ -13,7 +13,7 @@ import { Id } from '../parts/values.tsx';
 import { pages, texts } from '../texts.ts';
 import { useGroupIds } from './catalog.ts';
 
-const COLUMNS: readonly Column<Character>[] = [
+const COLUMNS: readonly Column<ShownCharacter>[] = [
   { head: 'Preview', cell: (character) => <Preview character={character} /> },
   { head: 'Name', cell: ({ name }) => name, phone: 'title' },
   {
@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<Character>[] = [
 ];
 
 /** The gateway serves an uploaded picture once its character is published. */
-const Preview = ({ character }: { readonly character: Character }) => {
+const Preview = ({ character }: { readonly character: ShownCharacter }) => {
   const { public_id, preview_type, preview_url, published } = character;
   if (preview_type && !published) return <span className="muted">{texts.character.uploaded}</span>;
   const source = preview_type ? `/public/characters/${public_id}/preview` : preview_url;
@@ -87,7 +87,7 @@ export const Characters = () => {
 };
 
 interface PictureProps {
-  readonly character: Character;
+  readonly character: ShownCharacter;
   readonly done: () => Promise<void>;
 }
 
@@ -120,7 +120,7 @@ const base64Of = (file: File): Promise<string> =>
     reader.readAsDataURL(file);
   });
 
-const CharacterActions = ({ character }: { readonly character: Character }) => {
+const CharacterActions = ({ character }: { readonly character: ShownCharacter }) => {
   const client = useQueryClient();
   const refresh = () => client.invalidateQueries({ queryKey: ['characters'] });
   const { id, published } = character;

@@ -2,9 +2,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
+import type { KeyWithValue, ShownModel } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
 import { Problem } from '../api/client.ts';
-import type { Model, NewKey } from '../api/types.ts';
 import { plural } from '../format/count.ts';
 import { durationText } from '../format/time.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';
@@ -27,7 +27,7 @@ export const FirstSteps = () => {
   const models = useModels();
   const [account, setAccount] = useState<string>();
   const [hasTested, setTested] = useState(false);
-  const [made, setMade] = useState<NewKey>();
+  const [made, setMade] = useState<KeyWithValue>();
   return (
     <Page title={pages.setup.title} lead={texts.setup.lead}>
       <Load query={groups} things={pages.setup.things}>
@@ -98,7 +98,7 @@ const Step = ({ number, title, isDone, isWaiting, children }: StepProps) => (
 interface TestStepProps {
   readonly account: string;
   readonly group: string | undefined;
-  readonly models: readonly Model[];
+  readonly models: readonly ShownModel[];
   readonly done: () => void;
 }
 
@@ -139,7 +139,7 @@ const TestStep = ({ account, group, models, done }: TestStepProps) => {
 
 interface KeyStepProps {
   readonly group: string | undefined;
-  readonly done: (made: NewKey) => void;
+  readonly done: (made: KeyWithValue) => void;
 }
 
 const KeyStep = ({ group, done }: KeyStepProps) => {
@@ -173,7 +173,7 @@ async function ensureUser(user: string): Promise<void> {
   await admin.credit({ user, amount: '10', reason: 'first steps', reference: `first-steps-${user}` });
 }
 
-const CallStep = ({ made }: { readonly made: NewKey }) => {
+const CallStep = ({ made }: { readonly made: KeyWithValue }) => {
   const { style, model } = useGroupFacts(made.group);
   const calls = useQuery({
     queryKey: ['requests', 'first', made.id],

@@ -1,8 +1,8 @@
 /** Groups: what a key opens. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import type { ShownAccount, ShownGroup } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { Account, Group } from '../api/types.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
 import { POLL_MS } from '../parts/list.tsx';
@@ -12,13 +12,12 @@ import { Table } from '../parts/table.tsx';
 import { notify } from '../parts/toast.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
-import { stateOf } from './account-state.tsx';
 import { useAccounts, useGroups } from './catalog.ts';
 
 export const Groups = () => {
   const groups = useGroups();
   const { data: accounts } = useAccounts(POLL_MS);
-  const accountsOf = (group: Group): readonly Account[] =>
+  const accountsOf = (group: ShownGroup): readonly ShownAccount[] =>
     accounts?.data.filter((account) => account.group === group.id) ?? [];
   return (
     <Page title={pages.groups.title} lead={pages.groups.lead} actions={<GroupForm />}>
@@ -61,8 +60,14 @@ export const Groups = () => {
   );
 };
 
-const AccountsUp = ({ group, accounts }: { readonly group: Group; readonly accounts: readonly Account[] }) => {
-  const up = accounts.filter((account) => ['healthy', 'full'].includes(stateOf(account))).length;
+const AccountsUp = ({
+  group,
+  accounts,
+}: {
+  readonly group: ShownGroup;
+  readonly accounts: readonly ShownAccount[];
+}) => {
+  const up = accounts.filter((account) => ['healthy', 'full'].includes(account.state)).length;
   const tone = up === 0 ? 'bad' : up < accounts.length ? 'warn' : 'ok';
   return (
     <Link to={paths.accounts} search={{ group: group.id } as never}>
@@ -71,7 +76,7 @@ const AccountsUp = ({ group, accounts }: { readonly group: Group; readonly accou
   );
 };
 
-const GroupForm = ({ group }: { readonly group?: Group }) => {
+const GroupForm = ({ group }: { readonly group?: ShownGroup }) => {
   const client = useQueryClient();
   return (
     <Opener label={group ? 'Edit' : 'Add group'} className={group ? 'quiet' : 'primary'}>

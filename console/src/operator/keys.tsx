@@ -2,8 +2,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
+import type { KeyWithValue, ShownKey } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { Key, NewKey } from '../api/types.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
@@ -17,7 +17,7 @@ import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { useGroupIds, useGroups, useModels, useUserIds } from './catalog.ts';
 
-export const KEY_COLUMNS: readonly Column<Key>[] = [
+export const KEY_COLUMNS: readonly Column<ShownKey>[] = [
   { head: 'Name', cell: ({ name }) => name, phone: 'title' },
   { head: 'State', cell: ({ state }) => <KeyState state={state} />, phone: 'side' },
   { head: 'Key', cell: ({ hint }) => <code>{hint}</code> },
@@ -65,7 +65,7 @@ export const MakeKey = ({ user }: { readonly user?: string }) => {
   const groups = useGroupIds('text');
   const videoGroups = useGroupIds('video');
   const users = useUserIds();
-  const [made, setMade] = useState<NewKey>();
+  const [made, setMade] = useState<KeyWithValue>();
   const { style, model } = useGroupFacts(made?.group);
   return (
     <>

@@ -1,8 +1,8 @@
 /** Does it add up: the invariants of the ledger, revenue by day, and the way to every entry. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import type { OperatorUsage, ShownAlarm } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { Alarm, UsageLine } from '../api/types.ts';
 import { countText } from '../format/count.ts';
 import { dayBefore, durationText } from '../format/time.ts';
 import { FilterBar } from '../parts/list.tsx';
@@ -65,9 +65,9 @@ export const Ledger = () => {
                 caption="Revenue, cost and margin"
                 columns={columnsOf(by)}
                 rows={data}
-                total={total && { ...total, [by]: 'Total' }}
+                total={{ ...total, [by]: 'Total' }}
                 rowKey={(line) => String(line[by])}
-                {...(by === 'user' && { open: (line: UsageLine) => paths.user(String(line.user)) })}
+                {...(by === 'user' && { open: (line: OperatorUsage) => paths.user(String(line.user)) })}
                 empty={pages.ledger.empty}
               />
             )}
@@ -82,7 +82,7 @@ const csvOf = (by: string, period: Readonly<Record<string, string>>): string =>
   `/admin/v1/usage?${new URLSearchParams({ by, ...period, format: 'csv' })}`;
 
 /** The worker compares every counter with the entries behind it; its last result is an alarm. */
-const Invariants = ({ alarms }: { readonly alarms: readonly Alarm[] }) => {
+const Invariants = ({ alarms }: { readonly alarms: readonly ShownAlarm[] }) => {
   const faults = alarms.find(({ name }) => name === 'ledger_faults');
   if (!faults) return <p className="muted">{texts.ledger.unchecked}</p>;
   const age = durationText(faults.checked_seconds_ago * 1000);
@@ -101,7 +101,7 @@ const Invariants = ({ alarms }: { readonly alarms: readonly Alarm[] }) => {
   );
 };
 
-const columnsOf = (by: Dimension): readonly Column<UsageLine>[] => [
+const columnsOf = (by: Dimension): readonly Column<OperatorUsage>[] => [
   { head: by, cell: (line) => String(line[by] ?? '–'), phone: 'title' },
   { head: 'Requests', cell: ({ requests }) => countText(requests), kind: 'number', phone: 'label' },
   { head: 'Input tokens', cell: ({ input_tokens }) => countText(input_tokens), kind: 'number', phone: 'hide' },

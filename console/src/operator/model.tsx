@@ -1,8 +1,8 @@
 /** One line of the catalog: its prices with their history, and a calculator. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import type { ShownModel, ShownPrice } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { Model, Price } from '../api/types.ts';
 import { Json } from '../parts/code.tsx';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
@@ -18,7 +18,7 @@ import { useGroups, useModels } from './catalog.ts';
 import { ratesText } from './model-prices.ts';
 import { priceFields, pricesIn } from './models.tsx';
 
-const PRICE_COLUMNS: readonly Column<Price>[] = [
+const PRICE_COLUMNS: readonly Column<ShownPrice>[] = [
   { head: 'Price', cell: ({ id }) => id, phone: 'title' },
   { head: 'Valid from', cell: ({ valid_from }) => <Time at={valid_from} />, phone: 'side' },
   { head: 'Users pay', cell: ({ prices }) => ratesText(prices), kind: 'grow' },
@@ -86,7 +86,7 @@ export const ModelPage = () => {
   );
 };
 
-const EditPrice = ({ model }: { readonly model: Model }) => {
+const EditPrice = ({ model }: { readonly model: ShownModel }) => {
   const client = useQueryClient();
   return (
     <Opener label="Set price" className="primary">

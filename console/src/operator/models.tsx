@@ -1,8 +1,8 @@
 /** Models with the prices and costs in force. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { AppliedConfig, ShownModel } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { ConfigResult, Model } from '../api/types.ts';
 import { JsonText } from '../parts/code.tsx';
 import { Dialog, Opener } from '../parts/dialog.tsx';
 import { type FieldSpec, Form, FormDialog, type FormValues } from '../parts/form.tsx';
@@ -17,7 +17,7 @@ import { useGroupIds } from './catalog.ts';
 import { rateOf, ratesText, TOKEN_RATES } from './model-prices.ts';
 import { PriceImport } from './price-import.tsx';
 
-const COLUMNS: readonly Column<Model>[] = [
+const COLUMNS: readonly Column<ShownModel>[] = [
   { head: 'Model', cell: ({ id }) => <code>{id}</code>, phone: 'title' },
   { head: 'Group', cell: ({ group }) => group, phone: 'side' },
   { head: 'Upstream', cell: ({ upstream }) => upstream ?? '', phone: 'hide' },
@@ -25,13 +25,13 @@ const COLUMNS: readonly Column<Model>[] = [
   { head: 'Cost', cell: ({ cost }) => <Cost cost={cost} />, phone: 'hide', kind: 'grow' },
 ];
 
-const Price = ({ model }: { readonly model: Model }) => {
+const Price = ({ model }: { readonly model: ShownModel }) => {
   if (model.free) return <State tone="ok">{texts.model.free}</State>;
   if (model.prices === null) return <State tone="bad">{texts.model.unpriced}</State>;
   return <span>{ratesText(model.prices)}</span>;
 };
 
-const Cost = ({ cost }: Pick<Model, 'cost'>) =>
+const Cost = ({ cost }: Pick<ShownModel, 'cost'>) =>
   cost === null ? <span className="muted">{texts.model.noCost}</span> : <span>{ratesText(cost)}</span>;
 
 export const Models = () => {
@@ -98,7 +98,7 @@ const AddModel = () => {
 };
 
 /** Two rows of rates: what users pay, and what the provider charges. */
-export const priceFields = (model?: Model): (readonly FieldSpec[])[] => [
+export const priceFields = (model?: ShownModel): (readonly FieldSpec[])[] => [
   TOKEN_RATES.map((name) => ({
     name: `prices.${name}`,
     label: `Price ${name.replaceAll('_', ' ')}`,
@@ -114,7 +114,7 @@ export const priceFields = (model?: Model): (readonly FieldSpec[])[] => [
 ];
 
 /** Rates of the form beside those that the form does not show. */
-export function pricesIn(values: FormValues, model?: Model): Record<string, unknown> {
+export function pricesIn(values: FormValues, model?: ShownModel): Record<string, unknown> {
   const part = (prefix: 'prices' | 'cost') => {
     const hidden = Object.entries(model?.[prefix] ?? {}).filter(
       ([name]) => !TOKEN_RATES.some((known) => known === name),
@@ -133,7 +133,7 @@ const ImportConfig = () => {
   const client = useQueryClient();
   const [preview, setPreview] = useState<{
     readonly document: Record<string, unknown>;
-    readonly result: ConfigResult;
+    readonly result: AppliedConfig;
   }>();
   return (
     <Opener label="Import">

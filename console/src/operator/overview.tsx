@@ -2,8 +2,15 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
+import type {
+  AccountStats,
+  ShownAccount,
+  ShownAlarm,
+  Stats,
+  StatsPoint,
+  StatsSums,
+} from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { Account, AccountStats, Alarm, Stats, StatsPoint, StatsSums } from '../api/types.ts';
 import { compactText, countText, plural, shareText } from '../format/count.ts';
 import { chartValue, roundMoney, subtractMoney } from '../format/money.ts';
 import { durationText } from '../format/time.ts';
@@ -17,7 +24,7 @@ import { Money } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import type { Search } from '../search.ts';
 import { pages, texts } from '../texts.ts';
-import { AccountStateText, isSimulated, reasonOf, stateOf, wordsOf } from './account-state.tsx';
+import { AccountStateText, isSimulated, reasonOf, wordsOf } from './account-state.tsx';
 import { useAccounts } from './catalog.ts';
 
 const RANGES = ['24h', '7d', '30d'] as const;
@@ -110,8 +117,8 @@ const OpenItems = ({
   alarms,
   accounts,
 }: {
-  readonly alarms: readonly Alarm[];
-  readonly accounts: readonly Account[];
+  readonly alarms: readonly ShownAlarm[];
+  readonly accounts: readonly ShownAccount[];
 }) => {
   const needs = [...accounts.flatMap(accountNeed), ...alarms.filter(({ count }) => count > 0).map(alarmNeed)];
   const oldest = Math.max(0, ...alarms.map((alarm) => alarm.checked_seconds_ago));
@@ -143,8 +150,8 @@ const OpenItems = ({
   );
 };
 
-function accountNeed(account: Account): Need[] {
-  if (stateOf(account) !== 'refused_credential') return [];
+function accountNeed(account: ShownAccount): Need[] {
+  if (account.state !== 'refused_credential') return [];
   return [
     {
       key: account.id,
@@ -155,7 +162,7 @@ function accountNeed(account: Account): Need[] {
   ];
 }
 
-const alarmNeed = ({ name, count, about, advice }: Alarm): Need => ({
+const alarmNeed = ({ name, count, about, advice }: ShownAlarm): Need => ({
   key: name,
   text: texts.overview.alarm(about, countText(count)),
   advice: texts.overview.advice[name] ?? advice,
@@ -164,7 +171,7 @@ const alarmNeed = ({ name, count, about, advice }: Alarm): Need => ({
 
 interface NumbersProps {
   readonly stats: Stats;
-  readonly accounts: readonly Account[];
+  readonly accounts: readonly ShownAccount[];
   readonly range: string;
 }
 
@@ -212,12 +219,12 @@ const Numbers = ({ stats, accounts, range }: NumbersProps) => (
 );
 
 const STATE_ORDER = ['refused_credential', 'parked', 'cooling', 'draining', 'full', 'healthy'];
-const worstFirst = (accounts: readonly Account[]): Account[] =>
-  accounts.toSorted((a, b) => STATE_ORDER.indexOf(stateOf(a)) - STATE_ORDER.indexOf(stateOf(b)));
+const worstFirst = (accounts: readonly ShownAccount[]): ShownAccount[] =>
+  accounts.toSorted((a, b) => STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state));
 
 const ACCOUNT_COLUMNS = [
-  { head: 'Account', cell: ({ id }: Account) => id, phone: 'title' },
-  { head: 'State', cell: (account: Account) => <AccountStateText account={account} />, phone: 'side' },
+  { head: 'Account', cell: ({ id }: ShownAccount) => id, phone: 'title' },
+  { head: 'State', cell: (account: ShownAccount) => <AccountStateText account={account} />, phone: 'side' },
 ] as const;
 
 const Tiles = ({ total }: { readonly total: StatsSums }) => {

@@ -1,8 +1,8 @@
 /** People who sign in: invite, change, new link, sign out. */
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import type { InvitedPerson, ShownPerson } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { PersonLink, PersonRow } from '../api/types.ts';
 import { Snippet } from '../parts/code.tsx';
 import { Dialog, Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
@@ -14,10 +14,10 @@ import { Time } from '../parts/values.tsx';
 import { pages, texts } from '../texts.ts';
 import { useUserIds } from './catalog.ts';
 
-const TONES: Readonly<Record<PersonRow['state'], Tone>> = { invited: 'warn', active: 'ok', disabled: 'muted' };
+const TONES: Readonly<Record<ShownPerson['state'], Tone>> = { invited: 'warn', active: 'ok', disabled: 'muted' };
 
 export const People = () => {
-  const [link, setLink] = useState<PersonLink>();
+  const [link, setLink] = useState<InvitedPerson>();
   return (
     <Page title={pages.people.title} lead={pages.people.lead} actions={<Invite done={setLink} />}>
       <FilteredList
@@ -57,7 +57,7 @@ export const People = () => {
   );
 };
 
-const Invite = ({ done }: { readonly done: (link: PersonLink) => void }) => {
+const Invite = ({ done }: { readonly done: (link: InvitedPerson) => void }) => {
   const client = useQueryClient();
   const users = useUserIds();
   return (
@@ -85,8 +85,8 @@ const Invite = ({ done }: { readonly done: (link: PersonLink) => void }) => {
 };
 
 interface PersonActionsProps {
-  readonly person: PersonRow;
-  readonly showLink: (link: PersonLink) => void;
+  readonly person: ShownPerson;
+  readonly showLink: (link: InvitedPerson) => void;
 }
 
 const PersonActions = ({ person, showLink }: PersonActionsProps) => {

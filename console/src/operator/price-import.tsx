@@ -1,8 +1,8 @@
 /** Prices from the public list: what would change, rate by rate, and then the change itself. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { PriceImport as Plan, ShownRateChange } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { PriceImport as Plan, RateChange } from '../api/types.ts';
 import { plural } from '../format/count.ts';
 import { Dialog, Opener } from '../parts/dialog.tsx';
 import { Form, type FormValues } from '../parts/form.tsx';
@@ -107,7 +107,7 @@ const PlanView = ({ plan: { changes, unchanged, remarks, skipped } }: { readonly
   </div>
 );
 
-const Rates = ({ rates }: { readonly rates: readonly RateChange[] }) => (
+const Rates = ({ rates }: { readonly rates: readonly ShownRateChange[] }) => (
   <div className="diff">
     {rates.map(({ rate, before, after, suspicious }) => (
       <div key={rate}>

@@ -1,8 +1,8 @@
 /** What an operator must decide: holds of video tasks, and usage that was not charged. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import type { QuarantinedRecord, Review } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { Quarantined, Review } from '../api/types.ts';
 import { countText } from '../format/count.ts';
 import { Json } from '../parts/code.tsx';
 import { Opener } from '../parts/dialog.tsx';
@@ -85,7 +85,7 @@ const Holds = ({ rows }: { readonly rows: readonly Review[] }) => (
   />
 );
 
-const Records = ({ rows }: { readonly rows: readonly Quarantined[] }) => (
+const Records = ({ rows }: { readonly rows: readonly QuarantinedRecord[] }) => (
   <Table
     caption={texts.review.quarantine}
     rows={rows}

@@ -1,13 +1,13 @@
 /** Settings with their values and where each comes from. Secrets show only whether they are set. */
 import { useQuery } from '@tanstack/react-query';
+import type { SettingReport } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { Setting } from '../api/types.ts';
 import { Load, Page } from '../parts/page.tsx';
 import { Badge } from '../parts/state.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { pages } from '../texts.ts';
 
-const COLUMNS: readonly Column<Setting>[] = [
+const COLUMNS: readonly Column<SettingReport>[] = [
   { head: 'Setting', cell: ({ name }) => <code>{name}</code>, phone: 'title' },
   { head: 'Value', cell: (setting) => <Value setting={setting} /> },
   {
@@ -18,7 +18,7 @@ const COLUMNS: readonly Column<Setting>[] = [
   { head: 'Meaning', cell: ({ about }) => <span className="muted">{about}</span>, kind: 'prose' },
 ];
 
-const Value = ({ setting: { value, secret } }: { readonly setting: Setting }) => {
+const Value = ({ setting: { value, secret } }: { readonly setting: SettingReport }) => {
   if (value === null) return <span className="muted">not set</span>;
   return secret ? <span className="muted">set, not shown</span> : <code className="break">{value}</code>;
 };

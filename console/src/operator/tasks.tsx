@@ -1,8 +1,8 @@
 /** Video tasks of all users: what is stuck, and what it holds. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import type { OperatorTask, ShownCallback } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { Callback, Task } from '../api/types.ts';
 import { subtractMoney } from '../format/money.ts';
 import { FilteredList, POLL_MS } from '../parts/list.tsx';
 import { Card, Facts, Load, Page } from '../parts/page.tsx';
@@ -89,10 +89,10 @@ export const TaskPage = () => {
 };
 
 /** An operator reads the result as support of the user. */
-const resultOf = (task: Task, part: 'content' | 'last-frame'): string =>
+const resultOf = (task: OperatorTask, part: 'content' | 'last-frame'): string =>
   `/console/v1/tasks/${encodeURIComponent(task.id)}/${part}?user=${encodeURIComponent(task.user ?? '')}`;
 
-const HoldFacts = ({ task: { hold } }: { readonly task: Task }) =>
+const HoldFacts = ({ task: { hold } }: { readonly task: OperatorTask }) =>
   hold ? (
     <Facts
       rows={[
@@ -109,7 +109,7 @@ const HoldFacts = ({ task: { hold } }: { readonly task: Task }) =>
     <p className="muted">{texts.task.noHold}</p>
   );
 
-const CALLBACK_COLUMNS: readonly Column<Callback>[] = [
+const CALLBACK_COLUMNS: readonly Column<ShownCallback>[] = [
   { head: 'Version', cell: ({ version }) => `v${version}`, phone: 'title' },
   { head: 'State', cell: ({ state }) => <CallbackState state={state} />, phone: 'side' },
   { head: 'Last code', cell: ({ last_status, last_error }) => last_status ?? last_error ?? '–', phone: 'label' },
@@ -120,7 +120,7 @@ const CALLBACK_COLUMNS: readonly Column<Callback>[] = [
   },
 ];
 
-const TaskCallbacks = ({ task }: { readonly task: Task }) => {
+const TaskCallbacks = ({ task }: { readonly task: OperatorTask }) => {
   const query = useQuery({
     queryKey: ['callbacks', 'task', task.id],
     queryFn: () => admin.callbacks({ task: task.id, limit: 50 }),

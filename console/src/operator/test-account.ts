@@ -1,7 +1,7 @@
 /** The test of an account: one tiny streamed request, like real traffic. */
+import type { AccountTest } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
 import { Problem } from '../api/client.ts';
-import type { AccountTest } from '../api/types.ts';
 import { durationText } from '../format/time.ts';
 import { texts } from '../texts.ts';
 

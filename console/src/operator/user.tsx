@@ -1,8 +1,8 @@
 /** One user: wallet, keys, limits, and every movement of money. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import type { ShownUser, WalletReport } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { Balance, User } from '../api/types.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
 import { LIMIT_FIELDS, limitsText } from '../parts/key-parts.tsx';
@@ -89,7 +89,7 @@ export const UserPage = () => {
   );
 };
 
-const Wallet = ({ wallet }: { readonly wallet: Balance }) => (
+const Wallet = ({ wallet }: { readonly wallet: WalletReport }) => (
   <div className="tiles">
     <WalletTile label="Available" amount={wallet.available} />
     <WalletTile label="Held for tasks" amount={wallet.held} />
@@ -113,7 +113,7 @@ export const WalletTile = ({ label, amount, note }: WalletTileProps) => (
   </div>
 );
 
-const EditUser = ({ user }: { readonly user: User }) => {
+const EditUser = ({ user }: { readonly user: ShownUser }) => {
   const client = useQueryClient();
   return (
     <Opener label="Edit user">

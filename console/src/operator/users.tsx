@@ -1,8 +1,8 @@
 /** Users with their wallets: who runs dry. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import type { WalletReport } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import type { Balance } from '../api/types.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { type FieldSpec, FormDialog } from '../parts/form.tsx';
 import { LIMIT_FIELDS } from '../parts/key-parts.tsx';
@@ -14,7 +14,7 @@ import { Money } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 
-const COLUMNS: readonly Column<Balance>[] = [
+const COLUMNS: readonly Column<WalletReport>[] = [
   { head: 'User', cell: ({ user }) => user, phone: 'title' },
   { head: 'Available', cell: ({ available }) => <Money amount={available} />, kind: 'number', phone: 'side' },
   { head: 'Held for tasks', cell: ({ held }) => <Money amount={held} />, kind: 'number', phone: 'label' },

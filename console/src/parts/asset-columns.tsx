@@ -1,5 +1,5 @@
 /** Columns of private assets. Users never see the account. */
-import type { Asset } from '../api/types.ts';
+import type { ReadAsset } from '../../../src/objects/index.ts';
 import { State, type Tone } from './state.tsx';
 import type { Column } from './table.tsx';
 import { Id, Time } from './values.tsx';
@@ -25,8 +25,8 @@ export const ASSET_STATES = [
 
 const isoOf = (at: number | string): string => (typeof at === 'number' ? new Date(at * 1000).toISOString() : at);
 
-export function assetColumns(reader: 'operator' | 'user'): Column<Asset>[] {
-  const all: (Column<Asset> & { readonly only?: 'operator' })[] = [
+export function assetColumns(reader: 'operator' | 'user'): Column<ReadAsset>[] {
+  const all: (Column<ReadAsset> & { readonly only?: 'operator' })[] = [
     { head: 'Name', cell: ({ name }) => name, phone: 'title' },
     {
       head: 'State',
@@ -35,9 +35,9 @@ export function assetColumns(reader: 'operator' | 'user'): Column<Asset>[] {
     },
     { head: 'Asset', cell: ({ id }) => <Id id={id} /> },
     { head: 'Type', cell: ({ asset_type }) => asset_type },
-    { head: 'Group', cell: ({ route_group_name, group_id }) => route_group_name ?? group_id ?? '–', phone: 'hide' },
+    { head: 'Group', cell: ({ route_group_name }) => route_group_name, phone: 'hide' },
     { head: 'User', cell: ({ user }) => user, only: 'operator' },
-    { head: 'Account', cell: ({ account }) => account ?? '–', only: 'operator', phone: 'hide' },
+    { head: 'Account', cell: ({ account }) => account, only: 'operator', phone: 'hide' },
     { head: 'Made', cell: ({ created_at }) => <Time at={isoOf(created_at)} />, phone: 'hide' },
   ];
   return all.filter(({ only }) => only === undefined || only === reader);

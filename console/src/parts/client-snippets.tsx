@@ -1,12 +1,12 @@
 /** Tabs with a command for each client of a key. */
 import { useState } from 'react';
-import type { Style } from '../api/types.ts';
+import type { GroupStyle } from '../../../src/objects/index.ts';
 import { texts } from '../texts.ts';
 import { Snippet } from './code.tsx';
 import { snippetsFor } from './snippets.ts';
 
 interface ClientSnippetsProps {
-  readonly style: Style;
+  readonly style: GroupStyle;
   readonly model: string;
   /** The value, in the dialog that shows it once; a variable everywhere else. */
   readonly value?: string;

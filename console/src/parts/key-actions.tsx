@@ -2,7 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { Key, NewKey, Style } from '../api/types.ts';
+import type { GroupStyle, KeyWithValue, ShownKey } from '../../../src/objects/index.ts';
 import { texts } from '../texts.ts';
 import { Opener } from './dialog.tsx';
 import { FormDialog, REASON_FIELD } from './form.tsx';
@@ -12,9 +12,9 @@ import { notify } from './toast.tsx';
 type Body = Readonly<Record<string, unknown>>;
 
 export interface KeyTree {
-  readonly changeKey: (id: string, body: Body) => Promise<Key>;
-  readonly rotateKey: (id: string, body: Body) => Promise<NewKey>;
-  readonly revokeKey: (id: string, body: Body) => Promise<Key>;
+  readonly changeKey: (id: string, body: Body) => Promise<ShownKey>;
+  readonly rotateKey: (id: string, body: Body) => Promise<KeyWithValue>;
+  readonly revokeKey: (id: string, body: Body) => Promise<ShownKey>;
   /** The first part of the keys of its queries. */
   readonly queries: string;
   readonly page: (id: string) => string;
@@ -23,7 +23,7 @@ export interface KeyTree {
 }
 
 interface KeyProps {
-  readonly value: Key;
+  readonly value: ShownKey;
   readonly tree: KeyTree;
 }
 
@@ -50,7 +50,7 @@ export const EditKey = ({ value, tree }: KeyProps) => {
 };
 
 interface KeyActionsProps extends KeyProps {
-  readonly style: Style;
+  readonly style: GroupStyle;
   /** A model that a command can name. */
   readonly model: string;
 }
@@ -58,7 +58,7 @@ interface KeyActionsProps extends KeyProps {
 export const KeyActions = ({ value, tree, style, model }: KeyActionsProps) => {
   const client = useQueryClient();
   const navigate = useNavigate();
-  const [made, setMade] = useState<NewKey>();
+  const [made, setMade] = useState<KeyWithValue>();
   const refresh = () => client.invalidateQueries({ queryKey: [tree.queries] });
   return (
     <>

@@ -1,5 +1,5 @@
 /** Keys in both trees: columns, the form fields, and the dialog that shows a value once. */
-import type { Key, NewKey, Style } from '../api/types.ts';
+import type { GroupStyle, KeyWithValue, ShownKey, ShownLimits } from '../../../src/objects/index.ts';
 import { texts } from '../texts.ts';
 import { ClientSnippets } from './client-snippets.tsx';
 import { Snippet } from './code.tsx';
@@ -9,13 +9,13 @@ import { Facts } from './page.tsx';
 import { State, type Tone } from './state.tsx';
 import { Money, Time } from './values.tsx';
 
-const TONES: Readonly<Record<Key['state'], Tone>> = { valid: 'ok', expired: 'muted', revoked: 'muted' };
-const WORDS: Readonly<Record<Key['state'], string>> = { valid: 'Active', expired: 'Expired', revoked: 'Revoked' };
+const TONES: Readonly<Record<ShownKey['state'], Tone>> = { valid: 'ok', expired: 'muted', revoked: 'muted' };
+const WORDS: Readonly<Record<ShownKey['state'], string>> = { valid: 'Active', expired: 'Expired', revoked: 'Revoked' };
 
-export const KeyState = ({ state }: Pick<Key, 'state'>) => <State tone={TONES[state]}>{WORDS[state]}</State>;
+export const KeyState = ({ state }: Pick<ShownKey, 'state'>) => <State tone={TONES[state]}>{WORDS[state]}</State>;
 
 /** One line: "60 rpm · $5.00 a day". */
-export function limitsText({ rpm, tpm, concurrency, spend_day, spend_month }: Partial<Key>): string {
+export function limitsText({ rpm, tpm, concurrency, spend_day, spend_month }: ShownLimits): string {
   const parts = [
     rpm === undefined ? undefined : `${rpm} rpm`,
     tpm === undefined ? undefined : `${tpm} tpm`,
@@ -26,7 +26,7 @@ export function limitsText({ rpm, tpm, concurrency, spend_day, spend_month }: Pa
   return parts.join(' · ') || 'none';
 }
 
-export const LIMIT_FIELDS = (key: Partial<Key> = {}): readonly (FieldSpec | readonly FieldSpec[])[] => [
+export const LIMIT_FIELDS = (key: ShownLimits = {}): readonly (FieldSpec | readonly FieldSpec[])[] => [
   [
     { name: 'rpm', label: 'Requests a minute', kind: 'number', value: key.rpm },
     { name: 'tpm', label: 'Tokens a minute', kind: 'number', value: key.tpm },
@@ -38,7 +38,7 @@ export const LIMIT_FIELDS = (key: Partial<Key> = {}): readonly (FieldSpec | read
   ],
 ];
 
-export const KEY_FIELDS = (key: Partial<Key> = {}): readonly (FieldSpec | readonly FieldSpec[])[] => [
+export const KEY_FIELDS = (key: Partial<ShownKey> = {}): readonly (FieldSpec | readonly FieldSpec[])[] => [
   ...LIMIT_FIELDS(key),
   {
     name: 'models',
@@ -57,7 +57,7 @@ export const KEY_FIELDS = (key: Partial<Key> = {}): readonly (FieldSpec | readon
   { name: 'expires_at', label: 'Expires (UTC)', kind: 'time', value: key.expires_at },
 ];
 
-export const KeyFacts = ({ value: key }: { readonly value: Key }) => (
+export const KeyFacts = ({ value: key }: { readonly value: ShownKey }) => (
   <Facts
     rows={[
       ['Group', key.group],
@@ -75,8 +75,8 @@ export const KeyFacts = ({ value: key }: { readonly value: Key }) => (
 );
 
 interface KeyCreatedProps {
-  readonly made: NewKey;
-  readonly style: Style;
+  readonly made: KeyWithValue;
+  readonly style: GroupStyle;
   readonly model: string;
   readonly close: () => void;
 }

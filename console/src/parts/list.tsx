@@ -2,8 +2,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
+import type { Page } from '../../../src/objects/index.ts';
 import type { Query } from '../api/client.ts';
-import type { List } from '../api/types.ts';
 import { cursorOf, filtersIn, newerPage, olderPage, type Search, withFilter } from '../search.ts';
 import { type PageTexts, texts } from '../texts.ts';
 import { Load } from './page.tsx';
@@ -20,7 +20,7 @@ export interface Filter {
 interface ListPageProps<T> {
   readonly page: PageTexts;
   readonly name: string;
-  readonly load: (query: Query, signal: AbortSignal) => Promise<List<T>>;
+  readonly load: (query: Query, signal: AbortSignal) => Promise<Page<T>>;
   readonly fixed?: Query;
   readonly filters?: readonly Filter[];
   readonly columns: readonly Column<T>[];

@@ -1,12 +1,12 @@
 /** Columns of the request log. Users never see the account. */
-import type { RequestLine } from '../api/types.ts';
+import type { ReadRequest } from '../../../src/objects/index.ts';
 import { durationText } from '../format/time.ts';
 import { HttpStatus } from './state.tsx';
 import type { Column } from './table.tsx';
 import { Money, Time } from './values.tsx';
 
-export function requestColumns(reader: 'operator' | 'user'): Column<RequestLine>[] {
-  const all: (Column<RequestLine> & { readonly only?: 'operator' })[] = [
+export function requestColumns(reader: 'operator' | 'user'): Column<ReadRequest>[] {
+  const all: (Column<ReadRequest> & { readonly only?: 'operator' })[] = [
     { head: 'Status', cell: ({ status, code }) => <HttpStatus status={status} code={code} />, phone: 'title' },
     { head: 'Time', cell: ({ at }) => <Time at={at} />, phone: 'side' },
     { head: 'Model', cell: ({ model }) => model ?? '–' },

@@ -1,5 +1,5 @@
 /** One call: its attempts on one time axis, its conversion, and the arithmetic of its charge as the server computed it. */
-import type { Attempt, RequestDetail } from '../api/types.ts';
+import type { ReadRequest, ShownAttempt } from '../../../src/objects/index.ts';
 import { countText } from '../format/count.ts';
 import { absoluteTime, durationText } from '../format/time.ts';
 import { paths } from '../paths.ts';
@@ -10,7 +10,7 @@ import { Sums } from './sums.tsx';
 import { Id, Money } from './values.tsx';
 
 interface RequestViewProps {
-  readonly request: RequestDetail;
+  readonly request: ReadRequest;
   readonly reader: 'operator' | 'user';
 }
 
@@ -31,7 +31,7 @@ export const RequestView = ({ request, reader }: RequestViewProps) => {
               ['Time', absoluteTime(request.at)],
               [
                 'User',
-                isOperator ? (
+                request.user !== undefined ? (
                   <Id key="user" id={request.user} to={paths.user(request.user)} canCopy={false} />
                 ) : undefined,
               ],
@@ -68,10 +68,10 @@ export const RequestView = ({ request, reader }: RequestViewProps) => {
   );
 };
 
-const conversionText = ({ converted, dialect, target_dialect }: RequestDetail): string =>
+const conversionText = ({ converted, dialect, target_dialect }: ReadRequest): string =>
   converted ? `${dialect} → ${target_dialect}` : 'none';
 
-const Attempts = ({ attempts, totalMs }: { readonly attempts: readonly Attempt[]; readonly totalMs: number }) => (
+const Attempts = ({ attempts, totalMs }: { readonly attempts: readonly ShownAttempt[]; readonly totalMs: number }) => (
   <div className="attempts">
     {attempts.map((attempt, n) => (
       // biome-ignore lint/suspicious/noArrayIndexKey: attempts are in the order of time
@@ -93,7 +93,7 @@ const Attempts = ({ attempts, totalMs }: { readonly attempts: readonly Attempt[]
 const WIDTH = 1000;
 
 /** An SVG, because its lengths are attributes and need no inline style. */
-const AttemptBar = ({ attempt, totalMs }: { readonly attempt: Attempt; readonly totalMs: number }) => {
+const AttemptBar = ({ attempt, totalMs }: { readonly attempt: ShownAttempt; readonly totalMs: number }) => {
   const x = (ms: number): number => (WIDTH * Math.min(ms, totalMs)) / Math.max(totalMs, 1);
   const end = attempt.end_ms ?? totalMs;
   const first = attempt.first_byte_ms ?? end;
@@ -113,7 +113,7 @@ const AttemptBar = ({ attempt, totalMs }: { readonly attempt: Attempt; readonly 
   );
 };
 
-const Charge = ({ request, isOperator }: { readonly request: RequestDetail; readonly isOperator: boolean }) => {
+const Charge = ({ request, isOperator }: { readonly request: ReadRequest; readonly isOperator: boolean }) => {
   if (!request.pricing?.charge)
     return request.charge === null ? (
       <p className="muted">{texts.money.notCharged}</p>
@@ -136,7 +136,7 @@ const TOKEN_NAMES = {
   output: 'Output',
 } as const;
 
-const tokensOf = (usage: RequestDetail['usage']): [string, string][] =>
+const tokensOf = (usage: ReadRequest['usage']): [string, string][] =>
   Object.entries(TOKEN_NAMES).flatMap(([name, label]): [string, string][] => {
     const count = usage?.[name];
     return typeof count === 'number' && count > 0 ? [[label, `${countText(count)} tokens`]] : [];

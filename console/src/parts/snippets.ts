@@ -1,13 +1,13 @@
 /** Commands for clients of a key, from the table of clients that the guides show, too. */
+import type { GroupStyle } from '../../../src/objects/index.ts';
 import { CLIENTS, type ClientInput, type ClientRow, stylesOf } from '../../../src/rules/clients/index.ts';
-import type { Style } from '../api/types.ts';
 
 export interface ClientSnippet {
   readonly name: string;
   /** Undefined when a key of this style cannot serve the client. */
   readonly text: string | undefined;
   /** Styles whose keys can. */
-  readonly styles: readonly Style[];
+  readonly styles: readonly GroupStyle[];
 }
 
 export const snippetsFor = (input: ClientInput): ClientSnippet[] =>

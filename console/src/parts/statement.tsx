@@ -1,9 +1,9 @@
 /** Columns of a statement: every movement of a wallet with the balance after it. */
-import type { StatementLine } from '../api/types.ts';
+import type { ShownMovement } from '../../../src/objects/index.ts';
 import type { Column } from './table.tsx';
 import { Id, Money, Time } from './values.tsx';
 
-export const STATEMENT_COLUMNS: readonly Column<StatementLine>[] = [
+export const STATEMENT_COLUMNS: readonly Column<ShownMovement>[] = [
   { head: 'Time', cell: ({ at }) => <Time at={at} />, phone: 'title' },
   { head: 'Kind', cell: ({ kind }) => kind },
   { head: 'Reason', cell: ({ reason }) => <span className="muted">{reason}</span>, kind: 'grow' },

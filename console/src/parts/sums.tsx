@@ -1,12 +1,12 @@
 /** The arithmetic of a charge as the server computed it: of a call that was made, or of one that would be. */
-import type { PriceLine, Pricing } from '../api/types.ts';
+import type { CallPrice, PriceLine } from '../../../src/objects/index.ts';
 import { countText } from '../format/count.ts';
 import { exactMoney } from '../format/money.ts';
 import { texts } from '../texts.ts';
 import { Money } from './values.tsx';
 
 interface SumsProps {
-  readonly pricing: Pricing;
+  readonly pricing: CallPrice;
   readonly isOperator: boolean;
   readonly isEstimated?: boolean | null;
   /** The word before the amount. */

@@ -1,6 +1,6 @@
 /** Video tasks in both trees: the state, the times, the result. */
 import { useState } from 'react';
-import type { Task } from '../api/types.ts';
+import type { ReadTask } from '../../../src/objects/index.ts';
 import { countText } from '../format/count.ts';
 import { clockTime } from '../format/time.ts';
 import { texts } from '../texts.ts';
@@ -10,7 +10,7 @@ import { State, type Tone } from './state.tsx';
 import type { Column } from './table.tsx';
 import { Id, Money, Time } from './values.tsx';
 
-const TONES: Readonly<Record<Task['status'], Tone>> = {
+const TONES: Readonly<Record<ReadTask['status'], Tone>> = {
   queued: 'muted',
   running: 'warn',
   cancelled: 'muted',
@@ -19,7 +19,7 @@ const TONES: Readonly<Record<Task['status'], Tone>> = {
   expired: 'bad',
 };
 
-export const TaskState = ({ task }: { readonly task: Task }) => (
+export const TaskState = ({ task }: { readonly task: ReadTask }) => (
   <State tone={task.in_review ? 'held' : TONES[task.status]}>
     {task.status}
     {task.status === 'running' && task.progress > 0 ? ` ${task.progress}%` : ''}
@@ -29,13 +29,13 @@ export const TaskState = ({ task }: { readonly task: Task }) => (
 
 export const TASK_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
 
-export const sizeText = ({ resolution, ratio, duration }: Task['parameters']): string =>
+export const sizeText = ({ resolution, ratio, duration }: ReadTask['parameters']): string =>
   [resolution, ratio, duration === undefined ? undefined : `${duration} s`]
     .filter((part) => part !== undefined)
     .join(' ');
 
-export function taskColumns(reader: 'operator' | 'user'): Column<Task>[] {
-  const all: (Column<Task> & { readonly only?: 'operator' })[] = [
+export function taskColumns(reader: 'operator' | 'user'): Column<ReadTask>[] {
+  const all: (Column<ReadTask> & { readonly only?: 'operator' })[] = [
     { head: 'Task', cell: ({ id }) => <Id id={id} canCopy={false} />, phone: 'title' },
     { head: 'State', cell: (task) => <TaskState task={task} />, phone: 'side' },
     { head: 'Model', cell: ({ model }) => model },
@@ -65,7 +65,7 @@ const Player = ({ source }: { readonly source: string }) => {
 };
 
 interface TaskViewProps {
-  readonly task: Task;
+  readonly task: ReadTask;
   /** Addresses of the results; undefined where the reader may not see them. */
   readonly video?: string;
   readonly lastFrame?: string;

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Navigate, Outlet, useLocation, useMatches } from '@tanstack/react-router';
 import { useCallback, useEffect, useState } from 'react';
-import type { Person } from '../api/types.ts';
+import type { ShownSession } from '../../../src/objects/index.ts';
 import { session } from '../api/user.ts';
 import icon from '../icon.svg';
 import { Dialog, Opener } from '../parts/dialog.tsx';
@@ -40,7 +40,7 @@ export const Layout = () => {
 
 const isUserPage = (page: string): boolean => page.startsWith('/my/');
 
-const Frame = ({ person, isUserTree }: { readonly person: Person; readonly isUserTree: boolean }) => {
+const Frame = ({ person, isUserTree }: { readonly person: ShownSession['person']; readonly isUserTree: boolean }) => {
   const [isDrawerOpen, setDrawer] = useState(false);
   const [overlay, setOverlay] = useState<'palette' | 'help'>();
   const { pathname } = useLocation();
@@ -109,7 +109,13 @@ const Navigation = ({ nav }: { readonly nav: readonly NavSection[] }) => (
   </nav>
 );
 
-const SidebarEnd = ({ person, isUserTree }: { readonly person: Person; readonly isUserTree: boolean }) => {
+const SidebarEnd = ({
+  person,
+  isUserTree,
+}: {
+  readonly person: ShownSession['person'];
+  readonly isUserTree: boolean;
+}) => {
   const client = useQueryClient();
   return (
     <div className="sidebar-end">

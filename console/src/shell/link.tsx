@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { LinkPurpose } from '../api/types.ts';
+import type { ShownLink } from '../../../src/objects/index.ts';
 import { session } from '../api/user.ts';
 import { type FieldSpec, Form } from '../parts/form.tsx';
 import { Load } from '../parts/page.tsx';
@@ -50,7 +50,7 @@ const Redeem = ({ token }: { readonly token: string }) => {
 };
 
 /** Only the first administrator chooses an e-mail address; others were invited with theirs. */
-const namesOf = ({ purpose, name, email }: LinkPurpose): FieldSpec[] =>
+const namesOf = ({ purpose, name, email }: ShownLink): FieldSpec[] =>
   purpose === 'first'
     ? [
         { name: 'name', label: 'Name', isRequired: true, autoComplete: 'name' },

@@ -1,14 +1,14 @@
 /** The session of the signed-in person: one query that every page shares. */
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
+import type { ShownSession } from '../../../src/objects/index.ts';
 import { keepCsrf, Problem } from '../api/client.ts';
-import type { Session } from '../api/types.ts';
 import { session } from '../api/user.ts';
 
 export const SESSION_KEY = 'session';
 
 /** Signed out is a state of the session, not a failure to load it. */
 export type SessionState =
-  | { readonly isSignedIn: true; readonly session: Session }
+  | { readonly isSignedIn: true; readonly session: ShownSession }
   | { readonly isSignedIn: false; readonly hasOidc: boolean; readonly isFirstRun: boolean };
 
 export const sessionQuery = queryOptions({
@@ -24,7 +24,7 @@ export const sessionQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-const signedIn = (current: Session): SessionState => {
+const signedIn = (current: ShownSession): SessionState => {
   keepCsrf(current.csrf);
   return { isSignedIn: true, session: current };
 };
@@ -34,7 +34,7 @@ function signedOut(body: unknown): SessionState {
   return { isSignedIn: false, hasOidc: oidc === true, isFirstRun: first_run === true };
 }
 
-export function enterSession(client: QueryClient, current: Session): void {
+export function enterSession(client: QueryClient, current: ShownSession): void {
   client.setQueryData(sessionQuery.queryKey, signedIn(current));
   forgetData(client);
 }

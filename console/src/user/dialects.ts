@@ -1,6 +1,6 @@
 /** The four text dialects of the playground: how a prompt is sent, and where the text of a stream event is. */
+import type { GroupStyle } from '../../../src/objects/index.ts';
 import { INFERENCE_ENDPOINTS } from '../../../src/rules/endpoints.ts';
-import type { Style } from '../api/types.ts';
 
 export type PlayDialect = 'responses' | 'messages' | 'chat' | 'generate';
 
@@ -95,7 +95,7 @@ export const PLAY_DIALECTS: Readonly<Record<PlayDialect, DialectRow>> = {
 };
 
 /** The dialects that keys of a style take, first the one that its providers speak. */
-export function dialectsFor(style: Exclude<Style, 'video'>): readonly PlayDialect[] {
+export function dialectsFor(style: Exclude<GroupStyle, 'video'>): readonly PlayDialect[] {
   const rank = { native: 0, prefer: 1, own: 2, convert: 2, refuse: 3 } as const;
   const cellOf = (dialect: PlayDialect) => INFERENCE_ENDPOINTS[PLAY_DIALECTS[dialect].operation].groups[style];
   return (Object.keys(PLAY_DIALECTS) as PlayDialect[])

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { Key, Me, NewKey } from '../api/types.ts';
+import type { KeyWithValue, Me, OwnKey } from '../../../src/objects/index.ts';
 import { mine } from '../api/user.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';
 import { Opener } from '../parts/dialog.tsx';
@@ -20,7 +20,7 @@ import { Wallet } from './wallet.tsx';
 
 export const useMe = () => useQuery({ queryKey: ['me'], queryFn: () => mine.me() });
 
-const COLUMNS: readonly Column<Key>[] = [
+const COLUMNS: readonly Column<OwnKey>[] = [
   { head: 'Name', cell: ({ name }) => name, phone: 'title' },
   { head: 'State', cell: ({ state }) => <KeyState state={state} />, phone: 'side' },
   { head: 'Key', cell: ({ hint }) => <code>{hint}</code> },
@@ -52,7 +52,7 @@ export const MyKeys = () => {
 };
 
 /** The style of a key's group, and a model that a command can name. */
-function useKeyFacts(key: Key | undefined) {
+function useKeyFacts(key: OwnKey | undefined) {
   const me = useMe();
   const models = useQuery({
     queryKey: ['play-models', key?.id],
@@ -68,7 +68,7 @@ function useKeyFacts(key: Key | undefined) {
 
 const MakeKey = ({ me }: { readonly me: Me }) => {
   const client = useQueryClient();
-  const [made, setMade] = useState<NewKey>();
+  const [made, setMade] = useState<KeyWithValue & OwnKey>();
   const { style, model } = useKeyFacts(made);
   return (
     <>

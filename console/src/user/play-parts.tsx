@@ -1,13 +1,13 @@
 /** What the forms of the playground share: prompt, model, headers, and the run button. */
 import { type KeyboardEvent, type ReactNode, useId } from 'react';
-import type { Style } from '../api/types.ts';
+import type { GroupStyle } from '../../../src/objects/index.ts';
 import { texts } from '../texts.ts';
 import type { PlayModel } from './play-models.ts';
 
 export interface PlayProps {
   readonly keyId: string;
   /** Of the key's group. */
-  readonly style: Exclude<Style, 'video'>;
+  readonly style: Exclude<GroupStyle, 'video'>;
   readonly models: readonly PlayModel[];
   readonly prompt: string;
   readonly setPrompt: (prompt: string) => void;

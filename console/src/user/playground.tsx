@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { Key } from '../api/types.ts';
+import type { OwnKey } from '../../../src/objects/index.ts';
 import { Load, Page } from '../parts/page.tsx';
 import { paths } from '../paths.ts';
 import type { Search } from '../search.ts';
@@ -36,7 +36,7 @@ export const Playground = () => {
   );
 };
 
-const Forms = ({ keys }: { readonly keys: readonly Key[] }) => {
+const Forms = ({ keys }: { readonly keys: readonly OwnKey[] }) => {
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
   const form: FormName = search.form === 'image' || search.form === 'video' ? search.form : 'text';
@@ -50,7 +50,7 @@ const Forms = ({ keys }: { readonly keys: readonly Key[] }) => {
   const change = (next: Search): void =>
     void navigate({ to: '.', search: () => ({ ...search, ...next }), replace: true });
   if (!key) return null;
-  const style = key.style === undefined || key.style === 'video' ? 'responses' : key.style;
+  const style = key.style ?? 'responses';
   const shared = { keyId: key.id, style, models: models.data ?? [], prompt, setPrompt };
   return (
     <>

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import type { UsageLine } from '../api/types.ts';
+import type { UserUsage } from '../../../src/objects/index.ts';
 import { mine } from '../api/user.ts';
 import { countText } from '../format/count.ts';
 import { chartValue, roundMoney } from '../format/money.ts';
@@ -61,7 +61,7 @@ export const MyUsage = () => {
               caption={pages.usage.title}
               columns={columnsOf(by)}
               rows={data}
-              total={total && { ...total, [by]: 'Total' }}
+              total={{ ...total, [by]: 'Total' }}
               rowKey={(line) => String(line[by])}
               empty={pages.usage.empty}
             />
@@ -72,14 +72,12 @@ export const MyUsage = () => {
   );
 };
 
-const chargeOf = ({ charge, revenue }: UsageLine): string => charge ?? revenue ?? '0';
-
-const Spend = ({ lines }: { readonly lines: readonly UsageLine[] }) => {
+const Spend = ({ lines }: { readonly lines: readonly UserUsage[] }) => {
   const { times, series } = useMemo(() => {
     const days = lines.toSorted((a, b) => String(a.day).localeCompare(String(b.day)));
     return {
       times: days.map(({ day }) => `${day}T00:00:00Z`),
-      series: [{ label: 'Charged', color: 1 as const, values: days.map((line) => chartValue(chargeOf(line))) }],
+      series: [{ label: 'Charged', color: 1 as const, values: days.map(({ charge }) => chartValue(charge)) }],
     };
   }, [lines]);
   return (
@@ -91,13 +89,13 @@ const Spend = ({ lines }: { readonly lines: readonly UsageLine[] }) => {
 
 const dollars = (value: number): string => roundMoney(value.toFixed(6));
 
-const columnsOf = (by: Dimension): readonly Column<UsageLine>[] => [
+const columnsOf = (by: Dimension): readonly Column<UserUsage>[] => [
   { head: by, cell: (line) => String(line[by] ?? '–'), phone: 'title' },
   { head: 'Requests', cell: ({ requests }) => countText(requests), kind: 'number', phone: 'label' },
   { head: 'Input tokens', cell: ({ input_tokens }) => countText(input_tokens), kind: 'number', phone: 'label' },
   { head: 'Cached', cell: ({ cached_input_tokens }) => countText(cached_input_tokens), kind: 'number', phone: 'hide' },
   { head: 'Output tokens', cell: ({ output_tokens }) => countText(output_tokens), kind: 'number', phone: 'label' },
-  { head: 'Charged', cell: (line) => <Money amount={chargeOf(line)} />, kind: 'number', phone: 'side' },
+  { head: 'Charged', cell: ({ charge }) => <Money amount={charge} />, kind: 'number', phone: 'side' },
 ];
 
 export const MyStatement = () => (

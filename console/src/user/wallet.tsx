@@ -1,5 +1,5 @@
 /** What a user can spend, what is held, and what is spent of the limits. */
-import type { Me } from '../api/types.ts';
+import type { Me } from '../../../src/objects/index.ts';
 import { Money } from '../parts/values.tsx';
 
 export const Wallet = ({ me: { balance, limits } }: { readonly me: Me }) => (

@@ -7,13 +7,14 @@ import { makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
 import { runs } from '../../../test/support/properties.ts';
 import { silentLog } from '../../core/index.ts';
 import { connect, type Db } from '../../db/index.ts';
+import { DIMENSIONS, type Dimension } from '../../objects/index.ts';
 import { recordResolved } from '../records/resolved-record.ts';
 import { sumOldDays } from '../records/usage-totals.ts';
 import { recordUsage, UsageWriter } from '../records/usage-writer.ts';
 import type { UsageRecord } from '../usage-record.ts';
 import { type BreakdownQuery, type BreakdownRow, readBreakdown } from './usage-breakdown.ts';
 import { sumOldMonths } from './usage-months.ts';
-import { DIMENSION_COLUMNS, DIMENSIONS, type Dimension } from './usage-sums.ts';
+import { DIMENSION_COLUMNS } from './usage-sums.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS = 200;
@@ -53,7 +54,7 @@ const breakdowns: fc.Arbitrary<BreakdownQuery & { limit: number }> = fc
   .record({
     days: fc.tuple(fc.integer({ min: 0, max: DAYS + 30 }), fc.integer({ min: 0, max: DAYS + 30 })),
     by: fc.oneof(
-      fc.shuffledSubarray(DIMENSIONS, { maxLength: 4 }),
+      fc.shuffledSubarray([...DIMENSIONS], { maxLength: 4 }),
       fc.shuffledSubarray<Dimension>(['model', 'user', 'key', 'day'], { minLength: 3 }),
     ),
     only: fc.oneof(

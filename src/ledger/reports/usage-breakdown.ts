@@ -2,8 +2,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatNanos } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
+import type { Dimension, OperatorMeasures, UserMeasures } from '../../objects/index.ts';
 import { DAILY_SUMS } from '../usage-record.ts';
-import { DIMENSION_COLUMNS, type Dimension, isDaily, sumsOf } from './usage-sums.ts';
+import { DIMENSION_COLUMNS, isDaily, sumsOf } from './usage-sums.ts';
 
 export interface BreakdownQuery {
   /** UTC days, both included. */
@@ -126,7 +127,10 @@ const MEASURES = {
     unknown_cost_requests: (row) => Number(row.cost_unknown),
   },
   user: { ...COUNTS, charge: (row) => formatNanos(row.nanos) },
-} as const satisfies Record<string, Record<string, Measure>>;
+} as const satisfies {
+  readonly operator: Record<keyof OperatorMeasures, Measure>;
+  readonly user: Record<keyof UserMeasures, Measure>;
+};
 export type UsageAudience = keyof typeof MEASURES;
 
 const READERS: Readonly<Record<UsageAudience, readonly Measure[]>> = {

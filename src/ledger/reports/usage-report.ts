@@ -1,44 +1,17 @@
 /** Usage and balance reports for callers and operators. Reads roll-ups and wallets only, never single records. */
 import { sql } from 'kysely';
-import {
-  fail,
-  formatNanos,
-  type LimitedKey,
-  type Limits,
-  type Nanos,
-  type StoredLimits,
-  showLimits,
-} from '../../core/index.ts';
+import { fail, formatNanos, type LimitedKey, type Limits, type Nanos, showLimits } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
+import type {
+  BalanceReport,
+  LimitsReport,
+  UsageCount,
+  UsagePeriod,
+  UsageReport,
+  WalletReport,
+} from '../../objects/index.ts';
 import { readSpent } from '../admission/spend-limits.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
-
-/** One group of counts in the response to GET /v1/usage (G 4.10). */
-export interface UsageCount {
-  readonly requests: number;
-  readonly input_tokens: number;
-  readonly cached_input_tokens: number;
-  readonly cache_write_tokens: number;
-  readonly output_tokens: number;
-  readonly reasoning_tokens: number;
-  readonly images: number;
-  readonly video_tasks: number;
-  /** Exact decimal dollars. */
-  readonly cost: string;
-}
-
-export interface UsageReport {
-  readonly period: UsagePeriod;
-  readonly total: UsageCount;
-  readonly by_day: readonly (UsageCount & { readonly date: string })[];
-  readonly by_model: readonly (UsageCount & { readonly model: string })[];
-}
-
-export interface UsagePeriod {
-  readonly start: string;
-  readonly end: string;
-  readonly timezone: string;
-}
 
 export interface PeriodQuery {
   readonly start_date?: string | undefined;
@@ -88,11 +61,6 @@ export async function usageReport(db: Db, userId: string, period: UsagePeriod): 
   };
 }
 
-export interface BalanceReport {
-  readonly available: string;
-  readonly held: string;
-}
-
 /**
  * `held` does not include leases of replicas, because the user can spend them. A charge that is still in a journal shows up within a
  * second.
@@ -110,12 +78,6 @@ export async function balanceReport(db: Db, userId: string): Promise<BalanceRepo
     .executeTakeFirst();
   if (!wallet) throw unknownWallet(userId);
   return { available: formatNanos(wallet.credits - wallet.debits - wallet.held), held: formatNanos(wallet.held) };
-}
-
-/** Limits, and the amount spent under each spend limit. */
-export interface LimitsReport extends StoredLimits {
-  readonly spent_day?: string;
-  readonly spent_month?: string;
 }
 
 /** The limits of the key; under `user`, those that all keys of the user share. */
@@ -140,17 +102,6 @@ export async function limitsReport(
     rows.filter((row) => row.spendId === spendId),
   );
   return { ...keyReport, ...(userLimits && { user: report(userLimits, rows) }) };
-}
-
-export interface WalletReport extends BalanceReport {
-  readonly user: string;
-  /** All credits and all charges since the wallet exists. */
-  readonly credits: string;
-  readonly debits: string;
-  /** Leased by replicas; part of `available`. */
-  readonly leased: string;
-  readonly open_holds: number;
-  readonly open_leases: number;
 }
 
 export interface WalletQuery {

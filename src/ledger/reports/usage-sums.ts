@@ -1,5 +1,6 @@
 /** Which sums a report reads: the smallest table that has its dimensions. Never single records. */
 import { type RawBuilder, sql } from 'kysely';
+import { DIMENSIONS, type Dimension } from '../../objects/index.ts';
 import { DAILY_SUMS } from '../usage-record.ts';
 
 /** Dimension -> column of the sums. */
@@ -11,9 +12,7 @@ export const DIMENSION_COLUMNS = {
   account: 'account_id',
   operation: 'operation',
   day: 'day',
-} as const;
-export type Dimension = keyof typeof DIMENSION_COLUMNS;
-export const DIMENSIONS = Object.keys(DIMENSION_COLUMNS) as Dimension[];
+} as const satisfies Record<Dimension, string>;
 
 /** UTC days, both included. */
 export interface Days {

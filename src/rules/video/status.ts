@@ -3,6 +3,19 @@
 export const TASK_STATUSES = ['queued', 'running', 'cancelled', 'succeeded', 'failed', 'expired'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
+/** Codes of a failed task's `error` (V 2). */
+export const TASK_ERROR_CODES = [
+  'input_content_rejected',
+  'output_content_rejected',
+  'invalid_video_parameter',
+  'upstream_rate_limited',
+  'upstream_error',
+  'submission_failed',
+  'task_expired',
+  'task_cancelled',
+] as const;
+export type TaskErrorCode = (typeof TASK_ERROR_CODES)[number];
+
 /** `running` may be too short to be seen, so a queued task can succeed directly. A terminal status is never left. */
 export const TASK_MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   queued: ['running', 'succeeded', 'failed', 'cancelled', 'expired'],

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { TASK_ERROR_CODES } from '../../rules/index.ts';
 import { ADAPTERS, isAmbiguous, ownResultUrls, reportedIdIn } from './adapters.ts';
-import { publicMessage, rejectionOf, TASK_ERROR_CODES, taskErrorFrom } from './errors.ts';
+import { publicMessage, rejectionOf, taskErrorFrom } from './errors.ts';
 
 test('V 4.2 r3: isAmbiguous decides by status for the provider, and by code for another Dragoman', () => {
   const cases: readonly (readonly [number, string, boolean, boolean])[] = [

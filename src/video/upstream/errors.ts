@@ -1,5 +1,5 @@
 /** Errors of the video provider, as data: what each code means for a create request and for a task that failed later. */
-import type { ErrorCode, FaultKind } from '../../rules/index.ts';
+import type { ErrorCode, FaultKind, TaskErrorCode } from '../../rules/index.ts';
 
 /** An error body of the provider. */
 export interface ProviderError {
@@ -8,17 +8,6 @@ export interface ProviderError {
   readonly message: string;
   readonly param: string | undefined;
 }
-
-/** Codes of a failed task's `error` (V 2). */
-export type TaskErrorCode =
-  | 'input_content_rejected'
-  | 'output_content_rejected'
-  | 'invalid_video_parameter'
-  | 'upstream_rate_limited'
-  | 'upstream_error'
-  | 'submission_failed'
-  | 'task_expired'
-  | 'task_cancelled';
 
 export interface TaskError {
   readonly code: TaskErrorCode;
@@ -159,7 +148,6 @@ const MESSAGES: Readonly<Record<TaskErrorCode, string>> = {
   task_expired: 'The task did not finish in time; it was not charged.',
   task_cancelled: 'The task was cancelled; it was not charged.',
 };
-export const TASK_ERROR_CODES = Object.keys(MESSAGES) as readonly TaskErrorCode[];
 const CALLER_FAULTS: ReadonlySet<TaskErrorCode> = new Set<TaskErrorCode>([
   'input_content_rejected',
   'output_content_rejected',

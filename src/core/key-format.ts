@@ -3,8 +3,8 @@
  * database query. A configuration file may contain other values.
  */
 import { hash, randomBytes } from 'node:crypto';
-import { base62 } from '../core/index.ts';
 import { KEY_CHARS } from '../rules/index.ts';
+import { base62 } from './ids.ts';
 
 const PREFIX = 'dg-';
 const CHECKSUM_CHARS = 6;

@@ -1,0 +1,201 @@
+/**
+ * Upstream accounts: in the configuration file, as operators change them, and as they are shown, never with a credential. A field that
+ * operators set is written here once. `columnsOf` names its column.
+ */
+import { z } from 'zod';
+import { isProxyUrl, PROXY_EXPECTED } from '../core/index.ts';
+import { CHAT_PRESET_NAMES, FEATURES, OPT_IN_FEATURES, VIDEO_ADAPTERS } from '../rules/index.ts';
+import { AccountCapabilities } from './account-capabilities.ts';
+import { columnNames } from './columns.ts';
+import {
+  count,
+  factor,
+  factorText,
+  fileField,
+  flag,
+  httpUrl,
+  id,
+  integer,
+  kind,
+  list,
+  moment,
+  someInteger,
+  someMoment,
+  someText,
+  text,
+} from './field.ts';
+
+/** Goes into a header of every call, where a line end or a control character would make every call fail. */
+const credential = z
+  .string()
+  .trim()
+  .min(1)
+  .max(4096)
+  .regex(
+    /^(?!.*\$\{)[\x20-\x7e]*$/,
+    `one line of ASCII characters. \${NAME} must be the whole value, and works only in a file that the command line applies`,
+  );
+
+const proxy = z
+  .string()
+  .trim()
+  .max(4096)
+  .refine(
+    (address) => address === 'none' || address === 'environment' || isProxyUrl(address),
+    `${PROXY_EXPECTED}; or none, or environment`,
+  );
+
+const ACCOUNT_FEATURES = [...new Set([...Object.values(FEATURES).flat(), ...Object.values(OPT_IN_FEATURES).flat()])];
+
+const AssetLibrary = z.strictObject({
+  base_url: fileField(httpUrl, 'its address', { example: '"https://assets.example.com"' }),
+  access_key: fileField(credential, 'its access key', { example: '"AK..."' }),
+  secret_key: fileField(credential, `its secret; also \`"\${NAME}"\` or \`secret_key_file\``, { example: '"SK..."' }),
+  region: fileField(text, 'its region', { example: '"eu-1"' }),
+  project: fileField(text, 'the project of `api_key`', { example: '"default"' }),
+});
+
+export const AccountEntry = z.strictObject({
+  id: fileField(id, 'name of the account, in logs and reports', { example: 'openai-1' }),
+  group: fileField(text, 'its group', { example: 'openai' }),
+  adapter: fileField(
+    z.enum(VIDEO_ADAPTERS).optional(),
+    'of a video account: the provider, or another Dragoman; see [video.md](video.md#another-dragoman-as-upstream)',
+    { example: 'dragoman', fallback: 'ark' },
+  ),
+  base_url: fileField(
+    httpUrl,
+    'address of the provider: with `/v1` for responses, without a version for messages and generate-content, with `/api/v3` for video',
+    { example: '"https://api.openai.com/v1"' },
+  ),
+  api_key: fileField(
+    credential,
+    `the credential: its value, \`"\${NAME}"\` for a variable of the environment, or \`api_key_file\` with a path beside the file`,
+    { example: '"sk-..."' },
+  ),
+  proxy: fileField(
+    proxy.optional(),
+    `way to the provider; see [Outbound proxies](operating/network.md#outbound-proxies). Also \`"\${NAME}"\` or \`proxy_file\``,
+    { example: '"http://proxy.internal:3128"', fallback: 'environment' },
+  ),
+  weight: fileField(
+    z.number().int().min(0).max(1000).optional(),
+    'share of the requests among accounts of one priority; 0 only when no other is left',
+    { example: '2', fallback: '1' },
+  ),
+  priority: fileField(
+    z.number().int().min(-1000).max(1000).optional(),
+    'lower numbers are used first; the next ones while those are full or out',
+    { example: '1', fallback: '0' },
+  ),
+  max_concurrency: fileField(count.optional(), 'requests in flight on one server', {
+    unit: 'requests',
+    example: '32',
+    fallback: '64',
+  }),
+  cost_multiplier: fileField(factor.optional(), 'of the `cost` of models, for a discount of this account', {
+    example: '"0.9"',
+    fallback: '"1"',
+  }),
+  features: fileField(
+    z.array(z.enum(ACCOUNT_FEATURES)).optional(),
+    'what the account offers. `[chat]` for a server with chat completions only; `objects` lets callers name stored files and containers',
+    { example: '[responses, chat]', fallback: 'all of its style but `objects`' },
+  ),
+  preset: fileField(
+    z.enum([...CHAT_PRESET_NAMES, 'auto']).optional(),
+    'kind of a chat-completions server; see [chat-servers.md](guides/chat-servers.md)',
+    { example: 'vllm', fallback: '`auto`: by the host of base_url' },
+  ),
+  capabilities: fileField(AccountCapabilities.optional(), 'what the server accepts, over its preset and its models', {
+    example: '{ imageInput: false }',
+  }),
+  models: fileField(
+    z.record(text, text).optional(),
+    'names of models at this account, by the name that would be sent otherwise',
+    { example: '{ "qwen3-32b": "qwen3:32b" }' },
+  ),
+  result_hosts: fileField(
+    z.array(text).optional(),
+    'of a video account: hosts of results beside `base_url`, where `*` stands for any characters',
+    { example: '["*.storage.example.com"]', fallback: 'none' },
+  ),
+  assets: fileField(AssetLibrary.optional(), 'of a video account: the asset library of the provider', {
+    example:
+      '{ base_url: "https://assets.example.com", access_key: "AK", secret_key: "SK", region: "eu-1", project: "default" }',
+  }),
+});
+export type AccountEntry = z.infer<typeof AccountEntry>;
+
+/** Changes of a stored account. An absent field keeps its value, the credential included. */
+export const AccountChange = AccountEntry.omit({ id: true, group: true, adapter: true }).partial();
+export type AccountChange = z.infer<typeof AccountChange>;
+
+/** What operators set and may see: the members of audit lines. */
+export const ACCOUNT_SETTINGS = AccountChange.omit({ api_key: true }).keyof().options;
+
+const ShownCooldown = z.strictObject({
+  replica: text,
+  host: someText,
+  model: someText,
+  operation: someText,
+  reason: text,
+  provider_code: someText,
+  message: someText,
+  faults: integer,
+  ejections: integer,
+  in_use: flag,
+  state: z.enum(['half_open', 'avoided', 'in_use', 'out']),
+  since: moment,
+  until: moment,
+});
+export type ShownCooldown = z.infer<typeof ShownCooldown>;
+
+const withoutSecrets = text.describe('without its query and credentials');
+
+/** Columns of the table that operators see. */
+const StoredAccount = AccountEntry.omit({ api_key: true })
+  .required()
+  .extend({
+    base_url: withoutSecrets,
+    proxy: someText,
+    cost_multiplier: factorText,
+    preset: someText,
+    assets: AssetLibrary.pick({ region: true, project: true })
+      .partial()
+      .extend({ base_url: withoutSecrets })
+      .nullable(),
+    position: integer,
+    created_at: moment,
+  });
+export const ACCOUNT_COLUMNS = columnNames(StoredAccount.keyof().options);
+
+export const ShownAccount = StoredAccount.extend({
+  ...kind('account'),
+  in_flight: integer.describe('calls on all servers'),
+  state: z.enum(['healthy', 'full', 'cooling', 'refused_credential', 'parked', 'draining']),
+  reason: someText,
+  provider_code: someText,
+  message: someText,
+  since: someMoment,
+  until: someMoment,
+  cooldowns: list(ShownCooldown),
+}).meta({ id: 'Account' });
+export type ShownAccount = z.infer<typeof ShownAccount>;
+export type AccountState = ShownAccount['state'];
+
+export const AccountTest = z
+  .strictObject({
+    object: z.literal('account_test'),
+    account: text,
+    ok: flag,
+    model: text,
+    status: someInteger,
+    reason: someText,
+    provider_code: someText,
+    message: someText,
+    first_byte_ms: z.number().nullable(),
+    duration_ms: z.number(),
+  })
+  .meta({ id: 'AccountTest' });
+export type AccountTest = z.infer<typeof AccountTest>;

@@ -1,0 +1,54 @@
+/** The configuration as one document, and what applying it does. Strict: unknown fields are rejected. */
+import { z } from 'zod';
+import { AccountEntry } from './account.ts';
+import { CharacterEntry } from './character.ts';
+import { flag, list, text, texts } from './field.ts';
+import { GroupEntry } from './group.ts';
+import { KeyEntry } from './key.ts';
+import { ModelEntry } from './model.ts';
+import { UserEntry } from './user.ts';
+
+export const SetupFile = z
+  .strictObject({
+    groups: z.array(GroupEntry).default([]),
+    accounts: z.array(AccountEntry).default([]),
+    models: z.array(ModelEntry).default([]),
+    users: z.array(UserEntry).default([]),
+    keys: z.array(KeyEntry).default([]),
+    characters: z.array(CharacterEntry).default([]),
+  })
+  .meta({ id: 'Configuration' });
+export type SetupFile = z.infer<typeof SetupFile>;
+
+/** A pattern of the catalog, and the rates that are charged for it now; `free`, or null when it has no price. */
+const ResolvedPrice = z
+  .strictObject({ line: text, prices: z.union([z.record(text, z.unknown()), z.literal('free'), z.null()]) })
+  .meta({ id: 'ResolvedPrice' });
+export type ResolvedPrice = z.infer<typeof ResolvedPrice>;
+
+const NameEffect = z.strictObject({
+  group: text,
+  model: text,
+  before: ResolvedPrice,
+  after: ResolvedPrice.nullable().describe('null when the group has no such model any more'),
+  named: flag.describe('the document names the model or its line'),
+});
+export type NameEffect = z.infer<typeof NameEffect>;
+
+const CHANGES = ['created', 'changed', 'removed', 'revoked'] as const;
+
+export const AppliedConfig = z
+  .strictObject({
+    object: z.literal('config'),
+    dry_run: flag,
+    changes: list(
+      z.strictObject({ what: z.enum(CHANGES), object: text.describe('kind and name, such as `account oa1`') }),
+    ),
+    effects: list(NameEffect).describe('model names that resolve to another line or have another price afterwards'),
+    unpriced: texts.describe('models without a price, which cannot be used'),
+    keys: list(z.strictObject({ name: text, group: text, user: text, value: text })).describe(
+      'created keys; their values are in this response only',
+    ),
+  })
+  .meta({ id: 'AppliedConfig' });
+export type AppliedConfig = z.infer<typeof AppliedConfig>;

@@ -1,0 +1,35 @@
+/** Groups of provider accounts. */
+import { z } from 'zod';
+import { STYLES, VIDEO_VARIANTS } from '../rules/index.ts';
+import { factor, fileField, id, integer, moment } from './field.ts';
+
+const fields = z.strictObject({
+  id: fileField(id, 'name of the group, in keys, models and accounts', { example: 'openai' }),
+  style: fileField(
+    z.enum([...STYLES, 'video']),
+    'API of its providers: `responses` for OpenAI and compatible servers, `messages` for Anthropic, `generate-content` for Gemini',
+    { example: 'responses' },
+  ),
+  variant: fileField(
+    z.enum(VIDEO_VARIANTS).optional(),
+    'of a video group, and of no other: which parameters its models accept',
+    { example: 'A' },
+  ),
+  name: fileField(z.string().min(1).max(200).optional(), 'text for people', {
+    example: '"OpenAI, EU accounts"',
+    fallback: 'the id',
+  }),
+  multiplier: fileField(factor.optional(), 'of every price of the group', { example: '"1.2"', fallback: '"1"' }),
+});
+
+export const GroupEntry = fields.refine((group) => (group.style === 'video') === (group.variant !== undefined), {
+  path: ['variant'],
+  error: 'A, EP or HC for style video, and for no other style',
+});
+
+export const ShownGroup = fields
+  .required()
+  .extend({ variant: z.enum(VIDEO_VARIANTS).nullable(), position: integer, created_at: moment })
+  .meta({ id: 'Group' });
+export type ShownGroup = z.infer<typeof ShownGroup>;
+export type GroupStyle = ShownGroup['style'];

@@ -1,0 +1,81 @@
+/** API keys: in the configuration file, as they are created and changed, and as they are shown. */
+import { z } from 'zod';
+import { isKeyFormat } from '../core/index.ts';
+import { KEY_CHARS, STYLES } from '../rules/index.ts';
+import { fileField, flag, kind, moment, range, removable, someMoment, text, texts, time } from './field.ts';
+import { limitFields, OF_KEY } from './limits.ts';
+
+const KEY_EXPECTED = `${KEY_CHARS.min} to ${KEY_CHARS.max} visible ASCII characters; the prefix dg- is reserved for generated keys`;
+
+export const KeyEntry = z.strictObject({
+  user: fileField(text, 'owner: a user of the file or of the database', { example: 'ana' }),
+  group: fileField(text, 'group that requests of the key go to', { example: 'openai' }),
+  name: fileField(
+    z.string().min(1).max(100).optional(),
+    'with the user and the group, what identifies the key in later files',
+    { example: 'laptop', fallback: 'default' },
+  ),
+  key: fileField(
+    z.string().refine(isKeyFormat, KEY_EXPECTED).optional(),
+    'the value. Without it a key is generated and printed once',
+    { example: '"my-own-key-of-20-characters"', fallback: 'generated' },
+  ),
+  video_groups: fileField(z.array(text).optional(), 'video groups in order of preference', {
+    example: '[video-a]',
+    fallback: 'all',
+  }),
+  expires_at: fileField(time.optional(), 'time from which the key is refused', {
+    example: '2030-01-31T00:00:00Z',
+    fallback: 'never',
+  }),
+  models: fileField(z.array(text).optional(), 'models that the key may use, with `*` for any characters', {
+    example: '["gpt-*"]',
+    fallback: 'all of its groups',
+  }),
+  addresses: fileField(z.array(range).optional(), 'addresses and networks that the key may be used from', {
+    example: '["10.0.0.0/8"]',
+    fallback: 'all',
+  }),
+  store: fileField(z.boolean().optional(), 'whether responses are stored for later reference', {
+    example: 'false',
+    fallback: 'true',
+  }),
+  ...limitFields(OF_KEY),
+});
+
+/** Without the value, which is always generated. */
+export const NewKey = KeyEntry.omit({ key: true });
+const { user: _, group: __, name: ___, store, ...restrictions } = NewKey.shape;
+export const KeyChange = z.strictObject({ ...removable(restrictions), store });
+
+export const ShownKey = NewKey.extend({
+  ...kind('key'),
+  id: text,
+  name: text,
+  hint: text.describe('the first and last characters of its value'),
+  state: z.enum(['valid', 'expired', 'revoked']),
+  video_groups: texts.nullable().describe('null: every group'),
+  models: texts.nullable().describe('patterns of models; null: every model'),
+  addresses: texts.nullable().describe('networks of clients; null: every address'),
+  store: flag.describe('whether responses are stored'),
+  own: flag.describe('made in the console by a person of the user'),
+  expires_at: someMoment,
+  revoked_at: someMoment,
+  created_at: moment,
+}).meta({ id: 'Key' });
+export type ShownKey = z.infer<typeof ShownKey>;
+
+export const KeyWithValue = ShownKey.extend({
+  object: z.literal('key'),
+  value: text.describe('the key itself; it is in this response only'),
+  replaces: ShownKey.optional(),
+}).meta({ id: 'NewKey' });
+export type KeyWithValue = z.infer<typeof KeyWithValue>;
+
+/** In the console, with what examples of calls depend on. */
+export const OwnKey = ShownKey.extend({
+  style: z.enum(STYLES).nullable(),
+  value: text.optional(),
+  replaces: ShownKey.optional(),
+}).meta({ id: 'OwnKey' });
+export type OwnKey = z.infer<typeof OwnKey>;

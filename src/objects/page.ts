@@ -1,0 +1,14 @@
+/** A page of a list of the admin API or the console. */
+import { z } from 'zod';
+import { flag, list, someText } from './field.ts';
+
+const END = {
+  has_more: flag,
+  next_cursor: someText.describe('`cursor` of the next page; null on the last one'),
+};
+
+/** `more` are members beside the rows. */
+export const pageOf = <R extends z.ZodType, M extends z.ZodRawShape>(row: R, more?: M) =>
+  z.strictObject({ object: z.literal('list'), ...(more as M), data: list(row), ...END });
+
+export type Page<T> = Readonly<z.infer<z.ZodObject<typeof END>>> & { readonly data: readonly T[] };

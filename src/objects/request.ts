@@ -1,0 +1,128 @@
+/** Calls in the request log, with the arithmetic of their charge. */
+import { z } from 'zod';
+import {
+  anyObject,
+  dollars,
+  flag,
+  integer,
+  kind,
+  list,
+  milliseconds,
+  moment,
+  someDollars,
+  someMilliseconds,
+  someText,
+  text,
+  texts,
+  USD,
+} from './field.ts';
+
+/** On whose side a call failed: the provider, the gateway and its configuration, or the caller. */
+export const ERROR_SIDES = ['provider', 'ours', 'caller'] as const;
+export type ErrorSide = (typeof ERROR_SIDES)[number];
+
+/** What the caller could observe, which its user sees too. */
+export const OwnRequest = z
+  .strictObject({
+    ...kind('request'),
+    currency: USD.currency.optional(),
+    id: text,
+    at: moment,
+    key: text,
+    group: text,
+    operation: text,
+    model: someText,
+    dialect: someText,
+    stream: flag.nullable(),
+    status: integer,
+    outcome: z.enum(['completed', 'client_closed', 'interrupted']),
+    code: someText.describe('the code of the error'),
+    error: z.enum(ERROR_SIDES).nullable().describe('on whose side the failure was'),
+    dropped: texts.describe('fields that did not reach the provider'),
+    changed: texts.describe('fields that were converted to another form'),
+    first_byte_ms: someMilliseconds,
+    total_ms: milliseconds,
+    added_ms: someMilliseconds.describe('the part of the gateway, in milliseconds'),
+    usage: anyObject.nullable().describe('tokens and pieces by kind'),
+    estimated: flag.nullable(),
+    charge: someDollars,
+  })
+  .meta({ id: 'OwnRequest' });
+export type OwnRequest = z.infer<typeof OwnRequest>;
+
+/** Members after `start_ms` are absent while the attempt runs. */
+const ShownAttempt = z.strictObject({
+  account: text,
+  start_ms: milliseconds,
+  model: text.optional(),
+  outcome: text.optional(),
+  fault: text.optional(),
+  status: integer.optional(),
+  first_byte_ms: milliseconds.optional(),
+  end_ms: milliseconds.optional(),
+  words: text.describe('of the provider about the failure').optional(),
+});
+export type ShownAttempt = z.infer<typeof ShownAttempt>;
+
+const PriceLine = z.strictObject({
+  part: text,
+  count: integer,
+  rate: dollars,
+  per: z.enum(['million_tokens', 'piece']).describe('what the rate is for'),
+  amount: dollars,
+});
+export type PriceLine = z.infer<typeof PriceLine>;
+
+const PricedCall = z.strictObject({
+  price: someText,
+  lines: list(PriceLine),
+  subtotal: dollars,
+  group_multiplier: someText.describe('null where the call was charged later, as a background response'),
+  user_multiplier: someText,
+  charge: dollars,
+});
+export type PricedCall = z.infer<typeof PricedCall>;
+
+const ProviderBill = z.strictObject({
+  lines: list(PriceLine),
+  subtotal: dollars,
+  multiplier: someText.describe('of the account as it is now; null when it differs from that of the call'),
+  cost: dollars,
+  margin: dollars,
+  margin_percent: z.number().nullable().describe('of the charge; null without a charge'),
+});
+export type ProviderBill = z.infer<typeof ProviderBill>;
+
+const CallPrice = z.strictObject({
+  charge: PricedCall.nullable(),
+  cost: ProviderBill.nullable().describe('null where the cost is unknown'),
+});
+export type CallPrice = z.infer<typeof CallPrice>;
+
+export const LoggedRequest = OwnRequest.extend({
+  user: text,
+  account: someText,
+  upstream_model: someText,
+  target_dialect: someText,
+  converted: flag,
+  attempts: list(ShownAttempt),
+  failover_ms: someMilliseconds,
+  cost: someDollars,
+  price: someText,
+  session: someText.describe('calls of one conversation have the same value'),
+  pricing: CallPrice.optional(),
+}).meta({ id: 'LoggedRequest' });
+export type LoggedRequest = z.infer<typeof LoggedRequest>;
+/** As an operator or a person of the user reads it. */
+export type ReadRequest = OwnRequest & Partial<LoggedRequest>;
+
+/** What a call would be charged. */
+export const ShownQuote = CallPrice.extend({
+  object: z.literal('quote'),
+  group: text,
+  model: text,
+  line: text.describe('the line of the catalog that the name resolves to'),
+  free: flag,
+  at_most: flag.describe('a video: the most that it can cost'),
+}).meta({ id: 'Quote' });
+export type ShownQuote = z.infer<typeof ShownQuote>;

@@ -1,0 +1,58 @@
+/** Sums of calls for charts, and how each account does. */
+import { z } from 'zod';
+import { DAYS, dollars, integer, list, moment, someInteger, someText, text, USD } from './field.ts';
+
+export const STATS_GROUPINGS = ['group', 'account', 'model'] as const;
+export type StatsGrouping = (typeof STATS_GROUPINGS)[number];
+export const STATS_BUCKETS = ['hour', 'day'] as const;
+export type StatsBucket = (typeof STATS_BUCKETS)[number];
+
+const some = z.number().nullable();
+const Percentiles = z.strictObject({ p50: some, p95: some, p99: some });
+export type Percentiles = z.infer<typeof Percentiles>;
+
+const StatsSums = z.strictObject({
+  requests: integer,
+  errors: z.strictObject({ provider: integer, ours: integer, caller: integer }),
+  client_closed: integer,
+  tokens: z.strictObject({ input: integer, cached_input: integer, output: integer }),
+  charge: dollars,
+  cost: dollars,
+  cost_unknown: integer.describe('charged calls whose cost is unknown'),
+  first_byte_ms: Percentiles,
+  total_ms: Percentiles,
+  added_ms: Percentiles,
+  failover_ms: Percentiles,
+});
+export type StatsSums = z.infer<typeof StatsSums>;
+
+const StatsPoint = StatsSums.extend({
+  time: moment,
+  name: someText.describe('the group, account or model; empty for calls without one. Null without grouping'),
+}).meta({ id: 'StatsPoint' });
+export type StatsPoint = z.infer<typeof StatsPoint>;
+
+export const Stats = z.strictObject({
+  object: z.literal('stats'),
+  ...USD,
+  ...DAYS,
+  bucket: z.enum(STATS_BUCKETS),
+  by: z.enum(STATS_GROUPINGS).nullable(),
+  total: StatsSums,
+  data: list(StatsPoint),
+});
+export type Stats = z.infer<typeof Stats>;
+
+const faults = z.record(text, integer).describe('failed attempts by fault');
+
+export const AccountStats = StatsSums.extend({
+  account: text,
+  group: text,
+  cache_hit_share: some.describe('share of input tokens that the provider read from its cache; null without input'),
+  faults: faults.describe('failed attempts by fault, also those that another account made good'),
+  models: list(z.strictObject({ model: text, requests: integer, errors: integer, faults })),
+  last_fault: z
+    .strictObject({ at: moment, request_id: text, fault: text, status: someInteger, words: someText })
+    .nullable(),
+}).meta({ id: 'AccountStats' });
+export type AccountStats = z.infer<typeof AccountStats>;

@@ -1,0 +1,132 @@
+/** Video tasks: as callers see them (V 2, V 4.7), and as operators do, never with a prompt or media. */
+import { z } from 'zod';
+import { TASK_ERROR_CODES, TASK_STATUSES, VARIANT_SHEETS } from '../rules/index.ts';
+import {
+  anyObject,
+  dollars,
+  flag,
+  integer,
+  kind,
+  moment,
+  seconds,
+  someDollars,
+  someInteger,
+  someMoment,
+  someText,
+  text,
+  texts,
+  USD,
+} from './field.ts';
+
+export const taskUsage = z
+  .strictObject({ completion_tokens: integer, total_tokens: integer })
+  .describe('as the provider reported it; absent otherwise, never estimated');
+
+const ONLY_SOME = Object.fromEntries(
+  Object.values(VARIANT_SHEETS)
+    .flatMap(({ taskFields }) => taskFields)
+    .map((name) => [name, integer.optional()]),
+);
+
+export const shownTaskError = z.strictObject({ code: z.enum(TASK_ERROR_CODES), message: text, type: text }).nullable();
+
+export const CallerTask = z
+  .strictObject({
+    id: text,
+    model: text,
+    status: z.enum(TASK_STATUSES),
+    progress: z.int().min(0).max(100),
+    error: shownTaskError,
+    created_at: seconds,
+    updated_at: seconds,
+    content: z
+      .strictObject({ video_url: text, last_frame_url: text.optional() })
+      .describe('only after success')
+      .optional(),
+    usage: taskUsage.optional(),
+    duration: integer.describe('seconds; absent until it is known').optional(),
+    resolution: text.optional(),
+    ratio: text.optional(),
+    ...ONLY_SOME,
+    generate_audio: flag.optional(),
+    watermark: flag.optional(),
+    return_last_frame: flag.optional(),
+  })
+  .meta({ id: 'Task' });
+export type CallerTask = z.infer<typeof CallerTask>;
+
+export const OperatorTask = z
+  .strictObject({
+    ...kind('task'),
+    currency: USD.currency.optional(),
+    id: text,
+    user: text,
+    key: text,
+    group: text,
+    account: someText,
+    upstream_task: someText,
+    model: text,
+    status: z.enum(TASK_STATUSES),
+    submission: z.enum(['pending', 'sending', 'confirmed', 'unknown']),
+    progress: integer,
+    error: z.looseObject({ code: text.optional(), message: text.optional() }).nullable(),
+    parameters: anyObject.describe('as reported, else as requested'),
+    tokens: someInteger,
+    has_last_frame: flag,
+    hold: z
+      .strictObject({
+        state: z.enum(['held', 'review', 'settled', 'released']),
+        held: dollars,
+        charged: someDollars,
+      })
+      .nullable(),
+    in_review: flag,
+    callback_host: someText,
+    created_at: moment,
+    updated_at: moment,
+    finished_at: someMoment,
+    assets: texts.optional(),
+  })
+  .meta({ id: 'OperatorTask' });
+export type OperatorTask = z.infer<typeof OperatorTask>;
+
+type Observed = 'id' | 'model' | 'status' | 'progress' | 'error' | 'parameters' | 'tokens' | 'has_last_frame';
+type Times = 'created_at' | 'updated_at' | 'finished_at';
+/** As an operator or a person of the user reads it. */
+export type ReadTask = Pick<OperatorTask, Observed | Times> & Partial<OperatorTask>;
+
+export const TaskEstimate = z.strictObject({
+  object: z.literal('task_estimate'),
+  max_cost: dollars,
+  tokens: someInteger,
+});
+export type TaskEstimate = z.infer<typeof TaskEstimate>;
+
+/** A task whose charge is not known, so that an operator decides about its hold. */
+export const Review = z
+  .strictObject({
+    task: text,
+    user: text,
+    model: text,
+    account: someText,
+    upstream_task: someText,
+    held: dollars,
+    tokens: someInteger,
+    created_at: moment,
+    finished_at: someMoment,
+    asked_until: moment,
+  })
+  .meta({ id: 'Review' });
+export type Review = z.infer<typeof Review>;
+
+export const SettledReview = z
+  .strictObject({
+    object: z.literal('review'),
+    ...USD,
+    task: text,
+    user: text,
+    outcome: z.enum(['released', 'charged']),
+    charge: dollars,
+    tokens: integer.optional(),
+  })
+  .meta({ id: 'ResolvedReview' });

@@ -1,0 +1,137 @@
+/** Usage in numbers: of a caller's key, and by dimension for operators and users. */
+import { z } from 'zod';
+import {
+  anyObject,
+  DAYS,
+  dollars,
+  flag,
+  integer,
+  kind,
+  list,
+  moment,
+  someDollars,
+  someMoment,
+  someText,
+  text,
+  USD,
+} from './field.ts';
+import { OF_KEY, OF_USER, spentFields } from './limits.ts';
+import { pageOf } from './page.ts';
+
+export const DIMENSIONS = ['user', 'key', 'model', 'group', 'account', 'operation', 'day'] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+const counts = {
+  requests: integer,
+  input_tokens: integer,
+  cached_input_tokens: integer,
+  cache_write_tokens: integer,
+  output_tokens: integer,
+  reasoning_tokens: integer,
+};
+
+/** One group of counts in the response to GET /v1/usage (G 4.10). */
+const UsageCount = z.strictObject({ ...counts, images: integer, video_tasks: integer, cost: dollars });
+export type UsageCount = z.infer<typeof UsageCount>;
+
+const Report = z.strictObject({
+  ...DAYS,
+  total: UsageCount,
+  by_day: list(UsageCount.extend({ date: text })),
+  by_model: list(UsageCount.extend({ model: text })),
+});
+export type UsageReport = z.infer<typeof Report>;
+export type UsagePeriod = UsageReport['period'];
+
+const BalanceReport = z.strictObject({ available: dollars, held: dollars });
+export type BalanceReport = z.infer<typeof BalanceReport>;
+
+/** What a caller learns of its key. */
+export const CallerUsage = Report.extend({
+  object: z.literal('usage'),
+  ...USD,
+  key: z.strictObject({ id: text, name: text, group: text }),
+  balance: BalanceReport,
+  limits: z.strictObject({ ...spentFields(OF_KEY), user: z.strictObject(spentFields(OF_USER)).optional() }),
+}).meta({ id: 'Usage' });
+
+const Measured = z.strictObject({
+  ...counts,
+  audio_tokens: integer,
+  image_tokens: integer,
+  searches: integer,
+  images: integer,
+  estimated_requests: integer,
+});
+/** The dimensions that the report is by. */
+const By = z
+  .strictObject({
+    user: text,
+    key: text,
+    model: text,
+    group: text,
+    account: text,
+    operation: text,
+    day: text,
+  } satisfies Record<Dimension, z.ZodType>)
+  .partial();
+
+const unknown = someDollars.describe('null when the cost of a request is unknown');
+export const OperatorMeasures = Measured.extend({
+  revenue: dollars.describe('charged to users'),
+  cost: unknown,
+  margin: unknown,
+  known_cost: dollars,
+  unknown_cost_requests: integer,
+});
+/** Users never see what providers cost. */
+export const UserMeasures = Measured.extend({ charge: dollars });
+export type OperatorMeasures = z.infer<typeof OperatorMeasures>;
+export type UserMeasures = z.infer<typeof UserMeasures>;
+
+export const OperatorUsage = OperatorMeasures.extend(By.shape).meta({ id: 'OperatorUsage' });
+export type OperatorUsage = z.infer<typeof OperatorUsage>;
+export const UserUsage = UserMeasures.extend(By.shape).meta({ id: 'UserUsage' });
+export type UserUsage = z.infer<typeof UserUsage>;
+
+const report = { ...USD, ...DAYS, by: list(z.enum(DIMENSIONS)) };
+export const OperatorUsagePage = pageOf(OperatorUsage, { ...report, total: OperatorUsage });
+export type OperatorUsagePage = z.infer<typeof OperatorUsagePage>;
+export const UserUsagePage = pageOf(UserUsage, { ...report, total: UserUsage });
+export type UserUsagePage = z.infer<typeof UserUsagePage>;
+
+const priceId = someText.describe('the price that was in force');
+
+export const ShownRecord = z
+  .strictObject({
+    id: text,
+    at: moment,
+    user: text,
+    key: text,
+    group: text,
+    account: text,
+    model: text,
+    operation: text,
+    request_id: text,
+    usage: anyObject.describe('tokens and pieces by kind'),
+    images: integer,
+    charge: dollars,
+    cost: someDollars,
+    price: priceId,
+    estimated: flag,
+  })
+  .meta({ id: 'UsageRecord' });
+
+export const QuarantinedRecord = z
+  .strictObject({
+    ...kind('quarantined_record'),
+    id: text,
+    fault: text,
+    record: anyObject.nullable().describe('as the journal held it'),
+    created_at: moment,
+    outcome: z.enum(['charged', 'dismissed']).nullable(),
+    reason: someText,
+    resolved_at: someMoment,
+  })
+  .meta({ id: 'QuarantinedRecord' });
+export type QuarantinedRecord = z.infer<typeof QuarantinedRecord>;
