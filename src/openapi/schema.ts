@@ -10,12 +10,10 @@ export const NUMBER = { type: 'number' } as const;
 export const BOOLEAN = { type: 'boolean' } as const;
 export const SECONDS = { ...INTEGER, description: 'Unix time in seconds' } as const;
 export const TIME = { ...TEXT, format: 'date-time' } as const;
-export const MONEY = { ...TEXT, description: 'exact decimal dollars', examples: ['12.5'] } as const;
 /** Whatever the dialect, the provider or the configuration holds. */
 export const ANY_OBJECT = { type: 'object', additionalProperties: true } as const;
 
 export const nullable = (type: string): Schema => ({ type: [type, 'null'] });
-export const orNull = <S extends Schema>(schema: S): Schema => ({ ...schema, type: [schema.type, 'null'] });
 export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 export const described = (description: string, schema: Schema): Schema => ({ ...schema, description });
 export const wordOf = (words: readonly string[], description?: string): Schema => ({
@@ -24,7 +22,6 @@ export const wordOf = (words: readonly string[], description?: string): Schema =
   ...(description !== undefined && { description }),
 });
 export const arrayOf = (items: Schema): Schema => ({ type: 'array', items });
-export const mapOf = (values: Schema): Schema => ({ type: 'object', additionalProperties: values });
 export const json = (description: string, schema: Schema, example?: object): object => ({
   description,
   content: { [JSON_TYPE]: { schema, ...(example && { example }) } },
