@@ -19,13 +19,16 @@ export function compareFacts(provided: Facts, seen: Facts): Difference[] {
     const [expected, actual] = [form(source), form(seen)].map((value) => JSON.stringify(value) ?? '');
     // A provider that reports no usage: the gateway estimates it.
     if (expected === actual || (name === 'tokens' && source.tokens === undefined)) return [];
-    // A dialect without a place for a refusal shows it as text.
-    if (name === 'text' && source.refusal !== '' && seen.text === source.text + source.refusal) return [];
+    if (name === 'text' && isNoted(source, seen)) return [];
     return [difference(name, source[name], seen[name])];
   });
   const isRefusalSeen = source.refusal === '' || `${seen.refusal}${seen.text}`.includes(source.refusal);
   return isRefusalSeen ? found : [...found, difference('refusal', source.refusal, seen.refusal)];
 }
+
+/** A dialect without a place for a refusal or a picture shows the refusal as text, or a note. */
+const isNoted = (source: Facts, seen: Facts): boolean =>
+  seen.text.replaceAll(source.images.length > 0 ? '[image omitted]' : '', '') === source.text + source.refusal;
 
 /** Some servers end a reply with calls as if it had none; agents then stop, so the gateway states the calls. */
 const stopWithCalls = ({ calls, stop }: Facts): Stop => (stop === 'end' && calls.length > 0 ? 'tool' : stop);

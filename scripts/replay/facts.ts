@@ -83,7 +83,7 @@ function chatFacts({ choices, usage }: JsonRecord): Facts {
   const calls = [
     ...listOf(message.tool_calls).map((call) => {
       const custom = recordOf(call.custom);
-      return 'input' in custom ? callOf(custom.name, { input: custom.input }) : ofFunction(recordOf(call.function));
+      return textOf(custom.name) ? callOf(custom.name, { input: custom.input }) : ofFunction(recordOf(call.function));
     }),
     ...(textOf(legacy.name) ? [ofFunction(legacy)] : []),
   ];

@@ -37,11 +37,11 @@ export const KNOWN: readonly KnownRow[] = [
   {
     rule: 'pictures for messages clients',
     why: 'replies of this dialect have no image block; a text stands where the picture was',
-    applies: ({ what, found }, { way, client, recording: { dialect } }) =>
+    applies: ({ what }, { way, client, recording: { dialect } }) =>
       way === 'answer' &&
       client === 'messages' &&
       (dialect === 'generate' || dialect === 'responses') &&
-      (what === 'images' || (what === 'text' && found.includes('[image omitted]'))),
+      what === 'images',
   },
   {
     rule: 'stop sequences',

@@ -30,7 +30,8 @@ const EXAMPLES: Readonly<Record<ToleranceName, () => void>> = {
     assert.deepEqual([whole.items, whole.stop], [text, 'end']);
     const streamed = chatStream({ ...empty, content: '4' }, { ...empty, content: '' }, 'stop');
     assert.deepEqual([streamed.items, streamed.stop], [text, 'end']);
-    const call = { id: 'c1', type: 'function', function: { name: 'find', arguments: '{}' } };
+    const unused = { custom: { name: '', input: '' } };
+    const call = { id: 'c1', type: 'function', function: { name: 'find', arguments: '{}' }, ...unused };
     const called = chatStream({ ...empty, content: '', tool_calls: [{ index: 0, ...call }] }, empty, 'tool_calls');
     assert.deepEqual([called.items.map(({ kind }) => kind), called.stop], [['tool_call'], 'tool']);
   },

@@ -14,7 +14,7 @@ export const TOLERANCES = {
     dialect: 'chat',
     servers: 'Snowflake Cortex',
     sends:
-      'unused members that are present but empty: `function_call` without a name, `audio` without an id, `refusal: ""`, `tool_calls: null`',
+      'unused members that are present but empty: `function_call` and `custom` without a name, `audio` without an id, `refusal: ""`, `tool_calls: null`',
     readAs: 'the members are absent',
   },
   noFinishReason: {

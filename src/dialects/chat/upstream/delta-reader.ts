@@ -219,7 +219,8 @@ function toHubPart({ kind, text, annotations }: TextPart): HubMessage['parts'][n
 // ---------------------------------------------------------------- calls
 
 function readCall(entry: JsonObject, reply: ReplyState, out: HubEvent[]): void {
-  const form = isObject(entry.custom) ? 'custom' : 'function';
+  // `type` decides where a server sends both members, one of them empty.
+  const form = isObject(entry.custom) && entry.type !== 'function' ? 'custom' : 'function';
   const body = maybeObject(entry[form]);
   const name = maybeString(body.name) ?? '';
   const id = maybeString(entry.id) ?? '';
