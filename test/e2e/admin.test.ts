@@ -3,9 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
-import { z } from 'zod';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { ADMIN_SCHEMAS } from '../../src/admin/index.ts';
 import { formatNanos, parseNanos, silentLog } from '../../src/core/index.ts';
 import { checkAlarms, checkLedger, hold, newRecordId } from '../../src/ledger/index.ts';
 import { ADMIN_ENDPOINTS, ADMIN_OPERATIONS, type AdminOperation, adminRow } from '../../src/rules/index.ts';
@@ -652,112 +650,6 @@ test('GET /alarms lists active alarms with advice', async () => {
   assert.ok(alarm && alarm.count > 0 && alarm.advice.includes('/admin/v1/quarantine'));
   await admin('POST', `/quarantine/${id}/dismiss`, { reason: 'seen' });
 });
-
-const INVALID_TEXTS = [
-  '',
-  ' ',
-  '0',
-  '-1',
-  '1e999',
-  '%ff',
-  '%F0%9F%90%89',
-  "'--",
-  '\\',
-  '../..',
-  '9'.repeat(400),
-  '%01',
-  '[]',
-  'null',
-  '2026-99-99',
-  '9999-12-31',
-  '1000-01-01T00:00:00Z',
-  'WyIiXQ',
-  'WyIxIiwiMSJd',
-  'WyI5OTk5OTk5OTk5OTk5OTk5OTkiXQ',
-  'true',
-  'csv',
-  'charged',
-  '=1',
-  'day',
-];
-const INVALID_VALUES: unknown[] = [
-  null,
-  true,
-  0,
-  -1,
-  1.5,
-  1e308,
-  '',
-  ' ',
-  '\u0000',
-  '\ud800',
-  '\u0001',
-  'x'.repeat(5_000),
-  [],
-  [null],
-  {},
-  { a: 1 },
-  '1',
-  '-1',
-  '0.000000001',
-  '9999999',
-  '999999999999',
-  '2030-01-01T00:00:00Z',
-  'ana',
-  'claude',
-  ['claude'],
-  ['10.0.0.0/8'],
-  ['*'],
-  '__proto__',
-];
-test('admin API never returns a 5xx for an invalid query or body', async () => {
-  const ids = ['ana', await keyOf('ana'), 'none', '%F0%9F%90%89', "'--", 'a'.repeat(500)];
-  const broken: string[] = [];
-  const send = async (method: string, path: string, body?: unknown): Promise<void> => {
-    const { status, text } = await admin(method, path, body);
-    if (status >= 500) broken.push(`${method} ${path} ${JSON.stringify(body)}: ${text}`);
-  };
-  for (const operation of ADMIN_OPERATIONS) {
-    const { method, path } = adminRow(operation);
-    const { query: queryOf, body } = ADMIN_SCHEMAS[operation];
-    const query = Object.keys(queryOf.shape);
-    const fields = body instanceof z.ZodObject ? Object.keys(body.shape) : [];
-    const own = (n: number) => path.slice('/admin/v1'.length).replace(/\{\w+\}/, ids[n % ids.length] ?? '');
-    if (method === 'GET')
-      for (const [n, name] of query.entries())
-        for (const invalid of INVALID_TEXTS) await send(method, `${own(n)}?${name}=${invalid}`);
-    else
-      for (const [n, value] of INVALID_VALUES.entries())
-        for (const name of [...fields, 'unknown'].filter((_, at) => (at + n) % 2 === 0))
-          await send(method, own(n), { ...VALID_BODIES[operation], [name]: value });
-  }
-  assert.deepEqual(broken, []);
-  assert.deepEqual(
-    gateway.log.filter(({ msg }) => msg === 'request.internal_error'),
-    [],
-  );
-});
-
-/** Valid bodies to which one invalid value is added, so that validation reaches it. */
-const VALID_BODIES: Partial<Record<AdminOperation, object>> = {
-  'admin.credit': { user: 'ana', amount: '1', reason: 'invalid', reference: 'invalid' },
-  'admin.createUser': { id: 'invalid' },
-  'admin.changeUser': { multiplier: '1' },
-  'admin.createKey': { user: 'ana', group: 'claude', name: 'invalid' },
-  'admin.changeKey': { rpm: 100 },
-  'admin.invitePerson': { email: 'invalid@example.test', role: 'operator' },
-  'admin.resolveRecord': { amount: '1', reason: 'invalid' },
-  'admin.dismissRecord': { reason: 'invalid' },
-  'admin.settleReview': { tokens: 1, reason: 'invalid' },
-  'admin.releaseReview': { reason: 'invalid' },
-  'admin.redeliverCallback': { reason: 'invalid' },
-  'admin.testCallback': { user: 'ana', task: 'task_invalid' },
-  'admin.parkAccount': { reason: 'invalid' },
-  'admin.drainAccount': { reason: 'invalid' },
-  'admin.resumeAccount': { reason: 'invalid' },
-  'admin.testAccount': { model: 'invalid' },
-  'admin.changeAccount': { weight: 1 },
-};
 
 /** One valid request for each operation that changes something. */
 const WRITES: Record<
