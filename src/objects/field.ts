@@ -25,7 +25,7 @@ export const id = z
 
 /** The largest value of a bigint column. */
 const MAX_NANOS = 2n ** 63n - 1n;
-export const MONEY_EXPECTED = 'a decimal amount in quotes, for example "1.25"';
+const MONEY_EXPECTED = 'a decimal amount in quotes, for example "1.25"';
 export const moneyText = z
   .string()
   .refine((text) => {

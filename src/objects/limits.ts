@@ -37,7 +37,7 @@ export const limitFields = (whose: string) => ({
 export const OF_USER = 'all keys of the user together';
 export const OF_KEY = 'the key';
 
-export const LIMIT_NAMES = Object.keys(limitFields(OF_KEY)) as (keyof StoredLimits)[];
+const LIMIT_NAMES = Object.keys(limitFields(OF_KEY)) as (keyof StoredLimits)[];
 
 type LimitChanges = { readonly [K in keyof StoredLimits]?: StoredLimits[K] | null | undefined };
 

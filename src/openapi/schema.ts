@@ -1,7 +1,7 @@
 /** Building blocks of OpenAPI schemas and responses. */
 
 export type Schema = Readonly<Record<string, unknown>>;
-export type SchemaMembers = Readonly<Record<string, Schema>>;
+type SchemaMembers = Readonly<Record<string, Schema>>;
 
 export const JSON_TYPE = 'application/json';
 export const TEXT = { type: 'string' } as const;
