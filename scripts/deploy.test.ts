@@ -21,7 +21,7 @@ test('deploy files name only settings that exist, with values that are valid', (
   const settings = namedSettings().filter(({ name }) => !FOREIGN.has(name));
   assert.ok(settings.length > 20);
   for (const { place, name, value } of settings) {
-    assert.ok(known.has(name), `${place}: ${name} is no setting`);
+    assert.ok(known.has(name), `${place}: ${name} is not a setting`);
     // Empty values are for the operator to fill in, and a password in a URL too.
     if (value !== '' && !value.includes('${')) assert.doesNotThrow(() => loadConfig({ [name]: value }), place);
   }

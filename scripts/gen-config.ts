@@ -85,7 +85,7 @@ function typeOf(schema: JsonSchema): string {
   return { uri: 'URL', email: 'e-mail address', 'date-time': 'time' }[schema.format ?? ''] ?? 'text';
 }
 
-/** The largest integer of a column is no limit worth mentioning. */
+/** The largest integer of a column is not worth mentioning as a limit. */
 const LARGEST = 2 ** 31 - 1;
 
 function rangeOf({ minimum, exclusiveMinimum, maximum = LARGEST }: JsonSchema): string {

@@ -1,5 +1,5 @@
 /**
- * `npm run release -- guides [clients]`: installs the clients of docs/guides that are no development dependencies, starts the demo, and runs the blocks
+ * `npm run release -- guides [clients]`: installs the clients of docs/guides that are not development dependencies, starts the demo, and runs the blocks
  * of their pages with a key of each group that serves them. `GUIDES_DIR` is the folder of the installed packages.
  */
 import { globSync, readFileSync } from 'node:fs';

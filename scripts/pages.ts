@@ -46,7 +46,7 @@ export const withClients = (text: string): string =>
 export function blocksOf(page: string, text: string): PageBlock[] {
   return [...text.matchAll(FENCED)].map((match) => {
     const [, language = '', mode = 'test', code = ''] = match;
-    if (!isMode(mode)) throw new Error(`${page}: ${mode} is no kind of block; use guides or no-run`);
+    if (!isMode(mode)) throw new Error(`${page}: ${mode} is not a kind of block; use guides or no-run`);
     const before = text.slice(0, match.index);
     const [, client, style] = MARKER_ABOVE.exec(before) ?? [];
     return {
@@ -64,7 +64,7 @@ export function blocksOf(page: string, text: string): PageBlock[] {
 const isMode = (word: string): word is BlockMode => ['test', 'guides', 'no-run'].includes(word);
 
 function clientOf(id: string): ClientRow {
-  if (!Object.hasOwn(CLIENTS, id)) throw new Error(`${id} is no client of src/rules/clients/`);
+  if (!Object.hasOwn(CLIENTS, id)) throw new Error(`${id} is not a client of src/rules/clients/`);
   return CLIENTS[id as ClientId];
 }
 

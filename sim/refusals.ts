@@ -1,4 +1,4 @@
-/** Fields that a model does not accept, rejected in the words of its provider. */
+/** Fields that a model does not accept, rejected with the message of its provider. */
 import { type Failure, invalid, type Shape } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { isObject, type Json, type JsonObject, listOf } from './json.ts';

@@ -102,7 +102,7 @@ describe('credentials', () => {
 });
 
 describe('faults', () => {
-  test('refuse given fields in the words of the provider', async () => {
+  test('refuse given fields with the message of the provider', async () => {
     const cases = [
       ['responses', 'include', { include: ['reasoning.encrypted_content'] }, 'Encrypted content is not supported'],
       ['responses', 'reasoning.effort:none', { reasoning: { effort: 'none' } }, "Supported values are: 'low'"],

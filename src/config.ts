@@ -29,7 +29,7 @@ function originOf(text: string): string | undefined {
   return isOrigin ? url.origin : undefined;
 }
 
-/** Also origins of extensions and desktop apps, such as `app://local`. A star inside is no origin and would never match. */
+/** Also origins of extensions and desktop apps, such as `app://local`. An origin with a star inside would never match. */
 function browserOriginOf(text: string): string | undefined {
   if (text.includes('*')) return undefined;
   if (/^https?:/i.test(text)) return originOf(text);

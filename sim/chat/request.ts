@@ -89,7 +89,7 @@ function contentText(content: unknown): string {
     .join('\n');
 }
 
-/** Tool messages hold text only: the media of a result come in a user message behind it, which is no prompt. */
+/** Tool messages hold text only: the media of a result follow in a user message, which is not a prompt. */
 function readTurns(messages: JsonObject[]): Turn[] {
   const turns: Turn[] = [];
   for (const [index, message] of messages.entries()) {

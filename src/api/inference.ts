@@ -68,7 +68,7 @@ export async function handleInference(
   return gateway.countTokens(call, caller, { operation, from, to: cell.kind === 'native' ? from : cell.to });
 }
 
-/** Nothing can stand in for an account with the feature. A group without accounts is reported as such. */
+/** Nothing replaces an account with the feature. A group without accounts is reported as such. */
 function checkFeature(services: InferenceServices, call: Call, caller: Caller, feature: Feature): void {
   const { id } = caller.group;
   if (hasFeature(services, caller, feature) || services.gateway.catalog().accounts(id).length === 0) return;

@@ -48,7 +48,7 @@ describe('JSON without long strings', () => {
     );
   });
 
-  test('keeps a few bytes of a picture, and all that stands beside it', () => {
+  test('keeps a few bytes of a picture, and everything around it', () => {
     const body = { created: 1, data: [{ b64_json: 'A'.repeat(1_000_000) }], usage: { output_tokens: 9 } };
     const kept = elide(JSON.stringify(body), [65_536]);
     assert.ok(kept.length < 200);

@@ -22,7 +22,7 @@ export function imageSize(head: Buffer): ImageSize | undefined {
   }
 }
 
-/** Segments of a JPEG follow each other; the size stands in the frame header (SOF0 to SOF15 without DHT, JPG and DAC). */
+/** Segments of a JPEG follow each other; the size is in the frame header (SOF0 to SOF15 without DHT, JPG and DAC). */
 function jpegSize(head: Buffer): ImageSize | undefined {
   let at = 2;
   while (head[at] === 0xff) {

@@ -16,7 +16,7 @@ test('a session is the cache key, or a user id that contains a session', () => {
   assert.equal(sessionIn('messages', { metadata: { user_id: 'end-user' } }), 'end-user');
 });
 
-test('names of users and applications, free metadata and other types are no session', () => {
+test('names of users and applications, free metadata and other types are not a session', () => {
   for (const body of [{ user: 'app' }, { safety_identifier: 'u1' }, { metadata: { user_id: 'u1' } }, { user: 7 }])
     assert.equal(sessionIn('chat', body), undefined);
   for (const body of [{}, { metadata: null }, { metadata: 'x' }, { metadata: { user_id: '' } }, { user: CLI_USER }])

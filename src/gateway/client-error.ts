@@ -1,4 +1,4 @@
-/** What the client gets when no account could serve its call, and the faults of transport behind it. */
+/** What the client gets when no account could serve its call, and the transport faults that caused it. */
 import { type ApiError, fail } from '../core/index.ts';
 import type { Fault } from '../dialects/index.ts';
 import type { NoAccount } from '../pool/index.ts';

@@ -59,7 +59,7 @@ const TIME_LIMIT_MS = 30_000;
 const TIMEOUTS = { connect: 5_000, firstByte: TIME_LIMIT_MS, idle: TIME_LIMIT_MS, total: TIME_LIMIT_MS };
 /** Some providers refuse less. */
 const MAX_OUTPUT = 16;
-/** A reply of this size is no reply of so few tokens. */
+/** A reply of this size cannot have so few tokens. */
 const MAX_BYTES = 256 * 1024;
 const MAX_WORDS = 300;
 

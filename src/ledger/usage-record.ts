@@ -36,7 +36,7 @@ export interface UsageRecord extends UsageFields {
   readonly invalid: string | undefined;
 }
 
-/** The only place that validates: everything behind it reads `charge` and `invalid`. */
+/** The only place that validates: everything after it reads `charge` and `invalid`. */
 export function createUsageRecord(fields: UsageFields): UsageRecord {
   const invalid = findInvalid(fields);
   return { ...fields, charge: invalid === undefined ? fields.nanos : 0n, invalid };

@@ -15,7 +15,7 @@ export const AccountCapabilities = z.strictObject({
     example: '[low, high]',
   }),
   prefill: can('a conversation may end with an assistant turn', 'false'),
-  midSystem: can('system messages may stand in the middle', 'false'),
+  midSystem: can('system messages may appear in mid-conversation', 'false'),
   stop: can('stop sequences are accepted', 'true'),
   customTools: can('tools with free text are accepted', 'false'),
   explicitCache: can('cache breakpoints are accepted', 'false'),

@@ -118,7 +118,7 @@ const responsesOf = (operation: ConsoleOperation): Responses =>
   operation in CONSOLE_SUCCESSES
     ? {
         ...successesOf(CONSOLE_SUCCESSES[operation as keyof typeof CONSOLE_SUCCESSES]),
-        ...(operation === 'console.session' && { 401: json('Nobody is signed in', ref('NoSession')) }),
+        ...(operation === 'console.session' && { 401: json('The browser is not signed in', ref('NoSession')) }),
       }
     : OTHERS[operation as keyof typeof OTHERS];
 

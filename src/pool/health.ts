@@ -283,7 +283,7 @@ export class AccountHealth {
   #eject(key: string, scope: Scope, fault: AttemptFault): void {
     const isKept = !this.#host.mayEject(key);
     const { cooldown } = scope;
-    // Attempts that began before, or for want of another account, say nothing new.
+    // Attempts that began earlier, or that had no other account to use, carry no new information.
     const isOut = cooldown && cooldown.ejections > 0 && cooldown.until > this.#now();
     if (isOut && (!cooldown.isKept || isKept)) return countFault(scope);
     const ms = scope.circuit.open(this.#now(), this.#host.random());

@@ -1,4 +1,4 @@
-/** How each account does: calls that it served and attempts that failed, with the newest words of its provider. */
+/** Statistics of each account: calls that it served, attempts that failed, and the latest error message of its provider. */
 import { sql, type Transaction } from 'kysely';
 import type { Rows } from '../db/index.ts';
 import type { AccountStats } from '../objects/index.ts';

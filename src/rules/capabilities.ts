@@ -23,7 +23,7 @@ export interface Capabilities {
   readonly encryptedReasoning: boolean;
   /** The conversation may end with an assistant turn that the model continues. */
   readonly prefill: boolean;
-  /** System messages may stand in the middle of the conversation. */
+  /** System messages may appear in mid-conversation. */
   readonly midSystem: boolean;
   /** Reasoning display can be chosen. */
   readonly display: boolean;

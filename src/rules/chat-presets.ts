@@ -251,7 +251,7 @@ export const CHAT_PRESETS = {
       thinkTags: false,
     },
   },
-  /** platform.minimax.io, "OpenAI API compatible": thoughts stand in the content, and history must keep them there. */
+  /** platform.minimax.io, "OpenAI API compatible": thoughts are part of the content, and history must keep them there. */
   minimax: {
     label: 'MiniMax',
     baseUrl: 'https://api.minimax.io/v1',

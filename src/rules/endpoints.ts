@@ -58,7 +58,7 @@ export type RequestBody =
   | { readonly content: 'json' | 'multipart-or-json'; readonly limit: BodyClass };
 
 /**
- * How the native path reads a request: a JSON body that names the model, a JSON body whose model stands in the path, texts to embed for
+ * How the native path reads a request: a JSON body that names the model, a JSON body whose model is in the path, texts to embed for
  * the model of the path, an image request that is checked field by field, or the id of a stored response. `none` where no cell is native.
  */
 export type RequestReader = 'json' | 'path-model' | 'path-embedding' | 'image' | 'stored' | 'none';

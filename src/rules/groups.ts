@@ -16,7 +16,7 @@ export type VideoAdapter = (typeof VIDEO_ADAPTERS)[number];
 
 export const DIALECTS = ['messages', 'chat', 'responses', 'generate'] as const;
 export type Dialect = (typeof DIALECTS)[number];
-/** Dialects of callers. The images API is no dialect of providers here: it is converted or passes as it is. */
+/** Dialects of callers. The images API is not a dialect of providers here: it is converted or passes as it is. */
 export type ClientDialect = Dialect | 'images';
 /** Dialects with an endpoint that counts tokens. */
 export type CountedDialect = Exclude<Dialect, 'chat'>;

@@ -86,7 +86,7 @@ const CHAT: readonly ProviderErrorRow[] = [
   { kind: 'request', code: 'invalid_request', status: '4xx', own: true },
 ];
 
-/** Names that stand in `code`, or in `type` where the code says nothing. */
+/** Names found in `code`, or in `type` where the code is not specific. */
 const RESPONSES_NAMES: readonly (Pick<ProviderErrorRow, 'kind' | 'code'> & { readonly names: readonly string[] })[] = [
   { kind: 'request', code: 'context_length_exceeded', names: ['context_length_exceeded'] },
   { kind: 'request', code: 'invalid_value', names: ['string_above_max_length', 'invalid_value'] },

@@ -155,7 +155,7 @@ interface ModelOrder {
   readonly named: readonly string[];
 }
 
-/** Numbers the models of a group anew when they do not stand in the merged order already. */
+/** Numbers the models of a group anew when they are not in the merged order already. */
 async function orderModels(tx: Tx, { group, stored, named }: ModelOrder, recordChange: RecordChange): Promise<void> {
   const order = mergeModelOrder(stored, named);
   if (stored.length === 0 || isDeepStrictEqual(order, stored)) return;

@@ -34,7 +34,7 @@ export async function findEffects(db: Db, before: ModelLines, file: SetupFile): 
   const [was, is] = [new Catalog([], [], before), new Catalog([], [], after)];
   return [...(await readNames(db, [before, after], now))].flatMap(([group, names]) =>
     [...names].flatMap((model) => {
-      // Patterns are no names.
+      // Patterns are not names.
       if (isGlob(model)) return [];
       const [old, next] = [resolvedPrice(was, group, model, now), resolvedPrice(is, group, model, now)];
       if (!old || JSON.stringify(old) === JSON.stringify(next)) return [];

@@ -3,7 +3,7 @@ import { isGlob, matchesGlob } from '../core/index.ts';
 
 /**
  * The stored order with the models of a file in it. Models that the file does not name keep their places. Those it names exchange
- * places among themselves to stand in its order. A new model comes as late as that order allows, so that it takes no names from
+ * places among themselves to be in its order. A new model comes as late as that order allows, so that it takes no names from
  * others; a new name without pattern comes before the patterns that would hide it.
  */
 export function mergeModelOrder(stored: readonly string[], named: readonly string[]): string[] {

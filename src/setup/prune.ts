@@ -29,7 +29,7 @@ interface Unnamed {
 
 /**
  * In the order in which they can be removed: groups last, because the others refer to them. Without keys: they are often created beside
- * the file, so they alone are no reason to prune, and there may be millions.
+ * the file, so they alone do not cause a prune, and there may be millions.
  */
 export async function findUnnamed(tx: Tx, file: SetupFile): Promise<Unnamed[]> {
   const found = await unnamedModels(tx, file);

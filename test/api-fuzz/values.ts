@@ -122,7 +122,7 @@ const ODD_TEXTS: readonly string[] = [
   'undefined',
 ];
 
-/** Whole bodies that are no request. */
+/** Whole bodies that are not a request. */
 const ODD_BODIES: readonly string[] = [
   '',
   ' ',

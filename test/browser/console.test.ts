@@ -84,7 +84,7 @@ test('the first link leads an operator from an empty gateway to an answered call
     body: JSON.stringify({ model: 'demo-responses', input: 'Hello' }),
   });
   assert.equal(response.status, 200, await response.text());
-  await page.getByText('Answered in').click();
+  await page.getByText('Response in').click();
   await page.getByRole('heading', { name: 'Charge' }).waitFor();
 });
 

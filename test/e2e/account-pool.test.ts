@@ -313,7 +313,7 @@ test('a cooldown holds on both servers and survives a restart, and a resume ends
   await until('the second server', async () => (await group.send(two)).status === 200, 2_000);
 });
 
-test('an account is ejected after five failures, not after one, and an only account is used all the same', async () => {
+test('an account is ejected after five failures, not after one, and an only account is still used', async () => {
   const group = await openGroup([{}, { priority: 1 }]);
   const failing: Script = jsonResponse('{"type":"error","error":{"type":"api_error","message":"no"}}', 500);
   provider.respondWith((response, request) =>

@@ -679,7 +679,7 @@ const WRITES: Record<
   'admin.releaseReview': async () => [`/reviews/${await taskInReview('task_unbilled')}/release`, { reason: 'r' }],
   'admin.redeliverCallback': async () => [`/callbacks/${await deadCallback('evt_dead')}/redeliver`, {}],
   'admin.testCallback': async () => {
-    // The stored secret is invalid, so nothing is sent. The attempt is audited all the same.
+    // The stored secret is invalid, so nothing is sent. The attempt is audited anyway.
     const callback_url = 'https://hooks.host.net/';
     await storeTask(db(), { user_id: 'ana', id: 'task_tested', callback_url });
     return ['/callbacks/test', { user: 'ana', task: 'task_tested' }];

@@ -145,7 +145,7 @@ const rowsOf = async ({ user, table }: Order): Promise<readonly { id: string; st
   return rows;
 };
 
-/** Makes every look due, and undecided creations old enough to be given up. */
+/** Makes every check due, and undecided creations old enough to be given up. */
 async function passTime(): Promise<void> {
   await endLeases(db());
   for (const table of TABLES)

@@ -269,7 +269,7 @@ test('people read the request log of their user, without accounts, words of prov
   const one = await operator.send('GET', `/console/v1/requests/${failed}?user=eva`);
   assert.equal(one.status, 200);
   const seen = await operator.send('GET', `/admin/v1/requests/${failed}`);
-  assert.match(seen.text, /"words":"/, 'operators see the words of the provider');
+  assert.match(seen.text, /"words":"/, 'operators see the message of the provider');
   for (const shown of [text, page.text, one.text])
     assert.doesNotMatch(shown, /account|cl1|words|attempt|upstream_model|target|cost|margin|multiplier|price/);
   assert.equal((await list('?account=cl1')).status, 400);

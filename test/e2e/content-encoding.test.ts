@@ -1,4 +1,4 @@
-/** Providers that compress although asked not to, and content types in other cases or missing: native and converted calls read them all the same. */
+/** Providers that compress although asked not to, and content types in other cases or missing: native and converted calls read them. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { brotliCompressSync, constants, createGzip, gzipSync, zstdCompressSync } from 'node:zlib';

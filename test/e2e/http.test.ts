@@ -528,7 +528,7 @@ async function withWaitingCalls(
   await locker.query('begin; lock table keys in access exclusive mode');
   const release = () => locker.query('rollback');
   const isWaiting = async (calls: number): Promise<boolean> => {
-    // Within a transaction PostgreSQL shows the activity of the first look otherwise.
+    // Within a transaction PostgreSQL shows the activity of the first query otherwise.
     await locker.query('select pg_stat_clear_snapshot()');
     const { rows } = await locker.query(
       "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",

@@ -541,7 +541,7 @@ describe('image edit', () => {
       ['no prompt', 400, edit(form([model, ...FILES]))],
       ['no image', 400, edit(form([model, prompt]))],
       ['text instead of an image', 400, edit(form([model, prompt, field('image', 'lamp.png')]))],
-      ['a file that is no image', 400, edit(form([model, prompt, file('image', Buffer.from('%PDF-1.7 ....'))]))],
+      ['a file that is not an image', 400, edit(form([model, prompt, file('image', Buffer.from('%PDF-1.7 ....'))]))],
       ['an empty image', 400, edit(form([model, prompt, file('image', Buffer.alloc(0))]))],
       ['a JPEG as mask', 400, edit(form([model, prompt, ...FILES.slice(0, 1), file('mask', JPEG)]))],
       ['17 images', 400, edit(form([model, prompt, ...Array.from({ length: 17 }, () => file('image[]', PIXELS))]))],

@@ -179,7 +179,7 @@ const head = (path: string, key: string, bytes: number): string =>
     ['content-length', String(bytes)],
   ]);
 
-test('a request is refused before its body arrives and without a look at its key', async () => {
+test('a request is refused before its body arrives and without reading its key', async () => {
   overload('text');
   sim.journal.clear();
   await until('a refusal', async () => {

@@ -79,7 +79,7 @@ const bodies = (): Record<string, unknown>[] =>
   sim.journal.requests.map(({ body }) => JSON.parse(String(body)) as Record<string, unknown>);
 
 /** Sends the request twice: the first costs one rejected attempt, the second none. Returns the accepted body. */
-async function heals(sent: Sent): Promise<{ accepted: Record<string, unknown>; dropped: string | null }> {
+async function recovers(sent: Sent): Promise<{ accepted: Record<string, unknown>; dropped: string | null }> {
   const first = await post(sent);
   assert.equal(first.status, 200, await first.clone().text());
   await first.arrayBuffer();
@@ -277,7 +277,7 @@ describe('an option that the provider rejects is left out', () => {
         const seen = gateway.log.length;
         // Each test has a model of its own, because rejections are remembered by model.
         const refuse = `${sent.refuse}+unknown_${CASES.findIndex((row) => row.refuse === sent.refuse)}_${stream}`;
-        const { accepted, dropped: named } = await heals({
+        const { accepted, dropped: named } = await recovers({
           ...sent,
           refuse,
           more: { ...sent.more, ...(stream && { stream }) },
@@ -371,10 +371,10 @@ test('another account gets the request without the option when the first fails a
 
 test('rejected options are forgotten when the configuration changes', async () => {
   const sent: Sent = { client: 'messages', group: 'plain', refuse: 'include+forgotten' };
-  await heals(sent);
+  await recovers(sent);
   await gateway.apply({ accounts: [{ ...account('plain', 1), api_key: 'sk-upstream-plain-new' }] });
   sim.journal.clear();
-  await heals(sent);
+  await recovers(sent);
 });
 
 test('calls that are under way together are each sent again', async () => {

@@ -319,7 +319,7 @@ describe('a client that disconnects', () => {
   });
 });
 
-test('a usage object without counts is no report', async () => {
+test('a usage object without counts is not a report', async () => {
   const { keys, records } = await newCaller();
   upstream.respondWith(
     jsonResponse(

@@ -130,7 +130,7 @@ class Replicas extends CrashLane {
 
   /** Waits until a worker has taken every task that is due, or the process is dead. */
   untilTaken(user: string): Promise<unknown> {
-    return until('a look', async () => {
+    return until('a check', async () => {
       if (!this.isAlive) return true;
       const { rows } = await sql`select from video_tasks where user_id = ${user} and next_check_at <= now()`.execute(
         this.db,

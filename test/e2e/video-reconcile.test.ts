@@ -142,7 +142,7 @@ test('V 4.2 r3: an unknown task is confirmed when the list has exactly one candi
   assert.equal(logged('task.reconciled', id).length, 1);
 });
 
-test('a task of the provider that is bound, of another model or of another time is no candidate', async () => {
+test('a task of the provider that is bound, of another model or of another time is not a candidate', async () => {
   const { body } = await callVideo(fixture.gateway.url, TASKS, { body: taskBody('EP') });
   assert.equal((await rowOf(String(body.id))).submission, 'confirmed');
   const [other] = [await createUnknown(LOST, { variant: 'HC' }), await createUnknown('status=503')];
@@ -225,7 +225,7 @@ for (const [about, fault] of [
 
 // ---------------------------------------------------------------- time
 
-test('the time between looks grows from seconds to an hour, and the last look is at 24 hours', async () => {
+test('the time between checks grows from seconds to an hour, and the last check is at 24 hours', async () => {
   const id = await createUnknown('status=503');
   const waits: number[] = [];
   for (let n = 0; n < 12; n += 1) {

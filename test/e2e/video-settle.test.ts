@@ -263,7 +263,7 @@ const scripted = (respond: ConstructorParameters<typeof ScriptedProvider>[0]) =>
   return { provider, follower: new Follower({ ...workers.services, provider }) };
 };
 
-test('V 3: a look that outlives its interval changes nothing after a newer look', async () => {
+test('V 3: a check that outlives its interval changes nothing after a newer check', async () => {
   for (const late of [
     success('late'),
     { kind: 'found', value: reportOf('late', 'running') },
@@ -335,7 +335,7 @@ test('V 3: a task whose account was removed expires and releases its hold', asyn
   await makeDue(db, id);
   await passTime(db, 48 * 3_600_000 + 30 * 60_000);
   await workers.round();
-  assert.equal((await rowOf(id)).status, 'queued', 'a last look may still come');
+  assert.equal((await rowOf(id)).status, 'queued', 'a last check may still come');
   await passTime(db, 31 * 60_000);
   await workers.round();
   assert.deepEqual([(await rowOf(id)).status, (await holdOf(id)).state], ['expired', 'released']);

@@ -45,7 +45,7 @@ for (const part of parts) report(part, await runPart(part));
 process.exit(hasFailed ? 1 : 0);
 
 function wholeNumber(text: string): number {
-  return /^\d{1,10}$/.test(text) ? Number(text) : stop(`${text} is no whole number.`);
+  return /^\d{1,10}$/.test(text) ? Number(text) : stop(`${text} is not a whole number.`);
 }
 
 function stop(message: string): never {

@@ -285,7 +285,7 @@ test('arguments that a generate stream assembles from pieces keep numbers and or
 });
 
 for (const pair of DIALECT_PAIRS.filter(({ client }) => client === 'chat' || client === 'responses'))
-  test(`${pair.name}: arguments that are no object stay readable in a conversation`, () => {
+  test(`${pair.name}: arguments that are not an object stay readable in a conversation`, () => {
     const isObjectForm = MEMBER[pair.upstream].endsWith('{');
     for (const args of ['{"path": "/a', '[1]', '"x"', `{"a":${'['.repeat(200)}${']'.repeat(200)}}`]) {
       const request = codecOf(pair.client).client.decodeRequest(JSON.parse(fill(HISTORIES[pair.client], args)), HEAD);
@@ -296,7 +296,7 @@ for (const pair of DIALECT_PAIRS.filter(({ client }) => client === 'chat' || cli
   });
 
 for (const pair of DIALECT_PAIRS.filter(({ upstream }) => upstream === 'chat' || upstream === 'responses'))
-  test(`${pair.name}: arguments that are no object stay readable in a unary reply`, () => {
+  test(`${pair.name}: arguments that are not an object stay readable in a unary reply`, () => {
     const args = '{"path": "/a';
     const body = JSON.parse(fill(UNARY[pair.upstream], args));
     const context = replyContextFor(requestFrom(pair.client, { stream: false }), pair.upstream);

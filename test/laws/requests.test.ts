@@ -59,7 +59,7 @@ for (const pair of DIALECT_PAIRS) {
         checkRules(upstream, encoded.body);
 
         const view = viewRequest(upstream, encoded.body);
-        // Images of tool results stand beside them for models without media in results.
+        // Images of tool results follow them for models without media in results.
         if (upstream !== 'generate' || capabilities.resultMedia) {
           assert.deepEqual(withoutLabels(view.turns), expectedTurns(client, upstream, conversation));
         }

@@ -53,7 +53,7 @@ export async function passTime(db: Db, ms: number): Promise<void> {
     where finished_at is null or review_until is not null`.execute(db);
 }
 
-/** Makes the task due for a look, by a second: the system clock may step back between two statements. */
+/** Makes the task due for a check, by a second: the system clock may step back between two statements. */
 export async function makeDue(db: Db, id: string): Promise<void> {
   await sql`update video_tasks set next_check_at = now() - interval '1 second' where id = ${id} and next_check_at is not null`.execute(
     db,

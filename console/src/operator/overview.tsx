@@ -286,7 +286,7 @@ const FailedAttempts = ({ stats }: { readonly stats: readonly AccountStats[] }) 
           { head: 'Account', cell: ({ account }) => account, phone: 'title' },
           { head: 'Count', cell: ({ count }) => countText(count), kind: 'number', phone: 'side' },
           { head: 'Fault', cell: ({ fault }) => fault.replaceAll('_', ' ') },
-          { head: 'Newest words of the provider', cell: ({ words }) => words ?? '', kind: 'grow' },
+          { head: 'Latest message of the provider', cell: ({ words }) => words ?? '', kind: 'grow' },
         ]}
       />
     </Card>

@@ -9,7 +9,7 @@ import { texts } from '../texts.ts';
 const TRIES = 6;
 const PAUSE_MS = 500;
 
-/** What the test found, as one line. Throws with the provider's words when it failed. */
+/** What the test found, as one line. Throws with the message of the provider when it failed. */
 export async function testAccount(id: string, body: Readonly<Record<string, unknown>> = {}): Promise<string> {
   const { ok, status, message, reason, first_byte_ms, duration_ms } = await patientTest(id, body);
   if (!ok) throw new Error(`${status ?? texts.account.noResponse}: ${message ?? reason ?? texts.account.noReason}`);

@@ -43,7 +43,7 @@ export function decodeUsage(usage: JsonObject, isFinal: boolean): HubUsage {
   });
 }
 
-/** An object without counts is no report. */
+/** An object without counts is not a report. */
 export const readUsage = (usage: unknown): HubUsage | undefined =>
   isObject(usage) && (isGiven(usage.input_tokens) || isGiven(usage.output_tokens) || isGiven(usage.iterations))
     ? decodeUsage(usage, true)

@@ -22,7 +22,7 @@ export function forcesImageTool(request: HubRequest): boolean {
 
 // ---------------------------------------------------------------- options of the image tool
 
-/** Options of the tool that have an effect, other than its size. Default values are no loss where an option does not exist. */
+/** Options of the tool that have an effect, other than its size. A default value is not lost where an option does not exist. */
 export const imageOptions = ({ raw }: ImageTool): string[] =>
   Object.keys(raw).filter((name) => name !== 'type' && name !== 'size' && !isDefault(raw[name]));
 

@@ -10,7 +10,7 @@ const MIMES: ReadonlyMap<string, string> = new Map([
 ]);
 const DETECTED = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const satisfies readonly SignedMime[];
 
-/** Base64 characters that hold the signature. The image behind them may have many megabytes. */
+/** Base64 characters that hold the signature. The image that follows may have many megabytes. */
 const HEAD_CHARS = Math.ceil(SIGNATURE_BYTES / 3) * 4;
 
 /** Returns the media type of an image in base64: that of its format if reported, else by its first bytes, else PNG, the default. */

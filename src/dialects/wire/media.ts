@@ -4,7 +4,7 @@ import type { MediaSource } from '../hub/types.ts';
 import { wrongValue } from './read.ts';
 
 const BASE64 = ';base64';
-/** Characters to search for the media type; the data behind it may be many megabytes. */
+/** Characters to search for the media type; the data that follows may be many megabytes. */
 const MAX_HEAD = 256;
 
 /** Reads an HTTP(S) or data URL. `defaultMime` is for data URLs without a media type. */

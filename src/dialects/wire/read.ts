@@ -115,7 +115,7 @@ export function parseEvent(text: string, holdsArguments: (event: JsonObject) => 
 
 /**
  * Parses tool arguments for targets that require an object; `JSON.stringify` writes the numbers and the order of members as the
- * model did. Text that is no object stays readable, in the member that the messages provider recommends for it.
+ * model did. Text that is not an object stays readable, in the member that the messages provider recommends for it.
  */
 export function parseArgs(args: string): JsonObject {
   if (args.trim() === '') return EMPTY;

@@ -125,7 +125,7 @@ async function userMultiplier(tx: Tx, userId: string): Promise<bigint> {
   return user?.multiplier_ppm ?? UNCHANGED;
 }
 
-/** The price at the time of the request. One that was removed with its model is no price. */
+/** The price at the time of the request. One that was removed with its model does not count. */
 async function ratesOf(tx: Tx, priceId: bigint | null): Promise<unknown> {
   if (priceId === null) return {};
   const price = await tx.selectFrom('prices').select('rates').where('id', '=', priceId).executeTakeFirst();

@@ -83,7 +83,7 @@ export interface Admission {
   flushed(): Promise<void>;
 }
 
-/** Reserved for requests that set no limit to their output. A longer output is charged in full all the same. */
+/** Reserved for requests that set no limit to their output. A longer output is still charged in full. */
 export const DEFAULT_MAX_OUTPUT = 32_000;
 const FREE_ADMISSION: Admission = { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() };
 

@@ -31,7 +31,7 @@ export function sumUsage(before: HubUsage | undefined, usage: HubUsage): HubUsag
   return sum as unknown as HubUsage;
 }
 
-/** The usage object of a provider with the tier that it reports beside it. */
+/** The usage object of a provider with the tier that it reports. */
 export const withServiceTier = (usage: unknown, tier: unknown): unknown =>
   typeof usage === 'object' && usage !== null && typeof tier === 'string' ? { ...usage, service_tier: tier } : usage;
 

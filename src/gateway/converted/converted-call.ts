@@ -113,7 +113,7 @@ export class ConvertedCall implements RoundHost {
   }
 
   /**
-   * Some servers respond to a stream request with one JSON body; the client gets a stream all the same. One without a content type is
+   * Some servers respond to a stream request with one JSON body; the client still gets a stream. One without a content type is
    * what was asked for.
    */
   #open(request: RoundRequest, head: ResponseHead, upstream: UpstreamControl): RoundResponse {

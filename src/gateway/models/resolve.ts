@@ -3,7 +3,7 @@ import type { Account, Catalog, Model } from '../../catalog/index.ts';
 import { fail, matchesGlob } from '../../core/index.ts';
 import type { Caller } from '../caller.ts';
 
-/** Model names stand in paths and headers, so they are bounded and must be well-formed text. */
+/** Model names appear in paths and headers, so they are bounded and must be well-formed text. */
 const MAX_NAME = 512;
 
 export function resolveModel(catalog: Catalog, caller: Caller, name: unknown): Model {

@@ -154,7 +154,7 @@ const choicesOf = (value: unknown): number =>
   typeof value === 'number' ? Math.min(Math.max(1, Math.ceil(value) || 1), MAX_CHOICES) : 1;
 const MAX_CHOICES = 1_000_000_000;
 
-/** Checks a generate-content body, whose model stands in the path. */
+/** Checks a generate-content body, whose model is in the path. */
 export function checkNativeBody(body: Buffer): Pick<NativeBody, 'bounds' | 'tiers'> {
   const members = scanBody(body, WANTED);
   if (!members.has('contents') && (members.has('messages') || members.has('input')))

@@ -1,5 +1,5 @@
 /**
- * The response of a native call: bytes as they come, a tap beside them reads usage. Ends the response only when the charge is on
+ * The response of a native call: bytes as they come, while a tap reads usage. Ends the response only when the charge is on
  * disk. Never ends a truncated stream without an error event.
  */
 import { concatBuffers, EVENT_STREAM, isEventStream, lastBlockEnd } from '../../core/index.ts';

@@ -54,7 +54,7 @@ const NAMES = { usage: Buffer.from('"usage"'), usageMetadata: Buffer.from('"usag
 
 /**
  * Usage stands near the end of a body, so only the text from there on is parsed. It counts only when it closes the outermost
- * object, which text inside a string or a nested object cannot do. Only the responses dialect needs the id, which stands in front.
+ * object, which text inside a string or a nested object cannot do. Only the responses dialect needs the id, which comes first.
  */
 function readEnd(dialect: Dialect, body: Buffer): TapResult | undefined {
   const { member } = USAGE_FORMS[dialect];
@@ -63,7 +63,7 @@ function readEnd(dialect: Dialect, body: Buffer): TapResult | undefined {
   if (at < 0 || body[at - 1] === BACKSLASH) return undefined;
   try {
     const rest = JSON.parse(`{${body.toString('utf8', at)}`) as TappedEvent;
-    // The tier may stand in front of the usage.
+    // The tier may precede the usage.
     if (dialect === 'chat' && rest.service_tier === undefined && body.includes(TIER_NAME)) return undefined;
     return { ...NOTHING, usage: readReported(dialect, rest[member], rest), isComplete: true };
   } catch {
@@ -144,6 +144,6 @@ const readReported = (
   { service_tier, tool_usage }: Pick<TappedEvent, 'service_tier' | 'tool_usage'>,
 ) => codecOf(dialect).upstream.readUsage(withServiceTier(usage, service_tier), tool_usage);
 
-/** A body with the status of a success that is an error all the same. */
+/** An error body that has the status of a success. */
 const isErrorBody = (body: TappedEvent): boolean =>
   (hasMembers(body.error) && body.output === undefined) || body.type === 'error' || body.status === 'failed';

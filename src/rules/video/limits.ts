@@ -33,7 +33,7 @@ export const TASK_EXPIRY_SECONDS = { default: 172_800, grace: 900 } as const;
 /** An unconfirmed submission fails after this time (V 3). */
 export const SUBMISSION_TIMEOUT_SECONDS = 86_400;
 
-/** Above the usage of any video: 15 seconds in 4k are about three million tokens. A larger number is no usage. */
+/** Above the usage of any video: 15 seconds in 4k are about three million tokens. A larger number is treated as invalid. */
 export const MAX_USAGE_TOKENS = 1_000_000_000;
 
 /**

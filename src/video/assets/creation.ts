@@ -65,7 +65,7 @@ export interface Creation<T extends Table> {
   readonly idempotent: IdempotentRequest | undefined;
 }
 
-/** First look at a creation without a clear response. */
+/** First check of a creation without a clear response. */
 const FIRST_LOOK_MS = ASSET_RECONCILIATION.scheduleSeconds[0] * 1_000;
 
 /** The original resource of an Idempotency-Key; undefined when the key is free. */

@@ -77,7 +77,7 @@ export class SessionChecker {
       const isCompleted = await complete(this.#services.db, session, outcome.value.groupId);
       if (isCompleted) log.info('session.completed', { session: id });
     }
-    // `missing` is no outcome: the provider has none yet, or the result was read before.
+    // `missing` is not an outcome: the provider has none yet, or the result was read before.
     if (outcome.kind !== 'failed') return;
     const { status, retryAfter } = outcome;
     if (status === 429) this.#rates.pause(account.id, retryAfter);

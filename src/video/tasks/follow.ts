@@ -43,7 +43,7 @@ export class Follower {
     this.#rates = new AccountRates(services.clock);
   }
 
-  /** Starts a look at every task that is due, within the limits of its account. Returns how many it took. */
+  /** Starts a check of every task that is due, within the limits of its account. Returns how many it took. */
   async run(): Promise<number> {
     let total = 0;
     for (;;) {

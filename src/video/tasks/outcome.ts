@@ -19,7 +19,7 @@ import { discardTask, lockTask, type TaskRow } from './task.ts';
 type SentOutcome = Exclude<CreateOutcome, { kind: 'not_sent' }>;
 type Rejected = Extract<CreateOutcome, { kind: 'rejected' }>;
 
-/** First look at a confirmed task, and at one whose submission is unknown. */
+/** First check of a confirmed task, and of one whose submission is unknown. */
 const FIRST_CHECK_MS = 10_000;
 const FIRST_RECONCILE_MS = 5_000;
 

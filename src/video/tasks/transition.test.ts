@@ -119,7 +119,7 @@ test('V 8: a success without usage goes to review and is asked about again', () 
   assert.equal(change.usageTokens, undefined);
 });
 
-test('V 2: a success without a video is no success yet', () => {
+test('V 2: a success without a video is not a success yet', () => {
   const change = after(task({ status: 'running' }), reported('succeeded', { usageTokens: 5 }));
   assert.deepEqual(outline(change), [undefined, 'keep', true]);
 });
@@ -357,7 +357,7 @@ class Life {
   #checkNext({ nextCheckMs }: Transition, now: number): void {
     const { status, reviewUntil } = this.facts;
     const isLive = !isTerminal(status) || (reviewUntil !== undefined && now < reviewUntil);
-    assert.equal(nextCheckMs !== undefined, isLive, `a next look at a ${status} task`);
+    assert.equal(nextCheckMs !== undefined, isLive, `a next check of a ${status} task`);
     if (nextCheckMs === undefined) return;
     const longest = (reviewUntil === undefined ? (CHECK_INTERVALS.at(-1)?.everyMs ?? 0) : REVIEW.everyMs) * 1.2;
     assert.ok(nextCheckMs >= 4_000 && nextCheckMs <= longest, `the next check after ${nextCheckMs} ms`);

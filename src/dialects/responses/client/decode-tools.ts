@@ -149,7 +149,7 @@ function givenMembers(members: JsonObject): string[] | undefined {
   return names.length > 0 ? names : undefined;
 }
 
-/** A container that the provider creates for the request (`auto` without files) is no reference. */
+/** A container that the provider creates for the request (`auto` without files) is not a reference. */
 const referencesContainer = (container: unknown): boolean =>
   typeof container === 'string' || maybeList(maybeObject(container).file_ids).length > 0;
 

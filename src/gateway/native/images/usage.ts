@@ -20,7 +20,7 @@ export interface RequestedImages {
 const MAX_KEPT_BYTES = 2 ** 20;
 
 export class ImageTap implements Tap {
-  /** Pictures are no text. */
+  /** Pictures are not counted as text. */
   readonly textRatio = 0;
   readonly #requested: RequestedImages;
   readonly #isSse: boolean;
@@ -68,7 +68,7 @@ const NOTHING = {
   sequence: undefined,
 };
 
-/** A picture of the response with what stands beside it. */
+/** A picture of the response with its own options. */
 interface Picture {
   readonly size?: unknown;
   readonly quality?: unknown;

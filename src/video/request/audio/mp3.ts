@@ -79,7 +79,7 @@ function frameAt(source: ByteSource, at: number): Frame | undefined {
 const isFollowed = (source: ByteSource, next: number, { sampleRate }: Frame): boolean =>
   next >= source.length || frameAt(source, next)?.sampleRate === sampleRate || isTrailer(source, next);
 
-/** ID3v1, APE and Lyrics3 tags stand behind the last frame. */
+/** ID3v1, APE and Lyrics3 tags follow the last frame. */
 const isTrailer = (source: ByteSource, at: number): boolean =>
   /^(?:TAG|APETAGEX|LYRICSBEGIN)/.test(readBytes(source, at, 11).toString('latin1'));
 
