@@ -62,6 +62,7 @@ test('V 4.8, V 4.8 r1: the model selects the service group; without one it is th
 
 const REJECTED: readonly (readonly [string, object | string, number, string])[] = [
   ['without a name', { name: undefined }, 400, 'invalid_request'],
+  ['with null as name', { name: null }, 400, 'invalid_request'],
   ['with an empty name', { name: '' }, 400, 'invalid_request'],
   ['with a name of 65 characters', { name: 'n'.repeat(65) }, 400, 'invalid_request'],
   ['with a name that is not a string', { name: 7 }, 400, 'invalid_request'],
@@ -74,7 +75,7 @@ const REJECTED: readonly (readonly [string, object | string, number, string])[] 
   ['with route_group_name', { route_group_name: 'EP' }, 400, 'invalid_request'],
   ['with status', { status: 'active' }, 400, 'invalid_request'],
   ['with an unknown model', { model: 'no-such-model' }, 404, 'model_not_found'],
-  ['with a model that is not a string', { model: null }, 400, 'invalid_request'],
+  ['with a model that is not a string', { model: 7 }, 400, 'invalid_request'],
   ['with an HC model', { model: VIDEO_MODELS.HC }, 400, 'asset_groups_not_supported'],
 ];
 for (const [about, body, status, code] of REJECTED)
@@ -86,6 +87,17 @@ for (const [about, body, status, code] of REJECTED)
     assert.equal(actions(fixture).length, before);
     assert.deepEqual((await caller.call(GROUPS_PATH)).body.data, []);
   });
+
+test('V 4 null: members of a group or an asset with null are absent, whatever their name', async () => {
+  const caller = await newCaller();
+  const group = await caller.createGroup({ description: null, group_type: null, model: null, extra: null });
+  assert.equal(group.status, 201, JSON.stringify(group.body));
+  const asset = await caller.createAsset({ group_id: group.body.id, name: null, model: null, extra: null });
+  assert.equal(asset.status, 202, JSON.stringify(asset.body));
+  const missing = await caller.createAsset({ group_id: group.body.id, url: null });
+  assert.equal(missing.status, 400);
+  assert.match(missing.body.error?.message ?? '', /^url: missing/);
+});
 
 test('V 4.8 r1, V 4.12: 64 characters are counted as code points', async () => {
   const { status } = await (await newCaller()).createGroup({ name: '\u{1F600}'.repeat(64) });

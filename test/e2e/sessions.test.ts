@@ -124,6 +124,14 @@ test('V 4.10 r1: a session without a body is pending, lasts 1800 seconds and has
   }
 });
 
+test('V 4 null: members of a session with null are absent, whatever their name', async () => {
+  const { status, body } = await create(
+    { name: null, description: null, redirect_url: null, extra: null },
+    keys.fields,
+  );
+  assert.deepEqual([status, body.status], [201, 'pending'], JSON.stringify(body));
+});
+
 test('V 4.10 r1, V 4.12: unknown fields, wrong types, long texts and a redirect_url that is not public HTTPS are rejected', async () => {
   const before = validationsStarted();
   for (const body of [

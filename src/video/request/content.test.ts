@@ -54,7 +54,7 @@ test('V 4.1 text: a text is a string that is not empty, and needs no other item'
 });
 
 test('V 4.1 text: a role on a text is unsupported', () => {
-  for (const role of ['reference_image', 'x', null, 1])
+  for (const role of ['reference_image', 'x', 1])
     assert.equal(codeOf(withItems({ ...TEXT, role })), UNSUPPORTED, String(role));
 });
 
@@ -68,6 +68,21 @@ test('V 4.1 payload: the payload of another type is invalid, beside the own one 
     { type: 'image_url', image_url: image, text: 'x' },
   ])
     assert.equal(codeOf(withItems(item)), INVALID, JSON.stringify(item));
+});
+
+test('V 4 null: members of an item with null are absent', () => {
+  const text = {
+    type: 'text',
+    text: 'x',
+    role: null,
+    image_url: null,
+    video_url: null,
+    audio_url: null,
+    draft_task: null,
+  };
+  assert.equal(codeOf(withItems(text)), 'ok');
+  const image = { type: 'image_url', image_url: { url: URL_TEXT, detail: null }, role: null, text: null };
+  assert.equal(codeOf(withItems(image)), 'ok');
 });
 
 test('V 4.1 payload: a media payload is an object with a string as url', () => {
@@ -99,7 +114,7 @@ test('V 4.1 role: a video and an audio have one role each', () => {
 test('V 4.1 role: an unknown role is unsupported, and a role that is not a string is invalid', () => {
   for (const role of ['middle_frame', 'FIRST_FRAME', '', 'x'.repeat(5_000)])
     assert.equal(codeOf(withItems({ ...imageItem(), role })), UNSUPPORTED, role.slice(0, 20));
-  for (const role of [1, null, {}, ['first_frame']])
+  for (const role of [1, {}, ['first_frame']])
     assert.equal(codeOf(withItems({ ...imageItem(), role })), INVALID, JSON.stringify(role));
 });
 

@@ -8,7 +8,7 @@ const FLUSH_CHARS = 16_384;
 
 /**
  * SHA-256 of version, entry and canonical JSON: sorted keys, no white space, one spelling for each value. Nothing is filled in, so
- * absent, null and false differ.
+ * absent and false differ.
  */
 export function fingerprintOf(entry: string, body: JsonMembers): string {
   const writer = new CanonicalWriter(createHash('sha256').update(VERSION).update(`${entry}\n`));

@@ -1,6 +1,7 @@
 /**
  * JSON values of a task body. Long strings stay where they are in the bytes, because inline media makes a body up to 64 MB large.
- * Rejects what two parsers could read differently: members that occur twice, and `__proto__`.
+ * Rejects what two parsers could read differently: members that occur twice, and `__proto__`. A member with null counts as
+ * absent, because the SDKs of the provider send every unset option that way.
  */
 import { fail, JsonScanError, scanMembers } from '../../core/index.ts';
 import { TASK_JSON_LIMITS } from '../../rules/index.ts';
@@ -90,15 +91,19 @@ class TreeReader {
 
   #object(): JsonMembers {
     const members = new Map<string, JsonNode>();
+    const nulls: string[] = [];
     this.#at += 1;
     while (this.#skipTo() !== CLOSE_OBJECT) {
       const name = String(this.#text());
       this.#path.push(name);
       if (name === '__proto__') throw this.#reject('is not allowed as a name');
       if (members.has(name)) throw this.#reject('occurs twice');
-      members.set(name, this.#value());
+      const value = this.#value();
+      if (value === null) nulls.push(name);
+      members.set(name, value);
       this.#path.pop();
     }
+    for (const name of nulls) members.delete(name);
     this.#at += 1;
     return members;
   }

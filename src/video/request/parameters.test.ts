@@ -10,7 +10,7 @@ import {
   videoItem,
   withItems,
 } from '../../../test/support/video-request.ts';
-import { VIDEO_VARIANTS } from '../../rules/index.ts';
+import { VIDEO_PARAMETERS, VIDEO_VARIANTS } from '../../rules/index.ts';
 
 const INVALID = 'invalid_request';
 const UNSUPPORTED = 'unsupported_video_parameter';
@@ -31,28 +31,29 @@ function expectParameter(
       );
 }
 
-test('V 4 null: null is invalid for a supported field and unsupported for an unsupported one', () => {
-  const supported = [
-    'duration',
-    'resolution',
-    'ratio',
-    'generate_audio',
-    'watermark',
-    'return_last_frame',
-    'callback_url',
-  ];
-  for (const name of supported) expectParameter(name, [null], INVALID, VIDEO_VARIANTS);
-  for (const name of ['frames', 'seed', 'service_tier', 'execution_expires_after', 'tools']) {
-    expectParameter(name, [null], INVALID, ['A']);
-    expectParameter(name, [null], UNSUPPORTED, VARIANTS_B);
+test('V 4 null: a member with null is absent, whether the model has the member or not', () => {
+  const names = [...VIDEO_PARAMETERS, 'camera_fixed', 'draft', 'priority', 'safety_identifier', 'unknown_member'];
+  for (const name of names) expectParameter(name, [null], 'ok', VIDEO_VARIANTS);
+  const nulls = Object.fromEntries(names.map((name) => [name, null]));
+  assert.deepEqual(verdictOf(examine(taskBody(nulls))), verdictOf(examine(taskBody({}))));
+});
+test('V 4 null: required members with null are missing, and two spellings of one member are rejected', () => {
+  for (const name of ['model', 'content']) {
+    const { error } = verdictOf(examine(taskBody({ [name]: null })));
+    assert.deepEqual([error?.code, error?.param], [INVALID, name]);
+    assert.match(error?.message ?? '', /missing/);
   }
-  for (const name of ['camera_fixed', 'draft', 'priority']) expectParameter(name, [null], UNSUPPORTED, VIDEO_VARIANTS);
+  assert.equal(codeOf('{"model":"m","content":[{"type":"text","text":"x"}],"seed":null,"seed":1}'), INVALID);
+});
+test('V 4 null: the fingerprint of a body does not depend on its nulls', () => {
+  const [plain, nulls] = [{}, { seed: null, draft: null }].map((extra) => examine(taskBody(extra)));
+  assert.deepEqual(nulls, plain);
 });
 
 test('V 4.2 duration: 4 to 15 on all variants, and -1 on A only', () => {
   expectParameter('duration', [4, 15], 'ok', VIDEO_VARIANTS);
   expectParameter('duration', [3, 16, 0, -2, 1e300], INVALID, VIDEO_VARIANTS);
-  expectParameter('duration', [5.5, '5', true, null, [5]], INVALID, VIDEO_VARIANTS);
+  expectParameter('duration', [5.5, '5', true, [5]], INVALID, VIDEO_VARIANTS);
   expectParameter('duration', [-1], 'ok', ['A']);
   expectParameter('duration', [-1], UNSUPPORTED, VARIANTS_B);
   assert.equal(codeOf('{"model":"m","content":[{"type":"text","text":"x"}],"duration":1e999}'), INVALID);
@@ -77,7 +78,7 @@ test('V 4.2 frames: 1 to 360 on A', () => {
 test('V 4.2 resolution: A offers three; 4k is unsupported, and other words are invalid', () => {
   expectParameter('resolution', ['480p', '720p', '1080p'], 'ok', ['A']);
   expectParameter('resolution', ['4k'], UNSUPPORTED, ['A']);
-  expectParameter('resolution', ['8k', '720P', '', '4K', 720, null, 'x'.repeat(2_000)], INVALID, VIDEO_VARIANTS);
+  expectParameter('resolution', ['8k', '720P', '', '4K', 720, 'x'.repeat(2_000)], INVALID, VIDEO_VARIANTS);
 });
 
 test('V 4.2 resolution: B offers what the model has', () => {
@@ -109,7 +110,7 @@ test('V 4.2 seed: -1 to 4294967295 on A', () => {
 test('V 4.2 booleans: true and false pass on all variants, other values are invalid', () => {
   for (const name of ['generate_audio', 'watermark', 'return_last_frame']) {
     expectParameter(name, [true, false], 'ok', VIDEO_VARIANTS);
-    expectParameter(name, ['true', 1, 0, null], INVALID, VIDEO_VARIANTS);
+    expectParameter(name, ['true', 1, 0], INVALID, VIDEO_VARIANTS);
   }
 });
 
@@ -118,7 +119,7 @@ test('V 4.2 service_tier: A accepts default, which is not sent upstream', () => 
   assert.equal(request?.parameters.service_tier, 'default');
   assert.ok(upstream && !('service_tier' in upstream));
   expectParameter('service_tier', ['flex', 'priority', '', 'x'.repeat(2_000)], UNSUPPORTED, ['A']);
-  expectParameter('service_tier', [1, null, ['default']], INVALID, ['A']);
+  expectParameter('service_tier', [1, ['default']], INVALID, ['A']);
 });
 
 test('V 4.2 execution_expires_after: 3600 to 259200 on A', () => {
@@ -131,7 +132,7 @@ test('V 4.2 callback_url: a public HTTPS URL on all variants, which is not sent 
   expectParameter('callback_url', ['https://hooks.example.com/x?y=1'], 'ok', VIDEO_VARIANTS);
   expectParameter(
     'callback_url',
-    [1, null, {}, [], `https://hooks.example.com/${'x'.repeat(2_048)}`],
+    [1, {}, [], `https://hooks.example.com/${'x'.repeat(2_048)}`],
     INVALID,
     VIDEO_VARIANTS,
   );
@@ -157,7 +158,7 @@ test('V 4.2 tools: A accepts up to 16 web searches, and an empty list is not sen
 
 test('V 4.2 rejected: camera_fixed, draft and priority are unsupported on all variants, also as false and 0', () => {
   for (const name of ['camera_fixed', 'draft', 'priority'])
-    expectParameter(name, [false, true, 0, 1, '', null], UNSUPPORTED, VIDEO_VARIANTS);
+    expectParameter(name, [false, true, 0, 1, ''], UNSUPPORTED, VIDEO_VARIANTS);
 });
 
 test('V 4.2 r1: each field that B lacks is unsupported with any value, and the message names it', () => {
