@@ -12,6 +12,11 @@ export interface Sdk {
   readonly program: string;
   /** A package that is installed beside the SDK, its major versions in step with those of the SDK. */
   readonly companion?: string;
+  /** The optional part of a Python package that the program uses, and packages that it imports but does not declare. */
+  readonly extra?: string;
+  readonly undeclared?: readonly string[];
+  /** Only the newest version is proved. */
+  readonly onlyNewest?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -30,10 +35,26 @@ const aiSdk = (provider: string): Sdk => ({
   env: { AI_SDK_PROVIDER: provider },
 });
 
+/**
+ * Newer versions always contain the extra; pip only warns that they do not have it. The major version before has no options of a
+ * task, and its `delete` fails with a NameError of its own.
+ */
+const arkSdk = (name: string, module: string, undeclared: readonly string[] = []): Sdk => ({
+  language: 'Python',
+  name,
+  program: 'use_ark.py',
+  extra: 'ark',
+  undeclared,
+  onlyNewest: true,
+  env: { ARK_MODULE: module },
+});
+
 export const SDKS: readonly Sdk[] = [
   { language: 'Python', name: 'openai', program: 'use_openai.py' },
   { language: 'Python', name: 'anthropic', program: 'use_anthropic.py' },
   { language: 'Python', name: 'google-genai', program: 'use_google.py' },
+  arkSdk('volcengine-python-sdk', 'volcenginesdkarkruntime'),
+  arkSdk('byteplus-python-sdk-v2', 'byteplussdkarkruntime', ['httpx', 'pydantic', 'sniffio']),
   { language: 'JavaScript', name: 'openai', program: 'openai.js' },
   { language: 'JavaScript', name: '@anthropic-ai/sdk', program: 'anthropic.js' },
   { language: 'JavaScript', name: '@google/genai', program: 'google.js' },
@@ -43,6 +64,8 @@ export const SDKS: readonly Sdk[] = [
 ];
 
 const PYTHON = 'python3';
+/** The Ark SDK of one provider has hundreds of packages. */
+const INSTALL_TIMEOUT_MS = 20 * 60_000;
 const PROGRAMS = { Python: programFolder('python'), JavaScript: programFolder('javascript') } as const;
 
 /** Undefined when the language can be used, else a sentence for the operator. */
@@ -60,7 +83,7 @@ export async function installSdk(sdk: Sdk, cache: string, skip: (sentence: strin
   ]);
   if (versions.length === 0) skip(`${sdk.name} (${sdk.language}) is skipped: its registry returned no versions.`);
   const installed: InstalledSdk[] = [];
-  for (const [n, version] of versions.entries()) {
+  for (const [n, version] of versions.slice(0, sdk.onlyNewest ? 1 : undefined).entries()) {
     const companion = sdk.companion && companions[n] !== undefined ? `${sdk.companion}@${companions[n]}` : undefined;
     const folder = join(cache, sdk.language.toLowerCase(), `${sdk.name.replace('/', '+')}-${version}`);
     const install = sdk.language === 'Python' ? installPython : installJavaScript;
@@ -91,13 +114,10 @@ interface Installation {
 async function installPython(folder: string, { sdk, version }: Installation): Promise<string | undefined> {
   const created = await runCommand(PYTHON, ['-m', 'venv', '--clear', folder]);
   if (!created.isOk) return created.reason;
-  const { isOk, reason } = await runCommand(pythonIn(folder), [
-    '-m',
-    'pip',
-    'install',
-    '-q',
-    `${sdk.name}==${version}`,
-  ]);
+  const requirement = `${sdk.name}${sdk.extra === undefined ? '' : `[${sdk.extra}]`}==${version}`;
+  const packages = [requirement, ...(sdk.undeclared ?? [])];
+  const args = ['-m', 'pip', 'install', '-q', ...packages];
+  const { isOk, reason } = await runCommand(pythonIn(folder), args, { timeoutMs: INSTALL_TIMEOUT_MS });
   return isOk ? undefined : reason;
 }
 
