@@ -78,7 +78,8 @@ const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['redacted_thinking', { ...WITHOUT_DELTAS, needs: ['data'] }],
   ['tool_use', call],
   ['server_tool_use', call],
-  ['mcp_tool_use', call],
+  // Some SDKs read only the start of this block, so the gateway sends it complete.
+  ['mcp_tool_use', { ...call, begins: {} }],
   ['compaction', { ...WITHOUT_DELTAS, deltas: ['compaction_delta'] }],
   ['fallback', WITHOUT_DELTAS],
   ['container_upload', WITHOUT_DELTAS],

@@ -71,7 +71,15 @@ const STEPS: ReadonlyMap<string, Step> = new Map<string, Step>([
   ['response.function_call_arguments.done', argsDone('function_call', 'arguments')],
   ['response.custom_tool_call_input.delta', args('custom_tool_call')],
   ['response.custom_tool_call_input.done', argsDone('custom_tool_call', 'input')],
+  ['response.code_interpreter_call_code.delta', args('code_interpreter_call')],
+  ['response.code_interpreter_call_code.done', hostedDone('code_interpreter_call', 'code')],
+  ['response.mcp_call_arguments.delta', args('mcp_call')],
+  ['response.mcp_call_arguments.done', hostedDone('mcp_call', 'arguments')],
   ...['in_progress', 'searching', 'completed'].map(stage('web_search_call')),
+  ...['in_progress', 'searching', 'completed'].map(stage('file_search_call')),
+  ...['in_progress', 'interpreting', 'completed'].map(stage('code_interpreter_call')),
+  ...['in_progress', 'completed', 'failed'].map(stage('mcp_call')),
+  ...['in_progress', 'completed', 'failed'].map(stage('mcp_list_tools')),
   ...['in_progress', 'generating', 'completed'].map(stage('image_generation_call')),
   ['response.image_generation_call.partial_image', partialImage],
   ['response.output_item.done', itemDone],
@@ -121,6 +129,11 @@ const PREFIXES: Readonly<Record<string, string>> = {
   custom_tool_call: 'ctc_',
   compaction: 'cmp_',
   web_search_call: 'ws_',
+  code_interpreter_call: 'ci_',
+  mcp_call: 'mcp_',
+  mcp_list_tools: 'mcpl_',
+  tool_search_call: 'ts_',
+  tool_search_output: 'tso_',
   image_generation_call: 'ig_',
 };
 
@@ -165,6 +178,8 @@ function itemDone(event: JsonObject, state: State): void {
     demand(same(final.summary, item.parts.map(contentOf)), 'a summary is the sum of its parts');
   if (item.type === 'function_call') checkCall(item, final, 'arguments', state);
   if (item.type === 'custom_tool_call') checkCall(item, final, 'input', state);
+  if (item.type === 'code_interpreter_call') demand(final.code === item.args, 'code is the sum of its deltas');
+  if (item.type === 'mcp_call') demand(final.arguments === item.args, 'arguments are the sum of their deltas');
   if (item.type === 'image_generation_call' && final.status === 'completed')
     demand(text(final, 'result') !== '', 'a completed picture has a result');
   demand(
@@ -238,7 +253,9 @@ function annotation(event: JsonObject, state: State): void {
   const part = partAt(event, state, 'content_index');
   demand(count(event, 'annotation_index') === part.notes.length, 'annotations count up from zero');
   const note = object(event, 'annotation');
-  demand(count(note, 'start_index') <= count(note, 'end_index'), 'start_index is not after end_index');
+  if (note.type === 'file_citation')
+    demand(text(note, 'file_id') !== '' && count(note, 'index') >= 0, 'a file and a place');
+  else demand(count(note, 'start_index') <= count(note, 'end_index'), 'start_index is not after end_index');
   part.notes.push(note);
 }
 
@@ -263,6 +280,15 @@ function argsDone(type: string, field: string): Step {
     const item = itemAt(event, state);
     demand(item.type === type && event[field] === item.args, 'the arguments are the sum of their deltas');
     demand(text(event, 'name') !== '', 'the end of arguments names the tool');
+    item.argsDone = true;
+  };
+}
+
+/** Of a tool that the provider ran. */
+function hostedDone(type: string, field: string): Step {
+  return (event, state) => {
+    const item = itemAt(event, state);
+    demand(item.type === type && event[field] === item.args, `the ${field} is the sum of its deltas`);
     item.argsDone = true;
   };
 }

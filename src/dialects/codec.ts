@@ -8,6 +8,7 @@ import type { Fault } from './errors/fault.ts';
 import type { FieldNames, HubField, RequestSection, SupportTable } from './hub/fields.ts';
 import type { HubEvent, HubReply, HubRequest, HubUsage, JsonObject, ToolName } from './hub/types.ts';
 import type { SignOpaque } from './opaque/sign.ts';
+import type { ReplyForms } from './tools/hosted.ts';
 
 export interface Codec {
   readonly client: ClientSide;
@@ -24,6 +25,8 @@ export interface ClientSide {
   faultIn?(reply: CompleteReply): Fault | undefined;
   encodeReply(reply: HubReply, context: ReplyContext): unknown;
   openEncoder(context: ReplyContext): StreamEncoder;
+  /** What replies of this dialect can show; the gateway names the rest. */
+  readonly replyForms: ReplyForms;
 }
 
 export type CompleteReply = Pick<HubReply, 'items' | 'stop' | 'refusal'>;

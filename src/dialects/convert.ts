@@ -9,6 +9,7 @@ import { cutReply, StopCutter } from './hub/stop-sequences.ts';
 import { type HubEvent, type HubReply, type HubRequest, type HubUsage, NO_USAGE } from './hub/types.ts';
 import { signEvent, signItem } from './opaque/sign.ts';
 import { restoreEvent, restoreItem } from './tools/restore-names.ts';
+import { unreadHistory } from './tools/unread-history.ts';
 
 /** The two sides that a conversion connects. */
 export interface Pair {
@@ -31,6 +32,9 @@ export function encodeRequestFor(
   const droppedByTable = checkSupport(request, upstream.support, names);
   const encoded = withClientErrors(names, () => upstream.encodeRequest(request, target));
   const dropped = [...droppedByTable, ...encoded.droppedFields].map((field) => names[field]);
+  const { hasThoughts, types } = unreadHistory(request, upstream.dialect, target);
+  if (hasThoughts) dropped.push(names.thoughts);
+  dropped.push(...types.map((type) => `${names.conversation}.${type}`));
   const options = (encoded.droppedToolOptions ?? []).map((option) => `${names.tools}.${option}`);
   const search = (encoded.droppedSearchOptions ?? []).map((option) => `${names.searchTool}.${option}`);
   return { ...encoded, dropped: [...new Set([...dropped, ...options, ...search, ...request.unknown])] };

@@ -86,4 +86,5 @@ export {
 export { type SignOpaque, withoutForged } from './opaque/sign.ts';
 export { openSummaries } from './opaque/summary.ts';
 export { compactionClient } from './responses/index.ts';
+export { omittedFrom } from './tools/hosted.ts';
 export { isObject } from './wire/read.ts';

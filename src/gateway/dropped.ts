@@ -1,4 +1,7 @@
-/** The header `x-gateway-dropped`: fields of the request that did not reach the provider, under the caller's names. */
+/**
+ * The header `x-gateway-dropped`: fields of the request that did not reach the provider, under the caller's names, and after
+ * `reply.` what did not reach the caller.
+ */
 
 /** Clients and proxies limit the size of a header; a caller may invent any number of field names. */
 const DROPPED_CHARS = 4_096;

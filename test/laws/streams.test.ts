@@ -234,11 +234,18 @@ async function readStream(model: Model): Promise<Read> {
   return { ...texts, calls: callsIn(content), ...end };
 }
 
+/** The AI SDK makes up an id for code that the provider ran. */
 const callsIn = (content: readonly Content[]): readonly unknown[] =>
   content
     .flatMap((part) =>
       part.type === 'tool-call'
-        ? [[part.toolCallId, part.toolName, isJson(part.input) ? JSON.parse(part.input) : part.input]]
+        ? [
+            [
+              part.providerExecuted ? '' : part.toolCallId,
+              part.toolName,
+              isJson(part.input) ? JSON.parse(part.input) : part.input,
+            ],
+          ]
         : [],
     )
     .sort((one, other) => String(one).localeCompare(String(other)));

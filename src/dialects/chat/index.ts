@@ -14,7 +14,14 @@ import { readUsage } from './usage.ts';
 export { encodeError } from './errors.ts';
 
 export const chatCodec: Codec = {
-  client: { dialect: 'chat', fieldNames, decodeRequest, encodeReply, openEncoder },
+  client: {
+    dialect: 'chat',
+    fieldNames,
+    decodeRequest,
+    encodeReply,
+    openEncoder,
+    replyForms: { hasHosted: () => false, hasAudio: true, citesDocuments: false },
+  },
   upstream: {
     dialect: 'chat',
     fieldNames,

@@ -14,7 +14,19 @@ import { readUsage } from './usage.ts';
 export { encodeError } from './errors.ts';
 
 export const generateCodec: Codec = {
-  client: { dialect: 'generate', fieldNames, decodeRequest, encodeReply, openEncoder },
+  client: {
+    dialect: 'generate',
+    fieldNames,
+    decodeRequest,
+    encodeReply,
+    openEncoder,
+    replyForms: {
+      style: 'generate-content',
+      hasHosted: ({ tool }) => tool === 'code_exec',
+      hasAudio: true,
+      citesDocuments: false,
+    },
+  },
   upstream: {
     dialect: 'generate',
     fieldNames,

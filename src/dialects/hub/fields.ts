@@ -51,8 +51,8 @@ const IS_PRESENT = {
 export type HubField = keyof typeof IS_PRESENT;
 export const HUB_FIELDS = Object.keys(IS_PRESENT) as HubField[];
 
-/** Parts of a request that an encoder can reject beside the optional fields. */
-export const REQUEST_SECTIONS = ['conversation', 'tools', 'searchTool', 'toolChoice'] as const;
+/** Parts of a request that an encoder can reject, or drop, beside the optional fields. */
+export const REQUEST_SECTIONS = ['conversation', 'thoughts', 'tools', 'searchTool', 'toolChoice'] as const;
 export type RequestSection = (typeof REQUEST_SECTIONS)[number];
 
 /** The name of each field and section in one dialect. */

@@ -233,17 +233,36 @@ export interface HubToolResult {
   readonly parts: readonly HubPart[];
   readonly isError?: boolean;
 }
+/** A call of a tool that the provider ran, with its result: as the model saw it, in the form that dialects share. */
 export interface HubServerCall {
   readonly kind: 'server_call';
   readonly id: string;
   readonly tool: ServerTool;
   readonly issuer: Style;
   readonly status: 'in_progress' | 'completed' | 'failed';
+  /** Of a search. */
   readonly queries?: readonly string[];
+  /** Pages that a search found or a fetch read. */
   readonly sources?: readonly { readonly url: string; readonly title: string }[];
+  /** Of `code_exec`: the program or command. */
+  readonly code?: string;
+  /** Of `mcp`. A listing of the server's tools has no name. */
+  readonly mcp?: { readonly server: string; readonly name?: string; readonly args: string };
+  /** Tools that a tool search found or an MCP server listed. */
+  readonly found?: readonly FoundTool[];
+  /** What the tool returned to the model, as text. */
+  readonly output?: string;
   /** The result of `image_gen`. */
   readonly image?: HubImage;
+  /** The items or blocks of the issuer. */
   readonly raw?: unknown;
+  /** The same in a form that a client of another dialect carries; see `tools/hosted.ts`. */
+  readonly opaque?: Opaque;
+}
+export interface FoundTool {
+  readonly name: string;
+  readonly description?: string;
+  readonly schema?: JsonObject;
 }
 
 export type HubPart =
@@ -293,13 +312,23 @@ export type MediaSource =
   | { readonly kind: 'file_id'; readonly id: string; readonly issuer: Style }
   | { readonly kind: 'text'; readonly text: string };
 
+/** The source of a span of text: a page, or a document of the request or of the provider's storage. */
 export interface HubAnnotation {
   /** UTF-16 offsets into the text of the part. */
   readonly start?: number;
   readonly end?: number;
+  /** Empty for a document. */
   readonly url: string;
   readonly title: string;
   readonly cited?: string;
+  readonly document?: HubDocumentSpan;
+}
+export interface HubDocumentSpan {
+  /** Position among the documents of the request. */
+  readonly index?: number;
+  readonly fileId?: string;
+  /** Absent when the source names the document only. Pages count from 1, the others from 0; `to` is exclusive. */
+  readonly span?: { readonly unit: 'char' | 'page' | 'block'; readonly from: number; readonly to: number };
 }
 
 /** Asks the provider to cache the prompt up to this part. */
@@ -310,7 +339,7 @@ export interface CacheBreakpoint {
 /** A value that only its issuer can read, such as a thinking signature or encrypted reasoning. */
 export interface Opaque {
   readonly issuer: Style;
-  readonly kind: 'thinking' | 'redacted' | 'reasoning' | 'thought' | 'compaction' | 'summary';
+  readonly kind: 'thinking' | 'redacted' | 'reasoning' | 'thought' | 'compaction' | 'summary' | 'hosted';
   /** The issuer's id of the item to which the value is bound. */
   readonly id?: string;
   /** Tag of the account family that issued it. It is client input: compare it, never select an account by it. */

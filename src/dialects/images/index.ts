@@ -13,4 +13,6 @@ export const imagesClient: ClientSide = {
   faultIn,
   encodeReply,
   openEncoder,
+  // A client that asked for a picture expects nothing else.
+  replyForms: { hasHosted: () => true, hasAudio: true, citesDocuments: true },
 };

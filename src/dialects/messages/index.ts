@@ -5,6 +5,7 @@ import { encodeReply } from './client/encode-reply.ts';
 import { fieldNames } from './client/field-names.ts';
 import { openEncoder } from './client/stream-encoder.ts';
 import { decodeError } from './errors.ts';
+import { hasBlocksFor } from './server-tools.ts';
 import { decodeReply } from './upstream/decode-reply.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
 import { openDecoder } from './upstream/stream-decoder.ts';
@@ -15,7 +16,14 @@ export { decodeCountRequest } from './client/decode-request.ts';
 export { encodeError } from './errors.ts';
 
 export const messagesCodec: Codec = {
-  client: { dialect: 'messages', fieldNames, decodeRequest, encodeReply, openEncoder },
+  client: {
+    dialect: 'messages',
+    fieldNames,
+    decodeRequest,
+    encodeReply,
+    openEncoder,
+    replyForms: { style: 'messages', hasHosted: hasBlocksFor, hasAudio: false, citesDocuments: true },
+  },
   upstream: {
     dialect: 'messages',
     fieldNames,

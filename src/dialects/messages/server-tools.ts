@@ -3,8 +3,9 @@
  * kept, because only its issuer can read the encrypted parts.
  */
 import type { HubServerCall, JsonObject, ServerTool } from '../hub/types.ts';
+import { foundTools } from '../tools/hosted.ts';
 import { digest } from '../wire/ids.ts';
-import { compact, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
+import { compact, isObject, maybeList, maybeObject, maybeString, parseArgs } from '../wire/read.ts';
 
 export const SERVER_USE_TYPES: ReadonlySet<string> = new Set(['server_tool_use', 'mcp_tool_use']);
 
@@ -25,30 +26,94 @@ const TOOLS: ReadonlyMap<string, ServerTool> = new Map(
   }),
 );
 
-/** A call without a result is still in progress. */
+/** A call without a result is still in progress. Blocks that the gateway made up have nothing that their issuer could read. */
 export function decodeServerCall(use: JsonObject, result?: JsonObject): HubServerCall {
   const tool = serverToolOf(use);
-  const query = maybeString(maybeObject(use.input).query);
-  const search = tool === 'web_search';
+  const id = maybeString(use.id) ?? '';
   return compact({
     kind: 'server_call' as const,
-    id: maybeString(use.id) ?? '',
+    id,
     tool,
     issuer: 'messages' as const,
     status: !result ? ('in_progress' as const) : isFailed(result) ? ('failed' as const) : ('completed' as const),
-    queries: search && query !== undefined ? [query] : undefined,
-    sources: search && result ? sourcesOf(result.content) : undefined,
-    raw: result ? [use, result] : [use],
+    ...READERS[tool]?.(use, maybeObject(use.input), result),
+    raw: isSynthetic(id) ? undefined : [inOrder(use), ...(result ? [result] : [])],
   });
 }
+
+/** Fixed member order, so that streamed and unary blocks give the same bytes. */
+const inOrder = ({ type, id, name, input, ...rest }: JsonObject): JsonObject =>
+  compact({ type, id, name, input, ...rest });
+
+/** The shared form of a call, by its tool. */
+type CallReader = (use: JsonObject, input: JsonObject, result: JsonObject | undefined) => Partial<HubServerCall>;
+const READERS: Partial<Readonly<Record<ServerTool, CallReader>>> = {
+  web_search: (_, { query }, result) =>
+    compact({ queries: texts(query), sources: result ? sourcesOf(maybeList(result.content)) : undefined }),
+  web_fetch(_, { url }, result) {
+    const page = maybeObject(maybeObject(result).content);
+    const document = maybeObject(page.content);
+    const source = { url: page.url ?? url, title: document.title ?? '' };
+    return compact({ sources: sourcesOf([source]), output: maybeString(maybeObject(document.source).data) });
+  },
+  code_exec: ({ name }, input, result) =>
+    compact({
+      code: maybeString(input.code) ?? maybeString(input.command) ?? JSON.stringify(input),
+      output: result && (name === 'text_editor_code_execution' ? otherOutput(result) : ranOutput(result)),
+    }),
+  mcp: (use, input, result) =>
+    compact({
+      mcp: {
+        server: maybeString(use.server_name) ?? '',
+        name: maybeString(use.name) ?? '',
+        args: JSON.stringify(input),
+      },
+      output: result && textOf(result.content),
+    }),
+  tool_search: (_, { query, pattern }, result) =>
+    compact({
+      queries: texts(query ?? pattern),
+      found: result && foundTools(maybeObject(result.content).tool_references, 'input_schema'),
+    }),
+  other: (_use, _input, result) => compact({ output: result && otherOutput(result) }),
+};
+
+const texts = (value: unknown): string[] | undefined => (typeof value === 'string' ? [value] : undefined);
+
+const textOf = (content: unknown): string =>
+  maybeString(content) ??
+  maybeList(content)
+    .flatMap((block) => maybeString(maybeObject(block).text) ?? [])
+    .join('\n');
+
+/** Of code and of commands. A result that only its issuer can read has no text. */
+function ranOutput({ content }: JsonObject): string {
+  const { stdout, stderr, error_code: code } = maybeObject(content);
+  return [stdout, stderr, code].filter((text) => typeof text === 'string' && text !== '').join('\n');
+}
+
+const otherOutput = ({ content }: JsonObject): string => JSON.stringify(content ?? null);
+
+/** A listing of the tools of an MCP server, which is one block. */
+export const decodeListing = (block: JsonObject): HubServerCall => ({
+  kind: 'server_call',
+  id: '',
+  tool: 'mcp',
+  issuer: 'messages',
+  status: 'completed',
+  mcp: { server: maybeString(block.mcp_server_name) ?? '', args: '' },
+  found: foundTools(block.tools, 'input_schema'),
+  raw: [block],
+});
+export const LISTING_TYPE = 'mcp_tool_listing';
 
 const isFailed = (result: JsonObject): boolean =>
   result.is_error === true || (maybeString(maybeObject(result.content).type) ?? '').endsWith('_error');
 
-const sourcesOf = (content: unknown): { url: string; title: string }[] =>
-  maybeList(content).flatMap((entry) => {
-    const url = isObject(entry) ? maybeString(entry.url) : undefined;
-    return url === undefined ? [] : [{ url, title: maybeString(maybeObject(entry).title) ?? url }];
+const sourcesOf = (entries: readonly unknown[]): { url: string; title: string }[] =>
+  entries.flatMap((entry) => {
+    const url = maybeString(maybeObject(entry).url);
+    return url === undefined ? [] : [{ url, title: maybeString(maybeObject(entry).title) || url }];
   });
 
 // ---------------------------------------------------------------- encoding
@@ -56,31 +121,95 @@ const sourcesOf = (content: unknown): { url: string; title: string }[] =>
 /** Required by current clients. Only the code of the provider could call a tool in any other way. */
 export const DIRECT_CALLER: JsonObject = { type: 'direct' };
 
-/** Id prefix of blocks that show a client a search at another provider. The decoder drops such blocks. */
+/** Id prefix of blocks that show a client a call at another provider; no messages provider knows its id. */
 export const SYNTHETIC_PREFIX = 'srvtoolu_gw';
 export const isSynthetic = (id: string): boolean => id.startsWith(SYNTHETIC_PREFIX);
 
-/** Returns the raw pair of a messages call. A web search elsewhere becomes a synthetic pair; other foreign calls are dropped. */
+/**
+ * Returns the raw blocks of a messages call. A call of another provider becomes a synthetic pair, or nothing if this dialect has no
+ * block for its tool.
+ */
 export function encodeServerCall(call: HubServerCall): JsonObject[] {
   if (call.issuer === 'messages') return rawBlocks(call);
-  if (call.tool !== 'web_search' || call.status === 'in_progress') return [];
+  if (call.status === 'in_progress') return [];
   const id = SYNTHETIC_PREFIX + digest(call.id, 20);
-  const content =
-    call.status === 'failed'
-      ? { type: 'web_search_tool_result_error', error_code: 'unavailable' }
-      : (call.sources ?? []).map(({ url, title }) => ({
-          type: 'web_search_result',
-          url,
-          title,
-          encrypted_content: 'gw1.',
-          page_age: null,
-        }));
-  const query = call.queries?.join(' | ') ?? '';
+  const pair = PAIRS[call.tool]?.(call);
+  if (!pair) return [];
+  const [use, result] = pair;
   return [
-    { type: 'server_tool_use', id, name: 'web_search', input: { query }, caller: DIRECT_CALLER },
-    { type: 'web_search_tool_result', tool_use_id: id, content, caller: DIRECT_CALLER },
+    { ...use, id },
+    { ...result, tool_use_id: id },
   ];
 }
 
-export const rawBlocks = (call: HubServerCall): JsonObject[] =>
-  call.issuer === 'messages' ? maybeList(call.raw).filter(isObject) : [];
+export const hasBlocksFor = (call: HubServerCall): boolean => PAIRS[call.tool]?.(call) !== undefined;
+
+type EncodePair = (call: HubServerCall) => readonly [use: JsonObject, result: JsonObject] | undefined;
+
+const serverUse = (name: string, input: JsonObject): JsonObject => ({
+  type: 'server_tool_use',
+  name,
+  input,
+  caller: DIRECT_CALLER,
+});
+
+const failure = (type: string): JsonObject => ({ type, error_code: 'unavailable' });
+
+const PAIRS: Partial<Readonly<Record<ServerTool, EncodePair>>> = {
+  web_search({ queries = [], sources = [], status }) {
+    const results = sources.map(({ url, title }) => ({
+      type: 'web_search_result',
+      url,
+      title,
+      encrypted_content: 'gw1.',
+      page_age: null,
+    }));
+    const content = status === 'failed' ? failure('web_search_tool_result_error') : results;
+    return [
+      serverUse('web_search', { query: queries.join(' | ') }),
+      { type: 'web_search_tool_result', content, caller: DIRECT_CALLER },
+    ];
+  },
+  web_fetch({ sources = [], output = '', status }) {
+    const { url, title } = sources[0] ?? { url: '', title: '' };
+    const source = { type: 'text', media_type: 'text/plain', data: output };
+    const document = { type: 'document', source, title: title || null, citations: { enabled: false } };
+    const page = { type: 'web_fetch_result', url, content: document, retrieved_at: null };
+    const content = status === 'failed' ? failure('web_fetch_tool_result_error') : page;
+    return [serverUse('web_fetch', { url }), { type: 'web_fetch_tool_result', content, caller: DIRECT_CALLER }];
+  },
+  code_exec({ code = '', output = '', status }) {
+    const isFailed = status === 'failed';
+    const content = {
+      type: 'code_execution_result',
+      stdout: isFailed ? '' : output,
+      stderr: isFailed ? output : '',
+      return_code: isFailed ? 1 : 0,
+      content: [],
+    };
+    return [serverUse('code_execution', { code }), { type: 'code_execution_tool_result', content }];
+  },
+  /** SDKs of this dialect do not know the block of a listing unless they asked for it. */
+  mcp({ mcp, output = '', status }) {
+    if (mcp?.name === undefined) return undefined;
+    return [
+      { type: 'mcp_tool_use', name: mcp.name, server_name: mcp.server, input: parseArgs(mcp.args) },
+      {
+        type: 'mcp_tool_result',
+        is_error: status === 'failed',
+        content: [{ type: 'text', text: output, citations: [] }],
+      },
+    ];
+  },
+  tool_search({ queries = [], found = [], status }) {
+    const references = found.map(({ name }) => ({ type: 'tool_reference', tool_name: name }));
+    const result = { type: 'tool_search_tool_search_result', tool_references: references };
+    const content = status === 'failed' ? failure('tool_search_tool_result_error') : result;
+    return [
+      serverUse('tool_search_tool_bm25', { query: queries.join(' ') }),
+      { type: 'tool_search_tool_result', content },
+    ];
+  },
+};
+
+const rawBlocks = ({ raw }: HubServerCall): JsonObject[] => maybeList(raw).filter(isObject);

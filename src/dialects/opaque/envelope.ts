@@ -29,7 +29,15 @@ export function wrap(opaque: Opaque): string {
 }
 
 const STYLES: readonly Style[] = ['responses', 'messages', 'generate-content'];
-const KINDS: readonly Opaque['kind'][] = ['thinking', 'redacted', 'reasoning', 'thought', 'compaction', 'summary'];
+const KINDS: readonly Opaque['kind'][] = [
+  'thinking',
+  'redacted',
+  'reasoning',
+  'thought',
+  'compaction',
+  'summary',
+  'hosted',
+];
 
 /** Returns undefined for text that is not a valid envelope. */
 export function unwrap(text: string): Opaque | undefined {

@@ -2,7 +2,7 @@
  * Opaque values in a request: finding them, removing them, and restoring those that the client's dialect has no slot for.
  * Reasoning is removed together with its value; it never becomes visible text.
  */
-import type { HubItem, HubPart, HubRequest, HubText, Opaque } from '../hub/types.ts';
+import type { HubItem, HubPart, HubRequest, HubServerCall, HubText, Opaque } from '../hub/types.ts';
 import { digest } from '../wire/ids.ts';
 
 /** Returns the tags of the accounts that issued the values in the request, most recent first. */
@@ -34,7 +34,7 @@ export const withoutRejected = (request: HubRequest, isRejected: (opaque: Opaque
 function opaquesOf(item: HubItem): Opaque[] {
   if (item.kind === 'reasoning' || item.kind === 'compaction') return item.opaque ? [item.opaque] : [];
   if (item.kind === 'tool_call') return item.signature ? [item.signature] : [];
-  if (item.kind === 'server_call') return item.image?.signature ? [item.image.signature] : [];
+  if (item.kind === 'server_call') return [item.opaque, item.image?.signature].filter((opaque) => opaque !== undefined);
   if (item.kind === 'message')
     return item.parts.flatMap((part) => ('signature' in part && part.signature ? [part.signature] : []));
   return [];
@@ -45,10 +45,20 @@ function stripSignatures(item: HubItem, isRejected: (opaque: Opaque) => boolean)
     const { signature: _, ...rest } = item;
     return rest;
   }
-  if (item.kind === 'server_call' && item.image) return { ...item, image: stripSignature(item.image, isRejected) };
+  if (item.kind === 'server_call') return stripServerCall(item, isRejected);
   return item.kind === 'message'
     ? { ...item, parts: item.parts.map((part) => stripSignature(part, isRejected)) }
     : item;
+}
+
+/** Without its opaque form, a provider gets the call as text. */
+function stripServerCall(item: HubServerCall, isRejected: (opaque: Opaque) => boolean): HubServerCall {
+  const { opaque, image, ...rest } = item;
+  return {
+    ...rest,
+    ...(image && { image: stripSignature(image, isRejected) }),
+    ...(opaque && !isRejected(opaque) && { opaque }),
+  };
 }
 
 function stripSignature<P extends HubPart>(part: P, isRejected: (opaque: Opaque) => boolean): P {

@@ -9,7 +9,7 @@ export type SignOpaque = (opaque: Opaque) => string;
 
 export function signItem(item: HubItem, sign: SignOpaque): HubItem {
   const signed = (opaque: Opaque): Opaque => ({ ...opaque, mac: sign(opaque) });
-  if (item.kind === 'reasoning' || item.kind === 'compaction')
+  if (item.kind === 'reasoning' || item.kind === 'compaction' || item.kind === 'server_call')
     return item.opaque ? { ...item, opaque: signed(item.opaque) } : item;
   if (item.kind === 'tool_call') return item.signature ? { ...item, signature: signed(item.signature) } : item;
   if (item.kind !== 'message' || !item.parts.some(hasSignature)) return item;

@@ -6,6 +6,7 @@ import { encodeReply } from './client/encode-reply.ts';
 import { fieldNames } from './client/field-names.ts';
 import { openEncoder } from './client/stream-encoder.ts';
 import { decodeError } from './errors.ts';
+import { hasItemFor } from './output-items.ts';
 import { decodeReply } from './upstream/decode-reply.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
 import { openDecoder } from './upstream/stream-decoder.ts';
@@ -13,7 +14,14 @@ import { support } from './upstream/support.ts';
 import { readUsage } from './usage.ts';
 
 export const responsesCodec: Codec = {
-  client: { dialect: 'responses', fieldNames, decodeRequest, encodeReply, openEncoder },
+  client: {
+    dialect: 'responses',
+    fieldNames,
+    decodeRequest,
+    encodeReply,
+    openEncoder,
+    replyForms: { style: 'responses', hasHosted: hasItemFor, hasAudio: false, citesDocuments: true },
+  },
   upstream: {
     dialect: 'responses',
     fieldNames,

@@ -3,6 +3,7 @@
  * wire items. Each is built when its output index is known, because the index determines its id.
  */
 import type {
+  FoundTool,
   HubImage,
   HubItem,
   HubMessage,
@@ -13,9 +14,11 @@ import type {
   HubToolCall,
   JsonObject,
   Opaque,
+  ServerTool,
 } from '../hub/types.ts';
 import { EMPTY_ENVELOPE, pack } from '../opaque/envelope.ts';
 import { unwrapInput } from '../tools/free-text.ts';
+import { carriedBefore } from '../tools/hosted.ts';
 import { itemId } from '../wire/ids.ts';
 import { formatOfMime } from '../wire/image-format.ts';
 import { compact, isObject, maybeString, parseArgs } from '../wire/read.ts';
@@ -224,23 +227,93 @@ function isJson(text: string): boolean {
 
 // ---------------------------------------------------------------- hosted tools
 
-/** Every dialect has web search. Other hosted calls are meaningful only to their issuer. */
+/** A call of another provider becomes the item for its tool, or nothing if this dialect has none. */
 function serverCallBuilders(call: HubServerCall): ItemBuilder[] {
-  if (call.issuer === 'responses' && isObject(call.raw)) return [rawBuilder(call.raw)];
+  if (call.issuer === 'responses') return [call.raw].flat().filter(isObject).map(rawBuilder);
   if (call.image) return imageBuilders(call.image);
-  if (call.tool !== 'web_search') return [];
-  const queries = call.queries ?? [];
-  const sources = call.sources?.map(({ url }) => ({ type: 'url', url }));
-  const action = compact({ type: 'search', query: queries[0] ?? '', queries, sources });
-  const finalStatus = call.status === 'failed' ? 'failed' : 'completed';
-  const build = (id: string, status: ItemStatus): JsonObject => ({
-    id,
-    type: 'web_search_call',
-    status: status === 'in_progress' ? status : finalStatus,
-    action,
-  });
-  return [{ idPrefix: 'ws', build }];
+  const builders = HOSTED_ITEMS[call.tool]?.(call) ?? [];
+  return builders.length > 0 ? [...signatureBuilders(carriedBefore(call, 'responses')), ...builders] : [];
 }
+
+/** Whether this dialect has an item for calls of the tool. */
+export const hasItemFor = ({ tool }: HubServerCall): boolean => HOSTED_ITEMS[tool] !== undefined;
+
+/** Members of the finished item; those of the item in progress come from `opening`. */
+const hostedItem = (
+  idPrefix: ItemBuilder['idPrefix'],
+  { status: final }: HubServerCall,
+  item: JsonObject,
+  opening: JsonObject = {},
+): ItemBuilder => ({
+  idPrefix,
+  build: (id, status) =>
+    status === 'in_progress'
+      ? { id, ...item, ...opening, status }
+      : { id, ...item, status: final === 'failed' ? 'failed' : 'completed' },
+});
+
+const HOSTED_ITEMS: Partial<Readonly<Record<ServerTool, (call: HubServerCall) => ItemBuilder[]>>> = {
+  web_search(call) {
+    const { queries = [], sources } = call;
+    const urls = sources?.map(({ url }) => ({ type: 'url', url }));
+    const action = compact({ type: 'search', query: queries[0] ?? '', queries, sources: urls });
+    return [hostedItem('ws', call, { type: 'web_search_call', action })];
+  },
+  web_fetch: (call) =>
+    (call.sources ?? []).map(({ url }) =>
+      hostedItem('ws', call, { type: 'web_search_call', action: { type: 'open_page', url } }),
+    ),
+  code_exec(call) {
+    const { code = '', output } = call;
+    const outputs = output ? [{ type: 'logs', logs: output }] : [];
+    // The client cannot reach the container of another provider; SDKs require the member.
+    const item = { type: 'code_interpreter_call', code, container_id: '', outputs };
+    return [hostedItem('ci', call, item, { code: '', outputs: null })];
+  },
+  mcp(call) {
+    const { mcp, output = '', found = [], status } = call;
+    const server_label = mcp?.server ?? '';
+    if (mcp?.name === undefined)
+      return [
+        {
+          idPrefix: 'mcpl',
+          build: (id) => ({ id, type: 'mcp_list_tools', server_label, tools: found.map(listedTool) }),
+        },
+      ];
+    const isFailed = status === 'failed';
+    const item = {
+      type: 'mcp_call',
+      server_label,
+      name: mcp.name,
+      arguments: mcp.args,
+      approval_request_id: null,
+      output: isFailed ? null : output,
+      error: isFailed ? { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: output }] } : null,
+    };
+    return [hostedItem('mcp', call, item, { arguments: '', output: null, error: null })];
+  },
+  tool_search(call) {
+    const { queries = [], found = [] } = call;
+    const shared = { call_id: null, execution: 'server' };
+    const tools = found.map(({ name }) => ({ type: 'function', name, parameters: null, strict: null }));
+    const status = call.status === 'failed' ? 'incomplete' : 'completed';
+    const build =
+      (item: JsonObject) =>
+      (id: string, given: ItemStatus): JsonObject => ({
+        id,
+        ...item,
+        ...shared,
+        status: given === 'in_progress' ? given : status,
+      });
+    return [
+      { idPrefix: 'ts', build: build({ type: 'tool_search_call', arguments: { query: queries.join(' ') } }) },
+      { idPrefix: 'tso', build: build({ type: 'tool_search_output', tools }) },
+    ];
+  },
+};
+
+const listedTool = ({ name, description, schema = { type: 'object' } }: FoundTool): JsonObject =>
+  compact({ name, description, input_schema: schema });
 
 /** Passes an item of a responses provider on unchanged, with its original id. */
 const rawBuilder = (raw: JsonObject): ItemBuilder => ({

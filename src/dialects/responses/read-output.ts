@@ -15,8 +15,9 @@ import type {
   ServerTool,
 } from '../hub/types.ts';
 import { slotText } from '../opaque/envelope.ts';
+import { foundTools, withCarrier } from '../tools/hosted.ts';
 import { mimeOfImage } from '../wire/image-format.ts';
-import { compact, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
+import { compact, isGiven, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 import { decodeAnnotations } from './annotations.ts';
 
 /** What an item needs to know about its reply. */
@@ -38,7 +39,7 @@ export function decodeOutputItem(item: JsonObject, context: ItemContext): HubIte
   if (isCall(type)) return callOf(item, argsOf(item), context);
   if (type === 'compaction')
     return compact({ kind: 'compaction', opaque: readOpaqueValue(item, 'compaction', context) });
-  if (SERVER_CALLS.has(type)) return decodeServerCall(item, type);
+  if (SERVER_CALLS.has(type)) return withCarrier(decodeServerCall(item, type), context.account);
   return { kind: 'opaque', issuer: 'responses', raw: item };
 }
 
@@ -145,28 +146,101 @@ export const SERVER_CALLS: ReadonlyMap<string, ServerTool> = new Map<string, Ser
   ['code_interpreter_call', 'code_exec'],
   ['image_generation_call', 'image_gen'],
   ['mcp_call', 'mcp'],
+  ['mcp_list_tools', 'mcp'],
+  ['tool_search_call', 'tool_search'],
 ]);
 
-export function decodeServerCall(item: JsonObject, type: string): HubServerCall {
-  const action = maybeObject(item.action);
-  const queries = [...maybeList(action.queries), ...(Array.isArray(action.queries) ? [] : [action.query])];
-  const texts = queries.filter((query) => typeof query === 'string');
-  const sources = maybeList(action.sources).flatMap((value) => {
-    const source = maybeObject(value);
-    const url = maybeString(source.url);
-    return url === undefined ? [] : [{ url, title: maybeString(source.title) ?? '' }];
-  });
+/** `result` is the item with the result of a tool search, which is a separate one. */
+export function decodeServerCall(item: JsonObject, type: string, result?: JsonObject): HubServerCall {
+  const isFailed = item.status === 'failed' || (isObject(item.error) && type !== 'image_generation_call');
   return compact({
     kind: 'server_call',
     id: maybeString(item.id) ?? '',
     tool: SERVER_CALLS.get(type) ?? 'other',
     issuer: 'responses',
-    status: item.status === 'failed' ? 'failed' : 'completed',
-    queries: texts.length > 0 ? texts : undefined,
-    sources: sources.length > 0 ? sources : undefined,
-    image: type === 'image_generation_call' ? imageOf(item) : undefined,
-    raw: item,
+    status: isFailed ? 'failed' : 'completed',
+    ...CALL_READERS[type]?.(item, result),
+    raw: result ? [item, result] : item,
   });
+}
+
+/** The shared form of a call, by the type of its item. */
+const CALL_READERS: Readonly<
+  Record<string, (item: JsonObject, result: JsonObject | undefined) => Partial<HubServerCall>>
+> = {
+  web_search_call({ action: value }) {
+    const action = maybeObject(value);
+    if (typeof action.url === 'string') return { tool: 'web_fetch', sources: [{ url: action.url, title: '' }] };
+    const queries = Array.isArray(action.queries) ? action.queries : [action.query];
+    const sources = maybeList(action.sources).flatMap((source) => {
+      const { url, title } = maybeObject(source);
+      return typeof url === 'string' ? [{ url, title: maybeString(title) ?? '' }] : [];
+    });
+    return compact({ queries: textsOf(queries), sources: sources.length > 0 ? sources : undefined });
+  },
+  file_search_call: ({ queries, results }) =>
+    compact({ queries: textsOf(maybeList(queries)), output: maybeList(results).map(fileText).join('\n') || undefined }),
+  code_interpreter_call: ({ code, outputs }) =>
+    compact({ code: maybeString(code), output: maybeList(outputs).map(logsOf).join('\n') || undefined }),
+  image_generation_call: (item) => compact({ image: imageOf(item) }),
+  mcp_call: ({ server_label: server, name, arguments: args, output, error }) =>
+    compact({
+      mcp: { server: maybeString(server) ?? '', name: maybeString(name) ?? '', args: maybeString(args) ?? '' },
+      output: maybeString(output) ?? (isGiven(error) ? errorText(error) : undefined),
+    }),
+  mcp_list_tools: ({ server_label: server, tools }) => ({
+    mcp: { server: maybeString(server) ?? '', args: '' },
+    found: foundTools(tools, 'input_schema'),
+  }),
+  tool_search_call: ({ arguments: args }, result) =>
+    compact({
+      queries: textsOf([typeof args === 'string' ? args : (maybeObject(args).query ?? JSON.stringify(args))]),
+      found: result && foundTools(maybeList(result.tools).flatMap(toolsIn), 'parameters'),
+    }),
+};
+
+const textsOf = (values: readonly unknown[]): string[] | undefined => {
+  const texts = values.filter((value) => typeof value === 'string');
+  return texts.length > 0 ? texts : undefined;
+};
+
+const fileText = (value: unknown): string => {
+  const { filename, file_id: id, text } = maybeObject(value);
+  return `${maybeString(filename) ?? maybeString(id) ?? ''}: ${maybeString(text) ?? ''}`;
+};
+
+const logsOf = (value: unknown): string => {
+  const { logs, url } = maybeObject(value);
+  return maybeString(logs) ?? (typeof url === 'string' ? `[image ${url}]` : '');
+};
+
+const errorText = (error: unknown): string => maybeString(maybeObject(error).message) ?? JSON.stringify(error);
+
+/** A namespace is a list of tools of its own. */
+const toolsIn = (value: unknown): readonly unknown[] => {
+  const tool = maybeObject(value);
+  return Array.isArray(tool.tools) ? tool.tools : [tool];
+};
+
+/** A tool search that the provider runs is two items: the call, and its result. */
+export const isSearchCall = (item: JsonObject): boolean =>
+  item.type === 'tool_search_call' && item.execution !== 'client';
+export const isSearchResult = (item: JsonObject): boolean =>
+  item.type === 'tool_search_output' && item.execution !== 'client';
+
+export const decodeSearch = (
+  call: JsonObject,
+  result: JsonObject | undefined,
+  account: string | undefined,
+): HubServerCall => withCarrier(decodeServerCall(call, 'tool_search_call', result), account);
+
+/** Puts the result of a tool search into its call, which is the last one in `items`. False if there is none. */
+export function joinSearchResult(items: HubItem[], result: JsonObject, account?: string): boolean {
+  const at = items.findLastIndex((item) => item.kind === 'server_call' && item.tool === 'tool_search');
+  const call = items[at];
+  if (call?.kind !== 'server_call' || !isObject(call.raw)) return false;
+  items[at] = decodeSearch(call.raw, result, account);
+  return true;
 }
 
 function imageOf({ result, output_format }: JsonObject): HubImage | undefined {

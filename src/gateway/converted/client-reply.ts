@@ -2,10 +2,12 @@
  * The client's side of a converted reply: response head, encoder and stream, shared by all attempts and rounds of a call. A
  * WebSocket turn gets its events as JSON, an HTTP response as server-sent events.
  */
-import type { HubEvent, JsonObject, StreamEncoder } from '../../dialects/index.ts';
+import type { HubEvent, HubItem, JsonObject, StreamEncoder } from '../../dialects/index.ts';
 import { type ClientStream, STREAM_HEADERS } from '../../web/index.ts';
+import { droppedHeaders } from '../dropped.ts';
 import type { CallContext, EncodedFor, ReplySink } from './context.ts';
 import { conversionHeaders } from './headers.ts';
+import { omittedFromReply } from './omitted.ts';
 
 const SHUTDOWN_MESSAGE = 'The server is restarting; send the request again.';
 
@@ -18,6 +20,7 @@ export class ClientReply implements ReplySink {
   #stream: ClientStream | undefined;
   /** Blocks of the current read. Joined once, because adding each to a string would build a rope that has to be flattened. */
   #pending: string[] = [];
+  readonly #items: HubItem[] = [];
   /** The last event was pushed; the response ends when the charge is on disk. */
   #isOver = false;
 
@@ -57,12 +60,20 @@ export class ClientReply implements ReplySink {
   /** Encodes the event; `flush` or `end` sends it. */
   push(event: HubEvent): void {
     const encoder = this.#open();
+    if (event.kind === 'item_end') this.#items.push(event.item);
     if (event.kind === 'finish' || event.kind === 'error') this.#isOver = true;
+    if (event.kind === 'finish') this.#nameOmitted();
     if (this.#isTurn) this.#pending.push(...(encoder.pushEvents?.(event) ?? []));
     else {
       const text = encoder.push(event);
       if (text !== '') this.#pending.push(text);
     }
+  }
+
+  /** The header of a stream is gone, so a comment before the last events names what is missing. A WebSocket has no comments. */
+  #nameOmitted(): void {
+    const [names] = Object.values(droppedHeaders(omittedFromReply(this.#context, this.#items)));
+    if (names !== undefined && !this.#isTurn) this.#pending.push(`: x-gateway-dropped: ${names}\n\n`);
   }
 
   /** Sends what was pushed in one write. False when the client reads more slowly than the provider writes. */

@@ -8,6 +8,7 @@ import { isUsageMissing } from '../billing/usage.ts';
 import type { ResponseHead, UpstreamControl } from '../failover.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
 import { conversionHeaders } from './headers.ts';
+import { omittedFromReply } from './omitted.ts';
 import { faultFromReply, faultOfReply } from './reply-error.ts';
 import type { RoundRequest } from './round-request.ts';
 
@@ -97,7 +98,7 @@ export class UnaryResponse implements RoundResponse {
     const charged = this.#host.complete({ items, usage, account: this.account, response });
     const send = this.#request.hub.stream
       ? () => this.#sendStream(last, whole)
-      : () => this.#sendJson(JSON.stringify(response));
+      : () => this.#sendJson(JSON.stringify(response), omittedFromReply(context, whole.items));
     context.call.runAfter(charged, send);
     return undefined;
   }
@@ -109,10 +110,10 @@ export class UnaryResponse implements RoundResponse {
     );
   }
 
-  #sendJson(text: string): void {
+  #sendJson(text: string, omitted: readonly string[]): void {
     const { context } = this.#host;
     context.call.response.writeHead(200, {
-      ...conversionHeaders(context, this.#request.encodedFor(this.account)),
+      ...conversionHeaders(context, this.#request.encodedFor(this.account), omitted),
       'content-type': 'application/json; charset=utf-8',
       'content-length': Buffer.byteLength(text),
     });

@@ -199,7 +199,8 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
     test: 'test/e2e/opaque.test.ts',
   },
   7: {
-    summary: 'When a conversation moves to another provider, opaque values of the first are dropped with their blocks.',
+    summary:
+      'When a conversation moves to another provider, opaque values of the first are dropped with their blocks. Reasoning that the provider cannot read is named, for example as `input.reasoning`.',
     conversions: [
       'messages over responses',
       'messages over generate',

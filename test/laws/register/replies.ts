@@ -1,5 +1,5 @@
 /** Lossy points of replies. */
-import { type Conversion, FIND, fromFile, type Row, returns, unaryReply, user } from './row.ts';
+import { assistantMessage, type Conversion, FIND, fromFile, type Row, returns, unaryReply, user } from './row.ts';
 
 const OVER_MESSAGES = ['chat over messages', 'responses over messages'] as const satisfies readonly Conversion[];
 
@@ -47,9 +47,32 @@ const candidate = (index: number, text: string) => ({
 /** Candidates out of order. */
 const SEVERAL = unaryReply.generate([], { candidates: [candidate(1, 'second'), candidate(0, 'first')] });
 
+const MCP_CALL = {
+  type: 'mcp_call',
+  id: 'mcp_1',
+  status: 'completed',
+  server_label: 'files',
+  name: 'read',
+  arguments: '{"path":"a"}',
+  output: 'text of a',
+};
+const RAN = [
+  { type: 'server_tool_use', id: 'srvtoolu_1', name: 'code_execution', input: { code: 'print(6*7)' } },
+  {
+    type: 'code_execution_tool_result',
+    tool_use_id: 'srvtoolu_1',
+    content: { type: 'code_execution_result', stdout: '42', stderr: '', return_code: 0, content: [] },
+  },
+];
+const RAN_PARTS = [
+  { executableCode: { language: 'PYTHON', code: 'print(6*7)' } },
+  { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '42' } },
+];
+
 export const REPLIES: Readonly<Record<number, Row>> = {
   47: {
-    summary: "Web citations are converted to the client's dialect; their opaque part is dropped.",
+    summary:
+      "Citations of pages and of documents are converted to the client's dialect; their opaque part is dropped. Chat clients get citations of pages only, and the others are named.",
     conversions: OVER_MESSAGES,
     outcomes: ['changed'],
     vectors: [
@@ -93,9 +116,14 @@ export const REPLIES: Readonly<Record<number, Row>> = {
   },
   48: {
     summary:
-      'A web search of the provider is shown as blocks of the client dialect; they are dropped when the client sends them back.',
-    conversions: ['messages over responses'],
-    outcomes: ['changed', 'dropped'],
+      "Calls of hosted tools and their results are shown in the client's own items or blocks, after an opaque value with which they return unchanged to the provider that ran them. A call without a counterpart is dropped and named, as `reply.` and its tool: all of them for chat clients, a file search and a list of MCP tools for messages clients. A stream names it in a comment before its end.",
+    conversions: [
+      'messages over responses',
+      'responses over messages',
+      'responses over generate',
+      'messages over generate',
+    ],
+    outcomes: ['changed', 'carried', 'dropped'],
     vectors: [
       returns(
         'messages over responses',
@@ -126,6 +154,7 @@ export const REPLIES: Readonly<Record<number, Row>> = {
         {
           body: {
             content: [
+              { type: 'thinking', thinking: '', signature: { $match: '^gw1\\.' } },
               { type: 'server_tool_use', name: 'web_search', input: { query: 'pears' } },
               { type: 'web_search_tool_result' },
               { type: 'text', text: 'Pears are green.', citations: [{ url: 'https://pears.example/' }] },
@@ -139,11 +168,77 @@ export const REPLIES: Readonly<Record<number, Row>> = {
             add: [user('go')],
             upstream: 'messages',
             expect: {
-              body: { messages: [{}, { content: [{ type: 'text', text: 'Pears are green.' }] }, {}] },
+              body: {
+                messages: [
+                  {},
+                  {
+                    content: [
+                      { type: 'text', text: '<tool_call tool="web_search">\n<input>\npears\n</input>\n</tool_call>' },
+                      { type: 'text', text: 'Pears are green.' },
+                    ],
+                  },
+                  {},
+                ],
+              },
               nowhere: ['srvtoolu_gw', 'gw1.'],
             },
           },
         },
+      ),
+      returns(
+        'messages over responses',
+        unaryReply.responses([MCP_CALL, assistantMessage('Read.')]),
+        {
+          body: {
+            content: [
+              { type: 'thinking' },
+              { type: 'mcp_tool_use', server_name: 'files', name: 'read', input: { path: 'a' } },
+              { type: 'mcp_tool_result', is_error: false, content: [{ type: 'text', text: 'text of a' }] },
+              { type: 'text', text: 'Read.' },
+            ],
+          },
+        },
+        { next: { add: [user('go')], expect: { body: { input: [{}, MCP_CALL, {}, {}] }, nowhere: ['gw1.'] } } },
+      ),
+      returns(
+        'responses over messages',
+        unaryReply.messages([...RAN, { type: 'text', text: 'It is 42.' }]),
+        {
+          body: {
+            output: [
+              { type: 'reasoning', summary: [], encrypted_content: { $match: '^gw1\\.' } },
+              {
+                type: 'code_interpreter_call',
+                status: 'completed',
+                code: 'print(6*7)',
+                outputs: [{ type: 'logs', logs: '42' }],
+              },
+              { type: 'message' },
+            ],
+          },
+        },
+        {
+          next: {
+            add: [user('go')],
+            expect: { body: { messages: [{}, { content: [...RAN, { text: 'It is 42.' }] }, {}] }, nowhere: ['gw1.'] },
+          },
+        },
+      ),
+      ...(['responses over generate', 'messages over generate'] as const).map((conversion) =>
+        returns(
+          conversion,
+          unaryReply.generate([...RAN_PARTS, { text: 'It is 42.' }]),
+          { body: {} },
+          {
+            next: {
+              add: [user('go')],
+              expect: {
+                body: { contents: [{}, { parts: [...RAN_PARTS, { text: 'It is 42.' }] }, {}] },
+                nowhere: ['gw1.'],
+              },
+            },
+          },
+        ),
       ),
     ],
   },

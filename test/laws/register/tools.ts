@@ -97,6 +97,8 @@ const SEARCH = {
   ],
 };
 
+const SEARCH_TEXT = '<tool_call tool="web_search">\n<input>\npears\n</input>\n</tool_call>';
+
 const COMPUTED = {
   messages: assistant([
     { type: 'server_tool_use', id: 'srvtoolu_1', name: 'code_execution', input: { code: '1' } },
@@ -119,6 +121,7 @@ const COMPUTED = {
     assistantMessage('Done.'),
   ],
 };
+const COMPUTED_TEXT = '<tool_call tool="code_execution">\n<input>\n1\n</input>\n</tool_call>';
 
 export const TOOLS: Readonly<Record<number, Row>> = {
   24: {
@@ -292,29 +295,52 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     ],
   },
   29: {
-    summary: 'Calls of hosted tools of another provider are dropped from the history; the text about them stays.',
-    conversions: [...FROM_RESPONSES, ...FROM_MESSAGES],
-    outcomes: ['dropped'],
+    summary:
+      'Calls of hosted tools of another provider become text in the history: what the model asked for, and what it got. Content of an unknown type is dropped and named.',
+    conversions: [...FROM_RESPONSES, ...FROM_MESSAGES, 'responses over chat', 'messages over chat'],
+    outcomes: ['changed', 'dropped'],
     vectors: [
       encodes(
         'responses over messages',
         { input: [user('hi'), ...SEARCH.responses, user('go')] },
-        { body: { messages: [{}, { content: [{ type: 'text', text: 'Found.' }] }, {}] }, nowhere: ['ws_1'] },
+        {
+          body: { messages: [{}, { content: [{ text: SEARCH_TEXT }, { text: 'Found.' }] }, {}] },
+          nowhere: ['ws_1'],
+          dropped: [],
+        },
       ),
       encodes(
         'responses over generate',
+        { input: [user('hi'), ...COMPUTED.responses, { type: 'program', code: '1' }, user('go')] },
+        {
+          body: { contents: [{}, { parts: [{ text: COMPUTED_TEXT }, { text: 'Done.' }] }, {}] },
+          nowhere: ['ci_1', 'cntr_out'],
+          dropped: ['input.program'],
+        },
+      ),
+      encodes(
+        'responses over chat',
         { input: [user('hi'), ...SEARCH.responses, user('go')] },
-        { body: { contents: [{}, { parts: [{ text: 'Found.' }] }, {}] }, nowhere: ['ws_1'] },
+        { body: { messages: [{}, { content: `${SEARCH_TEXT}\nFound.` }, {}] }, nowhere: ['ws_1'] },
       ),
       encodes(
         'messages over responses',
         { messages: [user('hi'), SEARCH.messages, user('go')] },
-        { body: { input: [{}, { content: [{ text: 'Found.' }] }, {}] }, nowhere: ['srvtoolu'] },
+        {
+          body: { input: [{}, { content: [{ text: SEARCH_TEXT }] }, { content: [{ text: 'Found.' }] }, {}] },
+          nowhere: ['srvtoolu'],
+          dropped: [],
+        },
       ),
       encodes(
         'messages over generate',
         { messages: [user('hi'), SEARCH.messages, user('go')] },
-        { body: { contents: [{}, { parts: [{ text: 'Found.' }] }, {}] }, nowhere: ['srvtoolu'] },
+        { body: { contents: [{}, { parts: [{ text: SEARCH_TEXT }, { text: 'Found.' }] }, {}] }, nowhere: ['srvtoolu'] },
+      ),
+      encodes(
+        'messages over chat',
+        { messages: [user('hi'), assistant([{ type: 'fallback' }, { type: 'text', text: 'Hello.' }]), user('go')] },
+        { body: { messages: [{}, { content: 'Hello.' }, {}] }, dropped: ['messages.fallback'] },
       ),
     ],
   },

@@ -19,6 +19,7 @@ export interface Delta {
   readonly function_call?: { readonly name?: string; readonly arguments: string };
   readonly annotations?: readonly JsonObject[];
   readonly images?: readonly JsonObject[];
+  readonly audio?: JsonObject;
 }
 export interface CallDelta {
   readonly index: number;
@@ -141,17 +142,27 @@ function endItem(index: number, item: HubItem, writer: DeltaWriter): readonly De
 
 function endMessage(index: number, { parts }: HubMessage, writer: DeltaWriter): readonly Delta[] {
   const starts = writer.partStarts.get(index) ?? [];
-  const images: Delta[] = [];
+  const media: Delta[] = [];
   for (const [n, part] of parts.entries()) {
     if (part.kind === 'text') {
-      for (const note of part.annotations ?? [])
+      for (const note of (part.annotations ?? []).filter(({ document }) => !document))
         writer.annotations.push(encodeAnnotation(note, starts[n] ?? writer.contentLength, part.text.length));
     } else if (part.kind === 'image') {
-      images.push(...imageDeltas(part));
+      media.push(...imageDeltas(part));
+    } else if (part.kind === 'audio' && part.source.kind === 'base64') {
+      media.push({ audio: spokenReply(part.source.data, index) });
     }
   }
-  return images;
+  return media;
 }
+
+/** The gateway does not keep the recording, so its id expires at once. The text of the reply is the transcript. */
+const spokenReply = (data: string, index: number): JsonObject => ({
+  id: `audio_${index}`,
+  data,
+  transcript: '',
+  expires_at: 0,
+});
 
 /** `images` is not official, but the usual extension. A client that does not read it ignores it. */
 function imageDeltas({ source }: HubImage): readonly Delta[] {

@@ -47,6 +47,7 @@ function addDelta(sum: Delta, delta: Delta): Delta {
       : sum.function_call,
     annotations: delta.annotations ?? sum.annotations,
     images: delta.images ? [...(sum.images ?? []), ...delta.images] : sum.images,
+    audio: delta.audio ?? sum.audio,
   });
 }
 
@@ -76,5 +77,6 @@ function messageOf(sum: Delta): JsonObject {
     function_call: sum.function_call,
     annotations: sum.annotations,
     images: sum.images,
+    audio: sum.audio,
   });
 }

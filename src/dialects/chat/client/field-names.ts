@@ -3,6 +3,7 @@ import type { FieldNames } from '../../hub/fields.ts';
 
 export const fieldNames: FieldNames = {
   conversation: 'messages',
+  thoughts: 'messages.reasoning_content',
   tools: 'tools',
   searchTool: 'web_search_options',
   toolChoice: 'tool_choice',

@@ -28,6 +28,8 @@ export interface ReplyState {
   /** UTF-16 units of content so far. Wire annotations count from the start of the content, hub annotations from their part. */
   contentLength: number;
   refusal: string;
+  /** Base64 of a spoken reply. */
+  audio: string;
 }
 
 interface TextPart {
@@ -62,6 +64,7 @@ export const openReply = (context: DecodeContext): ReplyState => ({
   earlyAnnotations: [],
   contentLength: 0,
   refusal: '',
+  audio: '',
 });
 
 type MemberReader = (value: unknown, reply: ReplyState, out: HubEvent[], delta: JsonObject) => void;
@@ -83,6 +86,12 @@ const MEMBER_READERS = {
   refusal: (value, reply, out) => {
     endTags(reply, out);
     addText('refusal', contentText(value), reply, out);
+  },
+  /** The transcript is the text of a spoken reply. */
+  audio: (value, reply, out) => {
+    const { transcript, data } = maybeObject(value);
+    addText('text', maybeString(transcript) ?? '', reply, out);
+    reply.audio += maybeString(data) ?? '';
   },
   annotations: (value, reply, out) => {
     for (const note of maybeList(value)) addAnnotation(note, reply, out);
@@ -112,7 +121,16 @@ export function closeReply(reply: ReplyState, stop: HubStop, out: HubEvent[]): b
   endThought(reply, out);
   endMessage(reply, out, isCut);
   for (const call of reply.calls) endCall(call, out);
+  addAudio(reply, out);
   return true;
+}
+
+/** The format is that of the request, which the wire does not repeat. */
+function addAudio({ audio: data, nextIndex: index }: ReplyState, out: HubEvent[]): void {
+  if (data === '') return;
+  const part = { kind: 'audio', source: { kind: 'base64', mime: 'audio/wav', data } } as const;
+  const item: HubMessage = { kind: 'message', role: 'assistant', parts: [] };
+  out.push({ kind: 'item', index, item }, { kind: 'item_end', index, item: { ...item, parts: [part] } });
 }
 
 // ---------------------------------------------------------------- thoughts and text

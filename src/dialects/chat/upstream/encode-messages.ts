@@ -6,6 +6,7 @@ import type { UpstreamTarget } from '../../codec.ts';
 import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubPart, HubRequest, HubToolCall, HubToolResult, JsonObject } from '../../hub/types.ts';
 import { wrapInput } from '../../tools/free-text.ts';
+import { hostedText } from '../../tools/hosted.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { NO_RESULT, pairResults, type TakeResult } from '../../tools/pair-results.ts';
 import { callIdFor } from '../../wire/ids.ts';
@@ -106,7 +107,11 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: (item: ItemOf<K>, state:
   reasoning: ({ summary, opaque }, { turn }) => {
     if (!opaque) turn.thoughts += summary.join('\n\n');
   },
-  server_call: ignore,
+  // This dialect has no hosted calls. A generated image has no place in an assistant message.
+  server_call: (call, { turn }) => {
+    const text = call.tool === 'image_gen' ? '' : hostedText(call);
+    if (text !== '') turn.text += `${turn.text === '' ? '' : '\n'}${text}\n`;
+  },
   opaque: ignore,
   // `effectiveRequest` and `offeredTools` apply these to the whole request.
   tool_change: ignore,

@@ -173,16 +173,18 @@ test('encodeRequest sends tool errors as text, data as JSON and images after the
   ]);
 });
 
-test('encodeRequest drops reasoning, opaque items and hosted calls', () => {
+test('encodeRequest drops reasoning and opaque items, and writes hosted calls as text', () => {
   const items: HubItem[] = [
     user('go'),
     { kind: 'reasoning', summary: ['secret'], opaque: { issuer: 'messages', kind: 'thinking', data: 's' } },
     { kind: 'opaque', issuer: 'responses', raw: {} },
-    { kind: 'server_call', id: 'w', tool: 'web_search', issuer: 'messages', status: 'completed' },
+    { kind: 'server_call', id: 'w', tool: 'web_search', issuer: 'messages', status: 'completed', queries: ['a', 'b'] },
+    { kind: 'server_call', id: 'x', tool: 'web_search', issuer: 'messages', status: 'completed' },
     assistant('Hi'),
     user('on'),
   ];
-  assert.deepEqual(messages(items)[1], { role: 'assistant', content: 'Hi' });
+  const search = '<tool_call tool="web_search">\n<input>\na\nb\n</input>\n</tool_call>';
+  assert.deepEqual(messages(items)[1], { role: 'assistant', content: `${search}\nHi` });
 });
 
 test('encodeRequest sends a signature only to the account that issued it', () => {

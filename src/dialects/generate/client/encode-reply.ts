@@ -1,8 +1,8 @@
 /** Unary replies of this dialect, and the mapping of complete items to parts that the stream encoder shares. */
 import type { ReplyContext } from '../../codec.ts';
-import type { HubItem, HubPart, HubReply, HubStop, HubToolCall, JsonObject } from '../../hub/types.ts';
+import type { HubItem, HubPart, HubReply, HubServerCall, HubStop, HubToolCall, JsonObject } from '../../hub/types.ts';
 import { responseId } from '../../wire/ids.ts';
-import { compact, isObject, parseArgs } from '../../wire/read.ts';
+import { compact, isObject, maybeList, parseArgs } from '../../wire/read.ts';
 import { FINISH_REASONS } from '../stop-reason.ts';
 import { signatureForClient } from '../thought-signature.ts';
 import { encodeUsage } from '../usage.ts';
@@ -50,11 +50,19 @@ function completePart(part: HubPart): WirePart[] {
 export function endParts(item: HubItem): WirePart[] {
   if (item.kind === 'message') return item.parts.flatMap(endPart);
   if (item.kind === 'tool_call') return [callPart(item)];
-  if (item.kind === 'server_call') return item.image ? endPart(item.image) : [];
+  if (item.kind === 'server_call') return item.image ? endPart(item.image) : codeParts(item);
   // The client must get the opaque value even without thoughts, because its next request returns it.
   if (item.kind === 'reasoning')
     return item.opaque ? [{ text: '', thought: true, ...signatureForClient(item.opaque) }] : [];
   return item.kind === 'opaque' && item.issuer === ISSUER && isObject(item.raw) ? [item.raw] : [];
+}
+
+/** Hosted calls other than code have no part in this dialect. */
+function codeParts({ tool, issuer, raw, code = '', output = '', status }: HubServerCall): WirePart[] {
+  if (tool !== 'code_exec' || status === 'in_progress') return [];
+  if (issuer === ISSUER) return maybeList(raw).filter(isObject);
+  const outcome = status === 'failed' ? 'OUTCOME_FAILED' : 'OUTCOME_OK';
+  return [{ executableCode: { language: 'PYTHON', code } }, { codeExecutionResult: { outcome, output } }];
 }
 
 function endPart(part: HubPart): WirePart[] {

@@ -3,6 +3,7 @@ import type { FieldNames } from '../../hub/fields.ts';
 
 export const fieldNames: FieldNames = {
   conversation: 'contents',
+  thoughts: 'contents.thought',
   tools: 'tools',
   searchTool: 'tools',
   toolChoice: 'toolConfig',

@@ -6,6 +6,7 @@
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubPart, HubReasoningItem, HubRequest, HubToolCall } from '../../hub/types.ts';
+import { hostedText, ownForm } from '../../tools/hosted.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { pairResults, type TakeResult } from '../../tools/pair-results.ts';
 import { isObject } from '../../wire/read.ts';
@@ -68,9 +69,11 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
   tool_call: appendCall,
   // `endModelTurn` writes the result right after the turn with its call.
   tool_result: (_, state) => endModelTurn(state),
-  // Drops hosted calls, except for generated images; the text based on them remains.
   server_call(item, state) {
+    const own = ownForm(item, ISSUER, state.target);
     if (item.image) appendHubPart(item.image, 'model', state);
+    else if (own) for (const part of own.filter(isObject)) appendPart(state, 'model', part);
+    else if (item.tool !== 'image_gen') appendHubPart({ kind: 'text', text: hostedText(item) }, 'model', state);
   },
   compaction: (item, state) => appendPart(state, 'user', { text: item.text || rejectCompaction() }),
   // `effectiveRequest` and `offeredTools` apply both to the whole request.

@@ -27,6 +27,42 @@ export function annotationsOf(
   });
 }
 
+/** Sources that the text recites. Their offsets count bytes of the whole text of the reply, so only the first part is located. */
+export function recitationsOf(
+  parts: readonly HubPart[],
+  metadata: JsonObject,
+): { readonly part: number; readonly annotation: HubAnnotation }[] {
+  const part = parts.findIndex(({ kind }) => kind === 'text');
+  const text = parts[part];
+  if (text?.kind !== 'text') return [];
+  const sources = [...maybeList(metadata.citationSources), ...maybeList(metadata.citations)];
+  return sources.flatMap((value) => {
+    const { uri, title, startIndex, endIndex } = maybeObject(value);
+    if (typeof uri !== 'string') return [];
+    const to = maybeCount(endIndex);
+    const span = to === undefined ? undefined : fromBytes(text.text, maybeCount(startIndex) ?? 0, to);
+    return [{ part, annotation: { ...span, url: uri, title: maybeString(title) ?? '' } }];
+  });
+}
+
+/** Pages that the provider read for the reply, as one completed call for each. */
+export const fetchCalls = (metadata: JsonObject, idOf: (n: number) => string): HubServerCall[] =>
+  maybeList(metadata.urlMetadata).flatMap((value, n) => {
+    const { retrievedUrl: url, urlRetrievalStatus: status } = maybeObject(value);
+    if (typeof url !== 'string') return [];
+    const isRead = status === undefined || status === 'URL_RETRIEVAL_STATUS_SUCCESS';
+    return [
+      {
+        kind: 'server_call',
+        id: idOf(n),
+        tool: 'web_fetch',
+        issuer: ISSUER,
+        status: isRead ? 'completed' : 'failed',
+        sources: [{ url, title: '' }],
+      },
+    ];
+  });
+
 interface PartSpan {
   readonly part: number;
   readonly start: number;

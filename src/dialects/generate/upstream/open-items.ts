@@ -10,8 +10,9 @@ import type {
   JsonObject,
   Opaque,
 } from '../../hub/types.ts';
+import { withCarrier } from '../../tools/hosted.ts';
 import type { UsageCounts } from '../usage.ts';
-import { annotationsOf } from './grounding.ts';
+import { annotationsOf, recitationsOf } from './grounding.ts';
 import type { PartialArgs } from './partial-args.ts';
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] };
@@ -48,6 +49,8 @@ export interface DecoderState {
   continuationToken?: string;
   blockMessage?: string;
   grounding?: JsonObject;
+  recitation?: JsonObject;
+  fetched?: JsonObject;
 }
 
 export const newDecoderState = (context: DecodeContext): DecoderState => ({
@@ -104,7 +107,7 @@ export function closeItem(state: DecoderState, out: HubEvent[], stop?: HubStop):
   if (open === undefined) return;
   if (open.kind === 'call') completeCall(open, out);
   state.open = undefined;
-  const item = open.kind === 'message' ? closeMessage(open, state, out, stop) : completeItem(open);
+  const item = open.kind === 'message' ? closeMessage(open, state, out, stop) : completeItem(open, state);
   out.push({ kind: 'item_end', index: open.index, item });
 }
 
@@ -119,9 +122,9 @@ export function completeCall(open: Extract<OpenItem, { kind: 'call' }>, out: Hub
 /** Returns whether the open call still lacks pieces of its arguments. */
 export const isCallPartial = ({ open }: DecoderState): boolean => open?.kind === 'call' && open.partial !== undefined;
 
-function completeItem(open: Exclude<OpenItem, { kind: 'message' }>): HubItem {
+function completeItem(open: Exclude<OpenItem, { kind: 'message' }>, { context }: DecoderState): HubItem {
   if (open.kind === 'call') return open.item;
-  if (open.kind === 'code') return { ...open.item, raw: open.raw };
+  if (open.kind === 'code') return withCarrier({ ...open.item, raw: open.raw }, context.account);
   const summary = open.text === '' ? [] : [open.text];
   return open.opaque ? { kind: 'reasoning', summary, opaque: open.opaque } : { kind: 'reasoning', summary };
 }
@@ -133,7 +136,11 @@ function closeMessage(
   stop: HubStop | undefined,
 ): HubItem {
   const parts = [...open.parts];
-  for (const { part, annotation } of state.grounding ? annotationsOf(parts, state.grounding) : []) {
+  const located = [
+    ...(state.grounding ? annotationsOf(parts, state.grounding) : []),
+    ...(state.recitation ? recitationsOf(parts, state.recitation) : []),
+  ];
+  for (const { part, annotation } of located) {
     const text = parts[part];
     if (text?.kind !== 'text') continue;
     parts[part] = { ...text, annotations: [...(text.annotations ?? []), annotation] };

@@ -100,12 +100,14 @@ const PART_READERS: { readonly [K in PartKind]: (part: JsonObject, state: Decode
     const id = given ?? mintCallId(`${state.context.requestId}/code`, state.nextIndex);
     const item: HubServerCall = { kind: 'server_call', id, tool: 'code_exec', issuer: ISSUER, status: 'in_progress' };
     const index = openItem(item, state, out);
-    state.open = { kind: 'code', index, item: { ...item }, raw: [part] };
+    const code = maybeString(maybeObject(part.executableCode).code) ?? '';
+    state.open = { kind: 'code', index, item: { ...item, code }, raw: [part] };
   },
   codeExecutionResult(part, state, out) {
     if (state.open?.kind !== 'code') return PART_READERS.other(part, state, out);
-    const { outcome } = maybeObject(part.codeExecutionResult);
+    const { outcome, output } = maybeObject(part.codeExecutionResult);
     state.open.item.status = outcome === 'OUTCOME_OK' ? 'completed' : 'failed';
+    state.open.item.output = maybeString(output) ?? '';
     state.open.raw.push(part);
     closeItem(state, out);
   },

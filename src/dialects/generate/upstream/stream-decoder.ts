@@ -10,7 +10,7 @@ import { compact, isObject, maybeList, maybeObject, maybeString, parseEvent } fr
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { billedSearches, checkUsage, decodeUsage, mergeUsage, type UsageCounts } from '../usage.ts';
-import { queriesOf, searchCall } from './grounding.ts';
+import { fetchCalls, queriesOf, searchCall } from './grounding.ts';
 import { closeItem, type DecoderState, failStream, isCallPartial, newDecoderState, openItem } from './open-items.ts';
 import { readPart } from './part-reader.ts';
 
@@ -101,6 +101,8 @@ function mergedCounts(state: DecoderState): UsageCounts {
 function readCandidate(candidate: JsonObject, state: DecoderState, out: HubEvent[]): void {
   state.hasCandidate = true;
   if (isObject(candidate.groundingMetadata)) state.grounding = candidate.groundingMetadata;
+  if (isObject(candidate.citationMetadata)) state.recitation = candidate.citationMetadata;
+  if (isObject(candidate.urlContextMetadata)) state.fetched = candidate.urlContextMetadata;
   for (const part of maybeList(maybeObject(candidate.content).parts)) {
     if (isObject(part) && !state.done) readPart(part, state, out);
   }
@@ -123,7 +125,10 @@ function finish(state: DecoderState, out: HubEvent[]): void {
   closeItem(state, out, stop);
   const hasOutput = state.nextIndex > 0;
   const search = state.grounding && searchCall(state.grounding, itemId('ws', state.id, state.nextIndex));
-  if (search) out.push({ kind: 'item_end', index: openItem(search, state, out), item: search });
+  const idOf = (n: number): string => itemId('ws', state.id, state.nextIndex + 1 + n);
+  const fetches = state.fetched ? fetchCalls(state.fetched, idOf) : [];
+  for (const call of search ? [search, ...fetches] : fetches)
+    out.push({ kind: 'item_end', index: openItem(call, state, out), item: call });
   state.done = true;
   checkUsage(mergedCounts(state), state.usage);
   out.push(

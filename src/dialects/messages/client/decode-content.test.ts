@@ -130,7 +130,7 @@ describe('messages content decoder', () => {
     ]);
   });
 
-  it('drops synthetic searches and keeps searches of the provider', () => {
+  it('keeps searches, those of another provider without blocks that a provider of this dialect could read', () => {
     const pair = (id: string): JsonObject[] => [
       { type: 'server_tool_use', id, name: 'web_search', input: { query: 'q' } },
       { type: 'web_search_tool_result', tool_use_id: id, content: [] },
@@ -138,6 +138,15 @@ describe('messages content decoder', () => {
     const own = pair('srvtoolu_1');
     const items = itemsOf(user(), assistant(...pair('srvtoolu_gwabc'), ...own, { type: 'fallback', x: 1 }));
     assert.deepEqual(items.slice(1), [
+      {
+        kind: 'server_call',
+        id: 'srvtoolu_gwabc',
+        tool: 'web_search',
+        issuer: 'messages',
+        status: 'completed',
+        queries: ['q'],
+        sources: [],
+      },
       {
         kind: 'server_call',
         id: 'srvtoolu_1',

@@ -5,9 +5,9 @@
 
 import type { HubItem, HubMessage, HubPart, HubToolCall, JsonObject, Opaque } from '../../hub/types.ts';
 import { isEnvelope, slotText, unwrap } from '../../opaque/envelope.ts';
+import { restoreCarried } from '../../tools/hosted.ts';
 import {
   isGiven,
-  maybeObject,
   maybeString,
   needList,
   needObject,
@@ -18,14 +18,14 @@ import {
   unsupported,
   wrongValue,
 } from '../../wire/read.ts';
-import { decodeServerCall, isResultType, isSynthetic } from '../server-tools.ts';
+import { decodeListing, decodeServerCall, isResultType, LISTING_TYPE } from '../server-tools.ts';
 import { decodePart, readCacheBreakpoint } from './decode-media.ts';
 import { decodeTool } from './decode-tools.ts';
 import { signatureTarget, splitSummary } from './opaque-thinking.ts';
 
 export function decodeMessages(messages: readonly unknown[]): HubItem[] {
   if (messages.length === 0) wrongValue('messages', 'at least one message is required.');
-  const state: DecodeState = { items: [], callNames: new Map(), pendingSignatures: new Map() };
+  const state: DecodeState = { items: [], callNames: new Map(), serverUses: new Map(), pendingSignatures: new Map() };
   for (const [n, entry] of messages.entries()) {
     const message = needObject(entry, `messages[${n}]`);
     const role = oneOf(['user', 'assistant', 'system'])(message.role, `messages[${n}].role`);
@@ -34,13 +34,15 @@ export function decodeMessages(messages: readonly unknown[]): HubItem[] {
       ROLES[role](block, path, state);
     }
   }
-  return state.items;
+  return restoreCarried(state.items);
 }
 
 interface DecodeState {
   readonly items: HubItem[];
   /** Tool name by call id, because a result carries only the id. */
   readonly callNames: Map<string, string>;
+  /** Hosted calls by id, because their results carry only the id. */
+  readonly serverUses: Map<string, JsonObject>;
   /** Signatures whose call has not been decoded yet, by call id. */
   readonly pendingSignatures: Map<string, Opaque>;
   /** The hub message that takes the next part of this turn; unset after any other item. */
@@ -124,6 +126,7 @@ const ASSISTANT_BLOCKS: ReadonlyMap<string, BlockReader> = new Map(
     },
     server_tool_use: pushServerUse,
     mcp_tool_use: pushServerUse,
+    [LISTING_TYPE]: (block, _, state) => pushItem(decodeListing(block), state),
     compaction(block, path, state) {
       const text = optional(block, 'content', needString, path);
       const slot = maybeString(block.encrypted_content) ?? '';
@@ -179,23 +182,19 @@ function signCall(callId: string, signature: Opaque, state: DecodeState): void {
 }
 
 function pushServerUse(block: JsonObject, path: string, state: DecodeState): void {
-  const id = needString(block.id, `${path}.id`);
-  // The gateway made this block up for a search at another provider; no messages upstream knows its id.
-  if (isSynthetic(id)) return;
+  state.serverUses.set(needString(block.id, `${path}.id`), block);
   pushItem(decodeServerCall(block), state);
 }
 
 function attachServerResult(block: JsonObject, state: DecodeState): void {
   const id = maybeString(block.tool_use_id) ?? '';
-  if (isSynthetic(id)) return;
   const index = state.items.findLastIndex((item) => item.kind === 'server_call' && item.id === id);
   const call = state.items[index];
   if (call?.kind !== 'server_call') {
     pushItem({ kind: 'opaque', issuer: 'messages', raw: block }, state);
     return;
   }
-  const [use] = Array.isArray(call.raw) ? (call.raw as unknown[]) : [];
-  state.items[index] = decodeServerCall(maybeObject(use), block);
+  state.items[index] = decodeServerCall(state.serverUses.get(id) ?? {}, block);
   state.openMessage = undefined;
 }
 

@@ -111,7 +111,7 @@ describe('messages reply encoder', () => {
       role: 'assistant',
       model: 'alias',
       diagnostics: null,
-      content: [{ type: 'text', text: 'Hi' }],
+      content: [{ type: 'text', text: 'Hi', citations: [] }],
       stop_reason: 'end_turn',
       stop_sequence: null,
       stop_details: null,
@@ -131,12 +131,15 @@ describe('messages reply encoder', () => {
     });
   });
 
-  it('drops a tool call that the length limit truncated', () => {
+  it('keeps a tool call that the length limit truncated, as a stream does', () => {
     const body = encodeReply(
       hubReply([message('assistant', 'a'), call('c', '{"x":')], { stop: 'length' }),
       clientContext(),
     ) as JsonObject;
-    assert.deepEqual(body.content, [{ type: 'text', text: 'a' }]);
+    assert.deepEqual(body.content, [
+      { type: 'text', text: 'a', citations: [] },
+      { type: 'tool_use', id: 'c', name: 'find', input: { INVALID_JSON: '{"x":' }, caller: { type: 'direct' } },
+    ]);
     assert.equal(body.stop_reason, 'max_tokens');
   });
 
@@ -153,7 +156,6 @@ describe('messages reply encoder', () => {
       const items = decodeMessages([{ role: 'assistant', content }]);
       const kept = items.map((item) => (item.kind === 'reasoning' ? [item.summary, item.opaque?.data] : item.kind));
       const sent = hub.items
-        .filter((item) => item.kind !== 'server_call')
         .filter((item) => item.kind !== 'reasoning' || item.opaque || item.summary.length > 0)
         .map((item) => (item.kind === 'reasoning' ? [item.summary, item.opaque?.data] : item.kind));
       assert.deepEqual(kept, sent, about);

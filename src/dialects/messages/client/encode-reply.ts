@@ -5,28 +5,28 @@
 import type { ReplyContext } from '../../codec.ts';
 import { failureOf } from '../../errors/fault.ts';
 import type {
-  HubAnnotation,
   HubError,
   HubItem,
   HubMessage,
   HubPart,
   HubReply,
-  HubStop,
   HubText,
   HubToolCall,
   JsonObject,
 } from '../../hub/types.ts';
 import { wrap } from '../../opaque/envelope.ts';
+import { carriedBefore } from '../../tools/hosted.ts';
 import { responseId } from '../../wire/ids.ts';
 import { isObject, parseArgs } from '../../wire/read.ts';
+import { encodeCitation } from '../citations.ts';
 import { DIRECT_CALLER, encodeServerCall } from '../server-tools.ts';
 import { encodeStop } from '../stop-reason.ts';
 import { encodeUsage } from '../usage.ts';
-import { encodeSignature, encodeThinkingBlock, isTextSignature } from './opaque-thinking.ts';
+import { encodeCarrier, encodeSignature, encodeThinkingBlock, isTextSignature } from './opaque-thinking.ts';
 
 export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject {
   if (reply.stop === 'malformed_call') throw failureOf(MALFORMED_CALL);
-  const content = reply.items.flatMap((item) => encodeItem(item, reply.stop));
+  const content = reply.items.flatMap(encodeItem);
   if (isTextSignature(content.at(-1) ?? {})) content.pop();
   const hasCalls = content.some((block) => block.type === 'tool_use');
   return {
@@ -62,10 +62,10 @@ function refusalOf(reply: HubReply): { refusal?: string } {
 export const isWebSearch = (item: HubItem): boolean => item.kind === 'server_call' && item.tool === 'web_search';
 const countSearches = (items: readonly HubItem[]): number => items.filter(isWebSearch).length;
 
-export const encodeItem = <I extends HubItem>(item: I, stop: HubStop): JsonObject[] =>
-  (ITEMS[item.kind] as (item: I, stop: HubStop) => JsonObject[])(item, stop);
+export const encodeItem = <I extends HubItem>(item: I): JsonObject[] =>
+  (ITEMS[item.kind] as (item: I) => JsonObject[])(item);
 
-type EncodeItem<K> = (item: HubItem & { kind: K }, stop: HubStop) => JsonObject[];
+type EncodeItem<K> = (item: HubItem & { kind: K }) => JsonObject[];
 
 const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
   message: (item) => [...item.parts.flatMap(partBlock), ...messageTail(item)],
@@ -73,13 +73,17 @@ const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
     const block = encodeThinkingBlock(item);
     return block ? [block] : [];
   },
-  tool_call(item, stop) {
-    // Drop a call that the length limit truncated: clients must not execute it.
-    if (stop === 'length' && item.form !== 'custom' && !isCompleteJson(item.args)) return [];
+  /** A stream has sent a call before the length limit cuts it, so a unary reply has it too; its input is what can be read. */
+  tool_call(item) {
     const call = { ...callHead(item), input: callInput(item) };
     return item.signature ? [encodeSignature(item.signature, item.callId), call] : [call];
   },
-  server_call: (item) => (item.image ? omittedMediaNote(item.image) : encodeServerCall(item)),
+  server_call(item) {
+    if (item.image) return omittedMediaNote(item.image);
+    const blocks = encodeServerCall(item);
+    const carried = blocks.length > 0 ? carriedBefore(item, 'messages') : undefined;
+    return carried ? [encodeCarrier(carried), ...blocks] : blocks;
+  },
   compaction({ text, opaque }) {
     if (opaque?.issuer === 'messages') return [JSON.parse(opaque.data) as JsonObject];
     return opaque ? [{ type: 'compaction', content: text ?? null, encrypted_content: wrap(opaque) }] : [];
@@ -93,8 +97,7 @@ const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
 
 function partBlock(part: HubPart): JsonObject[] {
   if ((part.kind !== 'text' && part.kind !== 'refusal') || part.text === '') return [];
-  const citations = part.kind === 'text' ? citationsOf(part) : [];
-  return [{ ...textHead(), text: part.text, ...(citations.length > 0 && { citations }) }];
+  return [{ ...textHead(), text: part.text, citations: part.kind === 'text' ? citationsOf(part) : [] }];
 }
 
 /** Blocks that follow the text of a message: its signature and notes about omitted media. */
@@ -104,19 +107,10 @@ export function messageTail({ parts }: HubMessage): JsonObject[] {
   return [...(signature ? [encodeSignature(signature)] : []), ...parts.flatMap(omittedMediaNote)];
 }
 
-/** Has no `citations: null`, although the SDK's type allows it: the provider omits the member, and strict clients reject null. */
-export const textHead = (): JsonObject => ({ type: 'text', text: '' });
+/** The SDK's type requires `citations`. It also allows null, but older strict clients reject that. */
+export const textHead = (): JsonObject => ({ type: 'text', text: '', citations: [] });
 
 const citationsOf = (text: HubText): JsonObject[] => (text.annotations ?? []).map(encodeCitation);
-
-/** Only the provider can issue `encrypted_index`, so the gateway's envelope prefix fills the slot. */
-export const encodeCitation = ({ url, title, cited }: HubAnnotation): JsonObject => ({
-  type: 'web_search_result_location',
-  url,
-  title,
-  cited_text: cited ?? '',
-  encrypted_index: 'gw1.',
-});
 
 /** Replies of this dialect cannot carry media; the note shows that some was dropped. */
 const omittedMediaNote = (part: HubPart): JsonObject[] =>
@@ -133,12 +127,3 @@ export const callHead = (call: HubToolCall): JsonObject => ({
 });
 
 const callInput = ({ form, args }: HubToolCall): JsonObject => (form === 'custom' ? { input: args } : parseArgs(args));
-
-function isCompleteJson(args: string): boolean {
-  try {
-    JSON.parse(args);
-    return true;
-  } catch {
-    return args === '';
-  }
-}

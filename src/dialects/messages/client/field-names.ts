@@ -3,6 +3,7 @@ import type { FieldNames } from '../../hub/fields.ts';
 
 export const fieldNames: FieldNames = {
   conversation: 'messages',
+  thoughts: 'messages.thinking',
   tools: 'tools',
   searchTool: 'tools',
   toolChoice: 'tool_choice',

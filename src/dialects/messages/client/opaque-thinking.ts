@@ -49,6 +49,13 @@ export const encodeSignature = (signature: Opaque, callId?: string): Record<stri
   signature: pack({ ...signature, id: callId ?? TEXT_BEFORE }, 'messages'),
 });
 
+/** Returns the block that carries a hosted call of another provider; its own blocks follow. */
+export const encodeCarrier = (opaque: Opaque): Record<string, unknown> => ({
+  type: 'thinking',
+  thinking: '',
+  signature: pack(opaque, 'messages'),
+});
+
 /**
  * True for a block that holds only the signature of the text before it. It is left out at the end of a reply: no reply of the
  * provider of this dialect ends in thinking, and `claude -p` prints the last block. The gateway caches that signature for the next request.

@@ -14,12 +14,12 @@ import {
   NO_USAGE,
 } from '../../hub/types.ts';
 import { maybeObject } from '../../wire/read.ts';
+import { encodeCitation } from '../citations.ts';
 import { encodeError } from '../errors.ts';
 import { encodeStop } from '../stop-reason.ts';
 import { encodeUsage } from '../usage.ts';
 import {
   callHead,
-  encodeCitation,
   encodeItem,
   isWebSearch,
   MALFORMED_CALL,
@@ -225,7 +225,7 @@ const lateSignature = (item: HubItem): JsonObject[] =>
 const completeItemWriter = (state: State): Writer => ({
   end(item) {
     if (isWebSearch(item)) state.searches += 1;
-    return emitBlocks(encodeItem(item, 'end'), state);
+    return emitBlocks(encodeItem(item), state);
   },
 });
 

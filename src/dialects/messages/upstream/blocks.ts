@@ -3,9 +3,17 @@
  * block with its result arrives.
  */
 import type { HubEvent, HubItem, HubToolCall, JsonObject, Opaque } from '../../hub/types.ts';
+import { withCarrier } from '../../tools/hosted.ts';
 import { uniqueCallId } from '../../wire/ids.ts';
 import { isObject, maybeString, parseArgs } from '../../wire/read.ts';
-import { decodeServerCall, isResultType, SERVER_USE_TYPES, serverToolOf } from '../server-tools.ts';
+import {
+  decodeListing,
+  decodeServerCall,
+  isResultType,
+  LISTING_TYPE,
+  SERVER_USE_TYPES,
+  serverToolOf,
+} from '../server-tools.ts';
 import {
   type BlockState,
   beginItem,
@@ -53,7 +61,7 @@ export function closeAllBlocks(state: BlockState, isTruncated: boolean, out: Hub
 }
 
 type BlockOpener = (block: JsonObject, state: BlockState, out: HubEvent[]) => OpenBlock;
-type BlockKind = 'text' | 'thinking' | 'redacted' | 'call' | 'server' | 'result' | 'compaction' | 'other';
+type BlockKind = 'text' | 'thinking' | 'redacted' | 'call' | 'server' | 'result' | 'listing' | 'compaction' | 'other';
 
 function kindOf(type: string): BlockKind {
   if (SERVER_USE_TYPES.has(type)) return 'server';
@@ -67,6 +75,7 @@ const KINDS: ReadonlyMap<string, BlockKind> = new Map(
     redacted_thinking: 'redacted',
     tool_use: 'call',
     compaction: 'compaction',
+    [LISTING_TYPE]: 'listing',
   }),
 );
 
@@ -77,6 +86,7 @@ const OPENERS: { readonly [K in BlockKind]: BlockOpener } = {
   call: openCall,
   server: openServerCall,
   result: completeServerCall,
+  listing: openListing,
   compaction: openCompaction,
   other: openOther,
 };
@@ -182,8 +192,15 @@ function completeServerCall(block: JsonObject, state: BlockState, out: HubEvent[
   const server = state.serverCalls.get(id);
   if (!server) return openOther(block, state, out);
   state.serverCalls.delete(id);
-  endItem(server.index, decodeServerCall(server.use(), block), state, out);
+  endItem(server.index, withCarrier(decodeServerCall(server.use(), block), state.context.account), state, out);
   return COMPLETE_BLOCK;
+}
+
+function openListing(block: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
+  const { raw: _, found: _found, ...call } = decodeListing(block);
+  const item = (): HubItem => withCarrier(decodeListing(block), state.context.account);
+  const index = beginItem({ ...call, status: 'in_progress' }, item, state, out);
+  return { append: () => undefined, close: (sink) => endItem(index, item(), state, sink) };
 }
 
 // ---------------------------------------------------------------- opaque blocks

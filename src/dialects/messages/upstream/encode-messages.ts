@@ -5,11 +5,12 @@
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubMessage, HubReasoningItem, HubText, HubToolCall, HubToolResult } from '../../hub/types.ts';
+import { hostedText, ownForm } from '../../tools/hosted.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { NO_RESULT, pairResults, type TakeResult } from '../../tools/pair-results.ts';
 import { callIdFor } from '../../wire/ids.ts';
 import { isObject, parseArgs } from '../../wire/read.ts';
-import { isResultType, rawBlocks, SERVER_USE_TYPES } from '../server-tools.ts';
+import { isResultType, SERVER_USE_TYPES } from '../server-tools.ts';
 import { type Block, encodeParts, textBlock } from './encode-content.ts';
 
 export interface MessageTurn {
@@ -82,10 +83,13 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
   },
   /** `endAssistantTurn` writes the result; here it only ends the turn. */
   tool_result: (_, state) => endAssistantTurn(state),
-  /** Drops calls of other providers; the text based on them remains, and a note for an image. */
+  /** Calls of other providers become text, and an image a note. */
   server_call(item, state) {
-    state.assistant.push(...rawBlocks(item).map((block) => ({ ...block })));
-    if (item.image) state.assistant.push(...encodeParts([item.image], 'assistant'));
+    const own = ownForm(item, 'messages', state.target);
+    const parts = item.image ?? { kind: 'text', text: hostedText(item) };
+    state.assistant.push(
+      ...(own?.filter(isObject).map((block) => ({ ...block })) ?? encodeParts([parts], 'assistant')),
+    );
   },
   opaque(item, state) {
     if (item.issuer === 'messages' && isObject(item.raw)) state.assistant.push({ ...item.raw });

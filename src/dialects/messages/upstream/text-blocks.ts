@@ -1,6 +1,7 @@
 /** Decoder of text blocks. Consecutive text blocks are the parts of one hub message. */
 import type { HubAnnotation, HubEvent, HubItem, HubText, JsonObject } from '../../hub/types.ts';
-import { maybeObject, maybeString } from '../../wire/read.ts';
+import { maybeString } from '../../wire/read.ts';
+import { decodeCitation } from '../citations.ts';
 import {
   type BlockState,
   beginItem,
@@ -70,12 +71,3 @@ const messageItem = ({ parts, isTruncated }: OpenMessage): HubItem => ({
 });
 const endMessage = (message: OpenMessage, state: BlockState, out: HubEvent[]): void =>
   endItem(message.index, messageItem(message), state, out);
-
-/** Keeps only citations with a URL; other dialects cannot express the rest. */
-function decodeCitation(value: unknown): HubAnnotation | undefined {
-  const citation = maybeObject(value);
-  const url = citation.type === 'web_search_result_location' ? maybeString(citation.url) : undefined;
-  if (url === undefined) return undefined;
-  const cited = maybeString(citation.cited_text);
-  return { url, title: maybeString(citation.title) ?? url, ...(cited && { cited }) };
-}

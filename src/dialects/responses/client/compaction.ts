@@ -30,6 +30,8 @@ const INSTRUCTION = [
 export const compactionClient = ({ sign, userMessages }: CompactionOptions): ClientSide => ({
   dialect: 'responses',
   fieldNames,
+  // The summary is all that the client gets.
+  replyForms: { style: 'responses', hasHosted: () => true, hasAudio: true, citesDocuments: true },
   decodeRequest: (body, head) => summaryRequest(decodeRequest(body, head)),
   faultIn,
   encodeReply(reply: HubReply, { created, issuer }: ReplyContext): JsonObject {

@@ -4,9 +4,11 @@
  */
 import type { HubItem, HubMessage, HubReasoningItem, HubTool, JsonObject, Opaque } from '../../hub/types.ts';
 import { isEnvelope, slotText, unwrap } from '../../opaque/envelope.ts';
+import { restoreCarried } from '../../tools/hosted.ts';
 import {
   compact,
   isGiven,
+  isObject,
   maybeList,
   maybeObject,
   maybeString,
@@ -18,7 +20,7 @@ import {
   unsupported,
   wrongType,
 } from '../../wire/read.ts';
-import { decodeServerCall, phaseOf, SERVER_CALLS } from '../read-output.ts';
+import { decodeServerCall, isSearchResult, joinSearchResult, phaseOf, SERVER_CALLS } from '../read-output.ts';
 import { restoreSignatures } from '../thought-signatures.ts';
 import { decodeContent, decodeInstructions } from './decode-content.ts';
 import { decodeConfigChange } from './decode-settings.ts';
@@ -27,7 +29,12 @@ import { decodeTools } from './decode-tools.ts';
 export function decodeInput(value: unknown): HubItem[] {
   if (typeof value === 'string') return [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: value }] }];
   if (!Array.isArray(value)) return wrongType('input', 'a string or an array', value);
-  return restoreSignatures(value.flatMap((item, index) => decodeItem(item, `input[${index}]`)));
+  const items: HubItem[] = [];
+  for (const [index, item] of value.entries()) {
+    if (isObject(item) && isSearchResult(item) && joinSearchResult(items, item)) continue;
+    items.push(...decodeItem(item, `input[${index}]`));
+  }
+  return restoreCarried(restoreSignatures(items));
 }
 
 function decodeItem(value: unknown, path: string): HubItem[] {
@@ -71,7 +78,6 @@ const ITEM_READERS: ReadonlyMap<string, ItemReader> = new Map<string, ItemReader
   ['tool_search_output', readToolSearchOutput],
   ['compaction', readCompaction],
   ['item_reference', (item, path) => [{ kind: 'ref', id: needString(item.id, `${path}.id`) }]],
-  ['mcp_list_tools', carryOpaque],
   ['mcp_approval_request', carryOpaque],
   ['program', carryOpaque],
   ['program_output', carryOpaque],

@@ -149,10 +149,39 @@ const stageEvents =
     for (const type of types) emit(writer, type, keys);
   };
 
+/** Code and arguments of hosted calls have deltas; SDKs build the item from them. */
+const codeEvents: InnerEvents = (writer, item, { keys }) => {
+  const type = 'response.code_interpreter_call';
+  const code = maybeString(item.code) ?? '';
+  emit(writer, `${type}.in_progress`, keys);
+  if (code !== '') emit(writer, `${type}_code.delta`, { ...keys, delta: code });
+  emit(writer, `${type}_code.done`, { ...keys, code });
+  emit(writer, `${type}.interpreting`, keys);
+  emit(writer, `${type}.completed`, keys);
+};
+const mcpEvents: InnerEvents = (writer, item, { keys }) => {
+  const args = maybeString(item.arguments) ?? '';
+  emit(writer, 'response.mcp_call.in_progress', keys);
+  if (args !== '') emit(writer, 'response.mcp_call_arguments.delta', { ...keys, delta: args });
+  emit(writer, 'response.mcp_call_arguments.done', { ...keys, arguments: args });
+  emit(writer, item.status === 'failed' ? 'response.mcp_call.failed' : 'response.mcp_call.completed', keys);
+};
+
 const INNER_EVENTS: ReadonlyMap<string, InnerEvents> = new Map<string, InnerEvents>([
   ['function_call', callEvents(CALL_EVENTS.function_call)],
   ['custom_tool_call', callEvents(CALL_EVENTS.custom_tool_call)],
   ['message', refusalEvents],
+  ['code_interpreter_call', codeEvents],
+  ['mcp_call', mcpEvents],
+  ['mcp_list_tools', stageEvents('response.mcp_list_tools.in_progress', 'response.mcp_list_tools.completed')],
+  [
+    'file_search_call',
+    stageEvents(
+      'response.file_search_call.in_progress',
+      'response.file_search_call.searching',
+      'response.file_search_call.completed',
+    ),
+  ],
   [
     'web_search_call',
     stageEvents(

@@ -7,12 +7,14 @@ import type {
   HubItem,
   HubMessage,
   HubReasoningItem,
+  HubServerCall,
   HubToolCall,
   HubToolResult,
   JsonObject,
   Opaque,
 } from '../../hub/types.ts';
 import { wrapInput } from '../../tools/free-text.ts';
+import { hostedText, ownForm } from '../../tools/hosted.ts';
 import { rejectOrphan } from '../../tools/pair-results.ts';
 import { callIdFor } from '../../wire/ids.ts';
 import { compact, isObject, parseArgs } from '../../wire/read.ts';
@@ -33,9 +35,10 @@ export function encodeItems(context: EncodeContext): JsonObject[] {
   const kept: JsonObject[] = [];
   let hasFollower = false;
   for (let index = items.length - 1; index >= 0; index--) {
-    const body: JsonObject | undefined = items[index]?.kind === 'reasoning' && !hasFollower ? undefined : bodies[index];
+    const body: JsonObject | readonly JsonObject[] | undefined =
+      items[index]?.kind === 'reasoning' && !hasFollower ? undefined : bodies[index];
     hasFollower = body !== undefined && isModelItem(items[index]);
-    if (body) kept.push(body);
+    if (body) kept.push(...[body].flat().reverse());
   }
   return kept.reverse();
 }
@@ -45,7 +48,11 @@ const isModelItem = (item: HubItem | undefined): boolean =>
   item !== undefined && (item.kind === 'message' ? item.role === 'assistant' : MODEL_KINDS.has(item.kind));
 const MODEL_KINDS: ReadonlySet<HubItem['kind']> = new Set(['reasoning', 'tool_call', 'server_call', 'opaque']);
 
-function encodeItem(item: HubItem, index: number, context: EncodeContext): JsonObject | undefined {
+function encodeItem(
+  item: HubItem,
+  index: number,
+  context: EncodeContext,
+): JsonObject | readonly JsonObject[] | undefined {
   switch (item.kind) {
     case 'message':
       return item.role === 'assistant' ? encodeAssistantMessage(item, index, context) : encodeMessage(item, context);
@@ -56,7 +63,7 @@ function encodeItem(item: HubItem, index: number, context: EncodeContext): JsonO
     case 'tool_result':
       return encodeResult(item, context);
     case 'server_call':
-      return item.issuer === 'responses' && isObject(item.raw) ? item.raw : undefined;
+      return encodeServerCall(item, context);
     case 'compaction':
       return encodeCompaction(item, context);
     case 'tool_change':
@@ -72,6 +79,14 @@ function encodeItem(item: HubItem, index: number, context: EncodeContext): JsonO
     case 'opaque':
       return item.issuer === 'responses' && isObject(item.raw) ? item.raw : undefined;
   }
+}
+
+/** A call of another provider becomes text of the assistant. Its image has no place in this dialect. */
+function encodeServerCall(call: HubServerCall, { target }: EncodeContext): readonly JsonObject[] | undefined {
+  const own = ownForm(call, 'responses', target);
+  if (own) return own.filter(isObject);
+  const text = call.tool === 'image_gen' ? '' : hostedText(call);
+  return text === '' ? undefined : [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }];
 }
 
 function encodeMessage(item: HubMessage, context: EncodeContext): JsonObject | undefined {

@@ -10,8 +10,11 @@ import {
   argsOf,
   callOf,
   decodeOutputItem,
+  decodeSearch,
   type ItemContext,
   isCall,
+  isSearchCall,
+  isSearchResult,
   messageOf,
   nameOf,
   reasoningOf,
@@ -25,6 +28,8 @@ export interface StreamState {
   readonly items: HubItem[];
   readonly callIds: Set<string>;
   itemCount: number;
+  /** A tool search that ended and waits for its result, which is an item of its own. */
+  search?: OpenItem | undefined;
   /** The upstream sent content that can no longer be emitted in order. */
   isInconsistent: boolean;
 }
@@ -105,7 +110,7 @@ export function addArgs(state: StreamState, open: OpenItem, text: string): void 
 
 /** Emits the `item` event once. A call waits for its name, unless `isFinal`: then the name will not come. */
 export function openItem(state: StreamState, open: OpenItem, isFinal = false): void {
-  if (open.index >= 0) return;
+  if (open.index >= 0 || (state.search && isSearchResult(open.wire))) return;
   const type = maybeString(open.wire.type) ?? '';
   if (isCall(type) && nameOf(open.wire) === '') {
     // A client cannot run a call without a name.
@@ -124,12 +129,27 @@ export function endItem(state: StreamState, open: OpenItem): void {
   open.isEnded = true;
   if (type === 'message' && open.parts.size === 0) return;
   openItem(state, open, true);
-  if (open.index < 0) return;
+  if (open.index < 0) return isSearchResult(open.wire) ? endSearch(state, open.wire) : undefined;
+  if (isSearchCall(open.wire)) {
+    endSearch(state);
+    state.search = open;
+    return;
+  }
   if (isCall(type)) {
     const complete = argsOf(open.wire);
     if (open.args === '' || complete.startsWith(open.args)) addArgs(state, open, complete.slice(open.args.length));
   }
-  const item = finishedItem(open, itemContextOf(state, open));
+  emitEnd(state, open, finishedItem(open, itemContextOf(state, open)));
+}
+
+/** Emits the end of the tool search that waits, with its result if one arrived. */
+export function endSearch(state: StreamState, result?: JsonObject): void {
+  const { search } = state;
+  state.search = undefined;
+  if (search) emitEnd(state, search, decodeSearch(search.wire, result, state.context.account));
+}
+
+function emitEnd(state: StreamState, open: OpenItem, item: HubItem): void {
   state.items[open.index] = item;
   state.out.push({ kind: 'item_end', index: open.index, item });
 }

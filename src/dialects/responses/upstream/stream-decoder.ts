@@ -16,6 +16,7 @@ import {
   addArgs,
   addText,
   endItem,
+  endSearch,
   fillText,
   type OpenItem,
   openItem,
@@ -259,6 +260,7 @@ function onTerminal(defaultStatus: string): Handler {
       open.wire = { ...open.wire, status };
       endItem(state, open);
     }
+    endSearch(state);
     state.isOver = true;
     state.out.push({
       kind: 'finish',

@@ -1,0 +1,145 @@
+/**
+ * Calls of tools that a provider ran. Only their issuer reads its own blocks: a client of another dialect carries them in an opaque
+ * value before its own item, and other providers get the call as text, because the model has seen its result.
+ */
+import type { Style } from '../../rules/index.ts';
+import type { UpstreamTarget } from '../codec.ts';
+import type { HubItem, HubPart, HubReasoningItem, HubServerCall, Opaque, ServerTool } from '../hub/types.ts';
+import { isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
+
+/** The envelope has a limit of 1 MiB, and holds the text in base64. */
+const MAX_CARRIED_CHARS = 500_000;
+
+/** Adds the form that a client of another dialect carries. A call without raw blocks has nothing to return to its issuer. */
+export function withCarrier(call: HubServerCall, account: string | undefined): HubServerCall {
+  // An image has a form in every dialect and may have megabytes.
+  if (call.raw === undefined || call.image || call.status === 'in_progress') return call;
+  const data = JSON.stringify(call.raw);
+  if (data.length > MAX_CARRIED_CHARS) return call;
+  const opaque: Opaque = { issuer: call.issuer, kind: 'hosted', ...(account !== undefined && { account }), data };
+  return { ...call, opaque };
+}
+
+/** The value that goes before the call's item in a reply; undefined for clients that get the issuer's own form. */
+export const carriedBefore = ({ opaque }: HubServerCall, client: Style): Opaque | undefined =>
+  opaque && opaque.issuer !== client ? opaque : undefined;
+
+/** Moves carried values to the calls that follow them. A value without its call is dropped: no provider could place it. */
+export function restoreCarried(items: readonly HubItem[]): HubItem[] {
+  if (!items.some(isCarrier)) return [...items];
+  return items.flatMap((item, n): HubItem[] => {
+    if (isCarrier(item)) return [];
+    const before = items[n - 1];
+    return [item.kind === 'server_call' && before && isCarrier(before) ? { ...item, opaque: before.opaque } : item];
+  });
+}
+
+type Carrier = HubReasoningItem & { readonly opaque: Opaque };
+const isCarrier = (item: HubItem): item is Carrier => item.kind === 'reasoning' && item.opaque?.kind === 'hosted';
+
+/** The blocks or items of a call for an upstream that issued it; undefined for any other, which gets `hostedText`. */
+export function ownForm(call: HubServerCall, style: Style, { account }: UpstreamTarget): unknown[] | undefined {
+  if (call.issuer === style && call.raw !== undefined) return listOf(call.raw);
+  const { opaque } = call;
+  if (opaque?.issuer !== style) return undefined;
+  if (opaque.account !== undefined && account !== undefined && opaque.account !== account) return undefined;
+  return parseList(opaque.data);
+}
+
+/** The gateway wrote the text, and checks its signature; a codec must not throw for any input. */
+function parseList(text: string): unknown[] | undefined {
+  try {
+    return listOf(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+const listOf = (raw: unknown): unknown[] => (Array.isArray(raw) ? raw : [raw]);
+
+// ---------------------------------------------------------------- text
+
+/** Names of the tools for clients and models, the same for all dialects. */
+const TOOL_NAMES: Readonly<Record<ServerTool, string>> = {
+  web_search: 'web_search',
+  web_fetch: 'web_fetch',
+  code_exec: 'code_execution',
+  file_search: 'file_search',
+  image_gen: 'image_generation',
+  mcp: 'mcp',
+  tool_search: 'tool_search',
+  computer: 'computer',
+  maps: 'maps',
+  other: 'other_tool',
+};
+
+/** What the model asked for and got, for a provider that cannot read the call in any other form. Empty if neither is known. */
+export function hostedText(call: HubServerCall): string {
+  const { tool, mcp, status } = call;
+  const of = mcp ? ` server="${mcp.server}"${mcp.name === undefined ? '' : ` name="${mcp.name}"`}` : '';
+  const failed = status === 'failed' ? ' status="failed"' : '';
+  const lines = [...inputLines(call), ...outputLines(call)];
+  if (lines.length === 0) return '';
+  return [`<tool_call tool="${TOOL_NAMES[tool]}"${of}${failed}>`, ...lines, '</tool_call>'].join('\n');
+}
+
+function inputLines({ queries, code, mcp }: HubServerCall): string[] {
+  const input = code ?? (mcp?.name === undefined ? queries?.join('\n') : mcp.args);
+  return input ? ['<input>', input, '</input>'] : [];
+}
+
+function outputLines({ sources, found, output }: HubServerCall): string[] {
+  const pages = (sources ?? []).map(({ url, title }) => (title === '' || title === url ? url : `${title} (${url})`));
+  const tools = (found ?? []).map(({ name }) => name);
+  const lines = [...pages, ...tools, ...(output ? [output] : [])];
+  return lines.length > 0 ? ['<output>', ...lines, '</output>'] : [];
+}
+
+// ---------------------------------------------------------------- names of what is left out
+
+/** What the replies of a client's dialect have a form for. */
+export interface ReplyForms {
+  readonly style?: Style;
+  hasHosted(call: HubServerCall): boolean;
+  readonly hasAudio: boolean;
+  /** Citations of documents; every dialect cites pages. */
+  readonly citesDocuments: boolean;
+}
+
+/** What the client does not get of an item, by the names that `x-gateway-dropped` lists. */
+export function omittedFrom(item: HubItem, forms: ReplyForms): readonly string[] {
+  if (item.kind === 'message') return item.parts.flatMap((part) => omittedPart(part, forms));
+  if (item.kind === 'opaque') return item.issuer === forms.style ? [] : [rawName(item.raw)];
+  if (item.kind !== 'server_call' || item.image || item.issuer === forms.style) return [];
+  return item.status === 'in_progress' || forms.hasHosted(item) ? [] : [hostedName(item)];
+}
+
+const hostedName = ({ tool, mcp }: HubServerCall): string =>
+  mcp && mcp.name === undefined ? 'mcp_list_tools' : TOOL_NAMES[tool];
+
+function omittedPart(part: HubPart, { hasAudio, citesDocuments }: ReplyForms): readonly string[] {
+  if (part.kind === 'audio') return hasAudio ? [] : [part.kind];
+  if (part.kind === 'video' || part.kind === 'file') return [part.kind];
+  const losesCitation = part.kind === 'text' && !citesDocuments && part.annotations?.some(({ document }) => document);
+  return losesCitation ? ['citations'] : [];
+}
+
+/** The type of content that only its issuer understands: of an item or a block, or the member of a part. */
+export function rawName(raw: unknown): string {
+  const value = maybeObject(raw);
+  return maybeString(value.type) ?? Object.keys(value)[0] ?? 'content';
+}
+
+// ---------------------------------------------------------------- readers
+
+/** Members of the wire that several dialects share: a list of tools with their schemas. */
+export const foundTools = (value: unknown, schemaName: string): { name: string }[] =>
+  maybeList(value).flatMap((entry) => {
+    const tool = maybeObject(entry);
+    const name = maybeString(tool.name) ?? maybeString(tool.tool_name);
+    const description = maybeString(tool.description);
+    const schema = tool[schemaName];
+    return name === undefined
+      ? []
+      : [{ name, ...(description !== undefined && { description }), ...(isObject(schema) && { schema }) }];
+  });

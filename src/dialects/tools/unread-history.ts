@@ -1,0 +1,57 @@
+/**
+ * Content of the history that an upstream cannot read and that has no form as text: reasoning, which never becomes visible text, and
+ * content of an unknown type that another provider issued.
+ */
+import type { Dialect, Style } from '../../rules/index.ts';
+import type { UpstreamTarget } from '../codec.ts';
+import type { HubItem, HubRequest, Opaque } from '../hub/types.ts';
+import { rawName } from './hosted.ts';
+
+export interface UnreadHistory {
+  readonly hasThoughts: boolean;
+  /** Types of the other content, each once. */
+  readonly types: readonly string[];
+}
+
+export function unreadHistory({ items }: HubRequest, dialect: Dialect, target: UpstreamTarget): UnreadHistory {
+  const style = STYLE_OF[dialect];
+  const isRead = (item: HubItem | undefined): boolean => isReasoning(item) && isReadable(item, style, target);
+  const types = new Set<string>();
+  let hasThoughts = false;
+  for (const [n, item] of items.entries()) {
+    if (item.kind === 'opaque' && item.issuer !== style) types.add(rawName(item.raw));
+    // A cache of the gateway restores reasoning beside the text of it that a client returned.
+    if (isThought(item) && !isRead(item) && !isRead(items[n - 1]) && !isRead(items[n + 1])) hasThoughts = true;
+  }
+  return { hasThoughts, types: [...types] };
+}
+
+/** A chat provider issues nothing that only it can read. */
+const STYLE_OF: Readonly<Record<Dialect, Style | undefined>> = {
+  messages: 'messages',
+  responses: 'responses',
+  generate: 'generate-content',
+  chat: undefined,
+};
+
+type Reasoning = Extract<HubItem, { kind: 'reasoning' }>;
+const isReasoning = (item: HubItem | undefined): item is Reasoning => item?.kind === 'reasoning';
+
+/** Signatures of calls and texts are reasoning items as well, but hold no thoughts. */
+const isThought = (item: HubItem): item is Reasoning =>
+  isReasoning(item) &&
+  item.opaque?.kind !== 'thought' &&
+  (item.opaque !== undefined || item.summary.some((text) => text !== ''));
+
+function isReadable(
+  { opaque }: Reasoning,
+  style: Style | undefined,
+  { account, capabilities }: UpstreamTarget,
+): boolean {
+  // Chat servers get the text of open models, some of them only with calls.
+  if (style === undefined) return opaque === undefined && capabilities.reasoningHistory !== 'none';
+  return opaque?.issuer === style && isOwn(opaque, account);
+}
+
+const isOwn = (opaque: Opaque, account: string | undefined): boolean =>
+  opaque.account === undefined || account === undefined || opaque.account === account;
