@@ -28,7 +28,7 @@ export function encodeRequestFor(
   request: HubRequest,
   target: UpstreamTarget,
 ): ConvertedRequest {
-  const names = client.fieldNames;
+  const names = request.fieldNames ? { ...client.fieldNames, ...request.fieldNames } : client.fieldNames;
   const droppedByTable = checkSupport(request, upstream.support, names);
   const encoded = withClientErrors(names, () => upstream.encodeRequest(request, target));
   const dropped = [...droppedByTable, ...encoded.droppedFields].map((field) => names[field]);

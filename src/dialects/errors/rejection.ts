@@ -24,7 +24,7 @@ export function rejectToolOption(section: 'tools' | 'searchTool', option: string
 export const rejectPrefill = (): never =>
   reject(
     'conversation',
-    'This model does not support assistant message prefill. The conversation must end with a user message.',
+    'This model does not support assistant message prefill. The conversation must end with a user message; add one, such as "Continue.".',
     'invalid_request',
   );
 

@@ -33,6 +33,8 @@ export interface HubRequest {
   readonly session?: string;
   /** Client fields without a hub field; a conversion drops them and names them in `x-gateway-dropped`. */
   readonly unknown: readonly string[];
+  /** Names of fields that the client sent under others than the official ones of its dialect; see `FieldNames`. */
+  readonly fieldNames?: { readonly reasoning?: string; readonly cacheBreakpoints?: string };
   /** Options about the form of the response that exist only in the client's dialect. */
   readonly clientOptions: { readonly usageChunk?: boolean; readonly thoughts?: boolean; readonly logprobs?: boolean };
 }

@@ -14,10 +14,10 @@ export interface MemberTable {
   readonly [name: string]: Members;
 }
 
-/** Tables by the `type` of the object; an object of another type is read or rejected as a whole. */
+/** Tables by the `type` of the object; an object of another type is read or rejected as a whole. `absent`: the type if there is none. */
 export const byType =
-  (tables: Readonly<Record<string, Members>>): Members =>
-  ({ type }) =>
+  (tables: Readonly<Record<string, Members>>, absent?: string): Members =>
+  ({ type = absent }) =>
     typeof type === 'string' && Object.hasOwn(tables, type) ? (tables[type] as Members) : true;
 
 /** The header holds fewer names, and a body may hold any number of them. */

@@ -36,6 +36,8 @@ const PARTS: ReadonlyMap<string, PartReader> = new Map<string, PartReader>([
     (part, path, cache) => compact({ kind: 'text' as const, text: needString(part.text, `${path}.text`), cache }),
   ],
   ['image_url', readImage],
+  ['video_url', readVideo],
+  ['document_url', readDocument],
   ['input_audio', readAudio],
   ['file', readFile],
 ]);
@@ -50,7 +52,14 @@ function readPart(value: unknown, path: string): HubPart {
 
 function readCacheBreakpoint(part: JsonObject, path: string): CacheBreakpoint | undefined {
   const breakpoint = optional(part, 'prompt_cache_breakpoint', needObject, path);
-  return breakpoint && (breakpoint.ttl === '12h' ? { long: true } : {});
+  if (!breakpoint) return readCacheControl(part, path);
+  return breakpoint.ttl === '12h' ? { long: true } : {};
+}
+
+/** Not official: the form of the messages dialect, which aggregators accept in parts and tools. */
+export function readCacheControl(holder: JsonObject, path: string): CacheBreakpoint | undefined {
+  const control = optional(holder, 'cache_control', needObject, path);
+  return control && (control.ttl === '1h' ? { long: true } : {});
 }
 
 export function readImage(part: JsonObject, path: string, cache?: CacheBreakpoint): HubPart {
@@ -64,6 +73,24 @@ export function readImage(part: JsonObject, path: string, cache?: CacheBreakpoin
     cache,
   });
 }
+
+/** Not official: the form in which servers of video models accept it. */
+function readVideo(part: JsonObject, path: string, cache: CacheBreakpoint | undefined): HubPart {
+  const at = `${path}.video_url`;
+  return compact({ kind: 'video' as const, source: readUrl(urlIn(part.video_url, at), at, 'video/mp4'), cache });
+}
+
+/** Not official: a document by its URL. */
+function readDocument(part: JsonObject, path: string, cache: CacheBreakpoint | undefined): HubPart {
+  const at = `${path}.document_url`;
+  const title = optional(part, 'document_name', needString, path);
+  const source = readUrl(urlIn(part.document_url, at), at, 'application/pdf');
+  return compact({ kind: 'file' as const, source, title, cache });
+}
+
+/** A URL, bare or in an object. */
+const urlIn = (value: unknown, at: string): string =>
+  typeof value === 'string' ? value : needString(needObject(value, at).url, `${at}.url`);
 
 const AUDIO = { wav: 'audio/wav', mp3: 'audio/mpeg' } as const;
 
@@ -87,7 +114,7 @@ function fileSource(file: JsonObject, at: string, name: string | undefined): Med
     return { kind: 'file_id', id: needString(file.file_id, `${at}.file_id`), issuer: 'responses' };
   const data = needString(file.file_data, `${at}.file_data`);
   const mime = mimeOfFile(name, data);
-  return data.startsWith('data:') ? readUrl(data, `${at}.file_data`, mime) : { kind: 'base64', mime, data };
+  return /^(?:data|https?):/.test(data) ? readUrl(data, `${at}.file_data`, mime) : { kind: 'base64', mime, data };
 }
 
 /** Reads a string or a list of strings. */

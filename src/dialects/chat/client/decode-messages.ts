@@ -16,7 +16,7 @@ import {
   unsupported,
   wrongValue,
 } from '../../wire/read.ts';
-import { readImage, readParts, readTexts } from './decode-content.ts';
+import { readCacheControl, readImage, readParts, readTexts } from './decode-content.ts';
 
 export interface Conversation {
   readonly system: readonly HubText[];
@@ -113,7 +113,8 @@ function assistantPart(value: unknown, path: string): HubPart[] {
   const part = needObject(value, path);
   const type = needString(part.type, `${path}.type`);
   if (type === 'refusal') return [{ kind: 'refusal', text: needString(part.refusal, `${path}.refusal`) }];
-  if (type === 'text') return [{ kind: 'text', text: needString(part.text, `${path}.text`) }];
+  const cache = readCacheControl(part, path);
+  if (type === 'text') return [{ kind: 'text', text: needString(part.text, `${path}.text`), ...(cache && { cache }) }];
   return [];
 }
 

@@ -4,7 +4,10 @@ import fc from 'fast-check';
 import { decode } from '../../../../test/support/dialects/chat.ts';
 import { runs } from '../../../../test/support/properties.ts';
 import { ApiError } from '../../../core/index.ts';
+import { capabilitiesOf } from '../../../rules/index.ts';
+import { codecOf, encodeRequestFor } from '../../index.ts';
 import { wrap } from '../../opaque/envelope.ts';
+import { chatCodec } from '../index.ts';
 import { decodeRequest } from './decode-request.ts';
 
 const HEAD = { headers: {} };
@@ -142,7 +145,7 @@ test('decodeRequest rejects invalid fields with their path', () => {
       'messages[1].content[0].text',
     ],
     [
-      { messages: [{ role: 'user', content: [{ type: 'video_url' }] }] },
+      { messages: [{ role: 'user', content: [{ type: 'hologram' }] }] },
       'unsupported_parameter',
       'messages[0].content[0].type',
     ],
@@ -386,5 +389,82 @@ test('decodeRequest accepts or rejects arbitrary bodies without crashing', () =>
       }
     }),
     { numRuns: runs(300) },
+  );
+});
+
+test('decodeRequest takes a tool and a tool choice without a type as functions', () => {
+  const { tools, toolChoice, unknown } = decode({
+    tools: [{ function: { name: 'find', parameters: {} } }],
+    tool_choice: { function: { name: 'find' } },
+  });
+  assert.deepEqual(tools, [{ kind: 'function', name: 'find', schema: {} }]);
+  assert.deepEqual(toolChoice, { kind: 'named', name: 'find' });
+  assert.deepEqual(unknown, []);
+});
+
+test('decodeRequest reads cache_control of parts and tools, and drops it under that name', () => {
+  const cache_control = { type: 'ephemeral', ttl: '1h' };
+  const request = decode({
+    messages: [
+      { role: 'system', content: [{ type: 'text', text: 'Be brief.', cache_control }] },
+      { role: 'user', content: [{ type: 'text', text: 'hi', cache_control: { type: 'ephemeral' } }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'yes', cache_control }] },
+      user,
+    ],
+    tools: [{ type: 'function', function: { name: 'find' }, cache_control }],
+  });
+  assert.deepEqual(request.system, [{ kind: 'text', text: 'Be brief.', cache: { long: true } }]);
+  assert.deepEqual(
+    request.items.flatMap((item) => (item.kind === 'message' ? item.parts : [])),
+    [
+      { kind: 'text', text: 'hi', cache: {} },
+      { kind: 'text', text: 'yes', cache: { long: true } },
+      { kind: 'text', text: 'hi' },
+    ],
+  );
+  assert.deepEqual(request.tools[0]?.cache, { long: true });
+  assert.deepEqual(request.unknown, []);
+  const { dropped } = encodeRequestFor({ client: chatCodec.client, upstream: codecOf('generate').upstream }, request, {
+    model: 'm',
+    capabilities: capabilitiesOf('generate-content', 'm'),
+  });
+  assert.deepEqual(dropped, ['cache_control']);
+});
+
+test('decodeRequest reads the reasoning options of aggregators and of open-model servers', () => {
+  const reasoning = (body: object) => decode(body).reasoning;
+  assert.deepEqual(reasoning({ reasoning: { effort: 'high' } }), { effort: 'high', show: 'summary' });
+  assert.deepEqual(reasoning({ reasoning: { max_tokens: 2_000 } }), { mode: 'budget', budget: 2_000, show: 'summary' });
+  assert.deepEqual(reasoning({ reasoning: { enabled: true } }), { mode: 'auto', show: 'summary' });
+  assert.deepEqual(reasoning({ reasoning: { enabled: false } }), { mode: 'off', effort: 'none', show: 'none' });
+  assert.deepEqual(reasoning({ reasoning_effort: 'default' }), { show: 'summary' });
+  for (const hidden of [
+    { reasoning: { exclude: true } },
+    { reasoning_format: 'hidden' },
+    { include_reasoning: false },
+  ]) {
+    const request = decode(hidden);
+    assert.deepEqual([request.reasoning, request.clientOptions.thoughts], [{ show: 'none' }, false]);
+    assert.deepEqual(request.unknown, []);
+  }
+  assert.deepEqual(decode({ reasoning_format: 'raw' }).unknown, ['reasoning_format']);
+  assert.deepEqual(decode({ reasoning: { effort: 'low' } }).fieldNames, { reasoning: 'reasoning' });
+});
+
+test('decodeRequest reads videos and documents by their URL', () => {
+  const parts = (...content: object[]) =>
+    messages({ role: 'user', content }).items.flatMap((item) => (item.kind === 'message' ? item.parts : []));
+  const url = 'https://example.org/a';
+  assert.deepEqual(
+    parts(
+      { type: 'video_url', video_url: { url } },
+      { type: 'document_url', document_url: url, document_name: 'a.pdf' },
+      { type: 'file', file: { filename: 'b.pdf', file_data: url } },
+    ).map((part) => [part.kind, 'source' in part && typeof part.source === 'object' ? part.source.kind : undefined]),
+    [
+      ['video', 'url'],
+      ['file', 'url'],
+      ['file', 'url'],
+    ],
   );
 });

@@ -18,6 +18,9 @@ import {
   between,
   compact,
   isGiven,
+  isObject,
+  maybeList,
+  maybeObject,
   needList,
   needObject,
   needString,
@@ -60,19 +63,50 @@ export function decodeRequest(value: unknown, head: ClientRequestHead): HubReque
     session: key,
     unknown: unknownFields(body),
     clientOptions: readClientOptions(body),
+    fieldNames: givenNames(body),
   });
 }
+
+/** Fields that this client sends under names which are not official. */
+function givenNames(body: JsonObject): HubRequest['fieldNames'] {
+  const names = compact({
+    reasoning: isGiven(body.reasoning) && !isGiven(body.reasoning_effort) ? 'reasoning' : undefined,
+    cacheBreakpoints: usesCacheControl(body) ? 'cache_control' : undefined,
+  });
+  return Object.keys(names).length > 0 ? names : undefined;
+}
+
+const usesCacheControl = ({ messages, tools }: JsonObject): boolean =>
+  [...maybeList(tools), ...maybeList(messages).flatMap((message) => maybeObject(message).content)].some((holder) =>
+    isGiven(maybeObject(holder).cache_control),
+  );
 
 function readModel(body: JsonObject): string {
   return needString(body.model, 'model') || wrongValue('model', 'must not be empty.');
 }
 
-/** Requests reasoning summaries, shown as `reasoning_content`, unless reasoning is off. */
+/**
+ * Requests reasoning summaries, shown as `reasoning_content`, unless reasoning is off or hidden. Aggregators have an object
+ * `reasoning` instead of the official field.
+ */
 function readReasoning(body: JsonObject): HubRequest['reasoning'] {
-  const effort = optional(body, 'reasoning_effort', oneOf(EFFORTS));
-  if (effort === 'none') return { mode: 'off', effort, show: 'none' };
-  return compact({ effort, show: 'summary' as const });
+  const other = optional(body, 'reasoning', needObject) ?? {};
+  const effort =
+    body.reasoning_effort === 'default'
+      ? undefined
+      : (optional(body, 'reasoning_effort', oneOf(EFFORTS)) ?? optional(other, 'effort', oneOf(EFFORTS), 'reasoning'));
+  const budget = optional(other, 'max_tokens', readCount, 'reasoning');
+  const enabled = optional(other, 'enabled', readBoolean, 'reasoning');
+  if (effort === 'none' || enabled === false || budget === 0) return { mode: 'off', effort: 'none', show: 'none' };
+  const mode =
+    budget !== undefined ? ('budget' as const) : enabled && effort === undefined ? ('auto' as const) : undefined;
+  return compact({ mode, effort, budget, show: hidesReasoning(body) ? ('none' as const) : ('summary' as const) });
 }
+
+const hidesReasoning = (body: JsonObject): boolean =>
+  body.reasoning_format === 'hidden' ||
+  body.include_reasoning === false ||
+  (isObject(body.reasoning) && body.reasoning.exclude === true);
 
 function readOutput(body: JsonObject): HubOutput {
   const modalities = optional(body, 'modalities', needList);
@@ -169,6 +203,7 @@ function readClientOptions(body: JsonObject): ChatClientOptions {
   return compact({
     usageChunk: options && optional(options, 'include_usage', readBoolean, 'stream_options'),
     logprobs: optional(body, 'logprobs', readBoolean),
+    thoughts: hidesReasoning(body) ? false : undefined,
     functions: isGiven(body.functions) || undefined,
   });
 }
@@ -178,5 +213,7 @@ function unknownFields(body: JsonObject): readonly string[] {
   const names = unreadMembers(body, MEMBERS);
   if (body.store === true) names.push('store');
   if (body.service_tier === 'scale') names.push('service_tier');
+  // The reasoning inside of the text, between tags.
+  if (body.reasoning_format === 'raw') names.push('reasoning_format');
   return names;
 }

@@ -14,6 +14,8 @@ import {
   wrongValue,
 } from '../../wire/read.ts';
 
+import { readCacheControl } from './decode-content.ts';
+
 export type ToolSettings = Pick<HubRequest, 'tools' | 'toolChoice'> &
   Partial<Pick<HubRequest, 'allowedTools' | 'parallelTools'>>;
 
@@ -37,12 +39,13 @@ export function readToolSettings(body: JsonObject): ToolSettings {
 
 function readTool(value: unknown, path: string): HubTool {
   const tool = needObject(value, path);
-  const type = oneOf(['function', 'custom', 'image_generation'])(tool.type, `${path}.type`);
+  const cache = readCacheControl(tool, path);
+  // Some clients omit the type of functions.
+  const type = optional(tool, 'type', oneOf(['function', 'custom', 'image_generation']), path) ?? 'function';
   // Not official. Takes the form of the responses dialect.
   if (type === 'image_generation') return { kind: 'server', tool: 'image_gen', options: {}, raw: tool };
-  return type === 'function'
-    ? readFunction(tool.function, `${path}.function`)
-    : readCustom(tool.custom, `${path}.custom`);
+  const read = type === 'function' ? readFunction : readCustom;
+  return { ...read(tool[type], `${path}.${type}`), ...(cache && { cache }) };
 }
 
 const NO_PARAMETERS = { type: 'object', properties: {} } as const;
@@ -109,7 +112,8 @@ function readChoice(body: JsonObject): Choice {
 
 function readToolChoice(value: unknown, path: string): Choice {
   if (!isObject(value)) return { toolChoice: { kind: oneOf(['auto', 'none', 'required'])(value, path) }, path };
-  const type = oneOf(['function', 'custom', 'allowed_tools', 'image_generation'])(value.type, `${path}.type`);
+  const types = ['function', 'custom', 'allowed_tools', 'image_generation'] as const;
+  const type = optional(value, 'type', oneOf(types), path) ?? 'function';
   if (type === 'allowed_tools') return readAllowed(value[type], `${path}.${type}`);
   if (type === 'image_generation') return { toolChoice: { kind: 'hosted', tool: 'image_gen' }, path };
   const at = `${path}.${type}`;

@@ -1,11 +1,18 @@
 /** The members of a request that the decoders of this dialect read. */
 import { byType, type Members, type MemberTable } from '../../wire/members.ts';
 
+const PART: MemberTable = {
+  type: true,
+  prompt_cache_breakpoint: true,
+  cache_control: { type: true, ttl: true },
+};
 const PARTS: Members = byType({
-  text: { type: true, text: true, prompt_cache_breakpoint: true },
-  image_url: { type: true, image_url: { url: true, detail: true }, prompt_cache_breakpoint: true },
-  input_audio: { type: true, input_audio: true, prompt_cache_breakpoint: true },
-  file: { type: true, file: { filename: true, file_id: true, file_data: true }, prompt_cache_breakpoint: true },
+  text: { ...PART, text: true },
+  image_url: { ...PART, image_url: { url: true, detail: true } },
+  video_url: { ...PART, video_url: { url: true } },
+  document_url: { ...PART, document_url: { url: true }, document_name: true },
+  input_audio: { ...PART, input_audio: true },
+  file: { ...PART, file: { filename: true, file_id: true, file_data: true } },
 });
 
 /** The client returns assistant messages as they are, with whatever else their provider put into them. */
@@ -41,17 +48,25 @@ export const MEMBERS: MemberTable = {
   modalities: true,
   image_config: { aspect_ratio: true, image_size: true },
   reasoning_effort: true,
-  tools: byType({
-    function: { type: true, function: FUNCTION },
-    custom: {
-      type: true,
+  // Not official: aggregators and open-model servers.
+  reasoning: { effort: true, max_tokens: true, enabled: true, exclude: true },
+  reasoning_format: true,
+  include_reasoning: true,
+  tools: byType(
+    {
+      function: { type: true, function: FUNCTION, cache_control: { type: true, ttl: true } },
       custom: {
-        name: true,
-        description: true,
-        format: { type: true, grammar: { syntax: true, definition: true } },
+        type: true,
+        custom: {
+          name: true,
+          description: true,
+          format: { type: true, grammar: { syntax: true, definition: true } },
+        },
+        cache_control: { type: true, ttl: true },
       },
     },
-  }),
+    'function',
+  ),
   functions: FUNCTION,
   tool_choice: true,
   function_call: true,

@@ -30,7 +30,8 @@ export function readCacheBreakpoint(block: JsonObject, path: string): { cache?: 
 const PARTS: ReadonlyMap<string, (block: JsonObject, path: string) => HubPart | undefined> = new Map(
   Object.entries<(block: JsonObject, path: string) => HubPart | undefined>({
     text(block, path) {
-      const text = needString(block.text, `${path}.text`);
+      // Clients return null for a block that had no text.
+      const text = block.text === null ? '' : needString(block.text, `${path}.text`);
       return text === '' ? undefined : { kind: 'text', text, ...readCacheBreakpoint(block, path) };
     },
     image: (block, path) => ({
