@@ -35,10 +35,15 @@ export function encodeRequestFor(
   const { hasThoughts, types } = unreadHistory(request, upstream.dialect, target);
   if (hasThoughts) dropped.push(names.thoughts);
   dropped.push(...types.map((type) => `${names.conversation}.${type}`));
+  if (defersInVain(request)) dropped.push(`${names.tools}.defer_loading`);
   const options = (encoded.droppedToolOptions ?? []).map((option) => `${names.tools}.${option}`);
   const search = (encoded.droppedSearchOptions ?? []).map((option) => `${names.searchTool}.${option}`);
   return { ...encoded, dropped: [...new Set([...dropped, ...options, ...search, ...request.unknown])] };
 }
+
+/** Without a tool search the model could never find a deferred tool, so all are offered at once. */
+const defersInVain = ({ tools }: HubRequest): boolean =>
+  tools.some(({ defer }) => defer) && !tools.some((tool) => tool.kind === 'server' && tool.tool === 'tool_search');
 
 function withClientErrors<T>(names: FieldNames, encode: () => T): T {
   try {

@@ -20,6 +20,9 @@ export const byType =
   ({ type = absent }) =>
     typeof type === 'string' && Object.hasOwn(tables, type) ? (tables[type] as Members) : true;
 
+/** Whether the model itself called a tool, which is what every dialect means without a caller. */
+export const isDirectCaller = (caller: unknown): boolean => isObject(caller) && caller.type === 'direct';
+
 /** The header holds fewer names, and a body may hold any number of them. */
 const MAX_NAMES = 100;
 

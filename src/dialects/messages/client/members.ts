@@ -1,6 +1,6 @@
 /** The members of a request that the decoders of this dialect read. */
 import type { JsonObject } from '../../hub/types.ts';
-import { byType, type Members, type MemberTable } from '../../wire/members.ts';
+import { byType, isDirectCaller, type Members, type MemberTable } from '../../wire/members.ts';
 
 const TEXT: MemberTable = { type: true, text: true, cache_control: true };
 
@@ -46,7 +46,7 @@ const BLOCKS: Members = byType({
 
 /** The client returns assistant messages as they are; what only their provider understands is dropped with its block. */
 const ASSISTANT_BLOCKS: Members = byType({
-  tool_use: { '*': true, cache_control: false },
+  tool_use: ({ caller }) => ({ '*': true, cache_control: false, caller: isDirectCaller(caller) }),
   // No provider returns these, so the caller wrote them; other providers accept them from the user only.
   image: { type: true },
   document: { type: true },

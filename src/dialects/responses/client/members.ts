@@ -1,6 +1,7 @@
 /** The members of a request that the decoders of this dialect read. */
 import type { JsonObject } from '../../hub/types.ts';
-import { byType, type Members, type MemberTable } from '../../wire/members.ts';
+import { byType, isDirectCaller, type Members, type MemberTable } from '../../wire/members.ts';
+import { maybeObject } from '../../wire/read.ts';
 
 const PARTS: Members = byType({
   input_text: { type: true, text: true, prompt_cache_breakpoint: true },
@@ -18,11 +19,18 @@ const PARTS: Members = byType({
 const FORMAT: MemberTable = { type: true, name: true, schema: true, strict: true, description: true };
 const RESULT: MemberTable = { '*': true, output: PARTS };
 
+/** A call that the code of a provider made, or that runs while the model goes on, is a plain call elsewhere. */
+const CALL: Members = ({ caller }) => ({ '*': true, caller: isDirectCaller(caller), async: false });
+
 /** Items that the provider produced return as they were. */
 const ITEMS: Members = (item) => ITEM_TABLES.get(typeOf(item)) ?? true;
 const typeOf = ({ type, role }: JsonObject): unknown => type ?? (role === undefined ? undefined : 'message');
 const ITEM_TABLES: ReadonlyMap<unknown, Members> = new Map<unknown, Members>([
   ['message', ({ role }) => (role === 'assistant' ? true : { '*': true, content: PARTS })],
+  ['function_call', CALL],
+  ['custom_tool_call', CALL],
+  ['shell_call', ({ environment }) => ({ '*': true, environment: maybeObject(environment).type === 'local' })],
+  ['shell_call_output', { '*': true, max_output_length: false }],
   ['function_call_output', RESULT],
   ['custom_tool_call_output', RESULT],
   ['local_shell_call_output', RESULT],
