@@ -87,7 +87,8 @@ function send(
   try {
     const request = codecOf(pair.client).client.decodeRequest(body, { headers: {} });
     const encoded = encodeRequestFor(pairOf(pair), request, targetFor(pair.upstream));
-    const sent = JSON.stringify([encoded.body, encoded.headers, encoded.emulateStop]);
+    // Stop sequences that the gateway watches for have an effect, but are not sent.
+    const sent = JSON.stringify([encoded.body, encoded.headers, encoded.emulateStop.length]);
     return { sent, dropped: encoded.dropped };
   } catch (error) {
     if (error instanceof ApiError) return { rejected: error };

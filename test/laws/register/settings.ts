@@ -419,9 +419,10 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ],
   },
   56: {
-    summary: 'A service tier becomes the nearest tier of the provider; one without a counterpart is dropped.',
+    summary:
+      'A service tier becomes the nearest tier of the provider; one without a counterpart is dropped. A tier without a price is rejected, because it may cost more than the standard one.',
     conversions: [...FROM_RESPONSES, ...FROM_MESSAGES],
-    outcomes: ['changed', 'dropped'],
+    outcomes: ['changed', 'dropped', 'rejected'],
     vectors: [
       ...Object.entries({ auto: 'auto', default: 'standard_only', priority: 'auto' }).map(([asked, service_tier]) =>
         encodes('responses over messages', { service_tier: asked }, { body: { service_tier }, dropped: [] }),

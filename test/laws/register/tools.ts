@@ -163,7 +163,8 @@ export const TOOLS: Readonly<Record<number, Row>> = {
     ],
   },
   26: {
-    summary: 'Tool search is converted between the two dialects that have it; elsewhere all tools are sent at once.',
+    summary:
+      'Tool search is converted between the two dialects that have it; elsewhere all tools are sent at once. Without a tool search, `defer_loading` is dropped and named.',
     conversions: [...FROM_MESSAGES, ...FROM_RESPONSES],
     outcomes: ['changed', 'dropped'],
     vectors: [
