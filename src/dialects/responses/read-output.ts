@@ -36,7 +36,7 @@ export function decodeOutputItem(item: JsonObject, context: ItemContext): HubIte
     return parts.length > 0 ? messageOf(item, parts) : undefined;
   }
   if (type === 'reasoning') return reasoningOf(item, reasoningTexts(item), context);
-  if (isCall(type)) return callOf(item, argsOf(item), context);
+  if (isCall(item)) return callOf(item, argsOf(item), context);
   if (type === 'compaction')
     return compact({ kind: 'compaction', opaque: readOpaqueValue(item, 'compaction', context) });
   if (SERVER_CALLS.has(type)) return withCarrier(decodeServerCall(item, type), context.account);
@@ -109,7 +109,10 @@ const CALLS: ReadonlyMap<string, CallRow> = new Map<string, CallRow>([
   ['apply_patch_call', { form: 'builtin', field: 'operation', name: 'apply_patch' }],
 ]);
 
-export const isCall = (type: string): boolean => CALLS.has(type);
+/** A shell that runs in a container of the provider is a hosted tool. */
+export const isCall = (item: JsonObject): boolean => CALLS.has(maybeString(item.type) ?? '') && !isHostedShell(item);
+export const isHostedShell = ({ type, environment }: JsonObject): boolean =>
+  type === 'shell_call' && isObject(environment) && environment.type !== 'local';
 
 const callRowOf = (item: JsonObject): CallRow =>
   CALLS.get(maybeString(item.type) ?? '') ?? { form: 'function', field: 'arguments' };
@@ -148,9 +151,11 @@ export const SERVER_CALLS: ReadonlyMap<string, ServerTool> = new Map<string, Ser
   ['mcp_call', 'mcp'],
   ['mcp_list_tools', 'mcp'],
   ['tool_search_call', 'tool_search'],
+  // Only of a hosted shell; see `isCall`.
+  ['shell_call', 'code_exec'],
 ]);
 
-/** `result` is the item with the result of a tool search, which is a separate one. */
+/** `result` is the item with the result, where it is a separate one. */
 export function decodeServerCall(item: JsonObject, type: string, result?: JsonObject): HubServerCall {
   const isFailed = item.status === 'failed' || (isObject(item.error) && type !== 'image_generation_call');
   return compact({
@@ -192,6 +197,13 @@ const CALL_READERS: Readonly<
     mcp: { server: maybeString(server) ?? '', args: '' },
     found: foundTools(tools, 'input_schema'),
   }),
+  shell_call: ({ action }, result) =>
+    compact({
+      code: maybeList(maybeObject(action).commands)
+        .filter((command) => typeof command === 'string')
+        .join('\n'),
+      output: result && maybeList(result.output).map(shellText).join('\n'),
+    }),
   tool_search_call: ({ arguments: args }, result) =>
     compact({
       queries: textsOf([typeof args === 'string' ? args : (maybeObject(args).query ?? JSON.stringify(args))]),
@@ -214,6 +226,11 @@ const logsOf = (value: unknown): string => {
   return maybeString(logs) ?? (typeof url === 'string' ? `[image ${url}]` : '');
 };
 
+const shellText = (value: unknown): string => {
+  const { stdout, stderr } = maybeObject(value);
+  return [stdout, stderr].filter((text) => typeof text === 'string' && text !== '').join('\n');
+};
+
 const errorText = (error: unknown): string => maybeString(maybeObject(error).message) ?? JSON.stringify(error);
 
 /** A namespace is a list of tools of its own. */
@@ -222,24 +239,27 @@ const toolsIn = (value: unknown): readonly unknown[] => {
   return Array.isArray(tool.tools) ? tool.tools : [tool];
 };
 
-/** A tool search that the provider runs is two items: the call, and its result. */
-export const isSearchCall = (item: JsonObject): boolean =>
-  item.type === 'tool_search_call' && item.execution !== 'client';
-export const isSearchResult = (item: JsonObject): boolean =>
-  item.type === 'tool_search_output' && item.execution !== 'client';
+/** A tool search and a shell that the provider runs are two items: the call, and its result. */
+export const hasSeparateResult = (item: JsonObject): boolean =>
+  isHostedShell(item) || (item.type === 'tool_search_call' && item.execution !== 'client');
+export const isSeparateResult = ({ type, execution }: JsonObject): boolean =>
+  type === 'shell_call_output' || (type === 'tool_search_output' && execution !== 'client');
 
-export const decodeSearch = (
+export const decodeWithResult = (
   call: JsonObject,
   result: JsonObject | undefined,
   account: string | undefined,
-): HubServerCall => withCarrier(decodeServerCall(call, 'tool_search_call', result), account);
+): HubServerCall => withCarrier(decodeServerCall(call, maybeString(call.type) ?? '', result), account);
 
-/** Puts the result of a tool search into its call, which is the last one in `items`. False if there is none. */
-export function joinSearchResult(items: HubItem[], result: JsonObject, account?: string): boolean {
-  const at = items.findLastIndex((item) => item.kind === 'server_call' && item.tool === 'tool_search');
+/** Puts a result into its call, the last one in `items` that waits for one of its type. False if there is none. */
+export function joinResult(items: HubItem[], result: JsonObject, account?: string): boolean {
+  const callType = maybeString(result.type)?.replace('_output', '_call').replace('_call_call', '_call');
+  const at = items.findLastIndex(
+    (item) => item.kind === 'server_call' && isObject(item.raw) && item.raw.type === callType,
+  );
   const call = items[at];
   if (call?.kind !== 'server_call' || !isObject(call.raw)) return false;
-  items[at] = decodeSearch(call.raw, result, account);
+  items[at] = decodeWithResult(call.raw, result, account);
   return true;
 }
 

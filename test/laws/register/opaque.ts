@@ -209,6 +209,35 @@ export const OPAQUE: Readonly<Record<number, Row>> = {
     ],
     outcomes: ['dropped'],
     vectors: [
+      encodes(
+        'responses over messages',
+        {
+          input: [
+            user('hi'),
+            { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: SECRET }] },
+            { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello.', annotations: [] }] },
+            user('go'),
+          ],
+        },
+        { nowhere: [SECRET], dropped: ['input.reasoning'] },
+      ),
+      encodes(
+        'messages over generate',
+        {
+          messages: [
+            user('hi'),
+            {
+              role: 'assistant',
+              content: [
+                { type: 'thinking', thinking: SECRET, signature: 'S' },
+                { type: 'text', text: 'Hello.' },
+              ],
+            },
+            user('go'),
+          ],
+        },
+        { nowhere: [SECRET], dropped: ['messages.thinking'] },
+      ),
       // An unsigned thought gets an envelope too, so that it never reaches a provider that verifies signatures.
       returns(
         'messages over generate',

@@ -7,6 +7,7 @@ import { isEnvelope, unwrap } from '../../opaque/envelope.ts';
 import { mintCallId } from '../../wire/ids.ts';
 import {
   isGiven,
+  maybeList,
   maybeObject,
   maybeString,
   needList,
@@ -74,7 +75,7 @@ function readUser(message: JsonObject, { path }: MessagePosition, { items }: Dec
 }
 
 function readAssistant(message: JsonObject, { path, index: n }: MessagePosition, state: DecodeState): void {
-  const thought = maybeString(message.reasoning_content) || maybeString(message.reasoning);
+  const thought = thoughtsIn(message);
   if (thought) state.items.push({ kind: 'reasoning', summary: [thought] });
   const parts = assistantParts(message, path);
   if (parts.length > 0) state.items.push({ kind: 'message', role: 'assistant', parts });
@@ -83,6 +84,24 @@ function readAssistant(message: JsonObject, { path, index: n }: MessagePosition,
   const legacy = optional(message, 'function_call', needObject, path);
   if (legacy) addCall(readLegacyCall(legacy, `${path}.function_call`, n, state), state);
 }
+
+/** Servers differ in the member of an assistant message that holds its reasoning. */
+function thoughtsIn({ reasoning_content, reasoning, reasoning_details, content }: JsonObject): string {
+  const pieces = [...maybeList(reasoning_details), ...maybeList(content)]
+    .map(maybeObject)
+    .flatMap((piece) => [
+      maybeString(piece.type)?.startsWith('reasoning')
+        ? (maybeString(piece.text) ?? maybeString(piece.summary) ?? '')
+        : '',
+      ...(piece.type === 'thinking' ? thinkingTexts(piece.thinking) : []),
+    ]);
+  return maybeString(reasoning_content) || maybeString(reasoning) || pieces.join('');
+}
+
+const thinkingTexts = (thinking: unknown): string[] =>
+  typeof thinking === 'string'
+    ? [thinking]
+    : maybeList(thinking).map((part) => maybeString(maybeObject(part).text) ?? '');
 
 /** Omits empty text, which clients send beside calls and some providers reject. `images` are those of an earlier reply. */
 function assistantParts(message: JsonObject, path: string): readonly HubPart[] {

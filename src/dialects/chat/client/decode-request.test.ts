@@ -468,3 +468,27 @@ test('decodeRequest reads videos and documents by their URL', () => {
     ],
   );
 });
+
+test('decodeRequest reads the reasoning of assistant messages in the members of every server', () => {
+  for (const message of [
+    { reasoning_content: 'why', content: 'a' },
+    { reasoning: 'why', content: 'a' },
+    {
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'w' },
+        { type: 'reasoning.summary', summary: 'hy' },
+      ],
+      content: 'a',
+    },
+    {
+      content: [
+        { type: 'thinking', thinking: [{ type: 'text', text: 'why' }] },
+        { type: 'text', text: 'a' },
+      ],
+    },
+  ])
+    assert.deepEqual(messages(user, { role: 'assistant', ...message }, user).items[1], {
+      kind: 'reasoning',
+      summary: ['why'],
+    });
+});

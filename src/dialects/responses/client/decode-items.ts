@@ -20,7 +20,14 @@ import {
   unsupported,
   wrongType,
 } from '../../wire/read.ts';
-import { decodeServerCall, isSearchResult, joinSearchResult, phaseOf, SERVER_CALLS } from '../read-output.ts';
+import {
+  decodeServerCall,
+  isHostedShell,
+  isSeparateResult,
+  joinResult,
+  phaseOf,
+  SERVER_CALLS,
+} from '../read-output.ts';
 import { restoreSignatures } from '../thought-signatures.ts';
 import { decodeContent, decodeInstructions } from './decode-content.ts';
 import { decodeConfigChange } from './decode-settings.ts';
@@ -31,7 +38,7 @@ export function decodeInput(value: unknown): HubItem[] {
   if (!Array.isArray(value)) return wrongType('input', 'a string or an array', value);
   const items: HubItem[] = [];
   for (const [index, item] of value.entries()) {
-    if (isObject(item) && isSearchResult(item) && joinSearchResult(items, item)) continue;
+    if (isObject(item) && isSeparateResult(item) && joinResult(items, item)) continue;
     items.push(...decodeItem(item, `input[${index}]`));
   }
   return restoreCarried(restoreSignatures(items));
@@ -40,7 +47,7 @@ export function decodeInput(value: unknown): HubItem[] {
 function decodeItem(value: unknown, path: string): HubItem[] {
   const item = needObject(value, path);
   const type = typeOf(item, path);
-  const read = ITEM_READERS.get(type);
+  const read = isHostedShell(item) ? undefined : ITEM_READERS.get(type);
   if (read) return read(item, path);
   if (SERVER_CALLS.has(type)) return [decodeServerCall(item, type)];
   if (type.endsWith('_call')) return carryOpaque(item, path);
@@ -111,9 +118,9 @@ function readReasoning(item: JsonObject, path: string): HubReasoningItem[] {
   const encrypted = slotText(optional(item, 'encrypted_content', needString, path));
   const opaque = encrypted === '' ? undefined : readOpaque(encrypted, 'reasoning', item);
   if (isEnvelope(encrypted) && !opaque) return [];
-  const summary = needList(item.summary ?? [], `${path}.summary`).map(
-    (part) => maybeString(maybeObject(part).text) ?? '',
-  );
+  // Open models return their reasoning itself, in `content`.
+  const parts = [...needList(item.summary ?? [], `${path}.summary`), ...maybeList(item.content)];
+  const summary = parts.map((part) => maybeString(maybeObject(part).text) ?? '');
   const redacted = opaque?.kind === 'redacted' ? true : undefined;
   return [compact({ kind: 'reasoning', summary, opaque, redacted })];
 }

@@ -58,7 +58,11 @@ const LOGPROBS = 'message.output_text.logprobs';
 
 /** Only the original provider could keep this state or do this work. */
 function rejectProviderState(body: JsonObject): void {
-  if (body.background === true) unsupported('background', 'background responses are not supported by the provider of this model; send the request without it.');
+  if (body.background === true)
+    unsupported(
+      'background',
+      'background responses are not supported by the provider of this model; send the request without it.',
+    );
   for (const field of ['conversation', 'prompt', 'moderation']) {
     if (isGiven(body[field])) unsupported(field, "not supported by this model's provider.");
   }

@@ -5,7 +5,7 @@ import type { HubError, HubItem, HubReply, JsonObject } from '../../hub/types.ts
 import { uniqueCallId } from '../../wire/ids.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeErrorObject, isPolicyViolation } from '../errors.ts';
-import { decodeOutputItem, type ItemContext, isSearchResult, joinSearchResult } from '../read-output.ts';
+import { decodeOutputItem, type ItemContext, isSeparateResult, joinResult } from '../read-output.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { decodeUsage } from '../usage.ts';
 
@@ -19,7 +19,7 @@ export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   };
   for (const value of maybeList(body.output)) {
     const wire = maybeObject(value);
-    if (isSearchResult(wire) && joinSearchResult(items, wire, context.account)) continue;
+    if (isSeparateResult(wire) && joinResult(items, wire, context.account)) continue;
     const item = decodeOutputItem(wire, itemContext);
     if (item?.kind === 'tool_call' && item.name === '') throw unreadable();
     if (item) items.push(item);

@@ -10,11 +10,11 @@ import {
   argsOf,
   callOf,
   decodeOutputItem,
-  decodeSearch,
+  decodeWithResult,
+  hasSeparateResult,
   type ItemContext,
   isCall,
-  isSearchCall,
-  isSearchResult,
+  isSeparateResult,
   messageOf,
   nameOf,
   reasoningOf,
@@ -28,8 +28,8 @@ export interface StreamState {
   readonly items: HubItem[];
   readonly callIds: Set<string>;
   itemCount: number;
-  /** A tool search that ended and waits for its result, which is an item of its own. */
-  search?: OpenItem | undefined;
+  /** A hosted call that ended and waits for its result, which is an item of its own. */
+  waiting?: OpenItem | undefined;
   /** The upstream sent content that can no longer be emitted in order. */
   isInconsistent: boolean;
 }
@@ -110,9 +110,8 @@ export function addArgs(state: StreamState, open: OpenItem, text: string): void 
 
 /** Emits the `item` event once. A call waits for its name, unless `isFinal`: then the name will not come. */
 export function openItem(state: StreamState, open: OpenItem, isFinal = false): void {
-  if (open.index >= 0 || (state.search && isSearchResult(open.wire))) return;
-  const type = maybeString(open.wire.type) ?? '';
-  if (isCall(type) && nameOf(open.wire) === '') {
+  if (open.index >= 0 || (state.waiting && isSeparateResult(open.wire))) return;
+  if (isCall(open.wire) && nameOf(open.wire) === '') {
     // A client cannot run a call without a name.
     state.isInconsistent ||= isFinal;
     return;
@@ -129,24 +128,24 @@ export function endItem(state: StreamState, open: OpenItem): void {
   open.isEnded = true;
   if (type === 'message' && open.parts.size === 0) return;
   openItem(state, open, true);
-  if (open.index < 0) return isSearchResult(open.wire) ? endSearch(state, open.wire) : undefined;
-  if (isSearchCall(open.wire)) {
-    endSearch(state);
-    state.search = open;
+  if (open.index < 0) return isSeparateResult(open.wire) ? endWaiting(state, open.wire) : undefined;
+  if (hasSeparateResult(open.wire)) {
+    endWaiting(state);
+    state.waiting = open;
     return;
   }
-  if (isCall(type)) {
+  if (isCall(open.wire)) {
     const complete = argsOf(open.wire);
     if (open.args === '' || complete.startsWith(open.args)) addArgs(state, open, complete.slice(open.args.length));
   }
   emitEnd(state, open, finishedItem(open, itemContextOf(state, open)));
 }
 
-/** Emits the end of the tool search that waits, with its result if one arrived. */
-export function endSearch(state: StreamState, result?: JsonObject): void {
-  const { search } = state;
-  state.search = undefined;
-  if (search) emitEnd(state, search, decodeSearch(search.wire, result, state.context.account));
+/** Emits the end of the call that waits, with its result if one arrived. */
+export function endWaiting(state: StreamState, result?: JsonObject): void {
+  const { waiting } = state;
+  state.waiting = undefined;
+  if (waiting) emitEnd(state, waiting, decodeWithResult(waiting.wire, result, state.context.account));
 }
 
 function emitEnd(state: StreamState, open: OpenItem, item: HubItem): void {
@@ -167,7 +166,7 @@ function skeletonOf(open: OpenItem, context: ItemContext): HubItem {
   const type = maybeString(wire.type) ?? '';
   if (type === 'message') return messageOf({ phase: wire.phase }, []);
   if (type === 'reasoning') return { kind: 'reasoning', summary: [] };
-  if (isCall(type)) return callOf(wire, '', context);
+  if (isCall(wire)) return callOf(wire, '', context);
   if (type === 'compaction') return { kind: 'compaction' };
   const item = finishedItem(open, context);
   return item.kind === 'server_call'
@@ -182,7 +181,7 @@ function finishedItem(open: OpenItem, context: ItemContext): HubItem {
   if (type === 'message') return messageOf(wire, parts.map(toHubPart));
   const texts = parts.map((part) => part.text);
   if (type === 'reasoning') return reasoningOf(wire, texts, context);
-  if (isCall(type)) return { ...callOf(wire, open.args, context), ...(open.name && { name: open.name }) };
+  if (isCall(wire)) return { ...callOf(wire, open.args, context), ...(open.name && { name: open.name }) };
   return decodeOutputItem(wire, context) ?? { kind: 'opaque', issuer: 'responses', raw: wire };
 }
 

@@ -16,7 +16,7 @@ import {
   addArgs,
   addText,
   endItem,
-  endSearch,
+  endWaiting,
   fillText,
   type OpenItem,
   openItem,
@@ -260,7 +260,7 @@ function onTerminal(defaultStatus: string): Handler {
       open.wire = { ...open.wire, status };
       endItem(state, open);
     }
-    endSearch(state);
+    endWaiting(state);
     state.isOver = true;
     state.out.push({
       kind: 'finish',
