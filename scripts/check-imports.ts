@@ -51,7 +51,7 @@ function checkModule(module: Module): string[] {
   if (isTest || !file.startsWith('src/')) return findings;
   for (const { what, allowedIn, why } of BANS)
     if (what.test(text) && !allowedIn.test(file)) findings.push(`${file}: ${why}`);
-  if (NO_ASYNC.test(file) && /\basync\b(?! =)/.test(code))
+  if (NO_ASYNC.test(file) && /\basync\b(?! =|:)/.test(code))
     findings.push(`${file}: rules, core and dialects are synchronous`);
   return findings;
 }

@@ -6,9 +6,8 @@
 import type { Capabilities, ClientDialect, Dialect, Style } from '../rules/index.ts';
 import type { Fault } from './errors/fault.ts';
 import type { FieldNames, HubField, RequestSection, SupportTable } from './hub/fields.ts';
-import type { HubEvent, HubReply, HubRequest, HubUsage, JsonObject, ToolName } from './hub/types.ts';
+import type { HubEvent, HubReply, HubRequest, HubUsage, JsonObject, ReplyForms, ToolName } from './hub/types.ts';
 import type { SignOpaque } from './opaque/sign.ts';
-import type { ReplyForms } from './tools/hosted.ts';
 
 export interface Codec {
   readonly client: ClientSide;

@@ -57,7 +57,7 @@ const post = (path: string, body: object): Promise<Response> =>
     body: JSON.stringify({ model: MODEL, ...body }),
   });
 
-test('[L48] x-gateway-dropped names hosted calls that a chat client does not get', async () => {
+test('x-gateway-dropped names hosted calls that a chat client does not get', async () => {
   const response = await post('/v1/chat/completions', { messages: [{ role: 'user', content: 'go' }] });
   assert.equal(
     response.headers.get('x-gateway-dropped'),
@@ -71,7 +71,7 @@ test('[L48] x-gateway-dropped names hosted calls that a chat client does not get
 });
 
 for (const isStream of [false, true])
-  test(`[L48] a responses client gets its own items for hosted calls, ${isStream ? 'streamed' : 'unary'}`, async () => {
+  test(`a responses client gets its own items for hosted calls, ${isStream ? 'streamed' : 'unary'}`, async () => {
     const request = { model: MODEL, input: 'go' };
     const { output } = isStream
       ? await client().responses.stream(request).finalResponse()
@@ -82,7 +82,7 @@ for (const isStream of [false, true])
     );
   });
 
-test('[L48] the provider gets its own blocks back in their place, resent or by previous_response_id', async () => {
+test('the provider gets its own blocks back in their place, resent or by previous_response_id', async () => {
   const first = await client().responses.create({ model: MODEL, input: 'go' });
   await client().responses.create({ model: MODEL, input: 'on', previous_response_id: first.id });
   const resent = [{ role: 'user' as const, content: 'go' }, ...first.output, { role: 'user' as const, content: 'on' }];
@@ -97,7 +97,7 @@ test('[L48] the provider gets its own blocks back in their place, resent or by p
   }
 });
 
-test('[L29] hosted calls reach another provider as text when the client returns them without the opaque value', async () => {
+test('hosted calls reach another provider as text when the client returns them without the opaque value', async () => {
   const first = await client().responses.create({ model: MODEL, input: 'go' });
   const items = first.output.filter(({ type }) => type !== 'reasoning');
   const input = [{ role: 'user' as const, content: 'go' }, ...items, { role: 'user' as const, content: 'on' }];

@@ -371,6 +371,15 @@ export interface HubReply {
   readonly usage: HubUsage;
 }
 
+/** What the replies of a client's dialect have a form for. The gateway names what else a provider returned. */
+export interface ReplyForms {
+  readonly style?: Style;
+  hasHosted(call: HubServerCall): boolean;
+  readonly hasAudio: boolean;
+  /** Citations of documents; every dialect cites pages. */
+  readonly citesDocuments: boolean;
+}
+
 export type HubStop =
   | 'end'
   | 'tool'

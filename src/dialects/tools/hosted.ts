@@ -3,8 +3,15 @@
  * value before its own item, and other providers get the call as text, because the model has seen its result.
  */
 import type { Style } from '../../rules/index.ts';
-import type { UpstreamTarget } from '../codec.ts';
-import type { HubItem, HubPart, HubReasoningItem, HubServerCall, Opaque, ServerTool } from '../hub/types.ts';
+import type {
+  HubItem,
+  HubPart,
+  HubReasoningItem,
+  HubServerCall,
+  Opaque,
+  ReplyForms,
+  ServerTool,
+} from '../hub/types.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
 /** The envelope has a limit of 1 MiB, and holds the text in base64. */
@@ -38,7 +45,11 @@ type Carrier = HubReasoningItem & { readonly opaque: Opaque };
 const isCarrier = (item: HubItem): item is Carrier => item.kind === 'reasoning' && item.opaque?.kind === 'hosted';
 
 /** The blocks or items of a call for an upstream that issued it; undefined for any other, which gets `hostedText`. */
-export function ownForm(call: HubServerCall, style: Style, { account }: UpstreamTarget): unknown[] | undefined {
+export function ownForm(
+  call: HubServerCall,
+  style: Style,
+  { account }: { readonly account?: string },
+): unknown[] | undefined {
   if (call.issuer === style && call.raw !== undefined) return listOf(call.raw);
   const { opaque } = call;
   if (opaque?.issuer !== style) return undefined;
@@ -96,15 +107,6 @@ function outputLines({ sources, found, output }: HubServerCall): string[] {
 }
 
 // ---------------------------------------------------------------- names of what is left out
-
-/** What the replies of a client's dialect have a form for. */
-export interface ReplyForms {
-  readonly style?: Style;
-  hasHosted(call: HubServerCall): boolean;
-  readonly hasAudio: boolean;
-  /** Citations of documents; every dialect cites pages. */
-  readonly citesDocuments: boolean;
-}
 
 /** What the client does not get of an item, by the names that `x-gateway-dropped` lists. */
 export function omittedFrom(item: HubItem, forms: ReplyForms): readonly string[] {

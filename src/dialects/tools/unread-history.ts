@@ -2,8 +2,7 @@
  * Content of the history that an upstream cannot read and that has no form as text: reasoning, which never becomes visible text, and
  * content of an unknown type that another provider issued.
  */
-import type { Dialect, Style } from '../../rules/index.ts';
-import type { UpstreamTarget } from '../codec.ts';
+import type { Capabilities, Dialect, Style } from '../../rules/index.ts';
 import type { HubItem, HubRequest, Opaque } from '../hub/types.ts';
 import { rawName } from './hosted.ts';
 
@@ -13,7 +12,13 @@ export interface UnreadHistory {
   readonly types: readonly string[];
 }
 
-export function unreadHistory({ items }: HubRequest, dialect: Dialect, target: UpstreamTarget): UnreadHistory {
+/** The account and model that read the history. */
+interface Target {
+  readonly account?: string;
+  readonly capabilities: Pick<Capabilities, 'reasoningHistory'>;
+}
+
+export function unreadHistory({ items }: HubRequest, dialect: Dialect, target: Target): UnreadHistory {
   const style = STYLE_OF[dialect];
   const isRead = (item: HubItem | undefined): boolean => isReasoning(item) && isReadable(item, style, target);
   const types = new Set<string>();
@@ -43,11 +48,7 @@ const isThought = (item: HubItem): item is Reasoning =>
   item.opaque?.kind !== 'thought' &&
   (item.opaque !== undefined || item.summary.some((text) => text !== ''));
 
-function isReadable(
-  { opaque }: Reasoning,
-  style: Style | undefined,
-  { account, capabilities }: UpstreamTarget,
-): boolean {
+function isReadable({ opaque }: Reasoning, style: Style | undefined, { account, capabilities }: Target): boolean {
   // Chat servers get the text of open models, some of them only with calls.
   if (style === undefined) return opaque === undefined && capabilities.reasoningHistory !== 'none';
   return opaque?.issuer === style && isOwn(opaque, account);
