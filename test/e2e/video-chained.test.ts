@@ -183,16 +183,19 @@ const REJECTED: readonly (readonly [string, string, number, string])[] = [
 ];
 for (const [about, words, status, code] of REJECTED)
   test(`V 4.2 r4: ${about} of the provider gives ${status} ${code} through both gateways and leaves nothing`, () =>
-    withOwnChain(async (own) => {
-      const response = await create(trigger('EP', words), own);
-      assert.deepEqual([response.status, response.body.error?.code], [status, code], JSON.stringify(response.body));
-      if (status === 429) assert.ok(Number(response.headers.get('retry-after')) >= 1);
-      for (const { context } of [own.outer, own.inner.gateway]) {
-        const { db } = context.database;
-        assert.deepEqual(await db.selectFrom('video_tasks').select('id').execute(), []);
-        assert.deepEqual(await db.selectFrom('holds').select('id').where('state', '=', 'held').execute(), []);
-      }
-    }));
+    withOwnChain(
+      async (own) => {
+        const response = await create(trigger('EP', words), own);
+        assert.deepEqual([response.status, response.body.error?.code], [status, code], JSON.stringify(response.body));
+        if (status === 429) assert.ok(Number(response.headers.get('retry-after')) >= 1);
+        for (const { context } of [own.outer, own.inner.gateway]) {
+          const { db } = context.database;
+          assert.deepEqual(await db.selectFrom('video_tasks').select('id').execute(), []);
+          assert.deepEqual(await db.selectFrom('holds').select('id').where('state', '=', 'held').execute(), []);
+        }
+      },
+      { worker: false },
+    ));
 
 const RESPONSES: readonly (readonly [string, number, string, number, string | undefined])[] = [
   ['409 of an asset', 409, 'asset_binding_conflict', 409, 'asset_binding_conflict'],
@@ -204,11 +207,14 @@ const RESPONSES: readonly (readonly [string, number, string, number, string | un
 ];
 for (const [about, status, code, expected, expectedCode] of RESPONSES)
   test(`a ${about} of the inner gateway gives ${expected}`, () =>
-    withOwnChain(async (own) => {
-      own.relay.next({ status, body: { error: { code, message: 'Scripted.', type: 'x' } } });
-      const response = await create(taskBody('EP'), own);
-      assert.deepEqual([response.status, response.body.error?.code], [expected, expectedCode]);
-    }));
+    withOwnChain(
+      async (own) => {
+        own.relay.next({ status, body: { error: { code, message: 'Scripted.', type: 'x' } } });
+        const response = await create(taskBody('EP'), own);
+        assert.deepEqual([response.status, response.body.error?.code], [expected, expectedCode]);
+      },
+      { worker: false },
+    ));
 
 test('V 4.2 r3: 202 of the inner gateway is a confirmed task', () =>
   withOwnChain(

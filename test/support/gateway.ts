@@ -42,8 +42,8 @@ export interface GatewayOptions {
   readonly clock?: Clock;
 }
 
-/** Jobs that run each second for a server run ten times a second, so that a test does not wait for them. */
-const JOB_SPEED = 10;
+/** Jobs that run each second for a server run five times a second, so that a test does not wait for them. */
+const JOB_SPEED = 5;
 
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dragoman-gw-'));
