@@ -23,6 +23,7 @@ export const generateCodec: Codec = {
     replyForms: {
       style: 'generate-content',
       hasHosted: ({ tool }) => tool === 'code_exec',
+      hasImages: true,
       hasAudio: true,
       citesDocuments: false,
     },

@@ -375,6 +375,7 @@ export interface HubReply {
 export interface ReplyForms {
   readonly style?: Style;
   hasHosted(call: HubServerCall): boolean;
+  readonly hasImages: boolean;
   readonly hasAudio: boolean;
   /** Citations of documents; every dialect cites pages. */
   readonly citesDocuments: boolean;

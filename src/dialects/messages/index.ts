@@ -22,7 +22,7 @@ export const messagesCodec: Codec = {
     decodeRequest,
     encodeReply,
     openEncoder,
-    replyForms: { style: 'messages', hasHosted: hasBlocksFor, hasAudio: false, citesDocuments: true },
+    replyForms: { style: 'messages', hasHosted: hasBlocksFor, hasImages: false, hasAudio: false, citesDocuments: true },
   },
   upstream: {
     dialect: 'messages',

@@ -20,7 +20,7 @@ export const responsesCodec: Codec = {
     decodeRequest,
     encodeReply,
     openEncoder,
-    replyForms: { style: 'responses', hasHosted: hasItemFor, hasAudio: false, citesDocuments: true },
+    replyForms: { style: 'responses', hasHosted: hasItemFor, hasImages: true, hasAudio: false, citesDocuments: true },
   },
   upstream: {
     dialect: 'responses',

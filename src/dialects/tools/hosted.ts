@@ -112,14 +112,16 @@ function outputLines({ sources, found, output }: HubServerCall): string[] {
 export function omittedFrom(item: HubItem, forms: ReplyForms): readonly string[] {
   if (item.kind === 'message') return item.parts.flatMap((part) => omittedPart(part, forms));
   if (item.kind === 'opaque') return item.issuer === forms.style ? [] : [rawName(item.raw)];
-  if (item.kind !== 'server_call' || item.image || item.issuer === forms.style) return [];
+  if (item.kind !== 'server_call' || item.issuer === forms.style) return [];
+  if (item.image) return omittedPart(item.image, forms);
   return item.status === 'in_progress' || forms.hasHosted(item) ? [] : [hostedName(item)];
 }
 
 const hostedName = ({ tool, mcp }: HubServerCall): string =>
   mcp && mcp.name === undefined ? 'mcp_list_tools' : TOOL_NAMES[tool];
 
-function omittedPart(part: HubPart, { hasAudio, citesDocuments }: ReplyForms): readonly string[] {
+function omittedPart(part: HubPart, { hasImages, hasAudio, citesDocuments }: ReplyForms): readonly string[] {
+  if (part.kind === 'image') return hasImages ? [] : [part.kind];
   if (part.kind === 'audio') return hasAudio ? [] : [part.kind];
   if (part.kind === 'video' || part.kind === 'file') return [part.kind];
   const losesCitation = part.kind === 'text' && !citesDocuments && part.annotations?.some(({ document }) => document);

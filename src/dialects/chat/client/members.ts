@@ -16,7 +16,12 @@ const PARTS: Members = byType({
 });
 
 /** The client returns assistant messages as they are, with whatever else their provider put into them. */
-const ASSISTANT: MemberTable = { '*': true, name: false, content: { '*': true, prompt_cache_breakpoint: false } };
+const ASSISTANT: MemberTable = {
+  '*': true,
+  name: false,
+  annotations: false,
+  content: { '*': true, prompt_cache_breakpoint: false },
+};
 
 const MESSAGES: Members = ({ role }) => {
   if (role === 'assistant') return ASSISTANT;

@@ -53,6 +53,7 @@ function read(value: unknown, from: ClientRequestHead, { counting }: { counting:
     tools,
     ...decodeToolChoice(body.tool_choice, tools),
     reasoning: decodeReasoning(body, maxTokens),
+    ...(isEffortAlone(body) && { fieldNames: { reasoning: 'output_config.effort' } }),
     output: { format: decodeFormat(body) },
     limits: compact({
       prewarm: maxTokens === 0 ? true : undefined,
@@ -138,6 +139,9 @@ function decodeReasoning(body: JsonObject, maxTokens: number | undefined): HubRe
 const THINKING = ['adaptive', 'enabled', 'disabled', 'between_tools'] as const;
 const DISPLAYS = ['summarized', 'omitted', 'updates'] as const;
 const MODES = { adaptive: 'auto', enabled: 'budget', disabled: 'off', between_tools: 'between_tools' } as const;
+const isEffortAlone = (body: JsonObject): boolean =>
+  !isGiven(body.thinking) && isGiven(optionalObject(body, 'output_config').effort);
+
 const effortName = oneOf<Effort>(['low', 'medium', 'high', 'xhigh', 'max']);
 
 function readBudget(thinking: JsonObject, maxTokens: number | undefined): number {

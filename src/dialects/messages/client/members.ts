@@ -46,6 +46,8 @@ const BLOCKS: Members = byType({
 
 /** The client returns assistant messages as they are; what only their provider understands is dropped with its block. */
 const ASSISTANT_BLOCKS: Members = byType({
+  // No other provider accepts a citation as input; the text stays.
+  text: { '*': true, citations: false },
   tool_use: ({ caller }) => ({ '*': true, cache_control: false, caller: isDirectCaller(caller) }),
   // No provider returns these, so the caller wrote them; other providers accept them from the user only.
   image: { type: true },

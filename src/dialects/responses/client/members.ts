@@ -26,7 +26,8 @@ const CALL: Members = ({ caller }) => ({ '*': true, caller: isDirectCaller(calle
 const ITEMS: Members = (item) => ITEM_TABLES.get(typeOf(item)) ?? true;
 const typeOf = ({ type, role }: JsonObject): unknown => type ?? (role === undefined ? undefined : 'message');
 const ITEM_TABLES: ReadonlyMap<unknown, Members> = new Map<unknown, Members>([
-  ['message', ({ role }) => (role === 'assistant' ? true : { '*': true, content: PARTS })],
+  // No other provider accepts a citation as input; the text stays.
+  ['message', ({ role }) => ({ '*': true, content: role === 'assistant' ? { '*': true, annotations: false } : PARTS })],
   ['function_call', CALL],
   ['custom_tool_call', CALL],
   ['shell_call', ({ environment }) => ({ '*': true, environment: maybeObject(environment).type === 'local' })],
