@@ -5,6 +5,7 @@ import { fail, type Sealer } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
 import { type Actor, type AuditAction, writeAudit } from '../identity/index.ts';
 import { AccountChange } from '../objects/index.ts';
+import { lockHealth } from '../pool/index.ts';
 import { changeAccount, lockSetup, SetupError } from '../setup/index.ts';
 import { sendJson } from '../web/index.ts';
 import { readAccount, readAccountSettings } from './accounts.ts';
@@ -94,6 +95,7 @@ const stateOperation = (state: State) =>
     async handle({ call, by, body }, { db, accounts }) {
       const id = call.params.account ?? '';
       await db.transaction().execute(async (tx) => {
+        await lockHealth(tx);
         const before = await lockAccount(tx, id);
         await changeState(tx, { id, state, reason: body.reason, by, before });
       });
@@ -122,9 +124,9 @@ async function storePark(tx: Db, id: string, { state, reason: why }: Park): Prom
 }
 
 async function endParks(tx: Db, id: string): Promise<void> {
-  // Also without a park: its trigger makes all servers read the shared state now. It locks the revision before any cooldown.
-  await tx.deleteFrom('account_parks').where('account_id', '=', id).execute();
   await tx.deleteFrom('account_cooldowns').where('account_id', '=', id).execute();
+  // Also without a park: its trigger makes all servers read the shared state now.
+  await tx.deleteFrom('account_parks').where('account_id', '=', id).execute();
 }
 
 /** Locks the account, so that two operators act one after the other, and returns its state. */

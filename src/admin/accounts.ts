@@ -5,6 +5,7 @@ import { fail } from '../core/index.ts';
 import { type Db, type Rows, snapshot } from '../db/index.ts';
 import { writeAudit } from '../identity/index.ts';
 import { ACCOUNT_COLUMNS, ACCOUNT_SETTINGS, line, membersOf, type ShownAccount } from '../objects/index.ts';
+import { lockHealth } from '../pool/index.ts';
 import { sendJson } from '../web/index.ts';
 import { GroupQuery, orderedList } from './catalog.ts';
 import { notFound, operation } from './handler.ts';
@@ -160,6 +161,7 @@ export const testAccountOperation = operation({
     const { ok, model, status, fault, words } = tested;
     const outcome = { ok, model, status, reason: fault?.kind ?? null, provider_code: fault?.providerCode ?? null };
     await db.transaction().execute(async (tx) => {
+      await lockHealth(tx);
       await writeAudit(tx, by, { action: 'account.tested', subject: `account:${id}`, after: outcome });
       // The credential works again; a park by an operator stays.
       if (ok)

@@ -15,5 +15,5 @@ export {
 export { LIMIT_SERVICES, LimitBook, PrimaryLimits, type TakeQuestion, type TokenNotice } from './primary-limits.ts';
 export { RedisLimits } from './redis-limits.ts';
 export { RetryBudget } from './retry-budget.ts';
-export { SharedHealth } from './shared-health.ts';
+export { lockHealth, SharedHealth } from './shared-health.ts';
 export { acquireSlot } from './slot.ts';

@@ -105,8 +105,7 @@ export class SharedHealth {
   #write(changes: readonly HealthChange[]): Promise<void> {
     const replicaId = this.#options.replicaId();
     return this.#options.db.transaction().execute(async (tx) => {
-      // Before any cooldown, as all others do that change the health of accounts, so that none of them wait for each other.
-      await tx.selectFrom('revisions').select('name').where('name', '=', 'pool').forUpdate().execute();
+      await lockHealth(tx);
       await tx.deleteFrom('account_cooldowns').where('until', '<', sql<Date>`now() - interval '1 hour'`).execute();
       // In one order on all replicas, so that two of them do not wait for each other.
       const ordered = changes.toSorted((a, b) => (`${a.account}\n${a.key}` < `${b.account}\n${b.key}` ? -1 : 1));
@@ -201,14 +200,24 @@ async function savePark(tx: Db, { replicaId, account, identity, park }: SavedPar
 }
 
 /** A replica that had not read the new configuration yet wrote them. Nothing else would remove them from what operators see. */
-async function dropOutdated(db: Db, account: string, identity: string | null): Promise<void> {
-  await sql`
-    delete from account_cooldowns where account_id = ${account} and identity is not distinct from ${identity}`.execute(
-    db,
-  );
-  await sql`
-    delete from account_parks
-    where account_id = ${account} and cause = 'credential' and identity is not distinct from ${identity}`.execute(db);
+const dropOutdated = (db: Db, account: string, identity: string | null): Promise<void> =>
+  db.transaction().execute(async (tx) => {
+    await lockHealth(tx);
+    await sql`
+      delete from account_cooldowns where account_id = ${account} and identity is not distinct from ${identity}`.execute(
+      tx,
+    );
+    await sql`
+      delete from account_parks
+      where account_id = ${account} and cause = 'credential' and identity is not distinct from ${identity}`.execute(tx);
+  });
+
+/**
+ * Every transaction that changes cooldowns or parks takes this lock before any row of an account. The trigger of parks takes it after the rows of
+ * its statement, so that a configuration and a replica would wait for each other.
+ */
+export async function lockHealth(tx: Db): Promise<void> {
+  await tx.selectFrom('revisions').select('name').where('name', '=', 'pool').forUpdate().execute();
 }
 
 /** Also cooldowns that are over: their circuits wait for a probe. */

@@ -10,6 +10,7 @@ import { ADVISORY_LOCK, type Db, type Rows } from '../db/index.ts';
 import { type Actor, type KeySecrets, saveKey, writeAudit } from '../identity/index.ts';
 import { credit } from '../ledger/index.ts';
 import { mergeLimits, type NameEffect, type SetupFile } from '../objects/index.ts';
+import { lockHealth } from '../pool/index.ts';
 import type { VideoVariant } from '../rules/index.ts';
 import { findEffects, isUnnamedRepricing, RepricingError } from './effects.ts';
 import { mergeModelOrder } from './model-order.ts';
@@ -54,6 +55,7 @@ type Tx = Transaction<Rows>;
 /** Concurrent changes of the configuration run one after the other. Taken before any row is locked, so that none waits for another. */
 export async function lockSetup(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK})`.execute(tx);
+  await lockHealth(tx);
 }
 
 export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions): Promise<Applied> {

@@ -74,13 +74,10 @@ export async function saveAccount(
   });
 }
 
-/**
- * Faults of another credential, address or proxy say nothing about the account as it is now. An operator's park stays.
- * Parks first: their trigger locks the revision of the pool, as replicas do before they write cooldowns (src/pool/shared-health.ts).
- */
+/** Faults of another credential, address or proxy say nothing about the account as it is now. An operator's park stays. */
 async function forgetHealth(tx: Tx, accountId: string): Promise<void> {
-  await tx.deleteFrom('account_parks').where('account_id', '=', accountId).where('cause', '=', 'credential').execute();
   await tx.deleteFrom('account_cooldowns').where('account_id', '=', accountId).execute();
+  await tx.deleteFrom('account_parks').where('account_id', '=', accountId).where('cause', '=', 'credential').execute();
 }
 
 /** `proxy` is shown to operators; the URL may hold credentials. */
