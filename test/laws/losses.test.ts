@@ -26,7 +26,7 @@ const CLIENTS: Partial<Record<Dialect, { readonly minimal: Json; readonly fields
       thinking: { thinking: { type: 'enabled', budget_tokens: 2_000 } },
       'output_config.format': { output_config: { format: { type: 'json_schema', schema: TOOL.schema } } },
       // Clients send it beside `thinking`; both configure reasoning.
-      'thinking.effort': { output_config: { effort: 'low' } },
+      'output_config.effort': { output_config: { effort: 'low' } },
       tool_choice: { tool_choice: { type: 'any' } },
       'tool_choice.disable_parallel_tool_use': { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
       cache_control: { cache_control: { type: 'ephemeral' } },
