@@ -21,7 +21,7 @@ LAWS_RUNS=1 LAWS_SEED=7 npm test -- FILE...  all runs of each property instead o
 /** How a test file shows that it has property tests: it imports fast-check or the settings of property tests. */
 const HAS_PROPERTIES = /from '(?:fast-check|[./]+\/(?:runs|properties)\.ts)'/;
 /** Many tests wait for processes and time limits; further files use the cores meanwhile. */
-const CONCURRENCY = 4;
+const CONCURRENCY = 3;
 const SLOWEST = 10;
 
 const { values, positionals } = parseArgs({

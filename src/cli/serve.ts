@@ -21,7 +21,7 @@ import { info } from './output.ts';
 import { stopAfterPanic } from './panic.ts';
 import { prettyStream } from './pretty-log.ts';
 import { runPrimary } from './primary.ts';
-import { endAtOnce, StopRequests } from './stop-requests.ts';
+import { endAtOnce, endSoon, StopRequests } from './stop-requests.ts';
 import { isWorkerProcess, runWorkerProcess } from './worker-process.ts';
 
 /** More workers need more memory and database connections than most machines have to spare. */
@@ -47,7 +47,7 @@ export const serveCommand = (): Command =>
       const task = { ...options, setup, stops: new StopRequests(), log };
       const workers = config.WORKERS ?? Math.min(MAX_DEFAULT_WORKERS, availableParallelism());
       announceStart(config);
-      return workers === 1 ? runAlone(config, task) : runPrimary(config, { ...task, workers });
+      return (workers === 1 ? runAlone(config, task) : runPrimary(config, { ...task, workers })).finally(endSoon);
     });
 
 interface ServerTask extends Options, SetupSource {

@@ -62,3 +62,18 @@ export async function endAtOnce(store: Store): Promise<void> {
   await Promise.race([store.leaveDatabase().catch(() => {}), sleep(END_MS)]);
   process.exit(1);
 }
+
+/** Time for what closes by itself, such as the output of the log. */
+const LINGER_MS = 3_000;
+
+/**
+ * Ends the process of a server that has stopped, or whose start was refused, whatever is still open: a supervisor must see the exit.
+ * A connection to Redis that is being opened, for example, cannot be closed. The timer alone does not keep the process alive.
+ */
+export function endSoon(): void {
+  setTimeout(() => {
+    const open = [...new Set(process.getActiveResourcesInfo())].filter((kind) => kind !== 'Timeout');
+    process.stderr.write(`Ending with connections still open: ${open.join(', ')}\n`);
+    process.exit();
+  }, LINGER_MS).unref();
+}

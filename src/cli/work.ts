@@ -4,7 +4,7 @@ import { loadConfig } from '../config.ts';
 import { type AppContext, openContext, openWorkerServices } from '../server/index.ts';
 import { runWorker } from '../worker/index.ts';
 import { info } from './output.ts';
-import { endAtOnce, StopRequests } from './stop-requests.ts';
+import { endAtOnce, endSoon, StopRequests } from './stop-requests.ts';
 
 const KEEP_ALIVE_MS = 60_000;
 
@@ -18,6 +18,7 @@ export const workCommand = (): Command =>
       await work(context, stops);
     } finally {
       await context.close();
+      endSoon();
     }
     info('Stopped.');
   });
