@@ -122,8 +122,11 @@ export class Redis {
     const client = this.#client;
     this.#client = undefined;
     if (!client) return;
-    const cancel = this.#options.clock.after(CONNECT_MS, () => client.destroy());
-    await client.close().catch(() => client.destroy());
+    // A client that is destroyed while it closes may never report its end.
+    const { promise: isLate, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.after(CONNECT_MS, resolve);
+    await Promise.race([client.close().catch(() => {}), isLate]);
+    client.destroy();
     cancel();
   }
 
