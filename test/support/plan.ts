@@ -46,19 +46,24 @@ export async function explain(client: pg.Client, { text, values }: Statement): P
   return { tables, scanned, blocks: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], ms };
 }
 
-/** Explains statements that write, in order, and takes back what they wrote. Transaction control among them is skipped. */
+/**
+ * Explains statements that write, in order, and takes back what they wrote. Skips transaction control, and writes of the request
+ * log: a timer sends those, with rows of any earlier call.
+ */
 export async function explainWrites(client: pg.Client, statements: readonly Statement[]): Promise<Cost[]> {
   const costs: Cost[] = [];
   await client.query('begin');
   try {
     for (const statement of statements)
-      if (/^\s*(?:insert|update|delete|select|with)\b/i.test(statement.text))
+      if (/^\s*(?:insert|update|delete|select|with)\b/i.test(statement.text) && !REQUEST_LOG.test(statement.text))
         costs.push(await explain(client, statement));
   } finally {
     await client.query('rollback');
   }
   return costs;
 }
+
+const REQUEST_LOG = /\binto (?:requests|request_\w+)\b/;
 
 interface Node {
   readonly 'Node Type': string;
