@@ -44,7 +44,7 @@ interface ReportOptions {
 }
 
 export function reportApplied(
-  { changes, effects, keys, unnamed, unpriced }: Applied,
+  { changes, effects, keys, rotated, unnamed, unpriced }: Applied,
   { path, isDryRun = false }: ReportOptions,
 ): void {
   const verb = isDryRun ? 'would be ' : '';
@@ -57,6 +57,10 @@ export function reportApplied(
       : `${changes.length} ${changes.length === 1 ? 'object' : 'objects'} ${verb}changed.`,
   );
   if (unpriced.length > 0) info(`Models without a price: ${listed(unpriced)}. ${UNPRICED_ADVICE}`);
+  if (rotated.length > 0)
+    info(
+      `Keys that were rotated after the file was written, and keep their newer value: ${listed(rotated)}. Remove \`key\` from these entries of ${path}.`,
+    );
   if (unnamed.length > 0)
     info(
       `Not in the file, and kept: ${listed(unnamed)}. To see and remove what the file does not name: npx dragoman apply ${path} --prune`,

@@ -68,6 +68,8 @@ export interface SavedKey {
   readonly change?: 'created' | 'changed';
   /** Only for a generated value. */
   readonly value?: string;
+  /** The given value is of a key that this one replaced, so this one keeps its newer value. */
+  readonly isRotated?: boolean;
 }
 
 /** Creates the key, or updates the key of the same user, group and name. */
@@ -80,15 +82,22 @@ export async function saveKey(db: Db, input: KeyInput, secrets: KeySecrets): Pro
     .where('name', '=', input.name)
     .executeTakeFirst();
   if (!stored) return insertKey(db, input, secrets);
-  const token =
-    input.token !== undefined && !hashKey(input.token, secrets.pepper).equals(stored.hash) ? input.token : undefined;
+  const isNew = input.token !== undefined && !hashKey(input.token, secrets.pepper).equals(stored.hash);
+  const isRotated = isNew && (await isReplaced(db, hashKey(input.token, secrets.pepper), stored));
+  const token = isNew && !isRotated ? input.token : undefined;
   const columns = { ...settingsOf(input), ...(token !== undefined && tokenColumns(stored.id, token, secrets)) };
   const changed = Object.entries(columns).filter(
     ([name, value]) => !isSame(stored[name as keyof typeof stored], value),
   );
-  if (changed.length === 0) return { id: stored.id };
+  if (changed.length === 0) return { id: stored.id, isRotated };
   await db.updateTable('keys').set(Object.fromEntries(changed)).where('id', '=', stored.id).execute();
-  return { id: stored.id, change: 'changed' };
+  return { id: stored.id, change: 'changed', isRotated };
+}
+
+/** A key and those that it replaced count their spending under the id of the first. */
+async function isReplaced(db: Db, hash: Buffer, key: Selectable<Rows['keys']>): Promise<boolean> {
+  const holder = await db.selectFrom('keys').select(['id', 'spend_id']).where('hash', '=', hash).executeTakeFirst();
+  return holder !== undefined && (holder.spend_id ?? holder.id) === (key.spend_id ?? key.id);
 }
 
 async function insertKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<SavedKey> {

@@ -36,6 +36,8 @@ export interface Applied {
     readonly user: string;
     readonly token: string;
   }[];
+  /** Keys of the file that were rotated since; they keep the newer value, which the file does not have. */
+  readonly rotated: readonly string[];
   /** Groups, accounts, models and characters of the database that the file does not name; they stay unless it prunes. */
   readonly unnamed: readonly string[];
 }
@@ -59,7 +61,7 @@ export async function lockSetup(tx: Tx): Promise<void> {
 }
 
 export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions): Promise<Applied> {
-  let applied: Applied = { changes: [], effects: [], keys: [], unnamed: [], unpriced: [] };
+  let applied: Applied = { changes: [], effects: [], keys: [], rotated: [], unnamed: [], unpriced: [] };
   const rollback = new Error('dry run');
   try {
     await db.transaction().execute(async (tx) => {
@@ -111,7 +113,7 @@ async function applyAll(
   tx: Tx,
   file: SetupFile,
   options: ApplyOptions,
-): Promise<Pick<Applied, 'changes' | 'keys' | 'unnamed'>> {
+): Promise<Pick<Applied, 'changes' | 'keys' | 'rotated' | 'unnamed'>> {
   const changes: Change[] = [];
   const recordChange: RecordChange = (what, object) => {
     if (what) changes.push({ what, object });
@@ -122,11 +124,11 @@ async function applyAll(
     recordChange(await saveAccount(tx, { account, position, sealer: options.secrets.sealer }), `account ${account.id}`);
   await applyModels(tx, file.models, recordChange);
   for (const user of file.users) recordChange(await applyUser(tx, user), `user ${user.id}`);
-  const keys = await applyKeys(tx, file.keys, options.secrets, recordChange);
+  const { created, rotated } = await applyKeys(tx, file.keys, options.secrets, recordChange);
   for (const [position, character] of file.characters.entries())
     recordChange(await saveRow(tx, characterRow(character, position)), `character ${character.id}`);
   if (options.prune) await prune(tx, file, recordChange);
-  return { changes, keys, unnamed: (await findUnnamed(tx, file)).map(({ object }) => object) };
+  return { changes, keys: created, rotated, unnamed: (await findUnnamed(tx, file)).map(({ object }) => object) };
 }
 
 async function applyModels(tx: Tx, models: SetupFile['models'], recordChange: RecordChange): Promise<void> {
@@ -204,11 +206,12 @@ async function applyKeys(
   keys: SetupFile['keys'],
   secrets: KeySecrets,
   recordChange: RecordChange,
-): Promise<Applied['keys']> {
+): Promise<{ readonly created: Applied['keys']; readonly rotated: Applied['rotated'] }> {
   const created: Applied['keys'][number][] = [];
+  const rotated: string[] = [];
   for (const [index, key] of keys.entries()) {
     const name = key.name ?? 'default';
-    const { change, value } = await saveKey(
+    const { change, value, isRotated } = await saveKey(
       tx,
       {
         user: key.user,
@@ -229,8 +232,9 @@ async function applyKeys(
     });
     recordChange(change, `key ${name} of ${key.user} in ${key.group}`);
     if (value) created.push({ name, group: key.group, user: key.user, token: value });
+    if (isRotated) rotated.push(`${name} of ${key.user} in ${key.group}`);
   }
-  return created;
+  return { created, rotated };
 }
 
 /** The limits of an entry replace all stored limits; an entry without limits keeps them. */

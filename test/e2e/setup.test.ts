@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
+import { rotateKey } from '../../src/admin/index.ts';
 import { loadCatalog, priceAt } from '../../src/catalog/index.ts';
 import { markKeyRevoked } from '../../src/identity/index.ts';
 import { type Applied, applySetup, parseSetup, SetupError } from '../../src/setup/index.ts';
@@ -677,6 +678,36 @@ test('a revoked key stays revoked when its setup file is applied again', async (
   await apply({ keys: [{ user: 'yan', group: 'yaml', name: 'leaked' }] });
   const { revoked_at } = await db().selectFrom('keys').selectAll().where('id', '=', row.id).executeTakeFirstOrThrow();
   assert.ok(revoked_at);
+});
+
+test('a key that was rotated after the file was written keeps its newer value', async () => {
+  const value = 'key-in-the-file-that-is-rotated-1';
+  const file = {
+    groups: [{ id: 'rotating', style: 'messages' }],
+    users: [{ id: 'rota' }],
+    keys: [{ user: 'rota', group: 'rotating', name: 'ci', key: value, rpm: 7 }],
+  };
+  await apply(file);
+  const context = { by: { actor: 'file' }, now: Date.now(), secrets: gateway.context.secrets } as const;
+  const current = () =>
+    db()
+      .selectFrom('keys')
+      .selectAll()
+      .where('user_id', '=', 'rota')
+      .where('name', '=', 'ci')
+      .executeTakeFirstOrThrow();
+  for (const limit of [8, 9]) {
+    await rotateKey(db(), (await current()).id, 0, context);
+    const { hash } = await current();
+    const { changes, rotated } = await apply({ ...file, keys: [{ ...file.keys[0], rpm: limit }] });
+    assert.deepEqual(rotated, ['ci of rota in rotating']);
+    assert.deepEqual(
+      changes,
+      [{ what: 'changed', object: 'key ci of rota in rotating' }],
+      'its settings follow the file',
+    );
+    assert.deepEqual((await current()).hash, hash);
+  }
 });
 
 test('concurrent setup files are applied one after the other', async () => {
