@@ -45,7 +45,7 @@ before(async () => {
   Object.assign(keys, await gateway.apply(groupsSetup(distinct, sim.url)));
   impatient = await startGateway({
     database: gateway.database,
-    env: { HEARTBEAT_MS: '100', STALLED_CLIENT_MS: '1000' },
+    env: { HEARTBEAT_MS: '100', STALLED_CLIENT_MS: '3000' },
   });
 });
 after(async () => {
@@ -988,7 +988,7 @@ function sendAndStall(url: string, pair: Pair, model: string, stream = true): So
   return socket;
 }
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 90_000;
 
 test('back-pressure: a stalled client is disconnected, and its upstream call aborted', async () => {
   await Promise.all(
@@ -1038,9 +1038,9 @@ test('back-pressure: a client that reads a unary response slowly gets all of it'
     const chunk: Buffer | null = socket.read(256 * 1024) ?? socket.read();
     if (chunk) for (const byte of chunk) letters += byte === X ? 1 : 0;
     assert.ok(!socket.destroyed || letters >= LONG_BYTES, `${letters} letters, then cut`);
-    await new Promise((resolve) => setTimeout(resolve, chunk ? 25 : 5));
+    await new Promise((resolve) => setTimeout(resolve, chunk ? 40 : 5));
   }
-  assert.ok(performance.now() - began > 1_500, 'longer than the stall timeout');
+  assert.ok(performance.now() - began > 3_000, 'longer than the stall timeout');
   socket.destroy();
 });
 
