@@ -172,18 +172,24 @@ test('one process at a time checks, and a check that cannot run for long is an a
   const lines: Record<string, unknown>[] = [];
   const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) });
   const stateOf = async (name: string) => (await readAlarms(db)).find((state) => state.name === name);
+  const assertNoneFails = async () => {
+    const { count, detail } = (await stateOf('checks_failing')) ?? assert.fail();
+    assert.equal(count, 0, detail ?? '');
+  };
+  // The template of this database may be older than the limit.
+  await execute('update ledger_checkpoint set checked_at = now()');
   const other = await connect(own.url);
   await other.query('select pg_advisory_lock($1, $2)', [ADVISORY_LOCK, 0x6c656467]);
   assert.equal(await checkNewEntries(db), undefined);
   await checkAlarms(db, log);
-  assert.equal((await stateOf('checks_failing'))?.count, 0);
+  await assertNoneFails();
   await execute("update ledger_checkpoint set checked_at = now() - interval '16 minutes'");
   await checkAlarms(db, log);
   assert.match((await stateOf('checks_failing'))?.detail ?? '', /^ledger: not completed for 15 minutes$/);
   assert.equal(lines.at(-1)?.alarm, 'checks_failing');
   await other.end();
   await checkAlarms(db, log);
-  assert.equal((await stateOf('checks_failing'))?.count, 0);
+  await assertNoneFails();
 });
 
 test('a check that fails is an alarm, hides no other, and leaves its own alarms as they were', async () => {
