@@ -1,5 +1,5 @@
 /** Reader of cassettes: files in which an HTTP recorder keeps requests and responses (VCR in YAML or JSON, HAR). */
-import { parse } from 'yaml';
+import { parse, type ScalarTag } from 'yaml';
 import { bytesOf, decompress } from './body.ts';
 import { type Exchange, isRecord, type JsonRecord, jsonOf, listOf, recordOf, textOf } from './recording.ts';
 
@@ -18,12 +18,23 @@ export function readCassette(name: string, text: string): readonly (Exchange | u
 function parseYaml(text: string): unknown {
   return parse(text, {
     version: '1.1',
-    customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:timestamp'),
+    customTags: (tags) => [
+      PLAIN_TEXT,
+      ...tags.filter((tag) => typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:timestamp'),
+    ],
     logLevel: 'silent',
     maxAliasCount: -1,
     uniqueKeys: false,
   });
 }
+
+/** Texts that the recorders do not quote, although YAML 1.1 reads them as booleans and numbers. */
+const PLAIN_TEXT: ScalarTag = {
+  tag: 'tag:yaml.org,2002:str',
+  default: true,
+  test: /^(?:[yn]|[.]+)$/i,
+  resolve: (text: string) => text,
+};
 
 // ---------------------------------------------------------------- VCR
 

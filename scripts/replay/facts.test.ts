@@ -96,15 +96,20 @@ test('findLosses finds values that neither arrive nor are named', () => {
   ]);
 });
 
-test('rejectionIn accepts errors that name a member or a value of the request', () => {
+test('findLosses accepts the type of an item as its name, and values that a converted request implies', () => {
+  const sent = {
+    reasoning_format: 'parsed',
+    input: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm' }] }],
+    tools: [{ name: 'find', cache_control: { type: 'ephemeral', ttl: '5m' } }],
+  };
+  const paths = (...dropped: string[]) => findLosses(sent, { tools: ['find'] }, dropped).map(({ path }) => path);
+  assert.deepEqual([paths('input.reasoning'), paths('input.message', 'reasoning')], [[], ['input.summary.text']]);
+});
+
+test('rejectionIn accepts errors that name a member of the request', () => {
   const body = (error: object): string => JSON.stringify({ error });
-  const request = Buffer.from('{"tools":[{"type":"mcp"}]}');
-  assert.equal(rejectionIn(400, body({ message: 'seed: unknown.' }), request), 'seed: unknown.');
-  assert.equal(rejectionIn(400, body({ message: 'Unknown.', param: 'seed' }), request), 'seed: Unknown.');
-  assert.equal(
-    rejectionIn(400, body({ message: "The tool 'mcp' is not supported." }), request),
-    "The tool 'mcp' is not supported.",
-  );
-  assert.equal(rejectionIn(400, body({ message: 'Bad request.' }), request), undefined);
-  assert.equal(rejectionIn(502, body({ message: 'seed: unknown.' }), request), undefined);
+  assert.equal(rejectionIn(400, body({ message: 'seed: unknown.' })), 'seed: unknown.');
+  assert.equal(rejectionIn(400, body({ message: 'Unknown.', param: 'seed' })), 'seed: Unknown.');
+  assert.equal(rejectionIn(400, body({ message: "The tool 'mcp' is not supported." })), undefined);
+  assert.equal(rejectionIn(502, body({ message: 'seed: unknown.' })), undefined);
 });

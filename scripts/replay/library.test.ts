@@ -46,10 +46,13 @@ test('cassettes hold bodies as text, bytes, compressed bytes or parsed JSON', ()
   assert.deepEqual(parsed.request?.json, ASK);
 });
 
-test('dates in YAML stay texts', () => {
-  const request = 'parsed_body: {model: m, messages: [{role: user, content: 2025-01-31}]}';
-  const { request: read } = only('a.yaml', cassette(request, base64(plain)));
-  assert.deepEqual(read?.json.messages, [{ role: 'user', content: '2025-01-31' }]);
+test('dates, letters and dots in YAML stay texts', () => {
+  const contents = ['2025-01-31', 'y', 'N', '.', '..'];
+  for (const content of contents) {
+    const request = `parsed_body: {model: m, n: 1, messages: [{role: user, content: ${content}}]}`;
+    const { request: read } = only('a.yaml', cassette(request, base64(plain)));
+    assert.deepEqual(read?.json, { model: 'm', n: 1, messages: [{ role: 'user', content }] });
+  }
 });
 
 test('other recorders: VCR for Ruby, HAR', () => {

@@ -1,5 +1,5 @@
 /** Losses of a converted request: values of the client's request that neither reach the provider nor are named as dropped. */
-import { isRecord, jsonOf } from './recording.ts';
+import { isRecord, jsonOf, textOf } from './recording.ts';
 
 export interface Loss {
   /** Without indices. */
@@ -27,13 +27,14 @@ const NOT_COMPARED: ReadonlySet<string> = new Set([
   ],
   // What a hosted tool says about its own result.
   ...['execution', 'require_approval', 'retrieved_at', 'page_age', 'container_id', 'stop_reason'],
-  ...['start_index', 'end_index'],
+  // Positions.
+  ...['start_index', 'end_index', 'index'],
 ]);
 
 interface Translation {
   readonly path: RegExp;
   /** The members of other dialects that carry the value in another form. */
-  readonly into: RegExp;
+  readonly into?: RegExp;
   /** What a request without the member means. */
   readonly implied?: string;
 }
@@ -47,31 +48,46 @@ const TRANSLATED: readonly Translation[] = [
   },
   { path: /^user$|^metadata\.user_id$|^safety_identifier$/, into: /"(?:safety_identifier|user|user_id)":/ },
   { path: /prompt_cache_breakpoint\.mode$/, into: /"cache_control":/ },
+  { path: /cache_control\.ttl$/, into: /"ttl":"1h"/, implied: '5m' },
+  { path: /^reasoning_effort$/, implied: 'default' },
+  { path: /^service_tier$/, into: /"service_tier":/, implied: 'on_demand' },
+  // Reasoning in a member of its own, which is how every converted reply has it.
+  { path: /^reasoning_format$/, implied: 'parsed' },
 ];
 
-/** The name of a tool whose type has a date is part of the type. */
-const DATED_TYPE = /_\d{8}$/;
+/** Objects whose name is part of their type: tools with a date in the type, and calls of tools that the provider runs. */
+const NAMED_BY_TYPE = /_\d{8}$|^server_tool_use$/;
 
 export function findLosses(sent: unknown, received: unknown, dropped: readonly string[]): Loss[] {
   const reached = reachedValues(received);
   const text = JSON.stringify(received) ?? '';
   const isTranslated = (path: string, value: unknown): boolean =>
-    TRANSLATED.some((row) => row.path.test(path) && (value === row.implied || row.into.test(text)));
+    TRANSLATED.some((row) => row.path.test(path) && (value === row.implied || row.into?.test(text)));
   // The header names the older of two members by the newer one.
   const newer = dropped.includes('safety_identifier') ? ['user'] : [];
   const names = [...dropped, ...newer].map((name) => withoutIndices(name).split('.'));
   const losses: Loss[] = [];
-  const visit = (value: unknown, path: readonly string[]): void => {
-    if (Array.isArray(value)) for (const entry of value) visit(entry, path);
+  const visit = (value: unknown, at: Position): void => {
+    if (Array.isArray(value)) for (const entry of value) visit(entry, at);
     else if (isRecord(value)) {
-      const isDated = DATED_TYPE.test(String(value.type));
+      const type = textOf(value.type);
       for (const [name, inner] of Object.entries(value))
-        if (!NOT_COMPARED.has(name) && !(isDated && name === 'name')) visit(inner, [...path, name]);
-    } else if (!reached(value) && !isTranslated(path.join('.'), value) && !names.some((name) => isWithin(path, name)))
-      losses.push({ path: path.join('.'), value: String(value) });
+        if (!NOT_COMPARED.has(name) && !(name === 'name' && NAMED_BY_TYPE.test(type)))
+          visit(inner, { path: [...at.path, name], typed: [...at.typed, type, name] });
+    } else if (isLost(value, at)) losses.push({ path: at.path.join('.'), value: String(value) });
   };
-  visit(sent, []);
+  const isLost = (value: unknown, { path, typed }: Position): boolean =>
+    !reached(value) &&
+    !isTranslated(path.join('.'), value) &&
+    !names.some((name) => isWithin(name.length > 1 ? typed : path, name));
+  visit(sent, { path: [], typed: [] });
   return losses;
+}
+
+interface Position {
+  readonly path: readonly string[];
+  /** The same with the types of the objects, by which the gateway names items and blocks. */
+  readonly typed: readonly string[];
 }
 
 const withoutIndices = (name: string): string => name.replaceAll(/\[\d+\]|\.\d+(?=\.|$)/g, '');

@@ -24,7 +24,7 @@ export async function replayNative(replay: Replay, lane: Lane, upstream: Upstrea
   });
   const body = Buffer.from(await response.arrayBuffer());
   const spoilsLane = response.status >= 500 || recording.status !== 200;
-  const refusal = received.length === 0 ? rejectionIn(response.status, body.toString('utf8'), sent.body) : undefined;
+  const refusal = received.length === 0 ? rejectionIn(response.status, body.toString('utf8')) : undefined;
   if (refusal !== undefined) return { replay, refusal, differences: [], spoilsLane };
   return {
     replay,

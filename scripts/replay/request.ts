@@ -20,7 +20,7 @@ export async function replayRequest(replay: Replay, lane: Lane, upstream: Upstre
   const text = await response.text();
   const spoilsLane = response.status >= 500;
   if (response.status !== 200) {
-    const refusal = rejectionIn(response.status, text, sent.body);
+    const refusal = rejectionIn(response.status, text);
     if (refusal !== undefined) return { replay, refusal, differences: [], spoilsLane };
     return { replay, differences: [difference('status', 200, `${response.status} ${text}`)], spoilsLane };
   }

@@ -4,10 +4,11 @@
  */
 import type { ClientSide, DecodeContext, EncodedRequest, UpstreamSide, UpstreamTarget } from './codec.ts';
 import { withClientFieldName } from './errors/rejection.ts';
-import { checkSupport, type FieldNames } from './hub/fields.ts';
+import { checkSupport, type FieldNames, type HubField, type RequestSection } from './hub/fields.ts';
 import { cutReply, StopCutter } from './hub/stop-sequences.ts';
 import { type HubEvent, type HubReply, type HubRequest, type HubUsage, NO_USAGE } from './hub/types.ts';
 import { signEvent, signItem } from './opaque/sign.ts';
+import { withLastTurn } from './tools/last-turn.ts';
 import { restoreEvent, restoreItem } from './tools/restore-names.ts';
 import { unreadHistory } from './tools/unread-history.ts';
 
@@ -28,17 +29,34 @@ export function encodeRequestFor(
   request: HubRequest,
   target: UpstreamTarget,
 ): ConvertedRequest {
-  const names = request.fieldNames ? { ...client.fieldNames, ...request.fieldNames } : client.fieldNames;
+  const names = namesIn(request, client.fieldNames);
+  const allNames = (field: HubField | RequestSection): readonly string[] =>
+    (request.fieldNames as FieldLists)?.[field] ?? [names[field]];
   const droppedByTable = checkSupport(request, upstream.support, names);
-  const encoded = withClientErrors(names, () => upstream.encodeRequest(request, target));
-  const dropped = [...droppedByTable, ...encoded.droppedFields].map((field) => names[field]);
+  const encoded = withClientErrors(names, () =>
+    upstream.encodeRequest(withLastTurn(request, upstream.dialect, target.capabilities), target),
+  );
+  const dropped = [...droppedByTable, ...encoded.droppedFields].flatMap(allNames);
   const { hasThoughts, types } = unreadHistory(request, upstream.dialect, target);
-  if (hasThoughts) dropped.push(names.thoughts);
+  if (hasThoughts) dropped.push(...allNames('thoughts'));
   dropped.push(...types.map((type) => `${names.conversation}.${type}`));
+  if (requiresCall(request) && encoded.body.tools === undefined) dropped.push(names.toolChoice);
   if (defersInVain(request)) dropped.push(`${names.tools}.defer_loading`);
   const options = (encoded.droppedToolOptions ?? []).map((option) => `${names.tools}.${option}`);
   const search = (encoded.droppedSearchOptions ?? []).map((option) => `${names.searchTool}.${option}`);
   return { ...encoded, dropped: [...new Set([...dropped, ...options, ...search, ...request.unknown])] };
+}
+
+const requiresCall = ({ toolChoice, allowedTools }: HubRequest): boolean =>
+  toolChoice.kind === 'required' || allowedTools?.mode === 'required';
+
+type FieldLists = Partial<Record<HubField | RequestSection, readonly string[]>> | undefined;
+
+/** One name of each field, for errors. */
+function namesIn({ fieldNames }: HubRequest, names: FieldNames): FieldNames {
+  if (!fieldNames) return names;
+  const given = Object.entries(fieldNames).map(([field, [first]]) => [field, first]);
+  return { ...names, ...Object.fromEntries(given) };
 }
 
 /** Without a tool search the model could never find a deferred tool, so all are offered at once. */

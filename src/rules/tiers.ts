@@ -24,6 +24,8 @@ const SERVICE_TIER: TierField = {
     priority: 'priority',
     fast: 'priority',
     ultrafast: 'priority',
+    on_demand: 'standard',
+    performance: 'priority',
   },
   isBinding: false,
 };

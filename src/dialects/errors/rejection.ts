@@ -1,6 +1,6 @@
 /**
- * Rejections by an upstream encoder. The encoder does not know the client's dialect, so it names a section or field of the hub
- * request; `convert.ts` replaces that by the client's field name. Messages that clients match on keep their exact text.
+ * Rejections by an upstream encoder. The encoder does not know the client's dialect, so the message begins with a section or field of
+ * the hub request; `convert.ts` replaces that by the client's field name. Messages that clients match on keep their exact text.
  */
 import { ApiError, fail } from '../../core/index.ts';
 import type { ErrorCode } from '../../rules/index.ts';
@@ -12,24 +12,29 @@ export function reject(
   message: string,
   code: ErrorCode = 'unsupported_parameter',
 ): never {
-  throw fail(code, message, { param: field });
+  throw fail(code, `${field}: ${message}`, { param: field });
+}
+
+/** A message that clients match on. */
+export function rejectVerbatim(field: RequestSection, message: string): never {
+  throw fail('invalid_request', message, { param: field });
 }
 
 /** `option` is a member of the tool under the name that the client used. */
 export function rejectToolOption(section: 'tools' | 'searchTool', option: string, message: string): never {
-  throw fail('unsupported_parameter', message, { param: `${section}.${option}` });
+  const param = `${section}.${option}`;
+  throw fail('unsupported_parameter', `${param}: ${message}`, { param });
 }
 
-/** Clients match on this message and retry without the prefill. */
+/** Clients retry without the prefill. */
 export const rejectPrefill = (): never =>
-  reject(
+  rejectVerbatim(
     'conversation',
-    'This model does not support assistant message prefill. The conversation must end with a user message; add one, such as "Continue.".',
-    'invalid_request',
+    'This model does not support assistant message prefill. The conversation must end with a user message; add one, such as "Continue.", or choose a model that supports it: Claude before 4.6, or Gemini.',
   );
 
 export const rejectRef = (id: string): never =>
-  reject('conversation', `Item with id '${id.slice(0, 80)}' not found.`, 'invalid_request');
+  rejectVerbatim('conversation', `Item with id '${id.slice(0, 80)}' not found.`);
 
 export const rejectCompaction = (): never =>
   reject(
@@ -63,8 +68,11 @@ export const rejectImageOnly = (): never =>
 /** Returns the same error with the client's field name in place of the hub's. */
 export function withClientFieldName(names: FieldNames, error: unknown): unknown {
   if (!(error instanceof ApiError)) return error;
-  const [field = '', ...members] = (error.details.param ?? '').split('.');
+  const { param: path = '' } = error.details;
+  const [field = '', ...members] = path.split('.');
   const name = lookUp(names, field);
   if (name === undefined) return error;
-  return fail(error.code, error.message, { ...error.details, param: [name, ...members].join('.') });
+  const param = [name, ...members].join('.');
+  const message = error.message.startsWith(`${path}: `) ? param + error.message.slice(path.length) : error.message;
+  return fail(error.code, message, { ...error.details, param });
 }

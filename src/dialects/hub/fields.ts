@@ -24,6 +24,8 @@ const IS_PRESENT = {
   imageOnlyOutput: (r) => asksFor(r, 'image') && !asksFor(r, 'text'),
   imageSettings: (r) => r.output.image !== undefined,
   reasoning: (r) => r.reasoning.mode !== undefined || r.reasoning.effort !== undefined,
+  // Every dialect can show a summary; only one can choose its style.
+  reasoningStyle: (r) => r.reasoning.style === 'concise' || r.reasoning.style === 'detailed',
   structuredOutput: (r) => r.output.format.kind !== 'text',
   citations: (r) => anyPart(r, (p) => (p.kind === 'file' || p.kind === 'search_result') && p.citations === true),
   imageDetail: (r) => anyPart(r, (p) => p.kind === 'image' && p.detail !== undefined && p.detail !== 'auto'),

@@ -33,11 +33,21 @@ export interface HubRequest {
   readonly session?: string;
   /** Client fields without a hub field; a conversion drops them and names them in `x-gateway-dropped`. */
   readonly unknown: readonly string[];
-  /** Names of fields that the client sent under others than the official ones of its dialect; see `FieldNames`. */
-  readonly fieldNames?: { readonly reasoning?: string; readonly cacheBreakpoints?: string };
+  /** Names under which the client sent a field, where they are not the one of its dialect; see `FieldNames`. */
+  readonly fieldNames?: GivenNames;
   /** Options about the form of the response that exist only in the client's dialect. */
   readonly clientOptions: { readonly usageChunk?: boolean; readonly thoughts?: boolean; readonly logprobs?: boolean };
 }
+
+export type GivenNames = {
+  readonly [F in
+    | 'reasoning'
+    | 'reasoningStyle'
+    | 'cacheBreakpoints'
+    | 'thoughts'
+    | 'hostedTools'
+    | 'searchTool']?: readonly [string, ...string[]];
+};
 
 export interface HubLimits {
   readonly maxOutput?: number;

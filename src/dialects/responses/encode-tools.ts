@@ -147,6 +147,14 @@ function encodeSearchTool(tool: ToolOf<'server'>): JsonObject {
   });
 }
 
+/** Options of searches of other dialects that this one has no member for. */
+export const droppedSearchOptions = (tools: readonly HubTool[], { request }: ToolContext): readonly string[] =>
+  tools.flatMap((tool) =>
+    tool.kind === 'server' && tool.tool === 'web_search' && request.dialect !== 'responses'
+      ? checkSearchOptions(tool, SEARCH_OPTIONS)
+      : [],
+  );
+
 /** The limit of the client on searches. The dialect limits the calls of all hosted tools together, so there must be no other one. */
 export function searchLimit(tools: readonly HubTool[], context: ToolContext): number | undefined {
   const hosted = tools.filter(

@@ -1,5 +1,5 @@
 /** Pairing of tool results with their calls, for targets that want results directly after the calls. */
-import { reject } from '../errors/rejection.ts';
+import { rejectVerbatim } from '../errors/rejection.ts';
 import type { HubItem, HubToolCall, HubToolResult } from '../hub/types.ts';
 
 /** Returns the result of a call. Call it once per tool call, in conversation order. */
@@ -39,11 +39,7 @@ const mergeResults = (first: HubToolResult | undefined, next: HubToolResult): Hu
 
 /** OpenAI's own message, which clients match on. */
 export const rejectOrphan = (callId: string): never =>
-  reject(
-    'conversation',
-    `No tool call found for function call output with call_id ${callId.slice(0, 80)}.`,
-    'invalid_request',
-  );
+  rejectVerbatim('conversation', `No tool call found for function call output with call_id ${callId.slice(0, 80)}.`);
 
 /** Sent to the model in place of a missing result. */
 export const NO_RESULT = 'No output was recorded for this call.';

@@ -12,6 +12,9 @@ export const CLIENT_TIERS = {
   priority: 'priority',
   fast: 'priority',
   ultrafast: 'priority',
+  // Groq's.
+  on_demand: 'standard',
+  performance: 'priority',
 } as const satisfies Record<string, Tier>;
 export const CLIENT_TIER_NAMES = Object.keys(CLIENT_TIERS) as (keyof typeof CLIENT_TIERS)[];
 
@@ -32,6 +35,8 @@ const USED_TIERS: ReadonlyMap<string, string> = new Map([
   ['default', 'standard'],
   ['fast', 'priority'],
   ['ultrafast', 'priority'],
+  ['on_demand', 'standard'],
+  ['performance', 'priority'],
 ]);
 
 /** Returns the used tier as the client's dialect names it. */

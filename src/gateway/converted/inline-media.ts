@@ -3,7 +3,7 @@
  * is rejected before a connection is opened.
  */
 import { ApiError, fail } from '../../core/index.ts';
-import type { HubItem, HubPart, HubRequest, MediaSource } from '../../dialects/index.ts';
+import { clientOf, type HubItem, type HubPart, type HubRequest, type MediaSource } from '../../dialects/index.ts';
 import type { BodyReservation } from '../../web/index.ts';
 
 const MIB = 2 ** 20;
@@ -33,9 +33,15 @@ export async function inlineMedia(
 ): Promise<HubRequest> {
   const uses = usesByUrl(request);
   if (uses.size === 0) return request;
+  const param = clientOf(request.dialect).fieldNames.conversation;
+  const rejection = (code: 'invalid_request' | 'invalid_value', message: string): ApiError =>
+    fail(code, `${param}: ${message}`, { param });
   if (uses.size > MAX_PARTS)
-    throw fail('invalid_request', `The request names more than ${MAX_PARTS} media URLs; send fewer, or inline them.`);
-  const total = new MediaTotal(reserve());
+    throw rejection(
+      'invalid_request',
+      `The request names more than ${MAX_PARTS} media URLs; send fewer, or inline them.`,
+    );
+  const total = new MediaTotal(reserve(), () => rejection('invalid_request', TOO_LARGE_TOGETHER));
   const fetched = new Map(
     await Promise.all(
       [...uses].map(async ([url, count]): Promise<[string, MediaSource]> => {
@@ -46,7 +52,8 @@ export async function inlineMedia(
         });
         if (result.ok) return [url, { kind: 'base64', mime: result.mime, data: result.bytes.toString('base64') }];
         throw (
-          total.rejection ?? fail('invalid_value', `The media at ${shownUrl(url)} cannot be used: ${result.message}`)
+          total.rejection ??
+          rejection('invalid_value', `The media at ${shownUrl(url)} cannot be used: ${result.message}`)
         );
       }),
     ),
@@ -67,17 +74,19 @@ function usesByUrl(request: HubRequest): Map<string, number> {
 /** The media of one request while they are downloaded. After the first rejection nothing more is admitted. */
 class MediaTotal {
   readonly #memory: Pick<BodyReservation, 'add'>;
+  readonly #tooLarge: () => ApiError;
   #bytes = 0;
   rejection: ApiError | undefined;
 
-  constructor(memory: Pick<BodyReservation, 'add'>) {
+  constructor(memory: Pick<BodyReservation, 'add'>, tooLarge: () => ApiError) {
     this.#memory = memory;
+    this.#tooLarge = tooLarge;
   }
 
   admit(bytes: number): boolean {
     if (this.rejection) return false;
     this.#bytes += bytes;
-    if (this.#bytes > MAX_TOTAL_BYTES) this.rejection = tooLargeTogether();
+    if (this.#bytes > MAX_TOTAL_BYTES) this.rejection = this.#tooLarge();
     else this.#reserve(bytes * MEMORY_PER_BYTE);
     return this.rejection === undefined;
   }
@@ -92,11 +101,7 @@ class MediaTotal {
   }
 }
 
-const tooLargeTogether = (): ApiError =>
-  fail(
-    'invalid_request',
-    `The media at the URLs of the request have more than ${MAX_TOTAL_BYTES / MIB} MiB together, counted as often as it names them; send fewer or smaller ones.`,
-  );
+const TOO_LARGE_TOGETHER = `The media at the URLs of the request have more than ${MAX_TOTAL_BYTES / MIB} MiB together, counted as often as it names them; send fewer or smaller ones.`;
 
 /** The URL without its query, which may hold a signature. */
 const shownUrl = (url: string): string => url.split(/[?#]/, 1)[0]?.slice(0, 200) ?? '';

@@ -85,23 +85,40 @@ function readAssistant(message: JsonObject, { path, index: n }: MessagePosition,
   if (legacy) addCall(readLegacyCall(legacy, `${path}.function_call`, n, state), state);
 }
 
-/** Servers differ in the member of an assistant message that holds its reasoning. */
-function thoughtsIn({ reasoning_content, reasoning, reasoning_details, content }: JsonObject): string {
-  const pieces = [...maybeList(reasoning_details), ...maybeList(content)]
+/** Servers differ in the member of an assistant message that holds its reasoning. Some send the same text in two of them. */
+const THOUGHT_MEMBERS: readonly (readonly [name: string, read: (message: JsonObject) => string])[] = [
+  ['messages.reasoning_content', ({ reasoning_content }) => maybeString(reasoning_content) ?? ''],
+  ['messages.reasoning', ({ reasoning }) => maybeString(reasoning) ?? ''],
+  ['messages.reasoning_details', ({ reasoning_details: details }) => maybeList(details).map(detailText).join('')],
+  ['messages.content.thinking', ({ content }) => maybeList(content).flatMap(thinkingTexts).join('')],
+];
+
+const thoughtsIn = (message: JsonObject): string =>
+  THOUGHT_MEMBERS.map(([, read]) => read(message)).find((text) => text !== '') ?? '';
+
+/** The members that hold reasoning; undefined if it is the usual one only. */
+export function thoughtNames(messages: unknown): readonly [string, ...string[]] | undefined {
+  const assistant = maybeList(messages)
     .map(maybeObject)
-    .flatMap((piece) => [
-      maybeString(piece.type)?.startsWith('reasoning')
-        ? (maybeString(piece.text) ?? maybeString(piece.summary) ?? '')
-        : '',
-      ...(piece.type === 'thinking' ? thinkingTexts(piece.thinking) : []),
-    ]);
-  return maybeString(reasoning_content) || maybeString(reasoning) || pieces.join('');
+    .filter(({ role }) => role === 'assistant');
+  const [first, ...more] = THOUGHT_MEMBERS.flatMap(([name, read]) =>
+    assistant.some((message) => read(message) !== '') ? name : [],
+  );
+  return first === undefined || (first === THOUGHT_MEMBERS[0]?.[0] && more.length === 0) ? undefined : [first, ...more];
 }
 
-const thinkingTexts = (thinking: unknown): string[] =>
-  typeof thinking === 'string'
+function detailText(value: unknown): string {
+  const { type, text, summary } = maybeObject(value);
+  return maybeString(type)?.startsWith('reasoning') ? (maybeString(text) ?? maybeString(summary) ?? '') : '';
+}
+
+function thinkingTexts(value: unknown): string[] {
+  const { type, thinking } = maybeObject(value);
+  if (type !== 'thinking') return [];
+  return typeof thinking === 'string'
     ? [thinking]
     : maybeList(thinking).map((part) => maybeString(maybeObject(part).text) ?? '');
+}
 
 /** Omits empty text, which clients send beside calls and some providers reject. `images` are those of an earlier reply. */
 function assistantParts(message: JsonObject, path: string): readonly HubPart[] {

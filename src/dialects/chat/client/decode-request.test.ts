@@ -448,7 +448,7 @@ test('decodeRequest reads the reasoning options of aggregators and of open-model
     assert.deepEqual(request.unknown, []);
   }
   assert.deepEqual(decode({ reasoning_format: 'raw' }).unknown, ['reasoning_format']);
-  assert.deepEqual(decode({ reasoning: { effort: 'low' } }).fieldNames, { reasoning: 'reasoning' });
+  assert.deepEqual(decode({ reasoning: { effort: 'low' } }).fieldNames, { reasoning: ['reasoning'] });
 });
 
 test('decodeRequest reads videos and documents by their URL', () => {

@@ -5,6 +5,7 @@
 import type { ClientRequestHead } from '../../codec.ts';
 import {
   EFFORTS,
+  type GivenNames,
   type HubFormat,
   type HubImageSettings,
   type HubMeta,
@@ -21,6 +22,7 @@ import {
   isObject,
   maybeList,
   maybeObject,
+  maybeString,
   needList,
   needObject,
   needString,
@@ -36,8 +38,8 @@ import {
 } from '../../wire/read.ts';
 import { CLIENT_TIER_NAMES, CLIENT_TIERS } from '../../wire/service-tiers.ts';
 import { readStringOrList } from './decode-content.ts';
-import { readMessages } from './decode-messages.ts';
-import { readToolSettings } from './decode-tools.ts';
+import { readMessages, thoughtNames } from './decode-messages.ts';
+import { HOSTED_TYPE, readToolSettings } from './decode-tools.ts';
 import type { ChatClientOptions } from './delta-writer.ts';
 import { MEMBERS } from './members.ts';
 
@@ -69,12 +71,20 @@ export function decodeRequest(value: unknown, head: ClientRequestHead): HubReque
 
 /** Fields that this client sends under names which are not official. */
 function givenNames(body: JsonObject): HubRequest['fieldNames'] {
-  const names = compact({
-    reasoning: isGiven(body.reasoning) && !isGiven(body.reasoning_effort) ? 'reasoning' : undefined,
-    cacheBreakpoints: usesCacheControl(body) ? 'cache_control' : undefined,
+  const hosted = hasHostedTypes(body) ? (['tools'] as const) : undefined;
+  const names: GivenNames = compact({
+    reasoning: isGiven(body.reasoning) && !isGiven(body.reasoning_effort) ? (['reasoning'] as const) : undefined,
+    cacheBreakpoints: usesCacheControl(body) ? (['cache_control'] as const) : undefined,
+    thoughts: thoughtNames(body.messages),
+    hostedTools: hosted,
+    searchTool: hosted,
   });
   return Object.keys(names).length > 0 ? names : undefined;
 }
+
+const hasHostedTypes = ({ tools, web_search_options }: JsonObject): boolean =>
+  !isGiven(web_search_options) &&
+  maybeList(tools).some((tool) => HOSTED_TYPE.test(maybeString(maybeObject(tool).type) ?? ''));
 
 const usesCacheControl = ({ messages, tools }: JsonObject): boolean =>
   [...maybeList(tools), ...maybeList(messages).flatMap((message) => maybeObject(message).content)].some((holder) =>

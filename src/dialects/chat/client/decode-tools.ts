@@ -5,12 +5,15 @@ import {
   compact,
   isGiven,
   isObject,
+  maybeString,
   needList,
   needObject,
   needString,
   oneOf,
   optional,
   readBoolean,
+  readCount,
+  readStrings,
   wrongValue,
 } from '../../wire/read.ts';
 
@@ -40,12 +43,36 @@ export function readToolSettings(body: JsonObject): ToolSettings {
 function readTool(value: unknown, path: string): HubTool {
   const tool = needObject(value, path);
   const cache = readCacheControl(tool, path);
+  const hosted = HOSTED_TYPE.exec(maybeString(tool.type) ?? '')?.[1];
+  if (hosted !== undefined) return readHosted(tool, hosted, path);
   // Some clients omit the type of functions.
   const type = optional(tool, 'type', oneOf(['function', 'custom', 'image_generation']), path) ?? 'function';
   // Not official. Takes the form of the responses dialect.
   if (type === 'image_generation') return { kind: 'server', tool: 'image_gen', options: {}, raw: tool };
   const read = type === 'function' ? readFunction : readCustom;
   return { ...read(tool[type], `${path}.${type}`), ...(cache && { cache }) };
+}
+
+/** Not official: tools that an aggregator runs have its name before their own. */
+export const HOSTED_TYPE = /^[\w-]+:([\w-]+)$/;
+
+const SEARCH_OPTIONS: ReadonlySet<string> = new Set([
+  ...['max_uses', 'allowed_domains', 'excluded_domains', 'user_location', 'search_context_size'],
+]);
+
+function readHosted(raw: JsonObject, name: string, path: string): HubTool {
+  if (name !== 'web_search') return { kind: 'server', tool: 'other', options: {}, raw };
+  const parameters = optional(raw, 'parameters', needObject, path) ?? {};
+  const at = `${path}.parameters`;
+  const options: ServerToolOptions = compact({
+    maxUses: optional(parameters, 'max_uses', readCount, at),
+    allowedDomains: optional(parameters, 'allowed_domains', readStrings, at),
+    blockedDomains: optional(parameters, 'excluded_domains', readStrings, at),
+    userLocation: optional(parameters, 'user_location', needObject, at),
+    contextSize: optional(parameters, 'search_context_size', needString, at),
+    otherOptions: Object.keys(parameters).filter((option) => !SEARCH_OPTIONS.has(option)),
+  });
+  return { kind: 'server', tool: 'web_search', options, raw };
 }
 
 const NO_PARAMETERS = { type: 'object', properties: {} } as const;
@@ -111,6 +138,8 @@ function readChoice(body: JsonObject): Choice {
 }
 
 function readToolChoice(value: unknown, path: string): Choice {
+  // Some servers name it as the messages dialect does.
+  if (value === 'any') return { toolChoice: { kind: 'required' }, path };
   if (!isObject(value)) return { toolChoice: { kind: oneOf(['auto', 'none', 'required'])(value, path) }, path };
   const types = ['function', 'custom', 'allowed_tools', 'image_generation'] as const;
   const type = optional(value, 'type', oneOf(types), path) ?? 'function';

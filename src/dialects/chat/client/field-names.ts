@@ -27,6 +27,7 @@ export const fieldNames: FieldNames = {
   imageOnlyOutput: 'modalities',
   imageSettings: 'image_config',
   reasoning: 'reasoning_effort',
+  reasoningStyle: 'reasoning.summary',
   structuredOutput: 'response_format',
   citations: 'citations',
   imageDetail: 'image_url.detail',

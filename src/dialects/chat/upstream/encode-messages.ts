@@ -3,7 +3,7 @@
  * directly, in the order of the calls. Reasoning returns only to servers that have a slot for it, with the calls that it led to.
  */
 import type { UpstreamTarget } from '../../codec.ts';
-import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
+import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubPart, HubRequest, HubToolCall, HubToolResult, JsonObject } from '../../hub/types.ts';
 import { wrapInput } from '../../tools/free-text.ts';
 import { hostedText } from '../../tools/hosted.ts';
@@ -31,7 +31,6 @@ interface Turn {
 const emptyTurn = (): Turn => ({ thoughts: '', text: '', refusal: '', calls: [] });
 
 export function encodeMessages(request: HubRequest, target: UpstreamTarget, names: ToolNames): readonly JsonObject[] {
-  checkEnd(request, target);
   const content = openContent(countBreakpoints(request), target.capabilities);
   const state: EncodeState = {
     target,
@@ -46,13 +45,6 @@ export function encodeMessages(request: HubRequest, target: UpstreamTarget, name
   for (const item of request.items) writeItem(item, state);
   endTurn(state);
   return state.messages;
-}
-
-/** A final assistant message is history in the OpenAI dialects, but a prefill of the reply in the others. */
-function checkEnd({ dialect, items }: HubRequest, { capabilities }: UpstreamTarget): void {
-  const last = items.at(-1);
-  const prefill = last?.kind === 'message' && last.role === 'assistant';
-  if (prefill && !capabilities.prefill && dialect !== 'chat' && dialect !== 'responses') rejectPrefill();
 }
 
 /** Whether a breakpoint has no place, or the model takes none. Caching of the whole prompt needs none here: servers cache by themselves. */

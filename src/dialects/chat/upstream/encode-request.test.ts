@@ -195,12 +195,6 @@ test('encodeRequest sends a signature only to the account that issued it', () =>
   assert.deepEqual([has('acc'), has('other'), has()], [true, false, false]);
 });
 
-test('encodeRequest rejects a prefill except from clients of the OpenAI dialects', () => {
-  const items = [user('go'), assistant('Sure, ')];
-  assert.throws(() => body({ dialect: 'messages', items }), { message: /prefill/ });
-  assert.equal(messages(items).length, 2);
-});
-
 test('encodeRequest maps a long call id and an invalid tool name consistently', () => {
   const long = 'x'.repeat(100);
   const items = [user('go'), call(long, { name: 'read.file', namespace: 'fs' }), result(long, 'x')];

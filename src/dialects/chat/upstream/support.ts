@@ -24,6 +24,7 @@ export const support = {
   imageSettings: 'dropped',
   // Budgets become efforts, efforts the nearest one that the model supports.
   reasoning: 'changed',
+  reasoningStyle: 'dropped',
   structuredOutput: 'kept',
   // Documents can be sent, but replies do not cite them.
   citations: 'dropped',

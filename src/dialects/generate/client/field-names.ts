@@ -26,6 +26,7 @@ export const fieldNames: FieldNames = {
   imageOnlyOutput: 'generationConfig.responseModalities',
   imageSettings: 'generationConfig.imageConfig',
   reasoning: 'generationConfig.thinkingConfig',
+  reasoningStyle: 'generationConfig.thinkingConfig.includeThoughts',
   structuredOutput: 'generationConfig.responseJsonSchema',
   citations: 'citations',
   imageDetail: 'mediaResolution',

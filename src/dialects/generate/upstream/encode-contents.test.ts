@@ -130,14 +130,6 @@ test('contents encoder tags later system messages as user text and moves leading
   ]);
 });
 
-test('contents encoder rejects a trailing model turn unless the model supports prefill', () => {
-  assert.equal(encode([user('a'), model('b')]).at(-1)?.role, 'model');
-  assert.throws(
-    () => encode([user('a'), model('b')], { prefill: false }),
-    isApiError('invalid_request', /^This model does not support assistant message prefill/),
-  );
-});
-
 test('contents encoder rejects URLs unless the model fetches them', () => {
   const image = (url: string): HubItem => ({
     kind: 'message',

@@ -4,7 +4,7 @@
  * contents with a common prefix, because prompt caches depend on it.
  */
 import type { UpstreamTarget } from '../../codec.ts';
-import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
+import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubPart, HubReasoningItem, HubRequest, HubToolCall } from '../../hub/types.ts';
 import { hostedText, ownForm } from '../../tools/hosted.ts';
 import type { ToolNames } from '../../tools/names.ts';
@@ -16,8 +16,6 @@ import { callPart, encodePart, resultParts, textOf } from './encode-parts.ts';
 
 export function encodeContents(request: HubRequest, names: ToolNames, target: UpstreamTarget): WireContent[] {
   const items = request.items.slice(leadingSystem(request).length);
-  const last = items.at(-1);
-  if (last?.kind === 'message' && last.role === 'assistant' && !target.capabilities.prefill) rejectPrefill();
   const state: EncodeState = { names, target, turns: [], takeResult: pairResults(items), signaturesByCall: new Map() };
   for (const item of items) encodeItem(item, state);
   endModelTurn(state);

@@ -126,7 +126,7 @@ test('thinking encoder asks for thoughts alone only of models that think by defa
   assert.deepEqual(sent(true, 'chat'), [thoughts, []]);
   assert.deepEqual(sent(false, 'chat'), [undefined, []]);
   assert.deepEqual(sent(true, 'responses'), [thoughts, []]);
-  assert.deepEqual(sent(false, 'responses'), [undefined, ['reasoning']]);
+  assert.deepEqual(sent(false, 'responses'), [undefined, ['reasoningStyle']]);
 });
 
 test('thinking encoder drops reasoning for models without thinking and reports it', () => {

@@ -121,6 +121,7 @@ function fieldsDroppedFor({ sampling, reasoning, dialect }: HubRequest, target: 
   // Chat clients receive summaries where there are any; only a responses client asks for them.
   const asksForSummary = dialect === 'responses' && reasoning.show === 'summary' && reasoning.mode !== 'off';
   const lacksReasoning = asksForReasoning && capabilities.thinkingConfig === 'none';
-  if (lacksReasoning || (asksForSummary && !showsThoughts(reasoning, capabilities))) dropped.push('reasoning');
+  if (lacksReasoning) dropped.push('reasoning');
+  else if (asksForSummary && !showsThoughts(reasoning, capabilities)) dropped.push('reasoningStyle');
   return dropped;
 }

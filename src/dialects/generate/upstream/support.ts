@@ -25,6 +25,7 @@ export const support: SupportTable = {
   imageSettings: 'kept',
   // A level or a budget, depending on the model.
   reasoning: 'changed',
+  reasoningStyle: 'dropped',
   structuredOutput: 'changed',
   // The provider reads documents but does not return citations for them.
   citations: 'dropped',

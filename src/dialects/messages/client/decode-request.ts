@@ -53,7 +53,7 @@ function read(value: unknown, from: ClientRequestHead, { counting }: { counting:
     tools,
     ...decodeToolChoice(body.tool_choice, tools),
     reasoning: decodeReasoning(body, maxTokens),
-    ...(isEffortAlone(body) && { fieldNames: { reasoning: 'output_config.effort' } }),
+    ...reasoningNames(body),
     output: { format: decodeFormat(body) },
     limits: compact({
       prewarm: maxTokens === 0 ? true : undefined,
@@ -139,8 +139,12 @@ function decodeReasoning(body: JsonObject, maxTokens: number | undefined): HubRe
 const THINKING = ['adaptive', 'enabled', 'disabled', 'between_tools'] as const;
 const DISPLAYS = ['summarized', 'omitted', 'updates'] as const;
 const MODES = { adaptive: 'auto', enabled: 'budget', disabled: 'off', between_tools: 'between_tools' } as const;
-const isEffortAlone = (body: JsonObject): boolean =>
-  !isGiven(body.thinking) && isGiven(optionalObject(body, 'output_config').effort);
+/** Two fields configure reasoning, alone or together. */
+function reasoningNames(body: JsonObject): Pick<HubRequest, 'fieldNames'> {
+  if (!isGiven(optionalObject(body, 'output_config').effort)) return {};
+  const effort = 'output_config.effort';
+  return { fieldNames: { reasoning: isGiven(body.thinking) ? ['thinking', effort] : [effort] } };
+}
 
 const effortName = oneOf<Effort>(['low', 'medium', 'high', 'xhigh', 'max']);
 

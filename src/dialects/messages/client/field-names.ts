@@ -15,6 +15,7 @@ export const fieldNames: FieldNames = {
   topK: 'top_k',
   stop: 'stop_sequences',
   reasoning: 'thinking',
+  reasoningStyle: 'thinking.display',
   structuredOutput: 'output_config.format',
   citations: 'citations',
   imageDetail: 'detail',

@@ -3,7 +3,7 @@
  * turn after calls starts with their results in call order, and nothing is empty. Order is kept otherwise.
  */
 import type { UpstreamTarget } from '../../codec.ts';
-import { rejectCompaction, rejectPrefill, rejectRef } from '../../errors/rejection.ts';
+import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubMessage, HubReasoningItem, HubText, HubToolCall, HubToolResult } from '../../hub/types.ts';
 import { hostedText, ownForm } from '../../tools/hosted.ts';
 import type { ToolNames } from '../../tools/names.ts';
@@ -35,7 +35,7 @@ export function encodeMessages(items: readonly HubItem[], target: UpstreamTarget
   endAssistantTurn(state);
   const turns = placeSystemTurns(state.turns, target.capabilities.midSystem);
   if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', blocks: [{ type: 'text', text: '.' }] });
-  checkPrefill(turns, target);
+  trimPrefill(turns);
   return { leadingSystem, turns };
 }
 
@@ -175,13 +175,11 @@ function placeSystemTurns(turns: readonly MessageTurn[], midSystem: boolean): Me
 
 const wrapSystem = (block: Block): Block => ({ ...block, text: `<system>${String(block.text)}</system>` });
 
-/** Rejects a prefill if the model does not support it. A turn with hosted tools is paused, not prefilled. */
-function checkPrefill(turns: MessageTurn[], target: UpstreamTarget): void {
+/** The provider rejects whitespace at the end of a prefill. A turn with hosted tools is paused, not prefilled. */
+function trimPrefill(turns: readonly MessageTurn[]): void {
   const last = turns.at(-1);
   if (last?.role !== 'assistant' || last.blocks.some(isServerBlock)) return;
-  if (!target.capabilities.prefill) rejectPrefill();
   const block = last.blocks.at(-1);
-  // The provider rejects trailing whitespace.
   if (block?.type === 'text') last.blocks.splice(-1, 1, { ...block, text: String(block.text).trimEnd() });
 }
 

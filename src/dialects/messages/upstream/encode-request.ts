@@ -80,6 +80,9 @@ function encodeLimits(
   const maxTokens = maxTokensFor(request, target);
   const thinking = encodeThinkingSettings(request.reasoning, target.capabilities, { maxTokens, ...constraints });
   if (thinking.dropped) dropped.add('reasoning');
+  // A model that is not asked to think has nothing to summarize.
+  else if (request.reasoning.style && request.reasoning.mode !== 'off' && !thinking.thinking)
+    dropped.add('reasoningStyle');
   return {
     max_tokens: maxTokens,
     thinking: thinking.thinking,

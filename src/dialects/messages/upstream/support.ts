@@ -24,6 +24,7 @@ export const support = {
   /** An effort, a budget or a mode, depending on the model. */
   reasoning: 'changed',
   /** A schema without the keywords that constrained decoding lacks; plain JSON becomes an instruction. */
+  reasoningStyle: 'dropped',
   structuredOutput: 'changed',
   citations: 'kept',
   /** Images have one resolution, chosen by their size. */

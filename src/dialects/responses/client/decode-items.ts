@@ -37,12 +37,27 @@ export function decodeInput(value: unknown): HubItem[] {
   if (typeof value === 'string') return [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: value }] }];
   if (!Array.isArray(value)) return wrongType('input', 'a string or an array', value);
   const items: HubItem[] = [];
+  /** Positions of tool searches that the client ran, by call id. */
+  const searches = new Map<unknown, number>();
   for (const [index, item] of value.entries()) {
     if (isObject(item) && isSeparateResult(item) && joinResult(items, item)) continue;
-    items.push(...decodeItem(item, `input[${index}]`));
+    if (isObject(item) && isClientSearch(item)) searches.set(item.call_id, items.length);
+    const search = isObject(item) && item.type === 'function_call_output' ? searches.get(item.call_id) : undefined;
+    if (search === undefined) items.push(...decodeItem(item, `input[${index}]`));
+    else items.splice(search, 1, ...withOutput(items[search], maybeObject(item), `input[${index}].output`));
   }
   return restoreCarried(restoreSignatures(items));
 }
+
+/** Clients that run a tool search themselves may return what it found as the output of a function. */
+function withOutput(call: HubItem | undefined, { output }: JsonObject, path: string): HubItem[] {
+  if (call?.kind !== 'server_call') return [];
+  const texts = decodeContent(output, path, 'caller').map((part) => ('text' in part ? part.text : ''));
+  return [{ ...call, output: texts.join('\n') }];
+}
+
+const isClientSearch = ({ type, execution }: JsonObject): boolean =>
+  type === 'tool_search_call' && execution === 'client';
 
 function decodeItem(value: unknown, path: string): HubItem[] {
   const item = needObject(value, path);

@@ -50,6 +50,9 @@ export function decodeRequest(body: unknown, head: ClientRequestHead): HubReques
     meta: metaOf(body),
     session: key ?? head.headers['session-id'] ?? head.headers.session_id ?? head.headers['thread-id'],
     unknown: unknownFields(body, include),
+    ...(isGiven(maybeObject(body.reasoning).generate_summary) && {
+      fieldNames: { reasoningStyle: ['reasoning.generate_summary'] as const },
+    }),
     clientOptions: compact({ logprobs: include.includes(LOGPROBS) ? true : undefined }),
   });
 }

@@ -26,6 +26,7 @@ export const fieldNames: FieldNames = {
   imageOnlyOutput: 'modalities',
   imageSettings: 'tools.size',
   reasoning: 'reasoning',
+  reasoningStyle: 'reasoning.summary',
   structuredOutput: 'text.format',
   citations: 'citations',
   imageDetail: 'detail',

@@ -63,12 +63,6 @@ describe('responses item encoder', () => {
       message: 'No tool call found for function call output with call_id c9.',
     });
   });
-  it('rejects a conversation that ends with an assistant message', () => {
-    assert.throws(
-      () => encodeBody({ items: [user(text('a')), assistant('b')] }),
-      /does not support assistant message prefill/,
-    );
-  });
   it('restores reasoning in place with its id', () => {
     const sent = encodeInput([
       reasoning('E1'),

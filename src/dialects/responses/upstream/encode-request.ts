@@ -3,7 +3,6 @@
  * carries the state. The same conversation always gives the same bytes, which prompt caches depend on.
  */
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
-import { rejectPrefill } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubMeta, HubRequest, JsonObject } from '../../hub/types.ts';
@@ -12,13 +11,12 @@ import { cacheKeyFor, userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
 import { UPSTREAM_TIERS } from '../../wire/service-tiers.ts';
 import { encodeFormat, encodeReasoning } from '../encode-settings.ts';
-import { dropsHostedTool, encodeToolChoice, encodeTools, searchLimit } from '../encode-tools.ts';
+import { droppedSearchOptions, dropsHostedTool, encodeToolChoice, encodeTools, searchLimit } from '../encode-tools.ts';
 import { encodeInputParts, setBreakpoints } from './encode-content.ts';
 import { encodeImages } from './encode-images.ts';
 import { type EncodeContext, encodeItems } from './encode-items.ts';
 
 export function encodeRequest(request: HubRequest, target: UpstreamTarget): EncodedRequest {
-  if (endsInPrefill(request) && !target.capabilities.prefill) rejectPrefill();
   const names = mapToolNames(request, 'responses');
   const context: EncodeContext = { request, target, names, breakpoints: [], resultTypes: new Map() };
   const system = encodeSystem(context);
@@ -49,14 +47,10 @@ export function encodeRequest(request: HubRequest, target: UpstreamTarget): Enco
     headers: {},
     droppedFields: [...droppedFieldsOf(request, context), ...images.droppedFields],
     ...(images.droppedToolOptions.length > 0 && { droppedToolOptions: images.droppedToolOptions }),
+    droppedSearchOptions: droppedSearchOptions(offeredTools(request), context),
     names: new Map([...names.originals].filter(([, tool]) => tool.namespace === undefined)),
     emulateStop: request.sampling.stop ?? [],
   };
-}
-
-function endsInPrefill({ items }: HubRequest): boolean {
-  const last = items.at(-1);
-  return last?.kind === 'message' && last.role === 'assistant';
 }
 
 /** Joins the instructions, or writes them as a developer message: to keep their cache breakpoints, or because input must not be empty. */

@@ -26,6 +26,7 @@ export const support: SupportTable = {
   imageSettings: 'changed',
   // Becomes the nearest effort that the model supports.
   reasoning: 'changed',
+  reasoningStyle: 'kept',
   structuredOutput: 'kept',
   // The API reads documents but does not cite them.
   citations: 'dropped',

@@ -1,0 +1,31 @@
+/**
+ * The end of a conversation that ends with an assistant message. In the OpenAI dialects that message is history, which the model answers
+ * with one of its own; in the others it is the beginning of the reply, which only some models continue.
+ */
+import type { Capabilities, ClientDialect, Dialect } from '../../rules/index.ts';
+import { rejectPrefill } from '../errors/rejection.ts';
+import type { HubItem, HubRequest } from '../hub/types.ts';
+
+export function withLastTurn(
+  request: HubRequest,
+  upstream: Dialect,
+  { prefill }: Pick<Capabilities, 'prefill'>,
+): HubRequest {
+  const { items, dialect } = request;
+  const last = items.at(-1);
+  if (prefill || last?.kind !== 'message' || last.role !== 'assistant' || isPaused(items)) return request;
+  if (!isOpenai(dialect)) return rejectPrefill();
+  return isOpenai(upstream) ? request : { ...request, items: [...items, CONTINUE] };
+}
+
+const isOpenai = (dialect: ClientDialect): boolean => dialect === 'chat' || dialect === 'responses';
+
+const CONTINUE: HubItem = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Continue.' }] };
+
+/** A turn with hosted tools is continued by the provider itself. */
+function isPaused(items: readonly HubItem[]): boolean {
+  const start = items.findLastIndex(
+    (item) => item.kind === 'tool_result' || (item.kind === 'message' && item.role !== 'assistant'),
+  );
+  return items.slice(start + 1).some(({ kind }) => kind === 'server_call' || kind === 'opaque');
+}
