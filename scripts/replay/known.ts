@@ -1,6 +1,6 @@
 /** Differences that are meant, by rule: what the other wire format cannot carry, and what the gateway states it does. */
 import type { Difference, Replay } from './outcome.ts';
-import { recordOf } from './recording.ts';
+import { type JsonRecord, recordOf, textOf } from './recording.ts';
 
 export interface KnownRow {
   readonly rule: string;
@@ -44,6 +44,15 @@ export const KNOWN: readonly KnownRow[] = [
       what === 'images',
   },
   {
+    rule: 'contradiction in a stream',
+    why: 'a text that differs from its deltas at the end; the client has the deltas already',
+    applies: ({ what }, { way, recording: { dialect, events } }) =>
+      way === 'answer' &&
+      dialect === 'responses' &&
+      what === 'text' &&
+      events.some((event) => contradicts(event, events)),
+  },
+  {
     rule: 'stop sequences',
     why: 'where a provider has no field for them, the gateway cuts the text itself',
     applies: (difference) => loss(difference, /^stop(?:_sequences)?$/),
@@ -66,6 +75,15 @@ export const KNOWN: readonly KnownRow[] = [
     applies: ({ what, found }) => what === 'status' && found.startsWith('404') && found.includes('model_not_found'),
   },
 ];
+
+function contradicts({ type, item_id, content_index, text }: JsonRecord, events: readonly JsonRecord[]): boolean {
+  if (type !== 'response.output_text.done') return false;
+  const deltas = events.filter(
+    (event) =>
+      event.type === 'response.output_text.delta' && event.item_id === item_id && event.content_index === content_index,
+  );
+  return !textOf(text).startsWith(deltas.map(({ delta }) => textOf(delta)).join(''));
+}
 
 export const knownRule = (difference: Difference, replay: Replay): KnownRow | undefined =>
   KNOWN.find(({ applies }) => applies(difference, replay));

@@ -36,7 +36,7 @@ interface Translation {
   /** The members of other dialects that carry the value in another form. */
   readonly into?: RegExp;
   /** What a request without the member means. */
-  readonly implied?: string;
+  readonly implied?: string | number;
 }
 
 const TRANSLATED: readonly Translation[] = [
@@ -49,6 +49,7 @@ const TRANSLATED: readonly Translation[] = [
   { path: /^user$|^metadata\.user_id$|^safety_identifier$/, into: /"(?:safety_identifier|user|user_id)":/ },
   { path: /prompt_cache_breakpoint\.mode$/, into: /"cache_control":/ },
   { path: /cache_control\.ttl$/, into: /"ttl":"1h"/, implied: '5m' },
+  { path: /^n$/, implied: 1 },
   { path: /^reasoning_effort$/, implied: 'default' },
   { path: /^service_tier$/, into: /"service_tier":/, implied: 'on_demand' },
   // Reasoning in a member of its own, which is how every converted reply has it.

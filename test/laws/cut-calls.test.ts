@@ -1,0 +1,83 @@
+/** A tool call that the output limit has cut: one rule for streams and unary replies of each client. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { codecOf } from '../../src/dialects/index.ts';
+import type { Dialect } from '../../src/rules/index.ts';
+import type { WireEvent } from '../support/dialects/codecs.ts';
+import { convert, DECODE_CONTEXT, DIALECT_PAIRS, readStreamAs, replyContextFor, requestFrom } from './dialect-pairs.ts';
+import { partsOf, type ReplyPart } from './reply-view.ts';
+
+const ARGS = '{"city":"Par';
+type Json = Readonly<Record<string, unknown>>;
+
+const named = (events: readonly Json[]): WireEvent[] => events.map((data) => ({ data, event: String(data.type) }));
+
+const CALL = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'find', arguments: ARGS, status: 'incomplete' };
+const USAGE = { input_tokens: 3, output_tokens: 4, total_tokens: 7 };
+const RESPONSE = { id: 'r', object: 'response', created_at: 1, model: 'x', output: [], status: 'in_progress' };
+const CUT = {
+  ...RESPONSE,
+  status: 'incomplete',
+  incomplete_details: { reason: 'max_output_tokens' },
+  output: [CALL],
+  usage: USAGE,
+};
+const MESSAGE = { id: 'm', type: 'message', role: 'assistant', model: 'x', stop_sequence: null, usage: USAGE };
+const USE = { type: 'tool_use', id: 'c1', name: 'find', input: {} };
+const CHAT = { id: 'c', created: 1, model: 'x' };
+const CHAT_CALL = { id: 'c1', type: 'function', function: { name: 'find', arguments: ARGS } };
+const CHAT_USAGE = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+
+const PROVIDERS: Readonly<Partial<Record<Dialect, { readonly unary: Json; readonly events: readonly WireEvent[] }>>> = {
+  responses: {
+    unary: CUT,
+    events: named([
+      { type: 'response.created', response: RESPONSE },
+      { type: 'response.output_item.added', output_index: 0, item: { ...CALL, arguments: '', status: 'in_progress' } },
+      { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: ARGS },
+      { type: 'response.output_item.done', output_index: 0, item: CALL },
+      { type: 'response.incomplete', response: CUT },
+    ]),
+  },
+  messages: {
+    // The provider shows the input as it could be parsed.
+    unary: { ...MESSAGE, content: [USE], stop_reason: 'max_tokens' },
+    events: named([
+      { type: 'message_start', message: { ...MESSAGE, content: [], stop_reason: null } },
+      { type: 'content_block_start', index: 0, content_block: USE },
+      { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: ARGS } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'max_tokens', stop_sequence: null }, usage: USAGE },
+      { type: 'message_stop' },
+    ]),
+  },
+  chat: {
+    unary: {
+      ...CHAT,
+      object: 'chat.completion',
+      choices: [{ index: 0, message: { role: 'assistant', tool_calls: [CHAT_CALL] }, finish_reason: 'length' }],
+      usage: CHAT_USAGE,
+    },
+    events: [
+      { data: { ...CHAT, choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...CHAT_CALL }] } }] } },
+      { data: { ...CHAT, choices: [{ index: 0, delta: {}, finish_reason: 'length' }] } },
+      { data: { ...CHAT, choices: [], usage: CHAT_USAGE } },
+      { data: '[DONE]' },
+    ],
+  },
+};
+
+const callsIn = (parts: readonly ReplyPart[]): unknown[] => parts.map(([kind, id, name]) => [kind, id, name]);
+
+for (const { client, upstream, name, isOffered } of DIALECT_PAIRS)
+  if (isOffered && upstream !== 'generate')
+    test(`${name}: a call that was cut is shown, or kept from clients that would run it, streamed and unary`, () => {
+      const { unary, events } = PROVIDERS[upstream] ?? assert.fail(upstream);
+      const request = requestFrom(client);
+      const reply = codecOf(upstream).upstream.decodeReply(unary, DECODE_CONTEXT);
+      const whole = codecOf(client).client.encodeReply(reply, replyContextFor(request, upstream));
+      const stream = readStreamAs(client, convert({ client, upstream }, events, request).text, request);
+      const expected = client === 'responses' ? [] : [['call', 'c1', 'find']];
+      assert.deepEqual(callsIn(partsOf(client, whole)), expected);
+      assert.deepEqual(stream.end === 'complete' && callsIn(partsOf(client, stream.body)), expected);
+    });
