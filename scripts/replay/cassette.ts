@@ -20,6 +20,7 @@ function parseYaml(text: string): unknown {
     version: '1.1',
     customTags: (tags) => [
       PLAIN_TEXT,
+      RUBY_BINARY,
       ...tags.filter((tag) => typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:timestamp'),
     ],
     logLevel: 'silent',
@@ -35,6 +36,9 @@ const PLAIN_TEXT: ScalarTag = {
   test: /^(?:[yn]|[.]+)$/i,
   resolve: (text: string) => text,
 };
+
+/** VCR for Ruby writes the tag in this form. */
+const RUBY_BINARY: ScalarTag = { tag: '!binary', resolve: (text: string) => Buffer.from(text, 'base64') };
 
 // ---------------------------------------------------------------- VCR
 

@@ -30,9 +30,12 @@ export function compareFacts(provided: Facts, seen: Facts): Difference[] {
   return isRefusalSeen ? found : [...found, difference('refusal', source.refusal, seen.refusal)];
 }
 
-/** A dialect without a place for a refusal or a picture shows the refusal as text, or a note. */
-const isNoted = (source: Facts, seen: Facts): boolean =>
-  seen.text.replaceAll(source.images.length > 0 ? '[image omitted]' : '', '') === source.text + source.refusal;
+/** A dialect without a place for a refusal, a picture or a recording shows the refusal as text, or a note. */
+function isNoted(source: Facts, seen: Facts): boolean {
+  const withoutImages = source.images.length > 0 ? seen.text.replaceAll('[image omitted]', '') : seen.text;
+  const text = source.hasAudio ? withoutImages.replaceAll('[audio omitted]', '') : withoutImages;
+  return text === source.text + source.refusal;
+}
 
 /** Some servers end a reply with calls as if it had none; agents then stop, so the gateway states the calls. */
 const stopWithCalls = ({ calls, stop }: Facts): Stop => (stop === 'end' && calls.length > 0 ? 'tool' : stop);

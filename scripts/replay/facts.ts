@@ -13,6 +13,7 @@ export interface Facts {
   readonly citations: readonly string[];
   /** Digests of drawn pictures. */
   readonly images: readonly string[];
+  readonly hasAudio?: boolean;
   readonly stop: Stop;
   readonly tokens: Tokens | undefined;
 }
@@ -44,7 +45,9 @@ const READERS: Readonly<Record<Dialect, (response: JsonRecord) => Facts>> = {
 function messagesFacts({ content, stop_reason, stop_details, usage }: JsonRecord): Facts {
   const blocks = listOf(content);
   const ofType = (type: string): JsonRecord[] => blocks.filter((block) => block.type === type);
-  const cites = ofType('text').flatMap(({ citations }) => listOf(citations).map(({ url }) => url));
+  const cites = ofType('text').flatMap(({ citations }) =>
+    listOf(citations).map(({ url, source }) => url ?? pageIn(source)),
+  );
   return {
     text: joined(ofType('text').map(({ text }) => text)),
     thinking: joined(ofType('thinking').map(({ thinking }) => thinking)),
@@ -130,7 +133,8 @@ function openaiTokens(usage: JsonRecord, input: string, output: string): Tokens 
   const details = recordOf(usage[`${input}_tokens_details`]);
   return {
     input: count(usage[`${input}_tokens`]),
-    cached: count(details.cached_tokens ?? usage.prompt_cache_hit_tokens),
+    // Some servers report more than the prompt; see `TOLERANCES.overlappingCache`.
+    cached: Math.min(count(details.cached_tokens ?? usage.prompt_cache_hit_tokens), count(usage[`${input}_tokens`])),
     output: count(usage[`${output}_tokens`]),
   };
 }
@@ -188,10 +192,17 @@ function generateFacts({ candidates, usageMetadata, promptFeedback }: JsonRecord
     thinking: texts(true),
     refusal: '',
     calls,
-    citations: citedChunks(recordOf(candidate.groundingMetadata)),
+    citations: distinct([
+      ...citedChunks(recordOf(candidate.groundingMetadata)),
+      ...listOf(recordOf(candidate.citationMetadata).citationSources).map(({ uri }) => uri),
+      ...listOf(recordOf(candidate.citationMetadata).citations).map(({ uri }) => uri),
+    ]),
     images: parts.flatMap(({ inlineData, thought }) =>
       isPicture(inlineData) && !thought ? [digest(inlineData.data)] : [],
     ),
+    ...(parts.some(({ inlineData }) => textOf(recordOf(inlineData).mimeType).startsWith('audio/')) && {
+      hasAudio: true,
+    }),
     stop: declined ? 'declined' : reason === 'MAX_TOKENS' ? 'length' : calls.length > 0 ? 'tool' : 'end',
     tokens: reported(generateTokens(recordOf(usageMetadata))),
   };
@@ -228,6 +239,8 @@ const joined = (texts: readonly unknown[]): string => texts.map(textOf).join('')
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
 const distinct = (urls: readonly unknown[]): string[] =>
   [...new Set(urls.map(textOf).filter((url) => url !== ''))].sort();
+/** A source that the client named may be anything. */
+const pageIn = (source: unknown): string => (/^https?:/.test(textOf(source)) ? textOf(source) : '');
 const digest = (data: unknown): string => createHash('sha256').update(textOf(data)).digest('hex').slice(0, 12);
 const dataOf = (url: unknown): string => textOf(url).replace(/^data:[^,]*,/, '');
 

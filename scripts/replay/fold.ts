@@ -5,8 +5,20 @@
 import type { Dialect } from '../../src/rules/index.ts';
 import { isRecord, type JsonRecord, jsonOf, listOf, type Recording, recordOf, textOf } from './recording.ts';
 
-export const foldRecording = ({ dialect, isStream, events }: Recording): JsonRecord =>
-  isStream ? FOLDS[dialect](events) : (events[0] ?? {});
+export function foldRecording(recording: Recording): JsonRecord {
+  const { dialect, isStream, events } = recording;
+  if (!isStream) return events[0] ?? {};
+  return isBroken(recording) ? { error: 'the stream broke off' } : FOLDS[dialect](events);
+}
+
+/** Whether a chat stream ends with neither a finish reason, nor a report of usage, nor the mark of the end. */
+export function isBroken({ dialect, isStream, events, body }: Recording): boolean {
+  if (dialect !== 'chat' || !isStream || body.includes('[DONE]')) return false;
+  const { choices, usage } = events.at(-1) ?? {};
+  return (
+    listOf(choices).every(({ finish_reason }) => !finish_reason) && !(listOf(choices).length === 0 && isRecord(usage))
+  );
+}
 
 const FOLDS: Readonly<Record<Dialect, (events: readonly JsonRecord[]) => JsonRecord>> = {
   messages: foldMessages,

@@ -29,6 +29,11 @@ export const KNOWN: readonly KnownRow[] = [
       provider === 'responses' && loss(difference, /^max_\w*tokens$/) && Number(difference.expected) < 16,
   },
   {
+    rule: 'large output limit',
+    why: 'it becomes the limit of the model, where that is lower',
+    applies: (difference) => loss(difference, /^max_\w*tokens$/) && Number(difference.expected) > 64_000,
+  },
+  {
     rule: 'allowed tools',
     why: 'a provider without a list of allowed tools gets only those',
     applies: (difference, { recording }) =>

@@ -56,6 +56,8 @@ test('dates, letters and dots in YAML stay texts', () => {
 });
 
 test('other recorders: VCR for Ruby, HAR', () => {
+  const binary = `body: {string: !binary "${plain.toString('base64')}"}`;
+  assert.deepEqual(only('a.yml', cassette(asText, binary, '<BASE>/v1/chat/completions')).events, [REPLY]);
   const ruby = { request: { method: 'post', uri: CHAT, body: { string: JSON.stringify(ASK) } } };
   const response = { status: { code: 200 }, body: { base64_string: plain.toString('base64') } };
   const vcr = only('a.json', JSON.stringify({ http_interactions: [{ ...ruby, response }] }));

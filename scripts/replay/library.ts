@@ -105,13 +105,16 @@ function ofFixture(text: string): readonly Found[] {
   return [{ ...read, dialect, request: undefined, status: 200, body: Buffer.from(text, 'utf8') }];
 }
 
+/** Some recorders mask the host. */
+const ANY_HOST = 'http://recorded.invalid';
+
 /** Headers that a provider reads beyond the credentials. */
 const KEPT_HEADERS = ['anthropic-version', 'anthropic-beta', 'openai-beta'];
 
 function requestOf({ requestBody, requestHeaders, url }: Exchange): RecordedRequest | undefined {
   const json = requestBody && jsonOf(requestBody.toString('utf8'));
   if (!requestBody || !isRecord(json)) return undefined;
-  const { pathname, searchParams } = new URL(url);
+  const { pathname, searchParams } = new URL(url, ANY_HOST);
   for (const name of ['key', 'api-version']) searchParams.delete(name);
   const query = searchParams.size > 0 ? `?${searchParams}` : '';
   const inPath = /\/models\/([^/:]+):/.exec(pathname)?.[1] ?? /\/deployments\/([^/]+)\//.exec(pathname)?.[1];

@@ -36,24 +36,23 @@ interface Translation {
   /** The members of other dialects that carry the value in another form. */
   readonly into?: RegExp;
   /** What a request without the member means. */
-  readonly implied?: string | number;
+  readonly implied?: readonly unknown[];
 }
 
 const TRANSLATED: readonly Translation[] = [
-  { path: /^tool_choice/, into: /"(?:tool_choice|toolConfig)":/, implied: 'auto' },
+  { path: /^tool_choice|^function_call$/, into: /"(?:tool_choice|toolConfig)":/, implied: ['auto'] },
   {
-    path: /effort$|^thinking\.|^reasoning\.(?:generate_)?summary$/,
+    path: /effort$|^(?:thinking|reasoning)\./,
     into: /"(?:thinkingConfig|thinking|reasoning|reasoning_effort|output_config)":/,
-    implied: 'none',
+    implied: ['none', 'default', 'summarized'],
   },
   { path: /^user$|^metadata\.user_id$|^safety_identifier$/, into: /"(?:safety_identifier|user|user_id)":/ },
   { path: /prompt_cache_breakpoint\.mode$/, into: /"cache_control":/ },
-  { path: /cache_control\.ttl$/, into: /"ttl":"1h"/, implied: '5m' },
-  { path: /^n$/, implied: 1 },
-  { path: /^reasoning_effort$/, implied: 'default' },
-  { path: /^service_tier$/, into: /"service_tier":/, implied: 'on_demand' },
+  { path: /cache_control\.ttl$/, into: /"ttl":"1h"/, implied: ['5m'] },
+  { path: /^n$/, implied: [1] },
+  { path: /^service_tier$/, into: /"service_?tier":/i, implied: ['on_demand', 'standard_only', 'auto', 'default'] },
   // Reasoning in a member of its own, which is how every converted reply has it.
-  { path: /^reasoning_format$/, implied: 'parsed' },
+  { path: /^reasoning_format$/, implied: ['parsed'] },
 ];
 
 /** Objects whose name is part of their type: tools with a date in the type, and calls of tools that the provider runs. */
@@ -63,7 +62,7 @@ export function findLosses(sent: unknown, received: unknown, dropped: readonly s
   const reached = reachedValues(received);
   const text = JSON.stringify(received) ?? '';
   const isTranslated = (path: string, value: unknown): boolean =>
-    TRANSLATED.some((row) => row.path.test(path) && (value === row.implied || row.into?.test(text)));
+    TRANSLATED.some((row) => row.path.test(path) && (row.implied?.includes(value) || row.into?.test(text)));
   // The header names the older of two members by the newer one.
   const newer = dropped.includes('safety_identifier') ? ['user'] : [];
   const names = [...dropped, ...newer].map((name) => withoutIndices(name).split('.'));

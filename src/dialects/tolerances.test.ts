@@ -44,6 +44,11 @@ const EXAMPLES: Readonly<Record<ToleranceName, () => void>> = {
     const cut = decodeAll(openChat(CONTEXT), [chunk({ choices: [{ delta: { content: '4' } }] }), USAGE]);
     assert.equal(cut.at(-1)?.kind, 'error', 'the connection closed before the end mark');
   },
+  noTerminalEvent() {
+    const finish = chunk({ choices: [{ index: 0, delta: { content: '4' }, finish_reason: 'stop' }] });
+    for (const events of [[finish], [finish, USAGE]])
+      assert.equal(replyOf(decodeAll(openChat(CONTEXT), events)).stop, 'end');
+  },
   earlyAnnotations() {
     const cite = (url: string) => ({
       type: 'url_citation',

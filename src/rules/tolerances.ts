@@ -23,6 +23,12 @@ export const TOLERANCES = {
     sends: '`finish_reason: ""`, or a stream without one that ends with usage and `[DONE]`',
     readAs: 'a complete reply: it stopped for its calls, or by itself',
   },
+  noTerminalEvent: {
+    dialect: 'chat',
+    servers: 'Perplexity, GPUStack',
+    sends: 'a stream that ends after its finish reason or usage, without `[DONE]`',
+    readAs: 'a complete reply, if the connection ends properly',
+  },
   earlyAnnotations: {
     dialect: 'chat',
     servers: 'OpenRouter with web search',
@@ -38,8 +44,8 @@ export const TOLERANCES = {
   },
   overlappingCache: {
     dialect: 'every dialect',
-    servers: 'OpenRouter with Gemini',
-    sends: 'cached and cache-written tokens that exceed the prompt together',
+    servers: 'OpenRouter with Gemini, Azure with Grok',
+    sends: 'cached and cache-written tokens that exceed the prompt, alone or together',
     readAs: 'cache reads up to the prompt, cache writes up to the rest of it',
   },
 } as const satisfies Record<string, Tolerance>;

@@ -16,7 +16,7 @@ import {
   type Timeouts,
   type TimeoutsName,
 } from '../../src/rules/index.ts';
-import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
+import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
 import { errorCode } from '../support/error-body.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, google, openai } from '../support/sdk.ts';
@@ -655,4 +655,42 @@ test('a malformed upstream model list is left out of GET /v1/models', async () =
     data.map(({ id }) => id),
     ['named'],
   );
+});
+
+// ---------------------------------------------------------------- ends that deviate
+
+test('a chat stream that ends after its finish reason is complete without [DONE]', async () => {
+  const account = { id: 'done', group: 'done', base_url: `${canned.url}/v1`, api_key: 'k' };
+  const keys = await gateway.apply({
+    groups: [{ id: 'done', style: 'responses' }],
+    accounts: [{ ...account, features: ['chat'] }],
+    models: [{ id: 'm', groups: ['done'], free: true }],
+    users: [{ id: 'done', balance: '1' }],
+    keys: [{ user: 'done', group: 'done', name: 'done' }],
+  });
+  const chunk = (delta: object, finish_reason: string | null, more: object = {}): string =>
+    `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason }], ...more })}\n\n`;
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  const report = `data: ${JSON.stringify({ id: 'c', choices: [], usage })}\n\n`;
+  const send = async (...chunks: string[]): Promise<string> => {
+    canned.respondWith(sseResponse(...chunks));
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${keys.done}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'm',
+        stream: true,
+        stream_options: { include_usage: true },
+        messages: [{ role: 'user', content: 'hi' }],
+      }),
+    });
+    return response.text();
+  };
+  const first = chunk({ content: 'Hello' }, null, { usage });
+  for (const chunks of [
+    [first, chunk({}, 'stop')],
+    [first, chunk({}, 'stop'), report],
+  ])
+    assert.equal(await send(...chunks), chunks.join(''));
+  assert.match(await send(first), /upstream_error/);
 });

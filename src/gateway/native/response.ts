@@ -148,7 +148,7 @@ export class NativeResponse implements ResponseHandler {
     // The client already has the head of a stream, and this is none.
     if (!this.#isSse && this.#context.early?.isOpen) return { kind: 'no_result', error: NO_STREAM };
     // A stream is complete once its terminal event has passed, whatever happens to its connection afterwards.
-    if (result.isComplete && (error === undefined || this.#isSse)) {
+    if (error === undefined ? result.isComplete || result.isFinished : result.isComplete && this.#isSse) {
       // A call that ends in the provider's error costs nothing (ADR 13).
       if (!result.isError) this.#settle(result);
       this.#finish(result);

@@ -7,6 +7,7 @@ import { ownedIds } from '../stored/owned-ids.ts';
 import { mayHaveSearches, searchesIn } from './searches.ts';
 import {
   hasMembers,
+  isFinishOfChat,
   MAX_KEPT_BYTES,
   type Tap,
   type TappedEvent,
@@ -93,14 +94,16 @@ export class StreamTap implements Tap {
           );
     // Without a later report, the opening one of the messages dialect holds the input and a first guess at the output.
     const isOpening = this.#dialect === 'messages' && (!closing || closing.event.type === 'message_start');
+    const lastEvent = latestOf(tail, this.#lastBlocks).find(() => true)?.event;
     const last = latestOf(tail, this.#lastBlocks, this.#lastFinish).find(({ event, data }) => isLast(event, data));
     const result: TapResult = {
       usage: usage && isOpening ? { ...usage, estimated: true } : usage,
       isComplete: last !== undefined,
+      isFinished: this.#dialect === 'chat' && lastEvent !== undefined && isFinishOfChat(lastEvent),
       isError: last !== undefined && isError(last.event),
       id: typeof id === 'string' ? id : undefined,
       ownedIds: this.#dialect === 'responses' ? ownedIds(closing?.event.response?.output) : [],
-      sequence: latestOf(tail, this.#lastBlocks).find(() => true)?.event.sequence_number,
+      sequence: lastEvent?.sequence_number,
     };
     return withSearches(result, () => this.#searches(closing));
   }

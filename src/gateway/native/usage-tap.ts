@@ -11,6 +11,8 @@ export interface TapResult {
   readonly usage: HubUsage | undefined;
   /** The response ended with the terminal event or the error of its dialect. */
   readonly isComplete: boolean;
+  /** Its last event says that nothing follows, although it is not the terminal one: see `TOLERANCES.noTerminalEvent`. */
+  readonly isFinished?: boolean;
   /** It ended with the provider's error. */
   readonly isError: boolean;
   /** The provider's id of the response, where the dialect has one. */
@@ -90,6 +92,11 @@ export const USAGE_FORMS: Readonly<
   },
 };
 
+/** The last event of a chat stream without `[DONE]`: the finish reason, or the usage after it. */
+export const isFinishOfChat = ({ choices, usage }: TappedEvent): boolean =>
+  Array.isArray(choices) &&
+  (choices.length === 0 ? hasMembers(usage) : choices.every((choice) => !!choice?.finish_reason));
+
 /** The members that the tap reads, of all dialects. */
 export interface TappedEvent {
   readonly type?: string;
@@ -112,5 +119,6 @@ export interface TappedEvent {
     readonly service_tier?: unknown;
     readonly output?: unknown;
   };
+  readonly choices?: readonly { readonly finish_reason?: unknown }[];
   readonly candidates?: readonly { readonly finishReason?: unknown }[];
 }

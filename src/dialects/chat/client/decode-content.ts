@@ -37,7 +37,8 @@ const PARTS: ReadonlyMap<string, PartReader> = new Map<string, PartReader>([
   ],
   ['image_url', readImage],
   ['video_url', readVideo],
-  ['document_url', readDocument],
+  ['document_url', readDocument('document_url')],
+  ['file_url', readDocument('file_url')],
   ['input_audio', readAudio],
   ['file', readFile],
 ]);
@@ -80,12 +81,14 @@ function readVideo(part: JsonObject, path: string, cache: CacheBreakpoint | unde
   return compact({ kind: 'video' as const, source: readUrl(urlIn(part.video_url, at), at, 'video/mp4'), cache });
 }
 
-/** Not official: a document by its URL. */
-function readDocument(part: JsonObject, path: string, cache: CacheBreakpoint | undefined): HubPart {
-  const at = `${path}.document_url`;
-  const title = optional(part, 'document_name', needString, path);
-  const source = readUrl(urlIn(part.document_url, at), at, 'application/pdf');
-  return compact({ kind: 'file' as const, source, title, cache });
+/** Not official: a document by its URL, as Mistral and Perplexity name it. */
+function readDocument(member: 'document_url' | 'file_url'): PartReader {
+  return (part, path, cache) => {
+    const at = `${path}.${member}`;
+    const title = optional(part, member === 'file_url' ? 'file_name' : 'document_name', needString, path);
+    const source = readUrl(urlIn(part[member], at), at, 'application/pdf');
+    return compact({ kind: 'file' as const, source, title, cache });
+  };
 }
 
 /** A URL, bare or in an object. */

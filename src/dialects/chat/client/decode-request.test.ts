@@ -460,9 +460,11 @@ test('decodeRequest reads videos and documents by their URL', () => {
       { type: 'video_url', video_url: { url } },
       { type: 'document_url', document_url: url, document_name: 'a.pdf' },
       { type: 'file', file: { filename: 'b.pdf', file_data: url } },
+      { type: 'file_url', file_url: { url }, file_name: 'c.pdf' },
     ).map((part) => [part.kind, 'source' in part && typeof part.source === 'object' ? part.source.kind : undefined]),
     [
       ['video', 'url'],
+      ['file', 'url'],
       ['file', 'url'],
       ['file', 'url'],
     ],

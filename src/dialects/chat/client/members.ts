@@ -11,6 +11,7 @@ const PARTS: Members = byType({
   image_url: { ...PART, image_url: { url: true, detail: true } },
   video_url: { ...PART, video_url: { url: true } },
   document_url: { ...PART, document_url: { url: true }, document_name: true },
+  file_url: { ...PART, file_url: { url: true }, file_name: true },
   input_audio: { ...PART, input_audio: true },
   file: { ...PART, file: { filename: true, file_id: true, file_data: true } },
 });
