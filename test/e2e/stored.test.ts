@@ -253,3 +253,21 @@ test('a response deleted at its provider is gone for its user even when the data
     await sql`drop function reject_delete cascade`.execute(db);
   }
 });
+
+test('a response that an account of another group holds is not found', async () => {
+  const made = await gateway.apply({
+    groups: [{ id: 'elsewhere', style: 'responses' }],
+    accounts: [{ id: 'elsewhere', group: 'elsewhere', base_url: `${sim.url}/v1`, api_key: 'sk-sim' }],
+    models: [{ id: 'demo-elsewhere', groups: ['elsewhere'], free: true }],
+    keys: [{ user: 'ana', group: 'elsewhere' }],
+  });
+  const first = await openai(gateway.url, keys.openai ?? '').responses.create({
+    model: MODEL.openai ?? '',
+    input: 'the word is fig',
+  });
+  const { responses } = openai(gateway.url, made.elsewhere ?? '');
+  const next = { model: 'demo-elsewhere', input: 'x', previous_response_id: first.id };
+  await assert.rejects(responses.create(next), hasCode('previous_response_not_found', 400));
+  await assert.rejects(responses.retrieve(first.id), hasCode('response_not_found', 404));
+  await assert.rejects(responses.delete(first.id), hasCode('response_not_found', 404));
+});

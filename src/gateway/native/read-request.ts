@@ -1,4 +1,5 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
+import type { Account } from '../../catalog/index.ts';
 import { EVENT_STREAM, type MaybePromise, whenReady } from '../../core/index.ts';
 import { type Feature, inferenceRow, type RequestReader } from '../../rules/index.ts';
 import { type Call, readBody } from '../../web/index.ts';
@@ -80,7 +81,9 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
   async stored(services, call, caller, { operation }) {
     const id = call.params.response_id ?? '';
     const accountId = (await services.store.find(id, caller.key.userId))?.accountId;
-    if (accountId === undefined) throw responseNotFound(id);
+    // It may be held by an account of another group of the user, which this key does not reach.
+    if (accountId === undefined || !isInGroup(services.catalog().accounts(caller.group.id), accountId))
+      throw responseNotFound(id);
     const hasBody = inferenceRow(operation).body.content !== 'none';
     const body = hasBody ? await readBody(call, services.bodyLimit(bodyClassOf(operation))) : null;
     return {
@@ -138,8 +141,8 @@ function jsonRequest(
   const accounts = catalog().accounts(caller.group.id);
   return (async () => {
     const found = previousId === undefined ? undefined : await store.find(previousId, userId);
-    // A response in our own store can be continued by conversion only.
-    if (previousId !== undefined && found?.accountId === undefined)
+    // A response in our own store can be continued by conversion only, one of another group not at all.
+    if (previousId !== undefined && !isInGroup(accounts, found?.accountId))
       throw new LegUnavailable(previousNotFound(previousId));
     // A continued response fixes the account, so that only its features count.
     const possible = found ? accounts.filter(({ id }) => id === found.accountId) : accounts;
@@ -156,6 +159,9 @@ function jsonRequest(
     });
   })();
 }
+
+const isInGroup = (accounts: readonly Account[], accountId: string | undefined): boolean =>
+  accounts.some(({ id }) => id === accountId);
 
 /** Where a request must go, and what it reads there. */
 interface Place {
