@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { markKeyRevoked } from '../../src/identity/index.ts';
+import { sseResponse, startCanned } from '../support/canned.ts';
 import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameText, ResponsesSocketClient, withoutWebSocket } from '../support/websocket.ts';
 
@@ -115,6 +116,47 @@ test('G 4.10: WebSocket chain that is not stored ends with its connection', asyn
   assert.equal(again.type, 'response.completed');
   client.socket.close();
 });
+
+const GENERATED = JSON.stringify({
+  candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Yes' }] }, finishReason: 'STOP' }],
+  usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1, totalTokenCount: 4 },
+});
+const MESSAGES = [
+  { type: 'message_start', message: { id: 'm', role: 'assistant', content: [], usage: { input_tokens: 3 } } },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
+  { type: 'message_stop' },
+].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+
+for (const [style, stream] of [
+  ['generate-content', [`data: ${GENERATED}\n\n`]],
+  ['messages', MESSAGES],
+] as const)
+  test(`G 4.10: all lanes of a WebSocket reach a ${style} provider at the same time`, async () => {
+    const LANES = 8;
+    const provider = await startCanned();
+    try {
+      const id = `lanes-${style}`;
+      const made = await gateway.apply({
+        groups: [{ id, style }],
+        accounts: [{ id, group: id, base_url: provider.url, api_key: 'k' }],
+        models: [{ id: 'lanes', groups: [id], free: true }],
+        keys: [{ user: 'ana', group: id }],
+      });
+      const all = Promise.withResolvers<void>();
+      provider.respondWith(async (response, request) => {
+        if (provider.requests.length === LANES) all.resolve();
+        await all.promise;
+        await sseResponse(...stream)(response, request);
+      });
+      const client = await new ResponsesSocketClient(gateway.url, made[id] ?? '').open();
+      for (let n = 0; n < LANES; n++) client.create({ model: 'lanes', input: 'hi', stream_id: `lane${n}` });
+      const ended = (): number => client.frames.filter(({ type }) => type === 'response.completed').length;
+      await client.until(() => ended() === LANES);
+      client.socket.close();
+    } finally {
+      await provider.close();
+    }
+  });
 
 test('G 4.10: WebSocket turns of one lane run in order, lanes run side by side and are named', async () => {
   const client = await connect('claude');
