@@ -12,3 +12,4 @@ export {
   priceAt,
 } from './catalog.ts';
 export { credentialLocation, loadCatalog, proxyLocation, readModelLines } from './load.ts';
+export { type AccountSecrets, publicMessage, redact, type Secrets } from './redact.ts';

@@ -58,5 +58,6 @@ export {
 export { readSse, SSE_COMMENT, type SseReader, sse } from './sse.ts';
 export { blockData, lastBlockEnd, nextBlockEnd } from './sse-blocks.ts';
 export { estimateTokens } from './token-estimate.ts';
+export { UnescapedText } from './unescaped.ts';
 export { publicUrl } from './url.ts';
 export type { Usage } from './usage.ts';

@@ -1,9 +1,17 @@
 /** What the client gets when no account could serve its call, and the transport faults that caused it. */
+import { redact, type Secrets } from '../catalog/index.ts';
 import { type ApiError, fail } from '../core/index.ts';
-import type { Fault } from '../dialects/index.ts';
+import type { Fault, HubError } from '../dialects/index.ts';
 import type { NoAccount } from '../pool/index.ts';
 import { type FaultKind, faultRow, MAX_COOLDOWN_MS } from '../rules/index.ts';
 import type { TransportError } from '../upstream/index.ts';
+
+/** A provider's error as the client may read it. */
+export const withoutSecrets = (error: HubError, secrets: Secrets): HubError => ({
+  ...error,
+  message: redact(error.message, secrets),
+  ...(error.param !== undefined && { param: redact(error.param, secrets) }),
+});
 
 /** A connection that closes after the head of a response truncates it. */
 export const brokenOff = (kind: FaultKind, error: TransportError | undefined): FaultKind =>

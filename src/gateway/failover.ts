@@ -2,7 +2,7 @@
  * One upstream call against the accounts of a group: lease an account, send, and either hand the response to its handler or classify
  * the failure and try the next account, as rules/faults.ts says. Never tries another account once the client has received anything.
  */
-import type { Account } from '../catalog/index.ts';
+import type { Account, Secrets } from '../catalog/index.ts';
 import { ApiError, type Clock, fail, type Log } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
 import type { HttpHeaders } from '../http/index.ts';
@@ -27,7 +27,16 @@ import type {
 } from '../upstream/index.ts';
 import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../web/index.ts';
 import { AttemptBudget, type LegTurn } from './attempt-budget.ts';
-import { allAccountsBusy, brokenOff, clientErrorFor, FULL, faultOf, notSentAgain, redirected } from './client-error.ts';
+import {
+  allAccountsBusy,
+  brokenOff,
+  clientErrorFor,
+  FULL,
+  faultOf,
+  notSentAgain,
+  redirected,
+  withoutSecrets,
+} from './client-error.ts';
 import { failureMessage, failureReason, messageIn } from './failure-reason.ts';
 import { providerMessage } from './provider-message.ts';
 
@@ -49,6 +58,8 @@ export interface UpstreamCall {
   readonly sends?: 'again' | 'once';
   /** What the account is used for; a cooldown may concern this use only. */
   readonly use?: AccountUse;
+  /** The model of the request; the client reads its own name for it in errors of the provider. */
+  readonly model?: Secrets['model'];
   /** Accounts of another dialect can take the call too. */
   readonly leg?: LegTurn | undefined;
   /** The same call without opaque values; tried once when a provider rejects one of them. */
@@ -57,7 +68,7 @@ export interface UpstreamCall {
   /** A success status arrived; the handler gets the rest of the response. */
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler;
   classify(failure: UpstreamFailure, account: Account): Fault;
-  /** The request itself is at fault: sends the provider's error to the client, or throws one. */
+  /** The request itself is at fault: sends the provider's error to the client, or throws that of the fault, which has no secrets. */
   onRejected(failure: UpstreamFailure, fault: Fault, account: Account): void;
 }
 
@@ -332,12 +343,14 @@ class Failover {
       this.#budget.repeatAttempt();
       return this.#next(undefined);
     }
+    const { model, sends } = this.#upstreamCall;
+    const shown = { ...fault, error: withoutSecrets(fault.error, { account, model }) };
     const { failover, maybeAccepted } = faultRow(fault.kind);
-    if (maybeAccepted && this.#upstreamCall.sends === 'once') return this.#done.reject(notSentAgain(fault));
-    if (failover) return this.#next(clientErrorFor(fault));
-    if (!failure) return this.#done.reject(clientErrorFor(fault));
+    if (maybeAccepted && sends === 'once') return this.#done.reject(notSentAgain(shown));
+    if (failover) return this.#next(clientErrorFor(shown));
+    if (!failure) return this.#done.reject(clientErrorFor(shown));
     try {
-      this.#upstreamCall.onRejected(failure, fault, account);
+      this.#upstreamCall.onRejected(failure, shown, account);
       this.#done.resolve();
     } catch (error) {
       this.#done.reject(error);

@@ -2,19 +2,18 @@
  * Why a provider rejected an attempt. For the log: the names in its error body, never its message, which may quote the request. For
  * operators: the message of errors about the account itself.
  */
-import type { Account } from '../catalog/index.ts';
-import { redact } from './redact.ts';
+import { type AccountSecrets, redact } from '../catalog/index.ts';
 
 /** Codes and types are words; anything else may be text of the caller. */
 const NAME = /^[A-Za-z][\w.:-]{0,79}$/;
 
 /** The type, status and code of the error, such as `invalid_request_error/model_not_found`; undefined when the body has none. */
-export function failureReason(body: string, account: Pick<Account, 'credential' | 'baseUrl'>): string | undefined {
+export function failureReason(body: string, account: AccountSecrets): string | undefined {
   const error = errorIn(body);
   const names = [error.type, error.status, error.code].filter(
     (name): name is string => typeof name === 'string' && NAME.test(name),
   );
-  return names.length === 0 ? undefined : redact([...new Set(names)].join('/'), account);
+  return names.length === 0 ? undefined : redact([...new Set(names)].join('/'), { account });
 }
 
 /** The beginning of a message names the cause. */
@@ -23,10 +22,10 @@ const MAX_MESSAGE_CHARS = 300;
 const MASKED = /[\w.-]*(?:\*{3,}|\u2026|\.{3})[\w.*-]*|\b[A-Za-z0-9_-]{32,}\b/g;
 
 /** The provider's own words about the account, on one line and without secrets; undefined when the body has none. */
-export function failureMessage(body: string, account: Pick<Account, 'credential' | 'baseUrl'>): string | undefined {
+export function failureMessage(body: string, account: AccountSecrets): string | undefined {
   const message = messageIn(body);
   if (message === undefined) return undefined;
-  const clean = redact(message.slice(0, 4 * MAX_MESSAGE_CHARS), account).replaceAll(MASKED, '[redacted]');
+  const clean = redact(message.slice(0, 4 * MAX_MESSAGE_CHARS), { account }).replaceAll(MASKED, '[redacted]');
   return clean
     .toWellFormed()
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')

@@ -11,6 +11,7 @@ import {
   type Model,
   type ModelLine,
   priceAt,
+  redact,
 } from '../catalog/index.ts';
 import { ApiError, type Clock, EVENT_STREAM, isEventStream, isGlob, readSse } from '../core/index.ts';
 import { codecOf, type HubEvent, type UpstreamSide } from '../dialects/index.ts';
@@ -31,7 +32,6 @@ import { faultKindOf } from './converted/reply-error.ts';
 import { FIXED_HEADERS, UPSTREAM_PATHS } from './converted/round-request.ts';
 import { failureMessage } from './failure-reason.ts';
 import { upstreamName } from './models/resolve.ts';
-import { redact } from './redact.ts';
 
 export interface ProbeServices {
   readonly clock: Clock;
@@ -254,7 +254,7 @@ class Probe implements UpstreamListener {
     { code, message }: { readonly code: string; readonly message: string },
     words = message,
   ): void {
-    this.#end({ kind, providerCode: code, message: redact(words, this.#account) }, words);
+    this.#end({ kind, providerCode: code, message: redact(words, { account: this.#account }) }, words);
   }
 
   /** Only the first outcome counts. */
@@ -264,7 +264,7 @@ class Probe implements UpstreamListener {
       status: this.#status ?? null,
       firstByteMs: this.#firstByteMs ?? null,
       totalMs: this.#elapsedMs(),
-      words: words === undefined ? null : redact(words, this.#account).slice(0, MAX_WORDS),
+      words: words === undefined ? null : redact(words, { account: this.#account }).slice(0, MAX_WORDS),
       model: this.#target.name,
       fault,
     });

@@ -2,16 +2,15 @@
  * The provider's own words about a failed attempt, for the request log. A message may quote the request, so only messages about the
  * account are kept, without secrets, without long quotations, and only when no piece of them occurs in what was sent.
  */
-import type { Account } from '../catalog/index.ts';
+import { type AccountSecrets, redact } from '../catalog/index.ts';
 import type { FaultKind } from '../rules/index.ts';
 import type { UpstreamRequest } from '../upstream/index.ts';
-import { redact } from './redact.ts';
 
 export interface FailedAttempt {
   readonly kind: FaultKind;
   /** The message in the provider's error body. */
   readonly message: string;
-  readonly account: Pick<Account, 'credential' | 'baseUrl'>;
+  readonly account: AccountSecrets;
   /** The provider's name for the model. A message that names it quotes nothing else of the request. */
   readonly model: string | undefined;
   readonly sent: UpstreamRequest['body'];
@@ -38,7 +37,7 @@ const QUOTATION = /(["'`]).{24,}?\1/g;
 /** Undefined where the message may hold text of the caller. */
 export function providerMessage({ kind, message, account, model, sent }: FailedAttempt): string | undefined {
   if (!ABOUT_ACCOUNT.has(kind)) return undefined;
-  const words = redact(message, account).replaceAll(/\s+/g, ' ').replaceAll(QUOTATION, '$1[...]$1').trim();
+  const words = redact(message, { account }).replaceAll(/\s+/g, ' ').replaceAll(QUOTATION, '$1[...]$1').trim();
   // Text outside ASCII may stand escaped in the request, where it would not be found.
   if (words === '' || !/^[\x20-\x7e]*$/.test(words)) return undefined;
   const searched = model === undefined ? words : words.replaceAll(model, '');

@@ -2,23 +2,23 @@
 import type { Account } from '../../catalog/index.ts';
 import { type CompleteReply, type Fault, type HubError, withClientField } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
-import { redact } from '../redact.ts';
+import { withoutSecrets } from '../client-error.ts';
 import type { CallContext } from './context.ts';
 
 /** Inside a reply there is no HTTP status: the code alone classifies the fault. */
-export function faultFromReply(error: HubError, { pair, request }: CallContext, account: Account): Fault {
-  const { code, message, retryAfterMs } = error;
+export function faultFromReply(error: HubError, { pair, request, model }: CallContext, account: Account): Fault {
+  const { code, retryAfterMs } = error;
   return {
     kind: faultKindOf(code),
-    error: withClientField(pair, request, { ...error, message: redact(message, account) }),
+    error: withClientField(pair, request, withoutSecrets(error, { account, model })),
     ...(retryAfterMs !== undefined && { cooldownMs: retryAfterMs }),
   };
 }
 
 /** The fault of a complete reply that the client's dialect has no response for; undefined for any other reply. */
-export function faultOfReply(reply: CompleteReply, { pair }: CallContext, account: Account): Fault | undefined {
+export function faultOfReply(reply: CompleteReply, { pair, model }: CallContext, account: Account): Fault | undefined {
   const fault = pair.client.faultIn?.(reply);
-  return fault && { ...fault, error: { ...fault.error, message: redact(fault.error.message, account) } };
+  return fault && { ...fault, error: withoutSecrets(fault.error, { account, model }) };
 }
 
 /** What an error code inside a reply says about the account. */

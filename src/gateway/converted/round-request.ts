@@ -15,7 +15,6 @@ import { type Dialect, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { UpstreamCall } from '../failover.ts';
 import { upstreamName } from '../models/resolve.ts';
-import { redact } from '../redact.ts';
 import { type Lessons, mergeLessons, NO_LESSONS, withoutMembers } from '../rejected-options/lessons.ts';
 import type { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { CallContext, EncodedFor } from './context.ts';
@@ -104,6 +103,7 @@ export class RoundRequest {
       leg,
       userId: caller.key.userId,
       sends,
+      model,
       use: { model: model.upstream, operation: timeouts },
       build: (account) => this.#build(account),
       onResponse: (head, upstream) => {
@@ -111,9 +111,8 @@ export class RoundRequest {
         return onResponse(head, upstream);
       },
       classify: (failure, account) => this.#classify(failure, account),
-      onRejected: (_failure, { error }, account) => {
-        const { code, status, param } = withClientField(pair, request, error);
-        const message = redact(error.message, account);
+      onRejected: (_failure, { error }) => {
+        const { code, message, status, param } = withClientField(pair, request, error);
         throw fail(code, message, { ...(status !== undefined && { status }), ...(param !== undefined && { param }) });
       },
     };

@@ -2,7 +2,7 @@
  * The native path: the group speaks the caller's dialect, so bytes pass both ways as they are. Only credentials, hop-by-hop
  * headers and the model's alias change, and chat streams ask for usage.
  */
-import type { Account } from '../../catalog/index.ts';
+import { type Account, redact, type Secrets } from '../../catalog/index.ts';
 import { type ApiError, fail, isJsonType, type Nanos } from '../../core/index.ts';
 import { codecOf, type Fault, type HubUsage, type UpstreamFailure } from '../../dialects/index.ts';
 import type { AccountUse, Affinity } from '../../pool/index.ts';
@@ -25,7 +25,6 @@ import { clientErrorFor } from '../client-error.ts';
 import { droppedHeaders } from '../dropped.ts';
 import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
 import { upstreamName } from '../models/resolve.ts';
-import { redact } from '../redact.ts';
 import type { Lessons } from '../rejected-options/lessons.ts';
 import { OptionRetry } from '../rejected-options/option-retry.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
@@ -121,6 +120,7 @@ class NativeCall implements UpstreamCall {
   readonly userId: string;
   readonly sends: 'again' | 'once';
   readonly use: AccountUse;
+  readonly model: Secrets['model'];
   readonly leg: LegTurn | undefined;
   readonly #context: CallContext;
   response: NativeResponse | undefined;
@@ -142,6 +142,7 @@ class NativeCall implements UpstreamCall {
     const { call, services, request } = context;
     const { log, rejectedOptions } = services;
     this.#retry = request.hidesUsage ? new OptionRetry({ call, log, rejectedOptions, sends: this.sends }) : undefined;
+    this.model = request.model;
     this.use = { model: context.request.model?.upstream, operation: inferenceRow(context.operation).timeouts };
   }
 
@@ -214,7 +215,7 @@ class NativeCall implements UpstreamCall {
 
   onRejected(failure: UpstreamFailure, fault: Fault, account: Account): void {
     if (this.#context.early?.isOpen) throw clientErrorFor(fault);
-    sendRejection(this.#context.call, failure, account);
+    sendRejection(this.#context.call, failure, { account, model: this.model });
   }
 }
 
@@ -227,9 +228,9 @@ function timeoutsFor(operation: InferenceOperation, isStream: boolean): Upstream
 }
 
 /** Sends the provider's own error body with our secrets removed: clients switch features off by its wording. */
-function sendRejection(call: Call, failure: UpstreamFailure, account: Account): void {
+function sendRejection(call: Call, failure: UpstreamFailure, secrets: Secrets): void {
   if (!isJsonType(failure.headers['content-type'])) throw nonJsonRejection(failure.status);
-  const body = Buffer.from(redact(failure.body, account));
+  const body = Buffer.from(redact(failure.body, secrets));
   call.response.writeHead(failure.status, { ...responseHeaders(call, failure.headers), 'content-length': body.length });
   call.response.end(body);
 }

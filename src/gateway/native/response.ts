@@ -2,6 +2,7 @@
  * The response of a native call: bytes as they come, while a tap reads usage. Ends the response only when the charge is on
  * disk. Never ends a truncated stream without an error event.
  */
+import type { Secrets } from '../../catalog/index.ts';
 import { concatBuffers, EVENT_STREAM, isEventStream, lastBlockEnd } from '../../core/index.ts';
 import type { Fault, HubUsage } from '../../dialects/index.ts';
 import { type Dialect, type FaultKind, faultRow, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
@@ -13,6 +14,7 @@ import type { Caller } from '../caller.ts';
 import { droppedHeaders } from '../dropped.ts';
 import type { ResponseHandler, ResponseHead, UpstreamControl } from '../failover.ts';
 import type { ResponseStore } from '../stored/store.ts';
+import { ErrorFilter, redactBytes } from './error-filter.ts';
 import { responseHeaders } from './headers.ts';
 import { UsageFilter } from './hidden-usage.ts';
 import type { EarlyStream } from './images/early-stream.ts';
@@ -31,6 +33,7 @@ export interface NativeResponseContext {
   readonly dialect: Dialect;
   readonly request: {
     readonly bytes: number;
+    readonly model?: Secrets['model'];
     readonly images?: RequestedImages;
     readonly dropped?: readonly string[];
     readonly hidesUsage?: boolean;
@@ -70,6 +73,7 @@ export class NativeResponse implements ResponseHandler {
   /** Cancels the wait for the first bytes of a stream. */
   #cancelWait: () => void = () => {};
   readonly #filter: UsageFilter | undefined;
+  readonly #errors: ErrorFilter | undefined;
 
   constructor(context: NativeResponseContext, head: ResponseHead, upstream: UpstreamControl) {
     const { call, dialect } = context;
@@ -80,6 +84,7 @@ export class NativeResponse implements ResponseHandler {
     const { images } = context.request;
     this.#tap = images ? new ImageTap(images, this.#isSse) : this.#isSse ? new StreamTap(dialect) : tapUnary(dialect);
     this.#filter = this.#isSse && context.request.hidesUsage ? new UsageFilter() : undefined;
+    this.#errors = this.#isSse ? new ErrorFilter(this.#secrets) : undefined;
     call.addLogFields({ account: head.account.id });
     if (!this.#isSse) {
       this.#held = [];
@@ -90,6 +95,10 @@ export class NativeResponse implements ResponseHandler {
       this.#cancelWait = context.services.clientStreams.afterSilence(() => this.#beginStream());
       call.onClose(this.#cancelWait);
     }
+  }
+
+  get #secrets(): Secrets {
+    return { account: this.#head.account, model: this.#context.request.model };
   }
 
   #beginStream(): void {
@@ -112,8 +121,8 @@ export class NativeResponse implements ResponseHandler {
     this.#bytes += chunk.length;
     if (this.#isSse && this.#context.background?.isAccepted === false) this.#accept(this.#tap.end());
     if (!this.#isSse && this.#context.early?.isOpen) return true;
-    if (this.#filter) return this.#writeFiltered(this.#filter.push(chunk));
-    if (!this.#held) return this.#stream?.write(this.#isSse ? chunk : this.#holdBackLastChunk(chunk)) ?? true;
+    if (this.#isSse) return this.#writeEvents(this.#filter ? this.#filter.push(chunk) : chunk);
+    if (!this.#held) return this.#stream?.write(this.#holdBackLastChunk(chunk)) ?? true;
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     if (this.#heldBytes <= HELD_BYTES) return true;
@@ -123,7 +132,8 @@ export class NativeResponse implements ResponseHandler {
     return true;
   }
 
-  #writeFiltered(bytes: Buffer): boolean {
+  #writeEvents(events: Buffer): boolean {
+    const bytes = this.#errors?.push(events) ?? events;
     return bytes.length === 0 || (this.#stream?.write(bytes) ?? true);
   }
 
@@ -214,7 +224,7 @@ export class NativeResponse implements ResponseHandler {
         tokens: usage && usage.input + usage.output,
       });
     if (operation === 'responses.delete') void services.store.drop(call.params.response_id ?? '', userId);
-    this.#whenCharged(() => this.#end());
+    this.#whenCharged(() => this.#end(isError));
   }
 
   #whenCharged(task: () => void): void {
@@ -224,27 +234,36 @@ export class NativeResponse implements ResponseHandler {
     else task();
   }
 
-  #end(): void {
+  #end(isError: boolean): void {
     if (!this.#held) return this.#stream?.end(this.#isSse ? this.#lastEvents() : this.#lastChunk);
-    this.#writeHead().end(concatBuffers(this.#held));
+    const body = concatBuffers(this.#held);
+    if (!isError) return this.#writeHead().end(body);
+    const shown = redactBytes(body, this.#secrets);
+    this.#writeHead({ 'content-length': String(shown.length) }).end(shown);
   }
 
   /**
-   * What the filter still holds, and the blank line after the last event where the provider omitted it and clients would not read the
+   * What the filters still hold, and the blank line after the last event where the provider omitted it and clients would not read the
    * event without.
    */
   #lastEvents(): Buffer {
-    const rest = this.#filter?.end() ?? EMPTY;
+    const rest = this.#heldBack();
     if (!NEEDS_BLANK_LINE.has(this.#context.dialect)) return rest;
     const isAtBoundary = rest.length === 0 ? this.#stream?.isAtBoundary === true : lastBlockEnd(rest) === rest.length;
     return isAtBoundary ? rest : Buffer.concat([rest, BLANK_LINE]);
+  }
+
+  /** What the filters still hold. */
+  #heldBack(): Buffer {
+    const rest = this.#filter?.end() ?? EMPTY;
+    return this.#errors ? Buffer.concat([this.#errors.push(rest), this.#errors.end()]) : rest;
   }
 
   /** The server stops. A settled stream waits only for its charge, and ends by itself. */
   #endInterrupted(): void {
     if (this.#isSettled) return;
     const result = this.#tap.end();
-    if (result.isComplete) this.#stream?.end(this.#filter?.end());
+    if (result.isComplete) this.#stream?.end(this.#heldBack());
     else this.#endWithError(result, 'shutdown');
   }
 
@@ -252,19 +271,23 @@ export class NativeResponse implements ResponseHandler {
     const { call, dialect } = this.#context;
     const unfinished = { requestId: call.id, id, sequence, end };
     const event = this.#context.request.images ? imageStreamError(unfinished) : streamErrorEvent[dialect](unfinished);
-    const rest = this.#filter?.end().toString('utf8') ?? '';
+    const rest = this.#heldBack().toString('utf8');
     const isAtBoundary = rest === '' && this.#stream?.isAtBoundary === true;
     this.#stream?.end(rest + (isAtBoundary ? '' : '\n\n') + event);
   }
 
-  #writeHead(): ClientStream {
+  #writeHead(changed: Readonly<Record<string, string>> = {}): ClientStream {
     const { call, dialect, services, request, early } = this.#context;
     const opened = early?.take(() => this.#upstream.resume());
     if (opened) {
       this.#stream = opened;
       return opened;
     }
-    const headers = { ...responseHeaders(call, this.#head.headers), ...droppedHeaders(request.dropped ?? []) };
+    const headers = {
+      ...responseHeaders(call, this.#head.headers),
+      ...droppedHeaders(request.dropped ?? []),
+      ...changed,
+    };
     call.response.writeHead(this.#head.status, this.#isSse ? asStream(headers) : headers);
     this.#stream = services.clientStreams.open(call, {
       heartbeat: this.#isSse ? () => heartbeatFor(dialect) : undefined,

@@ -2,6 +2,7 @@
  * One turn on a provider's own WebSocket: tracks when it ends and what it used. With steering, the end of a response is not always
  * the end of its turn: the provider may continue with another response on the same lane.
  */
+import type { Secrets } from '../../catalog/index.ts';
 import type { ApiError } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
@@ -15,6 +16,7 @@ export interface RelayedTurnTask {
   readonly call: Call;
   readonly turn: Turn;
   readonly admission: Admission;
+  readonly model?: Secrets['model'];
   /** The frame for the provider. */
   readonly text: string;
 }
@@ -43,6 +45,10 @@ export class RelayedTurn {
 
   get ended(): Promise<void> {
     return this.#ended.promise;
+  }
+
+  get model(): Secrets['model'] {
+    return this.#task.model;
   }
 
   get responseId(): string | undefined {

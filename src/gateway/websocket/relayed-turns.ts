@@ -146,7 +146,7 @@ export class RelayedTurns implements TurnRunner {
     call.trace.client = 'responses';
     call.trace.target = 'responses';
     call.trace.upstreamModel = name;
-    return session.run({ call, turn, admission, text: frameFor(turn, name) });
+    return session.run({ call, turn, model, admission, text: frameFor(turn, name) });
   }
 
   /** Only for responses of this connection, because the account is shared with other callers. */

@@ -2,7 +2,7 @@
  * The provider's WebSocket behind a client's: frames pass as they are, and every turn is tracked to its end. Holds a slot of its
  * account until it closes.
  */
-import type { Account } from '../../catalog/index.ts';
+import { type Account, redact } from '../../catalog/index.ts';
 import { type Clock, fail, type Log } from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
@@ -14,7 +14,6 @@ import { outputCharsInFrame } from '../billing/output-chars.ts';
 import { usageLogFields } from '../billing/usage.ts';
 import { clientErrorFor } from '../client-error.ts';
 import { failureMessage } from '../failure-reason.ts';
-import { redact } from '../redact.ts';
 import { isSuccessEvent, isTerminalEvent, type LifecycleEvent, parseLifecycleEvent, usageOf } from './lifecycle.ts';
 import { RelayedTurn, type RelayedTurnTask } from './relayed-turn.ts';
 
@@ -141,8 +140,10 @@ export class UpstreamSession {
     const event = parseLifecycleEvent(text);
     if (event?.type === 'error' && this.#isAccountError(event, text)) return;
     const isError = event?.type === 'error' || event?.type === 'response.failed';
+    const model = isError ? this.#turnOf(event)[1]?.model : undefined;
+    const shown = isError ? redact(text, { account: this.account, model }) : text;
     const sendToClient = (): void => {
-      if (!this.#client.send(isError ? redact(text, this.account) : text)) this.#pauseUpstream();
+      if (!this.#client.send(shown)) this.#pauseUpstream();
     };
     if (event) return this.#track(event, sendToClient);
     sendToClient();

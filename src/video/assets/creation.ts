@@ -21,7 +21,6 @@ import type { JsonMembers } from '../request/json-tree.ts';
 import type { VideoServices } from '../services.ts';
 import { assetErrorKindOf } from '../upstream/asset-errors.ts';
 import type { AssetCreateOutcome, AssetProviderError } from '../upstream/asset-provider.ts';
-import { publicMessage } from '../upstream/errors.ts';
 import { misconfigured, unavailable, unconfirmed } from './errors.ts';
 import { parseAssetBody } from './fields.ts';
 import { afterMs, lockRow, moveRow, type RowName, type RowOf, type Table } from './rows.ts';
@@ -196,8 +195,7 @@ function rejection({ status, code, message }: AssetProviderError): ApiError | Re
   const kind = assetErrorKindOf(status, code);
   if (kind === 'missing') return fail('asset_binding_unavailable', 'group_id: the group is not available any more.');
   if (kind !== 'request') return misconfigured();
-  const text = publicMessage(message) || 'The asset service rejected the request.';
-  return { error: fail('invalid_request', text), isStable: true };
+  return { error: fail('invalid_request', message || 'The asset service rejected the request.'), isStable: true };
 }
 
 /** Removes the row, and frees the key or records a stable error. */

@@ -4,7 +4,7 @@ import { type ApiError, fail } from '../../core/index.ts';
 import type { NoAccount } from '../../pool/index.ts';
 import { faultRow } from '../../rules/index.ts';
 import type { CreateOutcome } from '../upstream/client.ts';
-import { type CreateRejection, publicMessage } from '../upstream/errors.ts';
+import type { CreateRejection } from '../upstream/errors.ts';
 import type { Submission } from './order.ts';
 
 /** The provider rejected the request, but not its content. */
@@ -14,8 +14,7 @@ export function rejectionError(
   { error, retryAfter }: Extract<CreateOutcome, { kind: 'rejected' }>,
 ): ApiError {
   if (rejection.kind === 'request') {
-    const message = publicMessage(error.message) || 'The provider rejected the parameters of the request.';
-    return fail(rejection.code, message);
+    return fail(rejection.code, error.message || 'The provider rejected the parameters of the request.');
   }
   if (rejection.kind === 'rate_limited') return atCapacity(retryAfter ?? faultRow('rate_limited').cooldownMs / 1_000);
   if (references.accountId !== undefined) return misconfigured();

@@ -4,7 +4,7 @@
  * only when no byte was sent.
  */
 import { sql } from 'kysely';
-import type { Account } from '../../catalog/index.ts';
+import { type Account, publicMessage, type Secrets } from '../../catalog/index.ts';
 import { errorFields } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import type { AccountLease } from '../../pool/index.ts';
@@ -62,7 +62,17 @@ async function sendOnce(
   crashPoint('task.sending');
   const outcome = await services.provider.create(account, { taskId: submission.task.id, body });
   crashPoint('task.sent');
-  return outcome;
+  if (outcome.kind !== 'rejected') return outcome;
+  const message = publicMessage(outcome.error.message, secretsOf(services, submission, account));
+  return { ...outcome, error: { ...outcome.error, message } };
+}
+
+/** What the provider was sent and the caller must not read. */
+function secretsOf(services: VideoServices, submission: Submission, account: Account): Secrets {
+  const { target, references, task, callbackToken } = submission;
+  const path = services.callbackUrlFor(account, callbackToken);
+  const values = [path, callbackToken, task.safety_identifier, ...references.upstreamIds.values()];
+  return { account, model: target.model, values };
 }
 
 function bodyFor(services: VideoServices, submission: Submission, account: Account): Buffer[] {

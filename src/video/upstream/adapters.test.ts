@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TASK_ERROR_CODES } from '../../rules/index.ts';
 import { ADAPTERS, isAmbiguous, ownResultUrls, reportedIdIn } from './adapters.ts';
-import { publicMessage, rejectionOf, taskErrorFrom } from './errors.ts';
+import { rejectionOf, taskErrorFrom } from './errors.ts';
 
 test('V 4.2 r3: isAmbiguous decides by status for the provider, and by code for another Dragoman', () => {
   const cases: readonly (readonly [number, string, boolean, boolean])[] = [
@@ -76,10 +76,4 @@ test('V 4.2 r4: rejections of another Dragoman keep their meaning', () => {
     assert.deepEqual(kindOf(status, code), { kind: 'account' }, code);
   const transient = kindOf(409, 'asset_not_ready');
   assert.ok(transient.kind === 'request' && transient.isTransient, 'V 8: not recorded for a replay');
-});
-
-test('publicMessage hides ids of the provider and of another Dragoman', () => {
-  assert.equal(publicMessage('asset_7Hq2bVxN4sKd9wRtYc3mZp is not ready.'), '[id] is not ready.');
-  assert.equal(publicMessage('asset-20260101 is gone. Request id: 1'), '[id] is gone.');
-  assert.equal(publicMessage('asset_type: unknown.'), 'asset_type: unknown.');
 });

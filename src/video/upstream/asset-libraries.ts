@@ -1,10 +1,11 @@
 /** The asset library of each account, by its adapter. */
-import type { Account, Catalog } from '../../catalog/index.ts';
+import { type Account, type Catalog, publicMessage } from '../../catalog/index.ts';
 import type { Clock } from '../../core/index.ts';
 import type { VideoAdapter } from '../../rules/index.ts';
 import type { UpstreamClient } from '../../upstream/index.ts';
 import { AssetClient } from './asset-client.ts';
-import type { AssetProvider } from './asset-provider.ts';
+import type { AssetCreateOutcome, AssetProvider, ReportedAsset } from './asset-provider.ts';
+import type { QueryOutcome } from './client.ts';
 import { DragomanAssets } from './dragoman-assets.ts';
 
 export interface LibraryOptions {
@@ -13,7 +14,7 @@ export interface LibraryOptions {
   readonly catalog: () => Catalog;
 }
 
-/** An asset provider that hands every call to the library of the account. */
+/** An asset provider that hands every call to the library of the account. Its messages have none of our secrets. */
 export function assetLibraries({ upstream, clock, catalog }: LibraryOptions): AssetProvider {
   const libraries: Readonly<Record<VideoAdapter, AssetProvider>> = {
     ark: new AssetClient(upstream, clock),
@@ -21,15 +22,30 @@ export function assetLibraries({ upstream, clock, catalog }: LibraryOptions): As
   };
   const libraryOf = ({ adapter }: Account): AssetProvider => libraries[adapter];
   return {
-    createGroup: (account, group) => libraryOf(account).createGroup(account, group),
+    createGroup: async (account, group) => readable(account, await libraryOf(account).createGroup(account, group)),
     findGroups: (account, name) => libraryOf(account).findGroups(account, name),
     getGroup: (account, id) => libraryOf(account).getGroup(account, id),
     deleteGroup: (account, id) => libraryOf(account).deleteGroup(account, id),
-    createAsset: (account, asset) => libraryOf(account).createAsset(account, asset),
-    getAsset: (account, id) => libraryOf(account).getAsset(account, id),
-    findAssets: (account, group, name) => libraryOf(account).findAssets(account, group, name),
+    createAsset: async (account, asset) => readable(account, await libraryOf(account).createAsset(account, asset)),
+    getAsset: async (account, id) =>
+      mapFound(await libraryOf(account).getAsset(account, id), (asset) => withReadableFailure(account, asset)),
+    findAssets: async (account, group, name) =>
+      mapFound(await libraryOf(account).findAssets(account, group, name), (assets) =>
+        assets.map((asset) => withReadableFailure(account, asset)),
+      ),
     deleteAsset: (account, id) => libraryOf(account).deleteAsset(account, id),
     startValidation: (account, callbackUrl) => libraryOf(account).startValidation(account, callbackUrl),
     getValidation: (account, token) => libraryOf(account).getValidation(account, token),
   };
 }
+
+function readable<T>(account: Account, outcome: AssetCreateOutcome<T>): AssetCreateOutcome<T> {
+  if (outcome.kind !== 'rejected') return outcome;
+  return { ...outcome, error: { ...outcome.error, message: publicMessage(outcome.error.message, { account }) } };
+}
+
+const withReadableFailure = (account: Account, asset: ReportedAsset): ReportedAsset =>
+  asset.failure === undefined ? asset : { ...asset, failure: publicMessage(asset.failure, { account }) };
+
+const mapFound = <T>(outcome: QueryOutcome<T>, change: (value: T) => T): QueryOutcome<T> =>
+  outcome.kind === 'found' ? { ...outcome, value: change(outcome.value) } : outcome;

@@ -174,12 +174,3 @@ export function taskErrorFrom({ code, message }: Pick<ProviderError, 'code' | 'm
   ];
   return taskError(family, details.length === 0 ? undefined : details.join(' '));
 }
-
-/** The provider's message about a parameter, without its request id and anything that looks like an id of our account. */
-export const publicMessage = (message: string): string =>
-  message
-    .replace(/\s*Request id:.*$/is, '')
-    .replaceAll(/\b(?:ep|cgt|asset|group|proj|acc)-[\w-]{6,}/g, '[id]')
-    .replaceAll(/\b(?:task|asset|assetgrp|authsess|char)_[A-Za-z0-9]{12,}/g, '[id]')
-    .slice(0, 500)
-    .trim();
