@@ -1,10 +1,13 @@
 /** Assets of users, their groups, and the authorization of real persons: as callers see them, and as operators do. */
 import { z } from 'zod';
 import {
+  ASSET_ERRORS,
   ASSET_GROUP_STATUSES,
   ASSET_GROUP_TYPES,
   ASSET_STATUSES,
   ASSET_TYPES,
+  type AssetErrorCode,
+  SESSION_ERROR,
   SESSION_STATUSES,
 } from '../rules/index.ts';
 import { moment, seconds, someText, text } from './field.ts';
@@ -41,6 +44,10 @@ export const CallerAsset = z
     ...assetFields,
     object: z.literal('asset'),
     group_id: text.describe('absent for assets of HC models').optional(),
+    error: z
+      .strictObject({ code: z.enum(Object.keys(ASSET_ERRORS) as AssetErrorCode[]), message: text })
+      .describe('why the asset failed or became invalid; absent otherwise')
+      .optional(),
     ...ROUTE_GROUP,
     ...TIMES,
   })
@@ -76,6 +83,10 @@ export const AuthorizationSession = z
     ...TIMES,
     authorization_url: text.describe('for the browser of the person; absent after the outcome').optional(),
     asset_group_id: text.describe('the group of the person; only when completed').optional(),
+    error: z
+      .strictObject({ code: z.literal(SESSION_ERROR.code), message: text })
+      .describe('only when failed')
+      .optional(),
   })
   .meta({ id: 'AuthorizationSession' });
 

@@ -74,6 +74,17 @@ export function assetStatusAfter(
   return current === 'active' && (reported === 'failed' || reported === 'missing') ? 'invalid' : undefined;
 }
 
+/** Codes of the `error` of an asset that failed or became invalid, with the message where the provider gave none. */
+export const ASSET_ERRORS = {
+  asset_download_failed: 'The file could not be downloaded from its URL.',
+  asset_media_rejected: 'The type, the format, the size or the duration of the file is not accepted.',
+  asset_content_rejected: 'The file was rejected by the content review.',
+  asset_face_mismatch: 'The face does not match the authorized person.',
+  asset_gone: 'The asset no longer exists at the provider.',
+  asset_failed: 'The asset could not be processed.',
+} as const;
+export type AssetErrorCode = keyof typeof ASSET_ERRORS;
+
 /** A field of a create request. Texts are counted in characters (code points). */
 export interface AssetField {
   readonly about: string;

@@ -1,6 +1,12 @@
 /** Real-person authorization sessions (V 2, V 3, V 4.10): statuses, fields of a create request, and times. */
 import { ASSET_GROUP_FIELDS, type AssetField } from './assets.ts';
 
+/** The `error` of a session that failed. Only the provider knows why, and does not say. */
+export const SESSION_ERROR = {
+  code: 'real_person_not_verified',
+  message: 'The person was not verified. Create a new session.',
+} as const;
+
 export const SESSION_STATUSES = ['pending', 'verifying', 'completed', 'failed', 'expired'] as const;
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 

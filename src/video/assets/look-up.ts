@@ -95,10 +95,13 @@ export async function saveReport(
   const status = reported === 'missing' ? reported : reported.status;
   const next = assetStatusAfter(asset.status as AssetStatus, status);
   if (next === undefined) return asset;
-  const failure = reported === 'missing' ? 'The provider does not have the asset.' : (reported.failure ?? null);
+  const failure = reported === 'missing' ? GONE : (reported.failure ?? null);
   const moved = await moveRow(db, 'assets', asset, next, { failure: next === 'active' ? null : failure });
   return moved ?? current({ db }, asset);
 }
+
+/** Why an asset failed that the provider does not have. */
+const GONE = 'asset_gone: ';
 
 /** The asset after another request has changed it. */
 export async function current({ db }: Pick<VideoServices, 'db'>, asset: AssetRow): Promise<AssetRow> {

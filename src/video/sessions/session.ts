@@ -4,7 +4,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Catalog } from '../../catalog/index.ts';
 import type { Sealer } from '../../core/index.ts';
 import type { Db, Rows } from '../../db/index.ts';
-import type { SessionStatus } from '../../rules/index.ts';
+import { SESSION_ERROR, type SessionStatus } from '../../rules/index.ts';
 
 export type SessionRow = Selectable<Rows['authorization_sessions']> & {
   /** Its time is over, by the clock of the database. */
@@ -57,6 +57,7 @@ export function sessionView(
     status,
     ...(link !== null && linkIn.includes(status) && { authorization_url: sealer.open(link, linkLocation(id)) }),
     ...(groupId !== null && { asset_group_id: groupId }),
+    ...(status === 'failed' && { error: SESSION_ERROR }),
     route_group_id: session.group_id,
     route_group_name: catalog().group(session.group_id)?.name ?? '',
     expires_at: seconds(session.expires_at),

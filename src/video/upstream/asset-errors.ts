@@ -1,4 +1,5 @@
 /** Error codes of the asset library, as data: what each family means. */
+import { ASSET_ERRORS, type AssetErrorCode } from '../../rules/index.ts';
 
 /**
  * `missing`: the object does not exist. `account`: credential, subscription or project of our account. `throttled`: too many requests;
@@ -35,6 +36,30 @@ export function assetErrorKindOf(status: number, code: string): AssetErrorKind {
   // A bare 404 may come from anything between us and the provider; only the provider's own code counts as missing.
   const kind = BY_STATUS[status] ?? 'request';
   return kind === 'missing' && code === '' ? 'server' : kind;
+}
+
+/** Why an asset failed, by the provider's code; the first match decides. A Dragoman reports our own codes. */
+const FAILURES: readonly { readonly matches: RegExp; readonly code: AssetErrorCode }[] = [
+  { matches: /^DownloadFailed/, code: 'asset_download_failed' },
+  { matches: /^FaceMismatch/, code: 'asset_face_mismatch' },
+  { matches: /SensitiveContentDetected|RiskDetection|^ContentRestricted/, code: 'asset_content_rejected' },
+  {
+    matches: /^(?:Type|Format|Duration|Width|Height|AspectRatio|FileSize|PixelCount|Fps|AudioTrack|Transcoding)[A-Z]/,
+    code: 'asset_media_rejected',
+  },
+];
+
+export interface AssetError {
+  readonly code: AssetErrorCode;
+  readonly message: string;
+}
+
+/** `failure` is the provider's code and message, as `ReportedAsset` has them. */
+export function assetErrorOf(failure: string): AssetError {
+  const [, named = '', message = ''] = /^([\w.]+): ?(.*)$/s.exec(failure) ?? [];
+  const known = Object.hasOwn(ASSET_ERRORS, named) ? (named as AssetErrorCode) : undefined;
+  const code = known ?? FAILURES.find(({ matches }) => matches.test(named))?.code ?? 'asset_failed';
+  return { code, message: message || ASSET_ERRORS[code] };
 }
 
 /** The status of an error that came with status 200. */

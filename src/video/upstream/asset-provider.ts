@@ -28,7 +28,7 @@ export interface ReportedAsset {
   readonly id: string;
   readonly name: string;
   readonly status: 'processing' | 'active' | 'failed';
-  /** The provider's reason for a failure. */
+  /** The provider's reason for a failure: its code, a colon and its message. */
   readonly failure: string | undefined;
 }
 

@@ -40,6 +40,8 @@ interface Named {
   readonly id: string;
   readonly name: string;
   readonly status: string;
+  /** Of an asset that failed there. */
+  readonly failure?: string | undefined;
 }
 
 export class DragomanAssets implements AssetProvider {
@@ -247,13 +249,15 @@ function errorIn(response: JsonResponse): AssetProviderError {
 
 function namedIn(value: ResponseObject): Named | undefined {
   const [id, status] = [nonEmptyText(value.id), nonEmptyText(value.status)];
-  return id === undefined || status === undefined ? undefined : { id, name: nonEmptyText(value.name) ?? '', status };
+  if (id === undefined || status === undefined) return undefined;
+  const error = objectOf(value.error);
+  const failure = error && `${nonEmptyText(error.code) ?? 'asset_failed'}: ${nonEmptyText(error.message) ?? ''}`;
+  return { id, name: nonEmptyText(value.name) ?? '', status, failure };
 }
 
-function reportedAsset({ id, name, status }: Named): ReportedAsset | 'gone' {
+function reportedAsset({ id, name, status, failure = 'asset_failed: ' }: Named): ReportedAsset | 'gone' {
   if (GONE.has(status)) return 'gone';
-  const failure = status === 'failed' ? 'The asset was rejected.' : undefined;
-  return { id, name, status: STATUSES[status] ?? 'processing', failure };
+  return { id, name, status: STATUSES[status] ?? 'processing', failure: status === 'failed' ? failure : undefined };
 }
 
 /** Others are not decided yet. */
