@@ -153,7 +153,7 @@ export function renderErrors(): string {
         ['video, assets, characters', '`{"error":{"message","type","code"}}`'],
       ],
     ),
-    'Every response has `x-request-id`. `x-should-retry: false` means that a retry cannot succeed.',
+    'Every response has `x-request-id`. `x-should-retry: false` means that a retry cannot succeed, `true` that it can after `retry-after`.',
     table(['code', 'status', 'means', 'variant', 'rule'], rows),
   );
 }

@@ -77,9 +77,10 @@ function errorHeaders(
   errorFormat: ErrorFormat,
 ): Record<string, string> {
   const waitSeconds = retryAfter ?? (status === 429 || status === 503 || status === 529 ? 1 : undefined);
+  const { retry } = errorRow(error.code);
   return {
     ...error.details.headers,
-    ...(errorRow(error.code).retry === false && { 'x-should-retry': 'false' }),
+    ...(retry !== undefined && { 'x-should-retry': String(retry) }),
     ...(waitSeconds !== undefined && { 'retry-after': String(Math.max(1, Math.ceil(waitSeconds))) }),
     // The SDKs of this family prefer the exact figure.
     ...(waitSeconds !== undefined &&

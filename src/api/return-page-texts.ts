@@ -45,6 +45,17 @@ export const RETURN_TEXTS = {
     },
     goOn: '继续',
   },
+  'zh-hant': {
+    tag: 'zh-Hant',
+    states: {
+      completed: { title: '驗證已完成', text: '謝謝。您可以關閉此頁面。' },
+      verifying: { title: '正在確認驗證結果', text: '通常只需幾秒鐘。您可以在此等候，也可以關閉此頁面。' },
+      failed: { title: '驗證未通過', text: '請向引導您到此頁面的服務方取得新的連結，然後再試一次。' },
+      expired: { title: '此連結已過期', text: '請向引導您到此頁面的服務方取得新的連結。' },
+      unknown: { title: '此連結無效', text: '請按收到的原樣重新開啟連結，或取得新的連結。' },
+    },
+    goOn: '繼續',
+  },
   fr: {
     tag: 'fr',
     states: {

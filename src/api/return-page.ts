@@ -64,6 +64,9 @@ function refreshTag(state: ReturnPageState, redirectUrl: string | undefined): st
   return `<meta http-equiv="refresh" content="${escapeHtml(`${REFRESH_SECONDS}${target}`)}">\n`;
 }
 
+/** Chinese that is written in traditional characters. */
+const TRADITIONAL = /^zh-(?:hant|tw|hk|mo)\b/;
+
 /** The first language of the browser that the page has, by its preference; English otherwise. */
 function chooseTexts(acceptLanguage: string): readonly [string, ReturnTexts] {
   const wanted = acceptLanguage
@@ -72,7 +75,8 @@ function chooseTexts(acceptLanguage: string): readonly [string, ReturnTexts] {
     .map((item) => {
       const [tag = '', ...parameters] = item.trim().toLowerCase().split(';');
       const quality = parameters.map((text) => /^\s*q=([\d.]+)\s*$/.exec(text)?.[1]).find((text) => text !== undefined);
-      return { language: tag.split('-', 1)[0] ?? '', quality: Number(quality ?? 1) };
+      const language = TRADITIONAL.test(tag) ? 'zh-hant' : (tag.split('-', 1)[0] ?? '');
+      return { language, quality: Number(quality ?? 1) };
     })
     .filter(({ quality }) => quality > 0)
     .sort((one, other) => other.quality - one.quality);

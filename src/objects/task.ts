@@ -19,8 +19,8 @@ import {
 } from './field.ts';
 
 export const taskUsage = z
-  .strictObject({ completion_tokens: integer, total_tokens: integer })
-  .describe('as the provider reported it; absent otherwise, never estimated');
+  .strictObject({ completion_tokens: integer.optional(), total_tokens: integer.optional() })
+  .describe('as the provider reported it, in part or as a whole; absent otherwise, never estimated');
 
 const ONLY_SOME = Object.fromEntries(
   Object.values(VARIANT_SHEETS)

@@ -12,8 +12,8 @@ export interface ErrorRow {
   readonly doc: string;
   readonly means: string;
   readonly only?: 'A' | 'B' | VideoVariant;
-  /** SDKs retry 409 and every 5xx by themselves; `false` sends `x-should-retry: false` so that they do not. */
-  readonly retry?: false;
+  /** Sent as `x-should-retry`. SDKs retry 409 and every 5xx by themselves; `false` stops them. */
+  readonly retry?: boolean;
   /** A status that one dialect spells differently. */
   readonly statusIn?: Partial<Record<ErrorFormat, number>>;
   /** A code that one format spells differently: document 2 has a closed list of codes (V 7). */
@@ -228,7 +228,7 @@ export const ERRORS = {
     status: 409,
     doc: 'V 7',
     means: 'the first request under this Idempotency-Key is still running',
-    retry: false,
+    retry: true,
   },
   asset_not_ready: { status: 409, doc: 'V 7', means: 'the asset is not active yet', retry: false },
   asset_in_use: { status: 409, doc: 'V 7', means: 'the asset is used by an unfinished task', only: 'A', retry: false },

@@ -11,7 +11,11 @@ export const RESPONSE_HEADERS = {
   'x-request-id': { on: 'every', about: 'id of the request, for questions to the operator', example: 'req_5d950c55' },
   'request-id': { on: 'messages', about: 'the same as `x-request-id`', example: 'req_5d950c55' },
   'retry-after': { on: 'wait', about: 'seconds after which a retry can succeed', example: '5' },
-  'x-should-retry': { on: 'error', about: '`false`: a retry cannot succeed', example: 'false' },
+  'x-should-retry': {
+    on: 'error',
+    about: '`false`: a retry cannot succeed; `true`: it can, after `retry-after`',
+    example: 'false',
+  },
   'x-ratelimit-limit-requests': { on: 'limited', about: 'requests per minute', example: '60' },
   'x-ratelimit-remaining-requests': { on: 'limited', about: 'requests that are left', example: '59' },
   'x-ratelimit-reset-requests': { on: 'limited', about: 'time until all are free again', example: '1s' },

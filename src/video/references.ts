@@ -53,7 +53,7 @@ export async function resolveReferences(
   const characters = await resolveCharacters({ db, catalog }, key, target, references);
   for (const { code, isViolated } of CHECKS) {
     const use = uses.find((candidate) => isViolated(candidate, { uses, target, catalog, key }));
-    if (use) throw violation(code, use.reference);
+    if (use) throw violation(code, use.reference, use.asset.status);
   }
   const upstreamIds = new Map([
     ...uses.map(({ reference, asset }) => [reference.index, asset.upstream_id ?? ''] as const),
@@ -141,7 +141,9 @@ const CHECKS: readonly { readonly code: ErrorCode; isViolated(use: AssetUse, con
 const assetTypeOf = ({ kind }: MediaReference): string | undefined =>
   Object.values(MEDIA_ITEMS).find((item) => item.kind === kind)?.assetType;
 
-const violation = (code: ErrorCode, { param }: MediaReference): ApiError => fail(code, undefined, { param });
+const violation = (code: ErrorCode, { param }: MediaReference, status?: string): ApiError =>
+  fail(code, code === 'asset_not_ready' && status === 'failed' ? FAILED : undefined, { param });
+const FAILED = 'The asset failed and will not become active; its error says why. Create a new one.';
 
 /**
  * Notes which assets a task uses, in the transaction that creates the task. The lock keeps them from being deleted meanwhile: an

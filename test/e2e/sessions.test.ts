@@ -443,6 +443,9 @@ test('the return page is plain, in the language of the browser, and leads only t
   for (const [language, title] of [
     ['de-AT,de;q=0.9,en;q=0.5', 'Prüfung abgeschlossen'],
     ['zh-CN', '验证已完成'],
+    ['zh-TW,zh;q=0.9', '驗證已完成'],
+    ['zh-Hant-HK', '驗證已完成'],
+    ['zh-Hans-TW', '验证已完成'],
     ['xx;q=1,fr;q=0.8,en;q=0.2', 'Vérification terminée'],
     ['es', 'Verificación completada'],
     ['ja,*;q=0.5', 'Verification complete'],

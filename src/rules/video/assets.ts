@@ -128,7 +128,7 @@ export const ASSET_DELETED_DAYS = 30;
  * the last one), and the age at which an object that was never found counts as failed.
  */
 export const ASSET_RECONCILIATION = {
-  leaseMs: 180_000,
+  leaseMs: 45_000,
   scheduleSeconds: [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600],
   giveUpSeconds: 3_600,
 } as const;

@@ -25,7 +25,7 @@ export const SESSION_SECONDS = 1_800;
 export const SESSION_KEPT_DAYS = 30;
 
 /** Time for one create request, in which no other replica removes the session. Longer than all timeouts of the request together. */
-export const SESSION_LEASE_MS = 180_000;
+export const SESSION_LEASE_MS = 45_000;
 
 /**
  * When the provider is asked for the outcome. `verifyingSeconds`: until the next check by the number of checks since the browser

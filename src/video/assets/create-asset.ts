@@ -76,6 +76,8 @@ async function insertAsset(tx: Db, container: AssetGroupRow, fields: Fields, id:
     throw fail('asset_binding_unavailable', `group_id: the group is ${group.status}; use an active one.`, {
       param: 'group_id',
     });
+  if (group.group_type === 'LivenessFace' && fields.asset_type === 'Audio')
+    throw invalidField('asset_type', 'a group of a real person takes no audio', 'send Image or Video');
   return tx
     .insertInto('assets')
     .values({

@@ -1,6 +1,6 @@
 /** Assets that the provider no longer has. It is asked after it rejected a task that uses them. */
 import type { VideoServices } from '../services.ts';
-import { refreshAsset } from './refresh.ts';
+import { checkAsset } from './refresh.ts';
 import { findRow } from './rows.ts';
 
 /** The first of the user's assets that turns out to be gone, which is `invalid` from then on. */
@@ -13,7 +13,7 @@ export async function findGoneAsset(
     ids.map(async (id) => {
       const asset = await findRow(services.db, 'assets', userId, id);
       // When the provider cannot be asked, its rejection stands as it is.
-      const refreshed = asset && (await refreshAsset(services, asset).catch(() => undefined));
+      const refreshed = asset && (await checkAsset(services, asset).catch(() => undefined));
       return refreshed?.status === 'invalid';
     }),
   );

@@ -9,11 +9,15 @@ import { accountOf } from './service-group.ts';
 /** Statuses in which the provider can report news. The others end by a new asset, or by the deletion that is running. */
 const ASKED: ReadonlySet<string> = new Set(['processing', 'active', 'create_unknown']);
 
-export async function refreshAsset(services: LookUpServices, asset: AssetRow): Promise<AssetRow> {
+export const refreshAsset = (services: LookUpServices, asset: AssetRow): Promise<AssetRow> =>
+  checkAsset(services, asset, ASSET_REFRESH_MS);
+
+/** Asks the provider, unless it was asked within `sinceMs`. */
+export async function checkAsset(services: LookUpServices, asset: AssetRow, sinceMs = 0): Promise<AssetRow> {
   if (!ASKED.has(asset.status)) return asset;
   const account = accountOf(services, asset);
   if (!account) throw misconfigured();
-  const taken = await takeRefresh(services, asset);
+  const taken = await takeRefresh(services, asset, sinceMs);
   if (!taken) return current(services, asset);
   if (taken.status === 'create_unknown') return refreshUnknown(services, taken);
   const reported = await services.assetProvider.getAsset(account, taken.upstream_id ?? '');
@@ -22,12 +26,16 @@ export async function refreshAsset(services: LookUpServices, asset: AssetRow): P
   return isSettling(services, taken) ? taken : saveReport(services, taken, 'missing');
 }
 
-/** Undefined when the asset was refreshed less than two seconds ago, by any replica. */
-async function takeRefresh({ db }: LookUpServices, { user_id, id }: AssetRow): Promise<AssetRow | undefined> {
+/** Undefined when the asset was refreshed within this time, by any replica. */
+async function takeRefresh(
+  { db }: LookUpServices,
+  { user_id, id }: AssetRow,
+  sinceMs: number,
+): Promise<AssetRow | undefined> {
   const { rows } = await sql<AssetRow>`
     update assets set refreshed_at = now()
     where user_id = ${user_id} and id = ${id}
-      and (refreshed_at is null or refreshed_at <= now() - ${ASSET_REFRESH_MS} * interval '1 millisecond')
+      and (refreshed_at is null or refreshed_at <= now() - ${sinceMs} * interval '1 millisecond')
     returning *`.execute(db);
   return rows[0];
 }

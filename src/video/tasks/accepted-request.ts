@@ -30,7 +30,7 @@ export async function examineRequest(
   { entry, bytes }: TaskInput,
 ): Promise<ExaminedRequest> {
   const named = peekModel(bytes);
-  const resolved = named === undefined ? undefined : resolveTarget(services.catalog(), key, named);
+  const resolved = named === undefined || named === '' ? undefined : resolveTarget(services.catalog(), key, named);
   const target = resolved && 'target' in resolved ? resolved.target : undefined;
   const examined = await services.examiner.examine(
     bytes,

@@ -83,6 +83,7 @@ async function applyTransition(services: ApplyServices, tx: Tx, task: TaskRow, a
 /** What the provider reported, and when to check next. Written before the move, whose announcement shows it. */
 async function saveReport(tx: Tx, task: TaskRow, { change, report }: Applied): Promise<void> {
   const isSuccess = report !== undefined && change.to === 'succeeded';
+  const usage = change.usageTokens === undefined ? undefined : report?.usage;
   await tx
     .updateTable('video_tasks')
     .set({
@@ -90,8 +91,10 @@ async function saveReport(tx: Tx, task: TaskRow, { change, report }: Applied): P
       missing_since: change.missing.since === undefined ? null : new Date(change.missing.since),
       next_check_at:
         change.nextCheckMs === undefined ? null : sql<Date>`now() + ${change.nextCheckMs} * interval '1 millisecond'`,
+      ...((isSuccess || usage) && {
+        reported: JSON.stringify({ ...(isSuccess ? resultOf(report) : reportedOf(task)), ...(usage && { usage }) }),
+      }),
       ...(isSuccess && {
-        reported: JSON.stringify(resultOf(report)),
         result_url: report.videoUrl ?? null,
         last_frame_url: report.lastFrameUrl ?? null,
         result_reported_at: sql<Date>`now()`,

@@ -18,6 +18,7 @@ import type { VideoServices } from '../services.ts';
 import { acceptRequest, examineRequest, maxCostOfRequest, type TaskInput } from './accepted-request.ts';
 import type { CreatedTask, InsertedTask, Order } from './order.ts';
 import { recoverTask } from './recover.ts';
+import { leaseEnd, SUBMISSION_LEASE_MS } from './submission-lease.ts';
 import { submitTask } from './submit.ts';
 import { callbackSecretLocation, findCreatedTask, hashCallbackToken, holdReference } from './task.ts';
 
@@ -28,9 +29,6 @@ export interface CreateInput extends TaskInput {
 
 /** The two entries are different operations: the same key may be used once on each. */
 const OPERATION = { tasks: 'task.create.v3', videos: 'task.create.v1' } as const satisfies Record<TaskEntry, string>;
-
-/** Time for one submission, in which no other replica takes the task over. Longer than all timeouts of a create request together. */
-export const SUBMISSION_LEASE_MS = 180_000;
 
 export async function createTask(services: VideoServices, key: Key, input: CreateInput): Promise<CreatedTask> {
   const seen = await examineRequest(services, key, input);
@@ -119,7 +117,7 @@ async function insertTask(services: VideoServices, order: Order): Promise<Insert
         model: target.model.name,
         upstream_model: target.model.upstream,
         submitter: owner,
-        submitter_until: sql<Date>`now() + ${SUBMISSION_LEASE_MS} * interval '1 millisecond'`,
+        submitter_until: leaseEnd,
         callback_token_hash: hashCallbackToken(callbackToken),
         safety_identifier: safetyIdentifierOf(key.userId),
         parameters: JSON.stringify(request.parameters),

@@ -36,6 +36,9 @@ export function noAccountError(
   if (accounts.length === 0) return references.accountId === undefined ? fail('no_upstream_account') : misconfigured();
   const retryAfter = Math.max(1, Math.ceil(retryMs / 1_000));
   if (reason === 'rate_limited') return atCapacity(retryAfter);
+  // Another account has not the assets.
+  if (references.accountId !== undefined && reason !== 'full')
+    return fail('asset_binding_unavailable', 'The account that holds the assets is not available now.', { retryAfter });
   return fail('server_is_overloaded', 'Every upstream account is at capacity or cooling down. Try again shortly.', {
     retryAfter,
   });

@@ -16,9 +16,19 @@ import { accountFaultOf, rejectionOf } from '../upstream/errors.ts';
 import type { CreatedTask, Submission } from './order.ts';
 import { recordOutcome, recordUnsent } from './outcome.ts';
 import { noAccountError, notSubmitted } from './submission-errors.ts';
+import { keepLease } from './submission-lease.ts';
 
 /** Runs to its end even if the client disconnects: the task and its hold exist. */
 export async function submitTask(services: VideoServices, submission: Submission): Promise<CreatedTask> {
+  const lease = keepLease(services, submission);
+  try {
+    return await submitToAny(services, submission);
+  } finally {
+    void lease.stop();
+  }
+}
+
+async function submitToAny(services: VideoServices, submission: Submission): Promise<CreatedTask> {
   const accounts = accountsFor(services, submission);
   const tried = new Set<string>();
   for (;;) {

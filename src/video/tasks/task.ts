@@ -4,6 +4,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Db, Rows } from '../../db/index.ts';
 import { release } from '../../ledger/index.ts';
 import { type TaskStatus, VARIANT_SHEETS } from '../../rules/index.ts';
+import type { ReportedUsage } from '../upstream/client.ts';
 import type { TaskError } from '../upstream/errors.ts';
 
 export type TaskRow = Selectable<Rows['video_tasks']>;
@@ -30,6 +31,7 @@ export interface ReportedResult {
   readonly framespersecond?: number;
   /** A last frame was generated. */
   readonly last_frame?: boolean;
+  readonly usage?: ReportedUsage;
 }
 
 export const statusOf = (task: TaskRow): TaskStatus => task.status as TaskStatus;

@@ -12,6 +12,7 @@ import {
   VARIANT_SHEETS,
   type VideoVariant,
 } from '../../rules/index.ts';
+import type { ReportedUsage } from '../upstream/client.ts';
 import { errorOf, parametersOf, reportedOf, statusOf, type TaskRow } from './task.ts';
 
 const seconds = (date: Date): number => Math.floor(date.getTime() / 1_000);
@@ -48,9 +49,12 @@ const contentOf = (task: TaskRow, publicUrl: string) =>
     last_frame_url: reportedOf(task).last_frame ? `${publicUrl}/v1/videos/${task.id}/last-frame` : undefined,
   });
 
-/** Only usage that the provider reported; never an estimate (V 2). */
-const usageOf = ({ usage_tokens: tokens }: TaskRow) =>
-  tokens === null ? undefined : { completion_tokens: Number(tokens), total_tokens: Number(tokens) };
+/** Only usage that the provider reported, as it did; never an estimate (V 2). Older tasks, and counts that an operator entered, have one number. */
+function usageOf(task: TaskRow): ReportedUsage | undefined {
+  if (task.usage_tokens === null) return undefined;
+  const tokens = Number(task.usage_tokens);
+  return reportedOf(task).usage ?? { completion_tokens: tokens, total_tokens: tokens };
+}
 
 /** Status of the video object, by the status of the task. */
 export const VIDEO_STATUS: Readonly<Record<TaskStatus, 'queued' | 'in_progress' | 'completed' | 'failed'>> = {

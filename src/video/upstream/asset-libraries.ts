@@ -28,7 +28,10 @@ export function assetLibraries({ upstream, clock, catalog }: LibraryOptions): As
     deleteGroup: (account, id) => libraryOf(account).deleteGroup(account, id),
     createAsset: async (account, asset) => readable(account, await libraryOf(account).createAsset(account, asset)),
     getAsset: async (account, id) =>
-      mapFound(await libraryOf(account).getAsset(account, id), (asset) => withReadableFailure(account, asset)),
+      sameId(
+        id,
+        mapFound(await libraryOf(account).getAsset(account, id), (asset) => withReadableFailure(account, asset)),
+      ),
     findAssets: async (account, group, name) =>
       mapFound(await libraryOf(account).findAssets(account, group, name), (assets) =>
         assets.map((asset) => withReadableFailure(account, asset)),
@@ -46,6 +49,10 @@ function readable<T>(account: Account, outcome: AssetCreateOutcome<T>): AssetCre
 
 const withReadableFailure = (account: Account, asset: ReportedAsset): ReportedAsset =>
   asset.failure === undefined ? asset : { ...asset, failure: publicMessage(asset.failure, { account }) };
+
+/** A report about another asset says nothing about this one. */
+const sameId = (id: string, outcome: QueryOutcome<ReportedAsset>): QueryOutcome<ReportedAsset> =>
+  outcome.kind === 'found' && outcome.value.id !== id ? { kind: 'failed', status: 502 } : outcome;
 
 const mapFound = <T>(outcome: QueryOutcome<T>, change: (value: T) => T): QueryOutcome<T> =>
   outcome.kind === 'found' ? { ...outcome, value: change(outcome.value) } : outcome;

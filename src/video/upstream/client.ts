@@ -28,7 +28,10 @@ export interface ReportedTask {
   readonly error: { readonly code: string; readonly message: string } | undefined;
   readonly videoUrl: string | undefined;
   readonly lastFrameUrl: string | undefined;
+  /** What is charged. */
   readonly usageTokens: number | undefined;
+  /** The usage as it was reported; only what can be charged. */
+  readonly usage?: ReportedUsage;
   /** Usage was reported, but not as a number that can be charged. */
   readonly isUsageInvalid?: boolean;
   readonly duration: number | undefined;
@@ -36,6 +39,11 @@ export interface ReportedTask {
   readonly ratio: string | undefined;
   readonly seed: number | undefined;
   readonly framesPerSecond: number | undefined;
+}
+
+export interface ReportedUsage {
+  readonly completion_tokens?: number;
+  readonly total_tokens?: number;
 }
 
 export type QueryOutcome<T> =
@@ -83,7 +91,8 @@ export class VideoProvider {
     if ('kind' in response) return { kind: 'failed', status: undefined };
     if (response.status === 404) return { kind: 'missing' };
     const task = response.status === 200 ? taskOf(account, response.body) : undefined;
-    if (task) return { kind: 'found', value: task };
+    // A report about another task says nothing about this one.
+    if (task?.id === upstreamId) return { kind: 'found', value: task };
     return { kind: 'failed', status: response.status, retryAfter: secondsIn(response.headers['retry-after']) };
   }
 
@@ -164,15 +173,17 @@ function errorIn({ status, body }: JsonResponse): ProviderError {
   };
 }
 
-/** The total, or the completion when there is no total. A number that cannot be usage is never charged, in part or at all. */
-function usageIn(value: unknown): Pick<ReportedTask, 'usageTokens' | 'isUsageInvalid'> {
-  const usage = objectOf(value);
-  const reported = [usage?.total_tokens, usage?.completion_tokens].filter(
-    (count) => count !== undefined && count !== null,
+/** Charged is the total, or the completion when there is no total. A number that cannot be usage is never charged, in part or at all. */
+function usageIn(value: unknown): Pick<ReportedTask, 'usage' | 'usageTokens' | 'isUsageInvalid'> {
+  const { completion_tokens, total_tokens } = objectOf(value) ?? {};
+  const reported = Object.entries({ completion_tokens, total_tokens }).filter(
+    ([, count]) => count !== undefined && count !== null,
   );
-  const counts = reported.map(countOf);
-  const isInvalid = counts.some((count) => count === undefined || count > MAX_USAGE_TOKENS);
-  return isInvalid ? { usageTokens: undefined, isUsageInvalid: true } : { usageTokens: counts[0] };
+  const counts = reported.map(([name, count]) => [name, countOf(count)] as const);
+  const isInvalid = counts.some(([, count]) => count === undefined || count > MAX_USAGE_TOKENS);
+  if (isInvalid) return { usageTokens: undefined, isUsageInvalid: true };
+  const usage: ReportedUsage = Object.fromEntries(counts);
+  return { usageTokens: usage.total_tokens ?? usage.completion_tokens, ...(counts.length > 0 && { usage }) };
 }
 
 /** Reads a task leniently: only the id and the status are required. Lists name the error `failure_reason`. */
