@@ -9,8 +9,8 @@ export function readCassette(name: string, text: string): readonly (Exchange | u
   if (!isRecord(file)) return undefined;
   const har = recordOf(file.log).entries;
   if (Array.isArray(har)) return har.map((entry) => harExchange(recordOf(entry)));
-  // The name of the list in VCR for Ruby is the second one.
-  const list = file.interactions ?? file.http_interactions;
+  // The name of the list in VCR for Ruby is the second one. Some keep two lists instead.
+  const list = file.interactions ?? file.http_interactions ?? pairsOf(file.requests, file.responses);
   return Array.isArray(list) ? list.map((entry) => vcrExchange(recordOf(entry))) : undefined;
 }
 
@@ -28,6 +28,11 @@ function parseYaml(text: string): unknown {
     uniqueKeys: false,
   });
 }
+
+const pairsOf = (requests: unknown, responses: unknown): JsonRecord[] | undefined =>
+  Array.isArray(requests) && Array.isArray(responses)
+    ? requests.map((request, n) => ({ request, response: responses[n] }))
+    : undefined;
 
 /** Texts that the recorders do not quote, although YAML 1.1 reads them as booleans and numbers. */
 const PLAIN_TEXT: ScalarTag = {

@@ -45,9 +45,7 @@ const READERS: Readonly<Record<Dialect, (response: JsonRecord) => Facts>> = {
 function messagesFacts({ content, stop_reason, stop_details, usage }: JsonRecord): Facts {
   const blocks = listOf(content);
   const ofType = (type: string): JsonRecord[] => blocks.filter((block) => block.type === type);
-  const cites = ofType('text').flatMap(({ citations }) =>
-    listOf(citations).map(({ url, source }) => url ?? pageIn(source)),
-  );
+  const cites = ofType('text').flatMap(({ citations }) => listOf(citations).map(({ url, source }) => url ?? source));
   return {
     text: joined(ofType('text').map(({ text }) => text)),
     thinking: joined(ofType('thinking').map(({ thinking }) => thinking)),
@@ -239,8 +237,6 @@ const joined = (texts: readonly unknown[]): string => texts.map(textOf).join('')
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
 const distinct = (urls: readonly unknown[]): string[] =>
   [...new Set(urls.map(textOf).filter((url) => url !== ''))].sort();
-/** A source that the client named may be anything. */
-const pageIn = (source: unknown): string => (/^https?:/.test(textOf(source)) ? textOf(source) : '');
 const digest = (data: unknown): string => createHash('sha256').update(textOf(data)).digest('hex').slice(0, 12);
 const dataOf = (url: unknown): string => textOf(url).replace(/^data:[^,]*,/, '');
 

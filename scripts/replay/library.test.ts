@@ -56,6 +56,11 @@ test('dates, letters and dots in YAML stay texts', () => {
 });
 
 test('other recorders: VCR for Ruby, HAR', () => {
+  const lists = { requests: [{ method: 'POST', uri: CHAT, body: JSON.stringify(ASK) }] };
+  const replies = [{ status: { code: 200 }, body: { string: JSON.stringify(REPLY) } }];
+  assert.deepEqual(only('a.yaml', JSON.stringify({ ...lists, responses: replies })).events, [REPLY]);
+  const masked = cassette(asText, `body: {string: '${JSON.stringify(REPLY)}'}`, "'**REDACTED**'");
+  assert.equal(only('a.yaml', masked).dialect, 'chat');
   const binary = `body: {string: !binary "${plain.toString('base64')}"}`;
   assert.deepEqual(only('a.yml', cassette(asText, binary, '<BASE>/v1/chat/completions')).events, [REPLY]);
   const ruby = { request: { method: 'post', uri: CHAT, body: { string: JSON.stringify(ASK) } } };

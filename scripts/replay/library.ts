@@ -8,7 +8,15 @@ import { isGzip } from './body.ts';
 import { readCassette } from './cassette.ts';
 import { detectByShape, detectByUrl } from './dialect.ts';
 import { readBody, splitStreams, sseOf } from './events.ts';
-import { type Exchange, isRecord, jsonOf, type RecordedRequest, type Recording, textOf } from './recording.ts';
+import {
+  type Exchange,
+  isRecord,
+  type JsonRecord,
+  jsonOf,
+  type RecordedRequest,
+  type Recording,
+  textOf,
+} from './recording.ts';
 
 export interface LibraryOptions {
   /** Only files whose path matches. */
@@ -71,7 +79,8 @@ export function recordingsIn(file: string, text: string): readonly Found[] {
 }
 
 function ofExchange(exchange: Exchange): Found {
-  const detected = detectByUrl(exchange.method, exchange.url);
+  const isMasked = !exchange.url.includes('/');
+  const detected = isMasked ? detectByShape(eventsIn(exchange)) : detectByUrl(exchange.method, exchange.url);
   if ('skip' in detected) return detected.skip;
   if (!REPLAYED_STATUSES.has(exchange.status)) return `recorded status ${exchange.status}`;
   const { dialect } = detected;
@@ -85,6 +94,9 @@ function ofExchange(exchange: Exchange): Found {
   if (!isError && !('dialect' in shape && shape.dialect === dialect)) return 'response of another API';
   return { dialect, request, status: exchange.status, body, ...read };
 }
+
+const eventsIn = ({ responseBody }: Exchange): readonly JsonRecord[] =>
+  readBody(responseBody.toString('utf8'))?.events ?? [];
 
 function ofFixture(text: string): readonly Found[] {
   const read = readBody(text);

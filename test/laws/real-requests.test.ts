@@ -161,6 +161,26 @@ test('the result of a tool search that the client ran may be a function call out
   }
 });
 
+test('the error of a hosted tool stays in the history', () => {
+  for (const [name, input] of [
+    ['web_search', { query: 'x' }],
+    ['web_fetch', { url: 'https://a.example/' }],
+  ] as const) {
+    const error = { type: `${name}_tool_result_error`, error_code: 'max_uses_exceeded' };
+    const content = [
+      { type: 'server_tool_use', id: 'srvtoolu_1', name, input },
+      { type: `${name}_tool_result`, tool_use_id: 'srvtoolu_1', content: error },
+    ];
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content },
+      { role: 'user', content: 'go on' },
+    ];
+    for (const upstream of others('messages'))
+      assert.match(JSON.stringify(convert('messages', upstream, { messages }).body), /max_uses_exceeded/);
+  }
+});
+
 test('rejections of an encoder begin with the member of the client', () => {
   const file = { role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }] };
   const cases: readonly [Json, string][] = [

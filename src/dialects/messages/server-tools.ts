@@ -36,10 +36,15 @@ export function decodeServerCall(use: JsonObject, result?: JsonObject): HubServe
     tool,
     issuer: 'messages' as const,
     status: !result ? ('in_progress' as const) : isFailed(result) ? ('failed' as const) : ('completed' as const),
+    output: errorIn(result),
     ...READERS[tool]?.(use, maybeObject(use.input), result),
     raw: isSynthetic(id) ? undefined : [inOrder(use), ...(result ? [result] : [])],
   });
 }
+
+/** The model has read why the tool failed. */
+const errorIn = (result: JsonObject | undefined): string | undefined =>
+  maybeString(maybeObject(result?.content).error_code);
 
 /** Fixed member order, so that streamed and unary blocks give the same bytes. */
 const inOrder = ({ type, id, name, input, ...rest }: JsonObject): JsonObject =>
