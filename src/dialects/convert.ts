@@ -60,8 +60,10 @@ function namesIn({ fieldNames }: HubRequest, names: FieldNames): FieldNames {
 }
 
 /** Without a tool search the model could never find a deferred tool, so all are offered at once. */
-const defersInVain = ({ tools }: HubRequest): boolean =>
-  tools.some(({ defer }) => defer) && !tools.some((tool) => tool.kind === 'server' && tool.tool === 'tool_search');
+function defersInVain({ tools, items }: HubRequest): boolean {
+  const all = [...tools, ...items.flatMap((item) => (item.kind === 'tool_change' ? item.add : []))];
+  return all.some(({ defer }) => defer) && !all.some((tool) => tool.kind === 'server' && tool.tool === 'tool_search');
+}
 
 function withClientErrors<T>(names: FieldNames, encode: () => T): T {
   try {

@@ -61,12 +61,12 @@ test('x-gateway-dropped names hosted calls that a chat client does not get', asy
   const response = await post('/v1/chat/completions', { messages: [{ role: 'user', content: 'go' }] });
   assert.equal(
     response.headers.get('x-gateway-dropped'),
-    'reply.code_execution,reply.web_fetch,reply.mcp,reply.tool_search,reply.citations',
+    'reply.code_execution,reply.web_fetch,reply.mcp,reply.tool_search,reply.citations,reply.container',
   );
   const stream = await post('/v1/chat/completions', { stream: true, messages: [{ role: 'user', content: 'go' }] });
   assert.equal(stream.headers.get('x-gateway-dropped'), null, 'the head precedes the reply');
   const text = await stream.text();
-  assert.match(text, /^: x-gateway-dropped: reply\.code_execution,reply\.web_fetch,/m);
+  assert.match(text, /^: x-gateway-dropped: reply\.code_execution,reply\.web_fetch,.*reply\.container$/m);
   assert.match(text, /data: \[DONE\]\n\n$/);
 });
 

@@ -378,6 +378,8 @@ export interface HubReply {
   readonly refusal?: string;
   /** With which the provider continues a reply that stopped with `continuation`. */
   readonly continuationToken?: string;
+  /** Members of the provider's reply that the hub has no form for, by name. */
+  readonly omitted?: readonly string[];
   readonly usage: HubUsage;
 }
 
@@ -433,6 +435,7 @@ export type HubEvent =
       readonly stopSequence?: string;
       readonly refusal?: string;
       readonly continuationToken?: string;
+      readonly omitted?: readonly string[];
       readonly usage: HubUsage;
     }
   | { readonly kind: 'error'; readonly error: HubError };

@@ -36,15 +36,11 @@ export function decodeServerCall(use: JsonObject, result?: JsonObject): HubServe
     tool,
     issuer: 'messages' as const,
     status: !result ? ('in_progress' as const) : isFailed(result) ? ('failed' as const) : ('completed' as const),
-    output: errorIn(result),
+    ...failureOf(result),
     ...READERS[tool]?.(use, maybeObject(use.input), result),
     raw: isSynthetic(id) ? undefined : [inOrder(use), ...(result ? [result] : [])],
   });
 }
-
-/** The model has read why the tool failed. */
-const errorIn = (result: JsonObject | undefined): string | undefined =>
-  maybeString(maybeObject(result?.content).error_code);
 
 /** Fixed member order, so that streamed and unary blocks give the same bytes. */
 const inOrder = ({ type, id, name, input, ...rest }: JsonObject): JsonObject =>
@@ -59,7 +55,7 @@ const READERS: Partial<Readonly<Record<ServerTool, CallReader>>> = {
     const page = maybeObject(maybeObject(result).content);
     const document = maybeObject(page.content);
     const source = { url: page.url ?? url, title: document.title ?? '' };
-    return compact({ sources: sourcesOf([source]), output: maybeString(maybeObject(document.source).data) });
+    return compact({ sources: sourcesOf([source]), output: pageText(maybeObject(document.source)) });
   },
   code_exec: ({ name }, input, result) =>
     compact({
@@ -80,8 +76,21 @@ const READERS: Partial<Readonly<Record<ServerTool, CallReader>>> = {
       queries: texts(query ?? pattern),
       found: result && foundTools(maybeObject(result.content).tool_references, 'input_schema'),
     }),
-  other: (_use, _input, result) => compact({ output: result && otherOutput(result) }),
+  other: (_, input, result) => compact({ code: inputText(input), output: result && otherOutput(result) }),
 };
+
+/** Results of some tools have no other text when they fail. */
+function failureOf(result: JsonObject | undefined): Partial<HubServerCall> {
+  const { error_code: code, error_message: message } = maybeObject(maybeObject(result).content);
+  return compact({ output: [code, message].filter((text) => typeof text === 'string').join(': ') || undefined });
+}
+
+/** Other media of a page are named by their type only. */
+const pageText = ({ type, media_type: mime, data, content }: JsonObject): string | undefined =>
+  type === 'base64' ? `[${String(mime)}]` : (maybeString(data) ?? (textOf(content) || undefined));
+
+const inputText = (input: JsonObject): string | undefined =>
+  Object.keys(input).length > 0 ? JSON.stringify(input) : undefined;
 
 const texts = (value: unknown): string[] | undefined => (typeof value === 'string' ? [value] : undefined);
 
@@ -93,8 +102,9 @@ const textOf = (content: unknown): string =>
 
 /** Of code and of commands. A result that only its issuer can read has no text. */
 function ranOutput({ content }: JsonObject): string {
-  const { stdout, stderr, error_code: code } = maybeObject(content);
-  return [stdout, stderr, code].filter((text) => typeof text === 'string' && text !== '').join('\n');
+  const { stdout, stderr, error_code: code, return_code: exit } = maybeObject(content);
+  const failed = exit === undefined || exit === 0 ? '' : `exit code ${String(exit)}`;
+  return [stdout, stderr, code, failed].filter((text) => typeof text === 'string' && text !== '').join('\n');
 }
 
 const otherOutput = ({ content }: JsonObject): string => JSON.stringify(content ?? null);

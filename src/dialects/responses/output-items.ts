@@ -235,8 +235,8 @@ function serverCallBuilders(call: HubServerCall): ItemBuilder[] {
   return builders.length > 0 ? [...signatureBuilders(carriedBefore(call, 'responses')), ...builders] : [];
 }
 
-/** Whether this dialect has an item for calls of the tool. */
-export const hasItemFor = ({ tool }: HubServerCall): boolean => HOSTED_ITEMS[tool] !== undefined;
+/** Whether this dialect has an item for the call. */
+export const hasItemFor = (call: HubServerCall): boolean => (HOSTED_ITEMS[call.tool]?.(call) ?? []).length > 0;
 
 /** Members of the finished item; those of the item in progress come from `opening`. */
 const hostedItem = (

@@ -175,7 +175,12 @@ const CALL_READERS: Readonly<
 > = {
   web_search_call({ action: value }) {
     const action = maybeObject(value);
-    if (typeof action.url === 'string') return { tool: 'web_fetch', sources: [{ url: action.url, title: '' }] };
+    if (typeof action.url === 'string')
+      return compact({
+        tool: 'web_fetch',
+        queries: textsOf([action.pattern]),
+        sources: [{ url: action.url, title: '' }],
+      });
     const queries = Array.isArray(action.queries) ? action.queries : [action.query];
     const sources = maybeList(action.sources).flatMap((source) => {
       const { url, title } = maybeObject(source);
@@ -193,10 +198,12 @@ const CALL_READERS: Readonly<
       mcp: { server: maybeString(server) ?? '', name: maybeString(name) ?? '', args: maybeString(args) ?? '' },
       output: maybeString(output) ?? (isGiven(error) ? errorText(error) : undefined),
     }),
-  mcp_list_tools: ({ server_label: server, tools }) => ({
-    mcp: { server: maybeString(server) ?? '', args: '' },
-    found: foundTools(tools, 'input_schema'),
-  }),
+  mcp_list_tools: ({ server_label: server, tools, error }) =>
+    compact({
+      mcp: { server: maybeString(server) ?? '', args: '' },
+      found: foundTools(tools, 'input_schema'),
+      output: isGiven(error) ? (maybeString(error) ?? errorText(error)) : undefined,
+    }),
   shell_call: ({ action }, result) =>
     compact({
       code: maybeList(maybeObject(action).commands)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HubServerCall } from '../hub/types.ts';
+import type { HubItem, HubServerCall } from '../hub/types.ts';
 import { codecOf } from '../index.ts';
 import { hostedText, omittedFrom, ownForm, withCarrier } from './hosted.ts';
 
@@ -37,8 +37,8 @@ test('withCarrier leaves out a result that is too large for an envelope', () => 
 });
 
 test('omittedFrom names what a client dialect cannot show', () => {
-  const names = (dialect: 'messages' | 'chat' | 'responses', item: Parameters<typeof omittedFrom>[0]) =>
-    omittedFrom(item, codecOf(dialect).client.replyForms);
+  const names = (dialect: 'messages' | 'chat' | 'responses', item: HubItem) =>
+    omittedFrom({ items: [item] }, codecOf(dialect).client.replyForms);
   const image = { kind: 'image', source: { kind: 'base64', mime: 'image/png', data: 'AA' } } as const;
   const audio = { kind: 'audio', source: { kind: 'base64', mime: 'audio/wav', data: 'AA' } } as const;
   const message = { kind: 'message', role: 'assistant', parts: [image, audio] } as const;

@@ -7,6 +7,7 @@ import type {
   HubItem,
   HubPart,
   HubReasoningItem,
+  HubReply,
   HubServerCall,
   Opaque,
   ReplyForms,
@@ -101,16 +102,23 @@ function inputLines({ queries, code, mcp }: HubServerCall): string[] {
 
 function outputLines({ sources, found, output }: HubServerCall): string[] {
   const pages = (sources ?? []).map(({ url, title }) => (title === '' || title === url ? url : `${title} (${url})`));
-  const tools = (found ?? []).map(({ name }) => name);
+  const tools = (found ?? []).map(({ name, description }) => (description ? `${name}: ${description}` : name));
   const lines = [...pages, ...tools, ...(output ? [output] : [])];
   return lines.length > 0 ? ['<output>', ...lines, '</output>'] : [];
 }
 
 // ---------------------------------------------------------------- names of what is left out
 
-/** What the client does not get of an item, by the names that `x-gateway-dropped` lists. */
-export function omittedFrom(item: HubItem, forms: ReplyForms): readonly string[] {
+/** What the client does not get of a reply, by the names that `x-gateway-dropped` lists. */
+export const omittedFrom = (
+  { items, omitted = [] }: Pick<HubReply, 'items' | 'omitted'>,
+  forms: ReplyForms,
+): string[] => [...items.flatMap((item) => omittedItem(item, forms)), ...omitted];
+
+function omittedItem(item: HubItem, forms: ReplyForms): readonly string[] {
   if (item.kind === 'message') return item.parts.flatMap((part) => omittedPart(part, forms));
+  // Clients without an opaque slot get no compaction.
+  if (item.kind === 'compaction') return forms.style ? [] : [item.kind];
   if (item.kind === 'opaque') return item.issuer === forms.style ? [] : [rawName(item.raw)];
   if (item.kind !== 'server_call' || item.issuer === forms.style) return [];
   if (item.image) return omittedPart(item.image, forms);

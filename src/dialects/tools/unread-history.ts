@@ -1,10 +1,10 @@
 /**
- * Content of the history that an upstream cannot read and that has no form as text: reasoning, which never becomes visible text, and
- * content of an unknown type that another provider issued.
+ * Content of the history that an upstream cannot read and that has no form as text: reasoning, which never becomes visible text,
+ * content of an unknown type that another provider issued, and calls of hosted tools that say nothing.
  */
 import type { Capabilities, Dialect, Style } from '../../rules/index.ts';
 import type { HubItem, HubRequest, Opaque } from '../hub/types.ts';
-import { rawName } from './hosted.ts';
+import { hostedText, ownForm, rawName } from './hosted.ts';
 
 export interface UnreadHistory {
   readonly hasThoughts: boolean;
@@ -25,6 +25,13 @@ export function unreadHistory({ items }: HubRequest, dialect: Dialect, target: T
   let hasThoughts = false;
   for (const [n, item] of items.entries()) {
     if (item.kind === 'opaque' && item.issuer !== style) types.add(rawName(item.raw));
+    if (
+      item.kind === 'server_call' &&
+      !item.image &&
+      hostedText(item) === '' &&
+      !(style && ownForm(item, style, target))
+    )
+      types.add(rawName([item.raw].flat()[0]));
     // A cache of the gateway restores reasoning beside the text of it that a client returned.
     if (isThought(item) && !isRead(item) && !isRead(items[n - 1]) && !isRead(items[n + 1])) hasThoughts = true;
   }

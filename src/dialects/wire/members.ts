@@ -16,7 +16,7 @@ export interface MemberTable {
 
 /** Tables by the `type` of the object; an object of another type is read or rejected as a whole. `absent`: the type if there is none. */
 export const byType =
-  (tables: Readonly<Record<string, Members>>, absent?: string): Members =>
+  (tables: Readonly<Record<string, Members>>, absent?: string): ((value: JsonObject) => Members) =>
   ({ type = absent }) =>
     typeof type === 'string' && Object.hasOwn(tables, type) ? (tables[type] as Members) : true;
 
@@ -35,6 +35,10 @@ export function unreadMembers(body: JsonObject, members: Members): string[] {
 
 function collect(value: unknown, members: Members, path: string, found: Set<string>): void {
   if (members === true || found.size >= MAX_NAMES) return;
+  if (members === false) {
+    if (isSet(value)) found.add(path);
+    return;
+  }
   if (Array.isArray(value)) {
     for (const element of value) collect(element, members, path, found);
     return;
@@ -44,13 +48,9 @@ function collect(value: unknown, members: Members, path: string, found: Set<stri
     collect(value, members(value), path, found);
     return;
   }
-  if (members === false) return;
   for (const [name, member] of Object.entries(value)) {
-    const inner = path === '' ? name : `${path}.${name}`;
-    const rule = Object.hasOwn(members, name) ? members[name] : members['*'];
-    if (rule === undefined || rule === false) {
-      if (isSet(member) && found.size < MAX_NAMES) found.add(inner);
-    } else collect(member, rule, inner, found);
+    const rule = (Object.hasOwn(members, name) ? members[name] : members['*']) ?? false;
+    collect(member, rule, path === '' ? name : `${path}.${name}`, found);
   }
 }
 

@@ -62,7 +62,7 @@ export class ClientReply implements ReplySink {
     const encoder = this.#open();
     if (event.kind === 'item_end') this.#items.push(event.item);
     if (event.kind === 'finish' || event.kind === 'error') this.#isOver = true;
-    if (event.kind === 'finish') this.#nameOmitted();
+    if (event.kind === 'finish') this.#nameOmitted(event.omitted ?? []);
     if (this.#isTurn) this.#pending.push(...(encoder.pushEvents?.(event) ?? []));
     else {
       const text = encoder.push(event);
@@ -71,8 +71,8 @@ export class ClientReply implements ReplySink {
   }
 
   /** The header of a stream is gone, so a comment before the last events names what is missing. A WebSocket has no comments. */
-  #nameOmitted(): void {
-    const [names] = Object.values(droppedHeaders(omittedFromReply(this.#context, this.#items)));
+  #nameOmitted(omitted: readonly string[]): void {
+    const [names] = Object.values(droppedHeaders(omittedFromReply(this.#context, { items: this.#items, omitted })));
     if (names !== undefined && !this.#isTurn) this.#pending.push(`: x-gateway-dropped: ${names}\n\n`);
   }
 

@@ -66,8 +66,9 @@ test('rounds number the items of a later round on and send its start only once',
 
 test('rounds merge a unary reply with the rounds before it', () => {
   const rounds = new ReplyRounds();
-  rounds.continueAfter(end('pause', { items: [item('one')], usage: usage(10, 5) }));
+  rounds.continueAfter(end('pause', { items: [item('one')], omitted: ['container'], usage: usage(10, 5) }));
   const merged = rounds.merge({ id: 'r', model: 'm', items: [item('two')], stop: 'end', usage: usage(20, 7) });
+  assert.deepEqual(merged.omitted, ['container']);
   assert.deepEqual(merged.items, [item('one'), item('two')]);
   assert.deepEqual(merged.usage, usage(30, 12));
 });

@@ -15,12 +15,14 @@ export interface RoundEnd {
   readonly stop: HubStop;
   readonly continuationToken?: string;
   readonly items: readonly HubItem[];
+  readonly omitted?: readonly string[];
   readonly usage: HubUsage;
   readonly account: Account;
 }
 
 export class ReplyRounds {
   #items: readonly HubItem[] = [];
+  #omitted: readonly string[] = [];
   #usage: HubUsage | undefined;
   #account: Account | undefined;
   #completed = 0;
@@ -45,10 +47,11 @@ export class ReplyRounds {
   }
 
   /** Records the round and returns true when the provider gets another request after it. */
-  continueAfter({ stop, continuationToken, items, usage, account }: RoundEnd): boolean {
+  continueAfter({ stop, continuationToken, items, omitted, usage, account }: RoundEnd): boolean {
     if (this.#completed >= (MAX_STOPS[stop] ?? 0)) return false;
     if (stop === 'continuation' && continuationToken === undefined) return false;
     this.#items = [...this.#items, ...items];
+    this.#omitted = [...this.#omitted, ...(omitted ?? [])];
     this.#usage = sumUsage(this.#usage, usage);
     this.#account = account;
     this.#completed += 1;
@@ -75,7 +78,7 @@ export class ReplyRounds {
       this.#isStarted = true;
     }
     if (this.#completed === 0) return event;
-    if (event.kind === 'finish') return { ...event, usage: sumUsage(this.#usage, event.usage) };
+    if (event.kind === 'finish') return { ...event, ...this.#sumWith(event) };
     return 'index' in event ? { ...event, index: event.index + this.#items.length } : event;
   }
 
@@ -83,6 +86,10 @@ export class ReplyRounds {
   merge(reply: HubReply): HubReply {
     return this.#completed === 0
       ? reply
-      : { ...reply, items: [...this.#items, ...reply.items], usage: sumUsage(this.#usage, reply.usage) };
+      : { ...reply, items: [...this.#items, ...reply.items], ...this.#sumWith(reply) };
+  }
+
+  #sumWith({ usage, omitted = [] }: Pick<HubReply, 'usage' | 'omitted'>): Pick<HubReply, 'usage' | 'omitted'> {
+    return { usage: sumUsage(this.#usage, usage), omitted: [...this.#omitted, ...omitted] };
   }
 }

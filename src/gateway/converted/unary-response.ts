@@ -98,7 +98,7 @@ export class UnaryResponse implements RoundResponse {
     const charged = this.#host.complete({ items, usage, account: this.account, response });
     const send = this.#request.hub.stream
       ? () => this.#sendStream(last, whole)
-      : () => this.#sendJson(JSON.stringify(response), omittedFromReply(context, whole.items));
+      : () => this.#sendJson(JSON.stringify(response), omittedFromReply(context, whole));
     context.call.runAfter(charged, send);
     return undefined;
   }

@@ -370,6 +370,14 @@ export const REPLIES: Readonly<Record<number, Row>> = {
       }),
     ],
   },
+  68: {
+    summary:
+      'Parts of a reply that no other dialect has a form for are dropped and named: log probabilities, suggestions of a Google search, the container of code that ran.',
+    conversions: [...OVER_MESSAGES, 'messages over generate', 'chat over generate', 'responses over generate'],
+    outcomes: ['dropped'],
+    vectors: [],
+    test: 'test/laws/fields.test.ts',
+  },
 };
 
 function message(text: string) {

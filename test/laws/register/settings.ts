@@ -136,12 +136,19 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ],
   },
   14: {
-    summary: 'The provider has no field for stop sequences: the gateway watches the text and cuts it.',
-    conversions: ['messages over responses', 'chat over responses'],
+    summary:
+      'The provider has no field for stop sequences, or the model does not accept them, such as gpt-5 in chat completions: the gateway watches the text and cuts it.',
+    conversions: ['messages over responses', 'chat over responses', 'messages over chat'],
     outcomes: ['changed'],
     vectors: [
       fromFile('messages-responses-stop-split.json'),
       fromFile('messages-responses-stop-incomplete.json'),
+      encodes(
+        'messages over chat',
+        { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], stop_sequences: ['END'] },
+        { nowhere: ['END', '"stop"'], emulatedStop: ['END'], dropped: [] },
+        { target: { model: 'gpt-5' } },
+      ),
       encodes(
         'chat over responses',
         { stop: ['END'] },

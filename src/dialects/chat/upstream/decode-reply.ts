@@ -8,7 +8,7 @@ import { decodeErrorObject, errorIn } from '../errors.ts';
 import { isFailure } from '../stop-reason.ts';
 import { readUsage } from '../usage.ts';
 import { openReply, readDelta } from './delta-reader.ts';
-import { finishReply } from './stream-decoder.ts';
+import { finishReply, hasLogprobs } from './stream-decoder.ts';
 
 export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   const wire = maybeObject(body);
@@ -22,6 +22,7 @@ export function decodeReply(body: unknown, context: DecodeContext): HubReply {
     reason: maybeString(choice.finish_reason),
     usage: readUsage(wire.usage),
     tier: maybeString(wire.service_tier),
+    hasLogprobs: hasLogprobs(choice),
   };
   const id = maybeString(wire.id) || context.requestId;
   const events: HubEvent[] = [{ kind: 'start', id, model: maybeString(wire.model) ?? '' }];

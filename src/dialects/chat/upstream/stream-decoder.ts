@@ -19,6 +19,7 @@ interface State {
   reason: string | undefined;
   usage: HubUsage | undefined;
   tier: string | undefined;
+  hasLogprobs: boolean;
 }
 
 export function openDecoder(context: DecodeContext): StreamDecoder {
@@ -29,6 +30,7 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
     reason: undefined,
     usage: undefined,
     tier: undefined,
+    hasLogprobs: false,
   };
   return {
     push(data) {
@@ -83,6 +85,7 @@ const CHUNK_READERS: readonly ChunkReader[] = [
   /** Reads choice 0 only: the gateway never requests more than one. */
   function choice(chunk, state, out) {
     const first = maybeObject(maybeList(chunk.choices).find((one) => (maybeObject(one).index ?? 0) === 0));
+    state.hasLogprobs ||= hasLogprobs(first);
     if (isObject(first.delta)) readDelta(first.delta, state.reply, out);
     const reason = maybeString(first.finish_reason);
     if (isFailure(reason)) failStream(state, out, decodeErrorObject(first));
@@ -108,7 +111,7 @@ function finish(state: State, out: HubEvent[], isEnded = false): void {
 }
 
 /** Emits the last events of a reply whose finish reason is known; unary replies use it too. */
-export function finishReply(state: Pick<State, 'reply' | 'reason' | 'usage' | 'tier'>, out: HubEvent[]): void {
+export function finishReply(state: Omit<State, 'started' | 'done'>, out: HubEvent[]): void {
   const { reply } = state;
   const tier = tierUsed(state.tier);
   const { refusal } = reply;
@@ -122,9 +125,14 @@ export function finishReply(state: Pick<State, 'reply' | 'reason' | 'usage' | 't
     kind: 'finish',
     stop,
     ...(stop === 'refusal' && { refusal }),
+    ...(state.hasLogprobs && { omitted: ['logprobs'] }),
     usage: tier === undefined ? usage : { ...usage, tier },
   });
 }
+
+/** Servers that were not asked for them send null or nothing. */
+export const hasLogprobs = ({ logprobs }: JsonObject): boolean =>
+  isObject(logprobs) && Object.values(logprobs).some((list) => Array.isArray(list) && list.length > 0);
 
 function failStream(state: State, out: HubEvent[], error: HubError): void {
   state.done = true;

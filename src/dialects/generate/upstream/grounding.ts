@@ -100,9 +100,9 @@ function fromBytes(text: string, from: number, to: number): { start: number; end
 }
 
 function sourceOf(chunk: unknown): Source | undefined {
-  const { web, maps, retrievedContext } = maybeObject(chunk);
-  const page = [web, maps, retrievedContext].find(isObject);
-  const url = maybeString(page?.uri);
+  const { web, maps, retrievedContext, image } = maybeObject(chunk);
+  const page = [web, maps, retrievedContext, image].find(isObject);
+  const url = maybeString(page?.uri) ?? maybeString(page?.sourceUri);
   return url === undefined ? undefined : { url, title: maybeString(page?.title) ?? '' };
 }
 

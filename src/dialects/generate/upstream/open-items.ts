@@ -51,6 +51,7 @@ export interface DecoderState {
   grounding?: JsonObject;
   recitation?: JsonObject;
   fetched?: JsonObject;
+  hasLogprobs?: boolean;
 }
 
 export const newDecoderState = (context: DecodeContext): DecoderState => ({

@@ -6,7 +6,7 @@
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubEvent, HubStop, JsonObject } from '../../hub/types.ts';
 import { itemId } from '../../wire/ids.ts';
-import { compact, isObject, maybeList, maybeObject, maybeString, parseEvent } from '../../wire/read.ts';
+import { compact, isGiven, isObject, maybeList, maybeObject, maybeString, parseEvent } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { billedSearches, checkUsage, decodeUsage, mergeUsage, type UsageCounts } from '../usage.ts';
@@ -100,6 +100,7 @@ function mergedCounts(state: DecoderState): UsageCounts {
 
 function readCandidate(candidate: JsonObject, state: DecoderState, out: HubEvent[]): void {
   state.hasCandidate = true;
+  if (isObject(candidate.logprobsResult)) state.hasLogprobs = true;
   if (isObject(candidate.groundingMetadata)) state.grounding = candidate.groundingMetadata;
   if (isObject(candidate.citationMetadata)) state.recitation = candidate.citationMetadata;
   if (isObject(candidate.urlContextMetadata)) state.fetched = candidate.urlContextMetadata;
@@ -137,9 +138,25 @@ function finish(state: DecoderState, out: HubEvent[]): void {
       stop,
       refusal: stop === 'filter' ? refusalText(state) : undefined,
       continuationToken: stop === 'continuation' ? state.continuationToken : undefined,
+      omitted: omittedIn(state),
       usage: decodeUsage(state.counts, hasOutput, searchesOf(state)),
     }),
   );
+}
+
+/** Grounding that other dialects have no form for: parts of a page that shows the sources, and queries of other searches. */
+const OMITTED_GROUNDING = [
+  'searchEntryPoint',
+  'googleMapsWidgetContextToken',
+  'imageSearchQueries',
+  'retrievalQueries',
+  'sourceFlaggingUris',
+] as const;
+
+function omittedIn({ grounding, hasLogprobs }: DecoderState): readonly string[] | undefined {
+  const names: string[] = OMITTED_GROUNDING.filter((name) => isGiven(grounding?.[name]));
+  if (hasLogprobs) names.push('logprobsResult');
+  return names.length > 0 ? names : undefined;
 }
 
 /** Returns undefined if the provider did not report an end. A complete call counts as an end, because clients can run it. */

@@ -44,11 +44,32 @@ const BLOCKS: Members = byType({
   },
 });
 
+/** Blocks of hosted tools are read as a whole, apart from files of their provider and settings for it. */
+const HOSTED: Members = ({ caller }) => ({ ...HOSTED_CONTENT, caller: isDirectCaller(caller) });
+const HOSTED_CONTENT: MemberTable = {
+  '*': true,
+  cache_control: false,
+  // Of a text; a document has a setting of this name.
+  citations: ({ type }) => type === undefined,
+  context: false,
+  file_id: false,
+  content: () => HOSTED_CONTENT,
+  source: () => HOSTED_CONTENT,
+  tool_references: () => HOSTED_CONTENT,
+};
+
 /** The client returns assistant messages as they are; what only their provider understands is dropped with its block. */
-const ASSISTANT_BLOCKS: Members = byType({
+const ASSISTANT_BLOCKS: Members = (block) =>
+  /_tool_(?:use|result)$/.test(String(block.type)) ? HOSTED : OWN_BLOCKS(block);
+const OWN_BLOCKS = byType({
   // No other provider accepts a citation as input; the text stays.
   text: { '*': true, citations: false },
-  tool_use: ({ caller }) => ({ '*': true, cache_control: false, caller: isDirectCaller(caller) }),
+  tool_use: ({ caller }) => ({
+    '*': true,
+    cache_control: false,
+    toolset_name: false,
+    caller: isDirectCaller(caller),
+  }),
   // No provider returns these, so the caller wrote them; other providers accept them from the user only.
   image: { type: true },
   document: { type: true },

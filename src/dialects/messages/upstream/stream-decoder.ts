@@ -64,6 +64,8 @@ interface State {
   stopReason?: string;
   stopSequence?: string;
   refusal?: string;
+  /** The machine of the code that ran; converted requests cannot name it again. */
+  hasContainer?: boolean;
 }
 
 const newState = (context: DecodeContext): State => ({
@@ -131,6 +133,7 @@ const EVENT_READERS = {
     if (typeof delta.stop_sequence === 'string') state.stopSequence = delta.stop_sequence;
     const why = maybeObject(delta.stop_details).explanation;
     if (typeof why === 'string') state.refusal = why;
+    if (isObject(delta.container)) state.hasContainer = true;
     state.usage = mergeUsage(state.usage, wire.usage);
     state.hasFinalUsage ||= maybeCount(maybeObject(wire.usage).output_tokens) !== undefined;
   },
@@ -160,6 +163,7 @@ function finish(state: State): HubEvent[] {
     stop,
     ...(stop === 'stop_sequence' && state.stopSequence !== undefined && { stopSequence: state.stopSequence }),
     ...(stop === 'refusal' && state.refusal !== undefined && { refusal: state.refusal }),
+    ...(state.hasContainer && { omitted: ['container'] }),
     usage: decodeUsage(state.usage, state.hasFinalUsage),
   });
   return events;

@@ -1,7 +1,6 @@
 /** The members of a request that the decoders of this dialect read. */
 import type { JsonObject } from '../../hub/types.ts';
 import { byType, isDirectCaller, type Members, type MemberTable } from '../../wire/members.ts';
-import { maybeObject } from '../../wire/read.ts';
 
 const PARTS: Members = byType({
   input_text: { type: true, text: true, prompt_cache_breakpoint: true },
@@ -17,21 +16,31 @@ const PARTS: Members = byType({
 });
 
 const FORMAT: MemberTable = { type: true, name: true, schema: true, strict: true, description: true };
-const RESULT: MemberTable = { '*': true, output: PARTS };
 
 /** A call that the code of a provider made, or that runs while the model goes on, is a plain call elsewhere. */
-const CALL: Members = ({ caller }) => ({ '*': true, caller: isDirectCaller(caller), async: false });
+const withCaller =
+  (members: MemberTable): Members =>
+  ({ caller }) => ({ '*': true, caller: isDirectCaller(caller), ...members });
+const CALL = withCaller({ async: false });
+const RESULT = withCaller({ output: PARTS });
 
 /** Items that the provider produced return as they were. */
 const ITEMS: Members = (item) => ITEM_TABLES.get(typeOf(item)) ?? true;
 const typeOf = ({ type, role }: JsonObject): unknown => type ?? (role === undefined ? undefined : 'message');
 const ITEM_TABLES: ReadonlyMap<unknown, Members> = new Map<unknown, Members>([
   // No other provider accepts a citation as input; the text stays.
-  ['message', ({ role }) => ({ '*': true, content: role === 'assistant' ? { '*': true, annotations: false } : PARTS })],
+  [
+    'message',
+    ({ role }) => ({
+      '*': true,
+      content: role === 'assistant' ? { '*': true, annotations: false, logprobs: false } : PARTS,
+    }),
+  ],
   ['function_call', CALL],
   ['custom_tool_call', CALL],
-  ['shell_call', ({ environment }) => ({ '*': true, environment: maybeObject(environment).type === 'local' })],
-  ['shell_call_output', { '*': true, max_output_length: false }],
+  ['shell_call', withCaller({ environment: ({ type }) => (type === 'local' ? { type: true } : false) })],
+  ['shell_call_output', withCaller({ max_output_length: false })],
+  ['apply_patch_call', CALL],
   ['function_call_output', RESULT],
   ['custom_tool_call_output', RESULT],
   ['local_shell_call_output', RESULT],

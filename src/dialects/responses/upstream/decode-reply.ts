@@ -31,6 +31,7 @@ export function decodeReply(body: unknown, context: DecodeContext): HubReply {
     model: maybeString(body.model) ?? '',
     items,
     ...responseStop(body, items),
+    ...omittedIn(body),
     usage: decodeUsage(body, items),
   };
 }
@@ -55,6 +56,12 @@ export function responseStop(response: JsonObject, items: readonly HubItem[]): P
   return isPolicyViolation(wire)
     ? { stop: 'filter', refusal: decodeErrorObject(wire).error.message }
     : { stop: 'context_full' };
+}
+
+/** Log probabilities have no form in the hub, because converted requests never ask for them. */
+export function omittedIn({ output }: JsonObject): Pick<HubReply, 'omitted'> {
+  const parts = maybeList(output).flatMap((item) => maybeList(maybeObject(item).content));
+  return parts.some((part) => maybeList(maybeObject(part).logprobs).length > 0) ? { omitted: ['logprobs'] } : {};
 }
 
 const hasFailed = (response: JsonObject): boolean =>

@@ -10,7 +10,7 @@ import { decodeAnnotation, decodeAnnotations } from '../annotations.ts';
 import { decodeErrorObject } from '../errors.ts';
 import { contentOf } from '../read-output.ts';
 import { decodeUsage } from '../usage.ts';
-import { responseError, responseStop } from './decode-reply.ts';
+import { omittedIn, responseError, responseStop } from './decode-reply.ts';
 import {
   addAnnotation,
   addArgs,
@@ -265,6 +265,7 @@ function onTerminal(defaultStatus: string): Handler {
     state.out.push({
       kind: 'finish',
       ...responseStop(response, state.items),
+      ...omittedIn(response),
       usage: decodeUsage(response, state.items),
     });
   };
