@@ -82,7 +82,7 @@ function schemaOf(name: FileName): string {
   return `{"madeFrom":${JSON.stringify(sourcesOf(name))},
 "request":${JSON.stringify(properties.request)},
 "reply":${JSON.stringify(properties.reply)},
-"event":${JSON.stringify(properties.event)},
+"event":${JSON.stringify(properties.event)},${properties.config ? `\n"config":${JSON.stringify(properties.config)},` : ''}
 "definitions":{
 ${lines.sort().join(',\n')}
 }}

@@ -11,6 +11,7 @@ import type {
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
 import type {
   Content,
+  GenerateContentConfig,
   GenerateContentResponse,
   GenerationConfig,
   SafetySetting,
@@ -66,6 +67,10 @@ export interface GenerateTypes {
     generationConfig?: GenerationConfig;
     cachedContent?: string;
     serviceTier?: string;
+  };
+  /** The configuration, without what concerns only the SDK. */
+  config: Omit<GenerateContentConfig, 'abortSignal' | 'automaticFunctionCalling' | 'httpOptions' | 'tools'> & {
+    tools?: Tool[];
   };
   reply: GenerateContentResponse;
   event: GenerateContentResponse | { error: { code: number; message: string; status: string; details?: unknown[] } };

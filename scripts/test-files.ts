@@ -22,6 +22,7 @@ export const ALL_ONLY: Readonly<Record<string, string>> = {
   'test/e2e/fault-matrix.test.ts': 'every fault in every dialect',
   'test/e2e/first-start.test.ts': 'a new process and PostgreSQL for each case',
   'test/e2e/launcher.test.ts': 'a new process for each command; demo.test.ts starts one too',
+  'test/e2e/native-fields.test.ts': "every member of the SDKs' request types",
   'test/e2e/overload.test.ts': 'load',
   'test/e2e/pages.test.ts': 'every command of the documentation; demo.test.ts runs those of the demo',
   'test/e2e/replica-loss.test.ts': 'load with a lost replica',
@@ -35,6 +36,7 @@ export const ALL_ONLY: Readonly<Record<string, string>> = {
   'test/e2e/video-plan.test.ts': 'plans of queries over many rows',
   'test/e2e/websocket-memory.test.ts': 'memory under load',
   'test/e2e/workers.test.ts': 'kills and reloads of three worker processes',
+  'test/laws/fields.test.ts': "every member of the SDKs' types in every pair of dialects",
 };
 
 /** Only in `npm run test:all -- --load`: memory and throughput over many calls, which say nothing on a busy machine. */

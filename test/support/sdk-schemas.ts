@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { Dialect } from '../../src/rules/index.ts';
 import type { JsonSchema, Resolve } from './json-schema.ts';
 
-export type Subject = 'request' | 'reply' | 'event';
+export type Subject = 'request' | 'reply' | 'event' | 'config';
 
+/** `config` only for the dialect whose SDK has one. */
 interface SdkSchemas extends Readonly<Record<Subject, JsonSchema>> {
   readonly definitions: Readonly<Record<string, JsonSchema>>;
 }
