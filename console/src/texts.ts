@@ -1,4 +1,5 @@
 /** Every sentence and title of the console. A label that only names a field of the API is next to that field. */
+import { countText } from './format/count.ts';
 
 export interface PageTexts {
   readonly title: string;
@@ -118,6 +119,12 @@ export const texts = {
     arithmetic: 'The arithmetic of the charge',
     notCharged: 'This call was not charged.',
     costUnknown: 'The cost of this call is unknown.',
+    price: ({ price, tier, above }: { price: string | null; tier: string | null; above: number | null }) =>
+      [
+        `price ${price}`,
+        ...(tier === null ? [] : [`tier ${tier}`]),
+        ...(above === null ? [] : [`inputs above ${countText(above)} tokens`]),
+      ].join(', '),
   },
 
   signIn: {
@@ -221,6 +228,8 @@ export const texts = {
     upstream: 'If the provider uses another name.',
     history: 'Newest first. A charge keeps the price that it was made with.',
     setPrice: 'Calls from now on use the new price. Earlier charges stay as they are.',
+    moreRates: 'Steps by input length, tiers, audio, images, pieces, as in the configuration file.',
+    moreRatesExample: '{"steps": [{"above": 200000, "input": "6", "output": "22.5"}], "per_search": "0.01"}',
     calculator: 'What would a request cost?',
     calculatorLead: 'At the price in force',
     quoteFree: 'This model is free: calls are not charged.',
@@ -229,7 +238,6 @@ export const texts = {
       'Prices and provider costs from the public list of this version. Nothing is changed before you have seen the difference.',
     importMultiplier: 'Factor on the prices of the provider.',
     importProvider: 'Empty: derived from accounts and style.',
-    importTiers: 'Which price to take when it depends on the length of the input.',
     importForce: 'Also apply the marked changes',
     importCounts: (changed: string, unchanged: string, skipped: string) =>
       `${changed} to change, ${unchanged} unchanged, ${skipped} skipped.`,

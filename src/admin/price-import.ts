@@ -3,14 +3,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { fail, parsePpm } from '../core/index.ts';
 import { line, type PriceImport } from '../objects/index.ts';
-import {
-  applyImport,
-  ImportError,
-  type ImportOptions,
-  type ImportPlan,
-  planImport,
-  TIER_CHOICES,
-} from '../setup/index.ts';
+import { applyImport, ImportError, type ImportOptions, type ImportPlan, planImport } from '../setup/index.ts';
 import { sendJson } from '../web/index.ts';
 import { operation } from './handler.ts';
 import { flags } from './query-params.ts';
@@ -26,7 +19,6 @@ const ImportBody = z.strictObject({
     .refine((text) => parsePpm(text) !== undefined, FACTOR_EXPECTED)
     .describe('factor on the prices of the provider; "1" by default')
     .default('1'),
-  tiers: z.enum(TIER_CHOICES).describe('which price to take when it depends on the length of the input').optional(),
   plan: line(64, '`plan` of the dry run that was looked at').optional(),
   force: z.boolean().describe('also applies changes by more than ten times, to zero, or to no price').default(false),
 });
@@ -35,9 +27,9 @@ export const importPrices = operation({
   query: z.strictObject({ dry_run: flags.dry_run }),
   body: ImportBody,
   async handle({ call, query, by, body }, { db, clock }) {
-    const { group, model, provider, multiplier, tiers } = body;
+    const { group, model, provider, multiplier } = body;
     const multiplierPpm = BigInt(parsePpm(multiplier) ?? 0);
-    const options: ImportOptions = { group, model, provider, multiplierPpm, tiers, now: clock.now() };
+    const options: ImportOptions = { group, model, provider, multiplierPpm, now: clock.now() };
     const plan = await planImport(db, options).catch(rejectImport);
     const isDryRun = query.dry_run === 'true';
     if (!isDryRun) {

@@ -40,11 +40,18 @@ const QuoteQuery = z.strictObject({
   tier: z.enum(PRICE_TIERS).describe('service tier; the standard one by default').optional(),
   input_tokens: count('all input tokens, including those read from or written to the cache'),
   cached_input_tokens: count('input tokens that the provider reads from its cache'),
+  cached_audio_tokens: count('audio among them'),
   cache_write_tokens: count('input tokens that the provider writes to its cache'),
+  cache_write_1h_tokens: count('those among them that it keeps for an hour'),
+  audio_input_tokens: count('audio among the input tokens'),
+  audio_seconds: count('length of the audio in the input', 1_000_000),
   output_tokens: count('all output tokens, including reasoning'),
   reasoning_tokens: count('output tokens of reasoning'),
+  audio_output_tokens: count('output tokens of audio'),
   image_tokens: count('output tokens of images'),
   searches: count('searches of the web', 1_000),
+  file_searches: count('searches in stored files', 1_000),
+  fetches: count('web pages that the provider fetches', 1_000),
   images: count('images that are billed per image', 1_000),
   image_kind: named('size and quality of the images, such as `1024x1024/high`').default('1024x1024/medium'),
   seconds: z.coerce
@@ -89,7 +96,12 @@ async function quote(tx: Tx, query: Quote, now: number): Promise<object> {
   if (!price || !sold) return { ...head, charge: null, cost: null };
   const userPpm = await userMultiplier(tx, query.user);
   const { nanos } = sold([group.multiplier_ppm, userPpm]);
-  const charge = pricedCall(sold([ONE, ONE]), { priceId: price.id, groupPpm: group.multiplier_ppm, userPpm, nanos });
+  const charge = pricedCall(sold([ONE, ONE]), {
+    priceId: price.id,
+    groupPpm: group.multiplier_ppm,
+    userPpm,
+    nanos,
+  });
   // The provider's cost of a video is not known before its bill.
   if (isVideo) return { ...head, charge, cost: null };
   const { cost } = await tx.selectFrom('prices').select('cost').where('id', '=', price.id).executeTakeFirstOrThrow();
@@ -107,10 +119,17 @@ function textAt(query: Quote, stored: unknown): Pricing {
   const usage = {
     input: query.input_tokens,
     cacheRead: query.cached_input_tokens,
+    cacheReadAudio: query.cached_audio_tokens,
     cacheWrite: query.cache_write_tokens,
+    cacheWriteLong: query.cache_write_1h_tokens,
+    inputAudio: query.audio_input_tokens,
+    audioSeconds: query.audio_seconds,
     output: query.output_tokens,
     reasoning: query.reasoning_tokens,
+    outputAudio: query.audio_output_tokens,
     searches: query.searches,
+    fileSearches: query.file_searches,
+    fetches: query.fetches,
     ...(query.image_tokens > 0 && { outputImage: query.image_tokens }),
     ...(query.images > 0 && { images: { [query.image_kind]: query.images } }),
     ...(query.tier !== undefined && { tier: query.tier }),

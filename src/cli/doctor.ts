@@ -11,7 +11,7 @@ import { ALARMS, findAlarms, LEDGER_CHECKS, readAlarms } from '../ledger/index.t
 import { openRedisClient } from '../redis/index.ts';
 import type { VideoAdapter } from '../rules/index.ts';
 import { type AppContext, publicUrlOf, type Store } from '../server/index.ts';
-import { findUnpriced, UNPRICED_ADVICE } from '../setup/index.ts';
+import { findUnpriced, findWithoutOutput, NO_OUTPUT_ADVICE, UNPRICED_ADVICE } from '../setup/index.ts';
 import { canReport, VIDEO_CHECKS } from '../video/index.ts';
 import { readCertificate } from '../web/index.ts';
 import { openCommandContext, openCommandStore } from './context.ts';
@@ -224,6 +224,9 @@ async function checkSetup({ config, database: { db }, isEmbedded }: AppContext):
     ...groupsWithout('model', models, 'its keys get model_not_found until one is applied'),
     ...(await findUnpriced(db)).map(
       (model): Finding => ({ about: 'Price', state: 'bad', text: `model ${model} has none. ${UNPRICED_ADVICE}` }),
+    ),
+    ...(await findWithoutOutput(db)).map(
+      (model): Finding => ({ about: 'Price', state: 'bad', text: `model ${model} has no output. ${NO_OUTPUT_ADVICE}` }),
     ),
   ];
 }

@@ -1,5 +1,6 @@
 /** `dragoman prices import | list`: imports prices from the public price list, and lists the current ones. */
-import { Command, Option } from 'commander';
+import { readFile } from 'node:fs/promises';
+import { Command } from 'commander';
 import { parseNanos, parsePpm } from '../core/index.ts';
 import { type AppContext, CliError } from '../server/index.ts';
 import {
@@ -7,9 +8,8 @@ import {
   type ImportOptions,
   type ImportPlan,
   type PriceChange,
+  parseLitellmList,
   planImport,
-  TIER_CHOICES,
-  type TierChoice,
 } from '../setup/index.ts';
 import { BY_CLI, withContext } from './context.ts';
 import { confirm, info, print } from './output.ts';
@@ -19,7 +19,7 @@ interface Options {
   readonly model?: string;
   readonly provider?: string;
   readonly multiplier: string;
-  readonly tiers?: TierChoice;
+  readonly list?: string;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly force?: boolean;
@@ -37,11 +37,7 @@ const importCommand = (): Command =>
     .option('--model <name>', 'only this model, spelled as in the configuration')
     .option('--provider <id>', 'provider of the list, instead of the one derived from accounts and style')
     .option('--multiplier <factor>', 'factor on the prices of the provider', '1')
-    .addOption(
-      new Option('--tiers <which>', 'which price to take when it depends on the length of the input').choices(
-        TIER_CHOICES,
-      ),
-    )
+    .option('--list <file>', 'a price list in the JSON form of LiteLLM, instead of the public list of the package')
     .option('--dry-run', 'show what would change, change nothing')
     .option('--yes', 'do not ask for confirmation')
     .option('--force', 'also apply changes by more than ten times, to zero, or to no price')
@@ -51,8 +47,9 @@ async function importPrices({ database: { db }, clock }: AppContext, options: Op
   const ppm = parsePpm(options.multiplier);
   if (ppm === undefined)
     throw new CliError(`--multiplier: found "${options.multiplier}", expected a decimal factor such as 1.25.`);
-  const { group, model, provider, tiers } = options;
-  const input: ImportOptions = { group, model, provider, tiers, multiplierPpm: BigInt(ppm), now: clock.now() };
+  const { group, model, provider } = options;
+  const list = options.list === undefined ? undefined : await readList(options.list);
+  const input: ImportOptions = { group, model, provider, list, multiplierPpm: BigInt(ppm), now: clock.now() };
   const plan = await planImport(db, input);
   show(plan);
   if (plan.changes.length === 0 || options.dryRun) return;
@@ -67,6 +64,15 @@ async function importPrices({ database: { db }, clock }: AppContext, options: Op
   info(
     `${plan.changes.length} ${plan.changes.length === 1 ? 'price' : 'prices'} applied; earlier charges keep their prices.`,
   );
+}
+
+async function readList(file: string) {
+  try {
+    return parseLitellmList(await readFile(file, 'utf8'));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
+    throw new CliError(`--list: ${file} is not a price list in the form of LiteLLM: ${reason}`);
+  }
 }
 
 function show({ changes, unchanged, remarks, skipped }: ImportPlan): void {

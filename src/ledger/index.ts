@@ -17,13 +17,13 @@ export {
 } from './alarms.ts';
 export { crashPoint, crashPointAfter } from './crash-points.ts';
 export { Metering, type MeteringState } from './metering.ts';
+export { parseRates, type Rates } from './pricing/parse-rates.ts';
 export { providerCosts } from './pricing/provider-cost.ts';
 export {
   type Cost,
+  type CostPart,
   costOf,
   maxCostOf,
-  parseRates,
-  type Rates,
   type RequestFacts,
   videoCost,
   videoCostOf,

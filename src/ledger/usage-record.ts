@@ -61,17 +61,25 @@ const LATEST = Date.UTC(2100, 0);
 const COUNTS: ReadonlySet<string> = new Set([
   'input',
   'cacheRead',
+  'cacheReadAudio',
+  'cacheReadImage',
   'cacheWrite',
   'cacheWriteLong',
   'toolPrompt',
+  'longestPrompt',
   'inputAudio',
   'inputImage',
+  'inputVideo',
+  'audioSeconds',
   'output',
   'reasoning',
   'outputAudio',
   'outputImage',
+  'outputVideo',
+  'citations',
   'searches',
   'fetches',
+  'fileSearches',
 ] satisfies (keyof MeteredUsage)[]);
 
 /** On the path of every call: `for in` over the members that are present creates no arrays. */

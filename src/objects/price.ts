@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { PRICE_TIERS, RESOLUTIONS, type Resolution } from '../rules/index.ts';
 import {
   anyObject,
+  count,
   DOLLARS,
   factor,
   fileField,
@@ -24,28 +25,76 @@ const tokens = (description: string, example: string, fallback?: string) =>
     ...(fallback !== undefined && { fallback: `\`${fallback}\`` }),
   });
 
+const pieces = (description: string, unit: string, example: string) =>
+  fileField(moneyText.optional(), description, {
+    unit: `${DOLLARS} per ${unit}`,
+    example: `"${example}"`,
+    fallback: 'none',
+  });
+
 const rateFields = {
   input: tokens('input tokens', '1.25'),
   cached_input: tokens('input read from a prompt cache', '0.125', 'input'),
+  cached_audio_input: tokens('audio among it, where the provider reports it', '0.1', 'cached_input'),
+  cached_image_input: tokens('images among it, where the provider reports them', '2', 'cached_input'),
   cache_write: tokens('input written to a prompt cache', '3.75', 'input'),
   cache_write_1h: tokens('the same, kept for an hour', '6', 'cache_write'),
-  output: tokens('output tokens', '10'),
+  output: tokens('output tokens; required for a model that writes text, `"0"` gives its output away', '10'),
   reasoning: tokens('reasoning tokens', '10', 'output'),
   audio_input: tokens('audio in the input', '32', 'input'),
   audio_output: tokens('audio in the output', '64', 'output'),
   image_input: tokens('images in the input', '10', 'input'),
   image_output: tokens('generated images, by tokens', '40', 'output'),
+  video_input: tokens('videos in the input', '12', 'input'),
+  video_output: tokens('videos in the reply of a text model', '17.5', 'output'),
+  citation: tokens('sources that a research model reports beside its input', '2', 'free'),
   per_image: fileField(
     z.record(text, moneyText).optional(),
     'generated images, by piece: a table by `size/quality`, by `size`, or `*`',
     { unit: `${DOLLARS} per image`, example: '{ "1024x1024/high": "0.17", "*": "0.04" }', fallback: 'none' },
   ),
-  per_search: fileField(moneyText.optional(), 'searches of the provider', {
-    unit: `${DOLLARS} per search`,
-    example: '"0.01"',
-    fallback: 'none',
-  }),
+  per_search: pieces('searches of the provider in the web; a price per 1,000 divided by 1,000', 'search', '0.01'),
+  per_file_search: pieces('searches of the provider in stored files', 'search', '0.0025'),
+  per_fetch: pieces('web pages that the provider fetched', 'page', '0.001'),
+  per_request: pieces('every charged request, beside its tokens', 'request', '0.005'),
+  per_audio_hour: pieces(
+    'length of the audio in the input, where the provider reports it; a price per minute times 60',
+    'hour',
+    '0.36',
+  ),
 };
+
+/** Prices that stay low up to a length of the prompt. A provider charges the whole call by the step that it reaches. */
+const Step = z
+  .strictObject({
+    above: count.describe('input tokens of the call, cached ones included; a longer call has the rates of the step'),
+    ...rateFields,
+  })
+  .refine((step) => Object.keys(step).length > 1, { error: 'rates beside `above`' });
+
+/** Bounds the work of a charge; providers have one or two. */
+const MAX_STEPS = 8;
+const steps = fileField(
+  z
+    .array(Step)
+    .min(1)
+    .max(MAX_STEPS)
+    .refine((list) => list.every(({ above }, n) => n === 0 || above > (list[n - 1]?.above ?? 0)), {
+      error: 'steps in the order of `above`',
+    })
+    .optional(),
+  'rates of calls with more input than `above` tokens, for the whole call. A rate that a step leaves out stays as it is',
+  { example: '[{ above: 200000, input: "6", output: "22.5" }]', fallback: 'one price for every length' },
+);
+
+/** Members that bill what a model makes. A price with none of them gives its replies away. */
+export const REPLY_RATES: readonly string[] = ['output', 'image_output', 'per_image', 'video'];
+
+/** Whether the replies of a text model would be free although its operator has not said so. No rates at all mean no price. */
+export const lacksOutput = (rates: object): boolean =>
+  Object.keys(rates).length > 0 && !REPLY_RATES.some((name) => name in rates);
+
+const OUTPUT_EXPECTED = 'a price of output tokens; "0" gives them away';
 
 /** A resolution without an amount costs the highest one of the table, so a table must not be empty. */
 const ByResolution = z
@@ -60,18 +109,20 @@ const ByResolution = z
 
 const TIER_EXPECTED = 'rates, or a multiplier of all rates';
 const Tier = z
-  .strictObject({ ...rateFields, multiplier: factor.optional() })
+  .strictObject({ ...rateFields, steps, multiplier: factor.optional() })
   .refine((tier) => (tier.multiplier === undefined) === Object.keys(tier).some((name) => name !== 'multiplier'), {
     error: TIER_EXPECTED,
   })
+  .refine((tier) => tier.multiplier !== undefined || !lacksOutput(tier), { path: ['output'], error: OUTPUT_EXPECTED })
   .describe(TIER_EXPECTED);
 
 export const Prices = z
   .strictObject({
     ...rateFields,
+    steps,
     tiers: fileField(
       z.partialRecord(z.enum(PRICE_TIERS), Tier).optional(),
-      'service tiers `priority`, `flex` and `fast`: rates of their own, or a `multiplier` of all rates',
+      'service tiers `priority`, `flex`, `fast` and `batch`: rates of their own, with `steps`, or a `multiplier` of all rates',
       { example: '{ priority: { multiplier: "2" } }', fallback: 'requests for a tier get 400' },
     ),
     video: fileField(ByResolution.optional(), 'video tokens: one rate, or a table by resolution', {
@@ -85,11 +136,7 @@ export const Prices = z
       fallback: '`video`',
     }),
   })
-  // Without standard rates, every other request would be free.
-  .refine((prices) => prices.tiers === undefined || Object.keys(prices).length > 1, {
-    path: ['tiers'],
-    error: 'tiers only beside the standard rates',
-  });
+  .refine((prices) => !lacksOutput(prices), { path: ['output'], error: OUTPUT_EXPECTED });
 
 export const shownRates = anyObject.nullable().describe('rates in the form of the configuration file');
 export type ShownRates = NonNullable<z.infer<typeof shownRates>>;

@@ -10,6 +10,7 @@ import {
   milliseconds,
   moment,
   someDollars,
+  someInteger,
   someMilliseconds,
   someText,
   text,
@@ -68,13 +69,17 @@ const PriceLine = z.strictObject({
   part: text,
   count: integer,
   rate: dollars,
-  per: z.enum(['million_tokens', 'piece']).describe('what the rate is for'),
+  per: z.enum(['million_tokens', 'piece', 'hour']).describe('what the rate is for; time is counted in seconds'),
   amount: dollars,
 });
 export type PriceLine = z.infer<typeof PriceLine>;
 
+const above = someInteger.describe('the step of the price by input tokens that the rates are of; null for the first');
+
 const PricedCall = z.strictObject({
   price: someText,
+  tier: someText.describe('service tier whose rates the lines have; null for the standard rates'),
+  above,
   lines: list(PriceLine),
   subtotal: dollars,
   group_multiplier: someText.describe('null where the call was charged later, as a background response'),
@@ -84,6 +89,7 @@ const PricedCall = z.strictObject({
 export type PricedCall = z.infer<typeof PricedCall>;
 
 const ProviderBill = z.strictObject({
+  above,
   lines: list(PriceLine),
   subtotal: dollars,
   multiplier: someText.describe('of the account as it is now; null when it differs from that of the call'),

@@ -1,7 +1,7 @@
 /** The arithmetic of a charge: tokens x rate = amount, multipliers, charge, cost and margin. Amounts are decimal strings. */
 import { formatNanos, type Nanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
-import { type Cost, costOf, parseRates } from '../ledger/index.ts';
+import { type Cost, type CostPart, costOf, parseRates } from '../ledger/index.ts';
 import type { CallPrice, PricedCall, PriceLine, ProviderBill } from '../objects/index.ts';
 import type { RequestRow } from './find-requests.ts';
 
@@ -41,6 +41,8 @@ interface Charged {
 /** `sold` is the usage at the price, before multipliers. */
 export const pricedCall = (sold: Cost | undefined, { priceId, groupPpm, userPpm, nanos }: Charged): PricedCall => ({
   price: priceId === null ? null : String(priceId),
+  tier: sold?.tier ?? null,
+  above: stepOf(sold),
   lines: linesOf(sold),
   subtotal: subtotalOf(sold),
   group_multiplier: groupPpm === null ? null : factor(groupPpm),
@@ -58,6 +60,7 @@ interface Billed {
 export function providerBill(billed: Cost, { ppm, costNanos, nanos }: Billed): ProviderBill {
   const margin = nanos - costNanos;
   return {
+    above: stepOf(billed),
     lines: linesOf(billed),
     subtotal: subtotalOf(billed),
     multiplier: ppm === null ? null : factor(ppm),
@@ -81,14 +84,24 @@ export const chargedRequest = async (db: Db, row: RequestRow): Promise<ChargedRe
         .limit(1)
         .executeTakeFirst();
 
-const PIECES: ReadonlySet<string> = new Set(['search', 'image']);
+const stepOf = (cost: Cost | undefined): number | null => (cost?.above === undefined ? null : Number(cost.above));
+
+/** What a rate is for; million tokens where it is not named. */
+const UNITS: Partial<Record<CostPart, PriceLine['per']>> = {
+  search: 'piece',
+  file_search: 'piece',
+  fetch: 'piece',
+  request: 'piece',
+  image: 'piece',
+  audio_second: 'hour',
+};
 
 const linesOf = (cost: Cost | undefined): PriceLine[] =>
   (cost?.lines ?? []).map(({ part, count, rate, femtoDollars }) => ({
     part,
     count: Number(count),
     rate: formatNanos(rate),
-    per: PIECES.has(part) ? 'piece' : 'million_tokens',
+    per: UNITS[part] ?? 'million_tokens',
     amount: exact(femtoDollars),
   }));
 

@@ -1,7 +1,8 @@
 /** Service tiers that a request can choose and that a price can name. They cost the operator more or less than the standard tier. */
 import type { Dialect } from './groups.ts';
 
-export const PRICE_TIERS = ['priority', 'flex', 'fast'] as const;
+/** `batch` is reported for requests of a batch; no single request can choose it. */
+export const PRICE_TIERS = ['priority', 'flex', 'fast', 'batch'] as const;
 export type PriceTier = (typeof PRICE_TIERS)[number];
 
 /** Values of the field, in lower case. `standard` needs no price: `auto` leaves the choice to the operator's account. */

@@ -67,7 +67,7 @@ export function demoSetup({ url: providersUrl, videoUrl }: SimulatedProviders): 
     models: [
       ...Object.keys(TEXT_MODELS).flatMap((id) => textModels(id)),
       { id: 'demo-image', groups: [responses], prices: { input: '5', image_input: '10', image_output: '40' } },
-      { id: 'demo-embedding', groups: [responses], prices: { input: '0.02' } },
+      { id: 'demo-embedding', groups: [responses], prices: { input: '0.02', output: '0' } },
       ...VARIANTS.flatMap((variant) => VIDEO_MODELS[variant].map((id) => videoModel(id, variant))),
     ],
     characters: CHARACTERS,

@@ -3,6 +3,7 @@ export { changeAccount } from './change-account.ts';
 export { DEMO_CHARACTER_MODEL, DEMO_GROUPS, DEMO_VIDEO_MODEL, demoSetup, hasDemo } from './demo.ts';
 export { describeEffect, isUnnamedRepricing, RepricingError } from './effects.ts';
 export { issuesOf } from './issues.ts';
+export { parseLitellmList } from './litellm-list.ts';
 export {
   applyImport,
   ImportError,
@@ -11,9 +12,8 @@ export {
   type PriceChange,
   planImport,
 } from './price-import.ts';
-export { TIER_CHOICES, type TierChoice } from './price-list.ts';
 export { characterRow, userRow } from './rows.ts';
 export { insertRow, saveRow } from './save-row.ts';
 export { parseSetupFile, type SecretSources } from './secrets.ts';
 export { parseSetup, SetupError } from './setup-document.ts';
-export { findUnpriced, UNPRICED_ADVICE } from './unpriced.ts';
+export { findUnpriced, findWithoutOutput, NO_OUTPUT_ADVICE, UNPRICED_ADVICE } from './unpriced.ts';

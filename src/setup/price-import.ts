@@ -4,12 +4,14 @@
  */
 import type { Provider } from '@pydantic/genai-prices';
 import { sql, type Transaction } from 'kysely';
-import { formatNanos, isGlob, matchesGlob, type Nanos, parseNanos } from '../core/index.ts';
+import { isGlob, matchesGlob, parseNanos } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
 import { type Actor, writeAudit } from '../identity/index.ts';
 import type { Style } from '../rules/index.ts';
 import { lockSetup } from './apply.ts';
-import { type ListedRates, type ListedWindow, listedPrice, multiplyRates, type TierChoice } from './price-list.ts';
+import { type ListedPrice, type ListedRates, type ListedWindow, multiplyRates, singleRates } from './listed-rates.ts';
+import { type LitellmList, litellmPrice } from './litellm-list.ts';
+import { listedPrice } from './price-list.ts';
 import { savePrice } from './save-price.ts';
 
 export interface ImportOptions {
@@ -21,7 +23,8 @@ export interface ImportOptions {
   readonly provider?: string | undefined;
   /** Factor on the prices of the provider, in parts per million. */
   readonly multiplierPpm: bigint;
-  readonly tiers?: TierChoice | undefined;
+  /** A list of the operator, instead of the one of the package. */
+  readonly list?: LitellmList | undefined;
   readonly now: number;
 }
 
@@ -62,7 +65,7 @@ export class ImportError extends Error {}
 export async function planImport(db: Db, options: ImportOptions): Promise<ImportPlan> {
   const list = await priceList();
   const lines = await readLines(db, options);
-  if (options.provider !== undefined && !list.some(({ id }) => id === options.provider))
+  if (!options.list && options.provider !== undefined && !list.some(({ id }) => id === options.provider))
     throw new ImportError(
       `The price list has no provider "${options.provider}". It has: ${list.map(({ id }) => id).join(', ')}.`,
     );
@@ -155,6 +158,28 @@ interface PricedWindow extends ListedWindow {
 
 async function findPrice(db: Db, list: readonly Provider[], line: CatalogLine, options: ImportOptions): Promise<Found> {
   if (line.free) return { skip: 'the configuration says that it is free' };
+  const name = line.upstream ?? line.pattern;
+  const price = options.list
+    ? litellmPrice(options.list, name, options.provider)
+    : await publicPrice(db, list, line, options);
+  if ('skip' in price) return price;
+  return {
+    source: price.source ?? name,
+    windows: price.windows.map((window) => ({
+      ...window,
+      rates: multiplyRates(window.rates, options.multiplierPpm),
+      cost: window.rates,
+    })),
+    remarks: price.remarks,
+  };
+}
+
+async function publicPrice(
+  db: Db,
+  list: readonly Provider[],
+  line: CatalogLine,
+  options: ImportOptions,
+): Promise<ListedPrice & { source?: string }> {
   const provider = await providerOf(db, list, line, options);
   if ('skip' in provider) return provider;
   const { calcPrice } = await import('@pydantic/genai-prices');
@@ -167,27 +192,16 @@ async function findPrice(db: Db, list: readonly Provider[], line: CatalogLine, o
       );
   const [first, ...others] = models;
   if (!first) return { skip: `the price list of ${provider.id} has no such model` };
-  const read = (model: typeof first) =>
-    listedPrice(model, { now: options.now, context: line.context ?? undefined, tiers: options.tiers });
-  const price = read(first);
-  if (others.some((other) => JSON.stringify(read(other)) !== JSON.stringify(price)))
+  const price = listedPrice(first, options.now);
+  if (others.some((other) => JSON.stringify(listedPrice(other, options.now)) !== JSON.stringify(price)))
     return {
       skip: `it matches ${models.length} models of ${provider.id} with different prices (${models
         .slice(0, 3)
         .map(({ id }) => id)
         .join(', ')}${models.length > 3 ? ', ...' : ''}); list them one by one`,
     };
-  if ('skip' in price) return price;
-  const windows: PricedWindow[] = [];
-  for (const { from, rates: cost } of price.windows) {
-    const rates = multiplyRates(cost, options.multiplierPpm);
-    if (isSkip(rates)) return rates;
-    windows.push({ ...(from !== undefined && { from }), rates, cost });
-  }
-  return { source: `${provider.id}/${first.id}`, windows, remarks: price.remarks };
+  return { ...price, source: `${provider.id}/${first.id}` };
 }
-
-const isSkip = (value: ListedRates | { skip: string }): value is { skip: string } => 'skip' in value;
 
 /** The provider of a style when no account URL matches a provider of the list. */
 const DEFAULT_PROVIDERS: Readonly<Record<Style, string>> = {
@@ -217,7 +231,7 @@ async function providerOf(
   return provider ?? { skip: `the price list has no provider for ${line.group_id}; choose with --provider` };
 }
 
-/** Rates that the list does not have; values set by an operator stay. */
+/** Where the list does not have them, those of an operator stay. */
 const OWN_RATES = ['per_image', 'tiers', 'video', 'video_with_video_input'];
 
 async function changeOf(
@@ -236,17 +250,10 @@ async function changeOf(
     .limit(1)
     .executeTakeFirst();
   const before = (stored?.rates ?? {}) as Record<string, unknown>;
-  const kept = Object.fromEntries(OWN_RATES.flatMap((name) => (name in before ? [[name, before[name]]] : [])));
-  const rates = { ...listed, ...kept } as ListedRates;
-  const names = new Set([...Object.keys(before), ...Object.keys(listed)]);
-  const changes = [...names].sort().flatMap((rate): RateChange[] => {
-    if (OWN_RATES.includes(rate)) return [];
-    const [was, is] = [amountOf(before[rate]), amountOf(listed[rate])];
-    if (was === is) return [];
-    return [{ rate, before: shown(was), after: shown(is), isSuspicious: isSuspicious(was, is) }];
-  });
-  const sameCost = isSameCost((stored?.cost ?? undefined) as ListedRates | undefined, cost);
-  if (changes.length === 0 && sameCost) return undefined;
+  const kept = OWN_RATES.filter((name) => name in before && !(name in listed));
+  const rates = { ...listed, ...Object.fromEntries(kept.map((name) => [name, before[name]])) } as ListedRates;
+  const changes = rateChanges(before, rates);
+  if (changes.length === 0 && stored?.cost && rateChanges(stored.cost, cost).length === 0) return undefined;
   return {
     modelId: line.id,
     group: line.group_id,
@@ -259,13 +266,17 @@ async function changeOf(
   };
 }
 
-const amountOf = (value: unknown): Nanos | undefined => (typeof value === 'string' ? parseNanos(value) : undefined);
-const shown = (nanos: Nanos | undefined): string | null => (nanos === undefined ? null : formatNanos(nanos));
+function rateChanges(before: unknown, after: unknown): RateChange[] {
+  const [was, is] = [singleRates(before), singleRates(after)];
+  const names = new Set([...was.keys(), ...is.keys()]);
+  return [...names].sort().flatMap((rate): RateChange[] => {
+    const [old, now] = [was.get(rate), is.get(rate)];
+    if (old !== undefined && now !== undefined && parseNanos(old) === parseNanos(now)) return [];
+    return [{ rate, before: old ?? null, after: now ?? null, isSuspicious: isSuspicious(old, now) }];
+  });
+}
 
-const isSameCost = (before: ListedRates | undefined, after: ListedRates): boolean =>
-  before !== undefined &&
-  Object.keys(before).length === Object.keys(after).length &&
-  Object.entries(after).every(([rate, text]) => amountOf(before[rate]) === parseNanos(text));
-
-const isSuspicious = (was: Nanos | undefined, is: Nanos | undefined): boolean =>
-  was !== undefined && was > 0n && (is === undefined || is === 0n || is > was * 10n || is * 10n < was);
+function isSuspicious(before: string | undefined, after: string | undefined): boolean {
+  const [was, is] = [parseNanos(before ?? '') ?? 0n, parseNanos(after ?? '') ?? 0n];
+  return was > 0n && (is === 0n || is > was * 10n || is * 10n < was);
+}

@@ -1,85 +1,78 @@
 /**
- * Reader of the public price list, with exact decimals. Never guesses: a model whose price our rates cannot express is skipped with a
- * reason, or taken with a remark when every token is still billed correctly.
+ * Reader of the public price list, with exact decimals. A model is skipped, with the reason, only where the list has no price, or one
+ * for something that no endpoint serves. A remark says where a price is not exactly that of the list.
  */
 import type { ModelInfo, ModelPrice } from '@pydantic/genai-prices';
-import { formatNanos, type Nanos, parseNanos } from '../core/index.ts';
+import {
+  amountOf,
+  decimalOf,
+  type ListedPrice,
+  type ListedRates,
+  type ListedWindow,
+  withOutput,
+} from './listed-rates.ts';
 
-/** Decimal dollars by rate name, as in the configuration. */
-export type ListedRates = Readonly<Record<string, string>>;
-
-/** Rates that are valid from a time on; from now on when `from` is absent. */
-export interface ListedWindow {
-  readonly from?: string;
-  readonly rates: ListedRates;
-}
-
-export type ListedPrice =
-  | { readonly windows: readonly ListedWindow[]; readonly remarks: readonly string[] }
-  | { skip: string };
-
-export interface PriceListOptions {
-  readonly now: number;
-  /** Context window of the model in tokens, if configured. */
-  readonly context?: number | undefined;
-  /** Which tier to take when the price depends on the length of the input; the operator decides. */
-  readonly tiers?: TierChoice | undefined;
-}
-export type TierChoice = (typeof TIER_CHOICES)[number];
-export const TIER_CHOICES = ['base', 'highest'] as const;
-
-/** Prices per million tokens in the list, and our names of the rates. */
-const TOKEN_RATES: Readonly<Record<string, string>> = {
+/** Prices of the list, and our names of the rates. */
+const RATES: Readonly<Record<string, string>> = {
   input_mtok: 'input',
   cache_read_mtok: 'cached_input',
+  cache_audio_read_mtok: 'cached_audio_input',
+  cache_image_read_mtok: 'cached_image_input',
   cache_write_mtok: 'cache_write',
   cache_write_1h_mtok: 'cache_write_1h',
   output_mtok: 'output',
   output_reasoning_mtok: 'reasoning',
+  output_citation_mtok: 'citation',
   input_audio_mtok: 'audio_input',
   output_audio_mtok: 'audio_output',
   input_image_mtok: 'image_input',
   output_image_mtok: 'image_output',
+  input_video_mtok: 'video_input',
+  output_video_mtok: 'video_output',
+  web_searches_kcount: 'per_search',
+  storage_searches_kcount: 'per_file_search',
+  requests_kcount: 'per_request',
+  audio_hours: 'per_audio_hour',
+  input_audio_hours: 'per_audio_hour',
 };
-const SEARCHES = 'web_searches_kcount';
+/** Decimal places between a price of the list and one of ours. */
+const placesOf = (name: string): number => (name.endsWith('_kcount') ? 3 : 0);
 
-/** Prices that the gateway does not bill; the other rates stay correct without them. */
-const REMARKS: Readonly<Record<string, string>> = {
-  storage_searches_kcount: 'searches in stored files are not metered and cost callers nothing',
-  cache_audio_read_mtok: 'cached audio is billed as cached_input: no provider reports it separately',
-  cache_image_read_mtok: 'cached images are billed as cached_input: no provider reports them separately',
-};
-
-const DECIMALS = 9;
-
-export function listedPrice(model: ModelInfo, options: PriceListOptions): ListedPrice {
+/** `now` decides which of several start dates is in force. */
+export function listedPrice(model: ModelInfo, now: number): ListedPrice {
   const { prices } = model;
-  if (!Array.isArray(prices)) return windowsOf([{ prices }], options);
-  if (prices.some(({ constraint }) => constraint?.type === 'time_of_date'))
-    return { skip: 'its price depends on the time of day' };
-  const starts = prices.flatMap(({ constraint }) => (constraint?.type === 'start_date' ? [constraint.start_date] : []));
-  const later = starts.filter((start) => Date.parse(start) > options.now).sort();
-  // The last entry that has started applies, as in the reader of the package.
-  const at = (time: number): ModelPrice =>
-    prices.findLast(({ constraint }) => constraint?.type !== 'start_date' || Date.parse(constraint.start_date) <= time)
-      ?.prices ?? {};
-  return windowsOf(
-    [
-      { prices: at(options.now) },
-      ...later.map((start) => ({ from: new Date(start).toISOString(), prices: at(Date.parse(start)) })),
-    ],
-    options,
+  if (!Array.isArray(prices)) return windowsOf([{ prices }]);
+  const daily = prices.flatMap((entry) => (entry.constraint?.type === 'time_of_date' ? [entry.prices] : []));
+  const dated = prices.flatMap(({ constraint, prices: own }) =>
+    constraint?.type === 'time_of_date' ? [] : [{ start: Date.parse(constraint?.start_date ?? EVER), prices: own }],
   );
+  // The last entry that has started applies, as in the reader of the package.
+  const at = (time: number): ModelPrice => dated.findLast(({ start }) => start <= time)?.prices ?? {};
+  const later = dated.flatMap(({ start }) => (start > now ? [start] : [])).sort((a, b) => a - b);
+  const read = windowsOf([
+    { prices: dearest([at(now), ...daily]) },
+    ...later.map((start) => ({ from: new Date(start).toISOString(), prices: dearest([at(start), ...daily]) })),
+  ]);
+  if ('skip' in read || daily.length === 0) return read;
+  const remark = 'the provider charges less at some times of the day; imported is its highest price';
+  return { ...read, remarks: [...read.remarks, remark] };
 }
 
-function windowsOf(
-  list: readonly { readonly from?: string; readonly prices: ModelPrice }[],
-  options: PriceListOptions,
-): ListedPrice {
+const EVER = '1970-01-01';
+
+/** The highest of each rate. A price by length has no second one by the time of day. */
+function dearest(all: readonly ModelPrice[]): ModelPrice {
+  const top: ModelPrice = {};
+  for (const [name, price] of all.flatMap((prices) => Object.entries(prices)))
+    if (!(Number(top[name] ?? -1) >= Number(price))) top[name] = price;
+  return top;
+}
+
+function windowsOf(list: readonly { readonly from?: string; readonly prices: ModelPrice }[]): ListedPrice {
   const windows: ListedWindow[] = [];
   const remarks = new Set<string>();
   for (const { from, prices } of list) {
-    const read = ratesOf(prices, options);
+    const read = ratesOf(prices);
     if ('skip' in read) return from === undefined ? read : { skip: `from ${from.slice(0, 10)} on, ${read.skip}` };
     for (const remark of read.remarks) remarks.add(remark);
     windows.push({ ...(from !== undefined && { from }), rates: read.rates });
@@ -87,77 +80,31 @@ function windowsOf(
   return { windows, remarks: [...remarks] };
 }
 
-function ratesOf(
-  prices: ModelPrice,
-  options: PriceListOptions,
-): { rates: ListedRates; remarks: string[] } | { skip: string } {
-  const rates: Record<string, string> = {};
-  const remarks: string[] = [];
-  for (const [name, price] of Object.entries(prices)) {
-    if (price === undefined) continue;
-    if (name in REMARKS) {
-      remarks.push(REMARKS[name] ?? '');
-      continue;
-    }
-    const rate = name === SEARCHES ? 'per_search' : TOKEN_RATES[name];
-    if (rate === undefined) return { skip: `it has a price (${name}) for something that is not metered` };
-    const flat = typeof price === 'number' ? { number: price } : flattenTiers(price, options);
-    if ('skip' in flat) return flat;
-    if ('remark' in flat && flat.remark) remarks.push(flat.remark);
-    const text = decimalOf(flat.number, name === SEARCHES ? 3 : 0);
-    if (parseNanos(text) === undefined)
-      return { skip: `its ${rate} price ${text} has more than ${DECIMALS} decimal places` };
-    rates[rate] = text;
-  }
-  if (Object.keys(rates).length === 0) return { skip: 'the list gives no price for it' };
-  return { rates, remarks };
+function ratesOf(prices: ModelPrice): { rates: ListedRates; remarks: readonly string[] } | { skip: string } {
+  const listed = Object.entries(prices).filter((entry) => entry[1] !== undefined);
+  const unserved = listed.find(([name]) => !Object.hasOwn(RATES, name));
+  if (unserved) return { skip: `it has a price (${unserved[0]}) for something that no endpoint of the gateway does` };
+  if (listed.length === 0) return { skip: 'the list gives no price for it' };
+  const rounded = new Set<string>();
+  /** The rates of inputs with more than `above` tokens. */
+  const ratesAbove = (above: number) =>
+    Object.fromEntries(
+      listed.flatMap(([name, price]): [string, string][] => {
+        const number = typeof price === 'object' ? stepAt(price, above) : above === 0 ? price : undefined;
+        if (number === undefined) return [];
+        const decimal = decimalOf(number, placesOf(name));
+        const amount = amountOf(decimal);
+        if (amount !== decimal) rounded.add(`${RATES[name]} ${decimal} is rounded up to ${amount}`);
+        return [[RATES[name] ?? '', amount]];
+      }),
+    );
+  const starts = new Set(listed.flatMap(([, price]) => (typeof price === 'object' ? startsOf(price) : [])));
+  const steps = [...starts].sort((a, b) => a - b).map((above) => ({ above, ...ratesAbove(above) }));
+  const { rates, remarks } = withOutput({ ...ratesAbove(0), ...(steps.length > 0 && { steps }) });
+  return { rates, remarks: [...remarks, ...rounded] };
 }
 
-/**
- * One number for a price that changes for the whole request when its input is longer than `start`. The base price applies if the
- * configured context is not longer. The context window of the list is ignored, because it contradicts the tiers.
- */
-function flattenTiers(
-  { base, tiers }: { readonly base: number; readonly tiers: readonly { start: number; price: number }[] },
-  { context, tiers: choice }: PriceListOptions,
-): { number: number; remark?: string } | { skip: string } {
-  const start = Math.min(...tiers.map((tier) => tier.start));
-  if (context !== undefined && context <= start) return { number: base };
-  if (choice === 'base') return { number: base, remark: `inputs above ${start} tokens cost more than this` };
-  if (choice === 'highest')
-    return {
-      number: Math.max(base, ...tiers.map((tier) => tier.price)),
-      remark: `inputs of up to ${start} tokens cost less than this`,
-    };
-  return {
-    skip: `its price depends on the length of the input (it differs above ${start} tokens); choose with --tiers, or give the model a context of at most ${start}`,
-  };
-}
-
-/** The shortest decimal text of the number, with the point moved left by `places`. Works on text, because float arithmetic is inexact. */
-export function decimalOf(number: number, places = 0): string {
-  const [digits = '', exponent = '0'] = String(number).split('e');
-  const [whole = '', fraction = ''] = digits.split('.');
-  const shift = Number(exponent) - places;
-  const all = `${whole}${fraction}`.padStart(1 - shift + fraction.length, '0');
-  // Index of the decimal point in `all`.
-  const point = all.length - fraction.length + shift;
-  const left = all
-    .slice(0, Math.max(point, 0))
-    .padEnd(point, '0')
-    .replace(/^0+(?=\d)/, '');
-  const right = all.slice(Math.max(point, 0)).replace(/0+$/, '');
-  return `${left || '0'}${right && `.${right}`}`;
-}
-
-/** Skips the model when a product is not exact. */
-export function multiplyRates(rates: ListedRates, ppm: bigint): ListedRates | { skip: string } {
-  const out: Record<string, string> = {};
-  for (const [name, text] of Object.entries(rates)) {
-    const product: Nanos = (parseNanos(text) ?? 0n) * ppm;
-    if (product % 1_000_000n !== 0n)
-      return { skip: `its ${name} price ${text} times the multiplier is finer than 10^-9` };
-    out[name] = formatNanos(product / 1_000_000n);
-  }
-  return out;
-}
+type Stepped = Exclude<ModelPrice[string], number | undefined>;
+const startsOf = ({ tiers }: Stepped): readonly number[] => tiers.map(({ start }) => start);
+const stepAt = ({ base, tiers }: Stepped, above: number): number =>
+  tiers.filter(({ start }) => start <= above).sort((a, b) => b.start - a.start)[0]?.price ?? base;

@@ -23,7 +23,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const model = (id: string, input: string) => ({ id, groups: [group], prices: { input } });
+const model = (id: string, input: string) => ({ id, groups: [group], prices: { input, output: '1' } });
 const priceOf = (name: string) => {
   const line = gateway.catalog().resolve(group, name)?.line;
   return line && [line.pattern, (line.prices[0]?.rates as { input?: string } | undefined)?.input];
@@ -68,13 +68,16 @@ test('the admin API lists the effect on every existing name, and rejects new pri
   );
   const effects = planned.body.effects.map(({ model, named, after }) => ({ model, named, after }));
   assert.deepEqual(effects, [
-    { model: 'b-1', named: true, after: { line: '*', prices: { input: '88' } } },
-    { model: 'a-foo', named: false, after: { line: '*', prices: { input: '88' } } },
+    { model: 'b-1', named: true, after: { line: '*', prices: { input: '88', output: '1' } } },
+    { model: 'a-foo', named: false, after: { line: '*', prices: { input: '88', output: '1' } } },
   ]);
 
   const rejected = await admin('PUT', '/config', body);
   assert.equal(rejected.status, 400);
-  assert.match(rejected.text, /a-foo of g\d \(line a-foo -> \*\): input=2 -> input=88; not named in the file/);
+  assert.match(
+    rejected.text,
+    /a-foo of g\d \(line a-foo -> \*\): input=2 output=1 -> input=88 output=1; not named in the file/,
+  );
   assert.match(rejected.text, /accept_repricing=true/);
   assert.deepEqual(priceOf('a-foo'), ['a-foo', '2']);
 
@@ -105,8 +108,8 @@ test('names that callers used are known too, where the catalog has patterns only
     {
       group,
       model: 'a-used',
-      before: { line: 'a-*', prices: { input: '3' } },
-      after: { line: 'a-u*', prices: { input: '9' } },
+      before: { line: 'a-*', prices: { input: '3', output: '1' } },
+      after: { line: 'a-u*', prices: { input: '9', output: '1' } },
       named: false,
     },
   ]);
@@ -117,7 +120,7 @@ test('apply shows the effect before it changes prices of unnamed models, and nee
   const env = { DATABASE_URL, MASTER_KEY, DATA_DIR };
   const file = join(folder, 'setup.json');
   writeFileSync(file, JSON.stringify({ models: [model('*', '88'), model('a-foo', '2'), model('a-*', '3')] }));
-  const effect = `a-foo of ${group} (line a-foo -> *): input=2 -> input=88`;
+  const effect = `a-foo of ${group} (line a-foo -> *): input=2 output=1 -> input=88 output=1`;
   const dry = await runHere(['apply', file, '--dry-run'], { env });
   assert.ok(dry.stderr.includes(effect), dry.stderr);
   writeFileSync(file, JSON.stringify({ models: [model('*', '88'), model('b-1', '1')] }));

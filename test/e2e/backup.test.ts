@@ -149,7 +149,7 @@ async function checkRestored(target: TestDatabase, sim: VideoFixture['sim']): Pr
     // Identity columns continue: a used id would be refused.
     assert.equal((await message(gateway.url)).status, 200);
     await until('a new charge', async () => (await countOf(db, 'entries')) > entries);
-    await gateway.apply({ models: [{ id: 'new-model', groups: ['claude'], prices: { input: '1' } }] });
+    await gateway.apply({ models: [{ id: 'new-model', groups: ['claude'], prices: { input: '1', output: '2' } }] });
     // Nothing is sent again: what was open counts as sent, and what the provider has is followed to its end.
     await sql`update video_tasks set submitter_until = now() - interval '1 second', next_check_at = now()
       where submission in ('sending', 'confirmed')`.execute(db);

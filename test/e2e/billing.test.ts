@@ -21,7 +21,7 @@ const MODELS = [
     groups: ['openai'],
     prices: { input: '5', per_image: { '1024x1024/high': '0.17' } },
   },
-  { id: 'demo-embedding', groups: ['openai'], prices: { input: '0.02' } },
+  { id: 'demo-embedding', groups: ['openai'], prices: { input: '0.02', output: '0' } },
   { id: 'demo-messages', groups: ['claude'], prices: PRICES },
   { id: 'demo-generate', groups: ['gemini'], prices: PRICES },
   { id: 'demo-*', groups: ['openai', 'claude', 'gemini'], prices: PRICES },

@@ -183,7 +183,7 @@ function setup(): object {
     ],
     models: [
       { id: 'demo-image', groups: ['openai'], prices: { input: '5', per_image: { '1024x1024/high': '0.17' } } },
-      { id: 'demo-embedding', groups: ['openai'], prices: { input: '0.02' } },
+      { id: 'demo-embedding', groups: ['openai'], prices: { input: '0.02', output: '0' } },
       { id: 'demo-*', groups: GROUPS, prices: PRICES },
     ],
     users,

@@ -22,7 +22,7 @@ const setup = (accounts: readonly object[]) =>
     models: [
       { id: 'priced', groups: ['film'], prices: { video: { '720p': '7' } } },
       { id: 'unpriced', groups: ['film'] },
-      { id: 'text-price', groups: ['film'], prices: { input: '1' } },
+      { id: 'text-price', groups: ['film'], prices: { input: '1', output: '2' } },
       { id: 'announced', groups: ['film'], prices: { video: '7' }, valid_from: '2099-01-01T00:00:00Z' },
     ],
   });

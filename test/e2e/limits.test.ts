@@ -20,7 +20,10 @@ before(async () => {
     { id: 'costly-slow', groups: ['claude'], upstream: 'demo-messages@events=100000;gap=20' },
     { id: 'demo-embedding', groups: ['openai'] },
     { id: 'demo-*', groups: ['openai', 'claude', 'gemini'] },
-  ].map((model) => ({ ...model, ...(model.id.startsWith('costly') && { context: 1, prices: { input: '1000000' } }) }));
+  ].map((model) => ({
+    ...model,
+    ...(model.id.startsWith('costly') && { context: 1, prices: { input: '1000000', output: '0' } }),
+  }));
   await gateway.apply({ models });
 });
 after(async () => {

@@ -239,7 +239,7 @@ interface Import extends ConsoleFault {
 test('a price import shows the difference first, and applies only what was shown', async () => {
   const body = { group: 'openai', model: 'gpt-4o-mini', multiplier: '2' };
   await fixture.gateway.apply({
-    models: [{ id: 'gpt-4o-mini', groups: ['openai'], free: false, prices: { input: '0.2' } }],
+    models: [{ id: 'gpt-4o-mini', groups: ['openai'], free: false, prices: { input: '0.2', output: '0.6' } }],
   });
   const shown = await admin<Import>('POST', '/prices/import?dry_run=true', body);
   assert.equal(shown.status, 200, shown.text);

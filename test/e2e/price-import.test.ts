@@ -73,7 +73,7 @@ test('prices import shows the changes and applies nothing without --yes', async 
     assert.match(stdout, /^house-model of oa, from openai\/gpt-4o$/m, 'by the upstream name');
     assert.match(stderr, /^Skipped: claude-\* of cl: it matches \d+ models of anthropic with different prices/m);
     assert.match(stderr, /^Skipped: unknown-model of cl: the price list of anthropic has no such model\.$/m);
-    assert.match(stderr, /^Skipped: claude-sonnet-4-5 of cl: its price depends on the length of the input/m);
+    assert.match(stdout, /^ {2}input above 200000 {2}none -> 6$/m, 'a price by the length of the input');
     assert.match(stderr, /^Skipped: gpt-4\.1 of mixed: accounts of mixed belong to openai and x-ai; choose with/m);
     if (args.length === 0) assert.match(stderr, /Nothing was changed; use --yes to apply this\./);
   }
@@ -119,7 +119,7 @@ test('prices import needs --force for a change above tenfold or to zero, and app
   await apply({
     models: [
       { id: 'gpt-4o-mini', groups: ['oa'], prices: { input: '0.001', output: '0.6', reasoning: '5' } },
-      { id: 'house-model', groups: ['oa'], upstream: 'gpt-4o', prices: { input: '2' } },
+      { id: 'house-model', groups: ['oa'], upstream: 'gpt-4o', prices: { input: '2', output: '10' } },
     ],
   });
   const before = await prices();
@@ -140,13 +140,27 @@ test('prices import needs --force for a change above tenfold or to zero, and app
   assert.deepEqual((await pricesOf('gpt-4o-mini')).at(-1)?.input, '0.15');
 });
 
-test('prices import takes --tiers and --provider, and keeps prices that the list does not have', async () => {
+test('prices import takes --provider and --list, and keeps prices that the list does not have', async () => {
   await apply({ models: [{ id: 'gpt-4.1', groups: ['mixed'], prices: { per_image: { '*': '0.04' } } }] });
-  assert.equal((await importPrices('--yes', '--model', 'claude-sonnet-4-5', '--tiers', 'highest')).code, 0);
-  assert.deepEqual((await pricesOf('claude-sonnet-4-5')).at(-1)?.input, '6');
   assert.equal((await importPrices('--yes', '--group', 'mixed', '--provider', 'openai')).code, 0);
   const rates = (await pricesOf('gpt-4.1')).at(-1);
   assert.deepEqual([rates?.input, rates?.per_image], ['2', { '*': '0.04' }]);
+  const list = join(dir, 'list.json');
+  const stepped = {
+    input_cost_per_token: 2e-6,
+    input_cost_per_token_above_200k_tokens: 4e-6,
+    output_cost_per_token: 8e-6,
+  };
+  writeFileSync(list, JSON.stringify({ 'unknown-model': stepped }));
+  const own = await importPrices('--yes', '--model', 'unknown-model', '--multiplier', '1.5', '--list', list);
+  assert.equal(own.code, 0, own.stderr);
+  assert.deepEqual(await pricesOf('unknown-model'), [
+    { input: '3', output: '12', steps: [{ above: 200_000, input: '6' }] },
+  ]);
+  writeFileSync(list, '[');
+  const broken = await importPrices('--yes', '--list', list);
+  assert.equal(broken.code, 1);
+  assert.match(broken.stderr, /^--list: .*list\.json is not a price list in the form of LiteLLM/m);
 });
 
 test('prices import reports invalid options in a short message', async () => {
@@ -155,7 +169,6 @@ test('prices import reports invalid options in a short message', async () => {
     [['--model', 'none'], /The catalog has no model "none"; "dragoman prices list" shows what it has\./],
     [['--provider', 'none'], /The price list has no provider "none"\. It has: anthropic/],
     [['--multiplier', 'x'], /--multiplier: found "x", expected a decimal factor/],
-    [['--tiers', 'x'], /Allowed choices are base, highest/],
   ] as const;
   await Promise.all(
     inputs.map(async ([args, message]) => {
@@ -173,6 +186,6 @@ test('prices list shows current, announced and missing prices', async () => {
   const lines = stdout.trimEnd().split('\n');
   assert.equal(lines.filter((line) => line.startsWith('ge\tgemini-3.6-flash\t')).length, 2);
   assert.match(stdout, /^ge\tgemini-3\.6-flash\t2027-01-01T00:00:00\.000Z\t.*input=2\.25/m);
-  assert.ok(lines.includes('cl\tunknown-model\tno price\trejected'));
+  assert.ok(lines.includes('cl\tclaude-*\tno price\trejected'));
   assert.equal(lines.filter((line) => line.startsWith('oa\tgpt-4o-mini\t')).length, 1, 'old prices are not shown');
 });

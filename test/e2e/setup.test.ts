@@ -105,7 +105,7 @@ test('setup rejects an unknown field by its path', async () => {
     'groups[0].colour: no such field',
   ]);
   assert.deepEqual(await setupErrors({ gruops: [], accounts: [] }), ['gruops: no such field']);
-  const nested = { id: 'm', groups: ['yaml'], prices: { input: '1', per_token: '2' } };
+  const nested = { id: 'm', groups: ['yaml'], prices: { output: '1', per_token: '2' } };
   assert.deepEqual(await setupErrors({ models: [nested] }), ['models[0].prices.per_token: no such field']);
 });
 
@@ -287,17 +287,49 @@ test('setup rejects capabilities and prices that a video model cannot have, and 
 
 test('setup rejects unknown tiers, tiers that are neither rates nor a multiplier, and free models with prices', async () => {
   const model = (more: object) => ({ models: [{ id: 'm', groups: ['yaml'], ...more }] });
-  const tiers = (given: object) => model({ prices: { input: '1', tiers: given } });
+  const tiers = (given: object) => model({ prices: { input: '1', output: '2', tiers: given } });
   const [unknown = ''] = await setupErrors(tiers({ turbo: { multiplier: '2' } }));
   assert.match(unknown, /^models\[0\]\.prices\.tiers/);
   const only = model({ prices: { tiers: { flex: { multiplier: '2' } } } });
-  assert.match((await setupErrors(only))[0] ?? '', /prices\.tiers: .*beside the standard rates/);
+  assert.match((await setupErrors(only))[0] ?? '', /prices\.output: missing, expected a price of output tokens/);
   for (const tier of [{}, { multiplier: '2', input: '1' }])
     assert.match(
       (await setupErrors(tiers({ flex: tier })))[0] ?? '',
       /tiers\.flex: .*rates, or a multiplier of all rates/,
     );
-  assert.match((await setupErrors(model({ free: true, prices: { input: '1' } })))[0] ?? '', /free: .*without prices/);
+  assert.match(
+    (await setupErrors(model({ free: true, prices: { input: '1', output: '2' } })))[0] ?? '',
+    /free: .*without prices/,
+  );
+});
+
+test('setup rejects a price without output, of a model and of a tier, and steps that are not in order', async () => {
+  const pricesErrors = (prices: object) => setupErrors({ models: [{ id: 'm', groups: ['yaml'], prices }] });
+  const missing = (path: string) => [
+    `models[0].${path}: missing, expected a price of output tokens; "0" gives them away`,
+  ];
+  assert.deepEqual(await pricesErrors({ input: '1' }), missing('prices.output'));
+  assert.deepEqual(
+    await setupErrors({ models: [{ id: 'm', groups: ['yaml'], cost: { input: '1' } }] }),
+    missing('cost.output'),
+  );
+  const flex = { input: '1', output: '2', tiers: { flex: { input: '0.5' } } };
+  assert.deepEqual(await pricesErrors(flex), missing('prices.tiers.flex.output'));
+  const steps = (...above: number[]) =>
+    pricesErrors({ output: '2', steps: above.map((tokens) => ({ above: tokens, output: '3' })) });
+  assert.match((await steps(200, 200))[0] ?? '', /prices\.steps: .*in the order of `above`/);
+  assert.match((await steps())[0] ?? '', /prices\.steps: .*at least 1 entries/);
+  assert.match(
+    (await pricesErrors({ output: '2', steps: [{ above: 5 }] }))[0] ?? '',
+    /steps\[0\]: .*rates beside `above`/,
+  );
+  for (const prices of [{ output: '0' }, { image_output: '1' }, { per_image: { '*': '1' } }])
+    assert.deepEqual(
+      await setupErrors({ models: [{ id: 'm', groups: ['none'], prices }] }).then((lines) =>
+        lines.filter((line) => line.includes('prices')),
+      ),
+      [],
+    );
 });
 
 test("setup rejects a change of a group's style", async () => {
@@ -488,14 +520,18 @@ test('setup keeps the provider cost when only the price changes, and the reverse
       .orderBy('prices.id')
       .execute();
   const applyModel = (more: object) => apply({ models: [{ id: 'costed', groups: ['yaml'], ...more }] });
-  await applyModel({ prices: { input: '3' } });
-  await applyModel({ cost: { input: '2' } });
-  await applyModel({ prices: { input: '4' } });
-  assert.deepEqual((await applyModel({ cost: { input: '2' } })).changes, [], 'applying it again changes nothing');
+  await applyModel({ prices: { input: '3', output: '5' } });
+  await applyModel({ cost: { input: '2', output: '4' } });
+  await applyModel({ prices: { input: '4', output: '5' } });
+  assert.deepEqual(
+    (await applyModel({ cost: { input: '2', output: '4' } })).changes,
+    [],
+    'applying it again changes nothing',
+  );
   assert.deepEqual(await rows(), [
-    { rates: { input: '3' }, cost: null },
-    { rates: { input: '3' }, cost: { input: '2' } },
-    { rates: { input: '4' }, cost: { input: '2' } },
+    { rates: { input: '3', output: '5' }, cost: null },
+    { rates: { input: '3', output: '5' }, cost: { input: '2', output: '4' } },
+    { rates: { input: '4', output: '5' }, cost: { input: '2', output: '4' } },
   ]);
   assert.deepEqual(await setupErrors({ models: [{ id: 'x', groups: ['yaml'], cost: { input: 2 } }] }), [
     'models[0].cost.input: found 2, expected text; put it in quotes',
@@ -560,7 +596,7 @@ test('setup prune keeps prices and keys of removed models and groups', async () 
         { id: 'stays', style: 'messages' },
         { id: 'goes', style: 'messages' },
       ],
-      models: [{ id: 'm', groups: ['stays', 'goes'], prices: { input: '3' } }],
+      models: [{ id: 'm', groups: ['stays', 'goes'], prices: { input: '3', output: '5' } }],
       users: [{ id: 'pia' }],
       keys: [
         { user: 'pia', group: 'stays' },
@@ -655,19 +691,19 @@ test('setup announces a future price once, keeps the current one, and can withdr
     return line && priceAt(line, Date.parse(time))?.rates;
   };
   const now = () => new Date(Date.now() + 1_000).toISOString();
-  await at({ input: '1' });
-  assert.equal((await at({ input: '2' }, '2090-01-01T00:00:00Z')).changes.length, 1);
-  assert.deepEqual((await at({ input: '2' }, '2090-01-01T00:00:00Z')).changes, [], 'no second row');
-  assert.deepEqual((await at({ input: '1' })).changes, [], 'the current price is unchanged');
-  assert.deepEqual([await inForce(now()), await inForce('2089-12-31T23:59:59Z')], [{ input: '1' }, { input: '1' }]);
-  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { input: '2' });
-  await at({ input: '1.5' });
-  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { input: '2' }, 'a change today does not affect it');
-  await at({ input: '1.5' }, '2090-01-01T00:00:00Z');
-  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { input: '1.5' }, 'withdrawn');
-  await at({ input: '7' }, '2026-01-01T00:00:00Z');
-  assert.deepEqual(await inForce(now()), { input: '7' }, 'a time in the past means now');
-  assert.deepEqual((await at({ input: '7' }, '2026-01-01T00:00:00Z')).changes, []);
+  await at({ output: '1' });
+  assert.equal((await at({ output: '2' }, '2090-01-01T00:00:00Z')).changes.length, 1);
+  assert.deepEqual((await at({ output: '2' }, '2090-01-01T00:00:00Z')).changes, [], 'no second row');
+  assert.deepEqual((await at({ output: '1' })).changes, [], 'the current price is unchanged');
+  assert.deepEqual([await inForce(now()), await inForce('2089-12-31T23:59:59Z')], [{ output: '1' }, { output: '1' }]);
+  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { output: '2' });
+  await at({ output: '1.5' });
+  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { output: '2' }, 'a change today does not affect it');
+  await at({ output: '1.5' }, '2090-01-01T00:00:00Z');
+  assert.deepEqual(await inForce('2090-01-01T00:00:00Z'), { output: '1.5' }, 'withdrawn');
+  await at({ output: '7' }, '2026-01-01T00:00:00Z');
+  assert.deepEqual(await inForce(now()), { output: '7' }, 'a time in the past means now');
+  assert.deepEqual((await at({ output: '7' }, '2026-01-01T00:00:00Z')).changes, []);
 });
 
 test('a revoked key stays revoked when its setup file is applied again', async () => {

@@ -14,7 +14,7 @@ import { until } from '../support/wait.ts';
 import { ResponsesSocketClient } from '../support/websocket.ts';
 
 /** One dollar per input token and a context of one token: each call reserves one dollar. */
-const COSTLY = { context: 1, prices: { input: '1000000' } };
+const COSTLY = { context: 1, prices: { input: '1000000', output: '0' } };
 
 if (noRedis) console.log(`shared limits are not tested: ${noRedis}`);
 

@@ -21,8 +21,13 @@ before(async () => {
       ...basicSetup(sim.url),
       models: [
         { id: 'demo-unpriced', groups: GROUPS, free: false },
-        { id: 'demo-announced', groups: GROUPS, prices: { input: '1' }, valid_from: '2099-01-01T00:00:00Z' },
-        { id: 'demo-cost', groups: GROUPS, free: false, cost: { input: '1' } },
+        {
+          id: 'demo-announced',
+          groups: GROUPS,
+          prices: { input: '1', output: '2' },
+          valid_from: '2099-01-01T00:00:00Z',
+        },
+        { id: 'demo-cost', groups: GROUPS, free: false, cost: { input: '1', output: '2' } },
         { id: 'demo-free', groups: GROUPS, free: true },
         { id: 'demo-priced', groups: GROUPS, prices: { input: '1', output: '2' } },
       ],
@@ -89,15 +94,37 @@ test('apply and doctor name the models without a price, and the start logs them'
   assert.ok(lines.includes('demo-unpriced of openai'), lines.join());
 });
 
+test('doctor names a stored price from before output was required, and its model is served', async () => {
+  const { db } = gateway.context.database;
+  const { id } = await db
+    .selectFrom('models')
+    .select('id')
+    .where('pattern', '=', 'demo-priced')
+    .where('group_id', '=', 'claude')
+    .executeTakeFirstOrThrow();
+  await db
+    .insertInto('prices')
+    .values({ model_id: id, rates: JSON.stringify({ input: '1' }) })
+    .execute();
+  await gateway.apply({});
+  assert.equal((await CALLS.messages('claude', 'demo-priced')).status, 200);
+  const { DATABASE_URL, MASTER_KEY, DATA_DIR } = gateway.context.config;
+  const { stdout } = await runHere(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
+  assert.match(stdout, /BAD {3}Price +model demo-priced of claude has no output\. Its replies are free/);
+  assert.doesNotMatch(stdout, /model demo-priced of openai/);
+});
+
 test('a priced model becomes free with free: true, and priced again with prices', async () => {
   const lineOf = () => gateway.catalog().resolve('openai', 'demo-priced')?.line;
   await apply([{ id: 'demo-priced', groups: ['openai'], free: true }]);
   await gateway.apply({});
   assert.equal(lineOf()?.isFree, true);
   assert.equal((await CALLS.chat('openai', 'demo-priced')).status, 200);
-  const { effects } = await apply([{ id: 'demo-priced', groups: ['openai'], prices: { input: '3' }, free: false }]);
+  const { effects } = await apply([
+    { id: 'demo-priced', groups: ['openai'], prices: { input: '3', output: '6' }, free: false },
+  ]);
   assert.deepEqual(
     effects.map(({ before, after }) => [before.prices, after?.prices]),
-    [['free', { input: '3' }]],
+    [['free', { input: '3', output: '6' }]],
   );
 });

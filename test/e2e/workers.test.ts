@@ -18,7 +18,7 @@ const WORKERS = 3;
 const READY_MS = 90_000;
 const keyOf = (name: string): string => `workers-test-key-of-${name}`;
 /** One dollar per input token and a context of one token: each call reserves one dollar. */
-const COSTLY = { context: 1, prices: { input: '1000000' } };
+const COSTLY = { context: 1, prices: { input: '1000000', output: '0' } };
 const SLOW = 'demo-messages@events=30;gap=30';
 
 const folder = mkdtempSync(join(tmpdir(), 'dragoman-workers-'));

@@ -4,7 +4,7 @@ import { useId, useState } from 'react';
 import type { GroupStyle, ShownModel } from '../../../src/objects/index.ts';
 import { RATIOS, RESOLUTIONS } from '../../../src/rules/video/sizes.ts';
 import { admin } from '../api/admin.ts';
-import { Choice } from '../parts/choice.tsx';
+import { Choice, type ChoiceOption } from '../parts/choice.tsx';
 import { ProblemNotice } from '../parts/form.tsx';
 import { Card } from '../parts/page.tsx';
 import { Sums } from '../parts/sums.tsx';
@@ -14,19 +14,29 @@ interface QuoteField {
   readonly name: string;
   readonly label: string;
   readonly value: string;
-  readonly options?: readonly string[];
+  readonly options?: readonly ChoiceOption[];
+  /** Shown for a model with a price for one of these. */
+  readonly of?: readonly string[];
 }
 
 const TEXT_FIELDS: readonly QuoteField[] = [
   { name: 'input_tokens', label: 'Input tokens', value: '10000' },
   { name: 'cached_input_tokens', label: 'of them cached', value: '0' },
+  { name: 'cached_audio_tokens', label: 'cached audio', value: '0', of: ['cached_audio_input'] },
+  { name: 'cache_write_tokens', label: 'of them written to the cache', value: '0', of: ['cache_write'] },
+  { name: 'cache_write_1h_tokens', label: 'kept for an hour', value: '0', of: ['cache_write_1h'] },
+  { name: 'audio_input_tokens', label: 'of them audio', value: '0', of: ['audio_input'] },
+  { name: 'audio_seconds', label: 'Seconds of audio', value: '0', of: ['per_audio_hour'] },
   { name: 'output_tokens', label: 'Output tokens', value: '1000' },
+  { name: 'reasoning_tokens', label: 'of them reasoning', value: '0', of: ['reasoning'] },
+  { name: 'audio_output_tokens', label: 'of them audio', value: '0', of: ['audio_output'] },
+  { name: 'image_tokens', label: 'of them image tokens', value: '0', of: ['image_output'] },
+  { name: 'images', label: 'Images', value: '1', of: ['per_image'] },
+  { name: 'image_kind', label: 'Size and quality', value: '1024x1024/medium', of: ['per_image'] },
+  { name: 'searches', label: 'Searches', value: '0', of: ['per_search'] },
+  { name: 'file_searches', label: 'File searches', value: '0', of: ['per_file_search'] },
+  { name: 'fetches', label: 'Fetched pages', value: '0', of: ['per_fetch'] },
 ];
-const IMAGE_FIELDS: readonly QuoteField[] = [
-  { name: 'images', label: 'Images', value: '1' },
-  { name: 'image_kind', label: 'Size and quality', value: '1024x1024/medium' },
-];
-const IMAGE_TOKENS: QuoteField = { name: 'image_tokens', label: 'of them image tokens', value: '0' };
 const VIDEO_FIELDS: readonly QuoteField[] = [
   { name: 'seconds', label: 'Seconds', value: '5' },
   { name: 'resolution', label: 'Resolution', value: '720p', options: RESOLUTIONS },
@@ -35,15 +45,13 @@ const VIDEO_FIELDS: readonly QuoteField[] = [
 const USER: QuoteField = { name: 'user', label: 'For user', value: '' };
 
 /** Only what the rates of the model bill. */
-const fieldsOf = ({ prices }: ShownModel, style: GroupStyle | undefined): readonly QuoteField[] =>
-  style === 'video'
-    ? [...VIDEO_FIELDS, USER]
-    : [
-        ...TEXT_FIELDS,
-        ...(prices && 'image_output' in prices ? [IMAGE_TOKENS] : []),
-        ...(prices && 'per_image' in prices ? IMAGE_FIELDS : []),
-        USER,
-      ];
+const fieldsOf = ({ prices }: ShownModel, style: GroupStyle | undefined): readonly QuoteField[] => {
+  if (style === 'video') return [...VIDEO_FIELDS, USER];
+  const billed = TEXT_FIELDS.filter(({ of }) => of === undefined || of.some((rate) => rate in (prices ?? {})));
+  const tiers = Object.keys(prices?.tiers ?? {});
+  const tier = { name: 'tier', label: 'Tier', value: '', options: [['', 'standard'], ...tiers] as const };
+  return [...billed, ...(tiers.length === 0 ? [] : [tier]), USER];
+};
 
 const TYPING_MS = 250;
 

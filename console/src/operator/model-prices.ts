@@ -1,15 +1,27 @@
 /** Prices of models as text and as form fields. */
 import type { ShownRates } from '../../../src/objects/index.ts';
+import { countText } from '../format/count.ts';
 
 /** Rates in dollars per million tokens that most models have. */
 export const TOKEN_RATES = ['input', 'cached_input', 'cache_write', 'output'] as const;
 
-/** "input 1.25 · output 10"; nested tables are named only. */
+/** "input $1.25 · output $10 · above 200,000 tokens: input $6"; other tables are named only. */
 export function ratesText(rates: ShownRates | null): string {
-  if (!rates) return '';
-  return Object.entries(rates)
-    .map(([name, rate]) => `${name.replaceAll('_', ' ')} ${typeof rate === 'string' ? `$${rate}` : '…'}`)
+  return Object.entries(rates ?? {})
+    .map(([name, rate]) => {
+      if (name === 'steps' && Array.isArray(rate)) return rate.map(stepText).join(' · ');
+      return `${name.replaceAll('_', ' ')} ${typeof rate === 'string' ? `$${rate}` : '…'}`;
+    })
     .join(' · ');
+}
+
+const stepText = ({ above, ...rates }: { readonly above: number }): string =>
+  `above ${countText(above)} tokens: ${ratesText(rates)}`;
+
+/** What the form of a price has no field for, as text that its area shows and reads. */
+export function moreRates(rates: ShownRates | null): string {
+  const more = Object.entries(rates ?? {}).filter(([name]) => !TOKEN_RATES.some((known) => known === name));
+  return more.length === 0 ? '' : JSON.stringify(Object.fromEntries(more), null, 2);
 }
 
 export const rateOf = (rates: ShownRates | null, name: string): string | undefined => {

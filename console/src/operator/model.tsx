@@ -104,7 +104,7 @@ const EditPrice = ({ model }: { readonly model: ShownModel }) => {
                   id: model.id,
                   groups: [model.group],
                   ...(model.upstream !== null && { upstream: model.upstream }),
-                  ...pricesIn(values, model),
+                  ...pricesIn(values),
                 },
               ],
             });

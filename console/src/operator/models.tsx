@@ -14,7 +14,7 @@ import { notify } from '../parts/toast.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { useGroupIds } from './catalog.ts';
-import { rateOf, ratesText, TOKEN_RATES } from './model-prices.ts';
+import { moreRates, rateOf, ratesText, TOKEN_RATES } from './model-prices.ts';
 import { PriceImport } from './price-import.tsx';
 
 const COLUMNS: readonly Column<ShownModel>[] = [
@@ -97,32 +97,38 @@ const AddModel = () => {
   );
 };
 
-/** Two rows of rates: what users pay, and what the provider charges. */
-export const priceFields = (model?: ShownModel): (readonly FieldSpec[])[] => [
-  TOKEN_RATES.map((name) => ({
-    name: `prices.${name}`,
-    label: `Price ${name.replaceAll('_', ' ')}`,
-    value: rateOf(model?.prices ?? null, name),
-    placeholder: '$ /1M',
-  })),
-  TOKEN_RATES.map((name) => ({
-    name: `cost.${name}`,
-    label: `Cost ${name.replaceAll('_', ' ')}`,
-    value: rateOf(model?.cost ?? null, name),
-    placeholder: '$ /1M',
-  })),
-];
+/** What users pay, and what the provider charges: a row of the usual rates, and the others as JSON. */
+export const priceFields = (model?: ShownModel): (FieldSpec | readonly FieldSpec[])[] =>
+  (['prices', 'cost'] as const).flatMap((prefix) => {
+    const rates = model?.[prefix] ?? null;
+    const label = prefix === 'prices' ? 'Price' : 'Cost';
+    return [
+      TOKEN_RATES.map((name) => ({
+        name: `${prefix}.${name}`,
+        label: `${label} ${name.replaceAll('_', ' ')}`,
+        value: rateOf(rates, name),
+        placeholder: '$ /1M',
+      })),
+      {
+        name: `${prefix}.${MORE}`,
+        label: `${label}: further rates as JSON`,
+        kind: 'area' as const,
+        value: moreRates(rates),
+        hint: texts.model.moreRates,
+        placeholder: texts.model.moreRatesExample,
+      },
+    ];
+  });
 
-/** Rates of the form beside those that the form does not show. */
-export function pricesIn(values: FormValues, model?: ShownModel): Record<string, unknown> {
+const MORE = 'more';
+
+export function pricesIn(values: FormValues): Record<string, unknown> {
   const part = (prefix: 'prices' | 'cost') => {
-    const hidden = Object.entries(model?.[prefix] ?? {}).filter(
-      ([name]) => !TOKEN_RATES.some((known) => known === name),
-    );
     const given = Object.entries(values)
       .filter(([name]) => name.startsWith(`${prefix}.`))
       .map(([name, value]) => [name.slice(prefix.length + 1), value]);
-    const rates = Object.fromEntries([...hidden, ...given]);
+    const { [MORE]: more, ...usual } = Object.fromEntries(given) as Record<string, unknown>;
+    const rates = { ...(more !== undefined && parseDocument(String(more))), ...usual };
     return Object.keys(rates).length === 0 ? {} : { [prefix]: rates };
   };
   return { ...part('prices'), ...part('cost') };

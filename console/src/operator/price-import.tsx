@@ -37,20 +37,7 @@ export const PriceImport = ({ groups }: { readonly groups: readonly string[] }) 
                     { name: 'group', label: 'Group', kind: 'choice', options: [['', 'All groups'], ...groups] },
                     { name: 'multiplier', label: 'Multiplier', value: '1', hint: texts.model.importMultiplier },
                   ],
-                  [
-                    { name: 'provider', label: 'Provider', placeholder: 'openai', hint: texts.model.importProvider },
-                    {
-                      name: 'tiers',
-                      label: 'Long inputs',
-                      kind: 'choice',
-                      options: [
-                        ['', 'Skip'],
-                        ['base', 'Base price'],
-                        ['highest', 'Highest price'],
-                      ],
-                      hint: texts.model.importTiers,
-                    },
-                  ],
+                  { name: 'provider', label: 'Provider', placeholder: 'openai', hint: texts.model.importProvider },
                 ]}
                 action={texts.model.preview}
                 cancel={end}

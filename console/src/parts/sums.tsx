@@ -35,7 +35,7 @@ export const Sums = ({ pricing: { charge, cost }, isOperator, isEstimated = null
           <tr className="total">
             <td colSpan={3}>
               {verb}
-              {charge.price === null ? '' : ` (price ${charge.price})`}
+              {charge.price === null ? '' : ` (${texts.money.price(charge)})`}
             </td>
             <td className="num">
               <Money amount={charge.charge} isEstimated={isEstimated} />
@@ -59,12 +59,14 @@ export const Sums = ({ pricing: { charge, cost }, isOperator, isEstimated = null
     </div>
   );
 
+const UNITS: Record<PriceLine['per'], string> = { million_tokens: '/1M', piece: 'each', hour: '/hour' };
+
 const SumLine = ({ line }: { readonly line: PriceLine }) => (
   <tr>
     <td className="num">{countText(line.count)}</td>
     <td>{line.part.replaceAll('_', ' ')}</td>
     <td className="muted nowrap">
-      × {exactMoney(line.rate)} {line.per === 'piece' ? 'each' : '/1M'}
+      × {exactMoney(line.rate)} {UNITS[line.per]}
     </td>
     <td className="num">{exactMoney(line.amount)}</td>
   </tr>

@@ -1,6 +1,6 @@
 /** Token counts of the chat dialect. `prompt_tokens` includes cached and cache-written tokens, `completion_tokens` reasoning. */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
-import { cacheParts } from '../wire/cache-parts.ts';
+import { cachedMedia, cacheParts } from '../wire/cache-parts.ts';
 import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
 import { tierUsed } from '../wire/service-tiers.ts';
@@ -22,11 +22,16 @@ export function readUsage(value: unknown): HubUsage | undefined {
       maybeCount(read.cached_tokens) ?? maybeCount(value.prompt_cache_hit_tokens),
       maybeCount(read.cache_write_tokens),
     ),
+    ...cachedMedia(read.cached_tokens_details),
     inputAudio: maybeCount(read.audio_tokens),
+    audioSeconds: maybeCount(value.prompt_audio_seconds),
     inputImage: maybeCount(read.image_tokens),
     output: output ?? 0,
     reasoning: maybeCount(written.reasoning_tokens),
     outputAudio: maybeCount(written.audio_tokens),
+    // A research model counts its searches and sources beside its tokens.
+    citations: maybeCount(value.citation_tokens),
+    searches: maybeCount(value.num_search_queries) || undefined,
     tier: tierUsed(maybeString(value.service_tier)),
     estimated: input === undefined && output === undefined ? true : undefined,
     invalid,

@@ -14,10 +14,14 @@ export interface UsageCounts {
   candidates?: number;
   thoughts?: number;
   toolPrompt?: number;
+  cacheReadAudio?: number;
+  cacheReadImage?: number;
   inputAudio?: number;
   inputImage?: number;
+  inputVideo?: number;
   outputAudio?: number;
   outputImage?: number;
+  outputVideo?: number;
   tier?: string;
   invalid?: string;
 }
@@ -31,10 +35,16 @@ export function mergeUsage(counts: UsageCounts, wire: JsonObject): void {
   if (Array.isArray(wire.promptTokensDetails)) {
     set(counts, 'inputAudio', modality(wire.promptTokensDetails, 'AUDIO'));
     set(counts, 'inputImage', modality(wire.promptTokensDetails, 'IMAGE'));
+    set(counts, 'inputVideo', modality(wire.promptTokensDetails, 'VIDEO'));
+  }
+  if (Array.isArray(wire.cacheTokensDetails)) {
+    set(counts, 'cacheReadAudio', modality(wire.cacheTokensDetails, 'AUDIO'));
+    set(counts, 'cacheReadImage', modality(wire.cacheTokensDetails, 'IMAGE'));
   }
   if (Array.isArray(wire.candidatesTokensDetails)) {
     set(counts, 'outputAudio', modality(wire.candidatesTokensDetails, 'AUDIO'));
     set(counts, 'outputImage', modality(wire.candidatesTokensDetails, 'IMAGE'));
+    set(counts, 'outputVideo', modality(wire.candidatesTokensDetails, 'VIDEO'));
   }
   const tier = TIERS[maybeString(wire.trafficType) ?? ''] ?? maybeString(wire.serviceTier)?.toLowerCase();
   if (tier !== undefined && tier !== 'unspecified') counts.tier = tier;
@@ -68,13 +78,17 @@ export function decodeUsage(counts: UsageCounts, hasOutput: boolean, searches: n
   return compact({
     input,
     ...cacheParts(input, counts.cached),
+    cacheReadAudio: counts.cacheReadAudio,
+    cacheReadImage: counts.cacheReadImage,
     toolPrompt: counts.toolPrompt,
     inputAudio: counts.inputAudio,
     inputImage: counts.inputImage,
+    inputVideo: counts.inputVideo,
     output: (counts.candidates ?? 0) + (counts.thoughts ?? 0),
     reasoning: counts.thoughts,
     outputAudio: counts.outputAudio,
     outputImage: counts.outputImage,
+    outputVideo: counts.outputVideo,
     searches: searches > 0 ? searches : undefined,
     tier: counts.tier,
     estimated: isReported ? undefined : true,

@@ -32,6 +32,7 @@ export function decodeUsage(usage: JsonObject, isFinal: boolean): HubUsage {
     input: sum('input_tokens') + cacheRead + cacheWrite,
     cacheRead,
     cacheWrite,
+    longestPrompt: longestOf(usage),
     cacheWriteLong: maybeCount(maybeObject(usage.cache_creation).ephemeral_1h_input_tokens) || undefined,
     output,
     reasoning: maybeCount(maybeObject(usage.output_tokens_details).thinking_tokens),
@@ -54,6 +55,14 @@ function totalOver(usage: JsonObject): (name: string) => number {
   const iterations = maybeList(usage.iterations).filter(isObject);
   const rows = iterations.length > 0 ? iterations : [usage];
   return (name) => rows.reduce((sum, row) => sum + (maybeCount(row[name]) ?? 0), 0);
+}
+
+/** The longest input of several iterations, each of which the provider bills by its own length. */
+function longestOf(usage: JsonObject): number | undefined {
+  const iterations = maybeList(usage.iterations).filter(isObject);
+  const names = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
+  const lengths = iterations.map((row) => names.reduce((sum, name) => sum + (maybeCount(row[name]) ?? 0), 0));
+  return lengths.length > 1 ? Math.max(...lengths) : undefined;
 }
 
 /** Writes every member, unknown ones as null, because newer clients require them. */

@@ -3,7 +3,7 @@
  * tokens of the image tool stand apart in `tool_usage.image_gen`; the hub includes them in its totals and in its image tokens.
  */
 import { type HubItem, type HubUsage, type JsonObject, NO_USAGE } from '../hub/types.ts';
-import { cacheParts } from '../wire/cache-parts.ts';
+import { cachedMedia, cacheParts } from '../wire/cache-parts.ts';
 import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
 import { tierForClient, tierUsed } from '../wire/service-tiers.ts';
@@ -19,6 +19,7 @@ export function decodeUsage(response: JsonObject, items: readonly HubItem[]): Hu
   return compact({
     input: whole,
     ...cacheParts(whole, maybeCount(input.cached_tokens), maybeCount(input.cache_write_tokens)),
+    ...cachedMedia(input.cached_tokens_details),
     cacheWriteLong: maybeCount(maybeObject(input.cache_write_tokens_details).ttl_12h_tokens),
     // Image endpoints report image tokens here, responses in `tool_usage`.
     inputImage: sumOf(maybeCount(input.image_tokens), images.inputImage),

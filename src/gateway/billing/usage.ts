@@ -28,8 +28,11 @@ export function sumUsage(before: HubUsage | undefined, usage: HubUsage): HubUsag
     const earlier = before[name as keyof HubUsage];
     if (typeof value === 'number' && typeof earlier === 'number') sum[name] = value + earlier;
   }
-  return sum as unknown as HubUsage;
+  const longestPrompt = Math.max(longestOf(before), longestOf(usage));
+  return { ...(sum as unknown as HubUsage), longestPrompt };
 }
+
+const longestOf = ({ longestPrompt, input }: HubUsage): number => longestPrompt ?? input;
 
 /** The usage object of a provider with the tier that it reports. */
 export const withServiceTier = (usage: unknown, tier: unknown): unknown =>

@@ -2,7 +2,8 @@
 import { errorFields, type Log, type Nanos } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
-import { costOf, parseRates, type Rates } from './rates.ts';
+import { parseRates, type Rates } from './parse-rates.ts';
+import { costOf } from './rates.ts';
 
 /** What the cost of a call depends on. */
 export type CostedCall = Pick<UsageRecord, 'priceId' | 'accountId' | 'usage'>;

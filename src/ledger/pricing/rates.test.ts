@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { runs } from '../../../test/support/properties.ts';
 import type { MeteredUsage } from '../usage-record.ts';
-import { costOf, maxCostOf, parseRates, type Rates, videoCostOf, videoRateOf } from './rates.ts';
+import { parseRates, type Rates } from './parse-rates.ts';
+import { costOf, maxCostOf, videoCostOf, videoRateOf } from './rates.ts';
 
 const NONE: MeteredUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
 const ONE = 1_000_000n;

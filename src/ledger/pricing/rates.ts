@@ -1,181 +1,174 @@
 /**
- * Prices: rates, the cost of usage, and the maximum cost of a request.
+ * The cost of usage, and the maximum cost of a request.
  * Exact integers with one rounding (up) at the end. Every token is billed once, at the rate of its most specific kind that has one.
  */
-import { type Nanos, parseNanos, parsePpm } from '../../core/index.ts';
+import type { Nanos } from '../../core/index.ts';
 import type { MeteredUsage } from '../usage-record.ts';
-
-/** Nano-dollars per million tokens, or per piece. A kind without a rate is billed as the kind that contains it. */
-export interface Rates {
-  readonly input?: Nanos;
-  readonly cachedInput?: Nanos;
-  readonly cacheWrite?: Nanos;
-  readonly cacheWriteLong?: Nanos;
-  readonly audioInput?: Nanos;
-  readonly imageInput?: Nanos;
-  readonly output?: Nanos;
-  readonly reasoning?: Nanos;
-  readonly audioOutput?: Nanos;
-  readonly imageOutput?: Nanos;
-  readonly perSearch?: Nanos;
-  /** By "size/quality", by "size", or by "*" for all others. */
-  readonly perImage?: ReadonlyMap<string, Nanos>;
-  readonly video?: VideoRate;
-  readonly videoWithVideoInput?: VideoRate;
-  /** Rates of service tiers, complete. Usage of any other tier has the rates above. */
-  readonly tiers?: ReadonlyMap<string, Rates>;
-}
-/** One rate for all resolutions, or one per resolution. */
-export type VideoRate = Nanos | ReadonlyMap<string, Nanos>;
-
-const FIELDS = {
-  input: 'input',
-  cached_input: 'cachedInput',
-  cache_write: 'cacheWrite',
-  cache_write_1h: 'cacheWriteLong',
-  audio_input: 'audioInput',
-  image_input: 'imageInput',
-  output: 'output',
-  reasoning: 'reasoning',
-  audio_output: 'audioOutput',
-  image_output: 'imageOutput',
-  per_search: 'perSearch',
-} as const;
-
-/** Parses the column `prices.rates`. Throws on rates that the configuration rejects: a wrong price is worse than none. */
-export function parseRates(stored: unknown): Rates {
-  if (typeof stored !== 'object' || stored === null) throw new Error('rates are not an object');
-  const rates: Record<string, Nanos | ReadonlyMap<string, Nanos>> = {};
-  for (const [name, value] of Object.entries(stored)) {
-    if (name === 'tiers') continue;
-    if (name === 'per_image') rates.perImage = parseTable(name, value);
-    else if (name === 'video') rates.video = parseAmountOrTable(name, value);
-    else if (name === 'video_with_video_input') rates.videoWithVideoInput = parseAmountOrTable(name, value);
-    else if (name in FIELDS) rates[FIELDS[name as keyof typeof FIELDS]] = parseAmount(name, value);
-    else throw new Error(`rates.${name} is unknown`);
-  }
-  return 'tiers' in stored ? { ...rates, tiers: parseTiers(stored.tiers, rates) } : rates;
-}
-
-function parseTiers(stored: unknown, base: Rates): ReadonlyMap<string, Rates> {
-  if (typeof stored !== 'object' || stored === null) throw new Error('rates.tiers is not a table');
-  return new Map(Object.entries(stored).map(([tier, own]) => [tier, parseTier(own, base)]));
-}
-
-/** A multiplier of all rates, or rates of its own. Then only prices per piece are taken over: a token rate would be too low. */
-function parseTier(stored: unknown, base: Rates): Rates {
-  if (typeof stored === 'object' && stored !== null && 'multiplier' in stored) {
-    const ppm = typeof stored.multiplier === 'string' ? parsePpm(stored.multiplier) : undefined;
-    if (ppm === undefined) throw new Error('rates.tiers has an invalid multiplier');
-    const multiply = (rate: Nanos): Nanos => (rate * BigInt(ppm) + MILLION - 1n) / MILLION;
-    return Object.fromEntries(
-      Object.entries(base).map(([name, rate]: [string, Nanos | ReadonlyMap<string, Nanos>]) => [
-        name,
-        typeof rate === 'bigint' ? multiply(rate) : new Map([...rate].map(([kind, one]) => [kind, multiply(one)])),
-      ]),
-    );
-  }
-  const { perSearch, perImage } = base;
-  return { ...(perSearch !== undefined && { perSearch }), ...(perImage && { perImage }), ...parseRates(stored) };
-}
-
-function parseAmount(name: string, value: unknown): Nanos {
-  const nanos = typeof value === 'string' ? parseNanos(value) : undefined;
-  if (nanos === undefined || nanos < 0n) throw new Error(`rates.${name} is not an amount`);
-  return nanos;
-}
-
-function parseTable(name: string, value: unknown): ReadonlyMap<string, Nanos> {
-  if (typeof value !== 'object' || value === null) throw new Error(`rates.${name} is not a table`);
-  return new Map(Object.entries(value).map(([kind, price]) => [kind, parseAmount(`${name}.${kind}`, price)]));
-}
-
-const parseAmountOrTable = (name: string, value: unknown): VideoRate =>
-  typeof value === 'string' ? parseAmount(name, value) : parseTable(name, value);
+import type { RateStep, Rates } from './parse-rates.ts';
 
 export type CostPart =
   | 'input'
   | 'cached_input'
+  | 'cached_audio_input'
+  | 'cached_image_input'
   | 'cache_write'
   | 'cache_write_1h'
   | 'audio_input'
   | 'image_input'
+  | 'video_input'
   | 'output'
   | 'reasoning'
   | 'audio_output'
   | 'image_output'
+  | 'video_output'
+  | 'citation'
   | 'search'
+  | 'file_search'
+  | 'fetch'
+  | 'request'
+  | 'audio_second'
   | 'image'
   | 'video';
 
 export interface CostLine {
   readonly part: CostPart;
   readonly count: bigint;
-  /** Per million tokens; per piece for searches and images. */
+  /** Per million tokens; per hour for seconds of audio; per piece for the others. */
   readonly rate: Nanos;
-  /** count x rate in millionths of a nano-dollar, exact, before multipliers. */
+  /** count x rate in millionths of a nano-dollar, before multipliers. Exact, except that time is rounded up. */
   readonly femtoDollars: bigint;
 }
 
 export interface Cost {
   readonly nanos: Nanos;
   readonly lines: readonly CostLine[];
+  /** The length of the prompt above which the rates of the lines hold; undefined for the first step, and without steps. */
+  readonly above?: bigint;
+  /** The service tier whose own rates the lines have. */
+  readonly tier?: string;
 }
 
 const MILLION = 1_000_000n;
 /** The denominator for two multipliers, which is the normal case: computing the power on every call is slow. */
 const TWO_MULTIPLIERS = MILLION ** 3n;
+const HOUR_S = 3_600n;
 
 /** Multipliers are parts per million: of the group, of the user. Invalid counts are billed as zero. */
 export function costOf(usage: MeteredUsage, given: Rates, multipliersPpm: readonly bigint[]): Cost {
-  const rates = (usage.tier !== undefined && given.tiers?.get(usage.tier)) || given;
-  const lines: CostLine[] = [];
-  const tokens = (part: CostPart, count: bigint, rate: Nanos = 0n): void => {
-    if (count > 0n) lines.push({ part, count, rate, femtoDollars: count * rate });
+  const { tier } = usage;
+  const ofTier = tier === undefined ? undefined : given.tiers?.get(tier);
+  const { steps } = ofTier ?? given;
+  const step = steps && stepOf(usage, steps);
+  const rates = step?.rates ?? ofTier ?? given;
+  const lines = new CostLines();
+  addInput(lines, usage, rates);
+  addOutput(lines, usage, rates);
+  addPieces(lines, usage, rates);
+  const nanos = total(lines.all, multipliersPpm);
+  return {
+    nanos,
+    lines: lines.all,
+    ...(step && { above: step.above }),
+    ...(ofTier && tier !== undefined && { tier }),
   };
-  const pieces = (part: CostPart, count: bigint, rate: Nanos): void => {
-    if (count > 0n) lines.push({ part, count, rate, femtoDollars: count * rate * MILLION });
-  };
+}
 
+/** By the longest prompt that the provider read, with its cached parts. */
+function stepOf(usage: MeteredUsage, steps: readonly RateStep[]): RateStep | undefined {
+  const { input, cacheRead, cacheWrite, longestPrompt } = usage;
+  const prompt =
+    longestPrompt === undefined ? larger(whole(input), whole(cacheRead) + whole(cacheWrite)) : whole(longestPrompt);
+  return steps.find(({ above }) => prompt > above);
+}
+
+class CostLines {
+  readonly all: CostLine[] = [];
+
+  tokens(part: CostPart, count: bigint, rate: Nanos = 0n): void {
+    if (count > 0n) this.all.push({ part, count, rate, femtoDollars: count * rate });
+  }
+
+  /** Not billed without a rate. */
+  pieces(part: CostPart, count: number | undefined, rate: Nanos | undefined): void {
+    if (rate !== undefined) this.#add(part, whole(count), rate, 1n);
+  }
+
+  seconds(part: CostPart, count: number | undefined, perHour: Nanos | undefined): void {
+    if (perHour !== undefined) this.#add(part, whole(count), perHour, HOUR_S);
+  }
+
+  #add(part: CostPart, count: bigint, rate: Nanos, unit: bigint): void {
+    if (count > 0n) this.all.push({ part, count, rate, femtoDollars: roundUp(count * rate * MILLION, unit) });
+  }
+}
+
+/** Takes parts out of a whole: some upstreams report a part that is larger than its whole. */
+class Remainder {
+  left: bigint;
+
+  constructor(whole: bigint) {
+    this.left = whole;
+  }
+
+  /** Nothing for a part without a rate of its own. */
+  take(part: bigint, isSeparate: boolean): bigint {
+    const taken = isSeparate ? smaller(part, this.left) : 0n;
+    this.left -= taken;
+    return taken;
+  }
+}
+
+function addInput(lines: CostLines, usage: MeteredUsage, rates: Rates): void {
   const cacheRead = whole(usage.cacheRead);
   const cacheWrite = whole(usage.cacheWrite);
-  // Some upstreams report a part that is larger than the total.
   const writeLong = smaller(whole(usage.cacheWriteLong), cacheWrite);
-  let uncached = larger(whole(usage.input) - cacheRead - cacheWrite, 0n);
-  // Upstreams do not report whether audio and images came from the cache. Counting them as uncached bills no token twice.
-  const audioIn = rates.audioInput === undefined ? 0n : smaller(whole(usage.inputAudio), uncached);
-  uncached -= audioIn;
-  const imageIn = rates.imageInput === undefined ? 0n : smaller(whole(usage.inputImage), uncached);
-  uncached -= imageIn;
+  const [readAudio, readImage] = [whole(usage.cacheReadAudio), whole(usage.cacheReadImage)];
+  const read = new Remainder(cacheRead);
+  const cachedAudio = read.take(readAudio, rates.cachedAudioInput !== undefined);
+  const cachedImage = read.take(readImage, rates.cachedImageInput !== undefined);
+  // Audio and images that are not reported as cached count as uncached, which bills no token twice.
+  const uncached = new Remainder(larger(whole(usage.input) - cacheRead - cacheWrite, 0n));
+  const audio = uncached.take(larger(whole(usage.inputAudio) - readAudio, 0n), rates.audioInput !== undefined);
+  const image = uncached.take(larger(whole(usage.inputImage) - readImage, 0n), rates.imageInput !== undefined);
+  const video = uncached.take(whole(usage.inputVideo), rates.videoInput !== undefined);
   const writeRate = rates.cacheWrite ?? rates.input;
-  tokens('input', uncached, rates.input);
-  tokens('cached_input', cacheRead, rates.cachedInput ?? rates.input);
-  tokens('cache_write', cacheWrite - writeLong, writeRate);
-  tokens('cache_write_1h', writeLong, rates.cacheWriteLong ?? writeRate);
-  tokens('audio_input', audioIn, rates.audioInput);
-  tokens('image_input', imageIn, rates.imageInput);
+  lines.tokens('input', uncached.left, rates.input);
+  lines.tokens('cached_input', read.left, rates.cachedInput ?? rates.input);
+  lines.tokens('cached_audio_input', cachedAudio, rates.cachedAudioInput);
+  lines.tokens('cached_image_input', cachedImage, rates.cachedImageInput);
+  lines.tokens('cache_write', cacheWrite - writeLong, writeRate);
+  lines.tokens('cache_write_1h', writeLong, rates.cacheWriteLong ?? writeRate);
+  lines.tokens('audio_input', audio, rates.audioInput);
+  lines.tokens('image_input', image, rates.imageInput);
+  lines.tokens('video_input', video, rates.videoInput);
+}
 
-  let output = whole(usage.output);
-  const take = (count: number | undefined, isSeparate: boolean): bigint => {
-    const taken = isSeparate ? smaller(whole(count), output) : 0n;
-    output -= taken;
-    return taken;
-  };
-  const reasoning = take(usage.reasoning, rates.reasoning !== undefined);
-  const audioOut = take(usage.outputAudio, rates.audioOutput !== undefined);
+function addOutput(lines: CostLines, usage: MeteredUsage, rates: Rates): void {
+  const output = new Remainder(whole(usage.output));
+  const reasoning = output.take(whole(usage.reasoning), rates.reasoning !== undefined);
+  const audio = output.take(whole(usage.outputAudio), rates.audioOutput !== undefined);
+  const video = output.take(whole(usage.outputVideo), rates.videoOutput !== undefined);
   // Reported image tokens are billed by their rate. The price per piece holds where there is no such rate or no such report.
   const isByToken = rates.imageOutput !== undefined && usage.estimated !== true;
   const perImage = isByToken && usage.outputImage !== undefined ? undefined : rates.perImage;
-  const imageOut = take(usage.outputImage, rates.imageOutput !== undefined || perImage !== undefined);
-  tokens('output', output, rates.output);
-  tokens('reasoning', reasoning, rates.reasoning);
-  tokens('audio_output', audioOut, rates.audioOutput);
-  if (perImage === undefined) tokens('image_output', imageOut, rates.imageOutput);
+  const image = output.take(whole(usage.outputImage), rates.imageOutput !== undefined || perImage !== undefined);
+  lines.tokens('output', output.left, rates.output);
+  lines.tokens('reasoning', reasoning, rates.reasoning);
+  lines.tokens('audio_output', audio, rates.audioOutput);
+  lines.tokens('video_output', video, rates.videoOutput);
+  if (perImage === undefined) lines.tokens('image_output', image, rates.imageOutput);
+  else
+    for (const [kind, count] of Object.entries(usage.images ?? {}))
+      lines.pieces('image', count, imageRate(perImage, kind));
+}
 
-  if (rates.perSearch !== undefined) pieces('search', whole(usage.searches), rates.perSearch);
-  for (const [kind, count] of Object.entries(usage.images ?? {}))
-    if (perImage !== undefined) pieces('image', whole(count), imageRate(perImage, kind));
-  return { nanos: total(lines, multipliersPpm), lines };
+function addPieces(lines: CostLines, usage: MeteredUsage, rates: Rates): void {
+  if (rates.citation !== undefined) lines.tokens('citation', whole(usage.citations), rates.citation);
+  lines.pieces('search', usage.searches, rates.perSearch);
+  lines.pieces('file_search', usage.fileSearches, rates.perFileSearch);
+  lines.pieces('fetch', usage.fetches, rates.perFetch);
+  lines.pieces('request', 1, rates.perRequest);
+  lines.seconds('audio_second', usage.audioSeconds, rates.perAudioHour);
 }
 
 /** An image of a kind that is not in the table costs the highest rate, because it must not be free. */
@@ -193,8 +186,10 @@ const total = (lines: readonly { readonly femtoDollars: bigint }[], multipliersP
 /** The only rounding: up, so that usage is never free. */
 function applyMultipliers(femtoDollars: bigint, multipliersPpm: readonly bigint[]): Nanos {
   const numerator = multipliersPpm.reduce((product, ppm) => product * larger(ppm, 0n), femtoDollars);
-  const denominator = multipliersPpm.length === 2 ? TWO_MULTIPLIERS : MILLION ** BigInt(multipliersPpm.length + 1);
-  return (numerator + denominator - 1n) / denominator;
+  return roundUp(
+    numerator,
+    multipliersPpm.length === 2 ? TWO_MULTIPLIERS : MILLION ** BigInt(multipliersPpm.length + 1),
+  );
 }
 
 /** Facts about a request that are known before it is sent. */
@@ -209,6 +204,8 @@ export interface RequestFacts {
   /** Maximum output tokens, all choices together. */
   readonly maxOutput: number;
   readonly maxSearches?: number;
+  /** Length of the audio in the input, if known. */
+  readonly maxAudioSeconds?: number;
   /** Requested images, by "size/quality". */
   readonly images?: Readonly<Record<string, number>>;
 }
@@ -218,22 +215,45 @@ const BYTES_PER_TOKEN = 2n;
 /** For models without a configured context size. */
 const DEFAULT_CONTEXT = 200_000;
 
-/** The maximum cost of a request, for admission: all possible input and output, each at its highest rate. */
+/** Speech is never coded with less than 6 kbit/s; in base64 that is more than these bytes in a second. */
+const AUDIO_BYTES_PER_SECOND = 500n;
+
+/** The maximum cost of a request, for admission: all possible input and output, each at the highest rate that the input can reach. */
 export function maxCostOf(facts: RequestFacts, rates: Rates, multipliersPpm: readonly bigint[]): Nanos {
   const bodyTokens = (whole(facts.bodyBytes) + BYTES_PER_TOKEN - 1n) / BYTES_PER_TOKEN + whole(facts.moreInput);
   const context = whole(facts.context ?? (facts.readsWholeContext ? DEFAULT_CONTEXT : undefined));
   const input = facts.readsWholeContext ? larger(bodyTokens, context) : bodyTokens;
   const read = facts.context === undefined ? input : smaller(input, context);
-  const { cachedInput, cacheWrite, cacheWriteLong, audioInput, imageInput } = rates;
-  const inputRate = highest([rates.input, cachedInput, cacheWrite, cacheWriteLong, audioInput, imageInput]);
-  const searches = whole(facts.maxSearches) * (rates.perSearch ?? 0n) * MILLION;
-  return applyMultipliers(read * inputRate + maxOutputCost(facts, rates) + searches, multipliersPpm);
+  const most = reachableRates(rates, read).reduce((top, step) => larger(top, maxFemtoOf(facts, read, step)), 0n);
+  return applyMultipliers(most, multipliersPpm);
+}
+
+/** All rates that a call with at most `input` tokens can be charged by: those of the first step, and of every step below `input`. */
+export const reachableRates = (rates: Rates, input: bigint): readonly Rates[] => [
+  rates,
+  ...(rates.steps ?? []).filter(({ above }) => above < input).map((step) => step.rates),
+];
+
+function maxFemtoOf(facts: RequestFacts, read: bigint, rates: Rates): bigint {
+  const { cachedInput, cachedAudioInput, cachedImageInput, cacheWrite, cacheWriteLong } = rates;
+  const cacheRates = [cachedInput, cachedAudioInput, cachedImageInput, cacheWrite, cacheWriteLong];
+  const inputRate = highest([rates.input, rates.audioInput, rates.imageInput, rates.videoInput, ...cacheRates]);
+  const toolRate = highest([rates.perSearch, rates.perFileSearch, rates.perFetch]);
+  const pieces = whole(facts.maxSearches) * toolRate + (rates.perRequest ?? 0n);
+  return read * inputRate + maxOutputCost(facts, rates) + pieces * MILLION + maxExtraCost(facts, rates);
+}
+
+/** Time of audio, and sources that are counted beside the input. */
+function maxExtraCost({ context, bodyBytes, maxAudioSeconds }: RequestFacts, rates: Rates): bigint {
+  const { perAudioHour = 0n, citation = 0n } = rates;
+  const seconds = maxAudioSeconds === undefined ? whole(bodyBytes) / AUDIO_BYTES_PER_SECOND : whole(maxAudioSeconds);
+  return roundUp(seconds * perAudioHour * MILLION, HOUR_S) + whole(context ?? DEFAULT_CONTEXT) * citation;
 }
 
 /** Images are billed by tokens or by piece, never both; text beside them always by tokens. */
 function maxOutputCost({ maxOutput, images = {} }: RequestFacts, rates: Rates): bigint {
   const tokens = atMost(maxOutput);
-  const textRate = highest([rates.output, rates.reasoning, rates.audioOutput]);
+  const textRate = highest([rates.output, rates.reasoning, rates.audioOutput, rates.videoOutput]);
   const byToken = tokens * larger(textRate, rates.imageOutput ?? 0n);
   const { perImage } = rates;
   if (perImage === undefined) return byToken;
@@ -266,6 +286,7 @@ const whole = (count: number | undefined): bigint =>
 /** A limit that is not a whole number is rounded up: treated as zero, it would admit any output for free. */
 const atMost = (count: number): bigint =>
   count > 0 ? BigInt(Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER)) : 0n;
+const roundUp = (amount: bigint, unit: bigint): bigint => (amount + unit - 1n) / unit;
 const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 const highest = (rates: readonly (Nanos | undefined)[]): Nanos =>

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { formatNanos, parsePpm } from '../../core/index.ts';
-import { costOf, maxCostOf, parseRates } from './rates.ts';
+import { parseRates } from './parse-rates.ts';
+import { costOf, maxCostOf } from './rates.ts';
 
 const PAGE = readFileSync(new URL('../../../docs/guides/billing.md', import.meta.url), 'utf8');
 
@@ -55,4 +56,29 @@ test('worked example: the cost, the margin and the rest of the reservation add u
   assert.ok(text.includes(`at the rates of \`cost\` is ${plainCost} dollars`));
   assert.ok(text.includes(`it is **${formatNanos(cost)}**`));
   assert.ok(text.includes(`${formatNanos(charge)} - ${formatNanos(cost)} = **${formatNanos(charge - cost)}**`));
+});
+
+test('worked example: a long prompt is charged by its step, line by line', () => {
+  const [, long = ''] = [...PAGE.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => text);
+  const stepped = parseRates((parse(long) as Pick<Example, 'models'>).models[0].prices);
+  const text = section('## A long prompt', '## What costs what');
+  const amounts = amountsIn(text);
+  const used = {
+    input: 260_000,
+    cacheRead: 180_000,
+    cacheWrite: 40_000,
+    cacheWriteLong: 10_000,
+    output: 1_200,
+    searches: 2,
+  };
+  const { lines, nanos, above } = costOf(used, stepped, []);
+  assert.equal(above, 200_000n);
+  for (const { part, femtoDollars } of lines)
+    assert.equal(amounts.get(`\`${part}\``), formatNanos(femtoDollars / 1_000_000n), part);
+  assert.equal(lines.length, amounts.size - 1);
+  assert.equal(amounts.get('charge'), formatNanos(nanos));
+  const short = costOf({ ...used, input: 200_000, cacheRead: 120_000 }, stepped, []);
+  assert.equal(short.above, undefined);
+  assert.ok(text.includes(`the call costs **${formatNanos(short.nanos)}**`), formatNanos(short.nanos));
+  assert.ok(text.includes(`costs **${formatNanos(costOf({ ...used, tier: 'priority' }, stepped, []).nanos)}**`));
 });

@@ -1,0 +1,143 @@
+/**
+ * Rates of a price: nano-dollars per million tokens, or per piece, as the column `prices.rates` has them in decimal dollars.
+ * A kind without a rate is billed as the kind that contains it.
+ */
+import { type Nanos, parseNanos, parsePpm } from '../../core/index.ts';
+
+export interface Rates {
+  readonly input?: Nanos;
+  readonly cachedInput?: Nanos;
+  readonly cachedAudioInput?: Nanos;
+  readonly cachedImageInput?: Nanos;
+  readonly cacheWrite?: Nanos;
+  readonly cacheWriteLong?: Nanos;
+  readonly audioInput?: Nanos;
+  readonly imageInput?: Nanos;
+  readonly videoInput?: Nanos;
+  readonly output?: Nanos;
+  readonly reasoning?: Nanos;
+  readonly audioOutput?: Nanos;
+  readonly imageOutput?: Nanos;
+  readonly videoOutput?: Nanos;
+  readonly citation?: Nanos;
+  readonly perSearch?: Nanos;
+  readonly perFileSearch?: Nanos;
+  readonly perFetch?: Nanos;
+  readonly perRequest?: Nanos;
+  readonly perAudioHour?: Nanos;
+  /** By "size/quality", by "size", or by "*" for all others. */
+  readonly perImage?: ReadonlyMap<string, Nanos>;
+  readonly video?: VideoRate;
+  readonly videoWithVideoInput?: VideoRate;
+  /** The longest prompts first. A call with more input than `above` has these rates, which are complete. */
+  readonly steps?: readonly RateStep[];
+  /** Rates of service tiers, complete. Usage of any other tier has the rates above. */
+  readonly tiers?: ReadonlyMap<string, Rates>;
+}
+/** One rate for all resolutions, or one per resolution. */
+export type VideoRate = Nanos | ReadonlyMap<string, Nanos>;
+
+export interface RateStep {
+  readonly above: bigint;
+  readonly rates: Rates;
+}
+
+const FIELDS = {
+  input: 'input',
+  cached_input: 'cachedInput',
+  cached_audio_input: 'cachedAudioInput',
+  cached_image_input: 'cachedImageInput',
+  cache_write: 'cacheWrite',
+  cache_write_1h: 'cacheWriteLong',
+  audio_input: 'audioInput',
+  image_input: 'imageInput',
+  video_input: 'videoInput',
+  output: 'output',
+  reasoning: 'reasoning',
+  audio_output: 'audioOutput',
+  image_output: 'imageOutput',
+  video_output: 'videoOutput',
+  citation: 'citation',
+  per_search: 'perSearch',
+  per_file_search: 'perFileSearch',
+  per_fetch: 'perFetch',
+  per_request: 'perRequest',
+  per_audio_hour: 'perAudioHour',
+} as const satisfies Record<string, keyof Rates>;
+
+/** Parses the column `prices.rates`. Throws on rates that the configuration rejects: a wrong price is worse than none. */
+export function parseRates(stored: unknown): Rates {
+  if (typeof stored !== 'object' || stored === null) throw new Error('rates are not an object');
+  const { steps, tiers, ...flat } = stored as Record<string, unknown>;
+  const base = parseFlat(flat);
+  const rates = steps === undefined ? base : { ...base, steps: parseSteps(steps, base) };
+  return tiers === undefined ? rates : { ...rates, tiers: parseTiers(tiers, rates) };
+}
+
+function parseFlat(stored: Readonly<Record<string, unknown>>): Rates {
+  const rates: Record<string, Nanos | ReadonlyMap<string, Nanos>> = {};
+  for (const [name, value] of Object.entries(stored)) {
+    if (name === 'per_image') rates.perImage = parseTable(name, value);
+    else if (name === 'video') rates.video = parseAmountOrTable(name, value);
+    else if (name === 'video_with_video_input') rates.videoWithVideoInput = parseAmountOrTable(name, value);
+    else if (Object.hasOwn(FIELDS, name)) rates[FIELDS[name as keyof typeof FIELDS]] = parseAmount(name, value);
+    else throw new Error(`rates.${name} is unknown`);
+  }
+  return rates;
+}
+
+/** A rate that a step leaves out is that of `base`. */
+function parseSteps(stored: unknown, base: Rates): readonly RateStep[] {
+  if (!Array.isArray(stored)) throw new Error('rates.steps is not a list');
+  return stored
+    .map(({ above, ...own }: Record<string, unknown>): RateStep => {
+      if (typeof above !== 'number' || !Number.isSafeInteger(above)) throw new Error('rates.steps has no `above`');
+      return { above: BigInt(above), rates: { ...base, ...parseFlat(own) } };
+    })
+    .sort((a, b) => Number(b.above - a.above));
+}
+
+function parseTiers(stored: unknown, base: Rates): ReadonlyMap<string, Rates> {
+  if (typeof stored !== 'object' || stored === null) throw new Error('rates.tiers is not a table');
+  return new Map(Object.entries(stored).map(([tier, own]) => [tier, parseTier(own, base)]));
+}
+
+/** A multiplier of all rates, or rates of its own. Then only prices per piece are taken over: a token rate would be too low. */
+function parseTier(stored: unknown, base: Rates): Rates {
+  if (typeof stored === 'object' && stored !== null && 'multiplier' in stored) {
+    const ppm = typeof stored.multiplier === 'string' ? parsePpm(stored.multiplier) : undefined;
+    if (ppm === undefined) throw new Error('rates.tiers has an invalid multiplier');
+    return multiplyRates(base, BigInt(ppm));
+  }
+  const pieces = Object.entries(base).filter(([name]) => name.startsWith('per'));
+  return { ...Object.fromEntries(pieces), ...parseRates(stored) };
+}
+
+function multiplyRates({ steps, tiers: _, ...flat }: Rates, ppm: bigint): Rates {
+  const multiply = (rate: Nanos): Nanos => (rate * ppm + MILLION - 1n) / MILLION;
+  const rates: Rates = Object.fromEntries(
+    Object.entries(flat).map(([name, rate]: [string, Nanos | ReadonlyMap<string, Nanos>]) => [
+      name,
+      typeof rate === 'bigint' ? multiply(rate) : new Map([...rate].map(([kind, one]) => [kind, multiply(one)])),
+    ]),
+  );
+  return steps === undefined
+    ? rates
+    : { ...rates, steps: steps.map((step) => ({ ...step, rates: multiplyRates(step.rates, ppm) })) };
+}
+
+const MILLION = 1_000_000n;
+
+function parseAmount(name: string, value: unknown): Nanos {
+  const nanos = typeof value === 'string' ? parseNanos(value) : undefined;
+  if (nanos === undefined || nanos < 0n) throw new Error(`rates.${name} is not an amount`);
+  return nanos;
+}
+
+function parseTable(name: string, value: unknown): ReadonlyMap<string, Nanos> {
+  if (typeof value !== 'object' || value === null) throw new Error(`rates.${name} is not a table`);
+  return new Map(Object.entries(value).map(([kind, price]) => [kind, parseAmount(`${name}.${kind}`, price)]));
+}
+
+const parseAmountOrTable = (name: string, value: unknown): VideoRate =>
+  typeof value === 'string' ? parseAmount(name, value) : parseTable(name, value);
