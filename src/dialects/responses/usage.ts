@@ -27,6 +27,7 @@ export function decodeUsage(response: JsonObject, items: readonly HubItem[]): Hu
     reasoning: maybeCount(output.reasoning_tokens),
     outputImage: sumOf(maybeCount(output.image_tokens), images.outputImage),
     searches: searchesOf(response, items),
+    fileSearches: callsOf(items, 'file_search'),
     tier: tierUsed(maybeString(response.service_tier)),
     invalid: invalidCount(usage) ?? invalidCount(response.tool_usage),
   });
@@ -63,7 +64,11 @@ const sumOf = (one: number | undefined, other: number | undefined): number | und
 function searchesOf(response: JsonObject, items: readonly HubItem[]): number | undefined {
   const reported = maybeCount(maybeObject(maybeObject(response.tool_usage).web_search).num_requests);
   if (reported !== undefined) return reported;
-  const seen = items.filter((item) => item.kind === 'server_call' && item.tool === 'web_search').length;
+  return callsOf(items, 'web_search');
+}
+
+function callsOf(items: readonly HubItem[], tool: string): number | undefined {
+  const seen = items.filter((item) => item.kind === 'server_call' && item.tool === tool).length;
   return seen > 0 ? seen : undefined;
 }
 

@@ -12,7 +12,7 @@ import {
   settle,
 } from '../../ledger/index.ts';
 import { estimateUsage, withServiceTier } from '../billing/usage.ts';
-import { searchesIn } from '../native/searches.ts';
+import { addSearches, searchesIn } from '../native/searches.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import type { BackgroundServices } from './services.ts';
 
@@ -110,8 +110,7 @@ function usageOf(response: Json): HubUsage | undefined {
   const { usage: reported, service_tier: tier, tool_usage: tools } = response;
   const usage = codecOf('responses').upstream.readUsage(withServiceTier(reported, tier), tools);
   if (!usage || usage.estimated || usage.invalid !== undefined) return undefined;
-  const searches = usage.searches ?? searchesIn('responses', response);
-  return searches > 0 ? { ...usage, searches } : usage;
+  return addSearches(usage, searchesIn('responses', response));
 }
 
 const estimated = (row: BackgroundRow, { output }: Json): HubUsage =>

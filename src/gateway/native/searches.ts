@@ -1,13 +1,24 @@
 /** Searches that a provider made for a native response, where its usage does not count them. */
 import { elementsAt, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
-import { billedSearches } from '../../dialects/index.ts';
+import { billedSearches, type HubUsage } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** In the web and in stored files; a price has a rate for each. */
+export type Searches = Required<Pick<HubUsage, 'searches' | 'fileSearches'>>;
+const NONE: Searches = { searches: 0, fileSearches: 0 };
+
+/** Counts that the provider reported stay as they are. */
+export const addSearches = (usage: HubUsage, { searches, fileSearches }: Searches): HubUsage => ({
+  ...(searches > 0 && { searches }),
+  ...(fileSearches > 0 && { fileSearches }),
+  ...usage,
+});
+
 /** Words in the bytes of a response with searches. */
 const MARKERS: Partial<Record<Dialect, Buffer>> = {
-  responses: Buffer.from('"web_search_call"'),
+  responses: Buffer.from('_search_call"'),
   generate: Buffer.from('webSearchQueries'),
 };
 
@@ -17,29 +28,38 @@ export const mayHaveSearches = (dialect: Dialect, bytes: Buffer): boolean => {
 };
 
 /** In a response that is parsed: the response object, or a chunk with the grounding of its first candidate. */
-export function searchesIn(dialect: Dialect, response: unknown): number {
+export function searchesIn(dialect: Dialect, response: unknown): Searches {
   const { output, candidates, modelVersion } = (response ?? {}) as Json;
-  if (dialect === 'responses') return listOf(output).filter((item) => (item as Json | null)?.type === CALL).length;
-  if (dialect !== 'generate') return 0;
+  if (dialect === 'responses') return countCalls(listOf(output).map((item) => (item as Json | null)?.type));
+  if (dialect !== 'generate') return NONE;
   const grounding = ((listOf(candidates)[0] ?? {}) as Json).groundingMetadata as Json | undefined;
-  return billedSearches(String(modelVersion ?? ''), listOf(grounding?.webSearchQueries).length);
+  return grounded(modelVersion, grounding);
 }
 
-const CALL = 'web_search_call';
+const countCalls = (types: readonly unknown[]): Searches => ({
+  searches: types.filter((type) => type === 'web_search_call').length,
+  fileSearches: types.filter((type) => type === 'file_search_call').length,
+});
+
+const grounded = (modelVersion: unknown, grounding: Json | undefined): Searches => ({
+  ...NONE,
+  searches: billedSearches(String(modelVersion ?? ''), listOf(grounding?.webSearchQueries).length),
+});
+
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const OPEN_OBJECT = 0x7b;
 const OPEN_ARRAY = 0x5b;
 
 /** In the bytes of a response, without parsing its content, which may hold images. */
-export function searchesInBody(dialect: Dialect, body: Buffer, limits: Parameters<typeof scanMembers>[2]): number {
-  if (!mayHaveSearches(dialect, body)) return 0;
+export function searchesInBody(dialect: Dialect, body: Buffer, limits: Parameters<typeof scanMembers>[2]): Searches {
+  if (!mayHaveSearches(dialect, body)) return NONE;
   const members = scanMembers(body, new Set(['output', 'candidates', 'modelVersion']), limits);
   if (dialect === 'responses')
-    return elementsOf(body, members.get('output')).filter((item) => memberOf(body, item, 'type') === CALL).length;
+    return countCalls(elementsOf(body, members.get('output')).map((item) => memberOf(body, item, 'type')));
   const [first] = elementsOf(body, members.get('candidates'));
   const version = members.get('modelVersion');
   const grounding = memberOf(body, first, 'groundingMetadata') as Json | undefined;
-  return billedSearches(version ? String(valueAt(body, version)) : '', listOf(grounding?.webSearchQueries).length);
+  return grounded(version && valueAt(body, version), grounding);
 }
 
 const elementsOf = (body: Buffer, at: Span | undefined): Span[] =>

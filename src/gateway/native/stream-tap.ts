@@ -4,7 +4,7 @@ import { codecOf } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 import { outputChars } from '../billing/output-chars.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
-import { mayHaveSearches, searchesIn } from './searches.ts';
+import { mayHaveSearches, type Searches, searchesIn } from './searches.ts';
 import {
   hasMembers,
   isFinishOfChat,
@@ -108,10 +108,10 @@ export class StreamTap implements Tap {
     return withSearches(result, () => this.#searches(closing));
   }
 
-  #searches(closing: ParsedEvent | undefined): number {
+  #searches(closing: ParsedEvent | undefined): Searches {
     if (this.#dialect === 'responses') return searchesIn('responses', closing?.event.response);
     const grounded = latestOf(this.#lastSearches).map(({ event }) => searchesIn('generate', event));
-    return grounded.find((count) => count > 0) ?? 0;
+    return grounded.find(({ searches }) => searches > 0) ?? searchesIn('generate', undefined);
   }
 
   get textRatio(): number {

@@ -6,6 +6,7 @@ import type { HubUsage } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/admission.ts';
 import { withServiceTier } from '../billing/usage.ts';
+import { addSearches, type Searches } from './searches.ts';
 
 export interface TapResult {
   readonly usage: HubUsage | undefined;
@@ -36,11 +37,8 @@ export interface Tap {
 export const MAX_KEPT_BYTES = 32 * 2 ** 20;
 
 /** Adds the searches that the reported usage does not count. */
-export function withSearches(result: TapResult, count: () => number): TapResult {
-  if (!result.usage || result.usage.searches !== undefined) return result;
-  const searches = count();
-  return searches === 0 ? result : { ...result, usage: { ...result.usage, searches } };
-}
+export const withSearches = (result: TapResult, count: () => Searches): TapResult =>
+  result.usage ? { ...result, usage: addSearches(result.usage, count()) } : result;
 
 export const hasMembers = (value: unknown): value is object => typeof value === 'object' && value !== null;
 

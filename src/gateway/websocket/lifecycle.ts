@@ -2,7 +2,7 @@
 import { parseJson } from '../../core/index.ts';
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import { withServiceTier } from '../billing/usage.ts';
-import { searchesIn } from '../native/searches.ts';
+import { addSearches, searchesIn } from '../native/searches.ts';
 
 /** The members of an event that the gateway reads. */
 export interface LifecycleEvent {
@@ -45,6 +45,5 @@ export function usageOf({ type, response }: LifecycleEvent): HubUsage | undefine
   if (type === 'response.failed') return undefined;
   const { readUsage } = codecOf('responses').upstream;
   const usage = readUsage(withServiceTier(response?.usage, response?.service_tier), response?.tool_usage);
-  const searches = usage?.searches ?? searchesIn('responses', response);
-  return usage && searches > 0 ? { ...usage, searches } : usage;
+  return usage && addSearches(usage, searchesIn('responses', response));
 }

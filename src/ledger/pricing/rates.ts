@@ -204,8 +204,6 @@ export interface RequestFacts {
   /** Maximum output tokens, all choices together. */
   readonly maxOutput: number;
   readonly maxSearches?: number;
-  /** Length of the audio in the input, if known. */
-  readonly maxAudioSeconds?: number;
   /** Requested images, by "size/quality". */
   readonly images?: Readonly<Record<string, number>>;
 }
@@ -215,8 +213,10 @@ const BYTES_PER_TOKEN = 2n;
 /** For models without a configured context size. */
 const DEFAULT_CONTEXT = 200_000;
 
-/** Speech is never coded with less than 6 kbit/s; in base64 that is more than these bytes in a second. */
-const AUDIO_BYTES_PER_SECOND = 500n;
+/** Models read at least this many tokens in a second of audio: from 10 (OpenAI) to 32 (Gemini). */
+const TOKENS_PER_SECOND = 10n;
+/** Sources that one answer of a research model reports; several times what is usual. */
+const MAX_CITATIONS = 200_000n;
 
 /** The maximum cost of a request, for admission: all possible input and output, each at the highest rate that the input can reach. */
 export function maxCostOf(facts: RequestFacts, rates: Rates, multipliersPpm: readonly bigint[]): Nanos {
@@ -240,14 +240,9 @@ function maxFemtoOf(facts: RequestFacts, read: bigint, rates: Rates): bigint {
   const inputRate = highest([rates.input, rates.audioInput, rates.imageInput, rates.videoInput, ...cacheRates]);
   const toolRate = highest([rates.perSearch, rates.perFileSearch, rates.perFetch]);
   const pieces = whole(facts.maxSearches) * toolRate + (rates.perRequest ?? 0n);
-  return read * inputRate + maxOutputCost(facts, rates) + pieces * MILLION + maxExtraCost(facts, rates);
-}
-
-/** Time of audio, and sources that are counted beside the input. */
-function maxExtraCost({ context, bodyBytes, maxAudioSeconds }: RequestFacts, rates: Rates): bigint {
-  const { perAudioHour = 0n, citation = 0n } = rates;
-  const seconds = maxAudioSeconds === undefined ? whole(bodyBytes) / AUDIO_BYTES_PER_SECOND : whole(maxAudioSeconds);
-  return roundUp(seconds * perAudioHour * MILLION, HOUR_S) + whole(context ?? DEFAULT_CONTEXT) * citation;
+  const audio = roundUp(read * (rates.perAudioHour ?? 0n) * MILLION, TOKENS_PER_SECOND * HOUR_S);
+  const citations = MAX_CITATIONS * (rates.citation ?? 0n);
+  return read * inputRate + maxOutputCost(facts, rates) + pieces * MILLION + audio + citations;
 }
 
 /** Images are billed by tokens or by piece, never both; text beside them always by tokens. */
