@@ -27,7 +27,7 @@ test('the database grants what grantOf says, from empty to full wallets', async 
       sum += BigInt(below(2_000));
       return sum;
     });
-    const need: LeaseNeed = { needs, ahead: unit * 32n, unit };
+    const need: LeaseNeed = { needs, ahead: unit * 32n, unit, recent: BigInt(below(2) * below(60_000)) };
     const taken = await takeLease(db, { userId, replicaId: 'rep_grant', ...need });
     assert.deepEqual([taken.granted, taken.available], [grantOf(available, need), available], JSON.stringify({ n }));
   }

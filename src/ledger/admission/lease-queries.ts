@@ -5,7 +5,7 @@ import type { Db } from '../../db/index.ts';
 import { TRUST_MS } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
-import { type LeaseNeed, PART } from './lease-grant.ts';
+import { type LeaseNeed, PART, RECENT_PART } from './lease-grant.ts';
 
 export interface TakeInput extends LeaseNeed {
   readonly userId: string;
@@ -35,18 +35,21 @@ export const databaseLeases = (db: Db): LeaseStore => ({
 });
 
 /** Takes money from the wallet into the lease. The amount is that of `grantOf`, computed while the wallet is locked. */
-export async function takeLease(db: Db, { userId, replicaId, needs, ahead, unit }: TakeInput): Promise<LeaseTake> {
+export async function takeLease(db: Db, input: TakeInput): Promise<LeaseTake> {
+  const { userId, replicaId, needs, ahead, unit, recent } = input;
   const needed = needs.at(-1) ?? 0n;
   const { rows } = await sql<{ granted: Nanos; available: Nanos; nanos: Nanos | null; version: bigint | null }>`
     with wallet as (
       select user_id, credits - debits - held as available from wallets where user_id = ${userId} for no key update),
+    part as (
+      select greatest(available / ${PART}, least(${recent}::bigint, available / ${RECENT_PART})) as part from wallet),
     grant_ as (
       select user_id, available,
-        case when available / ${PART} > ${needed}::bigint
-          then ${needed}::bigint + least(${ahead}::bigint, available / ${PART} - ${needed}::bigint) / ${unit} * ${unit}
+        case when part > ${needed}::bigint
+          then ${needed}::bigint + least(${ahead}::bigint, part - ${needed}::bigint) / ${unit} * ${unit}
           else coalesce((select max(need) from unnest(${needs.map(String)}::bigint[]) need where need <= available and need > 0), 0)
         end as granted
-      from wallet),
+      from wallet, part),
     lease as (
       insert into leases as l (user_id, replica_id, nanos) select user_id, ${replicaId}, granted from grant_ where granted > 0
       on conflict (user_id, replica_id) do update set nanos = l.nanos + excluded.nanos, version = l.version + 1

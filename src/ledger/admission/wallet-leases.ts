@@ -8,6 +8,7 @@ import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
+import type { LeaseNeed } from './lease-grant.ts';
 import type { LeaseStore, LeaseTake } from './lease-queries.ts';
 import { createWalletState, free, type Reservation, type WalletState } from './wallet-state.ts';
 
@@ -20,8 +21,14 @@ export interface WalletLeasesOptions {
   readonly log: Log;
 }
 
-/** A lease covers this many calls ahead. One statement serves even more calls, because most use little of their maximum. */
+/**
+ * A lease covers this many calls ahead, and what its wallet spent in the last minute. It is renewed when a quarter of the calls, or half of
+ * the minute is left: that is what a user keeps while the database is away. One statement serves even more calls, because most use little
+ * of their maximum.
+ */
 const CALLS_AHEAD = 32n;
+/** After a lease that was short of that. */
+const AHEAD_RETRY_MS = 1_000;
 /** A replica returns what a user without calls for this long does not use. */
 const IDLE_MS = 15_000;
 /** Shorter for a low wallet: another replica may need the money now. */
@@ -156,6 +163,7 @@ export class WalletLeases {
           throw new Error('The record belongs to another user than the reservation.');
         end();
         wallet.spent += record.charge;
+        wallet.spending.add(record.charge, this.#options.clock.elapsed());
         this.#options.append(record, wallet.isLow);
         if (record.charge > maxCost)
           this.#options.log.warn('usage.above_reservation', {
@@ -169,7 +177,10 @@ export class WalletLeases {
   }
 
   #leaseAhead(wallet: WalletState): void {
-    if (!wallet.isLow && free(wallet) < (wallet.typicalMaxCost * CALLS_AHEAD) / 4n) this.#lease(wallet);
+    if (wallet.isLow || wallet.isLeasing) return;
+    const now = this.#options.clock.elapsed();
+    if (now >= wallet.aheadFrom && free(wallet) < fewCalls(wallet) + wallet.spending.lastMinute(now) / 2n)
+      this.#lease(wallet);
   }
 
   /** Single flight per wallet: one statement leases for all waiting calls. */
@@ -197,21 +208,29 @@ export class WalletLeases {
   async #leaseForWaiting(wallet: WalletState): Promise<void> {
     const { replica, clock } = this.#options;
     let turn = 0;
+    let isLast = false;
     do {
       if (!replica.isTrusted) await replica.heartbeat();
       this.#serve(wallet);
-      const ahead = wallet.typicalMaxCost * CALLS_AHEAD;
+      const lastMinute = wallet.spending.lastMinute(clock.elapsed());
+      const ahead = wallet.typicalMaxCost * CALLS_AHEAD + lastMinute;
       let sum = -free(wallet);
       const needs = wallet.waiting.map(({ maxCost }) => {
         sum += maxCost;
         return sum;
       });
-      const { granted, available } = await this.#take(wallet, needs, ahead);
-      wallet.isLow = granted < (needs.at(-1) ?? 0n) + ahead / 4n;
+      const { granted, available } = await this.#take(wallet, { needs, ahead, recent: lastMinute });
       this.#serve(wallet);
+      wallet.isLow = free(wallet) < fewCalls(wallet);
+      if (granted < (needs.at(-1) ?? 0n) + ahead / 2n) wallet.aheadFrom = clock.elapsed() + AHEAD_RETRY_MS;
       if (granted > 0n || wallet.waiting.length === 0) continue;
       const elsewhere = turn < ASK_TURNS ? await this.#ask(wallet, available, turn === 0) : 0n;
       turn += 1;
+      // What was asked for may have been returned after the lease was tried.
+      if (turn > 1 && elsewhere === 0n && !isLast) {
+        isLast = true;
+        continue;
+      }
       rejectAbove(wallet, free(wallet) + available + elsewhere);
       if (elsewhere > 0n) {
         wallet.isAsking = true;
@@ -236,11 +255,11 @@ export class WalletLeases {
     }
   }
 
-  async #take(wallet: WalletState, needs: readonly Nanos[], ahead: Nanos): Promise<LeaseTake> {
+  async #take(wallet: WalletState, need: Omit<LeaseNeed, 'unit'>): Promise<LeaseTake> {
     const { store, replica } = this.#options;
     const { userId, typicalMaxCost } = wallet;
     const unit = typicalMaxCost > 0n ? typicalMaxCost : 1n;
-    const take = () => store.take({ userId, replicaId: replica.id, needs, ahead, unit });
+    const take = () => store.take({ userId, replicaId: replica.id, ...need, unit });
     const result = await take().catch(async (error: unknown) => {
       // The row of this replica is gone because it was fenced and removed; the heartbeat registers a new id.
       if (!isForeignKeyViolation(error)) throw error;
@@ -300,6 +319,9 @@ export class WalletLeases {
     return wallet;
   }
 }
+
+/** A wallet with less than this is low. */
+const fewCalls = (wallet: WalletState): Nanos => (wallet.typicalMaxCost * CALLS_AHEAD) / 4n;
 
 const pause = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve));
 

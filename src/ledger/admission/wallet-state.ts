@@ -1,6 +1,7 @@
 /** The state of one wallet in one replica: its lease, its reservations and the calls that wait for money. */
 import type { Nanos } from '../../core/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
+import { RecentSpending } from './recent-spending.ts';
 
 /** The right to make one call. Exactly one of the methods ends it, once. */
 export interface Reservation {
@@ -27,12 +28,15 @@ export interface WalletState {
   isUncertain: boolean;
   /** Moving average of recent maximum costs, with a bias to larger ones. */
   typicalMaxCost: Nanos;
+  readonly spending: RecentSpending;
   readonly waiting: Waiter[];
   isLeasing: boolean;
   /** Waits for other replicas to return what they do not use. */
   isAsking: boolean;
   /** The wallet has little left: nothing is leased ahead of need. */
   isLow: boolean;
+  /** The last lease was short of what was wanted ahead: until then, by `clock.elapsed()`, none is taken ahead of need. */
+  aheadFrom: number;
   /** By `clock.elapsed()`, as is `until` below: a clock that is set back must not prolong a rejection. */
   usedAt: number;
   /** The last rejection: until then no statement is sent for a call that needs more than was available. */
@@ -55,10 +59,12 @@ export const createWalletState = (userId: string): WalletState => ({
   returning: 0n,
   isUncertain: false,
   typicalMaxCost: 0n,
+  spending: new RecentSpending(),
   waiting: [],
   isLeasing: false,
   isAsking: false,
   isLow: false,
+  aheadFrom: 0,
   usedAt: 0,
   shortUntil: undefined,
 });
