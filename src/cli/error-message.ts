@@ -2,9 +2,9 @@
 import { ConfigError } from '../config.ts';
 import { ApiError, WrongMasterKey } from '../core/index.ts';
 import { DataDirError } from '../data-dir.ts';
-import { MigrationError } from '../db/index.ts';
+import { DatabaseUnavailable, MigrationError } from '../db/index.ts';
 import { MasterKeyError } from '../master-key.ts';
-import { CliError } from '../server/index.ts';
+import { CliError, databaseMessage } from '../server/index.ts';
 import { ImportError, SetupError } from '../setup/index.ts';
 
 const EXPECTED = [
@@ -19,12 +19,14 @@ const EXPECTED = [
   WrongMasterKey,
 ];
 
+/** Of connections that no pool holds: no way to the server, a refusal of it, or a connection that broke. */
+const isConnectionError = (error: Error): boolean =>
+  ('code' in error && /^(?:ECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|EPIPE|08|28|3D|57P)/.test(String(error.code))) ||
+  /^(?:Connection terminated|Query read timeout)/.test(error.message);
+
 export function messageFor(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (EXPECTED.some((kind) => error instanceof kind)) return error.message;
-  const isPostgres = 'code' in error && typeof error.code === 'string';
-  if (isPostgres && /^(ECONNREFUSED|ENOTFOUND|ETIMEDOUT|28|3D)/.test(String(error.code))) {
-    return `The database cannot be used: ${error.message}. Check DATABASE_URL, or unset it to use the embedded database.`;
-  }
+  if (error instanceof DatabaseUnavailable || isConnectionError(error)) return databaseMessage(error);
   return `Unexpected error: ${error.stack ?? error.message}`;
 }

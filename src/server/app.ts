@@ -4,7 +4,7 @@ import { ADMIN_SCHEMAS } from '../admin/index.ts';
 import { Auth, createHandlers, type MetricsAccess, metricsHandler, renderError } from '../api/index.ts';
 import { shareOf, WHOLE_MACHINE } from '../cluster/index.ts';
 import { CONSOLE_SCHEMAS, keyFinder } from '../console/index.ts';
-import { fail, hmac } from '../core/index.ts';
+import { type Clock, fail, hmac, within } from '../core/index.ts';
 import { type Db, isMigrated } from '../db/index.ts';
 import { createGateway, type Gateway } from '../gateway/index.ts';
 import { openApi } from '../openapi/index.ts';
@@ -123,6 +123,7 @@ function callerHandlers(
   web: () => Web,
 ): Record<Operation | OperatorOperation, Handler> {
   const { gateway, video, limiter, bodyBudget, keys, catalog, guard, failuresPerMinute, publicUrl, isStarting } = parts;
+  const databaseProblem = databaseProblems(database.forCalls, clock);
   return createHandlers({
     gateway,
     video,
@@ -143,16 +144,30 @@ function callerHandlers(
     }),
     webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
     runCall: (call, handler) => web().run(call, handler),
-    notReady: async () =>
-      web().isStopping ? 'shutting down' : isStarting() ? 'starting' : databaseProblem(database.db),
+    notReady: async () => (web().isStopping ? 'shutting down' : isStarting() ? 'starting' : databaseProblem()),
   });
 }
 
-async function databaseProblem(db: Db): Promise<string | undefined> {
-  const migrated = await isMigrated(db).catch(() => undefined);
-  if (migrated === undefined) return 'the database does not respond';
-  return migrated ? undefined : 'the database is not migrated';
+/** Probes wait a few seconds for a response, and a silent database sends none. */
+const READY_MS = 2_000;
+
+/** One check at a time: the next probes wait for the one that is under way. */
+function databaseProblems(db: Db, clock: Clock): () => Promise<string | undefined> {
+  let checking: Promise<string | undefined> | undefined;
+  const check = async (): Promise<string | undefined> => {
+    const migrated = await isMigrated(db).catch(() => undefined);
+    if (migrated === undefined) return SILENT;
+    return migrated ? undefined : 'the database is not migrated';
+  };
+  return () => {
+    checking ??= check().finally(() => {
+      checking = undefined;
+    });
+    return within(checking, { clock, ms: READY_MS, late: () => SILENT });
+  };
 }
+
+const SILENT = 'the database does not respond';
 
 /** A scrape sees all workers of the server. */
 const visibleMetrics = ({ metrics, member }: AppParts): Metrics =>

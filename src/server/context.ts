@@ -101,9 +101,14 @@ export async function openStore(
   }
 }
 
+/** What an operator reads of a database that is away. */
+export function databaseMessage({ message }: Error): string {
+  const sentence = message.startsWith('The database ') ? message : `The database cannot be used: ${message}.`;
+  return `${sentence} Check DATABASE_URL, or unset it to use the embedded one.`;
+}
+
 function explainDatabase(error: unknown): unknown {
-  if (error instanceof DatabaseUnavailable)
-    return new CliError(`${error.message} Check DATABASE_URL, or unset it to use the embedded one.`, { cause: error });
+  if (error instanceof DatabaseUnavailable) return new CliError(databaseMessage(error), { cause: error });
   return error instanceof EmbeddedUnavailable ? new CliError(error.message) : error;
 }
 

@@ -1,5 +1,13 @@
 export { openProbeServices, openWorkerServices, tryOidc } from './command-services.ts';
-export { type AppContext, CliError, claimRole, openContext, openStore, type Store } from './context.ts';
+export {
+  type AppContext,
+  CliError,
+  claimRole,
+  databaseMessage,
+  openContext,
+  openStore,
+  type Store,
+} from './context.ts';
 export { listenFailure, type PortName, publicUrlOf } from './ports.ts';
 export { type Running, serve } from './serve.ts';
 export { consoleFolder } from './settings.ts';

@@ -152,3 +152,25 @@ test('calls work again as soon as the database does, and nothing that was served
   await assertServed(5_000);
   await until('the usage to be recorded', async () => (await recordedCalls()) === served, 30_000);
 });
+
+test('/readyz responds within its limit while the database is silent, and sends no check while one is under way', async () => {
+  const silent = await TcpRelay.start(own.url);
+  const waiting = await startGateway({ env: { DATABASE_URL: silent.url }, database: own });
+  try {
+    const ready = () => fetch(`${waiting.url}/readyz`);
+    assert.equal((await ready()).status, 200);
+    silent.silenceAll();
+    const begun = performance.now();
+    for (const response of await Promise.all([ready(), ready(), ready()])) {
+      assert.equal(response.status, 503);
+      assert.deepEqual(await response.json(), { status: 'not ready', reason: 'the database does not respond' });
+    }
+    assert.ok(performance.now() - begun < 3_500, 'Kubernetes waits for four seconds');
+    silent.resume();
+    await until('the server to be ready again', async () => (await ready()).status === 200);
+  } finally {
+    silent.resume();
+    await waiting.stop();
+    await silent.close();
+  }
+});

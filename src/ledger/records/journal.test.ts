@@ -194,6 +194,37 @@ test('Journal writes all records to a new segment when a write fails half-way', 
   await journal.close();
 });
 
+test('Journal tries again soon while the disk is full, and logs the failure once', async () => {
+  const clock = new FakeClock();
+  let isFull = true;
+  const failures: string[] = [];
+  const log = { ...silentLog, error: (event: string) => void failures.push(event) };
+  const { journal } = open({
+    clock,
+    log,
+    openSegment: (path) => {
+      const file = openForTest(path);
+      const write = (bytes: Buffer, offset: number): number => {
+        if (isFull) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+        return file.write(bytes, offset);
+      };
+      return { ...file, write };
+    },
+  });
+  journal.append(usageRecord('ann', 1n));
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    await assert.rejects(journal.whenWritten(), /no space/);
+    clock.advance(100);
+  }
+  assert.deepEqual(failures, ['journal.failed']);
+  await assert.rejects(journal.whenWritten(), /no space/);
+  isFull = false;
+  clock.advance(100);
+  await journal.whenWritten();
+  assert.equal(journal.isFailing, false);
+  await journal.close();
+});
+
 test('moveTo() writes all pending records to the new folder', async () => {
   const { journal } = open();
   const all = records(5);

@@ -36,8 +36,8 @@ interface WriteCycle extends PromiseWithResolvers<void> {
 
 /** Large enough that rotation is rare, small enough to be read whole after a crash. */
 const SEGMENT_BYTES = 16 * 1024 * 1024;
-/** Interval of new attempts while the disk rejects writes; until one succeeds, records stay in memory. */
-const RETRY_MS = 1_000;
+/** Interval of new attempts while the disk rejects writes. Until one succeeds, records stay in memory and new calls are refused. */
+const RETRY_MS = 100;
 
 export class Journal {
   readonly #options: JournalOptions;
@@ -197,9 +197,10 @@ export class Journal {
   #onWriteFailed(error: unknown, cycle: WriteCycle): void {
     // The segment may end with a torn frame now, and nothing may follow it.
     this.#closeSegment();
+    // Once: the log may be on the same disk.
+    if (!this.#isFailing) this.#options.log.error('journal.failed', { pending: this.pending, ...errorFields(error) });
     this.#isFailing = true;
     cycle.reject(error);
-    this.#options.log.error('journal.failed', { pending: this.pending, ...errorFields(error) });
     this.#options.clock.after(RETRY_MS, () => this.#scheduleWrite());
   }
 
@@ -207,8 +208,10 @@ export class Journal {
   #writePending(): Segment | undefined {
     const batch = this.#texts.slice(this.#written);
     // With nothing left to write the journal counts as healthy; the next record shows whether the disk has recovered.
-    this.#isFailing = false;
-    if (batch.length === 0) return undefined;
+    if (batch.length === 0) {
+      this.#isFailing = false;
+      return undefined;
+    }
     if (this.#segment && this.#segment.bytes >= this.#segmentBytes) this.#closeSegment();
     this.#segment ??= this.#openSegment();
     const segment = this.#segment;
@@ -220,6 +223,7 @@ export class Journal {
     segment.pending += batch.length;
     if (this.#segments.at(-1) !== segment) this.#segments.push(segment);
     this.#written += batch.length;
+    this.#isFailing = false;
     crashPoint('journal.written');
     return segment;
   }

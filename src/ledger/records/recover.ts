@@ -90,8 +90,13 @@ async function isDead(
   if (isGone !== undefined) return isGone;
   const isFenced = await fenceIfStale(db, claimedBy ?? id);
   if (isFenced !== undefined) return isFenced;
-  const { mtimeMs } = await stat(dir);
-  return clock.now() - mtimeMs > REPLICA_LIFETIME_MS;
+  const changedAt = await stat(dir).then(({ mtimeMs }) => mtimeMs, unlessGone);
+  return changedAt !== undefined && clock.now() - changedAt > REPLICA_LIFETIME_MS;
+}
+
+/** Processes of one machine recover at the same time: one that was faster has taken the folder, which is not a failure. */
+function unlessGone(error: unknown): undefined {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
 }
 
 async function readOwner(dir: string): Promise<Owner | undefined> {
@@ -106,14 +111,9 @@ async function readOwner(dir: string): Promise<Owner | undefined> {
 /** Returns the new path of the folder; undefined when another process was faster. */
 async function claim({ journalsDir, selfId }: RecoverOptions, name: string, id: string): Promise<string | undefined> {
   const dir = join(journalsDir, `${id}~${selfId}`);
-  try {
-    await rename(join(journalsDir, name), dir);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
-  crashPoint('recover.claimed');
-  return dir;
+  const claimed = await rename(join(journalsDir, name), dir).then(() => dir, unlessGone);
+  if (claimed !== undefined) crashPoint('recover.claimed');
+  return claimed;
 }
 
 async function replay({ writer, journalsDir, log }: RecoverOptions, dir: string, id: string): Promise<number> {
