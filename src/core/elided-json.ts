@@ -10,9 +10,12 @@ const BACKSLASH = 0x5c;
 const LF = 0x0a;
 
 export class JsonElider {
-  /** Written at the end of every cut string, followed by its length in bytes. */
+  /** Written at the end of every cut string, followed by its length in bytes, `@` and where it starts. */
   readonly #mark: string | undefined;
   #length = 0;
+  #start = 0;
+  /** Bytes of the chunks before. */
+  #before = 0;
   #isInString = false;
   /** Bytes of the current string that are kept so far; Infinity after the point where it is cut. */
   #kept = 0;
@@ -28,6 +31,7 @@ export class JsonElider {
     const kept: Buffer[] = [];
     let at = 0;
     while (at < chunk.length) at = this.#isInString ? this.#inString(chunk, at, kept) : this.#outside(chunk, at, kept);
+    this.#before += chunk.length;
     return kept;
   }
 
@@ -39,6 +43,7 @@ export class JsonElider {
       this.#isInString = true;
       this.#kept = 0;
       this.#length = 0;
+      this.#start = this.#before + end;
     }
     return end;
   }
@@ -55,7 +60,7 @@ export class JsonElider {
     if (end === chunk.length) return end;
     this.#isInString = false;
     if (this.#mark !== undefined && this.#kept === Number.POSITIVE_INFINITY)
-      kept.push(Buffer.from(this.#mark + this.#length));
+      kept.push(Buffer.from(`${this.#mark}${this.#length}@${this.#start}`));
     kept.push(chunk.subarray(end, end + 1));
     return end + 1;
   }
