@@ -24,6 +24,7 @@ export const ALL_ONLY: Readonly<Record<string, string>> = {
   'test/e2e/launcher.test.ts': 'a new process for each command; demo.test.ts starts one too',
   'test/e2e/native-fields.test.ts': "every member of the SDKs' request types",
   'test/e2e/overload.test.ts': 'load',
+  'test/e2e/overspend.test.ts': 'sixty calls for each way to overspend; admission-bounds.test.ts sends some of them',
   'test/e2e/pages.test.ts': 'every command of the documentation; demo.test.ts runs those of the demo',
   'test/e2e/replica-loss.test.ts': 'load with a lost replica',
   'test/e2e/report-plan.test.ts': 'plans of queries over many rows',

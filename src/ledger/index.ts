@@ -1,3 +1,4 @@
+export { InsufficientBalance } from './admission/insufficient-balance.ts';
 export { askForLeases } from './admission/lease-queries.ts';
 export { SPEND_SERVICES, SpendBook, type SpendEndNotice } from './admission/primary-spend.ts';
 export type { SpendQuestion } from './admission/spend-counts.ts';

@@ -29,7 +29,7 @@ const fields = z.strictObject({
     'what the model accepts. Text and images: `src/rules/capabilities.ts`. Video: `resolutions`, `ratios`, `cancel_queued`, `default_duration`',
     { example: '{ imagesEndpoint: true }', fallback: 'by the name of the model' },
   ),
-  context: fileField(count.optional(), 'largest input; a request reserves no more than that', {
+  context: fileField(count.optional(), 'largest input; a request reserves no more than that, unless it embeds texts', {
     unit: 'tokens',
     example: '400000',
   }),

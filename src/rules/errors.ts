@@ -64,7 +64,8 @@ export const ERRORS = {
   insufficient_balance: {
     status: 402,
     doc: 'G 7',
-    means: 'the balance does not cover the maximum cost of the request; add credit, or lower its output limit',
+    means:
+      'the balance does not cover the maximum cost of the request; add credit, or send the lower limits that the message names',
     retry: false,
     typeIn: { openai: 'insufficient_quota' },
   },

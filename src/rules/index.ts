@@ -15,6 +15,7 @@ export * from './errors.ts';
 export * from './faults.ts';
 export * from './groups.ts';
 export * from './headers.ts';
+export * from './hosted-tools.ts';
 export * from './images.ts';
 export * from './limits.ts';
 export * from './model-families.ts';

@@ -1,4 +1,6 @@
 /** Limits of G 8 and V 8 that belong to no other table, and limits that the gateway sets itself, each with its reason. */
+import type { Style } from './groups.ts';
+
 const MIB = 2 ** 20;
 
 /** Largest body after decoding, by kind of operation. "MB" in the documents is 2^20 bytes. */
@@ -56,6 +58,32 @@ export const OUTPUT_LIMITS: Readonly<Record<string, readonly string[]>> = {
   'messages.create': ['max_tokens'],
   'responses.create': ['max_output_tokens'],
 };
+
+/** Members that multiply the output: it is billed for each choice, also for those that `best_of` discards. */
+export const CHOICE_COUNTS: Readonly<Record<string, readonly string[]>> = { 'chat.create': ['n', 'best_of'] };
+
+/** The same members of generate-content, in its two spellings, inside its configuration. */
+export const GENERATION_LIMITS = {
+  config: ['generationConfig', 'generation_config'],
+  output: ['maxOutputTokens', 'max_output_tokens'],
+  choices: ['candidateCount', 'candidate_count'],
+} as const;
+
+/** Reserved as the output of a request without a limit, where the model has none in the catalog. A longer one is charged in full. */
+export const DEFAULT_MAX_OUTPUT = 32_000;
+
+/** The context of a model without one in the catalog: that of the largest common models of its style. */
+export const DEFAULT_CONTEXT: Readonly<Record<Style, number>> = {
+  messages: 200_000,
+  responses: 400_000,
+  'generate-content': 1_048_576,
+};
+
+/**
+ * Tokens of one second of audio, and of one frame of a video, of which providers read one a second unless the request says otherwise.
+ * Documented are 32 and 258 (280 for the newest models, with their time stamps a little more); chat models with audio count 10 to 25.
+ */
+export const MEDIA_TOKENS = { audioSecond: 32, videoFrame: 300 } as const;
 
 /** Silence on a stream after which a heartbeat is sent; proxies close idle connections after 30-100 s. */
 export const HEARTBEAT_MS = 15_000;

@@ -171,6 +171,7 @@ describe('a small request with a large charge', () => {
       model: 'demo-x',
       input: 'news',
       tools: [{ type: 'web_search' }],
+      max_tool_calls: 2,
       max_output_tokens: 16,
     });
     assert.ok(admitted >= 2, `${admitted} admitted`);
@@ -224,6 +225,172 @@ describe('contradicting limits', () => {
       assert.equal(response.status, 400);
       assert.match(await response.text(), new RegExp(`${param}: `));
       assert.equal(upstream.requests.length, before);
+    });
+});
+
+/** Requests that a wallet does not cover, and the members that the rejection names, with the API to send them to. */
+const TOO_EXPENSIVE: readonly [about: string, path: string, group: string, body: object, params: string[]][] = [
+  ['no output limit', '/v1/responses', 'openai', { model: 'demo-x', input: 'hi' }, ['max_output_tokens']],
+  [
+    'a large output limit',
+    '/v1/chat/completions',
+    'openai',
+    { model: 'demo-x', messages: [{ role: 'user', content: 'hi' }], max_tokens: 30_000 },
+    ['max_tokens'],
+  ],
+  [
+    'many choices',
+    '/v1/chat/completions',
+    'openai',
+    { model: 'demo-x', messages: [{ role: 'user', content: 'hi' }], max_completion_tokens: 400, n: 50 },
+    ['n'],
+  ],
+  [
+    'choices that are discarded',
+    '/v1/chat/completions',
+    'openai',
+    { model: 'demo-x', messages: [{ role: 'user', content: 'hi' }], max_completion_tokens: 16, best_of: 500 },
+    ['best_of'],
+  ],
+  [
+    'candidates without a limit',
+    '/v1beta/models/demo-x:generateContent',
+    'gemini',
+    { contents: [{ parts: [{ text: 'hi' }] }], generationConfig: { candidateCount: 4 } },
+    ['generationConfig.maxOutputTokens'],
+  ],
+  [
+    'searches without a limit',
+    '/v1/messages',
+    'claude',
+    {
+      model: 'demo-x',
+      messages: [{ role: 'user', content: 'hi' }],
+      max_tokens: 100,
+      tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+    },
+    ['tools[0].max_uses'],
+  ],
+  [
+    'pages without a limit',
+    '/v1/messages',
+    'claude',
+    {
+      model: 'demo-x',
+      messages: [{ role: 'user', content: 'hi' }],
+      max_tokens: 100,
+      tools: [{ type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 3 }],
+    },
+    ['tools[0].max_content_tokens'],
+  ],
+  [
+    'searches and a long output',
+    '/v1/responses',
+    'openai',
+    { model: 'demo-x', input: 'hi', tools: [{ type: 'web_search' }] },
+    ['max_output_tokens', 'max_tool_calls'],
+  ],
+];
+
+describe('the rejection of a request that the balance does not cover', () => {
+  for (const [about, path, group, body, params] of TOO_EXPENSIVE)
+    test(`${about}: names ${params.join(' and ')} with values that are admitted, and hardly larger ones are not`, async () => {
+      respond(path.includes('generate') ? generated(1) : path.includes('messages') ? usage(1, 1) : chatUsage(1, 1));
+      const wallet = await walletWith('0.1');
+      const rejected = await post(path, wallet.keys[group], body);
+      const text = await rejected.text();
+      assert.equal(rejected.status, 402, text);
+      const changes = changesIn(text);
+      assert.deepEqual([...changes.keys()], params, text);
+      const larger = new Map(changes);
+      const last = params.at(-1) ?? '';
+      larger.set(last, Math.ceil((changes.get(last) ?? 0) * 1.1));
+      assert.equal((await post(path, wallet.keys[group], changed(body, larger))).status, 402, text);
+      assert.equal((await post(path, wallet.keys[group], changed(body, changes))).status, 200, text);
+    });
+
+  test('says what makes a model read its whole context, where no value helps', async () => {
+    const wallet = await walletWith('0.1');
+    const tools = [{ type: 'mcp', server_label: 'a', server_url: 'https://example.com' }];
+    const body = { model: 'demo-x', input: 'hi', max_output_tokens: 16 };
+    const withTool = await post('/v1/responses', wallet.keys.openai, { ...body, tools });
+    assert.match(await withTool.text(), /tools\[0\] can make the model read its whole context/);
+    const withPrompt = await post('/v1/responses', wallet.keys.openai, { ...body, prompt: { id: 'pmpt_1' } });
+    assert.match(await withPrompt.text(), /prompt can make the model read its whole context/);
+    const long = await post('/v1/responses', wallet.keys.openai, { ...body, input: 'a'.repeat(150_000) });
+    assert.match(await long.text(), /its input counts as up to 150\d{3} tokens/);
+  });
+
+  test('a background response gets the same advice', async () => {
+    const wallet = await walletWith('0.1');
+    const body = { model: 'demo-x', input: 'hi', background: true };
+    const rejected = await post('/v1/responses', wallet.keys.openai, body);
+    assert.equal(rejected.status, 402);
+    assert.deepEqual([...changesIn(await rejected.text()).keys()], ['max_output_tokens']);
+  });
+});
+
+const changesIn = (text: string): Map<string, number> =>
+  new Map([...text.matchAll(/([\w[\].]+): (\d+)(?= and|\.)/g)].map(([, param = '', value]) => [param, Number(value)]));
+
+/** The body with members set: `tools[0].max_uses`, `generationConfig.maxOutputTokens`. */
+function changed(body: object, values: ReadonlyMap<string, number>): object {
+  const copy = structuredClone(body) as Record<string, unknown>;
+  for (const [param, value] of values) {
+    const path = param.split(/[.[\]]+/).filter((name) => name !== '');
+    const last = path.pop() ?? '';
+    const parent = path.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], copy);
+    (parent as Record<string, unknown>)[last] = value;
+  }
+  return copy;
+}
+
+describe('members of the wrong type', () => {
+  for (const [path, group, body, param] of [
+    ['/v1/chat/completions', 'openai', { model: 'demo-x', messages: [], n: '8' }, 'n'],
+    ['/v1/chat/completions', 'openai', { model: 'demo-x', messages: [], best_of: [8] }, 'best_of'],
+    ['/v1/chat/completions', 'openai', { model: 'demo-x', messages: [], max_tokens: '8' }, 'max_tokens'],
+    ['/v1/messages', 'claude', { model: 'demo-x', messages: [], max_tokens: true }, 'max_tokens'],
+    ['/v1/responses', 'openai', { model: 'demo-x', input: 'a', max_output_tokens: {} }, 'max_output_tokens'],
+    [
+      '/v1/responses',
+      'openai',
+      { model: 'demo-x', input: 'a', tools: [{ type: 'web_search' }], max_tool_calls: '1' },
+      'max_tool_calls',
+    ],
+    [
+      '/v1/messages',
+      'claude',
+      {
+        model: 'demo-x',
+        messages: [],
+        max_tokens: 8,
+        tools: [{ type: 'web_fetch_20250910', max_content_tokens: '8' }],
+      },
+      'tools[0].max_content_tokens',
+    ],
+    [
+      '/v1beta/models/demo-x:generateContent',
+      'gemini',
+      { contents: [], generation_config: { max_output_tokens: '8' } },
+      'generation_config.max_output_tokens',
+    ],
+    [
+      '/v1beta/models/demo-x:generateContent',
+      'gemini',
+      { contents: [], generationConfig: { candidateCount: '8' } },
+      'generationConfig.candidateCount',
+    ],
+  ] as const)
+    test(`${param} is rejected by name, and null is the same as absent`, async () => {
+      const wallet = await walletWith('20');
+      const before = upstream.requests.length;
+      const response = await post(path, wallet.keys[group], body);
+      assert.equal(response.status, 400);
+      assert.ok((await response.text()).includes(`${param}: expected a number, got a`));
+      assert.equal(upstream.requests.length, before);
+      const json = JSON.parse(JSON.stringify(body, (name, value) => (param.endsWith(name) && name ? null : value)));
+      assert.equal((await post(path, wallet.keys[group], json)).status, 200);
     });
 });
 

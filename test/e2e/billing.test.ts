@@ -494,7 +494,7 @@ test('images are rejected before the provider call when the balance is too low',
 });
 
 test('admission counts the whole stored conversation when a call continues it', async () => {
-  const own = await userKeys('chain', '0.14');
+  const own = await userKeys('chain', '0.27');
   const client = openai(gateway.url, own.claude ?? '');
   const base = { model: 'demo-messages', max_output_tokens: 16 };
   const first = await client.responses.create({ ...base, input: 'word '.repeat(20_000) });

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { ApiError, errorFields, fail } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
-import { askForLeases, hold, RETURN_WANTED_MS, readBalance, release } from '../../ledger/index.ts';
+import { askForLeases, hold, InsufficientBalance, RETURN_WANTED_MS, readBalance, release } from '../../ledger/index.ts';
 import type { BackgroundCall, BackgroundInput, BackgroundStarter } from '../native/native-request.ts';
 import { followDue, followResponse } from './follow.ts';
 import type { BackgroundServices } from './services.ts';
@@ -87,8 +87,7 @@ async function insertOnceCovered(
     const missing = input.quote.maxCost - available;
     const coming =
       turn < ASK_TURNS ? await askForLeases(db, { userId, replicaId: null, missing, isFirst: turn === 0 }) : 0n;
-    if (coming === 0n)
-      throw fail('insufficient_balance', 'The balance does not cover the maximum cost of this request; add credit.');
+    if (coming === 0n) throw new InsufficientBalance(available);
     await new Promise<void>((resolve) => void clock.after(RETURN_WANTED_MS, resolve));
   }
 }

@@ -3,7 +3,7 @@
  * provider reported. Makes no database write; src/ledger brings the usage record to the database later.
  * Reasons: docs/adr/0013-charges.md
  */
-import { capabilitiesFor, type Model, priceAt } from '../../catalog/index.ts';
+import { type Model, priceAt } from '../../catalog/index.ts';
 import {
   type ApiError,
   type Clock,
@@ -24,41 +24,14 @@ import {
   newRecordId,
   parseRates,
   type Rates,
-  type RequestFacts,
   type Reservation,
 } from '../../ledger/index.ts';
 import type { Limiter } from '../../pool/index.ts';
-import { type ChosenTier, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
+import { type ChosenTier, inferenceRow } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
-
-/** What is known of a request before it is sent. */
-export interface CallFacts {
-  readonly operation: InferenceOperation;
-  readonly model: Model;
-  /** Bytes that the model reads as text. */
-  readonly bodyBytes: number;
-  /** Images that it reads; each counts as the capabilities of the model say. */
-  readonly inputImages?: number | undefined;
-  /** Other input tokens, such as those of stored turns. */
-  readonly moreInput?: number | undefined;
-  /** The request refers to input of unknown size. */
-  readonly readsWholeContext?: boolean | undefined;
-  readonly maxSearches?: number | undefined;
-  /** Output tokens beside the limit of the request: pictures that a tool draws. */
-  readonly moreOutput?: number | undefined;
-  /** Largest number of output tokens, where the request limits it. */
-  readonly maxOutput?: number | undefined;
-  readonly images?: ImageCount | undefined;
-  /** Service tiers other than the standard one that the request chooses. */
-  readonly tiers?: readonly ChosenTier[] | undefined;
-}
-
-/** Images, requested or returned: "1024x1024/high", and how many. */
-export interface ImageCount {
-  readonly kind: string;
-  readonly count: number;
-}
+import { withAdvice } from './advice.ts';
+import { byKind, type CallFacts, type ImageCount, requestFacts } from './call-facts.ts';
 
 /** What a request costs at most, and by which price. */
 export interface Quote {
@@ -83,8 +56,6 @@ export interface Admission {
   flushed(): Promise<void>;
 }
 
-/** Reserved for requests that set no limit to their output. A longer output is still charged in full. */
-export const DEFAULT_MAX_OUTPUT = 32_000;
 const FREE_ADMISSION: Admission = { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() };
 
 export interface BillingServices {
@@ -108,7 +79,7 @@ export class Billing {
     const services = this.#services;
     const { key } = caller;
     const quote = this.quote(caller, facts);
-    const reserved = services.metering.admit(key.userId, quote.maxCost, key);
+    const reserved = this.advised(caller, facts, () => services.metering.admit(key.userId, quote.maxCost, key));
     const open = (reservation: Reservation): Admission => {
       crashPoint('call.admitted');
       return new ReservedAdmission({ call, caller, facts, reservation, quote, services });
@@ -132,6 +103,11 @@ export class Billing {
     return { maxCost, rates, tier, multipliers, priceId: price?.id ?? null };
   }
 
+  /** Runs an admission. Where the balance is short, its rejection says what would be admitted. */
+  advised<R extends MaybePromise<unknown>>(caller: Caller, facts: CallFacts, admit: () => R): R {
+    return withAdvice(admit, (changed) => this.quote(caller, changed).maxCost, facts);
+  }
+
   /** Throws or rejects when the amount does not fit the spend limits of the key and its user. */
   checkSpend({ key }: Caller, nanos: Nanos): MaybePromise<void> {
     return this.#services.metering.checkSpend(key, nanos);
@@ -145,22 +121,6 @@ export class Billing {
     }
     return rates;
   }
-}
-
-function requestFacts(group: Caller['group'], facts: CallFacts): RequestFacts {
-  const { model, inputImages = 0, moreInput = 0, moreOutput = 0 } = facts;
-  const { line } = model;
-  const maxOutput = facts.maxOutput ?? Math.min(DEFAULT_MAX_OUTPUT, line.maxOutput ?? DEFAULT_MAX_OUTPUT);
-  const imageInput = inputImages === 0 ? 0 : inputImages * capabilitiesFor(group.style, model).imageTokens;
-  return {
-    bodyBytes: facts.bodyBytes,
-    moreInput: moreInput + imageInput,
-    maxOutput: maxOutput + moreOutput,
-    maxSearches: facts.maxSearches ?? 0,
-    readsWholeContext: facts.readsWholeContext === true,
-    ...(line.context !== null && { context: line.context }),
-    ...(facts.images && { images: byKind(facts.images) }),
-  };
 }
 
 /** The model has no price, or only an announced one. Serving it would give it away. */
@@ -252,5 +212,3 @@ class ReservedAdmission implements Admission {
     return crashPointAfter(this.#reserved.services.metering.whenWrittenOrFailed(), 'call.written');
   }
 }
-
-const byKind = ({ kind, count }: ImageCount): Record<string, number> => ({ [kind]: count });

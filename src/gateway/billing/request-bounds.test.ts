@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { inputBoundsOf, inputBoundsOfBody, toolBoundsOf } from './request-bounds.ts';
+import { mp3File, mp4File, wavFile } from '../../../test/support/media-files.ts';
+import { inputBoundsOf, inputBoundsOfBody } from './request-bounds.ts';
+import { toolBoundsOf } from './tool-bounds.ts';
 
 const BASE64 = 'QUJD'.repeat(10_000);
 const URL = 'https://example.com/lamp.png';
+const MP4 = mp4File(60, { isVideo: true }).toString('base64');
 
 /** A part of a request, and what it makes a model read. */
 const PARTS: readonly [about: string, part: object, images: number, isFile: boolean][] = [
@@ -21,7 +24,7 @@ const PARTS: readonly [about: string, part: object, images: number, isFile: bool
   ['generate, image', { inlineData: { mimeType: 'image/png', data: BASE64 } }, 1, false],
   ['generate, image in the other spelling', { inline_data: { mime_type: 'image/png', data: BASE64 } }, 1, false],
   ['generate, video', { fileData: { mimeType: 'video/mp4', fileUri: URL } }, 0, true],
-  ['generate, image by address', { file_data: { mime_type: 'image/png', file_uri: URL } }, 1, false],
+  ['generate, a file that is said to be an image', { file_data: { mime_type: 'image/png', file_uri: URL } }, 0, true],
   ['a schema that speaks of images', { parameters: { type: 'image' } }, 0, false],
 ];
 
@@ -33,10 +36,43 @@ describe('bounds of a request', () => {
     test(`${about} counts as ${images} images${isFile ? ' and the whole context' : ''}`, () => {
       const body = bodyOf(part, part);
       const bounds = inputBoundsOfBody(body);
-      assert.deepEqual([bounds.inputImages, bounds.readsWholeContext], [2 * images, isFile]);
+      assert.deepEqual([bounds.inputImages, bounds.wholeContext !== undefined], [2 * images, isFile]);
       const isInline = JSON.stringify(part).includes(BASE64);
       assert.ok(isInline ? bounds.bodyBytes < 500 : bounds.bodyBytes > body.length - 200, String(bounds.bodyBytes));
     });
+
+  const wav = wavFile(60).toString('base64');
+  const MEDIA: readonly [about: string, part: object, tokens: number][] = [
+    ['chat, audio', { type: 'input_audio', input_audio: { format: 'wav', data: wav } }, 60 * 32],
+    ['generate, audio', { inlineData: { mimeType: 'audio/mp3', data: mp3File(60, 64).toString('base64') } }, 60 * 32],
+    ['generate, video', { inlineData: { mimeType: 'video/mp4', data: MP4 } }, 61 * 332],
+    ['generate, video that is said to be an image', { inlineData: { mimeType: 'image/png', data: MP4 } }, 61 * 332],
+    [
+      'generate, video with four frames a second',
+      { inlineData: { mimeType: 'video/mp4', data: MP4 }, videoMetadata: { fps: 4 } },
+      61 * (4 * 300 + 32),
+    ],
+    ['generate, audio that is said to be a video', { inlineData: { mimeType: 'video/mp4', data: wav } }, 60 * 332],
+    ['audio in a data URL', { type: 'input_image', image_url: `data:image/png;base64,${wav}` }, 60 * 32],
+  ];
+  for (const [about, part, tokens] of MEDIA)
+    test(`${about} counts by its length`, () => {
+      for (const body of [bodyOf(part), Buffer.from(bodyOf(part).toString().replaceAll('/', '\\/'))]) {
+        const bounds = inputBoundsOfBody(body);
+        assert.deepEqual([bounds.inputImages, bounds.wholeContext], [0, undefined]);
+        assert.ok(bounds.mediaTokens >= tokens && bounds.mediaTokens < tokens * 1.1, String(bounds.mediaTokens));
+        assert.ok(bounds.bodyBytes < 500, String(bounds.bodyBytes));
+        assert.equal(inputBoundsOf(JSON.parse(body.toString()), body.length).mediaTokens, bounds.mediaTokens);
+      }
+    });
+
+  test('a document that is said to be an image counts as the whole context, and unknown audio by its size', () => {
+    const data = Buffer.from('%PDF-1.7').toString('base64');
+    const pdf = inputBoundsOfBody(bodyOf({ inlineData: { mimeType: 'image/png', data } }));
+    assert.deepEqual([pdf.inputImages, pdf.wholeContext], [0, 'inlineData']);
+    const audio = inputBoundsOfBody(bodyOf({ type: 'input_audio', input_audio: { data: BASE64, format: 'wav' } }));
+    assert.deepEqual([audio.mediaTokens, audio.wholeContext], [60_000, undefined]);
+  });
 
   test('bytes of a body and its parsed form have the same bounds, however parts are mixed', () => {
     const part = fc.constantFrom(...PARTS.map(([, one]) => one));
@@ -67,15 +103,23 @@ describe('bounds of a request', () => {
       [[{ type: 'function', name: 'search' }], 0],
       [[{ type: 'web_search' }], 10],
       [[{ type: 'web_search_20250305', max_uses: 3 }], 3],
+      [[{ type: 'web_search_20250305', max_uses: 100 }], 100],
       [[{ googleSearch: {} }], 10],
     ] as const)
-      assert.equal(toolBoundsOf(tools).maxSearches, searches, JSON.stringify(tools));
-    assert.equal(toolBoundsOf(undefined, {}).maxSearches, 10);
+      assert.equal(toolBoundsOf(membersOf({ tools })).maxSearches, searches, JSON.stringify(tools));
+    assert.equal(toolBoundsOf(membersOf({ web_search_options: {} })).maxSearches, 10);
   });
 
-  test('pictures of a tool count by size and quality', () => {
-    const low = toolBoundsOf([{ type: 'image_generation', size: '1024x1024', quality: 'low' }]).moreOutput;
-    assert.equal(low, 272);
-    assert.ok(toolBoundsOf([{ type: 'image_generation' }]).moreOutput > 6_000);
+  test('pictures of a tool count by size, quality and uses', () => {
+    const low = { type: 'image_generation', size: '1024x1024', quality: 'low' };
+    assert.equal(toolBoundsOf(membersOf({ tools: [low], max_tool_calls: 1 })).moreOutput, 272);
+    assert.equal(toolBoundsOf(membersOf({ tools: [low] })).moreOutput, 2720);
+    const most = toolBoundsOf(membersOf({ tools: [{ type: 'image_generation' }], max_tool_calls: 1 }));
+    assert.ok(most.moreOutput > 6_000);
   });
 });
+
+const membersOf =
+  (request: Readonly<Record<string, unknown>>) =>
+  (name: string): unknown =>
+    request[name];

@@ -1,54 +1,82 @@
 /**
- * What a provider may read and do for a request beyond the bytes of its text: images, files, stored turns, searches, pictures that it
- * draws. Admission reserves for all of it, because a small body can cause a large charge.
+ * What a request makes a provider read: its text, and media of any kind. Admission reserves for all of it, because a small body can cause
+ * a large charge.
  */
 import { randomUUID } from 'node:crypto';
-import { hasEscapedLetters, JsonElider } from '../../core/index.ts';
-import { imageTokens } from '../../rules/index.ts';
+import {
+  Base64File,
+  fail,
+  hasEscapedLetters,
+  JsonElider,
+  type MediaLength,
+  matchesIn,
+  mediaLength,
+  repeatedMember,
+} from '../../core/index.ts';
+import { MEDIA_TOKENS } from '../../rules/index.ts';
+import { countIn } from './members.ts';
 
 export interface InputBounds {
   /** Bytes that the model reads as text. */
   readonly bodyBytes: number;
   /** Images in the input, inline or by address. */
   readonly inputImages: number;
-  /** The request refers to input of unknown size: a file, a video, stored items. */
-  readonly readsWholeContext: boolean;
-}
-
-export interface ToolBounds {
-  readonly maxSearches: number;
-  /** Output tokens of pictures that a tool may draw, beside the limit of the request. */
-  readonly moreOutput: number;
+  /** Tokens of inline audio and video, by their length. */
+  readonly mediaTokens: number;
+  /** What refers to input of unknown size: a file, a video, stored items. */
+  readonly wholeContext: string | undefined;
 }
 
 /** Members whose content belongs to tools or to the caller; a provider loads nothing from there. */
 const SKIPPED: ReadonlySet<string> = new Set(['parameters', 'input_schema', 'schema', 'metadata', 'arguments']);
 const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image', 'image_url', 'input_image', 'computer_screenshot']);
 const FILE_TYPES: ReadonlySet<unknown> = new Set(['file', 'input_file', 'document', 'container_upload', 'video_url']);
+const AUDIO_TYPES: ReadonlySet<unknown> = new Set(['input_audio', 'audio_url']);
+/** Members that decide what a part is. */
+const DECIDING: ReadonlySet<string> = new Set([
+  ...['type', 'source', 'data', 'url', 'image_url', 'file', 'file_data', 'file_id', 'file_url', 'input_audio', 'audio'],
+  ...['inlineData', 'inline_data', 'fileData', 'fileUri', 'file_uri', 'mimeType', 'mime_type', 'videoMetadata'],
+]);
 
 type Json = Readonly<Record<string, unknown>>;
-type LengthOf = (text: string) => number;
+type Claim = 'image' | 'audio' | 'video' | 'file';
+
+/** A string of the request: its size in the body, and its characters. */
+interface Text {
+  readonly bytes: number;
+  readonly chars: number;
+  readonly codeAt: (index: number) => number | undefined;
+}
+type TextOf = (text: string) => Text;
+
+const plainText: TextOf = (text) => ({
+  bytes: Buffer.byteLength(text),
+  chars: text.length,
+  codeAt: (index) => text.charCodeAt(index),
+});
 
 /** Bounds of a request that is parsed already. `bytes` is the size of its text. */
-export const inputBoundsOf = (request: unknown, bytes: number, lengthOf: LengthOf = Buffer.byteLength): InputBounds => {
-  const media = new MediaCount(lengthOf);
+export const inputBoundsOf = (request: unknown, bytes: number, textOf: TextOf = plainText): InputBounds => {
+  const media = new MediaCount(textOf);
   media.add(request);
   return {
     bodyBytes: Math.max(0, bytes - media.inlineBytes),
     inputImages: media.images,
-    readsWholeContext: media.hasFiles,
+    mediaTokens: media.tokens,
+    wholeContext: media.file,
   };
 };
 
 class MediaCount {
   images = 0;
-  hasFiles = false;
+  tokens = 0;
+  file: string | undefined;
   /** Bytes of inline media, which the model does not read as text. */
   inlineBytes = 0;
-  readonly #lengthOf: LengthOf;
+  readonly #textOf: TextOf;
 
-  constructor(lengthOf: LengthOf) {
-    this.#lengthOf = lengthOf;
+  constructor(textOf: TextOf) {
+    this.#textOf = textOf;
   }
 
   /** As deep as the JSON limits allow. */
@@ -61,98 +89,127 @@ class MediaCount {
 
   #countObject(part: Json): void {
     const { type } = part;
-    if (IMAGE_TYPES.has(type)) this.#image(part.image_url, (part.image_url as Json | null)?.url, sourceOf(part).data);
-    else if (type === 'image_generation_call' && part.result) this.#image(part.result);
+    if (IMAGE_TYPES.has(type))
+      this.#count('image', part, part.image_url, objectIn(part.image_url).url, sourceOf(part).data);
+    else if (AUDIO_TYPES.has(type)) this.#count('audio', part, objectIn(part.input_audio).data);
+    else if (type === 'image_generation_call' && part.result) this.#count('image', part, part.result);
     else if (FILE_TYPES.has(type) && !isText(sourceOf(part)))
-      this.#file(sourceOf(part).data, part.file_data, ((part.file ?? {}) as Json).file_data);
+      this.#count('file', part, sourceOf(part).data, part.file_data, objectIn(part.file).file_data);
+    // A reply in audio, kept by the provider.
+    if (part.role === 'assistant' && typeof objectIn(part.audio).id === 'string') this.file ??= 'audio.id';
     // Parts of generate-content have no type.
-    const inline = (part.inlineData ?? part.inline_data) as Json | undefined;
-    if (inline) this.#byMime(inline, inline.data);
-    const file = part.fileData ?? part.file_data;
-    if (typeof file === 'object' && file !== null) this.#byMime(file as Json);
+    const inline = objectIn(part.inlineData ?? part.inline_data);
+    if (inline !== NOTHING) this.#count(claimOf(inline), part, inline.data);
+    // What the address leads to may be of another type than the request says.
+    if (objectIn(part.fileData ?? part.file_data) !== NOTHING) this.file ??= 'fileData';
   }
 
-  #byMime(media: Json, ...content: unknown[]): void {
-    const mime = String(media.mimeType ?? media.mime_type ?? '');
-    if (mime.startsWith('image')) this.#image(...content);
-    // Inline audio counts by its bytes.
-    else if (!mime.startsWith('audio') || content.length === 0) this.#file(...content);
+  /** The first string is the content; without one it is elsewhere, and the claim decides. */
+  #count(claim: Claim, part: Json, ...candidates: unknown[]): void {
+    const content = candidates.find((one) => typeof one === 'string');
+    const inline = content === undefined ? undefined : this.#inline(content);
+    const media = inline && lengthOf(inline);
+    if (media) this.inlineBytes += inline.bytes;
+    const kind = media && media.kind !== 'unknown' ? media.kind : claim;
+    if (claim === 'file' || kind === 'document' || kind === 'file' || (kind !== 'image' && !media))
+      this.file ??= String(part.type ?? 'inlineData');
+    else if (kind === 'image') this.images += 1;
+    else this.#addLength(claim === 'video' ? 'video' : kind, part, media, inline);
   }
 
-  #image(...content: unknown[]): void {
-    this.images += 1;
-    this.#inline(content);
+  #addLength(kind: Claim, part: Json, media: MediaLength | undefined, inline: Inline | undefined): void {
+    const seconds = media && 'seconds' in media ? media.seconds : undefined;
+    if (seconds !== undefined) this.tokens += tokensOf(kind, seconds, part);
+    else if (kind === 'audio' && inline) this.tokens += inline.file.size * MAX_TOKENS_PER_BYTE;
+    else this.file ??= String(part.type ?? 'inlineData');
   }
 
-  #file(...content: unknown[]): void {
-    this.hasFiles = true;
-    this.#inline(content);
-  }
-
-  #inline(content: readonly unknown[]): void {
-    for (const text of content) if (typeof text === 'string') this.inlineBytes += this.#lengthOf(text);
+  /** Undefined for an address, which is read as text. The text may be cut at its first escape. */
+  #inline(content: string): Inline | undefined {
+    const isDataUrl = /^data:/i.test(content);
+    if (!isDataUrl && /^[a-z][a-z0-9+.-]*:/i.test(content)) return undefined;
+    const { bytes, chars, codeAt } = this.#textOf(content);
+    const start = isDataUrl ? dataStart(codeAt) : 0;
+    return { bytes, file: new Base64File(chars - start, (index) => codeAt(start + index)) };
   }
 }
 
-const sourceOf = ({ source }: Json): Json => (typeof source === 'object' && source !== null ? (source as Json) : {});
+interface Inline {
+  readonly bytes: number;
+  readonly file: Base64File;
+}
+
+/** For audio of unknown length: no codec in use has fewer than 16 bytes for a second. */
+const MAX_TOKENS_PER_BYTE = MEDIA_TOKENS.audioSecond / 16;
+
+const lengthOf = ({ file }: Inline): MediaLength => mediaLength(file);
+
+function tokensOf(kind: Claim, seconds: number, part: Json): number {
+  const sound = seconds * MEDIA_TOKENS.audioSecond;
+  if (kind === 'audio') return Math.ceil(sound);
+  const { fps } = objectIn(part.videoMetadata ?? part.video_metadata);
+  const frames = (seconds + 1) * Math.max(1, countIn(fps, 'videoMetadata.fps') ?? 1);
+  return Math.ceil(frames * MEDIA_TOKENS.videoFrame + sound);
+}
+
+const COMMA = 0x2c;
+/** Types with their parameters are shorter. */
+const MAX_DATA_HEAD = 200;
+
+/** Where base64 begins in a data URL. */
+function dataStart(codeAt: Text['codeAt']): number {
+  for (let at = 0; at < MAX_DATA_HEAD; at += 1) if (codeAt(at) === COMMA) return at + 1;
+  return 0;
+}
+
+const NOTHING: Json = Object.freeze({});
+const objectIn = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : NOTHING);
+const sourceOf = ({ source }: Json): Json => objectIn(source);
 const isText = ({ type }: Json): boolean => type === 'text' || type === 'content';
 
+function claimOf(media: Json): Claim {
+  const [family] = /^(?:image|audio|video)/.exec(String(media.mimeType ?? media.mime_type ?? '')) ?? ['file'];
+  return family as Claim;
+}
+
 /** Words in the bytes of a request that has media. */
-const MARKERS = [
-  '"image',
-  '"input_',
-  '"file',
-  '"document"',
-  'nlineData',
-  'nline_data',
-  '_upload"',
-  '_screenshot"',
-  '_url"',
-].map((text) => Buffer.from(text));
-/** Marks the length of a cut string. Random, so that no caller can write one. */
+const MARKERS =
+  /"image|"input_(?:image|file|audio)"|"file(?:"|_data"|_id|_ur|Data")|"document"|"audio|nlineData|nline_data|_u(?:pload|rl)"|_screenshot"/;
+/** Marks the length and the place of a cut string. Random, so that no caller can write one. */
 const MARK = randomUUID();
 
 /** Bounds of a JSON body, which is not parsed unless it has media, and then without its long strings. */
 export function inputBoundsOfBody(body: Buffer): InputBounds {
-  if (hasEscapedLetters(body)) return inputBoundsOf(parseText(body), body.length);
-  if (!MARKERS.some((marker) => body.includes(marker)))
-    return { bodyBytes: body.length, inputImages: 0, readsWholeContext: false };
+  if (hasEscapedLetters(body)) return boundsOfText(decode(body), body.length);
+  if (!matchesIn(body, MARKERS))
+    return { bodyBytes: body.length, inputImages: 0, mediaTokens: 0, wholeContext: undefined };
   const skeleton = Buffer.concat(new JsonElider(MARK).push(body));
-  return inputBoundsOf(parseText(skeleton), body.length, (text) => {
+  return boundsOfText(decode(skeleton), body.length, (text) => {
     const mark = text.lastIndexOf(MARK);
-    return mark < 0 ? Buffer.byteLength(text) : Number(text.slice(mark + MARK.length));
+    if (mark < 0) return plainText(text);
+    const [bytes = 0, start = 0] = text
+      .slice(mark + MARK.length)
+      .split('@')
+      .map(Number);
+    const isEscaped = body.subarray(start, start + bytes).includes(BACKSLASH);
+    return isEscaped
+      ? { ...plainText(JSON.parse(body.toString('latin1', start - 1, start + bytes + 1))), bytes }
+      : { bytes, chars: bytes, codeAt: (index) => body[start + index] };
   });
+}
+const BACKSLASH = 0x5c;
+
+function boundsOfText(json: string, bytes: number, textOf?: TextOf): InputBounds {
+  const request: unknown = JSON.parse(json);
+  rejectRepeated(json, DECIDING);
+  return inputBoundsOf(request, bytes, textOf);
+}
+
+/** Throws when an object has a member twice of which the bound depends. */
+export function rejectRepeated(json: string, watched: ReadonlySet<string>): void {
+  const name = repeatedMember(json, watched);
+  if (name !== undefined) throw fail('invalid_request', `${name}: the member occurs twice.`, { param: name });
 }
 
 /** Without the byte order mark that some editors write. */
-const parseText = (bytes: Buffer): unknown => JSON.parse(new TextDecoder().decode(bytes));
-
-/** Searches that one request may cause, where it sets no limit. */
-const MAX_SEARCHES = 10;
-
-/** `tools` as the request has them; chat requests ask for searches by an option instead. */
-export function toolBoundsOf(tools: unknown, searchOptions?: unknown): ToolBounds {
-  const list = (Array.isArray(tools) ? tools : []).filter(
-    (tool): tool is Json => typeof tool === 'object' && tool !== null,
-  );
-  const searching = list.filter(isSearch);
-  const limits = searching.map(({ max_uses: limit }) =>
-    typeof limit === 'number' && limit > 0 ? Math.min(limit, MAX_SEARCHES) : MAX_SEARCHES,
-  );
-  const drawing = list.filter(({ type }) => type === 'image_generation');
-  return {
-    maxSearches: searchOptions ? MAX_SEARCHES : Math.max(0, ...limits),
-    moreOutput: Math.max(0, ...drawing.map(drawnBy)),
-  };
-}
-
-const SEARCH_NAMES = ['googleSearch', 'google_search', 'googleSearchRetrieval', 'google_search_retrieval'];
-const isSearch = (tool: Json): boolean =>
-  String(tool.type ?? '').startsWith('web_search') || SEARCH_NAMES.some((name) => tool[name] !== undefined);
-
-const drawnBy = ({ size, quality, partial_images: partial }: Json): number =>
-  imageTokens({
-    size: typeof size === 'string' ? size : 'auto',
-    quality: typeof quality === 'string' ? quality : 'auto',
-    partialImages: typeof partial === 'number' ? Math.min(Math.max(partial, 0), 3) : 0,
-  });
+const decode = (bytes: Buffer): string => new TextDecoder().decode(bytes);

@@ -23,7 +23,7 @@ import {
 } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { LegTurn } from '../attempt-budget.ts';
-import { inputBoundsOf, toolBoundsOf } from '../billing/request-bounds.ts';
+import { boundsOfRequest } from '../billing/body-bounds.ts';
 import type { Caller } from '../caller.ts';
 import { legError } from '../failover.ts';
 import { resolveModel } from '../models/resolve.ts';
@@ -62,8 +62,7 @@ export async function convertCall(
   const facts = {
     operation,
     model,
-    ...inputBoundsOf(body, inputBytes),
-    ...toolBoundsOf(body.tools, body.web_search_options),
+    ...boundsOfRequest(operation, body, inputBytes),
     maxOutput: request.limits.maxOutput,
     tiers: tiersOf(pair, request),
   };

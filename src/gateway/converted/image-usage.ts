@@ -1,7 +1,7 @@
 /** What a converted image request made and used. */
 import { type HubItem, type HubUsage, picturesIn, sizeOfPicture } from '../../dialects/index.ts';
 import { TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
-import type { ImageCount } from '../billing/admission.ts';
+import type { ImageCount } from '../billing/call-facts.ts';
 
 /** What the request asked for. */
 export interface ConvertedImages {

@@ -18,7 +18,8 @@ import { locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { Call } from '../../web/index.ts';
 import { affinityOf, sessionInHeaders } from '../affinity.ts';
 import type { LegTurn } from '../attempt-budget.ts';
-import type { Admission, CallFacts } from '../billing/admission.ts';
+import type { Admission } from '../billing/admission.ts';
+import type { CallFacts } from '../billing/call-facts.ts';
 import { estimateUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
 import { clientErrorFor } from '../client-error.ts';
@@ -103,7 +104,8 @@ async function beginBackground(
   call.addLogFields({ background: true });
   const quote = billing.quote(caller, facts);
   const checkSpend = (nanos: Nanos) => billing.checkSpend(caller, nanos);
-  return background.begin({ call, caller, model: facts.model, quote, inputBytes: facts.bodyBytes, checkSpend });
+  const input = { call, caller, model: facts.model, quote, inputBytes: facts.bodyBytes, checkSpend };
+  return billing.advised(caller, facts, () => background.begin(input));
 }
 
 interface CallContext extends NativeResponseContext {

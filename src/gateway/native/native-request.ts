@@ -5,7 +5,8 @@ import type { HubUsage } from '../../dialects/index.ts';
 import type { StreamedBody } from '../../http/index.ts';
 import type { ChosenTier, Dialect, Feature, InferenceOperation } from '../../rules/index.ts';
 import type { Call, Spool } from '../../web/index.ts';
-import type { CallFacts, Quote } from '../billing/admission.ts';
+import type { Quote } from '../billing/admission.ts';
+import type { CallFacts } from '../billing/call-facts.ts';
 import type { Caller } from '../caller.ts';
 import type { GatewayServices } from '../services.ts';
 import type { RequestedImages } from './images/usage.ts';
@@ -46,10 +47,7 @@ export interface NativeServices extends GatewayServices {
 }
 
 /** The most that a request makes a provider read and write. */
-export type RequestBounds = Pick<
-  CallFacts,
-  'bodyBytes' | 'inputImages' | 'moreInput' | 'readsWholeContext' | 'maxSearches' | 'maxOutput' | 'moreOutput'
->;
+export type RequestBounds = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers'>;
 
 export interface NativeRequest {
   /** Undefined for requests about a stored response. */

@@ -44,7 +44,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
     const body = await readJsonBody(services, call, operation);
-    const { bounds, tiers } = checkNativeBody(body);
+    const { bounds, tiers } = checkNativeBody(operation, body);
     const model = resolveModel(services.catalog(), caller, call.params.model);
     const isStream = verbOf(call) === ':streamGenerateContent';
     return {
@@ -155,7 +155,7 @@ function jsonRequest(
     return requestFor({
       accountId: found?.accountId ?? accountId,
       feature,
-      bounds: storedBounds(found, ids !== undefined || bounds.readsWholeContext === true),
+      bounds: storedBounds(found, ids ? 'an object of the account' : bounds.wholeContext),
     });
   })();
 }
@@ -171,7 +171,7 @@ interface Place {
 }
 
 /** The provider reads the stored turns too. Their size is that of the response before, which older rows do not have. */
-const storedBounds = (previous: StoredResponse | undefined, readsWholeContext: boolean): Partial<RequestBounds> => ({
+const storedBounds = (previous: StoredResponse | undefined, named: string | undefined): Partial<RequestBounds> => ({
   moreInput: previous?.tokens ?? 0,
-  readsWholeContext: readsWholeContext || (previous !== undefined && previous.tokens === undefined),
+  wholeContext: named ?? (previous && previous.tokens === undefined ? 'previous_response_id' : undefined),
 });

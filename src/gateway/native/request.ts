@@ -3,29 +3,21 @@
  * replaces the model's name, and asks for the usage of chat streams (ADR 13).
  */
 import type { Account, Catalog, Model } from '../../catalog/index.ts';
-import {
-  fail,
-  hasEscapedLetters,
-  JsonScanError,
-  type Span,
-  scanMembers,
-  splice,
-  spliceAll,
-  valueAt,
-} from '../../core/index.ts';
+import { fail, JsonScanError, type Span, scanMembers, splice, spliceAll, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
 import {
+  CHOICE_COUNTS,
   type ChosenTier,
   chosenTiers,
+  GENERATION_LIMITS,
   type InferenceOperation,
-  inferenceRow,
   JSON_LIMITS,
   OUTPUT_LIMITS,
   TIER_FIELD_NAMES,
 } from '../../rules/index.ts';
 import { SESSION_MEMBERS, sessionInBody } from '../affinity.ts';
-import { DEFAULT_MAX_OUTPUT } from '../billing/admission.ts';
-import { inputBoundsOfBody, type ToolBounds, toolBoundsOf } from '../billing/request-bounds.ts';
+import { boundsOfBody, STORED_MEMBERS } from '../billing/body-bounds.ts';
+import { TOOL_MEMBERS } from '../billing/tool-bounds.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { asksForUsage, USAGE_OPTION, usageOptionChange } from './hidden-usage.ts';
@@ -53,15 +45,11 @@ const WANTED: ReadonlySet<string> = new Set([
   'contents',
   'messages',
   'input',
-  'max_tokens',
-  'max_completion_tokens',
-  'max_output_tokens',
-  'n',
-  'generationConfig',
-  'generation_config',
-  'tools',
-  'web_search_options',
-  'conversation',
+  ...Object.values(OUTPUT_LIMITS).flat(),
+  ...Object.values(CHOICE_COUNTS).flat(),
+  ...GENERATION_LIMITS.config,
+  ...TOOL_MEMBERS,
+  ...STORED_MEMBERS,
   ...SESSION_MEMBERS,
   ...TIER_FIELD_NAMES,
 ]);
@@ -87,11 +75,7 @@ export function readNative(operation: InferenceOperation, body: Buffer, caller: 
     hidesUsage,
     session: sessionInBody(operation === 'messages.create' ? 'messages' : 'responses', read),
     previousId: typeof previousId === 'string' ? previousId : undefined,
-    bounds: {
-      ...asJson(() => inputBoundsOfBody(body)),
-      ...toolBounds(body, members),
-      maxOutput: inferenceRow(operation).vectors ? 0 : maxOutputOf(operation, read),
-    },
+    bounds: asJson(() => boundsOfBody(operation, body, members)),
     tiers: chosenTiers(read),
     bytesFor(account, isUsageAsked) {
       const upstream = upstreamName(model, account);
@@ -112,50 +96,8 @@ const noBackground = ({ key }: Caller) =>
     { param: 'background' },
   );
 
-/** Largest number of output tokens, all choices together; undefined when the request sets no limit. */
-const maxOutputOf = (operation: InferenceOperation, read: (name: string) => unknown): number | undefined =>
-  times(choicesOf(read('n')), oneLimit(OUTPUT_LIMITS[operation] ?? [], read));
-
-/** The limit holds for each of several choices, and so does the default where a request sets none. */
-function times(choices: number, limit: number | undefined): number | undefined {
-  if (limit !== undefined) return limit * choices;
-  return choices > 1 ? DEFAULT_MAX_OUTPUT * choices : undefined;
-}
-
-/** The value of a limit with several names. Different values are rejected: providers differ on which one counts. */
-function oneLimit(names: readonly string[], read: (name: string) => unknown): number | undefined {
-  const limits = names.flatMap((name) => {
-    const value = read(name);
-    return typeof value === 'number' ? [{ name, value }] : [];
-  });
-  const [first, second] = limits;
-  if (first && second && first.value !== second.value)
-    throw fail('invalid_value', `${second.name}: contradicts ${first.name}; send one of them.`, { param: second.name });
-  return first && first.value > 0 ? first.value : undefined;
-}
-
-const EMPTY = Buffer.alloc(0);
-const SEARCH = Buffer.from('earch');
-const DRAW = Buffer.from('image_generation');
-
-/** Reads the tools only when they may search or draw. */
-function toolBounds(body: Buffer, members: ReadonlyMap<string, Span>): ToolBounds {
-  const span = members.get('tools');
-  const bytes = span ? body.subarray(span.start, span.end) : EMPTY;
-  const isWanted = bytes.includes(SEARCH) || bytes.includes(DRAW) || hasEscapedLetters(bytes);
-  return toolBoundsOf(
-    span && isWanted ? asJson(() => valueAt(body, span)) : undefined,
-    members.has('web_search_options'),
-  );
-}
-
-/** A provider may round a fraction up. */
-const choicesOf = (value: unknown): number =>
-  typeof value === 'number' ? Math.min(Math.max(1, Math.ceil(value) || 1), MAX_CHOICES) : 1;
-const MAX_CHOICES = 1_000_000_000;
-
 /** Checks a generate-content body, whose model is in the path. */
-export function checkNativeBody(body: Buffer): Pick<NativeBody, 'bounds' | 'tiers'> {
+export function checkNativeBody(operation: InferenceOperation, body: Buffer): Pick<NativeBody, 'bounds' | 'tiers'> {
   const members = scanBody(body, WANTED);
   if (!members.has('contents') && (members.has('messages') || members.has('input')))
     rejectWrongDialect(asJson(() => JSON.parse(new TextDecoder().decode(body))));
@@ -163,33 +105,7 @@ export function checkNativeBody(body: Buffer): Pick<NativeBody, 'bounds' | 'tier
     const span = members.get(name);
     return span && asJson(() => valueAt(body, span));
   };
-  return {
-    bounds: {
-      ...asJson(() => inputBoundsOfBody(body)),
-      ...toolBounds(body, members),
-      maxOutput: maxCandidateOutput(read),
-    },
-    tiers: chosenTiers(read),
-  };
-}
-
-/** Both spellings of a name are accepted, but not together. */
-function maxCandidateOutput(read: (name: string) => unknown): number | undefined {
-  const config = oneOf(['generationConfig', 'generation_config'], read);
-  if (typeof config !== 'object' || config === null) return undefined;
-  const member = (name: string): unknown => (config as Record<string, unknown>)[name];
-  const limit = oneOf(['maxOutputTokens', 'max_output_tokens'], member);
-  const candidates = choicesOf(oneOf(['candidateCount', 'candidate_count'], member));
-  return times(candidates, typeof limit === 'number' && limit > 0 ? limit : undefined);
-}
-
-function oneOf(names: readonly [string, string], read: (name: string) => unknown): unknown {
-  const [first, second] = names.map(read);
-  if (first !== undefined && second !== undefined)
-    throw fail('invalid_value', `${names[1]}: the field occurs twice, also as ${names[0]}; send one of them.`, {
-      param: names[1],
-    });
-  return first ?? second;
+  return { bounds: asJson(() => boundsOfBody(operation, body, members)), tiers: chosenTiers(read) };
 }
 
 /** Spans of the wanted members of a JSON body within its limits. */

@@ -4,7 +4,7 @@
  */
 import type { HubUsage } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
-import type { ImageCount } from '../billing/admission.ts';
+import type { ImageCount } from '../billing/call-facts.ts';
 import { withServiceTier } from '../billing/usage.ts';
 import { addSearches, type Searches } from './searches.ts';
 

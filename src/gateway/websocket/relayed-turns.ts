@@ -9,7 +9,7 @@ import { locateUpstream } from '../../upstream/index.ts';
 import type { Call, WebSocketConnection } from '../../web/index.ts';
 import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import type { Admission } from '../billing/admission.ts';
-import { inputBoundsOf, toolBoundsOf } from '../billing/request-bounds.ts';
+import { boundsOfRequest } from '../billing/body-bounds.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
@@ -125,16 +125,14 @@ export class RelayedTurns implements TurnRunner {
     model: Model,
     previous: PreviousResponse | undefined,
   ): Admission | Promise<Admission> {
-    const maxOutput = create.max_output_tokens;
-    const input = inputBoundsOf(create, Buffer.byteLength(text ?? JSON.stringify(create)));
+    const bounds = boundsOfRequest('responses.create', create, Buffer.byteLength(text ?? JSON.stringify(create)));
+    const isUnknown = previous !== undefined && previous.tokens === undefined;
     return this.#services.billing.admit(call, this.#caller, {
       operation: 'responses.create',
       model,
-      ...input,
-      ...toolBoundsOf(create.tools),
+      ...bounds,
       moreInput: previous?.tokens,
-      readsWholeContext: input.readsWholeContext || (previous !== undefined && previous.tokens === undefined),
-      maxOutput: typeof maxOutput === 'number' && maxOutput > 0 ? maxOutput : undefined,
+      wholeContext: bounds.wholeContext ?? (isUnknown ? 'previous_response_id' : undefined),
       tiers: chosenTiers((name) => create[name]),
     });
   }

@@ -8,6 +8,7 @@ import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
+import { InsufficientBalance } from './insufficient-balance.ts';
 import type { LeaseNeed } from './lease-grant.ts';
 import type { LeaseStore, LeaseTake } from './lease-queries.ts';
 import { createWalletState, free, type Reservation, type WalletState } from './wallet-state.ts';
@@ -53,7 +54,7 @@ export class WalletLeases {
   /** Returns synchronously when the lease covers the maximum cost. Throws or rejects with `insufficient_balance`. */
   admit(userId: string, maxCost: Nanos): Reservation | Promise<Reservation> {
     // Also keeps sums of maximum costs within a bigint of the database.
-    if (maxCost > MAX_COST) throw insufficientBalance();
+    if (maxCost > MAX_COST) throw new InsufficientBalance(undefined);
     const wallet = this.#walletOf(userId);
     wallet.typicalMaxCost =
       maxCost > wallet.typicalMaxCost ? maxCost : wallet.typicalMaxCost - (wallet.typicalMaxCost - maxCost) / 8n;
@@ -64,7 +65,7 @@ export class WalletLeases {
     }
     const { shortUntil } = wallet;
     if (shortUntil && this.#options.clock.elapsed() < shortUntil.until && maxCost - free(wallet) > shortUntil.available)
-      throw insufficientBalance();
+      throw new InsufficientBalance(free(wallet) + shortUntil.available);
     return new Promise((resolve, reject) => {
       wallet.waiting.push({ maxCost, resolve, reject });
       this.#lease(wallet);
@@ -328,10 +329,8 @@ const pause = (clock: Clock, ms: number): Promise<void> => new Promise((resolve)
 function rejectAbove(wallet: WalletState, limit: Nanos): void {
   const rejected = wallet.waiting.filter(({ maxCost }) => maxCost > limit);
   wallet.waiting.splice(0, wallet.waiting.length, ...wallet.waiting.filter(({ maxCost }) => maxCost <= limit));
-  for (const waiter of rejected) waiter.reject(insufficientBalance());
+  for (const waiter of rejected) waiter.reject(new InsufficientBalance(limit));
 }
-
-const insufficientBalance = (): ApiError => fail('insufficient_balance');
 
 const balanceUnavailable = (cause: unknown): ApiError =>
   fail('server_is_overloaded', 'The balance is temporarily unavailable; retry shortly.', { retryAfter: 1, cause });

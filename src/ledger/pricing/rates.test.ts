@@ -273,7 +273,7 @@ test('costOf() never exceeds maxCostOf() for usage within the facts of the reque
   fc.assert(
     fc.property(validUsage, anyRates, multipliers, (usage, rates, ppm) => {
       const facts = {
-        bodyBytes: usage.input * 2,
+        maxInput: usage.input,
         maxOutput: usage.output,
         maxSearches: usage.searches ?? 0,
         images: usage.images ?? {},
@@ -284,21 +284,15 @@ test('costOf() never exceeds maxCostOf() for usage within the facts of the reque
   );
 });
 
-test('maxCostOf() considers the context size and input that the body only refers to', () => {
-  const rates = parseRates({ input: '1', output: '2' });
-  assert.equal(maxCostOf({ bodyBytes: 201, maxOutput: 10 }, rates, []), 101_000n + 20_000n);
-  assert.equal(maxCostOf({ bodyBytes: 201, maxOutput: 9.5 }, rates, []), 101_000n + 20_000n);
-  for (const maxOutput of [1e17, Number.MAX_VALUE, Number.POSITIVE_INFINITY])
-    assert.ok(
-      maxCostOf({ bodyBytes: 0, maxOutput }, rates, []) > 10n ** 18n,
-      'a huge limit must not be treated as zero',
-    );
-  assert.equal(maxCostOf({ bodyBytes: 10_000_000, context: 1000, maxOutput: 0 }, rates, []), 1_000_000n);
-  assert.equal(
-    maxCostOf({ bodyBytes: 100, context: 1000, readsWholeContext: true, maxOutput: 0 }, rates, []),
-    1_000_000n,
-  );
-  assert.equal(maxCostOf({ bodyBytes: 100, readsWholeContext: true, maxOutput: 0 }, rates, []), 200_000_000n);
+test('maxCostOf() rounds limits up, and treats none as zero', () => {
+  const rates = parseRates({ input: '1', output: '2', per_search: '0.01' });
+  assert.equal(maxCostOf({ maxInput: 201, maxOutput: 10 }, rates, []), 201_000n + 20_000n);
+  assert.equal(maxCostOf({ maxInput: 200.5, maxOutput: 9.5 }, rates, []), 201_000n + 20_000n);
+  assert.equal(maxCostOf({ maxInput: 0, maxOutput: 0, maxSearches: 1.5 }, rates, []), 20_000_000n);
+  for (const huge of [1e17, Number.MAX_VALUE, Number.POSITIVE_INFINITY]) {
+    assert.ok(maxCostOf({ maxInput: 0, maxOutput: huge }, rates, []) > 10n ** 18n, 'a huge limit is not zero');
+    assert.ok(maxCostOf({ maxInput: huge, maxOutput: 0 }, rates, []) > 10n ** 18n, 'a huge input is not zero');
+  }
 });
 
 test('costOf() is exact up to the largest safe integer', () => {

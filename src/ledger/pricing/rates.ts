@@ -194,24 +194,15 @@ function applyMultipliers(femtoDollars: bigint, multipliersPpm: readonly bigint[
 
 /** Facts about a request that are known before it is sent. */
 export interface RequestFacts {
-  readonly bodyBytes: number;
-  /** Input tokens beside the body: media, and stored turns of known size. */
-  readonly moreInput?: number;
-  /** Context size of the model in tokens, if known. The input cannot cost more than that, however large the images in the body are. */
-  readonly context?: number;
-  /** The body refers to input of unknown size: a file, a video, stored items. */
-  readonly readsWholeContext?: boolean;
+  /** Maximum input tokens: text, media, stored turns and results of tools. */
+  readonly maxInput: number;
   /** Maximum output tokens, all choices together. */
   readonly maxOutput: number;
+  /** Maximum uses of tools that are billed by piece. */
   readonly maxSearches?: number;
   /** Requested images, by "size/quality". */
   readonly images?: Readonly<Record<string, number>>;
 }
-
-/** Tokenizers in use produce at most one token per two bytes of JSON. */
-const BYTES_PER_TOKEN = 2n;
-/** For models without a configured context size. */
-const DEFAULT_CONTEXT = 200_000;
 
 /** Models read at least this many tokens in a second of audio: from 10 (OpenAI) to 32 (Gemini). */
 const TOKENS_PER_SECOND = 10n;
@@ -220,10 +211,7 @@ const MAX_CITATIONS = 200_000n;
 
 /** The maximum cost of a request, for admission: all possible input and output, each at the highest rate that the input can reach. */
 export function maxCostOf(facts: RequestFacts, rates: Rates, multipliersPpm: readonly bigint[]): Nanos {
-  const bodyTokens = (whole(facts.bodyBytes) + BYTES_PER_TOKEN - 1n) / BYTES_PER_TOKEN + whole(facts.moreInput);
-  const context = whole(facts.context ?? (facts.readsWholeContext ? DEFAULT_CONTEXT : undefined));
-  const input = facts.readsWholeContext ? larger(bodyTokens, context) : bodyTokens;
-  const read = facts.context === undefined ? input : smaller(input, context);
+  const read = atMost(facts.maxInput);
   const most = reachableRates(rates, read).reduce((top, step) => larger(top, maxFemtoOf(facts, read, step)), 0n);
   return applyMultipliers(most, multipliersPpm);
 }
@@ -239,7 +227,7 @@ function maxFemtoOf(facts: RequestFacts, read: bigint, rates: Rates): bigint {
   const cacheRates = [cachedInput, cachedAudioInput, cachedImageInput, cacheWrite, cacheWriteLong];
   const inputRate = highest([rates.input, rates.audioInput, rates.imageInput, rates.videoInput, ...cacheRates]);
   const toolRate = highest([rates.perSearch, rates.perFileSearch, rates.perFetch]);
-  const pieces = whole(facts.maxSearches) * toolRate + (rates.perRequest ?? 0n);
+  const pieces = atMost(facts.maxSearches ?? 0) * toolRate + (rates.perRequest ?? 0n);
   const audio = roundUp(read * (rates.perAudioHour ?? 0n) * MILLION, TOKENS_PER_SECOND * HOUR_S);
   const citations = MAX_CITATIONS * (rates.citation ?? 0n);
   return read * inputRate + maxOutputCost(facts, rates) + pieces * MILLION + audio + citations;

@@ -83,13 +83,11 @@ test('videos, sources, time, requests and tools are billed where they have a rat
 
 test('admission reserves the highest step that the request can reach, and no higher one', () => {
   const rates = parseRates(STEPPED);
-  const max = (tokens: number, more: object = {}) =>
-    maxCostOf({ bodyBytes: tokens * 2, maxOutput: 1_000, ...more }, rates, []);
+  const max = (tokens: number) => maxCostOf({ maxInput: tokens, maxOutput: 1_000 }, rates, []);
   assert.equal(max(200_000), 600_000_000n + 15_000_000n);
   assert.equal(max(200_001), 1_200_006_000n + 22_500_000n);
   // The dearest step of its input has the cheaper output: each is reserved as a whole.
   assert.equal(max(400_001), 3_600_009_000n + 15_000_000n);
-  assert.equal(max(400_001, { context: 150_000 }), 450_000_000n + 15_000_000n);
 });
 
 const amount = fc.integer({ min: 0, max: 50_000_000 }).map((micros) => (micros / 1e6).toFixed(6));
@@ -138,7 +136,7 @@ test('no usage within the facts of a request costs more than its reservation, wh
         citations: text,
       };
       const facts = {
-        bodyBytes: usage.input * 2,
+        maxInput: usage.input,
         maxOutput: usage.output,
         maxSearches: uses,
       };

@@ -26,11 +26,11 @@ const amountsIn = (text: string): Map<string, string> =>
   new Map([...text.matchAll(/^\| ([^|]+?) \|.*\| \**([\d.]+)\** \|$/gm)].map(([, name = '', sum = '']) => [name, sum]));
 
 test('worked example: the reservation is what admission reserves', () => {
-  const facts = { bodyBytes: 4_000, maxOutput: 1_000 };
+  const facts = { maxInput: 4_000, maxOutput: 1_000 };
   const amounts = amountsIn(section('**Admission.**', '**Charge.**'));
   assert.equal(amounts.get('sum'), formatNanos(maxCostOf(facts, rates, [])));
   assert.equal(amounts.get('maximum input'), formatNanos(maxCostOf({ ...facts, maxOutput: 0 }, rates, [])));
-  assert.equal(amounts.get('maximum output'), formatNanos(maxCostOf({ ...facts, bodyBytes: 0 }, rates, [])));
+  assert.equal(amounts.get('maximum output'), formatNanos(maxCostOf({ ...facts, maxInput: 0 }, rates, [])));
   assert.equal([...amounts.values()].at(-1), formatNanos(maxCostOf(facts, rates, [multiplier])));
 });
 
@@ -49,7 +49,7 @@ test('worked example: the cost, the margin and the rest of the reservation add u
   const charge = costOf(usage, rates, [multiplier]).nanos;
   const costRates = parseRates(models[0].cost);
   const cost = costOf(usage, costRates, [factor(accounts[0].cost_multiplier)]).nanos;
-  const reserved = maxCostOf({ bodyBytes: 4_000, maxOutput: 1_000 }, rates, [multiplier]);
+  const reserved = maxCostOf({ maxInput: 4_000, maxOutput: 1_000 }, rates, [multiplier]);
   const plainCost = formatNanos(costOf(usage, costRates, []).nanos);
   assert.ok(text.includes(`The user pays ${formatNanos(charge)} dollars`));
   assert.ok(text.includes(`the remaining ${formatNanos(reserved - charge)} of the reservation`));

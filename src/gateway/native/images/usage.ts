@@ -5,7 +5,7 @@
 import { blockData, GrowingBuffer, JsonElider, nextBlockEnd } from '../../../core/index.ts';
 import { codecOf, type HubUsage } from '../../../dialects/index.ts';
 import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
-import type { ImageCount } from '../../billing/admission.ts';
+import type { ImageCount } from '../../billing/call-facts.ts';
 import type { ImageSettings } from '../../images/fields.ts';
 import type { Tap, TapResult } from '../usage-tap.ts';
 

@@ -1,0 +1,26 @@
+/** Members of a request on which its bound depends. One of the wrong type is rejected: providers may read "8" as 8. */
+import { fail } from '../../core/index.ts';
+
+export type Read = (name: string) => unknown;
+export type MemberMap = Readonly<Record<string, unknown>>;
+
+/** Null means absent, as in every dialect. */
+export function countIn(value: unknown, path: string): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'number') return value;
+  const given = Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+  throw fail('invalid_request', `${path}: expected a number, got ${given}.`, { param: path });
+}
+
+export const objectIn = (value: unknown): MemberMap | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as MemberMap) : undefined;
+
+/** A member of the request that lowers its bound when it is set lower. */
+export interface Lever<Bounds> {
+  readonly param: string;
+  /** What counts now: the value of the request, or the one that is assumed without it. */
+  readonly value: number;
+  /** The lowest value that still leaves a useful request. */
+  readonly min: number;
+  boundsWith(value: number): Bounds;
+}

@@ -1,0 +1,110 @@
+/** How much a request makes a provider write: its output limit, for each of its choices. */
+import { fail } from '../../core/index.ts';
+import {
+  CHOICE_COUNTS,
+  GENERATION_LIMITS,
+  type InferenceOperation,
+  inferenceRow,
+  OUTPUT_LIMITS,
+} from '../../rules/index.ts';
+import { countIn, type Lever, objectIn, type Read } from './members.ts';
+
+export interface OutputBounds {
+  /** Largest number of output tokens of one choice; undefined when the request sets no limit. */
+  readonly maxOutput: number | undefined;
+  readonly choices: number;
+  /** Members that set the two, or could. */
+  readonly limitedBy?: string | undefined;
+  readonly countedBy?: string | undefined;
+}
+
+const NO_OUTPUT: OutputBounds = { maxOutput: 0, choices: 1 };
+const MAX_CHOICES = 1_000_000_000;
+
+/** Of a request in any dialect. */
+export function outputBoundsOf(operation: InferenceOperation, read: Read): OutputBounds {
+  const { vectors, reader } = inferenceRow(operation);
+  if (vectors) return NO_OUTPUT;
+  if (reader === 'path-model') return candidateBoundsOf(read);
+  const counts = (CHOICE_COUNTS[operation] ?? []).map((name) => ({ name, value: choicesIn(read(name), name) }));
+  const [most] = counts.sort((a, b) => b.value - a.value);
+  return {
+    ...oneLimit(OUTPUT_LIMITS[operation] ?? [], read),
+    choices: most?.value ?? 1,
+    countedBy: most?.name,
+  };
+}
+
+/** The value of a limit with several names. Different values are rejected: providers differ on which one counts. */
+function oneLimit(names: readonly string[], read: Read): Pick<OutputBounds, 'maxOutput' | 'limitedBy'> {
+  const limits = names.flatMap((name) => {
+    const value = countIn(read(name), name);
+    return value === undefined ? [] : [{ name, value }];
+  });
+  const [first, second] = limits;
+  if (first && second && first.value !== second.value)
+    throw fail('invalid_value', `${second.name}: contradicts ${first.name}; send one of them.`, { param: second.name });
+  return { maxOutput: limitIn(first?.value), limitedBy: first?.name ?? names[0] };
+}
+
+/** Both spellings of a name are accepted, but not together. */
+function candidateBoundsOf(read: Read): OutputBounds {
+  const [config, name] = oneOf(GENERATION_LIMITS.config, read);
+  const object = objectIn(config);
+  if (!object && config !== undefined && config !== null)
+    throw fail('invalid_request', `${name}: expected an object.`, { param: name });
+  const member = (key: string): unknown => object?.[key];
+  const [limit, limitName] = oneOf(GENERATION_LIMITS.output, member);
+  const [count, countName] = oneOf(GENERATION_LIMITS.choices, member);
+  return {
+    maxOutput: limitIn(countIn(limit, `${name}.${limitName}`)),
+    choices: choicesIn(count, `${name}.${countName}`),
+    limitedBy: `${name}.${limitName}`,
+    countedBy: `${name}.${countName}`,
+  };
+}
+
+/** Members on which the bound depends, wherever they stand in the configuration. */
+export const GENERATION_MEMBERS: ReadonlySet<string> = new Set([
+  ...GENERATION_LIMITS.output,
+  ...GENERATION_LIMITS.choices,
+]);
+
+const limitIn = (value: number | undefined): number | undefined =>
+  value !== undefined && value > 0 ? value : undefined;
+
+/** A provider may round a fraction up. */
+const choicesIn = (value: unknown, path: string): number =>
+  Math.min(Math.max(1, Math.ceil(countIn(value, path) ?? 1) || 1), MAX_CHOICES);
+
+function oneOf(names: readonly [string, string], read: Read): [value: unknown, name: string] {
+  const [first, second] = names.map(read);
+  if (first !== undefined && second !== undefined)
+    throw fail('invalid_value', `${names[1]}: the field occurs twice, also as ${names[0]}; send one of them.`, {
+      param: names[1],
+    });
+  return second === undefined ? [first, names[0]] : [second, names[1]];
+}
+
+/** Providers of the responses dialect reject a lower limit. */
+const MIN_OUTPUT = 16;
+
+/** The output limit and the number of choices. `assumed` is the limit where the request has none. */
+export function outputLevers(bounds: OutputBounds, assumed: number): Lever<OutputBounds>[] {
+  const { maxOutput = assumed, choices, limitedBy, countedBy } = bounds;
+  return [
+    ...(limitedBy === undefined
+      ? []
+      : [
+          {
+            param: limitedBy,
+            value: maxOutput,
+            min: MIN_OUTPUT,
+            boundsWith: (limit: number) => ({ ...bounds, maxOutput: limit }),
+          },
+        ]),
+    ...(countedBy === undefined
+      ? []
+      : [{ param: countedBy, value: choices, min: 1, boundsWith: (count: number) => ({ ...bounds, choices: count }) }]),
+  ];
+}

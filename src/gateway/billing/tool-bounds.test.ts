@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { HOSTED_TOOLS, type HostedTool } from '../../rules/index.ts';
+import { mayBeHosted, NO_TOOLS, type ToolBounds, toolBoundsOf } from './tool-bounds.ts';
+
+const boundsOf = (request: Readonly<Record<string, unknown>>): ToolBounds => toolBoundsOf((name) => request[name]);
+const bytesOf = (tools: unknown): Buffer => Buffer.from(JSON.stringify(tools));
+const OPEN = Number.POSITIVE_INFINITY;
+
+const FUNCTIONS = [
+  {
+    type: 'function',
+    function: { name: 'search_files', parameters: { type: 'object', properties: { type: { type: 'string' } } } },
+  },
+  { name: 'web_search', description: 'my own', input_schema: { type: 'object' } },
+  { type: 'custom', name: 'code_interpreter' },
+  { functionDeclarations: [{ name: 'googleSearch' }] },
+];
+
+describe('bounds of tools', () => {
+  test('tools that the client runs cost only the prompt that the provider adds', () => {
+    assert.deepEqual(boundsOf({ tools: FUNCTIONS }), { ...NO_TOOLS, toolInput: 1_000 });
+    assert.deepEqual(boundsOf({}), NO_TOOLS);
+    assert.deepEqual(boundsOf({ tools: null }), NO_TOOLS);
+  });
+
+  for (const { types, members, reads, source } of HOSTED_TOOLS as readonly HostedTool[])
+    test(`${[...(types ?? []), ...(members ?? [])].join(', ')}: is found and counts as its row says`, () => {
+      assert.ok(source.length > 0);
+      const tools = [
+        ...(types ?? []).map((type) => ({ type: `${type}_20990101`, environment: { type: 'container_auto' } })),
+        ...(members ?? []).map((name) => ({ [name]: {} })),
+      ];
+      for (const tool of tools) {
+        assert.ok(mayBeHosted(bytesOf([tool])), JSON.stringify(tool));
+        const { toolInput } = boundsOf({ tools: [tool] });
+        const expected =
+          reads === 'context'
+            ? (tool as { type?: string }).type?.startsWith('file_search')
+              ? 819_200
+              : OPEN
+            : reads * 10;
+        assert.equal(toolInput, 2_500 + expected, JSON.stringify(tool));
+      }
+    });
+
+  test('a member of a tool or of the request limits its uses', () => {
+    const search = { type: 'web_search_20250305', max_uses: 2 };
+    assert.equal(boundsOf({ tools: [search] }).toolInput, 2_500 + 60_000);
+    assert.equal(boundsOf({ tools: [{ type: 'web_search' }], max_tool_calls: 1 }).toolInput, 2_500 + 30_000);
+    assert.equal(boundsOf({ tools: [{ type: 'mcp' }], max_tool_calls: 0 }).toolInput, 2_500);
+    const fetch = { type: 'web_fetch_20250910', max_uses: 3, max_content_tokens: 1_000 };
+    assert.equal(boundsOf({ tools: [fetch] }).toolInput, 2_500 + 3_000);
+    assert.equal(
+      boundsOf({ tools: [{ type: 'file_search', max_num_results: 2 }], max_tool_calls: 1 }).toolInput,
+      2_500 + 8_192,
+    );
+    assert.equal(boundsOf({ tools: [search, fetch] }).toolInput, 4_000 + 63_000);
+  });
+
+  test('a tool of an unknown type counts as the context, and a shell at the client does not', () => {
+    assert.equal(boundsOf({ tools: [{ type: 'deep_reading' }] }).openTool, 'tools[0]');
+    assert.equal(boundsOf({ tools: [{}, { deepReading: {} }] }).openTool, 'tools[1].deepReading');
+    assert.equal(boundsOf({ tools: [{ type: 'shell' }] }).openTool, undefined);
+    assert.equal(
+      boundsOf({ tools: [{ type: 'shell', environment: { type: 'container_auto' } }] }).openTool,
+      'tools[0]',
+    );
+  });
+
+  test('an adviser reads the conversation again with each use, and writes', () => {
+    const { ownCalls, moreOutput } = boundsOf({ tools: [{ type: 'advisor_20260301', max_uses: 2, max_tokens: 500 }] });
+    assert.deepEqual([ownCalls, moreOutput], [2, 1_000]);
+  });
+
+  test('functions are told apart without being parsed', () => {
+    for (const tool of FUNCTIONS.slice(0, 3)) assert.ok(!mayBeHosted(bytesOf([tool, tool])), JSON.stringify(tool));
+    assert.ok(!mayBeHosted(bytesOf([{ functionDeclarations: [{ name: 'a' }, { name: 'b' }] }])));
+    assert.ok(mayBeHosted(bytesOf([{ functionDeclarations: [{ name: 'a' }] }, { deepReading: {} }])));
+    assert.ok(mayBeHosted(bytesOf([{ deepReading: {} }])));
+    assert.ok(mayBeHosted(Buffer.from(`[{"type"${' '.repeat(99_999)}:${' '.repeat(99_999)}"mcp"}]`)));
+  });
+});
