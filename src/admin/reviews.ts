@@ -20,6 +20,7 @@ export const listReviews = operation({
       .innerJoin('holds as hold', (join) => join.on('hold.reference', '=', sql<string>`'task:' || task.id`))
       .select(['task.id', 'task.user_id', 'task.model', 'task.account_id', 'task.upstream_id', 'task.usage_tokens'])
       .select(['task.created_at', 'task.finished_at', 'task.review_until', 'hold.nanos'])
+      .select(sql<string | null>`task.reported ->> 'doubted_usage'`.as('doubted_usage'))
       // As text, because a JavaScript Date has no microseconds.
       .select(sql<string>`to_char(task.review_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`.as('until'))
       .where('task.review_until', 'is not', null)
@@ -42,6 +43,7 @@ export const listReviews = operation({
         upstream_task: row.upstream_id,
         held: formatNanos(row.nanos),
         tokens: row.usage_tokens === null ? null : Number(row.usage_tokens),
+        reported: row.doubted_usage,
         created_at: row.created_at.toISOString(),
         finished_at: row.finished_at?.toISOString() ?? null,
         asked_until: row.until,

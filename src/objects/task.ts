@@ -112,6 +112,7 @@ export const Review = z
     upstream_task: someText,
     held: dollars,
     tokens: someInteger,
+    reported: someText.describe('the usage as the provider reported it, where it cannot be believed'),
     created_at: moment,
     finished_at: someMoment,
     asked_until: moment,

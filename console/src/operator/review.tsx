@@ -51,7 +51,7 @@ const Holds = ({ rows }: { readonly rows: readonly Review[] }) => (
       { head: 'At the provider', cell: ({ upstream_task }) => <Id id={upstream_task} />, phone: 'hide' },
       {
         head: 'Tokens',
-        cell: ({ tokens }) => (tokens === null ? 'missing' : countText(tokens)),
+        cell: ({ tokens, reported }) => (tokens === null ? (reported ?? 'missing') : countText(tokens)),
         kind: 'number',
         phone: 'label',
       },

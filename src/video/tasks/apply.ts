@@ -113,6 +113,7 @@ const resultOf = (report: ReportedTask): ReportedResult => ({
   ...(report.seed !== undefined && { seed: report.seed }),
   ...(report.framesPerSecond !== undefined && { framespersecond: report.framesPerSecond }),
   ...(report.lastFrameUrl !== undefined && { last_frame: true }),
+  ...(report.doubtedUsage !== undefined && { doubted_usage: report.doubtedUsage }),
 });
 
 /** Without a price the known usage waits: the task is settled by a later check, once its model has a price. */
@@ -145,7 +146,8 @@ async function beginReview(
     .where('id', '=', task.id)
     .execute();
   if (task.review_until !== null || report?.usageTokens !== undefined) return;
-  log.warn('task.usage_missing', { task: task.id, reported: report?.isUsageInvalid === true ? 'invalid' : 'none' });
+  const usage = report?.doubtedUsage;
+  log.warn('task.usage_missing', { task: task.id, reported: usage === undefined ? 'none' : 'invalid', usage });
 }
 
 /** Ends the review of a task whose hold was resolved. Usage may have appeared, so the task counts as updated. */

@@ -32,6 +32,8 @@ export interface ReportedResult {
   /** A last frame was generated. */
   readonly last_frame?: boolean;
   readonly usage?: ReportedUsage;
+  /** The usage as it was reported, where it cannot be believed; for operators. */
+  readonly doubted_usage?: string;
 }
 
 export const statusOf = (task: TaskRow): TaskStatus => task.status as TaskStatus;

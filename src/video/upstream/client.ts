@@ -32,8 +32,8 @@ export interface ReportedTask {
   readonly usageTokens: number | undefined;
   /** The usage as it was reported; only what can be charged. */
   readonly usage?: ReportedUsage;
-  /** Usage was reported, but not as a number that can be charged. */
-  readonly isUsageInvalid?: boolean;
+  /** The same where it cannot be believed. */
+  readonly doubtedUsage?: string;
   readonly duration: number | undefined;
   readonly resolution: string | undefined;
   readonly ratio: string | undefined;
@@ -173,18 +173,30 @@ function errorIn({ status, body }: JsonResponse): ProviderError {
   };
 }
 
-/** Charged is the total, or the completion when there is no total. A number that cannot be usage is never charged, in part or at all. */
-function usageIn(value: unknown): Pick<ReportedTask, 'usage' | 'usageTokens' | 'isUsageInvalid'> {
+/**
+ * Charged is the total, or the completion when there is no total. What cannot be the usage of a video is never charged, in part or at all:
+ * a number out of bounds, a total below its part, or zero for a video that was made.
+ */
+function usageIn({
+  usage: value,
+  status,
+}: Readonly<Record<string, unknown>>): Pick<ReportedTask, 'usage' | 'usageTokens' | 'doubtedUsage'> {
   const { completion_tokens, total_tokens } = objectOf(value) ?? {};
-  const reported = Object.entries({ completion_tokens, total_tokens }).filter(
-    ([, count]) => count !== undefined && count !== null,
-  );
-  const counts = reported.map(([name, count]) => [name, countOf(count)] as const);
-  const isInvalid = counts.some(([, count]) => count === undefined || count > MAX_USAGE_TOKENS);
-  if (isInvalid) return { usageTokens: undefined, isUsageInvalid: true };
+  const members = Object.entries({ completion_tokens, total_tokens });
+  const counts = members
+    .filter(([, count]) => count !== undefined && count !== null)
+    .map(([name, count]) => [name, countOf(count)] as const);
   const usage: ReportedUsage = Object.fromEntries(counts);
-  return { usageTokens: usage.total_tokens ?? usage.completion_tokens, ...(counts.length > 0 && { usage }) };
+  const usageTokens = usage.total_tokens ?? usage.completion_tokens;
+  const isDoubted =
+    counts.some(([, count]) => count === undefined || count > MAX_USAGE_TOKENS) ||
+    (usageTokens ?? 0) < (usage.completion_tokens ?? 0) ||
+    (usageTokens === 0 && status === 'succeeded');
+  if (!isDoubted) return { usageTokens, ...(counts.length > 0 && { usage }) };
+  return { usageTokens: undefined, doubtedUsage: members.map(([name, count]) => `${name} ${shown(count)}`).join(', ') };
 }
+
+const shown = (count: unknown): string => (JSON.stringify(count) ?? 'missing').slice(0, 40);
 
 /** Reads a task leniently: only the id and the status are required. Lists name the error `failure_reason`. */
 export function reportedTask(value: unknown): ReportedTask | undefined {
@@ -203,7 +215,7 @@ export function reportedTask(value: unknown): ReportedTask | undefined {
     error: error && { code: nonEmptyText(error.code) ?? '', message: nonEmptyText(error.message) ?? '' },
     videoUrl: nonEmptyText(content?.video_url),
     lastFrameUrl: nonEmptyText(content?.last_frame_url),
-    ...usageIn(task.usage),
+    ...usageIn(task),
     duration: countOf(task.duration),
     resolution: nonEmptyText(task.resolution),
     ratio: nonEmptyText(task.ratio),

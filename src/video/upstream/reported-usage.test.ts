@@ -3,14 +3,13 @@ import { test } from 'node:test';
 import { reportedTask } from './client.ts';
 
 const usageOf = (usage: unknown) => {
-  const { usageTokens, isUsageInvalid = false } = reportedTask({ id: 'cgt-1', status: 'succeeded', usage }) ?? {};
-  return [usageTokens, isUsageInvalid];
+  const { usageTokens, doubtedUsage } = reportedTask({ id: 'cgt-1', status: 'succeeded', usage }) ?? {};
+  return [usageTokens, doubtedUsage !== undefined];
 };
 
 test('V 8: usage is the reported total, or the completion when there is no total', () => {
   assert.deepEqual(usageOf({ completion_tokens: 10, total_tokens: 12 }), [12, false]);
   assert.deepEqual(usageOf({ completion_tokens: 10 }), [10, false]);
-  assert.deepEqual(usageOf({ total_tokens: 0, completion_tokens: 0 }), [0, false], 'zero is a usage');
   assert.deepEqual(usageOf({ total_tokens: 1e9 }), [1e9, false]);
 });
 
@@ -25,4 +24,16 @@ test('V 8: numbers that cannot be usage are never charged, and a valid number be
     assert.deepEqual(usageOf({ total_tokens: 100, completion_tokens: count }), [undefined, true], String(count));
     assert.deepEqual(usageOf({ total_tokens: count, completion_tokens: 100 }), [undefined, true], String(count));
   }
+});
+
+test('V 8: a total below its part and a video of zero tokens are not believed, and the report is kept for the operator', () => {
+  const doubt = (usage: object, status = 'succeeded') => reportedTask({ id: 'cgt-1', status, usage })?.doubtedUsage;
+  assert.equal(doubt({ completion_tokens: 108_900, total_tokens: 99 }), 'completion_tokens 108900, total_tokens 99');
+  assert.equal(doubt({ completion_tokens: 0, total_tokens: 0 }), 'completion_tokens 0, total_tokens 0');
+  assert.equal(doubt({ total_tokens: 0 }), 'completion_tokens missing, total_tokens 0');
+  assert.equal(doubt({ completion_tokens: 0, total_tokens: 0 }, 'running'), undefined, 'nothing is made yet');
+  assert.equal(
+    doubt({ total_tokens: 'x'.repeat(1_000) })?.length,
+    'completion_tokens missing, total_tokens '.length + 40,
+  );
 });
