@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isProxyUrl, PROXY_EXPECTED, parseMasterKeys } from './core/index.ts';
 import type { SettingReport } from './objects/index.ts';
-import { ACCOUNT_QUEUE, BODY_BYTES, HEARTBEAT_MS, STALLED_CLIENT_MS } from './rules/index.ts';
+import { ACCOUNT_QUEUE, BODY_BYTES, HEARTBEAT_MS, STALLED_CLIENT_MS, USAGE_WAIT_MS } from './rules/index.ts';
 
 /** All issues of one setting have the same text, which names the range. */
 const integer = (min: number, max?: number) => {
@@ -145,6 +145,11 @@ const Settings = z.strictObject({
     .default(1_000)
     .describe(
       'milliseconds between two writes of usage to the database under load; a lower value shows charges sooner, a higher one takes less CPU time',
+    ),
+  USAGE_WAIT_MS: integer(0, 60_000)
+    .default(USAGE_WAIT_MS)
+    .describe(
+      'time for a provider to report the usage of a finished reply whose client has disconnected; without a report in time the charge is estimated; 0 waits for none',
     ),
   STORED_RESPONSES_DAYS: integer(0, 365)
     .default(30)

@@ -157,7 +157,7 @@ export interface BackgroundResponsesRow {
   group_id: string;
   model: string;
   request_id: string;
-  input_bytes: bigint;
+  input_tokens: bigint;
   price_id: bigint | null;
   tier: string | null;
   response_id: string | null;

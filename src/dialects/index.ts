@@ -70,6 +70,7 @@ export { NO_USAGE } from './hub/types.ts';
 export { picturesIn, sizeOfPicture } from './images/pictures.ts';
 export { sessionInUserId } from './messages/client/decode-request.ts';
 export { isSynthetic, SYNTHETIC_PREFIX } from './messages/server-tools.ts';
+export { mergeUsage as mergeReports } from './messages/usage.ts';
 export { ENVELOPE_PREFIX, isEnvelope } from './opaque/envelope.ts';
 export {
   accountTagsIn,

@@ -88,3 +88,20 @@ const BUSY: Partial<Record<NoAccount['reason'], string>> = {
   credential: 'No upstream account can take the request now. Try again later.',
   parked: 'No upstream account can take the request now. Try again later.',
 };
+
+/** What an error code inside a reply says about the account. */
+export const faultKindOf = (code: HubError['code']): FaultKind => KIND[code] ?? 'failed';
+
+const KIND: Partial<Record<HubError['code'], FaultKind>> = {
+  rate_limit_exceeded: 'rate_limited',
+  server_is_overloaded: 'overloaded',
+  upstream_timeout: 'timeout',
+  invalid_request: 'request',
+  invalid_value: 'request',
+  unsupported_parameter: 'request',
+  request_too_large: 'request',
+  context_length_exceeded: 'request',
+  content_policy_violation: 'request',
+  invalid_encrypted_content: 'opaque_rejected',
+  model_not_found: 'model',
+};

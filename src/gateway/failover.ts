@@ -39,12 +39,14 @@ import {
 } from './client-error.ts';
 import { failureMessage, failureReason, messageIn } from './failure-reason.ts';
 import { providerMessage } from './provider-message.ts';
+import type { ReadOn } from './read-on.ts';
 
 export interface FailoverServices {
   readonly pool: Pool;
   readonly accountQueue: AccountQueue;
   readonly retryBudget: RetryBudget;
   readonly upstream: UpstreamClient;
+  readonly readOn: ReadOn;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -89,6 +91,11 @@ export interface UpstreamControl {
 }
 
 export interface ResponseHandler {
+  /**
+   * Asked when the client disconnects. True: the reply is finished and its usage report is about to come, so the handler gets the rest of
+   * the response for a short time.
+   */
+  readonly readsOn?: boolean;
   /** Returns false to pause the upstream. */
   onData(chunk: Buffer): boolean;
   /**
@@ -129,6 +136,7 @@ class Failover {
   readonly #faults: FaultKind[] = [];
   readonly #done = Promise.withResolvers<void>();
   #exchange: UpstreamExchange | undefined;
+  #attempt: Attempt | undefined;
   #lease: AccountLease<Account> | undefined;
   /** The newest attempt, for the request log. */
   #trace: AttemptTrace | undefined;
@@ -149,17 +157,27 @@ class Failover {
 
   run(): Promise<void> {
     // Registered before anything is sent: a disconnect before the upstream's response head must abort the upstream too.
-    this.#call.onClientGone(() => {
-      this.#exchange?.abort();
-      this.#leaveQueue();
-      this.#endAttempt('client_closed');
-      // Says nothing about the account.
-      this.#release({ kind: 'request' });
-      this.#done.resolve();
-    });
+    this.#call.endsWithHandler = true;
+    this.#call.onClientGone(() => this.#onClientGone());
     if (this.#budget.beginLeg(this.#operation)) this.#next(undefined);
     else this.#giveUp(allAccountsBusy(FULL), true);
     return this.#done.promise;
+  }
+
+  #onClientGone(): void {
+    const { readOn } = this.#services;
+    if (this.#call.isInterrupted || readOn.isOff || this.#attempt?.readsOn !== true) return this.#leave();
+    const end = readOn.begin(() => this.#leave());
+    this.#done.promise.then(end, end);
+  }
+
+  #leave(): void {
+    this.#exchange?.abort();
+    this.#leaveQueue();
+    this.#endAttempt('client_closed');
+    // Says nothing about the account.
+    this.#release({ kind: 'request' });
+    this.#done.resolve();
   }
 
   #release(fault?: AttemptFault): void {
@@ -238,6 +256,7 @@ class Failover {
     this.#trace = trace.beginAttempt(account.id, this.#call.elapsedMs());
     this.#sentBody = request.body;
     const attempt = new Attempt(this, account, this.#trace);
+    this.#attempt = attempt;
     this.#exchange = this.#services.upstream.send(
       // A second request would cost twice, so the first does not go out on a connection that the provider may be closing.
       this.#upstreamCall.sends === 'once' ? { ...request, connection: 'new' } : { ...request, isResendable: true },
@@ -296,7 +315,7 @@ class Failover {
 
   done(kind: FaultKind | undefined, transport?: TransportError): void {
     this.#release(kind && { kind, providerCode: transport?.code });
-    this.#endAttempt(kind ?? 'ok', transport?.code);
+    this.#endAttempt(kind ?? (this.#call.isClientGone ? 'client_closed' : 'ok'), transport?.code);
     this.#logOutcome(kind);
     if (!kind) this.#budget.renew();
     this.#done.resolve();
@@ -416,6 +435,10 @@ class Attempt implements UpstreamListener, UpstreamControl {
     this.exchange?.abort();
     this.onEnd();
     return false;
+  }
+
+  get readsOn(): boolean {
+    return !this.#isSettled && this.#handler?.readsOn === true;
   }
 
   onEnd(): void {

@@ -1,4 +1,5 @@
 /** The gateway: its services bound once, and the ways a call can take through it. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
@@ -30,6 +31,7 @@ import { type Forwarding, forward } from './native/forward.ts';
 import type { NativeServices } from './native/native-request.ts';
 import { holdsOwnSummary } from './native/strip-envelopes.ts';
 import type { ProbeResult, Untestable } from './probe.ts';
+import { ReadOn } from './read-on.ts';
 import { type OptionCount, RejectedOptions } from './rejected-options/rejected-options.ts';
 import { readJsonBody } from './services.ts';
 import { ResponseStore } from './stored/store.ts';
@@ -58,6 +60,8 @@ export interface GatewayOptions {
   readonly opaqueKey: Buffer;
   /** The longest wait for a slot while all accounts are full; 0 refuses at once. */
   readonly accountQueueMs: number;
+  /** How long a provider has to report the usage of a finished reply whose client is gone. */
+  readonly usageWaitMs: number;
 }
 
 /** A request that providers reply to. */
@@ -99,7 +103,7 @@ export interface Gateway {
   testAccount(accountId: string, model: string | undefined): Promise<ProbeResult | Untestable | 'unknown_account'>;
   /** Asks the open WebSocket sessions to close within the time. */
   drainSessions(withinMs: number): void;
-  /** Writes what waits to be stored. */
+  /** Waits for no usage reports any more, and writes what waits to be stored. */
   flush(): Promise<void>;
 }
 
@@ -122,6 +126,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     pool,
     accountQueue: new AccountQueue({ clock, pool, waitMs: options.accountQueueMs }),
     retryBudget: new RetryBudget(clock),
+    readOn: new ReadOn(clock, options.usageWaitMs),
     billing: new Billing({ metering, limiter, clock }),
     clientStreams: new ClientStreams(clock, options.streamLimits),
     opaqueCache: new OpaqueCache(clock),
@@ -158,7 +163,12 @@ export function createGateway(options: GatewayOptions): Gateway {
     pressure: () => ({ queued: services.accountQueue.lengths(), retriesRefused: services.retryBudget.refused }),
     testAccount: (accountId, model) => testAccount(services, accountId, model),
     drainSessions: (withinMs) => sessions.drainAll(withinMs),
-    flush: () => store.flush(),
+    async flush() {
+      services.readOn.endAll();
+      // The calls charge what they know.
+      await nextTurn();
+      await store.flush();
+    },
   };
 }
 

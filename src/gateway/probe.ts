@@ -28,7 +28,7 @@ import {
   type UpstreamListener,
   type UpstreamRequest,
 } from '../upstream/index.ts';
-import { faultKindOf } from './converted/reply-error.ts';
+import { faultKindOf } from './client-error.ts';
 import { FIXED_HEADERS, UPSTREAM_PATHS } from './converted/round-request.ts';
 import { failureMessage } from './failure-reason.ts';
 import { upstreamName } from './models/resolve.ts';

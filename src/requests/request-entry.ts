@@ -31,7 +31,7 @@ export function requestEntry({ call, status, outcome }: CompletedCall): RequestE
   const { user, key, group, model, stream, code } = call.logFields;
   if (typeof user !== 'string' || typeof key !== 'string' || typeof group !== 'string') return undefined;
   const { trace } = call;
-  const totalMs = call.elapsedMs();
+  const totalMs = call.durationMs;
   const last = trace.attempts.at(-1);
   const failed = typeof code === 'string' ? code : undefined;
   const times = trace.attempts.length === 0 ? NO_TIMES : timesOf(trace, totalMs);

@@ -93,6 +93,9 @@ export const STALLED_CLIENT_MS = 60_000;
 /** Wait for usage after all content has arrived; some providers then neither report it nor close the stream. */
 export const USAGE_GRACE_MS = 1_000;
 
+/** The same where the client is gone: it pays for the report rather than an estimate. */
+export const USAGE_WAIT_MS = 5_000;
+
 /** Longest time until a change made on one replica is in force on all others. */
 export const PROPAGATION_MS = 5_000;
 

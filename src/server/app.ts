@@ -102,6 +102,7 @@ function openGateway({ config, database, sealer, clock, log, secrets }: AppConte
     accountTag: accountTags(secrets.pepper),
     opaqueKey: hmac(secrets.pepper, 'opaque values'),
     accountQueueMs: config.ACCOUNT_QUEUE_MS,
+    usageWaitMs: config.USAGE_WAIT_MS,
   });
 }
 

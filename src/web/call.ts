@@ -60,10 +60,13 @@ export class Call {
   /** Fields of the `request.completed` log line. */
   readonly logFields: Record<string, LogValue>;
   readonly trace = new CallTrace();
+  /** The call of a client that disconnects ends with its handler, which may still learn what to charge. */
+  endsWithHandler = false;
   readonly #clock: Clock;
   readonly #begunMs: number;
   /** Headers of every response to this call, errors included. */
   headers: Readonly<Record<string, string>>;
+  #closedMs: number | undefined;
   #isGone = false;
   #isClosed = false;
   #isInterrupted = false;
@@ -96,6 +99,11 @@ export class Call {
   /** Milliseconds since the call began, with fractions. */
   elapsedMs(): number {
     return this.#clock.elapsed() - this.#begunMs;
+  }
+
+  /** The same until the response was closed. */
+  get durationMs(): number {
+    return this.#closedMs ?? this.elapsedMs();
   }
 
   /** True once the caller's key is known. */
@@ -183,6 +191,7 @@ export class Call {
 
   #close(): void {
     this.#isClosed = true;
+    this.#closedMs = this.elapsedMs();
     if (!this.response.writableFinished) this.#leave();
     for (const listener of this.#onClose) listener();
   }

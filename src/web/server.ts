@@ -278,7 +278,12 @@ function exchangeOf(request: IncomingRequest, response: OutgoingResponse): Excha
 async function runCall(options: WebState, call: Call, handler: Handler): Promise<void> {
   options.metrics.openRequests.value += 1;
   options.openCalls.add(call);
-  call.onClose(() => finish(options, call));
+  let isRunning = true;
+  let waitsForHandler = false;
+  call.onClose(() => {
+    waitsForHandler = isRunning && call.isClientGone && call.endsWithHandler;
+    if (!waitsForHandler) finish(options, call);
+  });
   try {
     const pending = handler(call);
     if (pending) await pending;
@@ -290,6 +295,8 @@ async function runCall(options: WebState, call: Call, handler: Handler): Promise
     } else options.log.error('request.internal_error', { request: call.id, op: call.operation, ...errorFields(error) });
     sendError(call, error, options.renderError);
   }
+  isRunning = false;
+  if (waitsForHandler) finish(options, call);
 }
 
 /** The time limit of the shutdown is over. */
@@ -312,8 +319,8 @@ const UNKNOWN_OUTCOME =
   'The server is restarting, and the outcome of this request is unknown; read what it changes before you send it again.';
 const NO_RETRY = { headers: { 'x-should-retry': 'false' } };
 
-function finish({ metrics, log, clock, openCalls, onCompleted }: WebState, call: Call): void {
-  const ms = clock.now() - call.startedAt;
+function finish({ metrics, log, openCalls, onCompleted }: WebState, call: Call): void {
+  const ms = Math.round(call.durationMs);
   const outcome: CallOutcome = call.isInterrupted ? 'interrupted' : call.isClientGone ? 'client_closed' : 'completed';
   const status = call.response.statusCode;
   metrics.openRequests.value -= 1;

@@ -433,14 +433,30 @@ for (const dialect of DIALECTS) {
     });
 
     test(`an error event of the provider ends the stream, without a second error (${dialect})`, async () => {
-      for (const fault of ['error_mid', 'error_first']) {
-        sim.journal.clear();
-        const { send, used } = await testGroup(dialect);
-        const text = await (await send(`demo-x@${fault};status=503`, { stream: true })).text();
-        assert.equal(text.match(/Overloaded \(simulated\)/g)?.length, 1);
-        assert.ok(!text.includes('before completion'));
-        assert.deepEqual(used(), ['a']);
-      }
+      const { send, used } = await testGroup(dialect);
+      const text = await (await send('demo-x@error_mid;status=503', { stream: true })).text();
+      assert.equal(text.match(/Overloaded \(simulated\)/g)?.length, 1);
+      assert.ok(!text.includes('before completion'));
+      assert.deepEqual(used(), ['a']);
+    });
+
+    test(`a stream whose first event is an error is served by the next account (${dialect})`, async () => {
+      const { send, used } = await testGroup(dialect);
+      sim.next('error_first;status=503');
+      const response = await send('demo-x', { stream: true });
+      assert.equal(response.status, 200);
+      const text = await response.text();
+      assert.match(text, /simulated/);
+      assert.ok(!text.includes('Overloaded'), text.slice(0, 300));
+      assert.deepEqual(used(), ['a', 'b']);
+    });
+
+    test(`a stream whose first event is an error on every account gets an error status (${dialect})`, async () => {
+      const { send, used } = await testGroup(dialect);
+      const response = await send('demo-x@error_first;status=503', { stream: true });
+      assert.ok(response.status >= 500, String(response.status));
+      assert.match(await response.text(), /overloaded|failed to respond/i);
+      assert.deepEqual(used(), ['a', 'b']);
     });
 
     test(`a stream that breaks inside an event still ends with a complete error event (${dialect})`, async () => {

@@ -1,6 +1,7 @@
 /** Charges follow what providers report: usage that the client did not ask for, errors in streams, clients that disconnect. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { estimateTokens } from '../../src/core/index.ts';
 import { type Canned, jsonResponse, type Script, sseResponse, startCanned } from '../support/canned.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { openai } from '../support/sdk.ts';
@@ -282,7 +283,7 @@ describe('failed calls cost nothing, on every path', () => {
 
 describe('a client that disconnects', () => {
   for (const [about, path, body] of [
-    ['native', '/v1/messages', MESSAGE],
+    ['native', '/v1/messages', { ...MESSAGE, max_tokens: 1_000 }],
     ['converted', '/v1/responses', { model: 'demo-x', input: 'hi', stream: true }],
   ] as const)
     test(`pays the reported input and an estimate of its output (${about})`, async () => {
@@ -303,6 +304,39 @@ describe('a client that disconnects', () => {
       assert.ok(output > 100 && output < 250, `${output} tokens for 620 characters`);
     });
 
+  test('after the end of the text leaves the provider a moment for its report, and pays an estimate without one', async () => {
+    const impatient = await startGateway({ database: gateway.database, env: { USAGE_WAIT_MS: '200' } });
+    try {
+      const { keys, records } = await newCaller();
+      const closed = Promise.withResolvers<void>();
+      const finish = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+      upstream.respondWith((response) => {
+        response.on('close', closed.resolve);
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(chunk({ content: 'hello' }) + chunk({}, finish));
+      });
+      const abort = new AbortController();
+      const response = await fetch(`${impatient.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${keys.openai}`, 'content-type': 'application/json' },
+        body: JSON.stringify(CHAT),
+        signal: abort.signal,
+      });
+      const reader = response.body?.getReader();
+      let seen = '';
+      while (!seen.includes('"stop"')) seen += Buffer.from((await reader?.read())?.value ?? []).toString();
+      abort.abort();
+      await closed.promise;
+      const [record] = await until('the record', async () => ((await records()).length > 0 ? records() : undefined));
+      assert.equal(record?.estimated, true);
+      const line = await until('the log line', () => impatient.log.find(({ msg }) => msg === 'request.completed'));
+      assert.deepEqual([line.outcome, line.estimated], ['client_closed', true]);
+      assert.ok(Number(line.cost) > 0, 'the log line shows the charge');
+    } finally {
+      await impatient.stop();
+    }
+  });
+
   test('before the response pays an estimate of its input', async () => {
     const { keys, records } = await newCaller();
     const received = Promise.withResolvers<void>();
@@ -315,7 +349,8 @@ describe('a client that disconnects', () => {
     await assert.rejects(response);
     const [record] = await until('the record', async () => ((await records()).length > 0 ? records() : undefined));
     assert.equal(record?.estimated, true);
-    assert.ok((record?.nanos ?? 0n) > 900_000n && (record?.nanos ?? 0n) < 1_200_000n);
+    const tokens = Number(record?.nanos ?? 0n) / 1_000;
+    assert.ok(Math.abs(tokens - estimateTokens('word '.repeat(800))) < 10, `${tokens} tokens`);
   });
 });
 
@@ -345,7 +380,7 @@ describe('a provider that reports no usage', () => {
         ? (body.match(/^data: .*response\.completed.*$/m)?.[0].slice(6) ?? '{}')
         : `{"response":${body}}`;
       const { usage } = JSON.parse(last).response as { usage: { input_tokens: number; output_tokens: number } };
-      assert.equal(usage.output_tokens, chars.length / 4);
+      assert.equal(usage.output_tokens, estimateTokens(chars));
       assert.ok(usage.input_tokens > 0);
       const [record] = await until('the record', async () => ((await records()).length > 0 ? records() : undefined));
       const nanos = BigInt(usage.input_tokens * 1_000 + usage.output_tokens * 10_000);

@@ -7,6 +7,7 @@ import { createLog, type LogFields, systemClock } from '../../src/core/index.ts'
 import type { HubUsage } from '../../src/dialects/index.ts';
 import type { Admission } from '../../src/gateway/billing/admission.ts';
 import type { Caller } from '../../src/gateway/caller.ts';
+import { ReadOn } from '../../src/gateway/read-on.ts';
 import type { IncomingRequest } from '../../src/http/index.ts';
 import { AccountQueue, Pool, RetryBudget } from '../../src/pool/index.ts';
 import type { Style } from '../../src/rules/index.ts';
@@ -209,6 +210,7 @@ export function openFailoverServices(style: Style, accounts: readonly Account[])
     pool,
     accountQueue,
     retryBudget: new RetryBudget(clock),
+    readOn: new ReadOn(clock, 1_000),
     catalog: () => catalog,
   };
 }

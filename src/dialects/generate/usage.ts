@@ -62,7 +62,8 @@ const TIERS: Readonly<Record<string, string>> = {
 };
 
 function set<K extends keyof UsageCounts>(counts: UsageCounts, name: K, value: UsageCounts[K] | undefined): void {
-  if (value !== undefined) counts[name] = value;
+  // Zero never replaces a count.
+  if (value !== undefined && !(value === 0 && counts[name])) counts[name] = value;
 }
 
 function modality(details: readonly unknown[], name: string): number | undefined {
@@ -100,12 +101,13 @@ export function decodeUsage(counts: UsageCounts, hasOutput: boolean, searches: n
 export const billedSearches = (model: string, queries: number): number =>
   /^gemini-[12]\b/.test(model) ? Math.min(1, queries) : queries;
 
+/** Without a count of the output the usage is marked as estimated; it is complete where the reply is empty. */
 export function readUsage(wire: unknown): HubUsage | undefined {
   if (!isObject(wire)) return undefined;
   const counts: UsageCounts = {};
   mergeUsage(counts, wire);
   checkUsage(counts, wire);
-  return decodeUsage(counts, false, 0);
+  return decodeUsage(counts, true, 0);
 }
 
 export function encodeUsage(usage: HubUsage): JsonObject {

@@ -9,13 +9,14 @@ import { compact, isGiven, isObject, maybeCount, maybeList, maybeObject, maybeSt
 /** Member of a merged report that keeps the first invalid count, because a later report would hide it. */
 const INVALID = 'invalid_count';
 
-/** Merges a later usage report member by member. An invalid value never replaces a count. */
+/** Merges a later usage report member by member. Neither zero nor an invalid value ever replaces a count. */
 export function mergeUsage(before: JsonObject, later: unknown): JsonObject {
   if (!isObject(later)) return before;
   const merged: Record<string, unknown> = { ...before, [INVALID]: before[INVALID] ?? invalidCount(later) };
   for (const [name, value] of Object.entries(later)) {
     const isCount = maybeCount(value) !== undefined;
     if (!isGiven(value) || (!isCount && (typeof value === 'number' || typeof merged[name] === 'number'))) continue;
+    if (value === 0 && Number(merged[name]) > 0) continue;
     merged[name] = value;
   }
   return merged;

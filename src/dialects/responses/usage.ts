@@ -12,6 +12,7 @@ import { tierForClient, tierUsed } from '../wire/service-tiers.ts';
 export function decodeUsage(response: JsonObject, items: readonly HubItem[]): HubUsage {
   if (!isObject(response.usage)) return { ...NO_USAGE, estimated: true };
   const usage = response.usage;
+  const isEmpty = usage.input_tokens === undefined && usage.output_tokens === undefined;
   const input = maybeObject(usage.input_tokens_details);
   const output = maybeObject(usage.output_tokens_details);
   const images = imageTokensOf(response);
@@ -29,6 +30,7 @@ export function decodeUsage(response: JsonObject, items: readonly HubItem[]): Hu
     searches: searchesOf(response, items),
     fileSearches: callsOf(items, 'file_search'),
     tier: tierUsed(maybeString(response.service_tier)),
+    estimated: isEmpty ? true : undefined,
     invalid: invalidCount(usage) ?? invalidCount(response.tool_usage),
   });
 }

@@ -95,7 +95,7 @@ async function insertOnceCovered(
 /** The hold and the row, together or not at all. False when the balance is short. */
 function insertHeld(
   { db, clock }: BackgroundServices,
-  { caller, call, model, quote, inputBytes }: BackgroundInput,
+  { caller, call, model, quote, inputTokens }: BackgroundInput,
   reference: string,
 ): Promise<boolean> {
   const { key, group } = caller;
@@ -115,7 +115,7 @@ function insertHeld(
         group_id: group.id,
         model: model.name,
         request_id: call.id,
-        input_bytes: BigInt(inputBytes),
+        input_tokens: BigInt(inputTokens),
         price_id: quote.priceId,
         tier: quote.tier?.tier ?? null,
         next_check_at: sql<Date>`now() + ${SENDING_HOURS} * interval '1 hour'`,

@@ -1,5 +1,6 @@
 /** The end of a background response: charged by its usage, or released, in one transaction with its row and its hold. */
 import { sql, type Transaction } from 'kysely';
+import { estimateTokens } from '../../core/index.ts';
 import type { Rows } from '../../db/index.ts';
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import {
@@ -11,7 +12,8 @@ import {
   release,
   settle,
 } from '../../ledger/index.ts';
-import { estimateUsage, withServiceTier } from '../billing/usage.ts';
+import { chargedUsage, withServiceTier } from '../billing/usage.ts';
+import { wholeText } from '../billing/visible-text.ts';
 import { addSearches, searchesIn } from '../native/searches.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import type { BackgroundServices } from './services.ts';
@@ -27,7 +29,7 @@ export interface BackgroundRow {
   readonly group_id: string;
   readonly model: string;
   readonly request_id: string;
-  readonly input_bytes: bigint;
+  readonly input_tokens: bigint;
   readonly price_id: bigint | null;
   readonly tier: string | null;
   readonly response_id: string | null;
@@ -76,7 +78,10 @@ export async function settleRow(
     catalog().group(row.group_id)?.multiplierPpm ?? UNCHANGED,
     await userMultiplier(tx, row.user_id),
   ];
-  const { nanos } = costOf(usage, parseRates(await ratesOf(tx, row.price_id)), multipliers);
+  const { nanos: cost } = costOf(usage, parseRates(await ratesOf(tx, row.price_id)), multipliers);
+  // As in `Admission.settle`: an estimate never exceeds the hold.
+  const held = usage.estimated ? await heldFor(tx, row.reference) : undefined;
+  const nanos = held !== undefined && cost > held ? held : cost;
   const { settled, excess } = await settle(tx, row.reference, {
     nanos,
     reason: `background response ${row.response_id ?? row.request_id}`,
@@ -105,6 +110,11 @@ export async function settleRow(
   await endRow(tx, row.reference, 'settled');
 }
 
+async function heldFor(tx: Tx, reference: string): Promise<bigint | undefined> {
+  const hold = await tx.selectFrom('holds').select('nanos').where('reference', '=', reference).executeTakeFirst();
+  return hold?.nanos;
+}
+
 /** Undefined without a usable report. */
 function usageOf(response: Json): HubUsage | undefined {
   const { usage: reported, service_tier: tier, tool_usage: tools } = response;
@@ -113,8 +123,10 @@ function usageOf(response: Json): HubUsage | undefined {
   return addSearches(usage, searchesIn('responses', response));
 }
 
-const estimated = (row: BackgroundRow, { output }: Json): HubUsage =>
-  estimateUsage(Number(row.input_bytes), JSON.stringify(output ?? []).length);
+function estimated(row: BackgroundRow, response: Json): HubUsage {
+  const output = (): number => estimateTokens(wholeText('responses', response));
+  return chargedUsage(undefined, { input: () => Number(row.input_tokens), output }, true);
+}
 
 /** A factor of 1 in parts per million. */
 const UNCHANGED = 1_000_000n;

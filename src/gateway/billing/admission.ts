@@ -43,10 +43,16 @@ export interface Quote {
   readonly priceId: bigint | null;
 }
 
+export interface SettledBy {
+  readonly accountId: string;
+  readonly images?: ImageCount | undefined;
+  readonly reported?: HubUsage | undefined;
+}
+
 /** The right to make one upstream call. Ends once, with a charge or without; what comes later has no effect. */
 export interface Admission {
-  /** Charges the usage. */
-  settle(usage: HubUsage, from: { accountId: string; images?: ImageCount }): void;
+  /** Charges the usage. `reported` is the part of an estimated one that the provider reported. */
+  settle(usage: HubUsage, from: SettledBy): void;
   /** Gives back what was reserved, without a charge. */
   release(): void;
   /**
@@ -171,16 +177,17 @@ class ReservedAdmission implements Admission {
     this.#reserved = reserved;
   }
 
-  settle(reported: HubUsage, { accountId, images }: { accountId: string; images?: ImageCount }): void {
+  settle(given: HubUsage, { accountId, images, reported }: SettledBy): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     const { call, caller, facts, reservation, quote, services } = this.#reserved;
     const { tier, rates, multipliers, priceId } = quote;
     const { key, group } = caller;
-    const usage = withTier(images ? { ...reported, images: byKind(images) } : reported, tier);
-    const estimated = reported.estimated === true;
+    const usage = withTier(images ? { ...given, images: byKind(images) } : given, tier);
+    const estimated = given.estimated === true;
     services.limiter.count(key, usage.input + usage.output);
-    const nanos = usage.invalid === undefined ? costOf(usage, rates, multipliers).nanos : 0n;
+    const cost = usage.invalid === undefined ? costOf(usage, rates, multipliers).nanos : 0n;
+    const nanos = estimated && cost > quote.maxCost ? this.#mostFor(reported) : cost;
     call.addLogFields({ cost: formatNanos(nanos), ...(estimated && { estimated }) });
     call.trace.charge = { usage, nanos, priceId, estimated, accountId, multipliersPpm: multipliers };
     const record = createUsageRecord({
@@ -200,6 +207,13 @@ class ReservedAdmission implements Admission {
       requestId: call.id,
     });
     reservation.settle(record);
+  }
+
+  /** What is reported is charged in full, but nothing is guessed beyond what was reserved. */
+  #mostFor(reported: HubUsage | undefined): Nanos {
+    const { maxCost, rates, multipliers, tier } = this.#reserved.quote;
+    const cost = reported ? costOf(withTier(reported, tier), rates, multipliers).nanos : 0n;
+    return cost > maxCost ? cost : maxCost;
   }
 
   release(): void {

@@ -1,24 +1,27 @@
 /** Usage of one upstream call: summed over rounds, estimated where the provider reported none, and shown in the log. */
-import type { HubUsage } from '../../dialects/index.ts';
+import { type HubUsage, NO_USAGE } from '../../dialects/index.ts';
 
-/** About four characters or bytes make a token, in English text and code. */
-const CHARS_PER_TOKEN = 4;
+/** What a call may have used. Computed only where the provider does not report it. */
+export interface UsageEstimate {
+  input(): number;
+  /** Tokens of the visible output so far. */
+  output(): number;
+}
 
 /**
- * The one estimate that a charge may use, for the native and the converted path alike: only when the provider reported no
- * usage. It is marked `estimated` in the log, in the usage record and in reports.
+ * What a call is charged by: the report of the provider, and an estimate of what it lacks, on every path alike. An estimate is marked in
+ * the log, in the usage record and in reports. `isFinished`: nothing is missing from the reply, so that no output means none.
  */
-export const estimateUsage = (inputBytes: number, outputChars: number): HubUsage => ({
-  input: Math.ceil(inputBytes / CHARS_PER_TOKEN),
-  cacheRead: 0,
-  cacheWrite: 0,
-  output: Math.ceil(outputChars / CHARS_PER_TOKEN),
-  estimated: true,
-});
-
-/** True when a finished reply carries no usage report. Reported but invalid counts stay as they are. */
-export const isUsageMissing = ({ estimated, output, invalid }: HubUsage): boolean =>
-  estimated === true && output === 0 && invalid === undefined;
+export function chargedUsage(reported: HubUsage | undefined, estimate: UsageEstimate, isFinished: boolean): HubUsage {
+  if (reported && (!reported.estimated || reported.invalid !== undefined)) return reported;
+  const known = reported ?? NO_USAGE;
+  const input = known.input > 0 ? known.input : estimate.input();
+  const output = Math.max(known.output, estimate.output());
+  const { estimated: _, ...counted } = known;
+  // Providers omit the count of an output that is empty.
+  if (isFinished && known.input > 0 && output === 0) return counted;
+  return { ...counted, input, output, estimated: true };
+}
 
 /** Adds the counts of a later round to those of the rounds before it. */
 export function sumUsage(before: HubUsage | undefined, usage: HubUsage): HubUsage {

@@ -15,6 +15,7 @@ import type { Capabilities, InferenceOperation } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { LegTurn } from '../attempt-budget.ts';
 import type { Admission } from '../billing/admission.ts';
+import type { InputEstimate } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import type { ResponseHandler } from '../failover.ts';
 import type { GatewayServices } from '../services.ts';
@@ -50,8 +51,8 @@ export interface CallContext {
   /** Input items with those of earlier turns, kept with a stored response. */
   readonly input: readonly unknown[];
   readonly model: Model;
-  /** Size of the request as the provider reads it: stored turns included. */
-  readonly inputBytes: number;
+  /** Of the request as the provider reads it: stored turns included. */
+  readonly inputTokens: InputEstimate;
   readonly admission: Admission;
   readonly replyContext: ReplyContext;
   /** Only where a request of the images API is converted. */
@@ -75,10 +76,19 @@ export interface RoundHost {
   readonly context: CallContext;
   readonly rounds: ReplyRounds;
   readonly client: ReplySink;
-  /** The usage where the provider reports none. */
-  estimate(items: readonly HubItem[], outputChars: number): HubUsage;
+  /** What a round is charged by. */
+  usageOf(round: MeteredRound): HubUsage;
   /** The reply is complete: charges all rounds and keeps what later turns refer to. Resolves when the charge is on disk. */
   complete(reply: CompletedReply): Promise<void>;
+}
+
+/** A round as far as it has come. */
+export interface MeteredRound {
+  readonly reported: HubUsage | undefined;
+  readonly items: readonly HubItem[];
+  /** Tokens of its visible output, estimated when they are needed. */
+  readonly output: () => number;
+  readonly isFinished: boolean;
 }
 
 export interface CompletedReply {
@@ -111,6 +121,8 @@ export interface RoundResponse extends ResponseHandler {
   readonly state: RoundState;
   /** Resumes the upstream when the client reads again. */
   resume(): void;
+  /** What the provider has reported of an open round. */
+  readonly reported?: HubUsage | undefined;
   /** Estimates the usage so far, for a client that disconnected; undefined when the client has received nothing of this round. */
   estimate(): HubUsage | undefined;
 }

@@ -24,6 +24,7 @@ import {
 import type { Call } from '../../web/index.ts';
 import type { LegTurn } from '../attempt-budget.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
+import { estimateRequest } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { legError } from '../failover.ts';
 import { resolveModel } from '../models/resolve.ts';
@@ -72,7 +73,7 @@ export async function convertCall(
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   try {
     const base = { services, call, caller, operation, pair, accounts, leg, request, input, model };
-    const context = { ...base, inputBytes, admission, replyContext, sign };
+    const context = { ...base, inputTokens: () => estimateRequest(request), admission, replyContext, sign };
     await new ConvertedCall(context).run(completed);
   } finally {
     admission.release();

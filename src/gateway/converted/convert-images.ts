@@ -3,7 +3,7 @@
  * the rules of the images API, then converted like any other request. Sent once, because an image is slow and expensive.
  */
 import type { Model } from '../../catalog/index.ts';
-import { fail } from '../../core/index.ts';
+import { estimateTokens, fail } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow, TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
@@ -33,13 +33,14 @@ export async function convertImages(
   const body = parseBody(await readJsonBody(services, call, operation));
   const model = modelFor(services, caller, body.model);
   if (!isConvertedImageModel(caller, model)) throw notSupported(call, caller, model, operation);
-  const { size, promptBytes } = checkImageFields((field) => body[field]);
+  const { size, prompt, promptBytes } = checkImageFields((field) => body[field]);
   const pair = pairOf({ client: 'images', upstream: to });
   const request = pair.client.decodeRequest(body, { ...call.request, model: model.name });
   call.addLogFields({ model: model.name, stream: request.stream, converted: `images->${to}` });
   call.trace.client = 'images';
   call.trace.target = to;
-  const images = { size, promptBytes };
+  const inputTokens = (): number => estimateTokens(prompt);
+  const images = { size, inputTokens };
   const admission = await services.billing.admit(call, caller, {
     operation,
     model,
@@ -54,7 +55,7 @@ export async function convertImages(
     const accounts = accountsSpeaking(services.catalog(), caller, to);
     const base = { services, call, caller, operation, pair, accounts, request, input: [], model };
     const sign = signerFor(services.opaqueKey, caller);
-    await new ConvertedCall({ ...base, inputBytes: promptBytes, admission, replyContext, sign, images }).run(request);
+    await new ConvertedCall({ ...base, inputTokens, admission, replyContext, sign, images }).run(request);
   } finally {
     admission.release();
   }

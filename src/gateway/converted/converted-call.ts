@@ -17,12 +17,12 @@ import {
 import type { Affinity } from '../../pool/index.ts';
 import { inferenceRow } from '../../rules/index.ts';
 import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
-import { estimateUsage, usageLogFields } from '../billing/usage.ts';
+import { chargedUsage, usageLogFields } from '../billing/usage.ts';
 import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
 import { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { StoredContent } from '../stored/store.ts';
 import { ClientReply } from './client-reply.ts';
-import type { CallContext, CompletedReply, RoundHost, RoundResponse } from './context.ts';
+import type { CallContext, CompletedReply, MeteredRound, RoundHost, RoundResponse } from './context.ts';
 import { estimateImages, madeImages, withImageTokens } from './image-usage.ts';
 import { RoundRequest } from './round-request.ts';
 import { ReplyRounds } from './rounds.ts';
@@ -72,17 +72,20 @@ export class ConvertedCall implements RoundHost {
     return admission.flushed();
   }
 
-  estimate(items: readonly HubItem[], outputChars: number): HubUsage {
-    const { images, inputBytes } = this.context;
-    return images ? estimateImages(images, items) : estimateUsage(inputBytes, outputChars);
+  usageOf({ reported, items, output, isFinished }: MeteredRound): HubUsage {
+    const { images, inputTokens: input } = this.context;
+    const drawn = (): number => (images ? estimateImages(images, items).output : 0);
+    return chargedUsage(reported, { input, output: images ? drawn : output }, isFinished);
   }
 
   #settle(usage: HubUsage, account: Account, items: readonly HubItem[]): void {
     const { admission, call, images } = this.context;
     call.addLogFields({ account: account.id, ...usageLogFields(usage) });
     const accountId = account.id;
+    const open = this.#response?.reported;
+    const reported = open ? this.rounds.usageWith(open) : this.rounds.spent?.usage;
     if (images) admission.settle(withImageTokens(usage), { accountId, images: madeImages(images, items) });
-    else admission.settle(usage, { accountId });
+    else admission.settle(usage, { accountId, reported });
   }
 
   get #state(): RoundResponse['state'] | undefined {
@@ -161,7 +164,8 @@ export class ConvertedCall implements RoundHost {
     const { call } = this.context;
     if (this.#state === 'open') return this.#response?.estimate();
     const isWaiting = this.#response === undefined && this.#sentTo !== undefined;
-    return isWaiting && call.isClientGone && !call.isInterrupted ? this.estimate([], 0) : undefined;
+    if (!isWaiting || !call.isClientGone || call.isInterrupted) return undefined;
+    return this.usageOf({ reported: undefined, items: [], output: () => 0, isFinished: false });
   }
 }
 

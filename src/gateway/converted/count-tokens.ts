@@ -9,13 +9,13 @@ import { codecOf, decodeCount, type HubRequest, openSummaries } from '../../dial
 import { type CountedDialect, type Dialect, type InferenceOperation, type Style, TIMEOUTS } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER, fetchJson, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import { type Call, sendJson } from '../../web/index.ts';
+import { estimateRequest } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import type { RejectedOptions } from '../rejected-options/rejected-options.ts';
 import { readJsonBody } from '../services.ts';
 import { expandHistory } from '../stored/expand.ts';
 import type { ConvertedServices } from './context.ts';
-import { estimateRequest } from './estimate-tokens.ts';
 import { inlineMedia } from './inline-media.ts';
 import { parseBody } from './json-body.ts';
 import { dropForged, signerFor } from './opaque-signer.ts';

@@ -2,11 +2,12 @@
 import { type HubItem, type HubUsage, picturesIn, sizeOfPicture } from '../../dialects/index.ts';
 import { TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/call-facts.ts';
+import type { InputEstimate } from '../billing/request-tokens.ts';
 
 /** What the request asked for. */
 export interface ConvertedImages {
   readonly size: string;
-  readonly promptBytes: number;
+  readonly inputTokens: InputEstimate;
 }
 
 /** The provider knows no qualities, so a requested one does not change the price. */
@@ -31,8 +32,5 @@ export const withImageTokens = (usage: HubUsage): HubUsage =>
 /** Where the provider reports no usage. */
 export function estimateImages(requested: ConvertedImages, items: readonly HubItem[]): HubUsage {
   const output = madeImages(requested, items).count * TOKENS_PER_CONVERTED_IMAGE.usual;
-  const input = Math.ceil(requested.promptBytes / CHARS_PER_TOKEN);
-  return { input, cacheRead: 0, cacheWrite: 0, output, outputImage: output, estimated: true };
+  return { input: requested.inputTokens(), cacheRead: 0, cacheWrite: 0, output, outputImage: output, estimated: true };
 }
-
-const CHARS_PER_TOKEN = 4;

@@ -1,8 +1,7 @@
 /** An error inside a provider's reply, as a fault of its account and as an error for the client: our secrets removed, the client's field names. */
 import type { Account } from '../../catalog/index.ts';
 import { type CompleteReply, type Fault, type HubError, withClientField } from '../../dialects/index.ts';
-import type { FaultKind } from '../../rules/index.ts';
-import { withoutSecrets } from '../client-error.ts';
+import { faultKindOf, withoutSecrets } from '../client-error.ts';
 import type { CallContext } from './context.ts';
 
 /** Inside a reply there is no HTTP status: the code alone classifies the fault. */
@@ -20,20 +19,3 @@ export function faultOfReply(reply: CompleteReply, { pair, model }: CallContext,
   const fault = pair.client.faultIn?.(reply);
   return fault && { ...fault, error: withoutSecrets(fault.error, { account, model }) };
 }
-
-/** What an error code inside a reply says about the account. */
-export const faultKindOf = (code: HubError['code']): FaultKind => KIND[code] ?? 'failed';
-
-const KIND: Partial<Record<HubError['code'], FaultKind>> = {
-  rate_limit_exceeded: 'rate_limited',
-  server_is_overloaded: 'overloaded',
-  upstream_timeout: 'timeout',
-  invalid_request: 'request',
-  invalid_value: 'request',
-  unsupported_parameter: 'request',
-  request_too_large: 'request',
-  context_length_exceeded: 'request',
-  content_policy_violation: 'request',
-  invalid_encrypted_content: 'opaque_rejected',
-  model_not_found: 'model',
-};

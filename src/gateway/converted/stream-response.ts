@@ -18,7 +18,8 @@ import {
 } from '../../dialects/index.ts';
 import { type Dialect, type FaultKind, faultRow, USAGE_GRACE_MS } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
-import { isUsageMissing } from '../billing/usage.ts';
+import { OutputMeter } from '../billing/output-meter.ts';
+import { replyPhase } from '../billing/reply-phase.ts';
 import type { ResponseHead, UpstreamControl } from '../failover.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
 import { faultFromReply, faultOfReply } from './reply-error.ts';
@@ -28,6 +29,9 @@ import type { RoundRequest } from './round-request.ts';
 const HEAD_WAIT_MS = 10_000;
 /** Time for the upstream to close after its last event, or to report usage after an emulated stop sequence. */
 const CLOSE_WAIT_MS = 2_000;
+
+/** Of an event that says nothing about the reply. */
+const PING_CHARS = '{"type": "ping"}'.length;
 
 /** Streams of these dialects may lack the blank line after the last event; elsewhere a missing one means truncation. */
 const KEEPS_TAIL: ReadonlySet<Dialect> = new Set<Dialect>(['generate', 'chat']);
@@ -42,7 +46,10 @@ export class StreamResponse implements RoundResponse {
   readonly #items: HubItem[] = [];
   #state: RoundState = 'open';
   #fault: Fault | undefined;
-  #outputChars = 0;
+  readonly #meter: OutputMeter;
+  /** The newest events, for a client that disconnects. */
+  #lastData = '';
+  #earlierData = '';
   #hasOutput = false;
   #isWaitingForUsage = false;
   /** Resolves when the charge is on disk. */
@@ -59,8 +66,16 @@ export class StreamResponse implements RoundResponse {
     const { encoded, capabilities } = request.encodedFor(head.account);
     const account = services.accountTag(head.account.id);
     const decodeContext = { requestId: call.id, account, thinkTags: capabilities.thinkTags, sign };
+    this.#meter = new OutputMeter(pair.upstream.dialect);
     this.#decoding = openDecoding(pair.upstream, encoded, decodeContext);
-    this.#reader = readSse((data, event) => this.#onHubEvents(this.#decoding.decode(data, event)));
+    this.#reader = readSse((data, event) => {
+      if (data.length > PING_CHARS) {
+        this.#earlierData = this.#lastData;
+        this.#lastData = data;
+        this.#meter.push(data);
+      }
+      this.#onHubEvents(this.#decoding.decode(data, event));
+    });
     this.#cancelTimer = services.clock.after(HEAD_WAIT_MS, () => {
       this.#start();
       host.client.heartbeat();
@@ -77,12 +92,28 @@ export class StreamResponse implements RoundResponse {
     this.#upstream.resume();
   }
 
+  get reported(): HubUsage | undefined {
+    return this.#decoding.usage;
+  }
+
   /** What the provider reported so far counts. Input comes early, and a reported output of an unfinished reply is a lower bound. */
   estimate(): HubUsage {
-    const estimate = this.#host.estimate(this.#items, this.#outputChars);
-    const reported = this.#decoding.usage;
-    if (!reported || reported.input === 0) return estimate;
-    return { ...reported, output: Math.max(reported.output, estimate.output), estimated: true };
+    return this.#usageOf(this.#decoding.usage, false);
+  }
+
+  #usageOf(reported: HubUsage | undefined, isFinished: boolean): HubUsage {
+    const output = (): number => this.#meter.tokensWith();
+    return this.#host.usageOf({ reported, items: this.#items, output, isFinished });
+  }
+
+  get readsOn(): boolean {
+    return !this.#isOver && (this.#decoding.isCut || this.#isFinishing);
+  }
+
+  get #isFinishing(): boolean {
+    const { dialect } = this.#host.context.pair.upstream;
+    const phases = [this.#lastData, this.#earlierData].map((data) => replyPhase(dialect, parsed(data)));
+    return phases.find((phase) => phase !== undefined) === 'finished';
   }
 
   onData(chunk: Buffer): boolean {
@@ -93,7 +124,13 @@ export class StreamResponse implements RoundResponse {
       // The reader throws when an event exceeds its size limit.
       this.#fail({ code: 'upstream_error', message: 'The provider sent an event that is too long.' });
     }
-    return this.#flush();
+    return this.#host.context.call.isClientGone ? this.#readOn() : this.#flush();
+  }
+
+  /** The client is gone: only the usage report matters, and content that follows ends the wait for it. */
+  #readOn(): boolean {
+    if (this.#isOver || !this.readsOn) this.#upstream.done(this.#fault?.kind);
+    return true;
   }
 
   onEnd(error?: TransportError): FaultKind | Fault | undefined {
@@ -121,8 +158,6 @@ export class StreamResponse implements RoundResponse {
       if (this.#isOver) return;
       if (event.kind === 'error') return this.#fail(event.error);
       if (event.kind !== 'ping' && !client.isStarted) this.#start();
-      if (event.kind === 'text' || event.kind === 'think' || event.kind === 'args')
-        this.#outputChars += event.text.length;
       if (event.kind === 'item_end') this.#items.push(event.item);
       if (event.kind === 'item') this.#hasOutput = true;
       if (event.kind === 'finish' && this.#isContinued(event)) {
@@ -141,8 +176,8 @@ export class StreamResponse implements RoundResponse {
   #emit(event: HubEvent): void {
     const { client, rounds } = this.#host;
     // The client reads the usage that is charged.
-    const isEstimated = event.kind === 'finish' && isUsageMissing(event.usage);
-    const renumbered = rounds.renumber(isEstimated ? { ...event, usage: this.estimate() } : event);
+    const charged = event.kind === 'finish' ? { ...event, usage: this.#usageOf(event.usage, true) } : event;
+    const renumbered = rounds.renumber(charged);
     if (!renumbered) return;
     client.push(renumbered);
     if (renumbered.kind === 'finish') this.#complete(renumbered.usage);
@@ -219,6 +254,14 @@ export class StreamResponse implements RoundResponse {
       this.#cancelTimer();
       this.#upstream.done();
     });
+  }
+}
+
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
   }
 }
 

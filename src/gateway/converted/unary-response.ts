@@ -1,10 +1,10 @@
 /** The response of one round that arrives as one JSON body: read in full and decoded before the client gets anything. */
 import type { Account } from '../../catalog/index.ts';
-import { ApiError, concatBuffers, parseJson } from '../../core/index.ts';
-import { type Fault, type HubItem, type HubReply, type HubUsage, readReply, unfold } from '../../dialects/index.ts';
+import { ApiError, concatBuffers, estimateTokens, parseJson } from '../../core/index.ts';
+import { type Fault, type HubReply, type HubUsage, readReply, unfold } from '../../dialects/index.ts';
 import { type FaultKind, faultRow } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
-import { isUsageMissing } from '../billing/usage.ts';
+import { cutText, wholeText } from '../billing/visible-text.ts';
 import type { ResponseHead, UpstreamControl } from '../failover.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
 import { conversionHeaders } from './headers.ts';
@@ -38,9 +38,12 @@ export class UnaryResponse implements RoundResponse {
   /** Never paused: nothing is written while the body is read. */
   resume(): void {}
 
-  /** Nothing of this round has reached the client. */
+  /** Nothing of this round has reached the client, but the provider made what has arrived. */
   estimate(): HubUsage | undefined {
-    return undefined;
+    // The server stops, and the client gets an error instead of the reply.
+    if (this.#host.context.call.isInterrupted) return undefined;
+    const output = (): number => estimateTokens(cutText(concatBuffers(this.#chunks).toString('utf8')));
+    return this.#host.usageOf({ reported: undefined, items: [], output, isFinished: false });
   }
 
   onData(chunk: Buffer): boolean {
@@ -62,7 +65,9 @@ export class UnaryResponse implements RoundResponse {
   #read(error?: TransportError): Fault | undefined {
     if (error) return truncated(error.kind);
     try {
-      return this.#onReply(this.#decode(parseJson(concatBuffers(this.#chunks).toString('utf8'))));
+      const body = parseJson(concatBuffers(this.#chunks).toString('utf8'));
+      const { dialect } = this.#host.context.pair.upstream;
+      return this.#onReply(this.#decode(body), () => estimateTokens(wholeText(dialect, body)));
     } catch (thrown) {
       if (thrown instanceof SyntaxError) return truncated('failed');
       if (!(thrown instanceof ApiError)) throw thrown;
@@ -81,14 +86,15 @@ export class UnaryResponse implements RoundResponse {
     });
   }
 
-  #onReply(reply: HubReply): Fault | undefined {
+  #onReply(reply: HubReply, output: () => number): Fault | undefined {
     const { rounds, context } = this.#host;
     if (rounds.continueAfter({ ...reply, account: this.account }) || rounds.repeatAfter(reply.stop)) {
       this.#state = 'paused';
       return undefined;
     }
     // The client reads the usage that is charged.
-    const last = isUsageMissing(reply.usage) ? { ...reply, usage: this.#estimateFor(reply.items) } : reply;
+    const { items: own, usage: reported } = reply;
+    const last = { ...reply, usage: this.#host.usageOf({ reported, items: own, output, isFinished: true }) };
     const whole = rounds.merge(last);
     const fault = faultOfReply(whole, context, this.account);
     if (fault) return fault;
@@ -101,13 +107,6 @@ export class UnaryResponse implements RoundResponse {
       : () => this.#sendJson(JSON.stringify(response), omittedFromReply(context, whole));
     context.call.runAfter(charged, send);
     return undefined;
-  }
-
-  #estimateFor(items: readonly HubItem[]): HubUsage {
-    return this.#host.estimate(
-      items,
-      items.map(charsOf).reduce((sum, chars) => sum + chars, 0),
-    );
   }
 
   #sendJson(text: string, omitted: readonly string[]): void {
@@ -130,13 +129,6 @@ export class UnaryResponse implements RoundResponse {
     }
     client.end();
   }
-}
-
-function charsOf(item: HubItem): number {
-  if (item.kind === 'tool_call') return item.args.length;
-  if (item.kind === 'reasoning') return item.summary.join('').length;
-  if (item.kind !== 'message') return 0;
-  return item.parts.reduce((sum, part) => sum + ('text' in part ? part.text.length : 0), 0);
 }
 
 const TOO_LARGE: Fault = {

@@ -21,6 +21,7 @@ export interface ImageSettings {
   readonly count: number;
   readonly partialImages: number;
   readonly isStream: boolean;
+  readonly prompt: string;
   readonly promptBytes: number;
 }
 
@@ -40,6 +41,7 @@ export function checkImageFields(read: (field: ImageField) => unknown): ImageSet
     count: Number(values.get('n') ?? 1),
     partialImages: Number(values.get('partial_images') ?? 0),
     isStream: values.get('stream') === true,
+    prompt: String(values.get('prompt')),
     promptBytes: Buffer.byteLength(String(values.get('prompt'))),
   };
 }

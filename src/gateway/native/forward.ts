@@ -20,7 +20,7 @@ import { affinityOf, sessionInHeaders } from '../affinity.ts';
 import type { LegTurn } from '../attempt-budget.ts';
 import type { Admission } from '../billing/admission.ts';
 import type { CallFacts } from '../billing/call-facts.ts';
-import { estimateUsage, usageLogFields } from '../billing/usage.ts';
+import { chargedUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
 import { clientErrorFor } from '../client-error.ts';
 import { droppedHeaders } from '../dropped.ts';
@@ -74,13 +74,18 @@ export async function forward(
     images: images && requestedCount(images),
     tiers,
   };
-  const background = facts && request.isBackground ? await beginBackground(services, call, caller, facts) : undefined;
+  const background =
+    facts && request.isBackground
+      ? await beginBackground(services, call, caller, { ...facts, inputTokens: request.inputTokens() })
+      : undefined;
   const admission = facts && !background ? await services.billing.admit(call, caller, facts) : undefined;
   const early =
     images && isStream
       ? new EarlyStream(services.clientStreams, call, droppedHeaders(request.dropped ?? []))
       : undefined;
-  const context = { services, call, caller, operation, dialect, request, admission, early, background, leg };
+  const canFailOver = accounts.length > 1 && !background && !images;
+  const base = { services, call, caller, operation, dialect, request, admission, canFailOver };
+  const context = { ...base, early, background, leg };
   const native = new NativeCall(context, accounts);
   try {
     await runWithFailover(call, native, services);
@@ -99,12 +104,12 @@ async function beginBackground(
   { background, billing }: NativeServices,
   call: Call,
   caller: Caller,
-  facts: CallFacts,
+  { inputTokens, ...facts }: CallFacts & { readonly inputTokens: number },
 ): Promise<BackgroundCall> {
   call.addLogFields({ background: true });
   const quote = billing.quote(caller, facts);
   const checkSpend = (nanos: Nanos) => billing.checkSpend(caller, nanos);
-  const input = { call, caller, model: facts.model, quote, inputBytes: facts.bodyBytes, checkSpend };
+  const input = { call, caller, model: facts.model, quote, inputTokens, checkSpend };
   return billing.advised(caller, facts, () => background.begin(input));
 }
 
@@ -201,18 +206,22 @@ class NativeCall implements UpstreamCall {
     if (this.response) return this.response.onClientGone();
     const account = this.#sentTo;
     if (!account || call.isInterrupted) return;
-    const { images, bytes } = request;
+    const { images } = request;
     const made = images && requestedCount(images);
-    const usage = images && made ? estimateImageUsage(images, made) : estimateUsage(bytes, 0);
+    const usage = images && made ? estimateImageUsage(images, made) : this.#inputOnly();
     call.addLogFields({ account: account.id, ...usageLogFields(usage) });
     admission?.settle(usage, { accountId: account.id, ...(made && { images: made }) });
   }
 
   /** What a request may cost that was sent, but whose client disconnected before the provider responded. */
   get lostUsage(): { usage: HubUsage; accountId: string } | undefined {
-    const { call, request } = this.#context;
+    const { call } = this.#context;
     if (!call.isClientGone || call.isInterrupted || this.response || !this.#sentTo) return undefined;
-    return { usage: estimateUsage(request.bytes, 0), accountId: this.#sentTo.id };
+    return { usage: this.#inputOnly(), accountId: this.#sentTo.id };
+  }
+
+  #inputOnly(): HubUsage {
+    return chargedUsage(undefined, { input: this.#context.request.inputTokens, output: () => 0 }, false);
   }
 
   onRejected(failure: UpstreamFailure, fault: Fault, account: Account): void {

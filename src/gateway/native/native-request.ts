@@ -7,6 +7,7 @@ import type { ChosenTier, Dialect, Feature, InferenceOperation } from '../../rul
 import type { Call, Spool } from '../../web/index.ts';
 import type { Quote } from '../billing/admission.ts';
 import type { CallFacts } from '../billing/call-facts.ts';
+import type { InputEstimate } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import type { GatewayServices } from '../services.ts';
 import type { RequestedImages } from './images/usage.ts';
@@ -25,8 +26,8 @@ export interface BackgroundInput {
   readonly caller: Caller;
   readonly model: Model;
   readonly quote: Quote;
-  /** Size of the request, for an estimate. */
-  readonly inputBytes: number;
+  /** Estimated, for the charge of a response without a report. */
+  readonly inputTokens: number;
   readonly checkSpend: (nanos: Nanos) => MaybePromise<void>;
 }
 /** One request for a background response. */
@@ -52,8 +53,8 @@ export type RequestBounds = Omit<CallFacts, 'operation' | 'model' | 'images' | '
 export interface NativeRequest {
   /** Undefined for requests about a stored response. */
   readonly model?: Model;
-  /** Size of the body, for the estimate where the provider reports no usage. */
-  readonly bytes: number;
+  /** For the charge where the provider reports no usage. */
+  readonly inputTokens: InputEstimate;
   /** What the request may cost, for admission. */
   readonly bounds: RequestBounds;
   readonly images?: RequestedImages;

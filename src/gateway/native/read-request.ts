@@ -3,6 +3,7 @@ import type { Account } from '../../catalog/index.ts';
 import { EVENT_STREAM, type MaybePromise, whenReady } from '../../core/index.ts';
 import { type Feature, inferenceRow, type RequestReader } from '../../rules/index.ts';
 import { type Call, readBody } from '../../web/index.ts';
+import { estimateBytes } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { LegUnavailable, legError } from '../failover.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
@@ -49,7 +50,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const isStream = verbOf(call) === ':streamGenerateContent';
     return {
       model,
-      bytes: body.length,
+      inputTokens: () => estimateBytes('generate', body),
       bounds,
       tiers,
       isStream,
@@ -68,7 +69,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const { bounds, bytesFor } = readEmbedding(body, model);
     return {
       model,
-      bytes: body.length,
+      inputTokens: () => estimateBytes('generate', body),
       bounds,
       isStream: false,
       pathFor: (account) => nativePath(call, upstreamName(model, account), query),
@@ -87,7 +88,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const hasBody = inferenceRow(operation).body.content !== 'none';
     const body = hasBody ? await readBody(call, services.bodyLimit(bodyClassOf(operation))) : null;
     return {
-      bytes: 0,
+      inputTokens: () => 0,
       bounds: { bodyBytes: 0 },
       isStream: call.query.includes('stream=true'),
       accountId,
@@ -122,7 +123,7 @@ function jsonRequest(
   );
   const requestFor = (place: Place = {}): NativeRequest => ({
     model,
-    bytes: body.length,
+    inputTokens: () => estimateBytes(dialect, body) + (place.bounds?.moreInput ?? 0),
     bounds: { ...bounds, ...place.bounds },
     tiers,
     isStream,

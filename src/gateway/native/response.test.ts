@@ -47,7 +47,8 @@ test('native response gives the client its full stall timeout after a failover',
     operation: 'chat.create',
     dialect: 'chat',
     admission: undefined,
-    request: { bytes: 10 },
+    canFailOver: false,
+    request: { inputTokens: () => 10 },
     services: { clientStreams: new ClientStreams(clock, { heartbeatMs: 1_000, stalledMs: STALLED_MS }), store: {} },
   } as unknown as NativeResponseContext;
   const respondFrom = (id: string): NativeResponse =>
@@ -94,7 +95,8 @@ test('native response closes the connection when the response head cannot be wri
     operation: 'chat.create',
     dialect: 'chat',
     admission: { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() },
-    request: { bytes: 10 },
+    canFailOver: false,
+    request: { inputTokens: () => 10 },
     services: {
       clientStreams: new ClientStreams(new FakeClock(), { heartbeatMs: 1_000, stalledMs: STALLED_MS }),
       store: {},

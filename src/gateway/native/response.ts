@@ -9,7 +9,8 @@ import { type Dialect, type FaultKind, faultRow, type InferenceOperation, infere
 import type { TransportError } from '../../upstream/index.ts';
 import { type Call, type ClientStream, type ClientStreams, UNBUFFERED } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
-import { estimateUsage, usageLogFields } from '../billing/usage.ts';
+import type { InputEstimate } from '../billing/request-tokens.ts';
+import { chargedUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
 import { droppedHeaders } from '../dropped.ts';
 import type { ResponseHandler, ResponseHead, UpstreamControl } from '../failover.ts';
@@ -21,6 +22,7 @@ import type { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, ImageTap, type RequestedImages, requestedCount } from './images/usage.ts';
 import type { BackgroundCall } from './native-request.ts';
 import { heartbeatFor, imageStreamError, type StreamEnd, streamErrorEvent } from './stream-error.ts';
+import { StreamOpening } from './stream-opening.ts';
 import { StreamTap } from './stream-tap.ts';
 import { tapUnary } from './unary-tap.ts';
 import type { Tap, TapResult } from './usage-tap.ts';
@@ -32,7 +34,7 @@ export interface NativeResponseContext {
   readonly operation: InferenceOperation;
   readonly dialect: Dialect;
   readonly request: {
-    readonly bytes: number;
+    readonly inputTokens: InputEstimate;
     readonly model?: Secrets['model'];
     readonly images?: RequestedImages;
     readonly dropped?: readonly string[];
@@ -40,6 +42,8 @@ export interface NativeResponseContext {
     readonly streamType?: string | undefined;
   };
   readonly admission: Admission | undefined;
+  /** Another account may be tried while the client has received nothing. */
+  readonly canFailOver: boolean;
   /** Follows the response and charges it later; then there is no admission. */
   readonly background?: BackgroundCall | undefined;
   /** Only for streams of images. */
@@ -68,12 +72,15 @@ export class NativeResponse implements ResponseHandler {
   #heldBytes = 0;
   /** The newest chunk of a long unary response, held back so that the client never has the full body before the charge is on disk. */
   #lastChunk: Buffer | undefined;
-  #bytes = 0;
+  #hasData = false;
+  /** Charged, or over without a charge. */
   #isSettled = false;
   /** Cancels the wait for the first bytes of a stream. */
   #cancelWait: () => void = () => {};
   readonly #filter: UsageFilter | undefined;
   readonly #errors: ErrorFilter | undefined;
+  /** Holds the first event back while another account may be tried. */
+  readonly #opening: StreamOpening | undefined;
 
   constructor(context: NativeResponseContext, head: ResponseHead, upstream: UpstreamControl) {
     const { call, dialect } = context;
@@ -85,6 +92,7 @@ export class NativeResponse implements ResponseHandler {
     this.#tap = images ? new ImageTap(images, this.#isSse) : this.#isSse ? new StreamTap(dialect) : tapUnary(dialect);
     this.#filter = this.#isSse && context.request.hidesUsage ? new UsageFilter() : undefined;
     this.#errors = this.#isSse ? new ErrorFilter(this.#secrets) : undefined;
+    this.#opening = this.#isSse && context.canFailOver ? new StreamOpening(dialect, this.#secrets) : undefined;
     call.addLogFields({ account: head.account.id });
     if (!this.#isSse) {
       this.#held = [];
@@ -92,7 +100,7 @@ export class NativeResponse implements ResponseHandler {
       if (context.early?.isOpen === false) context.early.take(() => {});
     } else {
       // The head waits for the first bytes, so that a stream without any keeps its status and another account may be tried.
-      this.#cancelWait = context.services.clientStreams.afterSilence(() => this.#beginStream());
+      this.#cancelWait = context.services.clientStreams.afterSilence(() => this.#endSilence());
       call.onClose(this.#cancelWait);
     }
   }
@@ -110,15 +118,34 @@ export class NativeResponse implements ResponseHandler {
     call.onInterrupted(() => this.#endInterrupted());
   }
 
+  /** The client gets a head and what the provider has sent so far, such as comments; then no other account may be tried. */
+  #endSilence(): void {
+    this.#beginStream();
+    const held = this.#opening?.bytes;
+    if (held) this.#pass(held);
+  }
+
   /** Nothing of the response has been written. */
   get #isUnsent(): boolean {
     return this.#held !== undefined || (this.#isSse && !this.#stream);
   }
 
   onData(chunk: Buffer): boolean {
+    const opening = this.#stream ? undefined : this.#opening;
+    if (!opening) return this.#pass(chunk);
+    const fault = opening.push(chunk);
+    if (fault === 'unknown') return true;
+    if (fault === undefined) return this.#pass(opening.bytes);
+    this.#cancelWait();
+    this.#upstream.reject(fault);
+    return true;
+  }
+
+  #pass(chunk: Buffer): boolean {
     if (this.#isSse) this.#beginStream();
     this.#tap.push(chunk);
-    this.#bytes += chunk.length;
+    this.#hasData = true;
+    if (this.#context.call.isClientGone) return this.#readOn();
     if (this.#isSse && this.#context.background?.isAccepted === false) this.#accept(this.#tap.end());
     if (!this.#isSse && this.#context.early?.isOpen) return true;
     if (this.#isSse) return this.#writeEvents(this.#filter ? this.#filter.push(chunk) : chunk);
@@ -153,6 +180,8 @@ export class NativeResponse implements ResponseHandler {
   }
 
   onEnd(error?: TransportError): FaultKind | Fault | undefined {
+    // A stream that ends inside its first event.
+    if (!this.#stream && this.#opening && this.#opening.bytes.length > 0 && !error) this.#pass(this.#opening.bytes);
     const result = this.#tap.end();
     this.#accept(result);
     // The client already has the head of a stream, and this is none.
@@ -160,7 +189,8 @@ export class NativeResponse implements ResponseHandler {
     // A stream is complete once its terminal event has passed, whatever happens to its connection afterwards.
     if (error === undefined ? result.isComplete || result.isFinished : result.isComplete && this.#isSse) {
       // A call that ends in the provider's error costs nothing (ADR 13).
-      if (!result.isError) this.#settle(result);
+      if (result.isError) this.#isSettled = true;
+      else this.#settle(result, true);
       this.#finish(result);
       return undefined;
     }
@@ -169,7 +199,8 @@ export class NativeResponse implements ResponseHandler {
     // The client has nothing yet: another account may be tried, and if none is left, the client gets a proper error.
     if (this.#isUnsent) return { kind, error: { code: faultRow(kind).code, message: TRUNCATED } };
     // The provider ended its response properly, and the client has it: it is charged, whatever it lacks. A failed request is not (G 8).
-    if (error === undefined && this.#bytes > 0) this.#settleUnfinished(result);
+    if (error === undefined && this.#hasData) this.#settle(result, false);
+    if (this.#context.call.isClientGone) return kind;
     this.#whenCharged(() => {
       // A truncated JSON body gets its connection closed, so that no client takes it for complete.
       if (this.#isSse) this.#endWithError(result, kind === 'timeout' ? 'timeout' : 'truncated');
@@ -178,38 +209,47 @@ export class NativeResponse implements ResponseHandler {
     return kind;
   }
 
+  /** The reply is finished and its usage is not reported yet. */
+  get readsOn(): boolean {
+    if (this.#isSettled || !this.#tap.isFinishing) return false;
+    const { isComplete, usage } = this.#tap.end();
+    return !isComplete || usage === undefined || usage.estimated === true;
+  }
+
+  /** The provider goes on with content that the client will not read. */
+  #readOn(): boolean {
+    if (!this.#tap.isFinishing) this.#upstream.done();
+    return true;
+  }
+
   /** The client disconnected: charges what the provider reported, or an estimate of what was sent. */
   onClientGone(): void {
     if (this.#isSettled) return;
     // The server stops, and the client got an error instead of this response.
     if (this.#isUnsent && this.#context.call.isInterrupted) return;
     const result = this.#tap.end();
+    if (result.isError) return;
     const { images } = this.#context.request;
     // The provider makes the pictures although the client does not read them.
     const isDrawing = images !== undefined && result.usage === undefined;
-    this.#settleUnfinished(isDrawing ? { ...result, images: requestedCount(images) } : result);
+    this.#settle(isDrawing ? { ...result, images: requestedCount(images) } : result, result.isComplete);
   }
 
-  /** Providers report input early and output last, so a reported output of an unfinished response is a lower bound. */
-  #settleUnfinished(result: TapResult): void {
-    const { usage } = result;
-    const raised = usage?.estimated && { ...usage, output: Math.max(usage.output, this.#estimate(result).output) };
-    this.#settle({ ...result, usage: raised || usage });
-  }
-
-  #settle(result: TapResult): void {
+  #settle(result: TapResult, isFinished: boolean): void {
     this.#isSettled = true;
     const { call, admission } = this.#context;
-    const usage = result.usage ?? this.#estimate(result);
+    const usage = this.#usageOf(result, isFinished);
     call.addLogFields(usageLogFields(usage));
-    admission?.settle(usage, { accountId: this.#head.account.id, ...(result.images && { images: result.images }) });
+    const accountId = this.#head.account.id;
+    admission?.settle(usage, { accountId, images: result.images, reported: result.usage });
   }
 
-  #estimate({ images: made }: TapResult): HubUsage {
+  #usageOf({ usage, images: made }: TapResult, isFinished: boolean): HubUsage {
     const { operation, request } = this.#context;
-    const { bytes, images } = request;
-    if (images && made) return estimateImageUsage(images, made);
-    return estimateUsage(bytes, inferenceRow(operation).vectors ? 0 : this.#bytes * this.#tap.textRatio);
+    const { inputTokens, images } = request;
+    if (images && made && !usage) return estimateImageUsage(images, made);
+    const output = (): number => (inferenceRow(operation).vectors ? 0 : this.#tap.outputTokens);
+    return chargedUsage(usage, { input: inputTokens, output }, isFinished);
   }
 
   #finish({ id, ownedIds, usage, isError }: TapResult): void {
@@ -224,7 +264,7 @@ export class NativeResponse implements ResponseHandler {
         tokens: usage && usage.input + usage.output,
       });
     if (operation === 'responses.delete') void services.store.drop(call.params.response_id ?? '', userId);
-    this.#whenCharged(() => this.#end(isError));
+    if (!call.isClientGone) this.#whenCharged(() => this.#end(isError));
   }
 
   #whenCharged(task: () => void): void {

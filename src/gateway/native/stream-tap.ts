@@ -1,8 +1,9 @@
 /** The tap of a stream: searches whole chunks natively, and parses only the events that can hold usage. */
 import { blockData, lastBlockEnd, nextBlockEnd } from '../../core/index.ts';
-import { codecOf } from '../../dialects/index.ts';
+import { codecOf, type HubUsage, mergeReports } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
-import { outputChars } from '../billing/output-chars.ts';
+import { OutputMeter } from '../billing/output-meter.ts';
+import { replyPhase } from '../billing/reply-phase.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { mayHaveSearches, type Searches, searchesIn } from './searches.ts';
 import {
@@ -16,11 +17,16 @@ import {
   withSearches,
 } from './usage-tap.ts';
 
-/** For a stream whose latest events hold no output: about one token in a hundred bytes. */
-const DEFAULT_TEXT_RATIO = 0.05;
 const DATA_FIELD = Buffer.from('data:');
+const PING = Buffer.from('ping');
+const PING_BYTES = 'event: ping\r\ndata: {"type": "ping"}\r\n\r\n'.length;
 /** Search terms begin with a rare byte, not with a quote: the native search looks for the first byte first. */
-const USAGE_NAME = Buffer.from('usage');
+const COUNTS: Readonly<Record<Dialect, Buffer>> = {
+  messages: Buffer.from('kens"'),
+  chat: Buffer.from('kens"'),
+  responses: Buffer.from('kens"'),
+  generate: Buffer.from('kenCount'),
+};
 const FINISH_REASON = Buffer.from('Reason"');
 
 export class StreamTap implements Tap {
@@ -31,12 +37,18 @@ export class StreamTap implements Tap {
   #first: Buffer | undefined;
   #firstUsage: Buffer | undefined;
   #lastUsage: Buffer | undefined;
+  /** Those before the last, where the last says that nothing was used. */
+  #earlierUsage: Buffer | undefined;
   #lastFinish: Buffer | undefined;
   #lastSearches: Buffer | undefined;
   #lastBlocks: Buffer | undefined;
+  /** Those before the last: a ping says nothing about the state of the reply. */
+  #earlierBlocks: Buffer | undefined;
+  readonly #meter: OutputMeter;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.#meter = new OutputMeter(dialect);
   }
 
   push(chunk: Buffer): void {
@@ -47,12 +59,15 @@ export class StreamTap implements Tap {
     this.#carry = [];
     this.#carried = 0;
     if (end < chunk.length) this.#keep(chunk.subarray(end));
-    // Comments only keep the connection alive.
-    if (!blocks.includes(DATA_FIELD)) return;
+    // Comments and pings only keep the connection alive.
+    if (!blocks.includes(DATA_FIELD) || (blocks.length <= PING_BYTES && blocks.includes(PING))) return;
     this.#first ??= blocks;
+    this.#earlierBlocks = this.#lastBlocks;
     this.#lastBlocks = blocks;
-    if (blocks.includes(USAGE_NAME)) {
+    this.#meter.push(blocks);
+    if (blocks.includes(COUNTS[this.#dialect])) {
       this.#firstUsage ??= blocks;
+      this.#earlierUsage = this.#lastUsage;
       this.#lastUsage = blocks;
     }
     if (this.#dialect !== 'generate') return;
@@ -74,7 +89,7 @@ export class StreamTap implements Tap {
   }
 
   end(): TapResult {
-    const { usageOf, idOf, isLast, isError } = USAGE_FORMS[this.#dialect];
+    const { idOf, isLast, isError } = USAGE_FORMS[this.#dialect];
     // Servers may omit the blank line after the last event. The client has its bytes, and the blank line follows at the end.
     const tail = withLineFeeds(Buffer.concat(this.#carry));
     // Pings may come before the event with the response id and the input usage.
@@ -82,16 +97,7 @@ export class StreamTap implements Tap {
       ({ event }) => typeof idOf(event) === 'string',
     );
     const id = opening && idOf(opening.event);
-    const closing = latestOf(tail, this.#lastUsage).find(({ event }) => hasMembers(usageOf(event)));
-    const reported = [opening, closing].map((parsed) => parsed && usageOf(parsed.event)).filter(hasMembers);
-    // The messages dialect reports input first and output last; every other one reports all in the last event.
-    const usage =
-      reported.length === 0
-        ? undefined
-        : codecOf(this.#dialect).upstream.readUsage(
-            Object.assign({}, ...reported.map(withoutNulls)),
-            closing?.event.response?.tool_usage,
-          );
+    const { closing, usage } = this.#report(tail, opening);
     // Without a later report, the opening one of the messages dialect holds the input and a first guess at the output.
     const isOpening = this.#dialect === 'messages' && (!closing || closing.event.type === 'message_start');
     const lastEvent = latestOf(tail, this.#lastBlocks).find(() => true)?.event;
@@ -108,15 +114,41 @@ export class StreamTap implements Tap {
     return withSearches(result, () => this.#searches(closing));
   }
 
+  /** The last report, and figures of earlier ones where it says zero. */
+  #report(tail: Buffer, opening: ParsedEvent | undefined): Report {
+    const { usageOf } = USAGE_FORMS[this.#dialect];
+    const { readUsage } = codecOf(this.#dialect).upstream;
+    // The messages dialect reports input first and output last; every other one reports all in each event.
+    const before = this.#dialect === 'messages' && opening ? usageOf(opening.event) : undefined;
+    let found: Report = { closing: undefined, usage: readUsage(before) };
+    const kept = [this.#lastUsage, this.#earlierUsage, ...this.#meter.kept.toReversed().map(Buffer.from)];
+    for (const closing of latestOf(tail, ...kept)) {
+      const reported = usageOf(closing.event);
+      if (!hasMembers(reported)) continue;
+      const merged = hasMembers(before) ? mergeReports({ ...before }, reported) : reported;
+      const usage = readUsage(merged, closing.event.response?.tool_usage);
+      found = found.closing ? { ...found, usage: withoutZeros(found.usage, usage) } : { closing, usage };
+      if (found.usage && !hasZero(found.usage)) break;
+    }
+    return found;
+  }
+
   #searches(closing: ParsedEvent | undefined): Searches {
     if (this.#dialect === 'responses') return searchesIn('responses', closing?.event.response);
     const grounded = latestOf(this.#lastSearches).map(({ event }) => searchesIn('generate', event));
     return grounded.find(({ searches }) => searches > 0) ?? searchesIn('generate', undefined);
   }
 
-  get textRatio(): number {
-    const chars = eventsOf(this.#lastBlocks).reduce((sum, { event }) => sum + outputChars(event), 0);
-    return chars === 0 ? DEFAULT_TEXT_RATIO : chars / (this.#lastBlocks?.length ?? 1);
+  get outputTokens(): number {
+    return this.#meter.tokensWith(withLineFeeds(Buffer.concat(this.#carry)));
+  }
+
+  get isFinishing(): boolean {
+    for (const { event } of latestOf(this.#lastBlocks, this.#earlierBlocks)) {
+      const phase = replyPhase(this.#dialect, event);
+      if (phase) return phase === 'finished';
+    }
+    return false;
   }
 }
 
@@ -124,6 +156,22 @@ export class StreamTap implements Tap {
 const withLineFeeds = (bytes: Buffer): Buffer =>
   bytes.includes(CARRIAGE_RETURN) ? Buffer.from(bytes.toString('utf8').replaceAll(/\r\n?/g, '\n')) : bytes;
 const CARRIAGE_RETURN = 0x0d;
+
+const hasZero = ({ input, output, invalid }: HubUsage): boolean =>
+  (input === 0 || output === 0) && invalid === undefined;
+
+/** Zero never replaces a figure. */
+function withoutZeros(last: HubUsage | undefined, earlier: HubUsage | undefined): HubUsage | undefined {
+  if (!last || !earlier || earlier.invalid !== undefined) return last;
+  const { output, reasoning, estimated } = earlier.output > 0 && last.output === 0 ? earlier : last;
+  const { estimated: _, ...whole } = earlier.input > 0 && last.input === 0 ? earlier : last;
+  return { ...whole, output, ...(reasoning !== undefined && { reasoning }), ...(estimated && { estimated }) };
+}
+
+interface Report {
+  readonly closing: ParsedEvent | undefined;
+  readonly usage: HubUsage | undefined;
+}
 
 interface ParsedEvent {
   readonly event: TappedEvent;
@@ -163,6 +211,3 @@ function parseBlock(block: string): ParsedEvent | undefined {
     return undefined;
   }
 }
-
-const withoutNulls = (usage: unknown): object =>
-  Object.fromEntries(Object.entries(usage as object).filter(([, value]) => value !== null));

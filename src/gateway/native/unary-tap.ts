@@ -1,8 +1,17 @@
 /** The tap of a response in one piece: reads single members of the body, and parses all of it only when it is small or unusual. */
-import { concatBuffers, elementsAt, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
+import {
+  concatBuffers,
+  elementsAt,
+  estimateTokens,
+  membersAt,
+  type Span,
+  scanMembers,
+  valueAt,
+} from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 import { withServiceTier } from '../billing/usage.ts';
+import { cutText, wholeText } from '../billing/visible-text.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { searchesInBody } from './searches.ts';
 import {
@@ -25,10 +34,21 @@ export function tapUnary(dialect: Dialect): Tap {
       size += chunk.length;
       if (size <= MAX_KEPT_BYTES) chunks.push(chunk);
     },
-    textRatio: 1,
+    get outputTokens() {
+      return size <= MAX_KEPT_BYTES ? estimateTokens(visibleIn(dialect, concatBuffers(chunks).toString('utf8'))) : 0;
+    },
+    isFinishing: false,
     // A response too large to keep counts as complete, because its HTTP framing was.
     end: () => (size <= MAX_KEPT_BYTES ? readUnary(dialect, concatBuffers(chunks)) : { ...NOTHING, isComplete: true }),
   };
+}
+
+function visibleIn(dialect: Dialect, body: string): string {
+  try {
+    return wholeText(dialect, JSON.parse(body));
+  } catch {
+    return cutText(body);
+  }
 }
 
 const NOTHING: TapResult = {

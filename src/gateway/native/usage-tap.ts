@@ -29,8 +29,10 @@ export interface TapResult {
 export interface Tap {
   push(chunk: Buffer): void;
   end(): TapResult;
-  /** The share of the bytes that is model output, measured on the latest events. */
-  readonly textRatio: number;
+  /** Estimated tokens of the visible output so far. */
+  readonly outputTokens: number;
+  /** All content has passed as far as the latest events say, and the provider is about to report usage. */
+  readonly isFinishing: boolean;
 }
 
 /** A larger response or event is not kept for reading its usage. */

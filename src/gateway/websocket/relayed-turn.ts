@@ -3,12 +3,16 @@
  * the end of its turn: the provider may continue with another response on the same lane.
  */
 import type { Secrets } from '../../catalog/index.ts';
-import type { ApiError } from '../../core/index.ts';
+import { type ApiError, estimateTokens } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
 import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
-import { estimateUsage, sumUsage, usageLogFields } from '../billing/usage.ts';
+import { OutputMeter } from '../billing/output-meter.ts';
+import { replyPhase } from '../billing/reply-phase.ts';
+import type { InputEstimate } from '../billing/request-tokens.ts';
+import { chargedUsage, sumUsage, usageLogFields } from '../billing/usage.ts';
+import { wholeText } from '../billing/visible-text.ts';
 import { isSuccessEvent, isTerminalEvent, type LifecycleEvent, usageOf } from './lifecycle.ts';
 import type { Turn } from './turn.ts';
 
@@ -17,6 +21,7 @@ export interface RelayedTurnTask {
   readonly turn: Turn;
   readonly admission: Admission;
   readonly model?: Secrets['model'];
+  readonly inputTokens: InputEstimate;
   /** The frame for the provider. */
   readonly text: string;
 }
@@ -34,8 +39,10 @@ export class RelayedTurn {
   #hasEnded = false;
   #status = 200;
   #usage: HubUsage | undefined;
-  /** Output characters of a response that has not reported usage. */
-  #unreportedChars = 0;
+  /** Visible output of a response that has not reported usage. */
+  #unreported: OutputMeter | undefined;
+  /** The newest frame, for a client that disconnects. */
+  #lastText = '';
 
   constructor(task: RelayedTurnTask, accountId: string) {
     this.#task = task;
@@ -59,9 +66,17 @@ export class RelayedTurn {
     this.#steersSent += 1;
   }
 
-  addOutputChars(characters: number): void {
-    this.#unreportedChars += characters;
+  /** An event between the first and the last of a response. */
+  onOutput(text: string): void {
+    this.#lastText = text;
+    this.#unreported ??= new OutputMeter('responses');
+    this.#unreported.push(text);
     this.#onBytes();
+  }
+
+  /** The response is finished, and its usage report is about to come. */
+  get isFinishing(): boolean {
+    return !this.#hasEnded && replyPhase('responses', parsed(this.#lastText)) === 'finished';
   }
 
   /** Returns true when the turn is over. */
@@ -107,7 +122,7 @@ export class RelayedTurn {
   abandon(): void {
     this.#endAttempt('client_closed');
     const isRunning = this.#responseId !== undefined && !this.#hasEnded;
-    if (this.#unreportedChars > 0 || isRunning) this.#estimate();
+    if (this.#unreported || isRunning) this.#estimate();
     this.#charge();
     this.#ended.resolve();
   }
@@ -125,9 +140,9 @@ export class RelayedTurn {
   #onTerminal(event: LifecycleEvent): void {
     this.#hasEnded = true;
     const usage = usageOf(event);
-    if (usage) this.#usage = sumUsage(this.#usage, usage);
-    else if (isSuccessEvent(event)) this.#estimate();
-    this.#unreportedChars = 0;
+    if (usage && !usage.estimated) this.#usage = sumUsage(this.#usage, usage);
+    else if (isSuccessEvent(event)) this.#estimate(event);
+    this.#unreported = undefined;
   }
 
   #onSteering({ type, steer }: LifecycleEvent): void {
@@ -141,8 +156,12 @@ export class RelayedTurn {
     }
   }
 
-  #estimate(): void {
-    this.#usage = sumUsage(this.#usage, estimateUsage(this.#task.text.length, this.#unreportedChars));
+  /** `last` repeats what the server may have sent without deltas. */
+  #estimate(last?: LifecycleEvent): void {
+    const output = (): number =>
+      Math.max(this.#unreported?.tokensWith() ?? 0, estimateTokens(last ? wholeText('responses', last) : ''));
+    const usage = chargedUsage(undefined, { input: this.#task.inputTokens, output }, false);
+    this.#usage = sumUsage(this.#usage, usage);
   }
 
   #charge(): void {
@@ -150,5 +169,13 @@ export class RelayedTurn {
     if (!this.#usage) return;
     call.addLogFields({ ...usageLogFields(this.#usage) });
     ticket.settle(this.#usage, { accountId: this.#accountId });
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

@@ -10,6 +10,7 @@ import type { Call, WebSocketConnection } from '../../web/index.ts';
 import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import type { Admission } from '../billing/admission.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
+import { estimateBody } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
@@ -47,6 +48,7 @@ interface AdmittedTurn {
   readonly turn: Turn;
   readonly model: Model;
   readonly admission: Admission;
+  readonly previous: PreviousResponse | undefined;
 }
 
 /** Accounts that rejected a WebSocket upgrade recently. One list per replica. */
@@ -111,7 +113,7 @@ export class RelayedTurns implements TurnRunner {
         if (session?.isClosing) session = await this.#sessionFor(previousId, accountId);
       }
       if (this.#isClosed) return;
-      if (session) return await this.#relay({ call, turn, model, admission }, session);
+      if (session) return await this.#relay({ call, turn, model, admission, previous }, session);
     } finally {
       admission.release();
     }
@@ -137,14 +139,16 @@ export class RelayedTurns implements TurnRunner {
     });
   }
 
-  #relay({ call, turn, model, admission }: AdmittedTurn, session: UpstreamSession): Promise<void> {
+  #relay({ call, turn, model, admission, previous }: AdmittedTurn, session: UpstreamSession): Promise<void> {
     const { account } = session;
+    call.endsWithHandler = true;
     call.addLogFields({ model: model.name, stream: true, account: account.id, attempts: 1 });
     const name = upstreamName(model, account);
     call.trace.client = 'responses';
     call.trace.target = 'responses';
     call.trace.upstreamModel = name;
-    return session.run({ call, turn, model, admission, text: frameFor(turn, name) });
+    const inputTokens = (): number => estimateBody('responses', turn.create) + (previous?.tokens ?? 0);
+    return session.run({ call, turn, model, admission, inputTokens, text: frameFor(turn, name) });
   }
 
   /** Only for responses of this connection, because the account is shared with other callers. */
@@ -158,7 +162,7 @@ export class RelayedTurns implements TurnRunner {
 
   close(): void {
     this.#isClosed = true;
-    this.#session?.close();
+    this.#session?.leave();
     this.#httpTurns.close();
   }
 
@@ -208,7 +212,7 @@ export class RelayedTurns implements TurnRunner {
 
   /** Undefined when no account offers a WebSocket, is free, and accepts the upgrade; the turn then uses HTTP. */
   async #open(accountId: string | undefined): Promise<UpstreamSession | undefined> {
-    const { pool, store, rejections: refusals, upstream, clock, log } = this.#services;
+    const { pool, store, rejections: refusals, upstream, clock, log, readOn } = this.#services;
     const usable = this.#usable().filter(
       ({ id }) => !refusals.has(id) && (accountId === undefined || id === accountId),
     );
@@ -219,6 +223,7 @@ export class RelayedTurns implements TurnRunner {
     const session = new UpstreamSession(lease, this.#client, {
       clock,
       log,
+      readOn,
       onStored: (id, output, tokens) => {
         if (key.store) store.save({ id, userId: key.userId, accountId: account.id, itemIds: ownedIds(output), tokens });
       },

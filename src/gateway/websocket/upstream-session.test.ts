@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../../sim/index.ts';
+import { until } from '../../../test/support/wait.ts';
 import type { Account } from '../../catalog/index.ts';
-import { type ApiError, FakeClock, silentLog } from '../../core/index.ts';
+import { type ApiError, type Clock, estimateTokens, FakeClock, silentLog, systemClock } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
 import { type Call, CallTrace, type WebSocketConnection } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
+import { ReadOn } from '../read-on.ts';
 import { type LifecycleEvent, parseLifecycleEvent } from './lifecycle.ts';
 import { RelayedTurn } from './relayed-turn.ts';
 import { type Turn, TurnResponse } from './turn.ts';
@@ -41,7 +43,7 @@ function taskOf(text: string, lane = '') {
     trace: new CallTrace(),
     elapsedMs: () => 0,
   } as unknown as Call;
-  return { task: { call, turn, admission, text }, charged, ends, answer: response, call };
+  return { task: { call, turn, admission, text, inputTokens: () => 10 }, charged, ends, answer: response, call };
 }
 
 const usage = (n: number) => ({ input_tokens: n, output_tokens: n });
@@ -98,9 +100,11 @@ test('relayed turn sums usage over responses, estimates a missing one, and charg
   assert.equal(response.statusCode, 200);
   const silent = taskOf('x'.repeat(40));
   const left = new RelayedTurn(silent.task, 'a');
-  left.addOutputChars(80);
+  const words = '你好，世界 "quoted" and \n more ';
+  for (let n = 0; n < 4; n += 1) left.onOutput(JSON.stringify({ type: 'response.output_text.delta', delta: words }));
   left.abandon();
-  assert.deepEqual([silent.charged[0]?.input, silent.charged[0]?.output, silent.charged[0]?.estimated], [10, 20, true]);
+  const [{ input, output, estimated } = {}] = silent.charged;
+  assert.deepEqual([input, output, estimated], [10, estimateTokens(words.repeat(4)), true]);
 });
 
 test('relayed turn costs nothing when its response failed', async () => {
@@ -143,7 +147,7 @@ test('lifecycle parser ignores text that only looks like an event', () => {
   assert.equal(parseLifecycleEvent('{"sequence_number":1, "type" : "response.completed"}')?.type, 'response.completed');
 });
 
-function lineTo(clock: FakeClock) {
+function lineTo(clock: Clock) {
   const released: (FaultKind | undefined)[] = [];
   const sent: string[] = [];
   const account = { id: 'a', baseUrl: `${sim.url}/v1`, credential: 'sk-secret-of-ours' } as Account;
@@ -164,6 +168,7 @@ function lineTo(clock: FakeClock) {
     {
       clock,
       log: silentLog,
+      readOn: new ReadOn(clock, 5_000),
       onStored: () => {},
       onRejected: () => {},
       onClosing: () => {
@@ -195,6 +200,28 @@ test('upstream session releases its account when the upgrade is rejected', async
   assert.equal(await open('/v1/nothing'), false);
   assert.equal(isSpent(), true);
   assert.deepEqual(released.slice(0, 1), [undefined]);
+});
+
+test('upstream session reads on for the report of a finished turn whose client is gone, and for no other', async () => {
+  const { line, open, sent } = lineTo(systemClock);
+  await open();
+  const finished = taskOf('{"type":"response.create","model":"demo@gap=20","input":"x"}');
+  const over = line.run(finished.task);
+  await until('the end of the text', () => sent.some((text) => text.includes('response.output_item.done')));
+  line.leave();
+  const before = sent.length;
+  await over;
+  assert.deepEqual([finished.charged.length, finished.charged[0]?.estimated ?? false], [1, false]);
+  assert.equal(sent.length, before, 'nothing is sent to the client');
+
+  const other = lineTo(systemClock);
+  await other.open();
+  const running = taskOf('{"type":"response.create","model":"demo@events=1000;gap=20","input":"x"}');
+  const left = other.line.run(running.task);
+  await until('some text', () => other.sent.some((text) => text.includes('output_text.delta')));
+  other.line.leave();
+  await left;
+  assert.deepEqual([running.charged.length, running.charged[0]?.estimated], [1, true]);
 });
 
 test('upstream session that drains finishes its turns and then closes', async () => {

@@ -10,16 +10,17 @@ import type { AccountLease, AttemptFault } from '../../pool/index.ts';
 import { CLOSE, type FaultKind, faultRow, STALLED_CLIENT_MS, TIMEOUTS, WEBSOCKET } from '../../rules/index.ts';
 import { openUpstreamSocket, type SocketRequest, type UpstreamSocket } from '../../upstream/index.ts';
 import type { WebSocketConnection } from '../../web/index.ts';
-import { outputCharsInFrame } from '../billing/output-chars.ts';
 import { usageLogFields } from '../billing/usage.ts';
 import { clientErrorFor } from '../client-error.ts';
 import { failureMessage } from '../failure-reason.ts';
+import type { ReadOn } from '../read-on.ts';
 import { isSuccessEvent, isTerminalEvent, type LifecycleEvent, parseLifecycleEvent, usageOf } from './lifecycle.ts';
 import { RelayedTurn, type RelayedTurnTask } from './relayed-turn.ts';
 
 export interface UpstreamSessionOptions {
   readonly clock: Clock;
   readonly log: Log;
+  readonly readOn: ReadOn;
   /** The provider stores this response with these items. */
   onStored(responseId: string, output: unknown, tokens: number | undefined): void;
   /** The provider rejected the upgrade with this status. */
@@ -44,9 +45,12 @@ export class UpstreamSession {
   readonly #responses = new Map<string, number | undefined>();
   #upstream: UpstreamSocket | undefined;
   #isClosing = false;
+  /** The client is gone. */
+  #isLeft = false;
   #isPaused = false;
   #lastAt = 0;
   #cancelIdleTimer: (() => void) | undefined;
+  #endWait = (): void => {};
 
   constructor(lease: AccountLease<Account>, client: WebSocketConnection, options: UpstreamSessionOptions) {
     this.account = lease.account;
@@ -117,7 +121,23 @@ export class UpstreamSession {
     if (this.#turns.size === 0) this.close();
   }
 
+  /** The client disconnected. Turns that are finished but for their usage report get a short time for it. */
+  leave(): void {
+    this.#isLeft = true;
+    for (const [lane, turn] of this.#turns) {
+      if (turn.isFinishing) continue;
+      this.#turns.delete(lane);
+      turn.abandon();
+    }
+    const { readOn } = this.#options;
+    if (this.#turns.size === 0 || readOn.isOff) return this.close();
+    this.#stopTakingTurns();
+    this.#endWait = readOn.begin(() => this.close());
+    if (this.#isPaused) this.#upstream?.resume();
+  }
+
   close(): void {
+    this.#endWait();
     this.#cancelIdleTimer?.();
     this.#upstream?.close();
     this.#lease.release();
@@ -143,6 +163,7 @@ export class UpstreamSession {
     const model = isError ? this.#turnOf(event)[1]?.model : undefined;
     const shown = isError ? redact(text, { account: this.account, model }) : text;
     const sendToClient = (): void => {
+      if (this.#isLeft) return;
       if (!this.#client.send(shown)) this.#pauseUpstream();
     };
     if (event) return this.#track(event, sendToClient);
@@ -152,9 +173,12 @@ export class UpstreamSession {
 
   /** Attributes output to a turn, only so that a turn without reported usage can be estimated. */
   #countOutput(text: string): void {
-    const [only] = this.#turns.size === 1 ? this.#turns.values() : [];
-    const turn = only ?? this.#turns.get(/"stream_id"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '');
-    turn?.addOutputChars(outputCharsInFrame(text));
+    const [only] = this.#turns.size === 1 ? this.#turns.keys() : [];
+    const lane = only ?? /"stream_id"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
+    const turn = this.#turns.get(lane);
+    turn?.onOutput(text);
+    // Content that follows is not for this client.
+    if (turn && this.#isLeft && !turn.isFinishing) this.#end(lane, () => turn.abandon());
   }
 
   #track(event: LifecycleEvent, sendToClient: () => void): void {

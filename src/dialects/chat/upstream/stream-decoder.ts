@@ -45,6 +45,9 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
       finish(state, out);
       return out;
     },
+    get usage() {
+      return state.usage;
+    },
   };
 }
 
@@ -92,12 +95,14 @@ const CHUNK_READERS: readonly ChunkReader[] = [
     else if (reason) state.reason = reason;
   },
   /**
-   * Usage comes with the finish reason, in a chunk of its own, or in every chunk as a running total: the last one counts. Servers that
-   * report it unasked put it into the choice or under a name of their own.
+   * Usage comes with the finish reason, in a chunk of its own, or in every chunk as a running total: the last one counts, unless it is
+   * zero. Servers that report it unasked put it into the choice or under a name of their own.
    */
   function usage(chunk, state) {
     const own = maybeObject(maybeList(chunk.choices)[0]).usage ?? maybeObject(chunk.x_groq).usage;
-    state.usage = readUsage(chunk.usage) ?? readUsage(own) ?? state.usage;
+    const reported = readUsage(chunk.usage) ?? readUsage(own);
+    if (reported && (state.usage === undefined || reported.input + reported.output > 0 || reported.invalid))
+      state.usage = reported;
     state.tier = maybeString(chunk.service_tier) ?? state.tier;
   },
 ];

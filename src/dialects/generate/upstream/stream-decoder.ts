@@ -87,9 +87,9 @@ function start(chunk: JsonObject, state: DecoderState, out: HubEvent[]): void {
   out.push({ kind: 'start', id: state.id, model: state.model, ...usage });
 }
 
-/** Every chunk repeats the counts so far. Merges the previous report only if it has members that this one lacks. */
+/** Every chunk repeats the counts so far. Merges the previous report only if it has members that this one lacks or sets to zero. */
 function recordUsage(usage: JsonObject, state: DecoderState): void {
-  for (const name in state.usage) if (!(name in usage)) mergedCounts(state);
+  for (const name in state.usage) if (!usage[name]) mergedCounts(state);
   state.usage = usage;
 }
 

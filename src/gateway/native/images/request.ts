@@ -3,7 +3,7 @@
  * `images` as newer SDKs send them.
  */
 import type { Account } from '../../../catalog/index.ts';
-import { fail } from '../../../core/index.ts';
+import { estimateTokens, fail } from '../../../core/index.ts';
 import { type InferenceOperation, imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
 import { type Call, mediaType } from '../../../web/index.ts';
 import type { Caller } from '../../caller.ts';
@@ -32,7 +32,7 @@ export async function readImageRequest(
   return {
     ...place,
     model,
-    bytes: settings.promptBytes,
+    inputTokens: () => estimateTokens(settings.prompt),
     bounds: {
       bodyBytes: settings.promptBytes,
       moreInput: files * TOKENS_PER_INPUT_IMAGE,

@@ -2,7 +2,7 @@
  * What an image call made and used, read beside the response without keeping its pictures. Pictures are counted as they were
  * returned, with the size and quality that the provider names: it may make fewer than asked, and `auto` is its choice.
  */
-import { blockData, GrowingBuffer, JsonElider, nextBlockEnd } from '../../../core/index.ts';
+import { blockData, estimateTokens, GrowingBuffer, JsonElider, nextBlockEnd } from '../../../core/index.ts';
 import { codecOf, type HubUsage } from '../../../dialects/index.ts';
 import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
 import type { ImageCount } from '../../billing/call-facts.ts';
@@ -21,7 +21,8 @@ const MAX_KEPT_BYTES = 2 ** 20;
 
 export class ImageTap implements Tap {
   /** Pictures are not counted as text. */
-  readonly textRatio = 0;
+  readonly outputTokens = 0;
+  readonly isFinishing = false;
   readonly #requested: RequestedImages;
   readonly #isSse: boolean;
   readonly #elider = new JsonElider();
@@ -139,11 +140,11 @@ export const requestedCount = ({ settings }: RequestedImages): ImageCount => ({
 /** Where the provider reports no usage. Its own choice of a quality is the medium one most of the time. */
 export function estimateImageUsage({ settings, files }: RequestedImages, { kind, count }: ImageCount): HubUsage {
   const [size = 'auto', quality = 'auto'] = kind.split('/');
-  const { partialImages, promptBytes } = settings;
+  const { partialImages, prompt } = settings;
   const each = imageTokens({ size, quality: quality === 'auto' ? 'medium' : quality, partialImages });
   const inputImage = files * Math.ceil(TOKENS_PER_INPUT_IMAGE / USUAL_SHARE);
   return {
-    input: Math.ceil(promptBytes / CHARS_PER_TOKEN) + inputImage,
+    input: estimateTokens(prompt) + inputImage,
     cacheRead: 0,
     cacheWrite: 0,
     inputImage,
@@ -153,6 +154,5 @@ export function estimateImageUsage({ settings, files }: RequestedImages, { kind,
   };
 }
 
-const CHARS_PER_TOKEN = 4;
 /** The bound of an input image is this many times the tokens of an ordinary one. */
 const USUAL_SHARE = 8;

@@ -1,6 +1,10 @@
-/** Estimated input tokens of a request, for the count endpoints when the provider cannot count. Never used for a charge. */
+/**
+ * Estimated input tokens of a request: for the count endpoints when the provider cannot count, and for a charge when it does not report
+ * usage. Text by its tokens, media by the piece, never by the bytes of their encoding.
+ */
 import { estimateTokens } from '../../core/index.ts';
-import type { HubItem, HubPart, HubRequest, HubTool } from '../../dialects/index.ts';
+import { decodeCount, type HubItem, type HubPart, type HubRequest, type HubTool } from '../../dialects/index.ts';
+import type { Dialect } from '../../rules/index.ts';
 
 /** Tokens that providers count for content that is not text, roughly. */
 const IMAGE = 1_600;
@@ -8,6 +12,43 @@ const FILE = 4_000;
 const PER_MESSAGE = 4;
 /** Instructions that providers add when tools are offered. */
 const TOOLS_BASE = 350;
+
+/** Estimated input tokens, computed when they are needed. */
+export type InputEstimate = () => number;
+
+/** Of a body in the client's dialect. Requests that have no form in the hub, such as embeddings, are estimated by their texts. */
+export function estimateBody(dialect: Dialect, body: unknown): number {
+  try {
+    return estimateRequest(decodeCount(dialect, body, { headers: {}, model: 'any', stream: false }));
+  } catch {
+    return textTokens(body);
+  }
+}
+
+/** The same of bytes that are JSON. */
+export const estimateBytes = (dialect: Dialect, body: Buffer): number =>
+  estimateBody(dialect, JSON.parse(new TextDecoder().decode(body)));
+
+/** Members that the model does not read, and encoded media. */
+const UNREAD: ReadonlySet<string> = new Set([
+  'model',
+  'metadata',
+  'user',
+  'type',
+  'role',
+  'id',
+  'mimeType',
+  'mime_type',
+]);
+const ENCODED = /^(?:data:|[A-Za-z0-9+/_-]{256})/;
+
+/** Texts anywhere in a body. Numbers in a list are tokens already, as embeddings accept them. */
+function textTokens(value: unknown): number {
+  if (typeof value === 'string') return ENCODED.test(value) ? IMAGE : estimateTokens(value);
+  if (Array.isArray(value)) return sum(value.map((one) => (typeof one === 'number' ? 1 : textTokens(one))));
+  if (typeof value !== 'object' || value === null) return 0;
+  return sum(Object.entries(value).map(([name, member]) => (UNREAD.has(name) ? 0 : textTokens(member))));
+}
 
 export function estimateRequest(request: HubRequest): number {
   const system = sum(request.system.map(({ text }) => estimateTokens(text) + PER_MESSAGE));

@@ -1,0 +1,104 @@
+/**
+ * The meter of a stream's visible output, for the estimate of a call whose provider reports no usage. It parses nothing before it is
+ * asked: it keeps the beginning of the stream and samples the rest. An event counts where it begins, so that a long one, such as a
+ * picture, distorts nothing.
+ */
+import { blockData, estimateTokens, nextBlockEnd } from '../../core/index.ts';
+import type { Dialect } from '../../rules/index.ts';
+import { visibleIn } from './visible-text.ts';
+
+/** Bytes at the beginning that are all kept, unless they come in one chunk that is much longer, such as a picture. */
+const EXACT_BYTES = 32 * 1024;
+const MAX_EXACT_CHUNK = 4 * EXACT_BYTES;
+const WINDOW_BYTES = 2 * 1024;
+/** From one window to the next: 16 times its width, and more in long streams, so that their memory grows with the logarithm. */
+const MIN_STRIDE = 16 * WINDOW_BYTES;
+const STRIDE_SHARE = 1 / 8;
+
+/** Complete server-sent events, or the data of one. */
+type Events = Buffer | string;
+
+/** Events that begin within a few kilobytes, and where. */
+interface Window {
+  readonly at: number;
+  readonly events: Events[];
+}
+
+export class OutputMeter {
+  readonly #dialect: Dialect;
+  readonly #exact: Events[] = [];
+  readonly #windows: Window[] = [];
+  #position = 0;
+  #windowAt = 0;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  push(events: Events): void {
+    const start = this.#position;
+    this.#position += events.length;
+    if (start < EXACT_BYTES && events.length <= MAX_EXACT_CHUNK) {
+      this.#exact.push(events);
+      this.#windowAt = this.#position;
+    } else while (this.#windowAt < this.#position) if (this.#sample(events, start)) return;
+  }
+
+  /** Returns true when the window goes on in the events that follow. */
+  #sample(events: Events, start: number): boolean {
+    const at = this.#windowAt;
+    const window = this.#windows.at(-1)?.at === at ? this.#windows.at(-1) : { at, events: [] };
+    if (window && window !== this.#windows.at(-1)) this.#windows.push(window);
+    const from = Math.max(0, at - start);
+    const to = at + WINDOW_BYTES - start;
+    const begun = typeof events === 'string' ? (from === 0 ? events : '') : blocksIn(events, from, to);
+    if (begun.length > 0) window?.events.push(begun);
+    if (to > events.length) return true;
+    this.#windowAt += Math.max(MIN_STRIDE, Math.floor(at * STRIDE_SHARE));
+    return false;
+  }
+
+  /** The beginning of the stream, as far as all of it is kept. */
+  get kept(): readonly Events[] {
+    return this.#exact;
+  }
+
+  /** `tail` is what has arrived of an event that is not complete. */
+  tokensWith(tail: Events = ''): number {
+    const exact = this.#windows.length === 0 ? [...this.#exact, tail] : this.#exact;
+    return this.#windows.reduce((sum, { at, events }, n) => {
+      const length = (this.#windows[n + 1]?.at ?? this.#position) - at;
+      return sum + Math.round((this.#tokensIn(events) * length) / Math.min(length, WINDOW_BYTES));
+    }, this.#tokensIn(exact));
+  }
+
+  #tokensIn(pieces: readonly Events[]): number {
+    return estimateTokens(visibleIn(this.#dialect, pieces.flatMap(parsed)));
+  }
+}
+
+/** The events that begin in a part of the bytes. A copy, because the chunk of the socket is much longer. */
+function blocksIn(bytes: Buffer, from: number, to: number): Buffer {
+  const first = from === 0 ? 0 : nextBlockEnd(bytes, from - 1);
+  const end = to >= bytes.length ? bytes.length : nextBlockEnd(bytes, to - 1);
+  return Buffer.from(bytes.subarray(first, Math.max(first, end)));
+}
+
+function parsed(events: Events): unknown[] {
+  if (typeof events === 'string') return jsonIn(events);
+  const found: unknown[] = [];
+  for (let start = 0, end = 0; start < events.length; start = end) {
+    end = nextBlockEnd(events, start);
+    found.push(...jsonIn(blockData(events.toString('utf8', start, end))));
+  }
+  return found;
+}
+
+/** Nothing for `[DONE]`, a comment, or what no client can read. */
+function jsonIn(data: string): unknown[] {
+  try {
+    return [JSON.parse(data)];
+  } catch {
+    return [];
+  }
+}

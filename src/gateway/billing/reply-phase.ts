@@ -1,0 +1,54 @@
+/**
+ * Where a streamed reply stands. After the end of its content a provider reports usage within moments, so that it is read on although
+ * the client is gone. Some signals, such as the end of a block, may be followed by more content; then it is not.
+ */
+import type { Dialect } from '../../rules/index.ts';
+
+/** `undefined` for events that say nothing, such as pings and usage. */
+export type ReplyPhase = 'content' | 'finished' | undefined;
+
+type Json = Readonly<Record<string, unknown>>;
+
+const listOf = (value: unknown): readonly Json[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === 'object' && one !== null) : [];
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+
+const MESSAGES: Readonly<Record<string, ReplyPhase>> = {
+  message_start: 'content',
+  content_block_start: 'content',
+  content_block_delta: 'content',
+  content_block_stop: 'finished',
+  message_delta: 'finished',
+  message_stop: 'finished',
+};
+
+const DONE = /^response\.(?:output_text|refusal|content_part|function_call_arguments|custom_tool_call_input)\.done$/;
+const TERMINAL = /^response\.(?:completed|incomplete|failed|cancelled|done)$/;
+/** Items that a reply never ends with: the model works on. */
+const UNFINISHED_ITEM = /^(?:reasoning|web_search_call|file_search_call|code_interpreter_call|mcp_)/;
+
+function responsesPhase({ type, item }: Json): ReplyPhase {
+  const name = String(type ?? '');
+  if (DONE.test(name) || TERMINAL.test(name)) return 'finished';
+  if (name === 'response.output_item.done')
+    return UNFINISHED_ITEM.test(String((item as Json | undefined)?.type ?? '')) ? 'content' : 'finished';
+  return name.startsWith('response.') ? 'content' : undefined;
+}
+
+const PHASES: Readonly<Record<Dialect, (event: Json) => ReplyPhase>> = {
+  messages: ({ type }) => MESSAGES[String(type)],
+  chat({ choices }) {
+    const list = listOf(choices);
+    if (list.length === 0) return undefined;
+    return list.some(({ finish_reason: reason }) => isGiven(reason)) ? 'finished' : 'content';
+  },
+  responses: responsesPhase,
+  generate({ candidates, promptFeedback }) {
+    const list = listOf(candidates);
+    if (list.some(({ finishReason: reason }) => isGiven(reason)) || isGiven(promptFeedback)) return 'finished';
+    return list.length === 0 ? undefined : 'content';
+  },
+};
+
+export const replyPhase = (dialect: Dialect, event: unknown): ReplyPhase =>
+  typeof event === 'object' && event !== null ? PHASES[dialect](event as Json) : undefined;

@@ -1,0 +1,136 @@
+/**
+ * The text of a reply that a client can see, read from the wire format of each dialect: text, thoughts, refusals and arguments of calls.
+ * Never pictures, sound or results of hosted tools. For estimates only.
+ */
+import type { Dialect } from '../../rules/index.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface VisibleForm {
+  /** What one event of a stream adds. */
+  readonly added: (event: Json) => string;
+  /** A reply in one piece. */
+  readonly whole: (reply: Json) => string;
+}
+
+const objectOf = (value: unknown): Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.map(objectOf) : []);
+const joined = (values: readonly unknown[]): string => values.filter((value) => typeof value === 'string').join('');
+/** Arguments are text in some dialects and an object in others. None are no text. */
+const argumentsIn = (value: unknown): string => {
+  if (typeof value === 'string') return value === '{}' ? '' : value;
+  const members = objectOf(value);
+  return Object.keys(members).length === 0 ? '' : JSON.stringify(members);
+};
+
+const textOfBlock = ({ text, thinking, input }: Json): string => joined([text, thinking]) + argumentsIn(input);
+
+function textOfMessage({ content, reasoning_content, reasoning, refusal, tool_calls, function_call }: Json): string {
+  const calls = [...listOf(tool_calls), { function: function_call }].map((call: Json) => {
+    const { arguments: given } = objectOf(call.function);
+    return argumentsIn(given) + joined([objectOf(call.custom).input]);
+  });
+  const parts = typeof content === 'string' ? content : listOf(content).map(textOfBlock).join('');
+  return joined([reasoning_content ?? reasoning, parts, refusal, ...calls]);
+}
+
+const textOfItem = ({ content, summary, arguments: given, input, code }: Json): string =>
+  listOf(summary)
+    .concat(listOf(content))
+    .map(({ text, refusal }) => joined([text, refusal]))
+    .join('') +
+  argumentsIn(given) +
+  joined([input, code]);
+
+const textOfCandidates = ({ candidates }: Json): string =>
+  listOf(candidates)
+    .flatMap(({ content }) => listOf(objectOf(content).parts))
+    .map(({ text, functionCall, executableCode }) =>
+      joined([text, argumentsIn(objectOf(functionCall).args), objectOf(executableCode).code]),
+    )
+    .join('');
+
+const FORMS: Readonly<Record<Dialect, VisibleForm>> = {
+  messages: {
+    added({ type, delta, content_block: block, message }) {
+      const { text, thinking, partial_json: json } = objectOf(delta);
+      if (type === 'content_block_delta') return joined([text, thinking, argumentsIn(json)]);
+      const blocks = type === 'message_start' ? listOf(objectOf(message).content) : [objectOf(block)];
+      return blocks.map(textOfBlock).join('');
+    },
+    whole: ({ content }) => listOf(content).map(textOfBlock).join(''),
+  },
+  chat: {
+    added: ({ choices }) =>
+      listOf(choices)
+        .map(({ delta }) => textOfMessage(objectOf(delta)))
+        .join(''),
+    whole: ({ choices }) =>
+      listOf(choices)
+        .map(({ message }) => textOfMessage(objectOf(message)))
+        .join(''),
+  },
+  responses: {
+    added: ({ type, delta }) =>
+      typeof delta === 'string' && String(type).endsWith('.delta') ? argumentsIn(delta) : '',
+    whole: ({ output, response }) =>
+      listOf(output ?? objectOf(response).output)
+        .map(textOfItem)
+        .join(''),
+  },
+  generate: { added: textOfCandidates, whole: textOfCandidates },
+};
+
+/** The visible text of these events of a stream. */
+export function visibleIn(dialect: Dialect, events: readonly unknown[]): string {
+  const { added } = FORMS[dialect];
+  if (dialect === 'responses') return itemsText(events.map(objectOf), added);
+  return events.map((event) => added(objectOf(event))).join('');
+}
+
+/** Events repeat parts and items when they are done, and a server may send those without all of their deltas. */
+function itemsText(events: readonly Json[], added: VisibleForm['added']): string {
+  const items = new Map<unknown, { added: string; done: string; whole: string }>();
+  for (const event of events) {
+    const type = String(event.type);
+    const output = listOf(objectOf(event.response).output);
+    const done = type === 'response.output_item.done' ? [objectOf(event.item)] : output;
+    for (const { key, item, ...own } of [
+      ...done.map((item, n) => ({ key: item.id ?? event.output_index ?? n, item, added: '', done: '' })),
+      { key: event.item_id ?? event.output_index, item: {}, added: added(event), done: partText(type, event) },
+    ]) {
+      const texts = items.get(key) ?? { added: '', done: '', whole: '' };
+      const whole = longest([texts.whole, textOfItem(item)]);
+      items.set(key, { added: texts.added + own.added, done: texts.done + own.done, whole });
+    }
+  }
+  return [...items.values()].map(({ added, done, whole }) => longest([added, done, whole])).join('');
+}
+
+const partText = (type: string, { text, refusal, arguments: given, input }: Json): string =>
+  type.endsWith('.done') ? joined([text, refusal, argumentsIn(given), input]) : '';
+
+const longest = (texts: readonly string[]): string =>
+  texts.reduce((best, text) => (text.length > best.length ? text : best));
+
+/** The visible text of a reply in one piece; that of a list of events in their order. */
+export const wholeText = (dialect: Dialect, reply: unknown): string =>
+  (Array.isArray(reply) ? reply : [reply]).map((part) => FORMS[dialect].whole(objectOf(part))).join('');
+
+/** Members with visible text, up to the end of a body that breaks off. */
+const TEXTS = /"(?:text|thinking|content|reasoning_content|refusal|arguments)"\s*:\s*"((?:[^"\\]|\\.)*)/g;
+
+/** The same of a body that breaks off. */
+export const cutText = (body: string): string =>
+  [...body.matchAll(TEXTS)].map(([, escaped = '']) => unescaped(escaped)).join('');
+
+/** Text of a JSON string, which may end inside an escape. */
+function unescaped(text: string): string {
+  if (!text.includes('\\')) return text;
+  try {
+    return JSON.parse(`"${text}"`) as string;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,58 @@
+/** The first event of a native stream, held back: an error there is a failed attempt, as an error status is, and another account may succeed. */
+import type { Secrets } from '../../catalog/index.ts';
+import { blockData, lastBlockEnd, nextBlockEnd } from '../../core/index.ts';
+import { codecOf, type Fault } from '../../dialects/index.ts';
+import { type Dialect, faultRow } from '../../rules/index.ts';
+import { faultKindOf, withoutSecrets } from '../client-error.ts';
+
+/** A first event that is longer is passed on as it comes. */
+const MAX_HELD_BYTES = 64 * 1024;
+/** In the beginning of an event; only then it is parsed. The responses dialect writes `"error": null` into every response. */
+const SUSPECT = /"error"\s*:\s*[{"]|(?:event|"type")\s*:\s*"?(?:error|response\.failed)/;
+const SUSPECT_BYTES = 512;
+const DATA_FIELD = Buffer.from('data:');
+const EMPTY = Buffer.alloc(0);
+
+export class StreamOpening {
+  readonly #dialect: Dialect;
+  readonly #secrets: Secrets;
+  #bytes: Buffer = EMPTY;
+
+  constructor(dialect: Dialect, secrets: Secrets) {
+    this.#dialect = dialect;
+    this.#secrets = secrets;
+  }
+
+  /** What has been held back so far. */
+  get bytes(): Buffer {
+    return this.#bytes;
+  }
+
+  /** Returns the fault that the first event reports, undefined when it is none, and `unknown` until it is complete. */
+  push(chunk: Buffer): Fault | 'unknown' | undefined {
+    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
+    const bytes = this.#bytes;
+    const complete = lastBlockEnd(bytes);
+    for (let start = 0, end = 0; start < complete; start = end) {
+      end = nextBlockEnd(bytes, start);
+      const block = bytes.subarray(start, end);
+      // Comments only keep the connection alive.
+      if (block.includes(DATA_FIELD)) return this.#faultIn(block);
+    }
+    return bytes.length > MAX_HELD_BYTES ? undefined : 'unknown';
+  }
+
+  #faultIn(block: Buffer): Fault | undefined {
+    if (!SUSPECT.test(block.toString('latin1', 0, SUSPECT_BYTES))) return undefined;
+    const text = block.toString('utf8');
+    const name = /^event:[ ]?(.*?)\r?$/m.exec(text)?.[1];
+    const [event] = codecOf(this.#dialect).upstream.openDecoder({ requestId: '' }).push(blockData(text), name);
+    if (event?.kind !== 'error') return undefined;
+    const { code, retryAfterMs } = event.error;
+    const kind = faultKindOf(code);
+    // An error of the request itself reaches the client in the provider's own bytes.
+    if (!faultRow(kind).failover) return undefined;
+    const error = withoutSecrets(event.error, this.#secrets);
+    return { kind, error, ...(retryAfterMs !== undefined && { cooldownMs: retryAfterMs }) };
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * One call through the gateway without sockets or a database: the real path from the body to the usage record, a provider that is a list
+ * of chunks, and a client that leaves after any of them.
+ */
+import { Catalog } from '../../src/catalog/index.ts';
+import { createSealer, silentLog, systemClock } from '../../src/core/index.ts';
+import { Billing } from '../../src/gateway/billing/admission.ts';
+import type { ConvertedServices } from '../../src/gateway/converted/context.ts';
+import { convertCall } from '../../src/gateway/converted/convert-call.ts';
+import { OpaqueCache } from '../../src/gateway/converted/opaque-cache.ts';
+import { RejectedOpaques } from '../../src/gateway/converted/rejected-opaque.ts';
+import { forward } from '../../src/gateway/native/forward.ts';
+import type { NativeServices } from '../../src/gateway/native/native-request.ts';
+import { RejectedOptions } from '../../src/gateway/rejected-options/rejected-options.ts';
+import { ResponseStore } from '../../src/gateway/stored/store.ts';
+import type { Metering, Reservation, UsageRecord } from '../../src/ledger/index.ts';
+import { type Limiter, Pool } from '../../src/pool/index.ts';
+import type { Dialect, InferenceOperation, Style } from '../../src/rules/index.ts';
+import type { UpstreamClient, UpstreamListener } from '../../src/upstream/index.ts';
+import { Call, ClientStreams } from '../../src/web/index.ts';
+import { accountAt, callerOf, groupOf, openFailoverServices, RecordingClient } from './upstream-call.ts';
+
+export interface Exchange {
+  readonly client: Dialect;
+  readonly upstream: Dialect;
+  readonly body: object;
+  readonly isStream: boolean;
+  /** What the provider sends, a chunk at a time. */
+  readonly chunks: readonly (Buffer | string)[];
+  /** The number of chunks after which the client leaves; undefined: it stays. */
+  readonly leavesAfter?: number;
+}
+
+export interface Outcome {
+  readonly record: UsageRecord | undefined;
+  readonly reserved: bigint;
+  /** Chunks that the provider could send before the gateway aborted the request. */
+  readonly sent: number;
+  readonly received: string;
+}
+
+/** Nano-dollars of a token. */
+export const RATES = { input: 1_000n, output: 10_000n } as const;
+const PRICE = { id: 1n, from: 0, rates: { input: '1', output: '10' } };
+const STYLES: Readonly<Record<Dialect, Style>> = {
+  messages: 'messages',
+  chat: 'responses',
+  responses: 'responses',
+  generate: 'generate-content',
+};
+const PATHS: Readonly<Record<Dialect, string>> = {
+  messages: '/v1/messages',
+  chat: '/v1/chat/completions',
+  responses: '/v1/responses',
+  generate: '/v1beta/models/m',
+};
+
+export async function runExchange(exchange: Exchange): Promise<Outcome> {
+  const { client: from, upstream: to, isStream } = exchange;
+  const style = STYLES[to];
+  const writer = new RecordingClient();
+  const accounts = [accountAt('http://provider.test', 'a', to)];
+  const ledger = new RecordingLedger();
+  const provider = new ChunkProvider(exchange, () => writer.destroy());
+  const services = servicesFor(style, accounts, ledger, provider);
+  const operation: InferenceOperation =
+    from === 'generate' ? (isStream ? 'generate.stream' : 'generate.create') : `${from}.create`;
+  const call = new Call({
+    id: 'req_law',
+    operation,
+    errorFormat: 'openai',
+    request: { method: 'POST', headers: { 'content-type': 'application/json' }, rawHeaders: [] } as never,
+    response: writer,
+    params: { model: 'm' },
+    path: from === 'generate' ? `${PATHS.generate}:${isStream ? 'streamG' : 'g'}enerateContent` : PATHS[from],
+    query: isStream && from === 'generate' ? 'alt=sse' : '',
+    address: '127.0.0.1',
+    startedAt: 0,
+  });
+  const streaming = isStream && from !== 'generate' ? { stream: true } : {};
+  call.body = Buffer.from(JSON.stringify({ ...exchange.body, ...streaming }));
+  const caller = callerOf(style);
+  const run =
+    from === to
+      ? forward(services, call, caller, { operation, dialect: to })
+      : convertCall(services, call, caller, { operation, from, to, accounts });
+  // A rejection is what the client would get as an error.
+  await run.catch(() => {});
+  return { record: ledger.record, reserved: ledger.reserved, sent: provider.sent, received: writer.text };
+}
+
+class RecordingLedger {
+  record: UsageRecord | undefined;
+  reserved = 0n;
+
+  readonly metering = {
+    admit: (_user: string, nanos: bigint): Reservation => {
+      this.reserved = nanos;
+      return {
+        settle: (record) => {
+          if (this.record) throw new Error('charged twice');
+          this.record = record;
+        },
+        release: () => {},
+      };
+    },
+    checkSpend: () => {},
+    whenWrittenOrFailed: () => Promise.resolve(),
+  } as unknown as Metering;
+}
+
+class ChunkProvider {
+  sent = 0;
+  readonly #exchange: Exchange;
+  readonly #leave: () => void;
+
+  constructor(exchange: Exchange, leave: () => void) {
+    this.#exchange = exchange;
+    this.#leave = leave;
+  }
+
+  readonly upstream = {
+    send: (_request: unknown, listener: UpstreamListener) => {
+      const exchange = new AbortController();
+      setImmediate(() => this.#feed(listener, exchange.signal));
+      return { abort: () => exchange.abort(), resume: () => {} };
+    },
+  } as unknown as UpstreamClient;
+
+  #feed(listener: UpstreamListener, signal: AbortSignal): void {
+    const { chunks, leavesAfter, isStream } = this.#exchange;
+    listener.onHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+    for (const [n, chunk] of chunks.entries()) {
+      if (n === leavesAfter) this.#leave();
+      if (signal.aborted) return;
+      listener.onData(Buffer.from(chunk as string));
+      this.sent += 1;
+    }
+    if (leavesAfter === chunks.length) this.#leave();
+    if (!signal.aborted) listener.onEnd();
+  }
+}
+
+function servicesFor(
+  style: Style,
+  accounts: ReturnType<typeof accountAt>[],
+  { metering }: RecordingLedger,
+  { upstream }: ChunkProvider,
+): NativeServices & ConvertedServices {
+  const clock = systemClock;
+  const line = { pattern: '*', upstream: null, overrides: {}, context: null, maxOutput: null, isFree: false };
+  const catalog = new Catalog([groupOf(style)], accounts, new Map([['group', [{ ...line, prices: [PRICE] }]]]));
+  const limiter = { count: () => {} } as unknown as Limiter;
+  const unused = {} as never;
+  return {
+    ...failoverOf(style, accounts),
+    log: silentLog,
+    upstream,
+    catalog: () => catalog,
+    billing: new Billing({ metering, limiter, clock }),
+    bodyLimit: () => 2 ** 26,
+    clientStreams: new ClientStreams(clock, { heartbeatMs: 15_000, stalledMs: 60_000 }),
+    store: new ResponseStore({ db: unused, sealer: SEALER, clock, log: silentLog, days: 0 }),
+    opaqueCache: new OpaqueCache(clock),
+    rejectedOpaques: new RejectedOpaques(),
+    rejectedOptions: new RejectedOptions(),
+    mediaFetcher: { fetch: async () => ({ ok: false, message: 'not in this test' }) },
+    accountTag: (id) => `tag-${id}`,
+    opaqueKey: Buffer.alloc(32),
+    background: unused,
+    spool: unused,
+  };
+}
+
+/** Opened once for each style: a client of the network costs more than all the rest of a call. */
+const failovers = new Map<Style, ReturnType<typeof openFailoverServices>>();
+function failoverOf(style: Style, accounts: ReturnType<typeof accountAt>[]) {
+  const known = failovers.get(style) ?? openFailoverServices(style, accounts);
+  failovers.set(style, known);
+  return { ...known, pool: new Pool(systemClock) };
+}
+
+const SEALER = createSealer([['k1', 'test-master-key-'.repeat(3)]]);
