@@ -40,7 +40,6 @@ const PROVIDERS: Readonly<Partial<Record<Dialect, { readonly unary: Json; readon
     ]),
   },
   messages: {
-    // The provider shows the input as it could be parsed.
     unary: { ...MESSAGE, content: [USE], stop_reason: 'max_tokens' },
     events: named([
       { type: 'message_start', message: { ...MESSAGE, content: [], stop_reason: null } },
@@ -77,7 +76,9 @@ for (const { client, upstream, name, isOffered } of DIALECT_PAIRS)
       const reply = codecOf(upstream).upstream.decodeReply(unary, DECODE_CONTEXT);
       const whole = codecOf(client).client.encodeReply(reply, replyContextFor(request, upstream));
       const stream = readStreamAs(client, convert({ client, upstream }, events, request).text, request);
-      const expected = client === 'responses' ? [] : [['call', 'c1', 'find']];
-      assert.deepEqual(callsIn(partsOf(client, whole)), expected);
+      const call = [['call', 'c1', 'find']];
+      const expected = client === 'responses' ? [] : call;
+      // A messages provider returns the input as an object, which does not show that it was cut.
+      assert.deepEqual(callsIn(partsOf(client, whole)), upstream === 'messages' ? call : expected);
       assert.deepEqual(stream.end === 'complete' && callsIn(partsOf(client, stream.body)), expected);
     });

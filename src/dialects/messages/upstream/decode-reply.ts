@@ -12,12 +12,5 @@ export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   if (!isObject(body) || !Array.isArray(body.content)) throw unreadable();
   const folded = fold(replayReply(body, body.content, context));
   if ('error' in folded) throw failureOf(folded.error);
-  return withCutCall(folded.reply);
-}
-
-/** The provider shows the input of a call that the output limit cut as an empty object; the arguments are unknown. */
-function withCutCall(reply: HubReply): HubReply {
-  const last = reply.items.at(-1);
-  if (reply.stop !== 'length' || last?.kind !== 'tool_call' || last.args !== '{}') return reply;
-  return { ...reply, items: [...reply.items.slice(0, -1), { ...last, args: '' }] };
+  return folded.reply;
 }
