@@ -27,7 +27,7 @@ export const TOLERANCES = {
     dialect: 'chat',
     servers: 'Perplexity, GPUStack',
     sends: 'a stream that ends after its finish reason or usage, without `[DONE]`',
-    readAs: 'a complete reply, if the connection ends properly',
+    readAs: 'a complete reply, if the connection ends properly; native clients get the missing `[DONE]`',
   },
   earlyAnnotations: {
     dialect: 'chat',

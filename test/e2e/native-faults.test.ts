@@ -675,7 +675,7 @@ test('a malformed upstream model list is left out of GET /v1/models', async () =
 
 // ---------------------------------------------------------------- ends that deviate
 
-test('a chat stream that ends after its finish reason is complete without [DONE]', async () => {
+test('a chat stream that ends after its finish reason is complete, and gets the missing [DONE]', async () => {
   const account = { id: 'done', group: 'done', base_url: `${canned.url}/v1`, api_key: 'k' };
   const keys = await gateway.apply({
     groups: [{ id: 'done', style: 'responses' }],
@@ -707,6 +707,6 @@ test('a chat stream that ends after its finish reason is complete without [DONE]
     [first, chunk({}, 'stop')],
     [first, chunk({}, 'stop'), report],
   ])
-    assert.equal(await send(...chunks), chunks.join(''));
+    assert.equal(await send(...chunks), `${chunks.join('')}data: [DONE]\n\n`);
   assert.match(await send(first), /upstream_error/);
 });

@@ -54,6 +54,7 @@ export interface NativeResponseContext {
 const HELD_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
 const BLANK_LINE = Buffer.from('\n\n');
+const DONE = Buffer.from('data: [DONE]\n\n');
 /** Clients of the other dialects read a last event without one, because servers often omit it. */
 const NEEDS_BLANK_LINE: ReadonlySet<Dialect> = new Set<Dialect>(['messages', 'responses']);
 const NO_STREAM = { code: 'upstream_error', message: 'The provider did not respond with a stream.' } as const;
@@ -252,7 +253,7 @@ export class NativeResponse implements ResponseHandler {
     return chargedUsage(usage, { input: inputTokens, output }, isFinished);
   }
 
-  #finish({ id, ownedIds, usage, isError }: TapResult): void {
+  #finish({ id, ownedIds, usage, isError, isComplete }: TapResult): void {
     const { operation, caller, call, services } = this.#context;
     const { userId, store: isStoring } = caller.key;
     if (operation === 'responses.create' && id !== undefined && isStoring && !isError)
@@ -264,7 +265,7 @@ export class NativeResponse implements ResponseHandler {
         tokens: usage && usage.input + usage.output,
       });
     if (operation === 'responses.delete') void services.store.drop(call.params.response_id ?? '', userId);
-    if (!call.isClientGone) this.#whenCharged(() => this.#end(isError));
+    if (!call.isClientGone) this.#whenCharged(() => this.#end({ isError, isComplete }));
   }
 
   #whenCharged(task: () => void): void {
@@ -274,8 +275,11 @@ export class NativeResponse implements ResponseHandler {
     else task();
   }
 
-  #end(isError: boolean): void {
-    if (!this.#held) return this.#stream?.end(this.#isSse ? this.#lastEvents() : this.#lastChunk);
+  #end({ isError, isComplete }: Pick<TapResult, 'isError' | 'isComplete'>): void {
+    if (!this.#held) {
+      if (!this.#isSse) return this.#stream?.end(this.#lastChunk);
+      return this.#stream?.end(isComplete ? this.#lastEvents() : this.#withDone());
+    }
     const body = concatBuffers(this.#held);
     if (!isError) return this.#writeHead().end(body);
     const shown = redactBytes(body, this.#secrets);
@@ -288,7 +292,16 @@ export class NativeResponse implements ResponseHandler {
    */
   #lastEvents(): Buffer {
     const rest = this.#heldBack();
-    if (!NEEDS_BLANK_LINE.has(this.#context.dialect)) return rest;
+    return NEEDS_BLANK_LINE.has(this.#context.dialect) ? this.#closed(rest) : rest;
+  }
+
+  /** The terminal event of a chat stream that is finished without it (`TOLERANCES.noTerminalEvent`): no stream ends without one. */
+  #withDone(): Buffer {
+    return Buffer.concat([this.#closed(this.#heldBack()), DONE]);
+  }
+
+  /** With the blank line that ends the last event. */
+  #closed(rest: Buffer): Buffer {
     const isAtBoundary = rest.length === 0 ? this.#stream?.isAtBoundary === true : lastBlockEnd(rest) === rest.length;
     return isAtBoundary ? rest : Buffer.concat([rest, BLANK_LINE]);
   }
