@@ -29,13 +29,13 @@ export const FEATURES = {
   video: ['video'],
 } as const satisfies Record<Style | 'video', readonly string[]>;
 /**
- * Features that an account has only when it lists them. `objects`: callers of the group may name any file, vector store, container,
- * item or conversation of the account.
+ * Features that an account has only when it lists them. `objects`: callers of the group may name any file, cache, store, container,
+ * item, conversation or tuned model of the account.
  */
 export const OPT_IN_FEATURES = {
   responses: ['objects'],
   messages: ['objects'],
-  'generate-content': [],
+  'generate-content': ['objects'],
   video: [],
 } as const satisfies Record<Style | 'video', readonly string[]>;
 

@@ -22,7 +22,12 @@ before(async () => {
   gateway = await startGateway();
   const groups = ['shared', 'own', 'relayed'];
   ana = await gateway.apply({
-    groups: [...groups.map((id) => ({ id, style: 'responses' })), { id: 'claude', style: 'messages' }],
+    groups: [
+      ...groups.map((id) => ({ id, style: 'responses' })),
+      { id: 'claude', style: 'messages' },
+      { id: 'gemini', style: 'generate-content' },
+      { id: 'gemini-own', style: 'generate-content' },
+    ],
     accounts: [
       { id: 's1', group: 'shared', base_url: `${upstream.url}/one/v1`, api_key: 'sk-1' },
       { id: 's2', group: 'shared', base_url: `${upstream.url}/two/v1`, api_key: 'sk-2' },
@@ -30,13 +35,19 @@ before(async () => {
       { id: 'o2', group: 'own', base_url: `${upstream.url}/objects/v1`, api_key: 'sk-4', ...OBJECTS },
       { id: 'r1', group: 'relayed', base_url: `${sim.url}/v1`, api_key: 'sk-5' },
       { id: 'c1', group: 'claude', base_url: upstream.url, api_key: 'sk-6' },
+      { id: 'g1', group: 'gemini', base_url: upstream.url, api_key: 'sk-7' },
+      { id: 'g2', group: 'gemini-own', base_url: upstream.url, api_key: 'sk-8', features: ['generate', 'objects'] },
     ],
-    models: [{ id: 'demo-*', groups: [...groups, 'claude'] }],
+    models: [
+      { id: 'demo-*', groups: [...groups, 'claude'] },
+      { id: 'offered', groups: ['gemini'], upstream: 'tunedModels/offered' },
+      { id: '*', groups: ['gemini', 'gemini-own'] },
+    ],
     users: [
       { id: 'ana', balance: '100' },
       { id: 'ben', balance: '100' },
     ],
-    keys: [...groups, 'claude'].map((group) => ({ user: 'ana', group })),
+    keys: [...groups, 'claude', 'gemini', 'gemini-own'].map((group) => ({ user: 'ana', group })),
   });
   ben = await gateway.apply({ keys: groups.map((group) => ({ user: 'ben', group })) });
 });
@@ -192,4 +203,30 @@ test('a file beside previous_response_id needs the feature on the account that h
   assert.equal(response.status, 400);
   assert.equal(errorCode('openai', 400, await response.json()), 'unsupported_parameter');
   assert.equal(upstream.requests.length, 1);
+});
+
+const contents = [{ role: 'user', parts: [{ text: 'Hello!' }] }];
+const generate = (group: 'gemini' | 'gemini-own', body: object, model = 'demo-generate') =>
+  post(
+    ana[group],
+    { contents, ...body, model: undefined },
+    `/v1beta/models/${encodeURIComponent(model)}:generateContent`,
+  );
+
+test('objects of a generate-content account are refused, unless an account is trusted with them', async () => {
+  upstream.respondWith(jsonResponse('{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1}}'));
+  const file = { fileData: { fileUri: 'https://generativelanguage.googleapis.com/v1beta/files/of-ben' } };
+  for (const [body, model, field] of [
+    [{ cachedContent: 'cachedContents/of-ben' }, 'demo-generate', 'cachedContent'],
+    [{ contents: [{ role: 'user', parts: [file] }] }, 'demo-generate', 'contents'],
+    [{}, 'tunedModels/of-ben', 'model'],
+  ] as const) {
+    upstream.requests.length = 0;
+    const refused = await generate('gemini', body, model);
+    assert.equal(refused.status, 400, field);
+    assert.match(await refused.text(), new RegExp(`${field}: files, caches`));
+    assert.equal(upstream.requests.length, 0, 'nothing is sent');
+    assert.equal((await generate('gemini-own', body, model)).status, 200, field);
+  }
+  assert.equal((await generate('gemini', {}, 'offered')).status, 200, 'a tuned model that the operator lists');
 });

@@ -93,3 +93,31 @@ test('findProviderIds ignores history, schemas and texts that only look like ids
   assert.equal(find({ messages }, 'messages'), undefined);
   assert.equal(find({ input: 'no id at all', tools: [] }), undefined);
 });
+
+test('findProviderIds finds caches, files, stores and tuned models of generate-content requests', () => {
+  const part = (fileUri: string) => ({ contents: [{ parts: [{ text: 'a' }, { fileData: { fileUri } }] }] });
+  for (const [body, field] of [
+    [{ cachedContent: 'cachedContents/a' }, 'cachedContent'],
+    [{ cached_content: 'cachedContents/a' }, 'cached_content'],
+    ['{"c\\u0061chedContent":"cachedContents/a"}', 'cachedContent'],
+    [part('https://generativelanguage.googleapis.com/v1beta/files/a'), 'contents'],
+    [part('HTTPS://GenerativeLanguage.GoogleAPIs.com./v1beta/files/a'), 'contents'],
+    [part('https://proxy.example/gemini/v1beta/files/a'), 'contents'],
+    [part('files/a'), 'contents'],
+    [part('gs://bucket/a'), 'contents'],
+    [{ systemInstruction: { parts: [{ file_data: { file_uri: 'files/a' } }] } }, 'systemInstruction'],
+    [{ tools: [{ fileSearch: { fileSearchStoreNames: ['fileSearchStores/a'] } }] }, 'tools'],
+    [{ generateContentRequest: { model: 'tunedModels/a' } }, 'generateContentRequest'],
+    [{ generateContentRequest: { cachedContent: 'cachedContents/a' } }, 'generateContentRequest'],
+    [{ requests: [{ content: part('files/a').contents[0] }] }, 'requests'],
+  ] as const)
+    assert.deepEqual(find(body, 'generate'), { references: [], objectsIn: field }, JSON.stringify(body));
+  for (const body of [
+    { cachedContent: null },
+    part('https://www.youtube.com/watch?v=a'),
+    { contents: [{ parts: [{ functionCall: { name: 'f', args: { fileData: { fileUri: 'files/a' } } } }] }] },
+    { contents: [{ parts: [{ text: '"cachedContent" and tunedModels/a' }] }] },
+    { tools: [{ functionDeclarations: [{ parameters: { properties: { fileData: { fileUri: 'files/a' } } } }] }] },
+  ])
+    assert.equal(find(body, 'generate'), undefined, JSON.stringify(body));
+});

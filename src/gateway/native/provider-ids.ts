@@ -5,11 +5,12 @@
  */
 import { elementsAt, hasEscapedLetters, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
 import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
+import { GOOGLE_MARKERS, googleObjectIn } from './google-objects.ts';
 
 export interface ProviderIds {
   /** Items and containers that an earlier response may have created. */
   readonly references: readonly string[];
-  /** The field with an object that no call through the gateway creates: a file, a vector store or a conversation. */
+  /** The field with an object that no call through the gateway creates: a file, a cache, a vector store, a conversation, a tuned model. */
   readonly objectsIn: string | undefined;
 }
 
@@ -18,12 +19,14 @@ type Json = Readonly<Record<string, unknown>>;
 /** Undefined when the request names nothing. The body must be within the JSON limits. */
 export function findProviderIds(body: Buffer, dialect: Dialect): ProviderIds | undefined {
   const { words, names } = MARKERS[dialect];
-  if (names.size === 0) return undefined;
   const isMarked = hasEscapedLetters(body) || words.some((word) => body.includes(word));
   if (!isMarked && !(dialect === 'responses' && body.includes(ID))) return undefined;
   const members = scanMembers(body, names, JSON_LIMITS);
   if (!isMarked && !hasBareReference(body, members.get('input'))) return undefined;
-  return idsIn(Object.fromEntries([...members].map(([name, span]) => [name, valueAt(body, span)])));
+  const request = Object.fromEntries([...members].map(([name, span]) => [name, valueAt(body, span)]));
+  if (dialect !== 'generate') return idsIn(request);
+  const objectsIn = googleObjectIn(request);
+  return objectsIn === undefined ? undefined : { references: [], objectsIn };
 }
 
 /** The same for a request that is parsed already. */
@@ -55,7 +58,7 @@ const MARKERS: Readonly<Record<Dialect, { readonly words: readonly Buffer[]; rea
   },
   chat: { words: bytesOf('file_id'), names: new Set(['messages']) },
   messages: { words: bytesOf('file_id'), names: new Set(['messages']) },
-  generate: { words: [], names: new Set() },
+  generate: GOOGLE_MARKERS,
 };
 
 const ID = Buffer.from('"id"');

@@ -27,7 +27,7 @@ export async function placeProviderIds(
   if (objectsIn === undefined) throw itemNotFound(unknown ?? '');
   throw fail(
     'unsupported_parameter',
-    `${objectsIn}: files, vector stores and conversations of the provider cannot be named here, because other users share its account; send the content itself.`,
+    `${objectsIn}: files, caches, stores, conversations and tuned models of the provider cannot be named here, because other users share its account; send the content itself.`,
     { param: objectsIn },
   );
 }

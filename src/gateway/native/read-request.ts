@@ -1,6 +1,6 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
-import type { Account } from '../../catalog/index.ts';
-import { EVENT_STREAM, type MaybePromise, whenReady } from '../../core/index.ts';
+import type { Account, Model } from '../../catalog/index.ts';
+import { EVENT_STREAM, isGlob, type MaybePromise, whenReady } from '../../core/index.ts';
 import { type Feature, inferenceRow, type RequestReader } from '../../rules/index.ts';
 import { type Call, readBody } from '../../web/index.ts';
 import { estimateBytes } from '../billing/request-tokens.ts';
@@ -10,6 +10,7 @@ import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { bodyClassOf, readJsonBody } from '../services.ts';
 import { previousNotFound, responseNotFound, type StoredResponse } from '../stored/store.ts';
 import { readEmbedding } from './embedding.ts';
+import { isTunedModel } from './google-objects.ts';
 import { canonicalPath, rejectReshapingHeaders } from './headers.ts';
 import { readImageRequest } from './images/request.ts';
 import type { NativeRequest, NativeServices, NativeTarget, RequestBounds } from './native-request.ts';
@@ -49,6 +50,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const model = resolveModel(services.catalog(), caller, call.params.model);
     const isStream = verbOf(call) === ':streamGenerateContent';
     return {
+      ...(await googleFeature(services, caller, model, body)),
       model,
       inputTokens: () => estimateBytes('generate', body),
       bounds,
@@ -68,6 +70,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const model = resolveModel(services.catalog(), caller, call.params.model);
     const { bounds, bytesFor } = readEmbedding(body, model);
     return {
+      ...(await googleFeature(services, caller, model, body)),
       model,
       inputTokens: () => estimateBytes('generate', body),
       bounds,
@@ -101,6 +104,24 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     throw new TypeError(`${operation} has a native cell but no reader in its row`);
   },
 };
+
+/** The feature that an account needs for the objects of a generate-content request. A tuned model that the operator lists is offered to all. */
+async function googleFeature(
+  { catalog, store }: NativeServices,
+  { key, group }: Caller,
+  { line, upstream }: Model,
+  body: Buffer,
+): Promise<{ feature?: Feature | undefined }> {
+  const isTuned = isGlob(line.pattern) && line.upstream === null && isTunedModel(upstream);
+  const ids = isTuned ? { references: [], objectsIn: 'model' } : asJson(() => findProviderIds(body, 'generate'));
+  if (!ids) return {};
+  const { feature } = await placeProviderIds(ids, {
+    store,
+    userId: key.userId,
+    accounts: catalog().accounts(group.id),
+  });
+  return { feature };
+}
 
 /** The provider gets the version that has every method and field, whichever the client uses. */
 const nativePath = (call: Call, model: string, query: string): string =>

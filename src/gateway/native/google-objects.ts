@@ -1,0 +1,56 @@
+/**
+ * Objects of the account that a generate-content request can name: caches, files, file search stores and tuned models. No call through the
+ * gateway creates them, so they cannot be the caller's (docs/adr/0012-provider-objects.md).
+ */
+type Json = Readonly<Record<string, unknown>>;
+
+/** Both spellings that the provider reads. */
+const spellings = (name: string): string[] => [name, name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
+
+const CACHE = spellings('cachedContent');
+const FILE = spellings('fileData');
+const URI = spellings('fileUri');
+const STORES = spellings('fileSearchStoreNames');
+/** A request inside a request: of counts, and of batches of embeddings. */
+const INNER = [...spellings('generateContentRequest'), 'requests'];
+/** Members with data of the model or of tools. */
+const SKIPPED: ReadonlySet<string> = new Set(['args', 'response', ...spellings('functionDeclarations')]);
+
+/** Words that a request with objects contains, and the members in which they stand. */
+export const GOOGLE_MARKERS = {
+  words: [...[...CACHE, ...FILE, ...STORES].map((word) => Buffer.from(`"${word}"`)), Buffer.from('tunedModels/')],
+  names: new Set(['model', 'contents', 'content', 'tools', ...spellings('systemInstruction'), ...CACHE, ...INNER]),
+} as const;
+
+/** The name of a tuned model, which belongs to the account. */
+export const isTunedModel = (name: unknown): boolean => typeof name === 'string' && name.startsWith('tunedModels/');
+
+/** The first field with an object of the account. */
+export function googleObjectIn(request: Json): string | undefined {
+  for (const [name, value] of Object.entries(request)) {
+    if (CACHE.includes(name) && value !== null) return name;
+    if (name === 'model' && isTunedModel(value)) return name;
+    const inner = INNER.includes(name) ? [value].flat() : [];
+    if (inner.some((one) => googleObjectIn((one ?? {}) as Json) !== undefined)) return name;
+    if (!INNER.includes(name) && namesObject(value)) return name;
+  }
+  return undefined;
+}
+
+function namesObject(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(namesObject);
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([name, child]) => {
+    if (STORES.includes(name)) return Array.isArray(child) && child.length > 0;
+    if (FILE.includes(name)) return URI.some((uri) => isAccountFile((child as Json | null)?.[uri]));
+    return !SKIPPED.has(name) && namesObject(child);
+  });
+}
+
+/** A public address, such as that of a video platform, is nobody's object; everything else is read with the account's rights. */
+function isAccountFile(uri: unknown): boolean {
+  if (typeof uri !== 'string') return false;
+  const url = URL.parse(uri);
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return true;
+  return /(?:^|\.)googleapis\.com\.?$/.test(url.hostname) || /\/v\d\w*\/files\//.test(url.pathname);
+}
