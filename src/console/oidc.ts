@@ -34,7 +34,7 @@ export async function finishOidc(services: ConsoleServices, call: Call): Promise
     });
     if (typeof result === 'string') return redirect(call, failurePage(result), guard.cookies.remove('dragoman_oidc'));
     call.addLogFields({ person: result.session.person.id });
-    redirect(call, '/console/', sessionCookie(services, result.token));
+    redirect(call, '/console/', sessionCookie(services, result.token), guard.cookies.remove('dragoman_oidc'));
   } catch (error) {
     reportFailure(log, call, error);
     redirect(call, failurePage('oidc_failed'), guard.cookies.remove('dragoman_oidc'));
@@ -50,12 +50,14 @@ const reportFailure = (log: Log, call: Call, error: unknown): void =>
 
 const failurePage = (error: OidcRefusal | 'oidc_failed'): string => `/console/sign-in?error=${error}`;
 
-function redirect(call: Call, location: string, cookie?: string): void {
+/** A name of a header in another case makes a line of its own, which a second cookie needs. */
+function redirect(call: Call, location: string, cookie?: string, second?: string): void {
   call.response.writeHead(302, {
     ...idHeaders(call),
     location,
     'content-length': 0,
     ...(cookie !== undefined && { 'set-cookie': cookie }),
+    ...(second !== undefined && { 'Set-Cookie': second }),
   });
   call.response.end();
 }

@@ -46,9 +46,13 @@ export const signInWithOidc = (db: Db, signIn: OidcSignIn): Promise<NewSession |
     return beginSession(tx, current, now);
   });
 
-/** Only an address that the provider has verified can stand for a person. */
+/** Only an address that the provider has verified, exactly as it is, can stand for a person. */
 const verifiedEmail = ({ email, email_verified }: OidcClaims): string | undefined =>
-  typeof email === 'string' && email !== '' && email.length <= MAX_EMAIL && email_verified === true
+  typeof email === 'string' &&
+  email !== '' &&
+  email === email.trim() &&
+  email.length <= MAX_EMAIL &&
+  email_verified === true
     ? normalEmail(email)
     : undefined;
 

@@ -59,6 +59,13 @@ async function signIn(claims: Record<string, unknown>, one = new Browser(() => g
 test('operators are created by e-mail address or claim; all others need an invitation', async () => {
   const root = await signIn({ sub: 'r', email: 'root@example.test', name: 'Root' });
   assert.deepEqual([root.location, root.person?.role], ['/console/', 'operator']);
+  assert.ok(!root.one.cookies.get('dragoman_oidc'), 'the cookie of the way to the provider is gone');
+  const spaced = await signIn({ sub: 's', email: ' root@example.test ' });
+  assert.equal(
+    spaced.location,
+    '/console/sign-in?error=oidc_email_unverified',
+    'an address with spaces is another one',
+  );
   const byClaim = await signIn({ sub: 'g', email: 'g@example.test', groups: ['staff', 'gateway-admins'] });
   assert.equal(byClaim.person?.role, 'operator');
   const other = await signIn({ sub: 'o', email: 'other@example.test' });
