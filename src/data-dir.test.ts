@@ -11,6 +11,8 @@ test('prepareDataDir creates all folders of a path, and accepts those that exist
   await prepareDataDir(join(top, 'one/two'));
   await prepareDataDir(join(top, 'one/two'));
   assert.ok(statSync(join(top, 'one/two')).isDirectory());
+  const isRoot = process.geteuid?.() === 0;
+  assert.equal(statSync(join(top, 'one/two')).mode & 0o777, isRoot ? 0o711 : 0o700, 'other users cannot list it');
   writeFileSync(join(top, 'file'), '');
   await assert.rejects(
     prepareDataDir(join(top, 'file')),

@@ -7,7 +7,7 @@ export class DataDirError extends Error {}
 
 /** Writes a file and removes it: modes alone do not show a read-only file system or a full disk. */
 export async function prepareDataDir(path: string): Promise<void> {
-  await createFolders(resolve(path)).catch((error: NodeJS.ErrnoException) => {
+  await createFolders(resolve(path), MODE).catch((error: NodeJS.ErrnoException) => {
     throw failure(path, 'cannot be created', error);
   });
   const probe = join(path, `.write-check-${randomBytes(6).toString('hex')}`);
@@ -19,12 +19,15 @@ export async function prepareDataDir(path: string): Promise<void> {
   }
 }
 
+/** Of the folder itself. As root, PostgreSQL runs as another user, who passes through it. */
+const MODE = process.geteuid?.() === 0 ? 0o711 : 0o700;
+
 /** Level by level, because Node's recursive mkdir never ends on a file system that has no new folders, such as /proc. */
-async function createFolders(path: string): Promise<void> {
+async function createFolders(path: string, mode?: number): Promise<void> {
   const isFolder = async (): Promise<boolean> => (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
   if (await isFolder()) return;
   if (dirname(path) !== path) await createFolders(dirname(path));
-  await mkdir(path).catch(async (error: NodeJS.ErrnoException) => {
+  await mkdir(path, mode).catch(async (error: NodeJS.ErrnoException) => {
     // Another process that starts now may have created it.
     if (error.code !== 'EEXIST' || !(await isFolder())) throw error;
   });

@@ -57,7 +57,7 @@ export class Spool {
   async #open(): Promise<FileHandle> {
     const path = join(this.#options.folder, randomUUID());
     try {
-      await mkdir(this.#options.folder, { recursive: true });
+      await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
       const file = await open(path, 'wx+', 0o600);
       await unlink(path);
       return file;
