@@ -151,6 +151,11 @@ for (const [description, bytes] of [
   });
 }
 
+test('an informational response of HTTP/1.0 fails the request', async () => {
+  server.respond = ({ socket }) => void socket.write(`HTTP/1.0 103 Early Hints\r\n\r\n${SIZED}`);
+  assert.deepEqual((await call()).error, { kind: 'failed', code: 'BAD_HTTP' });
+});
+
 for (const [description, bytes, repeated] of [
   ['more than 16 informational responses', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
   ['more than 256 headers', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n', 'a: b\r\n'],

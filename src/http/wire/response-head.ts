@@ -22,6 +22,8 @@ export function readResponseHead(text: string): ParsedResponseHead {
   const [, minor, digits] = STATUS_LINE.exec(head.line) ?? [];
   if (digits === undefined) throw new HttpParseError('invalid status line');
   const status = Number(digits);
+  // HTTP/1.0 has no responses before the response: what follows may be read differently by a proxy in between.
+  if (minor === '0' && status < 200) throw new HttpParseError('informational response of HTTP/1.0');
   if (status === 101) throw new HttpParseError('unexpected protocol switch');
   // Rejects content-length together with chunked, as nginx and Node do: readers disagree on which one counts.
   // Checked even without a body: a malformed length may have been read differently by a proxy in between.
