@@ -97,7 +97,7 @@ test('a responses request for a summary alone is named as dropped where the mode
   const body = { model: 'gemini-2.5-flash-lite', input: 'hi', reasoning: { summary: 'auto' } };
   const response = await post('/v1/responses', 'gemini', body);
   assert.equal(response.status, 200);
-  assert.equal(response.headers.get('x-gateway-dropped'), 'reasoning');
+  assert.equal(response.headers.get('x-gateway-dropped'), 'reasoning.summary');
   assert.equal(JSON.parse(String(upstream.last.body)).generationConfig, undefined);
 });
 

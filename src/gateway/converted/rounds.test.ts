@@ -61,7 +61,7 @@ test('rounds number the items of a later round on and send its start only once',
     text: 'x',
   });
   const finish = rounds.renumber({ kind: 'finish', stop: 'end', usage: usage(20, 7) });
-  assert.deepEqual(finish?.kind === 'finish' && finish.usage, usage(30, 12));
+  assert.deepEqual(finish?.kind === 'finish' && finish.usage, { ...usage(30, 12), longestPrompt: 20 });
 });
 
 test('rounds merge a unary reply with the rounds before it', () => {
@@ -70,14 +70,14 @@ test('rounds merge a unary reply with the rounds before it', () => {
   const merged = rounds.merge({ id: 'r', model: 'm', items: [item('two')], stop: 'end', usage: usage(20, 7) });
   assert.deepEqual(merged.omitted, ['container']);
   assert.deepEqual(merged.items, [item('one'), item('two')]);
-  assert.deepEqual(merged.usage, usage(30, 12));
+  assert.deepEqual(merged.usage, { ...usage(30, 12), longestPrompt: 20 });
 });
 
 test('rounds keep the usage and the account of the completed rounds, for a reply that is abandoned', () => {
   const rounds = new ReplyRounds();
   rounds.continueAfter(end('pause', { items: [item('one')], usage: usage(10, 5) }));
   rounds.continueAfter(end('pause', { items: [item('two')], usage: usage(20, 7), account: { id: 'b' } as Account }));
-  assert.deepEqual(rounds.spent?.usage, usage(30, 12));
+  assert.deepEqual(rounds.spent?.usage, { ...usage(30, 12), longestPrompt: 20 });
   assert.equal(rounds.spent?.account.id, 'b');
-  assert.deepEqual(rounds.usageWith(usage(1, 1)), usage(31, 13));
+  assert.deepEqual(rounds.usageWith(usage(1, 1)), { ...usage(31, 13), longestPrompt: 20 });
 });
