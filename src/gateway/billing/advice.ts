@@ -7,6 +7,7 @@ import { InsufficientBalance } from '../../ledger/index.ts';
 import { assumedOutput, type CallFacts } from './call-facts.ts';
 import type { Lever } from './members.ts';
 import { outputLevers } from './output-bounds.ts';
+import { toolLevers } from './tool-bounds.ts';
 
 type MaxCost = (facts: CallFacts) => Nanos;
 
@@ -65,10 +66,10 @@ function changesFor(available: Nanos, maxCost: MaxCost, given: CallFacts): Chang
 type AnyLever = Lever<Partial<CallFacts>>;
 
 function leversOf(facts: CallFacts): AnyLever[] {
-  const { maxOutput, choices = 1, limitedBy, countedBy } = facts;
+  const { maxOutput, choices = 1, limitedBy, countedBy, toolUses } = facts;
   return [
     ...outputLevers({ maxOutput, choices, limitedBy, countedBy }, assumedOutput(facts)),
-    ...(facts.toolLevers?.() ?? []),
+    ...(toolUses ? toolLevers(toolUses) : []),
   ];
 }
 

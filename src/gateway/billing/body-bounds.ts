@@ -1,23 +1,25 @@
 /** All bounds of a request: of its input, its output, its tools and what it refers to by name. */
 import { hasEscapedLetters, type Span, valueAt } from '../../core/index.ts';
 import { GENERATION_LIMITS, type InferenceOperation } from '../../rules/index.ts';
-import type { CallFacts } from './call-facts.ts';
+import type { RequestBounds } from './call-facts.ts';
 import type { MemberMap, Read } from './members.ts';
 import { GENERATION_MEMBERS, outputBoundsOf } from './output-bounds.ts';
 import { inputBoundsOf, inputBoundsOfBody, rejectRepeated } from './request-bounds.ts';
-import { LIMITING, mayBeHosted, NO_TOOLS, toolBoundsOf, toolLevers } from './tool-bounds.ts';
-
-type Bounds = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers'>;
+import { LIMITING, mayBeHosted, toolFactsOf } from './tool-bounds.ts';
 
 /** Members that name what the provider has stored. Earlier responses are not among them: their size is known. */
 export const STORED_MEMBERS = ['prompt', 'cachedContent', 'cached_content', 'container', 'conversation'] as const;
 
 /** Bounds of a request that is parsed already. `bytes` is the size of its text. */
-export const boundsOfRequest = (operation: InferenceOperation, request: MemberMap, bytes: number): Bounds =>
+export const boundsOfRequest = (operation: InferenceOperation, request: MemberMap, bytes: number): RequestBounds =>
   bounds(operation, inputBoundsOf(request, bytes), (name) => request[name]);
 
 /** Bounds of a JSON body by the spans of its members, most of which are not parsed. */
-export function boundsOfBody(operation: InferenceOperation, body: Buffer, members: ReadonlyMap<string, Span>): Bounds {
+export function boundsOfBody(
+  operation: InferenceOperation,
+  body: Buffer,
+  members: ReadonlyMap<string, Span>,
+): RequestBounds {
   for (const name of GENERATION_LIMITS.config) rejectRepeatedIn(body, members.get(name), GENERATION_MEMBERS);
   const tools = members.get('tools');
   const parsesTools = tools !== undefined && mayHost(body.subarray(tools.start, tools.end));
@@ -38,14 +40,14 @@ function rejectRepeatedIn(body: Buffer, span: Span | undefined, watched: Readonl
   if (span) rejectRepeated(body.toString('utf8', span.start, span.end), watched);
 }
 
-function bounds(operation: InferenceOperation, input: ReturnType<typeof inputBoundsOf>, read: Read): Bounds {
-  const tools = toolBoundsOf(read);
+function bounds(operation: InferenceOperation, input: ReturnType<typeof inputBoundsOf>, read: Read): RequestBounds {
+  const { bounds: tools, toolUses } = toolFactsOf(read, operation.startsWith('responses.'));
   return {
     ...input,
     ...tools,
     ...outputBoundsOf(operation, read),
     wholeContext: input.wholeContext ?? STORED_MEMBERS.find((name) => isNamed(name, read(name))),
-    toolLevers: tools === NO_TOOLS ? undefined : () => toolLevers(read, operation.startsWith('responses.')),
+    toolUses,
   };
 }
 

@@ -9,10 +9,9 @@ import {
   inferenceRow,
 } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
-import type { Lever } from './members.ts';
 import type { OutputBounds } from './output-bounds.ts';
 import type { InputBounds } from './request-bounds.ts';
-import type { ToolBounds } from './tool-bounds.ts';
+import type { ToolBounds, ToolUses } from './tool-bounds.ts';
 
 /** The most that a request makes a provider read and write. */
 export interface CallFacts extends Partial<Omit<InputBounds, 'bodyBytes'>>, Partial<OutputBounds>, Partial<ToolBounds> {
@@ -25,9 +24,12 @@ export interface CallFacts extends Partial<Omit<InputBounds, 'bodyBytes'>>, Part
   readonly images?: ImageCount | undefined;
   /** Service tiers other than the standard one that the request chooses. */
   readonly tiers?: readonly ChosenTier[] | undefined;
-  /** Members by which the tools of the request can be limited. Computed only when the balance is short. */
-  readonly toolLevers?: (() => readonly Lever<ToolBounds>[]) | undefined;
+  /** The tools that the members of the request can limit. */
+  readonly toolUses?: ToolUses | undefined;
 }
+
+/** Of a request alone. Plain data, which a worker thread can return. */
+export type RequestBounds = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers'>;
 
 /** Images, requested or returned: "1024x1024/high", and how many. */
 export interface ImageCount {

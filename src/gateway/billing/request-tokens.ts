@@ -13,6 +13,14 @@ const PER_MESSAGE = 4;
 /** Instructions that providers add when tools are offered. */
 const TOOLS_BASE = 350;
 
+/**
+ * Texts of more characters together are estimated by samples of them: the estimate of a megabyte takes 60 ms. The samples begin at a random
+ * place, so that no caller can write text between them.
+ */
+const EXACT_CHARS = 256 * 1024;
+const SAMPLE_CHARS = 4 * 1024;
+const OFFSET = Math.random();
+
 /** Estimated input tokens, computed when they are needed. */
 export type InputEstimate = () => number;
 
@@ -21,13 +29,60 @@ export function estimateBody(dialect: Dialect, body: unknown): number {
   try {
     return estimateRequest(decodeCount(dialect, body, { headers: {}, model: 'any', stream: false }));
   } catch {
-    return textTokens(body);
+    const texts = new Texts();
+    addTexts(texts, body);
+    return texts.tokens();
   }
 }
 
-/** The same of bytes that are JSON. */
-export const estimateBytes = (dialect: Dialect, body: Buffer): number =>
-  estimateBody(dialect, JSON.parse(new TextDecoder().decode(body)));
+/** The same of bytes, which a provider may accept although they are not quite JSON. */
+export function estimateBytes(dialect: Dialect, body: Buffer): number {
+  const text = new TextDecoder().decode(body);
+  try {
+    return estimateBody(dialect, JSON.parse(text));
+  } catch {
+    const texts = new Texts();
+    texts.add(text);
+    return texts.tokens();
+  }
+}
+
+/** The texts of a request, and the tokens of what is not text. */
+class Texts {
+  /** Of content that is not text. */
+  more = 0;
+  readonly #texts: string[] = [];
+  #chars = 0;
+
+  add(text: string): void {
+    this.#texts.push(text);
+    this.#chars += text.length;
+  }
+
+  tokens(): number {
+    if (this.#chars <= EXACT_CHARS) return this.more + sum(this.#texts.map(estimateTokens));
+    const samples = this.#samples();
+    const sampled = sum(samples.map(({ length }) => length));
+    return this.more + Math.round((sum(samples.map(estimateTokens)) / sampled) * this.#chars);
+  }
+
+  /** Pieces at equal distances of all texts together. */
+  #samples(): string[] {
+    const stride = Math.ceil((this.#chars / EXACT_CHARS) * SAMPLE_CHARS);
+    const samples: string[] = [];
+    let begin = Math.floor(OFFSET * stride);
+    for (const text of this.#texts) {
+      for (let at = 0; at < text.length; ) {
+        const place = (begin + at) % stride;
+        const end = at + (place < SAMPLE_CHARS ? SAMPLE_CHARS : stride) - place;
+        if (place < SAMPLE_CHARS) samples.push(text.slice(at, end));
+        at = end;
+      }
+      begin += text.length;
+    }
+    return samples;
+  }
+}
 
 /** Members that the model does not read, and encoded media. */
 const UNREAD: ReadonlySet<string> = new Set([
@@ -43,38 +98,54 @@ const UNREAD: ReadonlySet<string> = new Set([
 const ENCODED = /^(?:data:|[A-Za-z0-9+/_-]{256})/;
 
 /** Texts anywhere in a body. Numbers in a list are tokens already, as embeddings accept them. */
-function textTokens(value: unknown): number {
-  if (typeof value === 'string') return ENCODED.test(value) ? IMAGE : estimateTokens(value);
-  if (Array.isArray(value)) return sum(value.map((one) => (typeof one === 'number' ? 1 : textTokens(one))));
-  if (typeof value !== 'object' || value === null) return 0;
-  return sum(Object.entries(value).map(([name, member]) => (UNREAD.has(name) ? 0 : textTokens(member))));
+function addTexts(texts: Texts, value: unknown): void {
+  if (typeof value === 'string') {
+    if (ENCODED.test(value)) texts.more += IMAGE;
+    else texts.add(value);
+  } else if (Array.isArray(value))
+    for (const one of value) {
+      if (typeof one === 'number') texts.more += 1;
+      else addTexts(texts, one);
+    }
+  else if (typeof value === 'object' && value !== null)
+    for (const [name, member] of Object.entries(value)) if (!UNREAD.has(name)) addTexts(texts, member);
 }
 
-export function estimateRequest(request: HubRequest): number {
-  const system = sum(request.system.map(({ text }) => estimateTokens(text) + PER_MESSAGE));
-  const tools = request.tools.length === 0 ? 0 : TOOLS_BASE + sum(request.tools.map(toolTokens));
-  return system + tools + sum(request.items.map(itemTokens));
+export function estimateRequest({ system, tools, items }: HubRequest): number {
+  const texts = new Texts();
+  for (const { text } of system) addMessage(texts, text);
+  if (tools.length > 0) texts.more += TOOLS_BASE;
+  for (const tool of tools) addTool(texts, tool);
+  for (const item of items) addItem(texts, item);
+  return texts.tokens();
 }
 
-function itemTokens(item: HubItem): number {
-  if (item.kind === 'message' || item.kind === 'tool_result') return PER_MESSAGE + sum(item.parts.map(partTokens));
-  if (item.kind === 'tool_call') return PER_MESSAGE + estimateTokens(item.name) + estimateTokens(item.args);
-  if (item.kind === 'reasoning') return sum(item.summary.map(estimateTokens));
-  return item.kind === 'compaction' && item.text !== undefined ? estimateTokens(item.text) : 0;
+function addMessage(texts: Texts, ...parts: readonly string[]): void {
+  texts.more += PER_MESSAGE;
+  for (const part of parts) texts.add(part);
 }
 
-function partTokens(part: HubPart): number {
-  if (part.kind === 'text' || part.kind === 'refusal') return estimateTokens(part.text);
-  if (part.kind === 'json') return estimateTokens(JSON.stringify(part.value));
-  if (part.kind === 'search_result') return sum(part.texts.map(estimateTokens));
-  if (part.kind === 'file' && part.source.kind === 'text') return estimateTokens(part.source.text);
-  return part.kind === 'image' ? IMAGE : FILE;
+function addItem(texts: Texts, item: HubItem): void {
+  if (item.kind === 'message' || item.kind === 'tool_result') {
+    addMessage(texts);
+    for (const part of item.parts) addPart(texts, part);
+  } else if (item.kind === 'tool_call') addMessage(texts, item.name, item.args);
+  else if (item.kind === 'reasoning') for (const text of item.summary) texts.add(text);
+  else if (item.kind === 'compaction' && item.text !== undefined) texts.add(item.text);
 }
 
-function toolTokens(tool: HubTool): number {
-  if (tool.kind === 'function')
-    return estimateTokens(`${tool.name} ${tool.description ?? ''} ${JSON.stringify(tool.schema)}`);
-  return tool.kind === 'custom' ? estimateTokens(`${tool.name} ${tool.description ?? ''}`) : TOOLS_BASE;
+function addPart(texts: Texts, part: HubPart): void {
+  if (part.kind === 'text' || part.kind === 'refusal') texts.add(part.text);
+  else if (part.kind === 'json') texts.add(JSON.stringify(part.value));
+  else if (part.kind === 'search_result') for (const text of part.texts) texts.add(text);
+  else if (part.kind === 'file' && part.source.kind === 'text') texts.add(part.source.text);
+  else texts.more += part.kind === 'image' ? IMAGE : FILE;
+}
+
+function addTool(texts: Texts, tool: HubTool): void {
+  if (tool.kind === 'function') texts.add(`${tool.name} ${tool.description ?? ''} ${JSON.stringify(tool.schema)}`);
+  else if (tool.kind === 'custom') texts.add(`${tool.name} ${tool.description ?? ''}`);
+  else texts.more += TOOLS_BASE;
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0);

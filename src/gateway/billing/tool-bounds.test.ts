@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { HOSTED_TOOLS, type HostedTool } from '../../rules/index.ts';
-import { mayBeHosted, NO_TOOLS, type ToolBounds, toolBoundsOf } from './tool-bounds.ts';
+import { mayBeHosted, NO_TOOLS, type ToolBounds, toolBoundsOf, toolFactsOf, toolLevers } from './tool-bounds.ts';
 
 const boundsOf = (request: Readonly<Record<string, unknown>>): ToolBounds => toolBoundsOf((name) => request[name]);
 const bytesOf = (tools: unknown): Buffer => Buffer.from(JSON.stringify(tools));
@@ -71,6 +71,21 @@ describe('bounds of tools', () => {
   test('an adviser reads the conversation again with each use, and writes', () => {
     const { ownCalls, moreOutput } = boundsOf({ tools: [{ type: 'advisor_20260301', max_uses: 2, max_tokens: 500 }] });
     assert.deepEqual([ownCalls, moreOutput], [2, 1_000]);
+  });
+
+  test('levers come from plain data, and a request with hundreds of thousands of tools has none', () => {
+    const tools = [...FUNCTIONS, { type: 'web_fetch_20250910', max_uses: 3, citations: { enabled: true } }];
+    const { toolUses } = structuredClone(toolFactsOf((name) => ({ tools })[name as 'tools'], false));
+    const levers = toolLevers(toolUses ?? assert.fail());
+    assert.deepEqual(
+      levers.map(({ param }) => param),
+      ['tools[4].max_content_tokens', 'tools[4].max_uses'],
+    );
+    const lower = [{ type: 'web_fetch_20250910', max_uses: 3, max_content_tokens: 700 }];
+    assert.deepEqual(levers[0]?.boundsWith(700), boundsOf({ tools: lower }));
+    const many = Array(200_000).fill({ type: 'web_search' });
+    const facts = toolFactsOf((name) => ({ tools: many })[name as 'tools'], true);
+    assert.deepEqual([facts.bounds.maxSearches, facts.toolUses], [2_000_000, undefined]);
   });
 
   test('functions are told apart without being parsed', () => {

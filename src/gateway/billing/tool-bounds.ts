@@ -50,7 +50,7 @@ const HOSTED = new RegExp(
 export const mayBeHosted = (tools: Buffer): boolean => HOSTED.test(tools.toString('latin1'));
 
 /** A hosted tool of the request and how often it may be used. */
-interface Use {
+export interface Use {
   readonly path: string;
   readonly tool: MemberMap;
   readonly row: HostedTool;
@@ -58,13 +58,51 @@ interface Use {
   readonly reads: number;
 }
 
+/** The hosted tools of a request, as plain data: what would be admitted instead is computed only when the balance is short. */
+export interface ToolUses {
+  readonly uses: readonly Use[];
+  /** The uses of all tools together. */
+  readonly calls: number | undefined;
+  /** One member limits all tools, as in responses; in messages, each tool has its own. */
+  readonly limitsAll: boolean;
+}
+
 /** `read` returns a member of the request, or undefined for tools that are known to run at the client. */
-export function toolBoundsOf(read: Read): ToolBounds {
+export const toolBoundsOf = (read: Read): ToolBounds => toolFactsOf(read, false).bounds;
+
+export function toolFactsOf(
+  read: Read,
+  limitsAll: boolean,
+): { readonly bounds: ToolBounds; readonly toolUses: ToolUses | undefined } {
   const uses = usesIn(read);
-  if (uses.length === 0) return hasTools(read) ? CLIENT_TOOLS : NO_TOOLS;
-  const calls = countIn(read('max_tool_calls'), 'max_tool_calls') ?? Number.POSITIVE_INFINITY;
+  if (uses.length === 0) return { bounds: hasTools(read) ? CLIENT_TOOLS : NO_TOOLS, toolUses: undefined };
+  const calls = countIn(read('max_tool_calls'), 'max_tool_calls');
+  const isAdvised = uses.length <= MAX_ADVISED_TOOLS;
+  return {
+    bounds: boundsOfUses(uses, calls),
+    toolUses: isAdvised ? { uses: uses.map(withoutContent), calls, limitsAll } : undefined,
+  };
+}
+
+/** The work of an advice grows with the square of the number of tools. */
+const MAX_ADVISED_TOOLS = 32;
+const MAX_NAME = 100;
+
+/** Only the members on which the bound depends. */
+function withoutContent(use: Use): Use {
+  const members = Object.entries(use.tool).filter(([name, value]) => LIMITING.has(name) && typeof value !== 'object');
+  return {
+    ...use,
+    tool: Object.fromEntries(
+      members.map(([name, value]) => [name, typeof value === 'string' ? value.slice(0, MAX_NAME) : value]),
+    ),
+  };
+}
+
+function boundsOfUses(uses: readonly Use[], maxCalls: number | undefined): ToolBounds {
+  const calls = maxCalls ?? Number.POSITIVE_INFINITY;
   const used = uses.map((use) => ({ ...use, uses: Math.min(use.uses, Math.max(0, calls)) }));
-  const most = Math.max(0, ...used.filter(({ uses: count }) => count > 0).map(({ reads }) => reads));
+  const most = used.reduce((max, { uses: count, reads }) => (count > 0 ? Math.max(max, reads) : max), 0);
   const results = Math.min(sum(used.map(({ uses: count, reads }) => times(count, reads))), times(calls, most));
   return {
     toolInput: TOOL_PROMPT_TOKENS.anyTools + uses.length * TOOL_PROMPT_TOKENS.hosted + results,
@@ -127,27 +165,19 @@ function writtenBy({ tool, row, path }: Omit<Use, 'uses'>): number {
 }
 
 /** Members that limit uses and results, where the dialect has them: those of a tool in messages, one for all tools in responses. */
-export function toolLevers(read: Read, limitsAll: boolean): Lever<ToolBounds>[] {
-  const withMember =
-    (name: string, value: unknown): Read =>
-    (asked) =>
-      asked === name ? value : read(asked);
-  const uses = usesIn(read);
+export function toolLevers({ uses, calls, limitsAll }: ToolUses): Lever<ToolBounds>[] {
   if (limitsAll) {
-    const value = countIn(read('max_tool_calls'), 'max_tool_calls') ?? sum(uses.map(({ uses: count }) => count));
-    const boundsWith = (count: number): ToolBounds => toolBoundsOf(withMember('max_tool_calls', count));
-    return uses.length === 0 ? [] : [{ param: 'max_tool_calls', value, min: 1, boundsWith }];
+    const value = calls ?? sum(uses.map(({ uses: count }) => count));
+    return [{ param: 'max_tool_calls', value, min: 1, boundsWith: (count) => boundsOfUses(uses, count) }];
   }
-  const tools = read('tools');
-  if (!Array.isArray(tools)) return [];
-  return uses.flatMap(({ path, tool, row, uses: count, reads }): Lever<ToolBounds>[] => {
-    const index = tools.indexOf(tool);
-    if (index < 0) return [];
+  return uses.flatMap(({ path, tool, row, uses: count, reads }, index): Lever<ToolBounds>[] => {
+    // Other members than elements of `tools` have no limits.
+    if (tool.type === undefined) return [];
     const lever = (member: string, value: number, min: number): Lever<ToolBounds> => ({
       param: `${path}.${member}`,
       value,
       min,
-      boundsWith: (lower) => toolBoundsOf(withMember('tools', tools.with(index, { ...tool, [member]: lower }))),
+      boundsWith: (lower) => boundsOfUses(uses.with(index, useOf({ ...tool, [member]: lower }, row, path)), calls),
     });
     const limit = row.readLimit;
     return [
