@@ -98,7 +98,7 @@ const WAYS: readonly Way[] = [
   },
   {
     about: 'cached content',
-    ...{ api: 'generate', balance: '0.45', report: { input: 37_000, output: 16 } },
+    ...{ api: 'generate', balance: '0.45', report: { input: 37_000, output: 16 }, rejected: 400 },
     body: generate({ cachedContent: 'cachedContents/a' }),
   },
   {

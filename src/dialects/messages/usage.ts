@@ -9,9 +9,6 @@ import { compact, isGiven, isObject, maybeCount, maybeList, maybeObject, maybeSt
 /** Member of a merged report that keeps the first invalid count, because a later report would hide it. */
 const INVALID = 'invalid_count';
 
-/** `message_start` counts a few tokens of output before there is any; the report of an empty reply then says zero. */
-const FIRST_TOKENS = 8;
-
 /** Merges a later usage report member by member. Neither zero nor an invalid value ever replaces a count. */
 export function mergeUsage(before: JsonObject, later: unknown): JsonObject {
   if (!isObject(later)) return before;
@@ -19,7 +16,7 @@ export function mergeUsage(before: JsonObject, later: unknown): JsonObject {
   for (const [name, value] of Object.entries(later)) {
     const isCount = maybeCount(value) !== undefined;
     if (!isGiven(value) || (!isCount && (typeof value === 'number' || typeof merged[name] === 'number'))) continue;
-    if (value === 0 && Number(merged[name]) > (name === 'output_tokens' ? FIRST_TOKENS : 0)) continue;
+    if (value === 0 && Number(merged[name]) > 0) continue;
     merged[name] = value;
   }
   return merged;
