@@ -66,6 +66,9 @@ const namesField = (error: string, field: string): boolean =>
   [...field.split('.'), 'markmark', 'ownowned'].some((name) => error.includes(name));
 
 test("generate: every member of the SDK's configuration is forwarded as the SDK sends it", async () => {
+  // An account of one user alone lets it name cached content.
+  const account = { id: 'ge1', group: 'gemini', base_url: upstream.url, api_key: 'sk-upstream-ge1' };
+  await gateway.apply({ accounts: [{ ...account, features: ['generate', 'count', 'objects'] }] });
   const viaGateway = google(gateway.url, keys.gemini ?? '');
   const direct = google(upstream.url, 'sk-upstream-ge1');
   let compared = 0;
