@@ -9,7 +9,7 @@ import { at, dockerStages, namedSettings, readDeploy, yamlDocuments } from './de
 import { ROOT } from './modules.ts';
 
 /** Of other programs. */
-const FOREIGN = new Set(['NODE_ENV', 'POSTGRES_PASSWORD']);
+const FOREIGN = new Set(['NODE_ENV', 'POSTGRES_PASSWORD', 'REDISCLI_AUTH', 'VALKEY_PASSWORD']);
 const { PORT, DRAIN_MS } = loadConfig({});
 
 const documentOf = (kind: string): unknown => yamlDocuments().find(({ content }) => content.kind === kind)?.content;

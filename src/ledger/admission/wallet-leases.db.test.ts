@@ -473,7 +473,7 @@ test('a call that no replica can pay for is rejected at once, and takes nothing 
   (await other.admit(userId, 300n)).release();
   const begun = performance.now();
   assert.equal(await tryAdmit(one, userId, 900n), undefined);
-  assert.ok(performance.now() - begun < 250, 'it does not wait for the others');
+  assert.ok(performance.now() - begun < 1_000, 'it does not wait for the others');
   const kept = other.admit(userId, 300n);
   assert.ok(!(kept instanceof Promise), 'the lease of the other replica stays');
   kept.release();
