@@ -1,7 +1,7 @@
 /** All bounds of a request: of its input, its output, its tools and what it refers to by name. */
 import { hasEscapedLetters, type Span, valueAt } from '../../core/index.ts';
 import { GENERATION_LIMITS, type InferenceOperation } from '../../rules/index.ts';
-import type { RequestBounds } from './call-facts.ts';
+import type { BodyFacts } from './call-facts.ts';
 import type { MemberMap, Read } from './members.ts';
 import { GENERATION_MEMBERS, outputBoundsOf } from './output-bounds.ts';
 import { inputBoundsOf, inputBoundsOfBody, rejectRepeated } from './request-bounds.ts';
@@ -11,7 +11,7 @@ import { LIMITING, mayBeHosted, toolFactsOf } from './tool-bounds.ts';
 export const STORED_MEMBERS = ['prompt', 'cachedContent', 'cached_content', 'container', 'conversation'] as const;
 
 /** Bounds of a request that is parsed already. `bytes` is the size of its text. */
-export const boundsOfRequest = (operation: InferenceOperation, request: MemberMap, bytes: number): RequestBounds =>
+export const boundsOfRequest = (operation: InferenceOperation, request: MemberMap, bytes: number): BodyFacts =>
   bounds(operation, inputBoundsOf(request, bytes), (name) => request[name]);
 
 /** Bounds of a JSON body by the spans of its members, most of which are not parsed. */
@@ -19,7 +19,7 @@ export function boundsOfBody(
   operation: InferenceOperation,
   body: Buffer,
   members: ReadonlyMap<string, Span>,
-): RequestBounds {
+): BodyFacts {
   for (const name of GENERATION_LIMITS.config) rejectRepeatedIn(body, members.get(name), GENERATION_MEMBERS);
   const tools = members.get('tools');
   const parsesTools = tools !== undefined && mayHost(body.subarray(tools.start, tools.end));
@@ -40,7 +40,7 @@ function rejectRepeatedIn(body: Buffer, span: Span | undefined, watched: Readonl
   if (span) rejectRepeated(body.toString('utf8', span.start, span.end), watched);
 }
 
-function bounds(operation: InferenceOperation, input: ReturnType<typeof inputBoundsOf>, read: Read): RequestBounds {
+function bounds(operation: InferenceOperation, input: ReturnType<typeof inputBoundsOf>, read: Read): BodyFacts {
   const { bounds: tools, toolUses } = toolFactsOf(read, operation.startsWith('responses.'));
   return {
     ...input,

@@ -29,7 +29,7 @@ export interface CallFacts extends Partial<Omit<InputBounds, 'bodyBytes'>>, Part
 }
 
 /** Of a request alone. Plain data, which a worker thread can return. */
-export type RequestBounds = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers'>;
+export type BodyFacts = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers'>;
 
 /** Images, requested or returned: "1024x1024/high", and how many. */
 export interface ImageCount {
