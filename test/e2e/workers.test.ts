@@ -123,14 +123,15 @@ const requestTotal = async (): Promise<number> => {
 };
 
 test('the server prints one ready line, and every worker writes its number into its log lines', async () => {
-  assert.equal(command.stderr.match(/^Dragoman is ready/gm)?.length, 1);
+  await until('the ready line', () => /^Dragoman is ready/m.test(command.stderr));
   await Promise.all(Array.from({ length: 12 }, () => send('plain')));
   const served = await until('the log of all workers', () => {
     const found = new Set(logLines('request.completed').map(({ worker }) => worker));
     return found.size === WORKERS ? found : undefined;
   });
   assert.deepEqual([...served].sort(), [1, 2, 3]);
-  assert.equal(pids().size, WORKERS);
+  assert.equal(command.stderr.match(/^Dragoman is ready/gm)?.length, 1);
+  await until('the log of their starts', () => pids().size === WORKERS);
 });
 
 test('a limit of 60 requests per minute holds over all workers', async () => {
