@@ -88,7 +88,7 @@ describe('bounds of tools', () => {
     assert.deepEqual([facts.bounds.maxSearches, facts.toolUses], [2_000_000, undefined]);
   });
 
-  test('functions are told apart without being parsed', () => {
+  test('hosted tools are recognised without parsing the functions', () => {
     for (const tool of FUNCTIONS.slice(0, 3)) assert.ok(!mayBeHosted(bytesOf([tool, tool])), JSON.stringify(tool));
     assert.ok(!mayBeHosted(bytesOf([{ functionDeclarations: [{ name: 'a' }, { name: 'b' }] }])));
     assert.ok(mayBeHosted(bytesOf([{ functionDeclarations: [{ name: 'a' }] }, { deepReading: {} }])));

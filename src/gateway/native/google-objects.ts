@@ -47,7 +47,7 @@ function namesObject(value: unknown): boolean {
   });
 }
 
-/** A public address, such as that of a video platform, is nobody's object; everything else is read with the account's rights. */
+/** A public address, such as that of a video platform, belongs to no account; the provider reads everything else with the account's rights. */
 function isAccountFile(uri: unknown): boolean {
   if (typeof uri !== 'string') return false;
   const url = URL.parse(uri);
