@@ -79,11 +79,22 @@ export const DEFAULT_CONTEXT: Readonly<Record<Style, number>> = {
   'generate-content': 1_048_576,
 };
 
-/**
- * Tokens of one second of audio, and of one frame of a video, of which providers read one a second unless the request says otherwise.
- * Documented are 32 and 258 (280 for the newest models, with their time stamps a little more); chat models with audio count 10 to 25.
- */
-export const MEDIA_TOKENS = { audioSecond: 32, videoFrame: 300 } as const;
+/** What providers count for media, in tokens. */
+export const MEDIA_TOKENS = {
+  /** Documented is 32; chat models with audio count 10 to 25. */
+  audioSecond: 32,
+  /** Documented are 258, and 280 for the newest models, with their time stamps a little more. */
+  videoFrame: 300,
+  /** Of a picture as large as models read it. Messages providers document about 1,600, and one token for so many pixels below that. */
+  image: 1_600,
+  pixels: 750,
+  /** The lowest count that a provider documents for a picture. */
+  minImage: 85,
+  /** Of a page of a document: documented are 1,500 to 3,000 for its text. */
+  page: 2_000,
+  /** Of a file of which nothing is known. */
+  file: 4_000,
+} as const;
 
 /** Silence on a stream after which a heartbeat is sent; proxies close idle connections after 30-100 s. */
 export const HEARTBEAT_MS = 15_000;

@@ -14,6 +14,7 @@ import {
   repeatedMember,
 } from '../../core/index.ts';
 import { MEDIA_TOKENS } from '../../rules/index.ts';
+import { type MediaClaim, tokensOfLength } from './media-tokens.ts';
 import { countIn } from './members.ts';
 
 export interface InputBounds {
@@ -39,7 +40,6 @@ const DECIDING: ReadonlySet<string> = new Set([
 ]);
 
 type Json = Readonly<Record<string, unknown>>;
-type Claim = 'image' | 'audio' | 'video' | 'file';
 
 /** A string of the request: its size in the body, and its characters. */
 interface Text {
@@ -105,7 +105,7 @@ class MediaCount {
   }
 
   /** The first string is the content; without one it is elsewhere, and the claim decides. */
-  #count(claim: Claim, part: Json, ...candidates: unknown[]): void {
+  #count(claim: MediaClaim, part: Json, ...candidates: unknown[]): void {
     const content = candidates.find((one) => typeof one === 'string');
     const inline = content === undefined ? undefined : this.#inline(content);
     const media = inline && lengthOf(inline);
@@ -117,7 +117,7 @@ class MediaCount {
     else this.#addLength(claim === 'video' ? 'video' : kind, part, media, inline);
   }
 
-  #addLength(kind: Claim, part: Json, media: MediaLength | undefined, inline: Inline | undefined): void {
+  #addLength(kind: MediaClaim, part: Json, media: MediaLength | undefined, inline: Inline | undefined): void {
     const seconds = media && 'seconds' in media ? media.seconds : undefined;
     if (seconds !== undefined) this.tokens += tokensOf(kind, seconds, part);
     else if (kind === 'audio' && inline) this.tokens += inline.file.size * MAX_TOKENS_PER_BYTE;
@@ -144,12 +144,11 @@ const MAX_TOKENS_PER_BYTE = MEDIA_TOKENS.audioSecond / 16;
 
 const lengthOf = ({ file }: Inline): MediaLength => mediaLength(file);
 
-function tokensOf(kind: Claim, seconds: number, part: Json): number {
-  const sound = seconds * MEDIA_TOKENS.audioSecond;
-  if (kind === 'audio') return Math.ceil(sound);
+function tokensOf(kind: MediaClaim, seconds: number, part: Json): number {
   const { fps } = objectIn(part.videoMetadata ?? part.video_metadata);
-  const frames = (seconds + 1) * Math.max(1, countIn(fps, 'videoMetadata.fps') ?? 1);
-  return Math.ceil(frames * MEDIA_TOKENS.videoFrame + sound);
+  return kind === 'audio'
+    ? tokensOfLength('audio', seconds)
+    : tokensOfLength('video', seconds, Math.max(1, countIn(fps, 'videoMetadata.fps') ?? 1));
 }
 
 const COMMA = 0x2c;
@@ -167,9 +166,9 @@ const objectIn = (value: unknown): Json => (typeof value === 'object' && value !
 const sourceOf = ({ source }: Json): Json => objectIn(source);
 const isText = ({ type }: Json): boolean => type === 'text' || type === 'content';
 
-function claimOf(media: Json): Claim {
+function claimOf(media: Json): MediaClaim {
   const [family] = /^(?:image|audio|video)/.exec(String(media.mimeType ?? media.mime_type ?? '')) ?? ['file'];
-  return family as Claim;
+  return family as MediaClaim;
 }
 
 /** Words in the bytes of a request that has media. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { mp4File, wavFile } from '../../../test/support/media-files.ts';
 import { estimateTokens } from '../../core/index.ts';
 import { estimateBody, estimateBytes } from './request-tokens.ts';
 
@@ -15,3 +16,40 @@ test('long texts are estimated by samples, near the sum of all of them', () => {
 test('bytes that are not JSON are estimated as text', () => {
   assert.equal(estimateBytes('chat', Buffer.from('{"messages":')), estimateTokens('{"messages":'));
 });
+
+/** Each with the tokens that providers document for it. */
+const MEDIA: readonly [about: string, part: object, least: number, most: number][] = [
+  ['a small picture', { inlineData: inline('image/png', pngHead(64, 64)) }, 85, 300],
+  ['a large picture', { inlineData: inline('image/png', pngHead(4_000, 3_000)) }, 1_500, 1_700],
+  ['a minute of audio', { inlineData: inline('audio/wav', wavFile(60)) }, 1_900, 2_100],
+  ['a minute of video', { inlineData: inline('video/mp4', mp4File(60, { isVideo: true })) }, 17_000, 22_000],
+  ['a document of 30 pages', { inlineData: inline('application/pdf', pdf('/Type /Pages /Count 30')) }, 45_000, 90_000],
+  [
+    'a document of two visible pages',
+    { inlineData: inline('application/pdf', pdf('/Type/Page /Type/Page')) },
+    3_000,
+    6_000,
+  ],
+  ['a text in a file', { inlineData: inline('text/plain', Buffer.from(PARAGRAPH.repeat(100))) }, 2_000, 4_000],
+];
+
+for (const [about, part, least, most] of MEDIA)
+  test(`${about} is estimated by its own unit`, () => {
+    const tokens = estimateBody('generate', { contents: [{ role: 'user', parts: [part] }] });
+    assert.ok(tokens >= least && tokens <= most, String(tokens));
+  });
+
+function inline(mimeType: string, file: Buffer): object {
+  return { mimeType, data: file.toString('base64') };
+}
+
+function pngHead(width: number, height: number): Buffer {
+  const head = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1'), Buffer.alloc(8)]);
+  head.writeUInt32BE(width, 16);
+  head.writeUInt32BE(height, 20);
+  return head;
+}
+
+function pdf(content: string): Buffer {
+  return Buffer.from(`%PDF-1.7\n${content}\n%%EOF`);
+}

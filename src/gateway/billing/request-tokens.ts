@@ -1,14 +1,12 @@
 /**
  * Estimated input tokens of a request: for the count endpoints when the provider cannot count, and for a charge when it does not report
- * usage. Text by its tokens, media by the piece, never by the bytes of their encoding.
+ * usage. Text by its tokens, media by their own units, never by the bytes of their encoding.
  */
 import { estimateTokens } from '../../core/index.ts';
 import { decodeCount, type HubItem, type HubPart, type HubRequest, type HubTool } from '../../dialects/index.ts';
-import type { Dialect } from '../../rules/index.ts';
+import { type Dialect, MEDIA_TOKENS } from '../../rules/index.ts';
+import { estimateMedia } from './media-tokens.ts';
 
-/** Tokens that providers count for content that is not text, roughly. */
-const IMAGE = 1_600;
-const FILE = 4_000;
 const PER_MESSAGE = 4;
 /** Instructions that providers add when tools are offered. */
 const TOOLS_BASE = 350;
@@ -100,7 +98,7 @@ const ENCODED = /^(?:data:|[A-Za-z0-9+/_-]{256})/;
 /** Texts anywhere in a body. Numbers in a list are tokens already, as embeddings accept them. */
 function addTexts(texts: Texts, value: unknown): void {
   if (typeof value === 'string') {
-    if (ENCODED.test(value)) texts.more += IMAGE;
+    if (ENCODED.test(value)) texts.more += MEDIA_TOKENS.image;
     else texts.add(value);
   } else if (Array.isArray(value))
     for (const one of value) {
@@ -139,7 +137,9 @@ function addPart(texts: Texts, part: HubPart): void {
   else if (part.kind === 'json') texts.add(JSON.stringify(part.value));
   else if (part.kind === 'search_result') for (const text of part.texts) texts.add(text);
   else if (part.kind === 'file' && part.source.kind === 'text') texts.add(part.source.text);
-  else texts.more += part.kind === 'image' ? IMAGE : FILE;
+  else if (part.kind === 'file' && part.source.kind === 'base64' && part.source.mime.startsWith('text/'))
+    texts.add(Buffer.from(part.source.data, 'base64').toString());
+  else texts.more += estimateMedia(part.kind, part.source);
 }
 
 function addTool(texts: Texts, tool: HubTool): void {
