@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Opaque } from '../hub/types.ts';
-import { isEnvelope, pack, unwrap } from './envelope.ts';
+import { isEnvelope, pack, unwrap, wrap } from './envelope.ts';
 
 const VALUE: Opaque = { issuer: 'messages', kind: 'thinking', data: 'S+ig/==' };
 
@@ -15,4 +15,32 @@ test('pack returns a value bare only in the slot of its issuer, and without an a
     assert.ok(isEnvelope(pack(value, client)));
     assert.deepEqual(unwrap(pack(value, client)), value);
   }
+});
+
+test('unwrap returns every value that wrap writes, whatever its text holds', () => {
+  for (const data of ['', 'a"b\\c', 'line\nbreak\t', '\u2028 ü 漢 \ud800', '\u0000\u001f', 'x'.repeat(100_000)]) {
+    const value: Opaque = { ...VALUE, account: data.slice(0, 50), id: 'a,"d":"', lengths: [0, 12], mac: 'm', data };
+    assert.deepEqual(unwrap(wrap(value)), value);
+  }
+});
+
+test('unwrap takes forged envelopes as absent by their shape alone, without parsing them', (t) => {
+  const parse = t.mock.method(JSON, 'parse');
+  const sealed = (json: string): string => `gw1.${Buffer.from(json).toString('base64url')}`;
+  const start = '{"v":1,"p":"messages","k":"thinking"';
+  for (const forged of [
+    'gw1.',
+    'gw1.A',
+    `${wrap(VALUE).slice(0, -4)}`,
+    ...[
+      `${start},"d":"a`,
+      `${start},"d":"\\x"}`,
+      `${start},"s":[1,],"d":""}`,
+      `${start},"d":""}}`,
+      '{"v":1}',
+      'null',
+    ].map(sealed),
+  ])
+    assert.equal(unwrap(forged), undefined);
+  assert.equal(parse.mock.callCount(), 0);
 });
