@@ -269,6 +269,118 @@ export const CHAT_PRESETS = {
       reasoningHistory: 'think_tags',
     },
   },
+  /** docs.fireworks.ai, "OpenAI compatibility" and "Reasoning". */
+  fireworks: {
+    label: 'Fireworks',
+    baseUrl: 'https://api.fireworks.ai/inference/v1',
+    hosts: /^api\.fireworks\.ai$/,
+    flags: {
+      ...GENERIC,
+      efforts: EFFORTS,
+      midSystem: true,
+      urlMedia: true,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'detail'],
+      textParts: true,
+      reasoningHistory: 'reasoning_content',
+    },
+  },
+  /** inference-docs.cerebras.ai, "OpenAI Compatibility": 400 for penalties and biases; text only; a call cannot be required. */
+  cerebras: {
+    label: 'Cerebras',
+    baseUrl: 'https://api.cerebras.ai/v1',
+    hosts: /^api\.cerebras\.ai$/,
+    flags: {
+      ...GENERIC,
+      efforts: EFFORTS,
+      outputLimitField: 'max_completion_tokens',
+      refusedFields: [
+        ...ONLY_OPENAI,
+        ...(['parallel_tool_calls', 'strict', 'logit_bias'] as const),
+        ...(['presence_penalty', 'frequency_penalty', 'detail'] as const),
+      ],
+      toolChoices: ['none'],
+      textParts: true,
+      imageInput: false,
+      reasoningHistory: 'reasoning',
+    },
+  },
+  /** docs.cohere.com, "Using Cohere models via the OpenAI SDK": no tool choice; the effort is all or nothing. */
+  cohere: {
+    label: 'Cohere',
+    baseUrl: 'https://api.cohere.ai/compatibility/v1',
+    hosts: /^api\.cohere\.(?:ai|com)$/,
+    flags: {
+      ...GENERIC,
+      efforts: ['none', 'high'],
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'stream_options', 'detail'],
+      toolChoices: [],
+      textParts: true,
+    },
+  },
+  /** docs.perplexity.ai, "OpenAI SDK Compatibility": every request searches; tools of the client are not part of it. */
+  perplexity: {
+    label: 'Perplexity',
+    baseUrl: 'https://api.perplexity.ai',
+    hosts: /^api\.perplexity\.ai$/,
+    flags: {
+      ...GENERIC,
+      efforts: ['minimal', ...EFFORTS],
+      urlMedia: true,
+      toolChoices: [],
+      textParts: true,
+    },
+  },
+  /** huggingface.co/docs/inference-providers, "Chat Completion": a router; what a model lacks depends on the provider behind it. */
+  huggingface: {
+    label: 'Hugging Face',
+    baseUrl: 'https://router.huggingface.co/v1',
+    hosts: /^router\.huggingface\.co$/,
+    flags: { ...GENERIC, urlMedia: true, textParts: true },
+  },
+  /** docs.deepinfra.com, "OpenAI Chat Completions": a call cannot be required. */
+  deepinfra: {
+    label: 'DeepInfra',
+    baseUrl: 'https://api.deepinfra.com/v1/openai',
+    hosts: /^api\.deepinfra\.com$/,
+    flags: {
+      ...GENERIC,
+      efforts: ['none', ...EFFORTS],
+      urlMedia: true,
+      toolChoices: ['none'],
+      textParts: true,
+      reasoningHistory: 'reasoning_content',
+    },
+  },
+  /** docs.nvidia.com, "NIM for LLMs, API Reference": vLLM behind a check that rejects unknown fields. */
+  nvidia: {
+    label: 'NVIDIA NIM',
+    baseUrl: 'https://integrate.api.nvidia.com/v1',
+    hosts: /^integrate\.api\.nvidia\.com$/,
+    flags: {
+      ...GENERIC,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'detail'],
+      textParts: true,
+      reasoningHistory: 'reasoning_content',
+    },
+  },
+  /** docs.snowflake.com, "Cortex Chat Completions API": `max_tokens` is deprecated there. The host is that of the account. */
+  snowflake: {
+    label: 'Snowflake Cortex',
+    baseUrl: 'https://account.snowflakecomputing.com/api/v2/cortex/v1',
+    hosts: /\.snowflakecomputing\.com$/,
+    flags: {
+      ...GENERIC,
+      outputLimitField: 'max_completion_tokens',
+      textParts: true,
+    },
+  },
+  /** learn.microsoft.com, "Endpoints for Foundry Models": models of several vendors as deployments of one resource. */
+  foundry: {
+    label: 'Azure AI Foundry',
+    baseUrl: 'https://resource.services.ai.azure.com/openai/v1',
+    hosts: /\.services\.ai\.azure\.com$/,
+    flags: { ...GENERIC, efforts: EFFORTS, urlMedia: true, textParts: true },
+  },
   /** Any other server. */
   generic: { label: 'Another server', flags: GENERIC },
 } as const satisfies Record<string, ChatPresetRow>;

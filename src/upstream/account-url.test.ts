@@ -14,3 +14,16 @@ test('locateUpstream joins the base URL and the path, with or without a version 
     assert.deepEqual(locateUpstream(style, base, path), { origin: 'https://a.test', path: at });
   }
 });
+
+test('locateUpstream keeps the query of the base URL, which no caller can change', () => {
+  const base = 'https://a.test/openai/deployments/d?api-version=2024-10-21';
+  for (const [path, at] of [
+    ['/v1/chat/completions', '/openai/deployments/d/chat/completions?api-version=2024-10-21'],
+    [
+      '/v1/responses/r?include=a&stream=true',
+      '/openai/deployments/d/responses/r?api-version=2024-10-21&include=a&stream=true',
+    ],
+    ['/v1/responses/r?api%2Dversion=1&include=a', '/openai/deployments/d/responses/r?api-version=2024-10-21&include=a'],
+  ] as const)
+    assert.equal(locateUpstream('responses', base, path).path, at);
+});

@@ -10,16 +10,18 @@ export const CREDENTIAL_HEADER: Readonly<Record<Style, (credential: string) => r
 
 /**
  * Base URLs follow the SDK of each family: with /v1 for responses, without a version for the others. `path` is the gateway's
- * canonical path, e.g. `/v1/responses`.
+ * canonical path, e.g. `/v1/responses`. The query of the base URL, such as `api-version=2024-10-21`, is part of every request.
  */
 export function locateUpstream(style: Style, baseUrl: string, path: string): { origin: string; path: string } {
-  const { origin, prefix } = parseBase(baseUrl);
-  return { origin, path: prefix + (style === 'responses' ? path.replace(/^\/v1(?=\/)/, '') : path) };
+  const { origin, prefix, query } = parseBase(baseUrl);
+  const located = prefix + (style === 'responses' ? path.replace(/^\/v1(?=\/)/, '') : path);
+  return { origin, path: query === '' ? located : withQuery(located, query) };
 }
 
 interface Base {
   readonly origin: string;
   readonly prefix: string;
+  readonly query: string;
 }
 const bases = new Map<string, Base>();
 
@@ -28,7 +30,17 @@ function parseBase(baseUrl: string): Base {
   const known = bases.get(baseUrl);
   if (known) return known;
   const url = new URL(baseUrl);
-  const base = { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
+  const base = { origin: url.origin, prefix: url.pathname.replace(/\/+$/, ''), query: url.search.slice(1) };
   bases.set(baseUrl, base);
   return base;
 }
+
+/** What the operator sets replaces parameters of the same name that the caller sent. */
+function withQuery(located: string, query: string): string {
+  const [path = '', given = ''] = located.split('?', 2);
+  const set = new URLSearchParams(query);
+  const kept = given.split('&').filter((pair) => pair !== '' && !set.has(nameOf(pair)));
+  return `${path}?${[query, ...kept].join('&')}`;
+}
+
+const nameOf = (pair: string): string => [...new URLSearchParams(pair).keys()][0] ?? '';
