@@ -58,7 +58,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['index'],
   ],
   gateway: [
-    ['attempt-budget', 'caller', 'affinity', 'dropped', 'read-on', 'rejected-options', 'stored'],
+    ['attempt-budget', 'caller', 'affinity', 'dropped', 'read-on', 'rejected-options', 'request-scan', 'stored'],
     ['client-error', 'failure-reason', 'provider-message'],
     ['failover'],
     ['billing', 'models'],

@@ -14,14 +14,22 @@ export interface Span {
 export interface JsonLimits {
   readonly depth: number;
   readonly tokens: number;
+  /** Members of the top level. */
+  readonly members?: number;
+  /** Elements of lists at the top level, by the name of their member. */
+  readonly elements?: ReadonlyMap<string, number>;
+  /** Elements of all lists inside the elements of one of these lists. */
+  readonly innerElements?: number;
 }
 
-/** Why the body is rejected; `at` is a byte offset. */
+/** Why the body is rejected; `at` is a byte offset, `member` the member of the body at fault. */
 export class JsonScanError extends Error {
   readonly at: number;
-  constructor(message: string, at: number) {
+  readonly member: string | undefined;
+  constructor(message: string, at: number, member?: string) {
     super(message);
     this.at = at;
+    this.member = member;
   }
 }
 
@@ -105,6 +113,9 @@ class Scanner {
   readonly #limits: JsonLimits;
   #at = 0;
   #tokens = 0;
+  /** Of the current member of the top level, where it is a list: its elements, and those of lists inside them. */
+  #elements = 0;
+  #innerElements = 0;
 
   constructor(bytes: Buffer, limits: JsonLimits, at = 0) {
     this.#bytes = bytes;
@@ -154,10 +165,15 @@ class Scanner {
   }
 
   #topLevel(wanted: ReadonlySet<string>, found: Map<string, Span>): void {
-    for (;;) {
+    const { members = Number.POSITIVE_INFINITY } = this.#limits;
+    for (let count = 1; ; count += 1) {
+      if (count > members) throw new JsonScanError(`The body has more than ${members} members.`, this.#at);
       const key = this.#key();
       const start = this.#at;
+      this.#elements = 0;
+      this.#innerElements = 0;
       this.#value();
+      if (this.#limits.elements && this.#bytes[start] === OPEN_ARRAY) this.#checkList(key, this.#limits.elements);
       if (wanted.has(key)) {
         if (found.has(key)) throw new JsonScanError(`The member "${key}" occurs twice.`, start);
         found.set(key, { start, end: this.#at });
@@ -168,6 +184,26 @@ class Scanner {
       if (next !== COMMA) throw this.#unexpected(-1);
       this.#space();
     }
+  }
+
+  #checkList(member: string, limits: ReadonlyMap<string, number>): void {
+    const limit = limits.get(member);
+    if (limit === undefined) return;
+    const { innerElements = Number.POSITIVE_INFINITY } = this.#limits;
+    if (this.#elements > limit)
+      throw new JsonScanError(`${member}: the list has more than ${limit} entries.`, this.#at, member);
+    if (this.#innerElements > innerElements)
+      throw new JsonScanError(
+        `${member}: the entries have more than ${innerElements} parts together.`,
+        this.#at,
+        member,
+      );
+  }
+
+  /** `depth`: of the list that the element is in. */
+  #countElement(depth: number): void {
+    if (depth === 1) this.#elements += 1;
+    else if (depth === 3) this.#innerElements += 1;
   }
 
   /** Reads `"name" :` and the space after it. */
@@ -201,6 +237,7 @@ class Scanner {
         if (this.#peek() !== closer) {
           closers.push(closer);
           if (closer === CLOSE_OBJECT) this.#name();
+          else this.#countElement(closers.length);
           continue;
         }
         this.#at += 1;
@@ -223,6 +260,7 @@ class Scanner {
       if (byte === COMMA) {
         this.#space();
         if (closer === CLOSE_OBJECT) this.#name();
+        else this.#countElement(closers.length);
         return false;
       }
       if (byte !== closer) throw this.#unexpected(-1);

@@ -14,10 +14,48 @@ export const JSON_LIMITS = {
   /** Commas, colons and brackets. The largest real body is an embeddings request with 300,000 token numbers. */
   tokens: 1_000_000,
   /** Numbers and objects of one body that are kept exactly; each costs about 5 us. A client's body with more is rejected. */
-  exactValues: 200_000,
+  exactValues: 50_000,
   /** A shorter body cannot hold enough of them to matter. */
   harmlessChars: 64 * 1024,
 } as const;
+
+/**
+ * Counts in a request for a reply, because each entry costs time whatever its size. The largest recorded requests of SDKs have 12 turns, 29
+ * parts, 21 tools, 101 opaque values and 593 values; agents on a command line come to hundreds of turns and, with many servers of
+ * tools, to some hundred tools.
+ */
+export const REQUEST_LIMITS = {
+  turns: 10_000,
+  parts: 20_000,
+  tools: 2_000,
+  /** In the envelopes of the gateway, whose signatures are checked. */
+  opaque: 5_000,
+  /** Of the body itself; no dialect has more than 50, and each unknown one is named in the response. */
+  members: 1_000,
+  values: 100_000,
+} as const;
+
+/** The members that hold turns and tools, in every dialect. */
+const TURN_MEMBERS = ['messages', 'input', 'contents'] as const;
+const TOOL_LISTS = ['tools', 'functions'] as const;
+
+/** The limits of a request for a reply. Embeddings have those of `JSON_LIMITS`: their lists are numbers. */
+export const REQUEST_JSON_LIMITS = {
+  depth: JSON_LIMITS.depth,
+  tokens: REQUEST_LIMITS.values,
+  members: REQUEST_LIMITS.members,
+  elements: new Map<string, number>([
+    ...TURN_MEMBERS.map((name) => [name, REQUEST_LIMITS.turns] as const),
+    ...TOOL_LISTS.map((name) => [name, REQUEST_LIMITS.tools] as const),
+  ]),
+  innerElements: REQUEST_LIMITS.parts,
+} as const;
+
+/**
+ * A compressed body may expand to `bytes` in any case, and beyond that to so many times its compressed size. Text of conversations expands
+ * to 3 to 20 times its size; only a repeated character exceeds this.
+ */
+export const DECOMPRESSION = { bytes: MIB, ratio: 64 } as const;
 
 /** Multipart bodies (G 4.8): sixteen images, a mask and every option fit; prompts are the longest text fields. */
 export const MULTIPART = { parts: 40, headerBytes: 8 * 1024, fieldBytes: 256 * 1024 } as const;

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { ApiError, concatBuffers, fail, type MaybePromise, mediaTypeOf } from '../core/index.ts';
 import type { IncomingRequest } from '../http/index.ts';
+import { DECOMPRESSION } from '../rules/index.ts';
 import { type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts';
 import type { Call } from './call.ts';
 
@@ -69,8 +70,12 @@ export function receiveBody(call: Call, limit: number, sink: BodySink): BodyTran
       { param: 'content-encoding' },
     );
   }
-  return decode(request, decoder, {
-    add: (chunk) => sink.add(chunk),
+  const expansion = new Expansion();
+  return decode(request, decoder, expansion, {
+    add: (chunk) => {
+      expansion.add(chunk.length);
+      return sink.add(chunk);
+    },
     end,
     // A decoder fails only on bad input, so the error belongs to the client.
     fail: (error) =>
@@ -81,6 +86,28 @@ export function receiveBody(call: Call, limit: number, sink: BodySink): BodyTran
       ),
   });
 }
+
+/** What a compressed body has become so far. A few kilobytes could otherwise fill the memory of the endpoint's limit. */
+class Expansion {
+  #compressed = 0;
+  #bytes = 0;
+
+  receive(bytes: number): void {
+    this.#compressed += bytes;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > Math.max(DECOMPRESSION.bytes, this.#compressed * DECOMPRESSION.ratio)) throw expandsTooFar();
+  }
+}
+
+const expandsTooFar = () =>
+  fail(
+    'request_too_large',
+    `content-encoding: the body expands to more than ${DECOMPRESSION.ratio} times its compressed size, the limit above ${DECOMPRESSION.bytes} bytes; send it without compression.`,
+    { param: 'content-encoding' },
+  );
 
 const encodingOf = ({ headers }: IncomingRequest): string => {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
@@ -165,7 +192,12 @@ function collect(request: IncomingRequest, sink: BodySink): BodyTransfer {
   return { resume: () => request.resume() };
 }
 
-function decode(request: IncomingRequest, decoder: NodeJS.ReadWriteStream & Readable, sink: BodySink): BodyTransfer {
+function decode(
+  request: IncomingRequest,
+  decoder: NodeJS.ReadWriteStream & Readable,
+  expansion: Expansion,
+  sink: BodySink,
+): BodyTransfer {
   decoder.on('data', (chunk: Buffer) => {
     try {
       if (!sink.add(chunk)) decoder.pause();
@@ -178,7 +210,10 @@ function decode(request: IncomingRequest, decoder: NodeJS.ReadWriteStream & Read
   decoder.once('error', (error) => sink.fail(error));
   decoder.on('drain', () => request.resume());
   request.read({
-    onData: (chunk) => decoder.write(chunk),
+    onData: (chunk) => {
+      expansion.receive(chunk.length);
+      return decoder.write(chunk);
+    },
     onEnd: () => decoder.end(),
     onAborted: () => {
       decoder.destroy();

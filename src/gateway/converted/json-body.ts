@@ -1,25 +1,20 @@
 /** Parsing of a body that is converted. Rejects JSON that is too deep or too large before parsing it, because that would block the event loop. */
 import { isUtf8 } from 'node:buffer';
-import { fail, JsonScanError, mayBeDeep, parseJson, scanMembers } from '../../core/index.ts';
+import { fail, mayBeDeep, parseJson } from '../../core/index.ts';
 import { isObject } from '../../dialects/index.ts';
 import { JSON_LIMITS } from '../../rules/index.ts';
+import { asJson, scanRequest } from '../request-scan.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
 export function parseBody(bytes: Buffer): Body {
   if (bytes.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
-  try {
-    return parseSmall(bytes, text) ?? parseScanned(bytes, text);
-  } catch (error) {
-    if (error instanceof JsonScanError) throw fail('invalid_request', error.message);
-    if (error instanceof SyntaxError) throw fail('invalid_request', 'The body is not valid JSON.');
-    throw error;
-  }
+  return asJson(() => parseSmall(bytes, text) ?? parseScanned(bytes, text));
 }
 
 function parseScanned(bytes: Buffer, text: string): Body {
-  scanMembers(bytes, NONE, JSON_LIMITS);
+  scanRequest(bytes, NONE);
   return parseJson(text, 'client') as Body;
 }
 const NONE: ReadonlySet<string> = new Set();

@@ -1,10 +1,11 @@
 /** Embedding requests of the generate-content dialect, whose bodies name the model of the path again, once for each text. */
 import type { Account, Model } from '../../catalog/index.ts';
 import { elementsAt, fail, membersAt, type Span, spliceAll, valueAt } from '../../core/index.ts';
+import type { InferenceOperation } from '../../rules/index.ts';
 import { inputBoundsOfBody } from '../billing/request-bounds.ts';
 import { upstreamName } from '../models/resolve.ts';
+import { asJson, scanRequest } from '../request-scan.ts';
 import type { RequestBounds } from './native-request.ts';
-import { asJson, scanBody } from './request.ts';
 
 export interface EmbeddingBody {
   readonly bounds: RequestBounds;
@@ -16,8 +17,8 @@ const MODEL: ReadonlySet<string> = new Set(['model']);
 const OPEN_ARRAY = 0x5b;
 const OPEN_OBJECT = 0x7b;
 
-export function readEmbedding(body: Buffer, model: Model): EmbeddingBody {
-  const names = asJson(() => modelNames(body));
+export function readEmbedding(operation: InferenceOperation, body: Buffer, model: Model): EmbeddingBody {
+  const names = asJson(() => modelNames(operation, body));
   for (const { path, span } of names)
     checkName(
       asJson(() => valueAt(body, span)),
@@ -44,8 +45,8 @@ interface NamedModel {
   readonly span: Span;
 }
 
-function modelNames(body: Buffer): NamedModel[] {
-  const members = scanBody(body, WANTED);
+function modelNames(operation: InferenceOperation, body: Buffer): NamedModel[] {
+  const members = scanRequest(body, WANTED, operation);
   const own = members.get('model');
   const requests = members.get('requests');
   const elements = requests && body[requests.start] === OPEN_ARRAY ? elementsAt(body, requests) : [];

@@ -7,6 +7,7 @@ import { estimateBytes } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { LegUnavailable, legError } from '../failover.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
+import { asJson } from '../request-scan.ts';
 import { bodyClassOf, readJsonBody } from '../services.ts';
 import { previousNotFound, responseNotFound, type StoredResponse } from '../stored/store.ts';
 import { readEmbedding } from './embedding.ts';
@@ -17,7 +18,7 @@ import type { NativeRequest, NativeServices, NativeTarget, RequestBounds } from 
 import { findProviderIds } from './provider-ids.ts';
 import { placeProviderIds } from './provider-objects.ts';
 import { forwardedQuery } from './query.ts';
-import { asJson, checkNativeBody, readNative } from './request.ts';
+import { checkNativeBody, readNative } from './request.ts';
 import { stripEnvelopes } from './strip-envelopes.ts';
 
 /** Without a promise when the body is complete and nothing has to be looked up. */
@@ -68,7 +69,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const query = forwardedQuery(call.query, true);
     const body = await readJsonBody(services, call, operation);
     const model = resolveModel(services.catalog(), caller, call.params.model);
-    const { bounds, bytesFor } = readEmbedding(body, model);
+    const { bounds, bytesFor } = readEmbedding(operation, body, model);
     return {
       ...(await googleFeature(services, caller, model, body)),
       model,

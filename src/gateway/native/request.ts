@@ -3,7 +3,7 @@
  * replaces the model's name, and asks for the usage of chat streams (ADR 13).
  */
 import type { Account, Catalog, Model } from '../../catalog/index.ts';
-import { fail, JsonScanError, type Span, scanMembers, splice, spliceAll, valueAt } from '../../core/index.ts';
+import { fail, type Span, splice, spliceAll, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
 import {
   CHOICE_COUNTS,
@@ -11,7 +11,6 @@ import {
   chosenTiers,
   GENERATION_LIMITS,
   type InferenceOperation,
-  JSON_LIMITS,
   OUTPUT_LIMITS,
   TIER_FIELD_NAMES,
 } from '../../rules/index.ts';
@@ -20,6 +19,7 @@ import { boundsOfBody, STORED_MEMBERS } from '../billing/body-bounds.ts';
 import { TOOL_MEMBERS } from '../billing/tool-bounds.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
+import { asJson, scanRequest } from '../request-scan.ts';
 import { asksForUsage, USAGE_OPTION, usageOptionChange } from './hidden-usage.ts';
 import type { RequestBounds } from './native-request.ts';
 
@@ -55,7 +55,7 @@ const WANTED: ReadonlySet<string> = new Set([
 ]);
 
 export function readNative(operation: InferenceOperation, body: Buffer, caller: Caller, catalog: Catalog): NativeBody {
-  const members = scanBody(body, WANTED);
+  const members = scanRequest(body, WANTED, operation);
   const read = (name: string): unknown => {
     const span = members.get(name);
     return span && asJson(() => valueAt(body, span));
@@ -98,7 +98,7 @@ const noBackground = ({ key }: Caller) =>
 
 /** Checks a generate-content body, whose model is in the path. */
 export function checkNativeBody(operation: InferenceOperation, body: Buffer): Pick<NativeBody, 'bounds' | 'tiers'> {
-  const members = scanBody(body, WANTED);
+  const members = scanRequest(body, WANTED, operation);
   if (!members.has('contents') && (members.has('messages') || members.has('input')))
     rejectWrongDialect(asJson(() => JSON.parse(new TextDecoder().decode(body))));
   const read = (name: string): unknown => {
@@ -106,23 +106,6 @@ export function checkNativeBody(operation: InferenceOperation, body: Buffer): Pi
     return span && asJson(() => valueAt(body, span));
   };
   return { bounds: asJson(() => boundsOfBody(operation, body, members)), tiers: chosenTiers(read) };
-}
-
-/** Spans of the wanted members of a JSON body within its limits. */
-export function scanBody(body: Buffer, wanted: ReadonlySet<string>): Map<string, Span> {
-  if (body.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
-  return asJson(() => scanMembers(body, wanted, JSON_LIMITS));
-}
-
-/** The scan skips the content of long strings, so reading a member may still fail. */
-export function asJson<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof JsonScanError) throw fail('invalid_request', error.message);
-    if (error instanceof SyntaxError) throw fail('invalid_request', 'The body is not valid JSON.');
-    throw error;
-  }
 }
 
 const OPEN_BRACE = 0x7b;

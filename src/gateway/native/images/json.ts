@@ -2,7 +2,8 @@
 import { type Span, splice, valueAt } from '../../../core/index.ts';
 import { IMAGE_FIELDS, IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD } from '../../../rules/index.ts';
 import { checkImageFields, invalid } from '../../images/fields.ts';
-import { asJson, scanBody, withModel } from '../request.ts';
+import { asJson, scanRequest } from '../../request-scan.ts';
+import { withModel } from '../request.ts';
 import { memberCut } from '../strip-envelopes.ts';
 import type { ImageBody } from './body.ts';
 
@@ -15,7 +16,7 @@ const WANTED: ReadonlySet<string> = new Set([
 ]);
 
 export function imageJson(sent: Buffer, operation: InferenceOperation): ImageBody {
-  const members = scanBody(sent, WANTED);
+  const members = scanRequest(sent, WANTED);
   const read = (name: string): unknown => {
     const span = members.get(name);
     return span && asJson(() => valueAt(sent, span));
@@ -26,7 +27,7 @@ export function imageJson(sent: Buffer, operation: InferenceOperation): ImageBod
   if (model !== undefined && typeof model !== 'string') throw invalid('model', 'expected a string.');
   const removed = members.get(REMOVED_IMAGE_FIELD);
   const body = removed ? withoutMember(sent, removed, REMOVED_IMAGE_FIELD) : sent;
-  const span = removed ? scanBody(body, MODEL).get('model') : members.get('model');
+  const span = removed ? scanRequest(body, MODEL).get('model') : members.get('model');
   return {
     model,
     settings,
