@@ -4,8 +4,10 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
+import { systemClock } from '../src/core/index.ts';
 import { BODY_BYTES, videoCapabilitiesOf } from '../src/rules/index.ts';
-import { createExaminer } from '../src/video/request/examiner.ts';
+import { ThreadPool } from '../src/threads/index.ts';
+import { examineJob } from '../src/video/request/examine-job.ts';
 import { describeMachine } from './machine.ts';
 import { median } from './quantile.ts';
 
@@ -22,24 +24,30 @@ function largestBody(): Buffer {
 }
 
 async function measure(name: string, inlineBytes: number): Promise<void> {
-  const examiner = createExaminer({ inlineBytes });
+  const threads = new ThreadPool({ clock: systemClock });
+  const examine = (bytes: Buffer) =>
+    threads.run(
+      { ...examineJob, inlineBytes },
+      { bytes, entry: 'tasks', target: TARGET },
+      { id: '', bytes: bytes.length },
+    );
   // The first body starts the worker and compiles the code. Copies are made before, because copying blocks the event loop, too.
   const [first = largestBody(), ...bodies] = Array.from({ length: RUNS + 1 }, largestBody);
-  await examiner.examine(first, 'tasks', TARGET);
+  await examine(first);
   await pause(200);
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   const times: number[] = [];
   for (const body of bodies) {
     const begun = performance.now();
-    const examination = await examiner.examine(body, 'tasks', TARGET);
+    const examination = await examine(body);
     times.push(performance.now() - begun);
     await pause(20);
     if (examination.kind !== 'parsed' || !examination.result || 'error' in examination.result)
       throw new Error('rejected');
   }
   delay.disable();
-  await examiner.close();
+  await threads.close();
   const ms = (nanos: number): string => (nanos / 1e6).toFixed(1);
   console.log(`| ${name} | ${median(times).toFixed(0)} | ${ms(delay.percentile(99))} | ${ms(delay.max)} |`);
 }

@@ -6,7 +6,7 @@
 export const RANKS: readonly (readonly string[])[] = [
   ['rules'],
   ['core', 'version'],
-  ['http', 'objects'],
+  ['http', 'objects', 'threads'],
   ['dialects', 'db', 'redis', 'upstream', 'web', 'cluster', 'config', 'data-dir'],
   ['identity', 'catalog', 'pool', 'ledger'],
   ['setup', 'requests', 'people', 'backup'],

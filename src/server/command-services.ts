@@ -6,7 +6,7 @@ import { openAccounts } from './accounts.ts';
 import { type AppContext, type Closer, closeAll } from './context.ts';
 import { createOidc } from './people.ts';
 import { publicUrlOf } from './ports.ts';
-import { openUpstream, openVideo } from './services.ts';
+import { openThreads, openUpstream, openVideo } from './services.ts';
 
 export interface WorkerServices {
   readonly background: Background;
@@ -20,7 +20,11 @@ export async function openWorkerServices(context: AppContext): Promise<WorkerSer
   const { catalog, pool } = await openAccounts(context, closers);
   const upstream = openUpstream(context, closers);
   const publicUrl = (): string => publicUrlOf(context.config, context.config.PORT);
-  const video = openVideo(context, { upstream, catalog, pool }, { publicUrl, closers });
+  const video = openVideo(
+    context,
+    { upstream, catalog, pool, threads: openThreads(context, closers) },
+    { publicUrl, closers },
+  );
   const background = createBackground({ ...context, db: context.database.db, upstream, catalog });
   return { video, background, close: () => closeAll(closers) };
 }

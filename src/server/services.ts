@@ -5,6 +5,7 @@ import { Metering } from '../ledger/index.ts';
 import { Limiter, LocalLimits, PrimaryLimits, RedisLimits, SharedHealth } from '../pool/index.ts';
 import { Redis } from '../redis/index.ts';
 import { BODY_BYTES } from '../rules/index.ts';
+import { ThreadPool } from '../threads/index.ts';
 import { UpstreamClient } from '../upstream/index.ts';
 import { createVideo, type Video } from '../video/index.ts';
 import { BodyBudget, createMetrics, type Metrics } from '../web/index.ts';
@@ -23,6 +24,7 @@ export interface Services extends Accounts {
   readonly limiter: Limiter;
   readonly health: SharedHealth;
   readonly bodyBudget: BodyBudget;
+  readonly threads: ThreadPool;
 }
 
 export async function openServices(
@@ -42,6 +44,7 @@ export async function openServices(
     onKeyChange: () => keys.clear(),
     onPoolChange: () => health?.syncSoon(),
   });
+  const threads = openThreads(context, closers);
   // No account needs more connections than clients may have.
   const upstream = openUpstream(context, closers, config.MAX_CONNECTIONS);
   const redis = await openRedis(context, metrics, closers);
@@ -58,10 +61,18 @@ export async function openServices(
     upstream,
     metering,
     alarms,
+    threads,
     limiter: createLimiter(context, { redis, member }),
     health: sharedHealth,
     bodyBudget: BodyBudget.ofWorker(config.BODY_MEMORY_BYTES, workers, BODY_BYTES.video),
   };
+}
+
+/** For large bodies; starts with the first one. */
+export function openThreads({ clock }: Pick<AppContext, 'clock'>, closers: Closer[]): ThreadPool {
+  const threads = new ThreadPool({ clock });
+  closers.push(() => threads.close());
+  return threads;
 }
 
 export function openUpstream(
@@ -80,7 +91,7 @@ export function openUpstream(
 
 export function openVideo(
   { config, database, sealer, clock, log }: AppContext,
-  { upstream, catalog, pool }: Pick<Services, 'upstream' | 'catalog' | 'pool'>,
+  { upstream, catalog, pool, threads }: Pick<Services, 'upstream' | 'catalog' | 'pool' | 'threads'>,
   { publicUrl, closers }: { readonly publicUrl: () => string; readonly closers: Closer[] },
 ): Video {
   const video = createVideo({
@@ -91,6 +102,7 @@ export function openVideo(
     upstream,
     catalog,
     pool,
+    threads,
     publicUrl,
     allowedOrigins: config.EGRESS_ALLOW,
     httpStack: config.HTTP_STACK,

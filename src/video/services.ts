@@ -5,7 +5,7 @@ import type { Account, Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Db, Rows } from '../db/index.ts';
 import type { Pool } from '../pool/index.ts';
-import type { Examiner } from './request/examiner.ts';
+import type { Threads } from '../threads/index.ts';
 import type { AssetProvider } from './upstream/asset-provider.ts';
 import type { VideoProvider } from './upstream/client.ts';
 
@@ -21,7 +21,7 @@ export interface VideoServices {
   readonly pool: Pool;
   readonly provider: VideoProvider;
   readonly assetProvider: AssetProvider;
-  readonly examiner: Examiner;
+  readonly threads: Threads;
   /** Names this process in claims. */
   readonly replicaId: string;
   /** Base address of this installation, for links in responses. */

@@ -5,6 +5,7 @@ import type { Db } from '../db/index.ts';
 import type { HttpStack } from '../http/index.ts';
 import type { Key } from '../identity/index.ts';
 import type { Pool } from '../pool/index.ts';
+import type { Threads } from '../threads/index.ts';
 import { PublicFetcher, type UpstreamClient } from '../upstream/index.ts';
 import type { Call, ClientStreamLimits } from '../web/index.ts';
 import { type Assets, createAssets } from './assets/assets.ts';
@@ -24,7 +25,6 @@ import {
   type Preview,
 } from './characters/catalog.ts';
 import { expireRecords } from './idempotency/records.ts';
-import { createExaminer } from './request/examiner.ts';
 import { mirrorDue } from './results/mirror-job.ts';
 import type { ResultKind } from './results/result.ts';
 import { type MirrorSettings, Results } from './results/results.ts';
@@ -64,6 +64,7 @@ export interface VideoOptions {
   readonly upstream: UpstreamClient;
   readonly catalog: () => Catalog;
   readonly pool: Pool;
+  readonly threads: Threads;
   readonly publicUrl: () => string;
   readonly allowedOrigins: readonly string[];
   readonly httpStack: HttpStack;
@@ -116,12 +117,10 @@ export interface Video {
 
 export function createVideo(options: VideoOptions): Video {
   const { db, upstream, clock, publicUrl } = options;
-  const examiner = createExaminer();
   const services: VideoServices = {
     ...options,
     provider: new VideoProvider(upstream),
     assetProvider: assetLibraries(options),
-    examiner,
     replicaId: newId('req'),
     callbackUrlFor: (account, secret) =>
       canReport(publicUrl(), account) ? `${publicUrl()}/upstream/callbacks/${secret}` : undefined,
@@ -168,7 +167,6 @@ export function createVideo(options: VideoOptions): Video {
     jobs: [...jobsOf(services, { follower, deliverer, results }, options.mirror), ...sessionJobs],
     close: async () => {
       await Promise.all([follower.stop(), deliverer.stop(), results.close()]);
-      await examiner.close();
     },
   };
 }

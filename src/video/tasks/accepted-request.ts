@@ -1,6 +1,7 @@
 /** A create request from its bytes to a checked request for a model: the same for a task and for the estimate of one. */
 import { type ApiError, fail } from '../../core/index.ts';
 import type { Key } from '../../identity/index.ts';
+import { examineJob } from '../request/examine-job.ts';
 import type { Examination, RequestError, TaskEntry, TaskRequest } from '../request/task-request.ts';
 import type { UpstreamTemplate } from '../request/upstream-template.ts';
 import type { VideoServices } from '../services.ts';
@@ -32,15 +33,13 @@ export async function examineRequest(
   const named = peekModel(bytes);
   const resolved = named === undefined || named === '' ? undefined : resolveTarget(services.catalog(), key, named);
   const target = resolved && 'target' in resolved ? resolved.target : undefined;
-  const examined = await services.examiner.examine(
-    bytes,
-    entry,
-    target && {
-      variant: target.group.variant,
-      capabilities: target.capabilities,
-      allowedOrigins: services.allowedOrigins,
-    },
-  );
+  const rules = target && {
+    variant: target.group.variant,
+    capabilities: target.capabilities,
+    allowedOrigins: services.allowedOrigins,
+  };
+  const owner = { id: key.id, bytes: bytes.length };
+  const examined = await services.threads.run(examineJob, { bytes, entry, target: rules }, owner);
   if (examined.kind === 'malformed') throw errorFrom(examined.error);
   return { resolved, examined };
 }

@@ -1,0 +1,32 @@
+/** Work on one body that can be done in another thread: a pure function of plain data, in a module that the thread can load. */
+export interface Job<Input, Output> {
+  /** `import.meta.url` of the module that exports the job. */
+  readonly module: string;
+  /** The name under which it does. */
+  readonly name: string;
+  /** Input up to this size takes less than 10 ms to 30 ms, and is worked on at once. */
+  readonly inlineBytes: number;
+  /** Throws `ApiError` for what the client did wrong. Anything else is a bug. */
+  run(input: Input): Output;
+  /** The memory of `bytes` in the input moves to the thread, and is empty here afterwards. By default the thread gets a copy. */
+  readonly movesBytes?: boolean;
+  /** Memory of the output that moves to the main thread; the rest is copied. */
+  memoryOf?(output: Output): ArrayBuffer[];
+}
+
+/** The message to a thread. */
+export interface JobMessage {
+  readonly module: string;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** The message back. */
+export type JobResult = { readonly output: unknown } | { readonly error: JobError };
+
+/** An `ApiError` as plain data. */
+export interface JobError {
+  readonly code: string;
+  readonly message: string;
+  readonly details: object;
+}
