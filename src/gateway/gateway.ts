@@ -6,6 +6,7 @@ import type { Db } from '../db/index.ts';
 import type { Metering } from '../ledger/index.ts';
 import { AccountQueue, acquireSlot, type Limiter, type Pool, RetryBudget } from '../pool/index.ts';
 import type { BodyClass, CountedDialect, Dialect, InferenceOperation, ServedCell } from '../rules/index.ts';
+import type { Threads } from '../threads/index.ts';
 import type { UpstreamClient } from '../upstream/index.ts';
 import {
   type Call,
@@ -55,6 +56,7 @@ export interface GatewayOptions {
   readonly storedDays: number;
   readonly bodyLimit: (limit: BodyClass) => number;
   readonly spool: Spool;
+  readonly threads: Threads;
   readonly accountTag: (accountId: string) => string;
   /** Key of the signatures of opaque values. */
   readonly opaqueKey: Buffer;
@@ -119,6 +121,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     catalog,
     bodyLimit,
     spool,
+    threads: options.threads,
     accountTag,
     opaqueKey,
     mediaFetcher,

@@ -2,6 +2,7 @@
 import type { Catalog } from '../catalog/index.ts';
 import type { Clock } from '../core/index.ts';
 import { type BodyClass, type InferenceOperation, inferenceRow } from '../rules/index.ts';
+import type { Threads } from '../threads/index.ts';
 import { type Call, type ClientStreams, expectJson, readBody } from '../web/index.ts';
 import type { Billing } from './billing/admission.ts';
 import type { FailoverServices } from './failover.ts';
@@ -15,6 +16,8 @@ export interface GatewayServices extends FailoverServices {
   readonly clientStreams: ClientStreams;
   readonly store: ResponseStore;
   readonly rejectedOptions: RejectedOptions;
+  /** For work on large bodies. */
+  readonly threads: Threads;
   /** Largest body of a size class, in bytes. */
   readonly bodyLimit: (limit: BodyClass) => number;
 }

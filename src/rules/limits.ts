@@ -15,6 +15,8 @@ export const JSON_LIMITS = {
   tokens: 1_000_000,
   /** Numbers and objects of one body that are kept exactly; each costs about 5 us. A client's body with more is rejected. */
   exactValues: 50_000,
+  /** Texts of a batch of embeddings; providers take 100. */
+  elements: new Map([['requests', 1_000]]),
   /** A shorter body cannot hold enough of them to matter. */
   harmlessChars: 64 * 1024,
 } as const;

@@ -83,8 +83,9 @@ export function createApp(context: AppContext, parts: AppParts, closers: Closer[
 type BoundParts = AppParts & PeopleParts;
 
 function openGateway({ config, database, sealer, clock, log, secrets }: AppContext, parts: AppParts): Gateway {
-  const { upstream, catalog, limiter, pool, metering, member = WHOLE_MACHINE } = parts;
+  const { upstream, catalog, limiter, pool, metering, threads, member = WHOLE_MACHINE } = parts;
   return createGateway({
+    threads,
     db: database.db,
     sealer,
     clock,

@@ -16,6 +16,7 @@ import { ResponseStore } from '../../src/gateway/stored/store.ts';
 import type { Metering, Reservation, UsageRecord } from '../../src/ledger/index.ts';
 import { type Limiter, Pool } from '../../src/pool/index.ts';
 import type { Dialect, InferenceOperation, Style } from '../../src/rules/index.ts';
+import { ThreadPool } from '../../src/threads/index.ts';
 import type { UpstreamClient, UpstreamListener } from '../../src/upstream/index.ts';
 import { Call, ClientStreams } from '../../src/web/index.ts';
 import { accountAt, callerOf, groupOf, openFailoverServices, RecordingClient } from './upstream-call.ts';
@@ -164,6 +165,7 @@ function servicesFor(
     opaqueCache: new OpaqueCache(clock),
     rejectedOpaques: new RejectedOpaques(),
     rejectedOptions: new RejectedOptions(),
+    threads: new ThreadPool({ clock }),
     mediaFetcher: { fetch: async () => ({ ok: false, message: 'not in this test' }) },
     accountTag: (id) => `tag-${id}`,
     opaqueKey: Buffer.alloc(32),

@@ -17,6 +17,7 @@ import {
 import { until } from '../../../test/support/wait.ts';
 import { ApiError, createSealer, estimateTokens, FakeClock } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';
+import { ThreadPool } from '../../threads/index.ts';
 import { ClientStreams } from '../../web/index.ts';
 import type { Billing } from '../billing/admission.ts';
 import { RejectedOptions } from '../rejected-options/rejected-options.ts';
@@ -81,6 +82,7 @@ function openCall({ stream = true, isTurn = false } = {}) {
     opaqueCache: new OpaqueCache(clock),
     rejectedOpaques: new RejectedOpaques(),
     rejectedOptions: new RejectedOptions(),
+    threads: new ThreadPool({ clock }),
     mediaFetcher: { fetch: async () => ({ ok: false, message: 'not in this test' }) },
     accountTag: (id) => `tag-${id}`,
     opaqueKey: Buffer.alloc(32),

@@ -2,48 +2,40 @@
 import type { Account, Model } from '../../catalog/index.ts';
 import { elementsAt, fail, membersAt, type Span, spliceAll, valueAt } from '../../core/index.ts';
 import type { InferenceOperation } from '../../rules/index.ts';
+import type { Job } from '../../threads/index.ts';
+import type { BodyFacts } from '../billing/call-facts.ts';
 import { inputBoundsOfBody } from '../billing/request-bounds.ts';
 import { upstreamName } from '../models/resolve.ts';
-import { asJson, scanRequest } from '../request-scan.ts';
-import type { RequestBounds } from './native-request.ts';
+import { asJson, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
+import { findProviderIds, type ProviderIds } from './provider-ids.ts';
+import type { ScanInput } from './scan.ts';
 
-export interface EmbeddingBody {
-  readonly bounds: RequestBounds;
-  bytesFor(account: Account): Buffer;
+export interface EmbeddingScan {
+  readonly names: readonly NamedModel[];
+  readonly bounds: BodyFacts;
+  readonly ids: ProviderIds | undefined;
 }
+interface NamedModel {
+  readonly path: string;
+  readonly span: Span;
+  readonly value: unknown;
+}
+
+export const embeddingJob: Job<Pick<ScanInput, 'operation' | 'bytes'>, EmbeddingScan> = {
+  module: import.meta.url,
+  name: 'embeddingJob',
+  inlineBytes: LARGE_BODY_BYTES,
+  run: ({ operation, bytes: body }) => ({
+    names: asJson(() => modelNames(operation, body)),
+    bounds: { ...asJson(() => inputBoundsOfBody(body)), maxOutput: 0 },
+    ids: asJson(() => findProviderIds(body, 'generate')),
+  }),
+};
 
 const WANTED: ReadonlySet<string> = new Set(['model', 'requests']);
 const MODEL: ReadonlySet<string> = new Set(['model']);
 const OPEN_ARRAY = 0x5b;
 const OPEN_OBJECT = 0x7b;
-
-export function readEmbedding(operation: InferenceOperation, body: Buffer, model: Model): EmbeddingBody {
-  const names = asJson(() => modelNames(operation, body));
-  for (const { path, span } of names)
-    checkName(
-      asJson(() => valueAt(body, span)),
-      path,
-      model.name,
-    );
-  return {
-    bounds: { ...asJson(() => inputBoundsOfBody(body)), maxOutput: 0 },
-    bytesFor(account) {
-      const upstream = upstreamName(model, account);
-      const bytes = Buffer.from(JSON.stringify(`models/${upstream}`));
-      return upstream === model.name
-        ? body
-        : spliceAll(
-            body,
-            names.map(({ span }) => ({ span, bytes })),
-          );
-    },
-  };
-}
-
-interface NamedModel {
-  readonly path: string;
-  readonly span: Span;
-}
 
 function modelNames(operation: InferenceOperation, body: Buffer): NamedModel[] {
   const members = scanRequest(body, WANTED, operation);
@@ -52,9 +44,24 @@ function modelNames(operation: InferenceOperation, body: Buffer): NamedModel[] {
   const elements = requests && body[requests.start] === OPEN_ARRAY ? elementsAt(body, requests) : [];
   const named = elements.flatMap((element, n): NamedModel[] => {
     const span = body[element.start] === OPEN_OBJECT ? membersAt(body, element, MODEL).get('model') : undefined;
-    return span ? [{ path: `requests[${n}].model`, span }] : [];
+    return span ? [{ path: `requests[${n}].model`, span, value: valueAt(body, span) }] : [];
   });
-  return own ? [{ path: 'model', span: own }, ...named] : named;
+  return own ? [{ path: 'model', span: own, value: valueAt(body, own) }, ...named] : named;
+}
+
+/** The body for an account. Throws when it names another model than its path. */
+export function embeddingBytes(body: Buffer, { names }: EmbeddingScan, model: Model): (account: Account) => Buffer {
+  for (const { path, value } of names) checkName(value, path, model.name);
+  return (account) => {
+    const upstream = upstreamName(model, account);
+    const bytes = Buffer.from(JSON.stringify(`models/${upstream}`));
+    return upstream === model.name
+      ? body
+      : spliceAll(
+          body,
+          names.map(({ span }) => ({ span, bytes })),
+        );
+  };
 }
 
 /** The request is admitted and charged for the model of the path. */

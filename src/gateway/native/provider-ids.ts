@@ -16,14 +16,19 @@ export interface ProviderIds {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Undefined when the request names nothing. The body must be within the JSON limits. */
-export function findProviderIds(body: Buffer, dialect: Dialect): ProviderIds | undefined {
+/** Undefined when the request names nothing. The body must be within the JSON limits. `scanned`: its members, where they are known. */
+export function findProviderIds(
+  body: Buffer,
+  dialect: Dialect,
+  scanned?: ReadonlyMap<string, Span>,
+): ProviderIds | undefined {
   const { words, names } = MARKERS[dialect];
   const isMarked = hasEscapedLetters(body) || words.some((word) => body.includes(word));
   if (!isMarked && !(dialect === 'responses' && body.includes(ID))) return undefined;
-  const members = scanMembers(body, names, JSON_LIMITS);
+  const members = scanned ?? scanMembers(body, names, JSON_LIMITS);
   if (!isMarked && !hasBareReference(body, members.get('input'))) return undefined;
-  const request = Object.fromEntries([...members].map(([name, span]) => [name, valueAt(body, span)]));
+  const marked = [...members].filter(([name]) => names.has(name));
+  const request = Object.fromEntries(marked.map(([name, span]) => [name, valueAt(body, span)]));
   if (dialect !== 'generate') return idsIn(request);
   const objectsIn = googleObjectIn(request);
   return objectsIn === undefined ? undefined : { references: [], objectsIn };

@@ -7,19 +7,18 @@ import { estimateBytes } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { LegUnavailable, legError } from '../failover.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
-import { asJson } from '../request-scan.ts';
 import { bodyClassOf, readJsonBody } from '../services.ts';
 import { previousNotFound, responseNotFound, type StoredResponse } from '../stored/store.ts';
-import { readEmbedding } from './embedding.ts';
+import { embeddingBytes, embeddingJob } from './embedding.ts';
 import { isTunedModel } from './google-objects.ts';
 import { canonicalPath, rejectReshapingHeaders } from './headers.ts';
 import { readImageRequest } from './images/request.ts';
 import type { NativeRequest, NativeServices, NativeTarget, RequestBounds } from './native-request.ts';
-import { findProviderIds } from './provider-ids.ts';
+import type { ProviderIds } from './provider-ids.ts';
 import { placeProviderIds } from './provider-objects.ts';
 import { forwardedQuery } from './query.ts';
-import { checkNativeBody, readNative } from './request.ts';
-import { stripEnvelopes } from './strip-envelopes.ts';
+import { readNative, type ScannedBody } from './request.ts';
+import { type NativeScan, scanJob } from './scan.ts';
 
 /** Without a promise when the body is complete and nothing has to be looked up. */
 export const readRequest = (
@@ -38,20 +37,24 @@ type Reader = (
 
 const READERS: Readonly<Record<RequestReader, Reader>> = {
   json(services, call, caller, target) {
-    return whenReady(readJsonBody(services, call, target.operation), (body) =>
-      jsonRequest(services, call, caller, { ...target, body }),
-    );
+    return whenReady(readJsonBody(services, call, target.operation), (sent) => {
+      const owner = { id: caller.key.id, bytes: sent.length };
+      return whenReady(services.threads.run(scanJob, { ...target, bytes: sent }, owner), (scan) =>
+        jsonRequest(services, call, caller, { ...target, body: bodyAfter(sent, scan), scan }),
+      );
+    });
   },
 
-  async 'path-model'(services, call, caller, { operation }) {
+  async 'path-model'(services, call, caller, { operation, dialect }) {
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
     const body = await readJsonBody(services, call, operation);
-    const { bounds, tiers } = checkNativeBody(operation, body);
+    const owner = { id: caller.key.id, bytes: body.length };
+    const { bounds, tiers, ids } = await services.threads.run(scanJob, { operation, dialect, bytes: body }, owner);
     const model = resolveModel(services.catalog(), caller, call.params.model);
     const isStream = verbOf(call) === ':streamGenerateContent';
     return {
-      ...(await googleFeature(services, caller, model, body)),
+      ...(await googleFeature(services, caller, model, ids)),
       model,
       inputTokens: () => estimateBytes('generate', body),
       bounds,
@@ -69,15 +72,17 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const query = forwardedQuery(call.query, true);
     const body = await readJsonBody(services, call, operation);
     const model = resolveModel(services.catalog(), caller, call.params.model);
-    const { bounds, bytesFor } = readEmbedding(operation, body, model);
+    const owner = { id: caller.key.id, bytes: body.length };
+    const scan = await services.threads.run(embeddingJob, { operation, bytes: body }, owner);
+    const bodyFor = embeddingBytes(body, scan, model);
     return {
-      ...(await googleFeature(services, caller, model, body)),
+      ...(await googleFeature(services, caller, model, scan.ids)),
       model,
       inputTokens: () => estimateBytes('generate', body),
-      bounds,
+      bounds: scan.bounds,
       isStream: false,
       pathFor: (account) => nativePath(call, upstreamName(model, account), query),
-      bodyFor: bytesFor,
+      bodyFor,
     };
   },
 
@@ -111,10 +116,10 @@ async function googleFeature(
   { catalog, store }: NativeServices,
   { key, group }: Caller,
   { line, upstream }: Model,
-  body: Buffer,
+  named: ProviderIds | undefined,
 ): Promise<{ feature?: Feature | undefined }> {
   const isTuned = isGlob(line.pattern) && line.upstream === null && isTunedModel(upstream);
-  const ids = isTuned ? { references: [], objectsIn: 'model' } : asJson(() => findProviderIds(body, 'generate'));
+  const ids = isTuned ? { references: [], objectsIn: 'model' } : named;
   if (!ids) return {};
   const { feature } = await placeProviderIds(ids, {
     store,
@@ -123,6 +128,10 @@ async function googleFeature(
   });
   return { feature };
 }
+
+/** Where the scan removed something, the rest. */
+const bodyAfter = (sent: Buffer, { cut }: NativeScan): Buffer =>
+  cut ? Buffer.from(cut.buffer, cut.byteOffset, cut.byteLength) : sent;
 
 /** The provider gets the version that has every method and field, whichever the client uses. */
 const nativePath = (call: Call, model: string, query: string): string =>
@@ -134,15 +143,11 @@ function jsonRequest(
   { catalog, store }: NativeServices,
   call: Call,
   caller: Caller,
-  { operation, dialect, body: sent }: NativeTarget & { readonly body: Buffer },
+  { dialect, ...scanned }: ScannedBody & NativeTarget,
 ): MaybePromise<NativeRequest> {
-  const body = stripEnvelopes(sent, dialect);
-  const { model, bounds, tiers, isStream, isBackground, hidesUsage, previousId, session, bytesFor } = readNative(
-    operation,
-    body,
-    caller,
-    catalog(),
-  );
+  const { body, scan } = scanned;
+  const { bounds, tiers, session, ids } = scan;
+  const { model, isStream, isBackground, hidesUsage, previousId, bytesFor } = readNative(scanned, caller, catalog());
   const requestFor = (place: Place = {}): NativeRequest => ({
     model,
     inputTokens: () => estimateBytes(dialect, body) + (place.bounds?.moreInput ?? 0),
@@ -158,7 +163,6 @@ function jsonRequest(
     pathFor: () => canonicalPath(call),
     bodyFor: bytesFor,
   });
-  const ids = asJson(() => findProviderIds(body, dialect));
   if (previousId === undefined && !ids) return requestFor();
   const { userId } = caller.key;
   const accounts = catalog().accounts(caller.group.id);

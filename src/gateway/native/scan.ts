@@ -1,0 +1,109 @@
+/**
+ * One scan of the body of a native request: everything that routing and admission need of it, as plain data. Large bodies are scanned in
+ * a thread, which gets a copy of the bytes.
+ */
+import { type Span, valueAt } from '../../core/index.ts';
+import { rejectWrongDialect } from '../../dialects/index.ts';
+import {
+  CHOICE_COUNTS,
+  type ChosenTier,
+  chosenTiers,
+  type Dialect,
+  GENERATION_LIMITS,
+  type InferenceOperation,
+  inferenceRow,
+  OUTPUT_LIMITS,
+  TIER_FIELD_NAMES,
+} from '../../rules/index.ts';
+import type { Job } from '../../threads/index.ts';
+import { SESSION_MEMBERS, sessionInBody } from '../affinity.ts';
+import { boundsOfBody, STORED_MEMBERS } from '../billing/body-bounds.ts';
+import type { BodyFacts } from '../billing/call-facts.ts';
+import { TOOL_MEMBERS } from '../billing/tool-bounds.ts';
+import { asJson, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
+import { GOOGLE_MARKERS } from './google-objects.ts';
+import { USAGE_OPTION } from './hidden-usage.ts';
+import { findProviderIds, type ProviderIds } from './provider-ids.ts';
+import { stripEnvelopes } from './strip-envelopes.ts';
+
+export interface ScanInput {
+  readonly operation: InferenceOperation;
+  readonly dialect: Dialect;
+  readonly bytes: Buffer;
+}
+
+export interface NativeScan {
+  /** The body without our envelopes; undefined when it has none. */
+  readonly cut: Uint8Array | undefined;
+  /** Values of the members that routing needs. */
+  readonly model: unknown;
+  readonly stream: unknown;
+  readonly background: unknown;
+  readonly previousId: unknown;
+  readonly usageOption: unknown;
+  /** Of members that the gateway replaces. */
+  readonly spans: { readonly model?: Span | undefined; readonly usageOption?: Span | undefined };
+  readonly session: string | undefined;
+  readonly bounds: BodyFacts;
+  readonly tiers: readonly ChosenTier[];
+  /** Objects of the account that the body names. */
+  readonly ids: ProviderIds | undefined;
+}
+
+export const scanJob: Job<ScanInput, NativeScan> = {
+  module: import.meta.url,
+  name: 'scanJob',
+  inlineBytes: LARGE_BODY_BYTES,
+  run: scanNative,
+  memoryOf: ({ cut }) => (cut && cut.buffer instanceof ArrayBuffer ? [cut.buffer] : []),
+};
+
+const WANTED: ReadonlySet<string> = new Set([
+  'model',
+  'stream',
+  USAGE_OPTION,
+  'previous_response_id',
+  'background',
+  'contents',
+  'messages',
+  'input',
+  ...Object.values(OUTPUT_LIMITS).flat(),
+  ...Object.values(CHOICE_COUNTS).flat(),
+  ...GENERATION_LIMITS.config,
+  ...TOOL_MEMBERS,
+  ...STORED_MEMBERS,
+  ...SESSION_MEMBERS,
+  ...TIER_FIELD_NAMES,
+]);
+const WANTED_OF_GENERATE: ReadonlySet<string> = new Set([...WANTED, ...GOOGLE_MARKERS.names]);
+
+export function scanNative({ operation, dialect, bytes: sent }: ScanInput): NativeScan {
+  const wanted = dialect === 'generate' ? WANTED_OF_GENERATE : WANTED;
+  const first = scanRequest(sent, wanted, operation);
+  const body = stripEnvelopes(sent, dialect);
+  const members = body === sent ? first : scanRequest(body, wanted, operation);
+  if (inferenceRow(operation).reader === 'path-model') checkDialect(body, members);
+  const read = (name: string): unknown => {
+    const span = members.get(name);
+    return span && asJson(() => valueAt(body, span));
+  };
+  return {
+    cut: body === sent ? undefined : new Uint8Array(body),
+    model: read('model'),
+    stream: read('stream'),
+    background: read('background'),
+    previousId: read('previous_response_id'),
+    usageOption: operation === 'chat.create' ? read(USAGE_OPTION) : undefined,
+    spans: { model: members.get('model'), usageOption: members.get(USAGE_OPTION) },
+    session: sessionInBody(operation === 'messages.create' ? 'messages' : 'responses', read),
+    bounds: asJson(() => boundsOfBody(operation, body, members)),
+    tiers: chosenTiers(read),
+    ids: asJson(() => findProviderIds(body, dialect, members)),
+  };
+}
+
+/** A body of another dialect, sent to the path of generate-content. */
+function checkDialect(body: Buffer, members: ReadonlyMap<string, Span>): void {
+  if (!members.has('contents') && (members.has('messages') || members.has('input')))
+    rejectWrongDialect(asJson(() => JSON.parse(new TextDecoder().decode(body))));
+}
