@@ -11,7 +11,7 @@ import {
 } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 import { getModel, getNativeModel, listModels, listNativeModels } from './models.ts';
-import { deleteStored, getStored, listStoredInput } from './stored.ts';
+import { cancelStored, deleteStored, getStored, listStoredInput } from './stored.ts';
 import { getUsage, type UsageServices } from './usage.ts';
 
 export interface InferenceServices extends UsageServices {
@@ -29,6 +29,7 @@ const OWN_HANDLERS: Readonly<Record<OwnOperation, OwnHandler>> = {
   'usage.get': getUsage,
   'responses.get': getStored,
   'responses.delete': deleteStored,
+  'responses.cancel': cancelStored,
   'responses.inputItems': listStoredInput,
 };
 
@@ -48,10 +49,8 @@ export async function handleInference(
     return gateway.convertImages(call, caller, { operation, to: optIn.to });
   }
   if (cell.kind === 'own') return OWN_HANDLERS[operation as OwnOperation](services, call, caller);
-  if (row.reader === 'stored' && (await isHeldHere(services, call, caller))) {
-    if (operation === 'responses.cancel') throw notCancellable();
+  if (row.reader === 'stored' && (await isHeldHere(services, call, caller)))
     return OWN_HANDLERS[operation as OwnOperation](services, call, caller);
-  }
   if (cell.kind === 'native' && cell.feature && !cell.fallback) checkFeature(services, call, caller, cell.feature);
   // Everything that reaches a provider counts against the limits of its key and its user.
   const acquiring = gateway.acquireSlot(call, caller);
@@ -82,11 +81,6 @@ function checkFeature(services: InferenceServices, call: Call, caller: Caller, f
 async function isHeldHere({ gateway }: InferenceServices, call: Call, { key }: Caller): Promise<boolean> {
   return (await gateway.store.find(call.params.response_id ?? '', key.userId))?.content !== undefined;
 }
-
-const notCancellable = (): ApiError =>
-  fail('invalid_request', 'Only background responses can be cancelled; this response is complete.', {
-    param: 'response_id',
-  });
 
 const notSupported = (call: Call, { group }: Caller, method: string): ApiError =>
   fail(

@@ -1,6 +1,14 @@
-/** Stored responses of converted groups, from our own store (G 4.4): read, delete, list the input items. */
+/** Stored responses of converted groups, from our own store (G 4.4): read, stream, cancel, delete, list the input items. */
 import { fail, sse } from '../core/index.ts';
-import { type Caller, fullInputItem, type Gateway, responseNotFound, type StoredContent } from '../gateway/index.ts';
+import {
+  type Caller,
+  eventsAfter,
+  fullInputItem,
+  type Gateway,
+  isRunning,
+  responseNotFound,
+  type StoredContent,
+} from '../gateway/index.ts';
 import { type Call, idHeaders, STREAM_HEADERS, sendJson } from '../web/index.ts';
 
 interface StoredServices {
@@ -11,35 +19,32 @@ const DEFAULT_PAGE = 20;
 const MAX_PAGE = 100;
 
 export async function getStored(services: StoredServices, call: Call, caller: Caller): Promise<void> {
-  const { response } = await find(services, call, caller);
+  const content = await find(services, call, caller);
   const query = new URLSearchParams(call.query);
-  if (query.get('stream') !== 'true') return sendJson(call, 200, response);
+  if (query.get('stream') !== 'true') return sendJson(call, 200, content.response);
   const after = query.has('starting_after') ? Number(query.get('starting_after')) : -1;
   if (!Number.isSafeInteger(after))
     throw fail('invalid_value', 'starting_after: expected an integer.', { param: 'starting_after' });
+  if (isRunning(content)) {
+    const id = call.params.response_id ?? '';
+    return services.gateway.followBackground(call, { id, userId: caller.key.userId, after });
+  }
   call.response.writeHead(200, { ...idHeaders(call), ...STREAM_HEADERS });
-  const events = eventsOf(response).slice(after + 1);
+  const events = eventsAfter(content, after);
   call.response.end(events.map((event) => sse(JSON.stringify(event), event.type)).join(''));
 }
 
-/** The events of a stored response: each item in one piece, in order, then its terminal event. */
-function eventsOf(response: StoredContent['response']): { type: string; sequence_number: number }[] {
-  const started = { ...response, status: 'in_progress', output: [], usage: null };
-  const items: unknown[] = Array.isArray(response.output) ? response.output : [];
-  const events = [
-    { type: 'response.created', response: started },
-    { type: 'response.in_progress', response: started },
-    ...items.flatMap((item, output_index) => [
-      { type: 'response.output_item.added', output_index, item },
-      { type: 'response.output_item.done', output_index, item },
-    ]),
-    { type: `response.${response.status === 'incomplete' ? 'incomplete' : 'completed'}`, response },
-  ];
-  return events.map((event, sequence_number) => ({ ...event, sequence_number }));
+export async function cancelStored({ gateway }: StoredServices, call: Call, caller: Caller): Promise<void> {
+  sendJson(call, 200, await gateway.cancelBackground(call.params.response_id ?? '', caller.key.userId));
 }
 
-export async function deleteStored({ gateway }: StoredServices, call: Call, caller: Caller): Promise<void> {
+export async function deleteStored(services: StoredServices, call: Call, caller: Caller): Promise<void> {
+  const { gateway } = services;
   const id = call.params.response_id ?? '';
+  if (isRunning(await find(services, call, caller)))
+    throw fail('invalid_request', 'The response is still running; cancel it, then delete it.', {
+      param: 'response_id',
+    });
   if (!(await gateway.store.remove(id, caller.key.userId))) throw responseNotFound(id);
   sendJson(call, 200, { id, object: 'response', deleted: true });
 }

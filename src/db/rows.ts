@@ -166,6 +166,7 @@ export interface BackgroundResponsesRow {
   misses: Generated<number>;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   next_check_at: Timestamp;
+  cancelled_at: Timestamp | null;
 }
 
 export interface CallbackAttemptsRow {

@@ -101,6 +101,8 @@ export interface ReplyContext {
   /** The model name the client requested; responses carry it instead of the upstream's name. */
   readonly model: string;
   readonly requestId: string;
+  /** The id of a response whose client has it before the provider replies; without it, the provider's. */
+  readonly responseId?: string;
   /** Issuer of the opaque values in the reply. */
   readonly issuer: Style;
   /** Unix seconds. */

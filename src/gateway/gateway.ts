@@ -17,6 +17,7 @@ import {
 } from '../web/index.ts';
 import { testAccount } from './account-test.ts';
 import { type Background, createBackground } from './background/background.ts';
+import { BackgroundRuns } from './background/runs.ts';
 import { Billing } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
 import type { ConvertedServices } from './converted/context.ts';
@@ -35,7 +36,7 @@ import type { ProbeResult, Untestable } from './probe.ts';
 import { ReadOn } from './read-on.ts';
 import { type OptionCount, RejectedOptions } from './rejected-options/rejected-options.ts';
 import { readJsonBody } from './services.ts';
-import { ResponseStore } from './stored/store.ts';
+import { ResponseStore, type StoredContent } from './stored/store.ts';
 import { openSession, type SessionHost } from './websocket/open-session.ts';
 import { UpgradeRejections } from './websocket/relayed-turns.ts';
 import { type ResponsesSession, ResponsesSessions } from './websocket/session.ts';
@@ -103,8 +104,17 @@ export interface Gateway {
   pressure(): { readonly queued: readonly { groupId: string; length: number }[]; readonly retriesRefused: number };
   /** Sends one small request with the account, whatever its state. `model` is a name of its group's catalog. */
   testAccount(accountId: string, model: string | undefined): Promise<ProbeResult | Untestable | 'unknown_account'>;
+  /** Streams a background response that the gateway makes itself, after the event of that number. */
+  followBackground(
+    call: Call,
+    followed: { readonly id: string; readonly userId: string; readonly after: number },
+  ): Promise<void>;
+  /** Ends such a response, on whichever process it runs, and returns it. */
+  cancelBackground(id: string, userId: string): Promise<StoredContent['response']>;
   /** Asks the open WebSocket sessions to close within the time. */
   drainSessions(withinMs: number): void;
+  /** Lets background responses that this process makes end within the time; the others fail. */
+  drainBackground(withinMs: number): Promise<void>;
   /** Waits for no usage reports any more, and writes what waits to be stored. */
   flush(): Promise<void>;
 }
@@ -112,8 +122,9 @@ export interface Gateway {
 export function createGateway(options: GatewayOptions): Gateway {
   const { clock, log, upstream, catalog, limiter, metering, pool, bodyLimit, spool, accountTag, opaqueKey } = options;
   const { mediaFetcher } = options;
-  const background = createBackground(options);
   const store = new ResponseStore({ ...options, days: options.storedDays });
+  const background = createBackground({ ...options, store });
+  const backgroundRuns = new BackgroundRuns({ ...options, store });
   const services = {
     clock,
     log,
@@ -137,6 +148,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     rejectedOptions: new RejectedOptions(),
     rejections: new UpgradeRejections(clock),
     background,
+    backgroundRuns,
   };
   const counter = new TokenCounter(services);
   const listing = new ModelListing(upstream, clock);
@@ -165,7 +177,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     rejectedOptions: () => services.rejectedOptions.counts(),
     pressure: () => ({ queued: services.accountQueue.lengths(), retriesRefused: services.retryBudget.refused }),
     testAccount: (accountId, model) => testAccount(services, accountId, model),
+    followBackground: (call, followed) => backgroundRuns.follow(call, services.clientStreams, followed),
+    cancelBackground: (id, userId) => backgroundRuns.cancel(id, userId),
     drainSessions: (withinMs) => sessions.drainAll(withinMs),
+    drainBackground: (withinMs) => backgroundRuns.drain(withinMs),
     async flush() {
       services.readOn.endAll();
       // The calls charge what they know.

@@ -311,7 +311,7 @@ export const INFERENCE_ENDPOINTS = {
     errorFormat: 'openai',
     body: JSON_TEXT,
     ...STORED,
-    groups: onlyResponses('responses'),
+    groups: storedResponses,
   },
   'responses.inputItems': {
     doc: 'G 4.4',

@@ -1,6 +1,6 @@
 /** What commands without a server need: the background jobs of `work`, and the checks of `doctor`. */
 import { loadCatalog } from '../catalog/index.ts';
-import { type Background, createBackground, type ProbeServices } from '../gateway/index.ts';
+import { type Background, createBackground, type ProbeServices, ResponseStore } from '../gateway/index.ts';
 import type { Video } from '../video/index.ts';
 import { openAccounts } from './accounts.ts';
 import { type AppContext, type Closer, closeAll } from './context.ts';
@@ -25,7 +25,9 @@ export async function openWorkerServices(context: AppContext): Promise<WorkerSer
     { upstream, catalog, pool, threads: openThreads(context, closers) },
     { publicUrl, closers },
   );
-  const background = createBackground({ ...context, db: context.database.db, upstream, catalog });
+  const { db } = context.database;
+  const store = new ResponseStore({ ...context, db, days: context.config.STORED_RESPONSES_DAYS });
+  const background = createBackground({ ...context, db, upstream, catalog, store });
   return { video, background, close: () => closeAll(closers) };
 }
 

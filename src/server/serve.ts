@@ -126,7 +126,9 @@ async function stop(
   { isHandover, closers }: { readonly isHandover: boolean; readonly closers: Closer[] },
 ): Promise<void> {
   gateway.drainSessions(config.DRAIN_MS + SESSION_GRACE_MS);
+  const background = gateway.drainBackground(config.DRAIN_MS);
   await web.drain(config.DRAIN_MS, { isHandover });
+  await background;
   await gateway.flush();
   await closeAll(closers);
   log.info('server.stopped');

@@ -241,14 +241,11 @@ describe('a background request that is not accepted', () => {
     assert.ok(statuses.includes(429), `${statuses}`);
   });
 
-  test('by a key that stores nothing, or on a converted group, is 400', async () => {
+  test('by a key that stores nothing is 400', async () => {
     const user = await newUser({ store: false });
     const stored = await call(user.key, 'POST', '', REQUEST);
     assert.equal(stored.status, 400);
     assert.match(await stored.text(), /stores no responses/);
-    const keys = await gateway.apply({ keys: [{ user: user.id, group: 'claude' }] });
-    const converted = await call(keys.claude ?? '', 'POST', '', { ...REQUEST, model: 'demo-messages' });
-    assert.equal(converted.status, 400);
   });
 
   test('whose client leaves before the provider responds pays an estimate of its input', async () => {

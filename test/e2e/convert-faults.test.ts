@@ -597,8 +597,8 @@ const INVALID_REQUESTS: Readonly<Record<Pair['client'], readonly InvalidRequest[
       param: 'previous_response_id',
     },
     {
-      why: 'background',
-      body: { ...R, background: true },
+      why: 'a background response that is not stored',
+      body: { ...R, background: true, store: false },
       code: 'unsupported_parameter',
       field: 'background',
     },

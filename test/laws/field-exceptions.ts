@@ -21,6 +21,7 @@ export const INTENDED: readonly Exception[] = [
   { fields: /^cache_control/, why: 'the provider caches prefixes automatically', pairs: /over (?:responses|chat)/ },
   { fields: /^prompt_cache_key$/, why: 'selects the account, and with it the cache' },
   { fields: /^(?:previous_response_id|store)/, why: 'the gateway stores responses itself', pairs: /^responses/ },
+  { fields: /^background/, why: 'the gateway makes the response in the background itself', pairs: /^responses/ },
   {
     fields: /^reasoning\.(?:generate_)?summary=|^thinking\((?:adaptive|enabled)\)(?:\.display=|$)/,
     why: 'the response contains what the server shows',

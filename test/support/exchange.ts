@@ -170,6 +170,7 @@ function servicesFor(
     accountTag: (id) => `tag-${id}`,
     opaqueKey: Buffer.alloc(32),
     background: unused,
+    backgroundRuns: unused,
     spool: unused,
   };
 }

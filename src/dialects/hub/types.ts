@@ -25,7 +25,7 @@ export interface HubRequest {
   readonly limits: HubLimits;
   readonly sampling: HubSampling;
   readonly cache: { readonly auto?: boolean; readonly key?: string };
-  readonly state: { readonly previousId?: string; readonly store?: boolean };
+  readonly state: { readonly previousId?: string; readonly store?: boolean; readonly background?: boolean };
   /** Of the round before, which the provider continues; never from a client. */
   readonly continuationToken?: string;
   readonly meta: HubMeta;

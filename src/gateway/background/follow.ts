@@ -5,6 +5,7 @@ import { errorFields } from '../../core/index.ts';
 import { release } from '../../ledger/index.ts';
 import { TIMEOUTS } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER, fetchJson, locateUpstream } from '../../upstream/index.ts';
+import { failLapsed } from './run-rows.ts';
 import type { BackgroundServices } from './services.ts';
 import { type BackgroundRow, endRow, settleResponse } from './settle.ts';
 
@@ -23,6 +24,7 @@ const ENDED: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed'
 export async function followDue(services: BackgroundServices): Promise<number> {
   const { db } = services;
   await releaseUnsent(services);
+  await failLapsed(services);
   await sql`delete from background_responses where reference in (
     select reference from background_responses where next_check_at <= now() and state in ('settled', 'released') limit ${REMOVED})`.execute(
     db,

@@ -3,6 +3,7 @@ import type { Catalog } from '../../catalog/index.ts';
 import type { Clock, Log } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import type { UpstreamClient } from '../../upstream/index.ts';
+import type { ResponseStore } from '../stored/store.ts';
 
 export interface BackgroundServices {
   readonly db: Db;
@@ -10,4 +11,5 @@ export interface BackgroundServices {
   readonly upstream: UpstreamClient;
   readonly clock: Clock;
   readonly log: Log;
+  readonly store: ResponseStore;
 }

@@ -123,7 +123,7 @@ function usageOf(response: Json): HubUsage | undefined {
   return addSearches(usage, searchesIn('responses', response));
 }
 
-function estimated(row: BackgroundRow, response: Json): HubUsage {
+export function estimated(row: BackgroundRow, response: Json): HubUsage {
   const output = (): number => estimateTokens(wholeText('responses', response));
   return chargedUsage(undefined, { input: () => Number(row.input_tokens), output }, true);
 }

@@ -15,6 +15,7 @@ import type { Capabilities, InferenceOperation } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { LegTurn } from '../attempt-budget.ts';
 import type { Admission } from '../billing/admission.ts';
+import type { CallFacts } from '../billing/call-facts.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import type { ResponseHandler } from '../failover.ts';
@@ -33,6 +34,19 @@ export interface ConvertedServices extends GatewayServices {
   readonly accountTag: (accountId: string) => string;
   /** Key of the signatures of opaque values. */
   readonly opaqueKey: Buffer;
+  readonly backgroundRuns: BackgroundRunner;
+}
+
+/** Makes background responses; see `src/gateway/background/`. */
+export interface BackgroundRunner {
+  /** Admits the call, responds to its client and continues without it. Rejects with the error for the client. */
+  start(start: BackgroundStart): Promise<void>;
+}
+export interface BackgroundStart {
+  readonly context: Omit<CallContext, 'admission' | 'leg'>;
+  readonly facts: CallFacts;
+  /** As providers get it. */
+  readonly request: HubRequest;
 }
 
 /** One converted call. The same for all its attempts and rounds. */

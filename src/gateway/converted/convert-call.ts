@@ -67,14 +67,15 @@ export async function convertCall(
     maxOutput: request.limits.maxOutput,
     tiers: tiersOf(pair, request),
   };
-  const admission = await services.billing.admit(call, caller, facts);
   const created = Math.floor(services.clock.now() / 1000);
   const issuer = caller.group.style;
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
+  const base = { services, call, caller, operation, pair, accounts, request, input, model };
+  const context = { ...base, inputTokens: () => estimateRequest(request), replyContext, sign };
+  if (request.state.background) return services.backgroundRuns.start({ context, facts, request: completed });
+  const admission = await services.billing.admit(call, caller, facts);
   try {
-    const base = { services, call, caller, operation, pair, accounts, leg, request, input, model };
-    const context = { ...base, inputTokens: () => estimateRequest(request), admission, replyContext, sign };
-    await new ConvertedCall(context).run(completed);
+    await new ConvertedCall({ ...context, leg, admission }).run(completed);
   } finally {
     admission.release();
   }

@@ -86,6 +86,7 @@ function openCall({ stream = true, isTurn = false } = {}) {
     mediaFetcher: { fetch: async () => ({ ok: false, message: 'not in this test' }) },
     accountTag: (id) => `tag-${id}`,
     opaqueKey: Buffer.alloc(32),
+    backgroundRuns: { start: async () => assert.fail('no background call') },
   };
   const client = new RecordingClient({ isTurn });
   const call = callFor(client);

@@ -63,7 +63,8 @@ export class ConvertedCall implements RoundHost {
     const { key } = caller;
     if (request.dialect === 'chat') services.opaqueCache.put(key.id, opaqueByCall(items));
     if (request.dialect === 'messages') services.opaqueCache.put(key.id, opaqueOfLastText(items));
-    if (request.dialect === 'responses' && request.state.store !== false) {
+    // The end of a background response stores it.
+    if (request.dialect === 'responses' && request.state.store !== false && !request.state.background) {
       const { id } = (response ?? {}) as { id?: unknown };
       const content = { input, response: response as StoredContent['response'] };
       if (typeof id === 'string') services.store.save({ id, userId: key.userId, content });

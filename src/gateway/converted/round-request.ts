@@ -38,14 +38,14 @@ export const FIXED_HEADERS = [
 
 export class RoundRequest {
   readonly hub: HubRequest;
-  readonly #context: CallContext;
+  readonly #context: Omit<CallContext, 'admission'>;
   readonly #isBound: boolean;
   readonly #encoded = new Map<string, EncodedFor>();
   /** By account: its newest attempt. */
   readonly #sent = new Map<string, EncodedFor>();
   readonly #retry: OptionRetry;
 
-  constructor(context: CallContext, request: HubRequest, retry: OptionRetry) {
+  constructor(context: Omit<CallContext, 'admission'>, request: HubRequest, retry: OptionRetry) {
     this.#context = context;
     this.#retry = retry;
     this.hub = request;

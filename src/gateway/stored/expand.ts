@@ -2,7 +2,8 @@
  * Expansion of a responses request that refers to stored turns or items: they are inserted from the store, so that a provider without
  * stored state gets the whole conversation.
  */
-import { itemNotFound, previousNotFound, type ResponseStore, referenceSet } from './store.ts';
+import { fail } from '../../core/index.ts';
+import { isRunning, itemNotFound, previousNotFound, type ResponseStore, referenceSet } from './store.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -30,6 +31,10 @@ export const inputItems = (input: unknown): readonly unknown[] => {
 async function earlierItems(id: string, userId: string, store: ResponseStore): Promise<readonly unknown[]> {
   const content = (await store.find(id, userId))?.content;
   if (!content) throw previousNotFound(id);
+  if (isRunning(content))
+    throw fail('invalid_request', 'previous_response_id: the response is still running; wait until it has ended.', {
+      param: 'previous_response_id',
+    });
   return [...content.input, ...(Array.isArray(content.response.output) ? content.response.output : [])];
 }
 

@@ -2,9 +2,9 @@
  * Responses that callers may refer to later, by `previous_response_id`, by item, by GET and DELETE. Written to the database in batches
  * behind the request, so that no request waits, and readable at once on the replica that wrote them. Per user, sealed, with an expiry.
  */
-import { sql } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { type Clock, errorFields, fail, type Log, parseJson, type Sealer } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import type { Db, Rows } from '../../db/index.ts';
 
 /** Converted groups store the content; native groups only the account that holds the response. */
 export interface StoredResponse {
@@ -22,7 +22,13 @@ export interface StoredContent {
   readonly input: readonly unknown[];
   /** The response as the client received it. */
   readonly response: Readonly<Record<string, unknown>> & { readonly output?: unknown };
+  /** Number of the last event of a background response, so that a reader who has earlier ones gets it. */
+  readonly lastEvent?: number;
 }
+
+/** The background response has no result yet. */
+export const isRunning = ({ response }: StoredContent): boolean =>
+  response.status === 'queued' || response.status === 'in_progress';
 
 export interface StoreOptions {
   readonly db: Db;
@@ -71,6 +77,22 @@ export class ResponseStore {
     if (this.#options.days === 0) return;
     this.#queue.push(response);
     this.#cancel ??= this.#options.clock.after(FLUSH_MS, () => void this.flush());
+  }
+
+  /** False when other processes cannot read what this one stores. */
+  get isShared(): boolean {
+    return this.#options.days > 0;
+  }
+
+  /** Stores a response in the caller's transaction. It is not cached, because it will be replaced. */
+  async insert(tx: Transaction<Rows>, response: StoredResponse): Promise<void> {
+    await tx.insertInto('stored_responses').values(this.#rowOf(response)).execute();
+  }
+
+  /** Without effect on a response that was deleted meanwhile. */
+  async replace(tx: Transaction<Rows>, response: StoredResponse): Promise<void> {
+    const { id, user_id, expires_at: _, ...changed } = this.#rowOf(response);
+    await tx.updateTable('stored_responses').set(changed).where('id', '=', id).where('user_id', '=', user_id).execute();
   }
 
   /** Undefined alike for unknown responses, expired ones and those of other users. */
@@ -134,19 +156,10 @@ export class ResponseStore {
   }
 
   async #write(): Promise<void> {
-    const { db, sealer, clock, log, days } = this.#options;
+    const { db, log } = this.#options;
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, MAX_BATCH);
-      const expires = new Date(clock.now() + days * DAY_MS);
-      const rows = batch.map((response) => ({
-        id: response.id,
-        user_id: response.userId,
-        account_id: response.accountId ?? null,
-        tokens: response.tokens === undefined ? null : BigInt(response.tokens),
-        item_ids: [...(response.itemIds ?? itemsOf(response).flatMap((item) => idOf(item) ?? []))],
-        sealed: response.content ? sealer.seal(JSON.stringify(response.content), sealLocation(response.id)) : null,
-        expires_at: expires,
-      }));
+      const rows = batch.map((response) => this.#rowOf(response));
       try {
         await db
           .insertInto('stored_responses')
@@ -157,6 +170,19 @@ export class ResponseStore {
         log.warn('stored_response.save_failed', { responses: batch.length, ...errorFields(error) });
       }
     }
+  }
+
+  #rowOf(response: StoredResponse) {
+    const { sealer, clock, days } = this.#options;
+    return {
+      id: response.id,
+      user_id: response.userId,
+      account_id: response.accountId ?? null,
+      tokens: response.tokens === undefined ? null : BigInt(response.tokens),
+      item_ids: [...(response.itemIds ?? itemsOf(response).flatMap((item) => idOf(item) ?? []))],
+      sealed: response.content ? sealer.seal(JSON.stringify(response.content), sealLocation(response.id)) : null,
+      expires_at: new Date(clock.now() + days * DAY_MS),
+    };
   }
 
   async #read(id: string, userId: string): Promise<StoredResponse | undefined> {

@@ -239,11 +239,11 @@ export const SETTINGS: Readonly<Record<number, Row>> = {
     ),
   },
   36: {
-    summary: 'Stored conversations, prompt templates and background responses are rejected.',
+    summary: 'Stored conversations and prompt templates are rejected.',
     conversions: FROM_RESPONSES,
     outcomes: ['rejected'],
     vectors: FROM_RESPONSES.flatMap((conversion) =>
-      Object.entries({ conversation: 'conv_1', prompt: { id: 'pmpt_1' }, background: true }).map(([param, value]) =>
+      Object.entries({ conversation: 'conv_1', prompt: { id: 'pmpt_1' } }).map(([param, value]) =>
         rejects(conversion, { [param]: value }, { code: 'unsupported_parameter', param }),
       ),
     ),

@@ -46,7 +46,11 @@ export function decodeRequest(body: unknown, head: ClientRequestHead): HubReques
     limits: limitsOf(body),
     sampling: samplingOf(body, include),
     cache: compact({ key }),
-    state: compact({ previousId, store: optional(body, 'store', readBoolean) }),
+    state: compact({
+      previousId,
+      store: optional(body, 'store', readBoolean),
+      background: optional(body, 'background', readBoolean) || undefined,
+    }),
     meta: metaOf(body),
     session: key ?? head.headers['session-id'] ?? head.headers.session_id ?? head.headers['thread-id'],
     unknown: unknownFields(body, include),
@@ -59,13 +63,8 @@ export function decodeRequest(body: unknown, head: ClientRequestHead): HubReques
 
 const LOGPROBS = 'message.output_text.logprobs';
 
-/** Only the original provider could keep this state or do this work. */
+/** Only the original provider could keep this state. */
 function rejectProviderState(body: JsonObject): void {
-  if (body.background === true)
-    unsupported(
-      'background',
-      'background responses are not supported by the provider of this model; send the request without it.',
-    );
   for (const field of ['conversation', 'prompt', 'moderation']) {
     if (isGiven(body[field])) unsupported(field, "not supported by this model's provider.");
   }

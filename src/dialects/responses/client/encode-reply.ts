@@ -11,7 +11,7 @@ import { DECLINED_TEXT, ENDINGS, refusalOf } from '../stop-reason.ts';
 import { encodeTier, encodeUsage } from '../usage.ts';
 
 export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject {
-  const id = responseId('resp_', reply.id);
+  const id = context.responseId ?? responseId('resp_', reply.id);
   const toolKinds = nonFunctionTools(context.request);
   const { truncated } = ENDINGS[reply.stop];
   const items = [...reply.items, ...refusalItems(reply.stop, reply.refusal, reply.items)];
@@ -94,7 +94,7 @@ const responseHead = (id: string, context: ReplyContext): JsonObject => ({
 export function echoSettings({ request }: ReplyContext): JsonObject {
   const { sampling, limits, reasoning, output, cache, state, meta } = request;
   return {
-    background: false,
+    background: state.background ?? false,
     frequency_penalty: sampling.frequency ?? 0,
     instructions: request.system.map((part) => part.text).join('\n\n') || null,
     max_output_tokens: limits.maxOutput ?? null,

@@ -162,7 +162,7 @@ const HANDLERS: Handlers = {
 function startResponse(state: State, upstreamId: string): void {
   if (state.isStarted) return;
   state.isStarted = true;
-  state.id = responseId('resp_', upstreamId);
+  state.id = state.context.responseId ?? responseId('resp_', upstreamId);
   emitResponse(state, 'response.created', inProgressBody(state.id, state.context));
   emitResponse(state, 'response.in_progress', inProgressBody(state.id, state.context));
 }

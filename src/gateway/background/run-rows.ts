@@ -1,0 +1,138 @@
+/**
+ * Rows of background responses that a process of ours makes. The end of one is a single transaction: charge or release, result, state.
+ * The lock on the row makes it happen once, whoever ends it.
+ */
+import { sql, type Transaction } from 'kysely';
+import { fail } from '../../core/index.ts';
+import type { Db, Rows } from '../../db/index.ts';
+import type { HubUsage } from '../../dialects/index.ts';
+import { release } from '../../ledger/index.ts';
+import { BACKGROUND } from '../../rules/index.ts';
+import type { BackgroundInput } from '../native/native-request.ts';
+import type { StoredContent } from '../stored/store.ts';
+import { holdMaximum } from './hold.ts';
+import type { BackgroundServices } from './services.ts';
+import { type BackgroundRow, endRow, estimated, settleRow } from './settle.ts';
+
+type Tx = Transaction<Rows>;
+
+const leaseEnd = sql<Date>`now() + ${BACKGROUND.leaseMs} * interval '1 millisecond'`;
+
+/** Holds the money and stores the response without a result. Returns the reference of the row. */
+export function insertRun(
+  services: BackgroundServices,
+  input: BackgroundInput,
+  { id, content }: { readonly id: string; readonly content: StoredContent },
+): Promise<string> {
+  const { userId } = input.caller.key;
+  return holdMaximum(services, input, async (tx, row) => {
+    const { rows } = await sql<{ open: number }>`
+      select count(*)::int as open from background_responses where user_id = ${userId} and state = 'converting'`.execute(
+      tx,
+    );
+    if ((rows[0]?.open ?? 0) >= BACKGROUND.perUser) throw tooManyOfUser();
+    await tx
+      .insertInto('background_responses')
+      .values({ ...row, response_id: id, state: 'converting', next_check_at: leaseEnd })
+      .execute();
+    await services.store.insert(tx, { id, userId, content });
+  });
+}
+
+const tooManyOfUser = () =>
+  fail(
+    'rate_limit_exceeded',
+    `background: ${BACKGROUND.perUser} background responses of this user are running; wait until one has ended.`,
+    { param: 'background', retryAfter: 5 },
+  );
+
+export interface RunEnd {
+  readonly content: StoredContent;
+  /** Undefined for a response that costs nothing. */
+  readonly charged: { readonly usage: HubUsage; readonly accountId: string } | undefined;
+}
+
+/** False when the response has ended already. */
+export function endRun(services: BackgroundServices, reference: string, end: RunEnd): Promise<boolean> {
+  return services.db.transaction().execute(async (tx) => {
+    const row = await tx
+      .selectFrom('background_responses')
+      .selectAll()
+      .where('reference', '=', reference)
+      .where('state', '=', 'converting')
+      .forUpdate()
+      .executeTakeFirst();
+    if (!row) return false;
+    await finish(services, tx, row, end);
+    return true;
+  });
+}
+
+async function finish(
+  services: BackgroundServices,
+  tx: Tx,
+  row: BackgroundRow,
+  { content, charged }: RunEnd,
+): Promise<void> {
+  const { response_id: id, user_id: userId, reference } = row;
+  if (id !== null) await services.store.replace(tx, { id, userId, content });
+  if (!charged) {
+    await release(tx, reference);
+    await endRow(tx, reference, 'released');
+    return;
+  }
+  const { usage, accountId } = charged;
+  // A report that cannot be believed counts as none.
+  const believed = usage.invalid === undefined ? usage : estimated(row, content.response);
+  await settleRow(services, tx, { ...row, account_id: accountId }, believed);
+}
+
+/** Extends the leases of the responses that this process makes. */
+export const renewLeases = (db: Db, references: readonly string[]) =>
+  sql`update background_responses set next_check_at = ${leaseEnd}
+      where reference = any(${references}::text[]) and state = 'converting'`.execute(db);
+
+/** Those of the responses that somebody cancelled, or that have ended without this process. */
+export async function findStopped(db: Db, references: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ reference: string }>`
+    select reference from background_responses
+    where reference = any(${references}::text[]) and (cancelled_at is not null or state <> 'converting')`.execute(db);
+  return rows.map(({ reference }) => reference);
+}
+
+export const requestCancel = (db: Db, id: string, userId: string) =>
+  sql`update background_responses set cancelled_at = coalesce(cancelled_at, now())
+      where response_id = ${id} and user_id = ${userId} and state = 'converting'`.execute(db);
+
+export async function hasEnded(db: Db, id: string, userId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from background_responses where response_id = ${id} and user_id = ${userId} and state = 'converting'`.execute(
+    db,
+  );
+  return rows.length === 0;
+}
+
+const BATCH = 20;
+
+/** Fails responses whose process has ended. They cost nothing. */
+export async function failLapsed(services: BackgroundServices): Promise<void> {
+  const { db, log, store } = services;
+  await db.transaction().execute(async (tx) => {
+    const { rows } = await sql<BackgroundRow>`
+      select * from background_responses where state = 'converting' and next_check_at <= now()
+      order by next_check_at limit ${BATCH} for update skip locked`.execute(tx);
+    for (const row of rows) {
+      log.error('background.lost', { request: row.request_id, user: row.user_id });
+      const id = row.response_id ?? '';
+      const stored = await store.find(id, row.user_id).catch(() => undefined);
+      const content = stored?.content;
+      const response = { id, object: 'response', output: [], ...content?.response, status: 'failed', error: LOST };
+      await finish(services, tx, row, { content: { input: content?.input ?? [], response }, charged: undefined });
+    }
+  });
+}
+
+const LOST = {
+  code: 'server_error',
+  message: 'The server that made this response stopped. It cost nothing; create it again.',
+} as const;

@@ -1,0 +1,208 @@
+/**
+ * The background responses that this process makes, for groups that do not speak the responses dialect: admits them, keeps their leases,
+ * and ends those that were cancelled. Reasons: docs/adr/0014-background-responses.md
+ */
+import { errorFields, fail, newId, sse } from '../../core/index.ts';
+import { BACKGROUND } from '../../rules/index.ts';
+import { type Call, type ClientStreams, idHeaders, STREAM_HEADERS, sendJson } from '../../web/index.ts';
+import { estimateRequest } from '../billing/request-tokens.ts';
+import type { BackgroundRunner, BackgroundStart } from '../converted/context.ts';
+import { previewHeaders } from '../converted/preview.ts';
+import { eventsAfter } from '../stored/events.ts';
+import { isRunning, responseNotFound, type StoredContent } from '../stored/store.ts';
+import { copyEvents } from './reader.ts';
+import { Run } from './run.ts';
+import { findStopped, hasEnded, insertRun, renewLeases, requestCancel } from './run-rows.ts';
+import type { BackgroundServices } from './services.ts';
+
+type Snapshot = StoredContent['response'];
+
+/** Of the time to stop: what the end of interrupted responses takes. */
+const FINISH_MS = 500;
+/** The database may be away while the server stops. */
+const FINISH_LIMIT_MS = 5_000;
+
+export class BackgroundRuns implements BackgroundRunner {
+  readonly #services: BackgroundServices;
+  /** By the id of the response. */
+  readonly #runs = new Map<string, Run>();
+  #starting = 0;
+  #isStopped = false;
+  #isWatching = false;
+  #renewedAt = 0;
+
+  constructor(services: BackgroundServices) {
+    this.#services = services;
+  }
+
+  async start(start: BackgroundStart): Promise<void> {
+    const { context } = start;
+    this.#check(context);
+    this.#starting += 1;
+    try {
+      await this.#start(start);
+    } finally {
+      this.#starting -= 1;
+    }
+  }
+
+  async #start({ context: given, facts, request }: BackgroundStart): Promise<void> {
+    const { call, caller, input, services, model } = given;
+    const id = newId('resp');
+    const context = { ...given, replyContext: { ...given.replyContext, responseId: id } };
+    const streamed = { ...request, stream: true };
+    // Throws what no account of the group could be sent, before anything is held.
+    const headers = previewHeaders(context, streamed);
+    const snapshot = firstSnapshot(context);
+    const content = { input, response: snapshot };
+    const bytes = JSON.stringify(content).length;
+    if (bytes > BACKGROUND.inputBytes) throw tooLarge();
+    const quote = services.billing.quote(caller, facts);
+    const checkSpend = (nanos: bigint) => services.billing.checkSpend(caller, nanos);
+    const held = { call, caller, model, quote, inputTokens: estimateRequest(context.request), checkSpend };
+    const memory = call.openReservation();
+    try {
+      memory.add(bytes);
+      call.addLogFields({ background: true });
+      const insert = () => insertRun(this.#services, held, { id, content });
+      const reference = await services.billing.advised(caller, facts, insert);
+      this.#add(id, new Run({ services: this.#services, context, request: streamed, reference, snapshot, memory }));
+    } catch (error) {
+      memory.release();
+      throw error;
+    }
+    if (!context.request.stream) return sendJson(call, 200, { ...snapshot, status: 'queued' }, headers);
+    await this.follow(call, services.clientStreams, { id, userId: caller.key.userId, after: -1 }, headers);
+  }
+
+  /** Writes the events of a running response to a client. Where this process does not have them, its end. */
+  async follow(
+    call: Call,
+    streams: ClientStreams,
+    { id, userId, after }: { readonly id: string; readonly userId: string; readonly after: number },
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    const run = this.#runs.get(id);
+    const events = run?.userId === userId ? run.events : undefined;
+    call.response.writeHead(200, { ...idHeaders(call), ...headers, ...STREAM_HEADERS });
+    const copied = await copyEvents(call, streams, events, after);
+    if (copied.isComplete || copied.isClosed()) return;
+    const isOver = () => hasEnded(this.#services.db, id, userId);
+    await this.#until(async () => copied.isClosed() || (await isOver()), BACKGROUND.readMs);
+    const content = (await this.#services.store.find(id, userId))?.content;
+    const rest = content && !isRunning(content) ? eventsAfter(content, copied.last) : [];
+    copied.stream.end(rest.map((event) => sse(JSON.stringify(event), event.type)).join(''));
+  }
+
+  /** Asks the process that makes the response to end it, and waits for that. Returns the response as it is then. */
+  async cancel(id: string, userId: string): Promise<Snapshot> {
+    const { db, store } = this.#services;
+    const find = async (): Promise<StoredContent> => {
+      const content = (await store.find(id, userId))?.content;
+      if (!content) throw responseNotFound(id);
+      return content;
+    };
+    const content = await find();
+    if (content.response.background !== true) throw notCancellable();
+    if (!isRunning(content)) return content.response;
+    await requestCancel(db, id, userId);
+    const run = this.#runs.get(id);
+    if (run?.userId === userId) run.cancel();
+    await this.#until(() => hasEnded(db, id, userId), BACKGROUND.cancelWaitMs);
+    return (await find()).response;
+  }
+
+  /** Lets running responses end within the time; then the others fail. */
+  async drain(ms: number): Promise<void> {
+    const withinMs = Math.max(ms - FINISH_MS, ms / 2);
+    await this.#until(() => this.#runs.size + this.#starting === 0, withinMs);
+    this.#isStopped = true;
+    for (const run of this.#runs.values()) run.interrupt();
+    await this.#until(() => this.#runs.size === 0, FINISH_LIMIT_MS);
+  }
+
+  #check({ operation, request, caller }: BackgroundStart['context']): void {
+    if (operation !== 'responses.create')
+      throw notPossible('only POST /v1/responses makes background responses; leave the field out.');
+    if (!caller.key.store)
+      throw notPossible('this API key stores no responses, so that the result could not be read; leave the field out.');
+    if (request.state.store === false)
+      throw notPossible('the result of a background response is stored; leave out `store`, or `background`.');
+    if (!this.#services.store.isShared)
+      throw notPossible('this server stores no responses, so that the result could not be read; leave the field out.');
+    if (this.#isStopped) throw fail('shutting_down');
+    if (this.#runs.size + this.#starting >= BACKGROUND.perProcess)
+      throw fail(
+        'rate_limit_exceeded',
+        'background: this server runs as many background responses as it can; try again shortly.',
+        { param: 'background', retryAfter: 5 },
+      );
+  }
+
+  #add(id: string, run: Run): void {
+    this.#runs.set(id, run);
+    void run.ended.then(() => this.#runs.delete(id));
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    this.#renewedAt = this.#services.clock.elapsed();
+    this.#watchSoon();
+  }
+
+  #watchSoon(): void {
+    this.#services.clock.after(BACKGROUND.watchMs, () => void this.#watch());
+  }
+
+  /** Runs while there are responses. */
+  async #watch(): Promise<void> {
+    const { db, clock, log } = this.#services;
+    const runs = new Map([...this.#runs.values()].map((run) => [run.reference, run]));
+    this.#isWatching = runs.size > 0;
+    if (!this.#isWatching) return;
+    try {
+      for (const reference of await findStopped(db, [...runs.keys()])) runs.get(reference)?.cancel();
+      if (clock.elapsed() - this.#renewedAt >= BACKGROUND.renewMs) {
+        await renewLeases(db, [...runs.keys()]);
+        this.#renewedAt = clock.elapsed();
+      }
+    } catch (error) {
+      log.warn('background.watch_failed', { running: runs.size, ...errorFields(error) });
+    }
+    this.#watchSoon();
+  }
+
+  async #until(isTrue: () => boolean | Promise<boolean>, withinMs: number): Promise<void> {
+    const { clock } = this.#services;
+    const begunAt = clock.elapsed();
+    while (!(await isTrue())) {
+      const left = withinMs - (clock.elapsed() - begunAt);
+      if (left <= 0) return;
+      await new Promise<void>(
+        (resolve) => void clock.after(Math.min(left, pollMs(clock.elapsed() - begunAt)), resolve),
+      );
+    }
+  }
+}
+
+/** Short at first: most waits end within a second. */
+const pollMs = (waitedMs: number): number => Math.min(BACKGROUND.pollMs, 20 + waitedMs / 4);
+
+/** The response object before anything of it exists. */
+function firstSnapshot({ pair, replyContext }: BackgroundStart['context']): Snapshot {
+  const { requestId: id, model } = replyContext;
+  const [created = '{}'] = pair.client.openEncoder(replyContext).pushEvents?.({ kind: 'start', id, model }) ?? [];
+  return (JSON.parse(created) as { response: Snapshot }).response;
+}
+
+const notPossible = (why: string) => fail('unsupported_parameter', `background: ${why}`, { param: 'background' });
+
+const tooLarge = () =>
+  fail(
+    'request_too_large',
+    `input: with earlier turns it is larger than ${BACKGROUND.inputBytes / 2 ** 20} MiB, the limit of background responses.`,
+    { param: 'input' },
+  );
+
+const notCancellable = () =>
+  fail('invalid_request', 'Only background responses can be cancelled; this response is complete.', {
+    param: 'response_id',
+  });
