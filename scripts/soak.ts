@@ -35,6 +35,16 @@ const PARTS = {
       return runTests(files, 3_600, { CRASH_SEEDS: values.seeds });
     },
   },
+  loss: {
+    about: 'loses the answers to video creates of one user, with kills; --answers 200, --seed 1',
+    run: () => {
+      const { values } = parseArgs({
+        options: { answers: { type: 'string', default: '200' }, seed: { type: 'string', default: '1' } },
+      });
+      const settings = { LOST_ANSWERS: values.answers, LOSS_SEED: values.seed };
+      return runTests(['test/e2e/video-loss.test.ts'], 3_600, settings);
+    },
+  },
 } as const satisfies Record<string, Part>;
 
 await runPart('soak', PARTS, 'load');

@@ -21,7 +21,7 @@ export interface AdminServices {
   readonly db: Db;
   readonly clock: Clock;
   readonly secrets: KeySecrets;
-  readonly video: Pick<Video, 'resolveReview' | 'testCallback'>;
+  readonly video: Pick<Video, 'resolveReview' | 'assignSubmission' | 'dismissSubmission' | 'testCallback'>;
   /** The address of this installation, for links. */
   readonly publicUrl: () => string;
   readonly accounts: AccountControl;

@@ -47,6 +47,7 @@ import { listReviews, releaseReview, settleReview } from './reviews.ts';
 import { listSettings } from './settings.ts';
 import { getStatement } from './statement.ts';
 import { getAccountStats, getStats } from './stats.ts';
+import { assignOperatorTask, dismissOperatorTask, listSubmissions } from './submissions.ts';
 import { getOperatorTask, listOperatorTasks } from './tasks.ts';
 import { getUsageBreakdown } from './usage.ts';
 import { changeUser, createUser, listUsers } from './users.ts';
@@ -65,6 +66,9 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.quarantine': listQuarantine,
   'admin.resolveRecord': resolveRecord,
   'admin.dismissRecord': dismissRecord,
+  'admin.submissions': listSubmissions,
+  'admin.assignTask': assignOperatorTask,
+  'admin.dismissTask': dismissOperatorTask,
   'admin.reviews': listReviews,
   'admin.settleReview': settleReview,
   'admin.releaseReview': releaseReview,

@@ -8,4 +8,5 @@ export { listOf, param, period, readQuery } from './query-params.ts';
 export { readJson } from './request-body.ts';
 export { chargeView, observedView, outcomeParams } from './requests.ts';
 export { StatementParams, sendStatement } from './statement.ts';
+export { decideSubmission, oldestSubmissions } from './submissions.ts';
 export { isRowKey, sendUsage } from './usage.ts';

@@ -14,6 +14,7 @@ import { pricesCommand } from './prices.ts';
 import { reloadCommand } from './reload.ts';
 import { replicaCommand } from './replica.ts';
 import { serveCommand } from './serve.ts';
+import { taskCommand } from './task.ts';
 import { workCommand } from './work.ts';
 
 export async function run(argv: readonly string[]): Promise<void> {
@@ -34,6 +35,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     .addCommand(pricesCommand())
     .addCommand(replicaCommand())
     .addCommand(ledgerCommand())
+    .addCommand(taskCommand())
     .addCommand(exportCommand())
     .addCommand(importCommand())
     .addCommand(adminCommand())

@@ -690,6 +690,8 @@ export interface VideoTasksRow {
   review_until: Timestamp | null;
   mirrored_at: Timestamp | null;
   mirror_after: Timestamp | null;
+  candidates: Json | null;
+  dismissed_at: Timestamp | null;
 }
 
 export interface WalletsRow {

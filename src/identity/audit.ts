@@ -23,6 +23,8 @@ export type AuditAction =
   | 'record.dismissed'
   | 'review.settled'
   | 'review.released'
+  | 'submission.assigned'
+  | 'submission.dismissed'
   | 'callback.redelivered'
   | 'callback.tested'
   | 'account.parked'

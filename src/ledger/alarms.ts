@@ -41,8 +41,7 @@ export const ALARMS = {
   },
   video_submissions_unknown: {
     about: 'video tasks were sent over an hour ago and not found at their provider; their amounts stay held',
-    advice:
-      'look for task.reconciliation_ambiguous in the log and compare with the tasks in the console of the provider',
+    advice: "read /admin/v1/submissions, compare with the tasks in the provider's console, then assign or dismiss each",
   },
   accounts_out: {
     about: 'accounts are out of use until an operator acts',

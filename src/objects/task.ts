@@ -120,6 +120,42 @@ export const Review = z
   .meta({ id: 'Review' });
 export type Review = z.infer<typeof Review>;
 
+/** A task of the provider that may be the one of a submission whose outcome is unknown. */
+export const SubmissionCandidate = z.strictObject({
+  upstream_task: text,
+  status: text,
+  created_at: moment,
+  parameters: anyObject.describe('as the provider reported them'),
+  differs: texts.describe('parameters that contradict the request'),
+});
+export type SubmissionCandidate = z.infer<typeof SubmissionCandidate>;
+
+/** A task that was sent and not found at its provider for certain, so that an operator decides which of the candidates is its own. */
+export const OpenSubmission = z
+  .strictObject({
+    task: text,
+    user: text,
+    model: text,
+    account: someText,
+    held: dollars,
+    parameters: anyObject.describe('as requested'),
+    created_at: moment,
+    decide_until: moment.describe('then the task expires and its amount is released'),
+    candidates: z.array(SubmissionCandidate),
+  })
+  .meta({ id: 'OpenSubmission' });
+export type OpenSubmission = z.infer<typeof OpenSubmission>;
+
+export const DecidedSubmission = z
+  .strictObject({
+    object: z.literal('submission'),
+    task: text,
+    user: text,
+    outcome: z.enum(['assigned', 'dismissed']),
+    upstream_task: text.optional(),
+  })
+  .meta({ id: 'DecidedSubmission' });
+
 export const SettledReview = z
   .strictObject({
     object: z.literal('review'),

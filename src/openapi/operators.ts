@@ -31,6 +31,8 @@ const EXAMPLES: Readonly<Partial<Record<AdminOperation, object>>> = {
   'admin.dismissRecord': REASON,
   'admin.settleReview': { tokens: 108_000, ...REASON },
   'admin.releaseReview': REASON,
+  'admin.assignTask': { upstream_task: 'cgt-20300131093000-7hq2b', ...REASON },
+  'admin.dismissTask': REASON,
   'admin.redeliverCallback': { reason: 'the receiver was down' },
   'admin.testCallback': { user: 'demo', task: 'task_7Hq2bVxN4sKd9wRtYc3mZp' },
   'admin.parkAccount': { reason: 'maintenance' },

@@ -85,6 +85,22 @@ export const ADMIN_ENDPOINTS = {
     path: `${BASE}/reviews/{task}/release`,
     about: 'Release the amount held for a video task in review, without a charge',
   },
+  'admin.submissions': {
+    method: 'GET',
+    path: `${BASE}/submissions`,
+    about:
+      "Video tasks that were sent and may be any of several tasks at the provider, oldest first, with the provider's tasks side by side",
+  },
+  'admin.assignTask': {
+    method: 'POST',
+    path: `${BASE}/submissions/{task}/assign`,
+    about: "Bind a video task to the provider's task that is its own; it is followed and charged from then on",
+  },
+  'admin.dismissTask': {
+    method: 'POST',
+    path: `${BASE}/submissions/{task}/dismiss`,
+    about: 'Decide that the provider has no task for a video task: it fails, and its amount is released',
+  },
   'admin.tasks': {
     method: 'GET',
     path: `${BASE}/tasks`,

@@ -33,6 +33,7 @@ import { createSessions, type Sessions } from './sessions/sessions.ts';
 import { estimateTask, type TaskInput } from './tasks/accepted-request.ts';
 import { expireTasks } from './tasks/apply.ts';
 import { type CreateInput, createTask } from './tasks/create.ts';
+import { type AssignedTask, assignSubmission, type DecidedTask, dismissSubmission } from './tasks/decide-submission.ts';
 import { deleteTask } from './tasks/delete.ts';
 import { Follower } from './tasks/follow.ts';
 import type { MaxCost } from './tasks/max-cost.ts';
@@ -108,6 +109,10 @@ export interface Video {
   onProviderReport(token: string, report: unknown): Promise<boolean>;
   /** An operator ends the review of a task, in the transaction of the audit line. */
   resolveReview(tx: Tx, taskId: string, decision: ReviewDecision): Promise<ResolvedReview>;
+  /** An operator binds an unknown submission to a task of the provider; `record` runs in the transaction. */
+  assignSubmission(assignment: Parameters<typeof assignSubmission>[1]): Promise<AssignedTask>;
+  /** An operator gives an unknown submission up, in the transaction of the audit line. */
+  dismissSubmission(tx: Tx, taskId: string): Promise<DecidedTask>;
   /** Sends a test event to the callback URL of the task, once. */
   testCallback(userId: string, taskId: string): Promise<TestDelivery | 'no_task' | 'no_url'>;
   /** Background jobs of the worker. */
@@ -163,6 +168,8 @@ export function createVideo(options: VideoOptions): Video {
     },
     onProviderReport: (token, report) => onProviderReport(services, token, report),
     resolveReview: (tx, taskId, decision) => resolveReview(services, tx, taskId, decision),
+    assignSubmission: (assignment) => assignSubmission(services, assignment),
+    dismissSubmission: (tx, taskId) => dismissSubmission(services, tx, taskId),
     testCallback: (userId, taskId) => testCallback(callbackServices, userId, taskId),
     jobs: [...jobsOf(services, { follower, deliverer, results }, options.mirror), ...sessionJobs],
     close: async () => {

@@ -677,6 +677,18 @@ const WRITES: Record<
     { tokens: 9, reason: 'r' },
   ],
   'admin.releaseReview': async () => [`/reviews/${await taskInReview('task_unbilled')}/release`, { reason: 'r' }],
+  'admin.assignTask': async () => {
+    const account = { id: 'ark1', group: 'ep', base_url: sim.video.url, api_key: 'sk-simulated' };
+    await gateway.apply({ groups: [{ id: 'ep', style: 'video', variant: 'EP' }], accounts: [account] });
+    const response = await fetch(`${sim.video.url}/contents/generations/tasks`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sk-simulated' },
+      body: JSON.stringify({ model: 'demo-video-2-0-ep', content: [{ type: 'text', text: 'A lamp' }] }),
+    });
+    const { id } = (await response.json()) as { id: string };
+    return [`/submissions/${await unknownTask('task_assigned')}/assign`, { upstream_task: id, reason: 'r' }];
+  },
+  'admin.dismissTask': async () => [`/submissions/${await unknownTask('task_dismissed')}/dismiss`, { reason: 'r' }],
   'admin.redeliverCallback': async () => [`/callbacks/${await deadCallback('evt_dead')}/redeliver`, {}],
   'admin.testCallback': async () => {
     // The stored secret is invalid, so nothing is sent. The attempt is audited anyway.
@@ -723,6 +735,12 @@ async function taskInReview(id: string): Promise<string> {
   });
   await hold(db(), { userId: 'ana', nanos: 1_000_000n, reference: `task:${id}`, checkAfter: FAR_FUTURE });
   await storeTask(db(), { user_id: 'ana', id, status: 'succeeded', finished_at: new Date(), review_until: FAR_FUTURE });
+  return id;
+}
+
+async function unknownTask(id: string): Promise<string> {
+  await hold(db(), { userId: 'ana', nanos: 1_000_000n, reference: `task:${id}`, checkAfter: FAR_FUTURE });
+  await storeTask(db(), { user_id: 'ana', id, submission: 'unknown', account_id: 'ark1' });
   return id;
 }
 

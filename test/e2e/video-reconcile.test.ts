@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../src/db/index.ts';
+import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
+import { runHere } from '../support/cli.ts';
 import {
   callVideo,
   KEYS,
@@ -20,7 +22,7 @@ let jobs: VideoJobs;
 let db: Db;
 
 before(async () => {
-  fixture = await startVideo({ video: { clock: 'manual' } });
+  fixture = await startVideo({ video: { clock: 'manual' }, env: { ADMIN_TOKEN } });
   jobs = await openJobs(fixture.gateway);
   ({ db } = fixture.gateway.context.database);
 });
@@ -46,8 +48,11 @@ const age = (interval: string) =>
 const LOST = 'reset; created; callbacks=dropped';
 
 /** Creates a task whose response is lost; `words` say how. Returns its id. */
-async function createUnknown(words = LOST, { variant = 'EP', key }: { variant?: TestVariant; key?: string } = {}) {
-  const body = taskBody(variant, { content: [textItem(`A lighthouse [sim:${words}]`)] });
+async function createUnknown(
+  words = LOST,
+  { variant = 'EP', key, ...more }: { variant?: TestVariant; key?: string; [parameter: string]: unknown } = {},
+) {
+  const body = taskBody(variant, { content: [textItem(`A lighthouse [sim:${words}]`)], ...more });
   const response = await callVideo(fixture.gateway.url, TASKS, { body, key });
   assert.equal(response.status, 202, JSON.stringify(response.body));
   return String(response.body.id);
@@ -158,8 +163,7 @@ test('two candidates for one task, and one candidate for two tasks, are left alo
   const [first, second] = [await createUnknown(), await createUnknown()];
   await jobs.run('tasks.reconcile');
   assert.deepEqual([(await rowOf(first)).submission, (await rowOf(second)).submission], ['unknown', 'unknown']);
-  const [{ candidates, tasks } = { candidates: 0, tasks: 0 }] = logged('task.reconciliation_ambiguous', first);
-  assert.deepEqual([candidates, tasks], [2, 2]);
+  assert.equal(logged('task.reconciliation_ambiguous', first)[0]?.candidates, 2);
   fixture.sim.video.tasks.forget(upstream()[0]?.id ?? '');
   await jobs.run('tasks.reconcile');
   assert.deepEqual([(await rowOf(first)).submission, (await rowOf(second)).submission], ['unknown', 'unknown']);
@@ -180,6 +184,7 @@ test('a candidate that may belong to a task that was given up is left alone', as
   const [candidate] = upstream();
   assert.ok(candidate);
   Object.assign(candidate, { createdAt: candidate.createdAt - 86_350_000 });
+  fixture.sim.video.next('on=list; fault=500');
   await jobs.run('tasks.reconcile');
   assert.deepEqual([(await rowOf(first)).status, (await rowOf(second)).status], ['failed', 'queued']);
   await jobs.run('tasks.reconcile');
@@ -223,7 +228,186 @@ for (const [about, fault] of [
     assert.equal((await rowOf(id)).submission, 'confirmed');
   });
 
-// ---------------------------------------------------------------- time
+// ---------------------------------------------------------------- several submissions of one user
+
+/** The videos of all tasks at the provider are done, so that it reports their parameters. */
+const finishAll = () => fixture.sim.video.clock.advance(13_000);
+const upstreamOf = async (id: string) => (await rowOf(id)).upstream_id;
+/** The provider's tasks, oldest first. */
+const upstreamIds = (): string[] =>
+  upstream()
+    .map(({ id }) => id)
+    .reverse();
+
+for (const [about, variant, one, other] of [
+  ['duration', 'EP', { duration: 4 }, { duration: 12 }],
+  ['resolution', 'EP', { resolution: '480p' }, { resolution: '720p' }],
+  ['ratio', 'EP', { ratio: '16:9' }, { ratio: '9:16' }],
+  ['audio', 'EP', { generate_audio: true }, { generate_audio: false }],
+  ['last frame', 'EP', { return_last_frame: true }, {}],
+  ['seed', 'A', { seed: 7 }, { seed: 8 }],
+  ['time to expiry', 'A', { execution_expires_after: 3_600 }, { execution_expires_after: 7_200 }],
+  ['search', 'A', { tools: [{ type: 'web_search' }] }, {}],
+] as const)
+  test(`two unknown submissions of one user that differ in ${about} are told apart`, async () => {
+    const ids = [await createUnknown(LOST, { variant, ...one }), await createUnknown(LOST, { variant, ...other })];
+    await finishAll();
+    await jobs.run('tasks.reconcile');
+    assert.deepEqual(await Promise.all(ids.map(upstreamOf)), upstreamIds());
+  });
+
+test('a submission that never arrived claims no task that contradicts it', async () => {
+  const [lost, arrived] = [
+    await createUnknown('status=503', { duration: 4 }),
+    await createUnknown(LOST, { duration: 9 }),
+  ];
+  await finishAll();
+  await jobs.run('tasks.reconcile');
+  assert.deepEqual([await upstreamOf(lost), await upstreamOf(arrived)], [null, upstreamIds()[0]]);
+  assert.equal((await rowOf(lost)).candidates, null);
+});
+
+test('what is certain of one submission makes another one certain', async () => {
+  const open = await createUnknown(LOST, { ratio: 'adaptive', duration: 4 });
+  const exact = await createUnknown(LOST, { ratio: '16:9', duration: 4 });
+  Object.assign(upstream()[1]?.outcome ?? {}, { ratio: '1:1' });
+  await finishAll();
+  await jobs.run('tasks.reconcile');
+  assert.deepEqual([await upstreamOf(open), await upstreamOf(exact)], upstreamIds());
+});
+
+test('options in the prompt replace parameters, so that these tell nothing apart', async () => {
+  const content = [textItem(`A lighthouse --rs 720p [sim:${LOST}]`)];
+  const [first, second] = [await createUnknown(LOST, { content }), await createUnknown(LOST, { resolution: '720p' })];
+  await finishAll();
+  await jobs.run('tasks.reconcile');
+  assert.deepEqual([await upstreamOf(first), await upstreamOf(second)], [null, null]);
+  assert.equal(logged('task.reconciliation_ambiguous', first)[0]?.candidates, 2);
+});
+
+test('a video that differs from every request is bound when only one submission can have made it', async () => {
+  const id = await createUnknown(`${LOST}; duration=7`, { duration: 4 });
+  await finishAll();
+  await jobs.run('tasks.reconcile');
+  assert.equal(await upstreamOf(id), upstreamIds()[0]);
+});
+
+test('the list is read back to the time of the submission, beyond its first page', async () => {
+  const id = await createUnknown();
+  const [mine] = upstream();
+  assert.ok(mine);
+  fixture.sim.video.settings.queueLimit = 1_000;
+  const { account, request, plan } = mine;
+  for (let n = 0; n < 120; n += 1)
+    fixture.sim.video.tasks.create({ account, plan, faults: [], request: { ...request, safetyIdentifier: 'other' } });
+  await jobs.run('tasks.reconcile');
+  assert.equal(await upstreamOf(id), mine.id);
+});
+
+// ---------------------------------------------------------------- the operator
+
+interface Open {
+  readonly task: string;
+  readonly held: string;
+  readonly parameters: object;
+  readonly candidates: readonly { upstream_task: string; status: string; parameters: object; differs: string[] }[];
+}
+const admin = adminApi(() => fixture.gateway.url);
+const listOpen = async () => (await admin<{ data: Open[] }>('GET', '/submissions')).body.data;
+const audited = (id: string) =>
+  db.selectFrom('audit').select(['action', 'after']).where('subject', '=', `task:${id}`).execute();
+
+test('the operator sees equal candidates side by side, and one assignment settles the other submission', async () => {
+  const ids = [await createUnknown(LOST, { duration: 6 }), await createUnknown(LOST, { duration: 6 })];
+  await finishAll();
+  await jobs.run('tasks.reconcile');
+  const open = await listOpen();
+  assert.deepEqual(
+    open.map(({ task }) => task),
+    ids,
+  );
+  assert.deepEqual(open[0]?.candidates.map(({ upstream_task }) => upstream_task).sort(), upstreamIds().sort());
+  assert.partialDeepStrictEqual(open[0], {
+    held: formatted(open[0]?.held),
+    parameters: { duration: 6, resolution: '480p' },
+    candidates: [{ status: 'succeeded', parameters: { duration: 6, resolution: '480p' }, differs: [] }],
+  });
+  const [first = '', second = ''] = ids;
+  const [mine, other] = upstreamIds();
+  const assign = (task: string, upstream_task: unknown) =>
+    admin<{ error?: { message: string } }>('POST', `/submissions/${task}/assign`, { upstream_task, reason: 'seen' });
+  assert.equal((await assign('task_none', mine)).status, 404);
+  assert.equal((await assign(first, 'cgt-unknown')).status, 409);
+  await createUnknown(LOST, { key: KEYS.bob });
+  assert.match((await assign(first, upstreamIds()[2])).body.error?.message ?? '', /another user/);
+  assert.equal((await assign(first, mine)).status, 200);
+  assert.match((await assign(second, mine)).body.error?.message ?? '', /another task has it/);
+  assert.equal((await assign(first, mine)).status, 404);
+  await jobs.run('tasks.reconcile');
+  assert.deepEqual([await upstreamOf(first), await upstreamOf(second)], [mine, other]);
+  assert.deepEqual(await listOpen(), []);
+  assert.deepEqual(await audited(first), [
+    { action: 'submission.assigned', after: { reason: 'seen', user: 'ana', upstream_task: mine } },
+  ]);
+});
+
+const formatted = (amount: string | undefined): string => {
+  assert.match(amount ?? '', /^\d+\.\d+$/);
+  return amount ?? '';
+};
+
+test('commands list, assign and dismiss', async () => {
+  const { DATA_DIR, DATABASE_URL, MASTER_KEY } = fixture.gateway.context.config;
+  const run = (...args: string[]) => runHere(['task', ...args], { env: { DATA_DIR, DATABASE_URL, MASTER_KEY } });
+  const [first, second] = [await createUnknown(), await createUnknown()];
+  await jobs.run('tasks.reconcile');
+  const [mine = ''] = upstreamIds();
+  const { stdout } = await run('list');
+  assert.match(stdout, new RegExp(`^${first}\\tana\\t.*"duration":5.*\\n(\\t.*\\n)*\\t${mine}\\tqueued\\t`));
+  const failed = await run('assign', first, 'cgt-none');
+  assert.deepEqual([failed.code, failed.stderr], [1, 'upstream_task: the account has no such task at the provider.\n']);
+  assert.equal((await run('assign', first, mine)).code, 0);
+  assert.equal((await run('dismiss', second, '--reason', 'not in the console')).code, 0);
+  assert.deepEqual([await upstreamOf(first), (await rowOf(second)).status], [mine, 'failed']);
+  assert.deepEqual(await audited(second), [
+    { action: 'submission.dismissed', after: { reason: 'not in the console', user: 'ana' } },
+  ]);
+});
+
+test('a dismissed submission fails, releases its hold, and claims nothing any more', async () => {
+  const [lost, arrived] = [await createUnknown('status=503'), await createUnknown()];
+  await jobs.run('tasks.reconcile');
+  assert.equal((await listOpen()).length, 2);
+  const dismissed = await admin('POST', `/submissions/${lost}/dismiss`, { reason: 'never arrived' });
+  assert.deepEqual(dismissed.body, { object: 'submission', task: lost, user: 'ana', outcome: 'dismissed' });
+  const { body } = await callVideo(fixture.gateway.url, `${TASKS}/${lost}`);
+  assert.deepEqual([body.status, body.error?.code, await isHeld(lost)], ['failed', 'submission_failed', false]);
+  await jobs.run('tasks.reconcile');
+  assert.equal(await upstreamOf(arrived), upstreamIds()[0]);
+  assert.equal((await admin('POST', `/submissions/${lost}/dismiss`, { reason: 'again' })).status, 404);
+  assert.deepEqual(
+    (await audited(lost)).map(({ action }) => action),
+    ['submission.dismissed'],
+  );
+});
+
+test('a submission with candidates waits for the operator beyond 24 hours, until it expires', async () => {
+  const ids = [await createUnknown(), await createUnknown()];
+  for (const task of upstream()) Object.assign(task, { createdAt: task.createdAt - 25 * 3_600_000 });
+  await age('25 hours');
+  await jobs.run('tasks.reconcile');
+  assert.deepEqual(
+    (await listOpen()).map(({ task }) => task),
+    ids,
+  );
+  assert.ok(await isHeld(ids[0] ?? ''));
+  const { next_check_at } = await rowOf(ids[0] ?? '');
+  assert.ok(Number(next_check_at) > Date.now());
+  await sql`update video_tasks set expires_at = now() - interval '2 hours' where finished_at is null`.execute(db);
+  await jobs.run('tasks.expire');
+  assert.deepEqual([(await rowOf(ids[0] ?? '')).status, await isHeld(ids[0] ?? '')], ['expired', false]);
+  assert.deepEqual(await listOpen(), []);
+});
 
 test('the time between checks grows from seconds to an hour, and the last check is at 24 hours', async () => {
   const id = await createUnknown('status=503');

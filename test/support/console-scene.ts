@@ -168,7 +168,7 @@ const caller =
     return { id: response.headers.get('x-request-id') ?? '', body: isJson ? JSON.parse(given) : {} };
   };
 
-/** One that succeeds, one that fails, one without usage, which an operator must settle, and one that runs. */
+/** One that succeeds, one that fails, one that runs; for an operator one without usage, and two that cannot be told apart. */
 async function makeTasks({ url, keys, db, receiver, text }: SceneSources): Promise<Pick<Scene, 'task' | 'failedTask'>> {
   const create = async (words: string, more: object = {}): Promise<string> => {
     const content = [{ type: 'text', text: words }];
@@ -184,6 +184,8 @@ async function makeTasks({ url, keys, db, receiver, text }: SceneSources): Promi
   const failedTask = await create('[sim:fail=OutputVideoSensitiveContentDetected] A lamp', at('broken'));
   const unmetered = await create('[sim:usage=missing] A lamp');
   await create('[sim:stuck=running] A lamp in the rain', { resolution: '720p' });
+  const lost = '[sim:reset; created; callbacks=dropped] A lamp';
+  const alike = [await create(lost, { duration: 6 }), await create(lost, { duration: 6 })];
   await until(
     'the end of the tasks and the delivery',
     async () => {
@@ -198,8 +200,14 @@ async function makeTasks({ url, keys, db, receiver, text }: SceneSources): Promi
         .where('id', 'in', [task, failedTask, unmetered])
         .where('finished_at', 'is not', null)
         .execute();
+      const open = await db
+        .selectFrom('video_tasks')
+        .select('id')
+        .where('id', 'in', alike)
+        .where('candidates', 'is not', null)
+        .execute();
       const delivered = receiver.deliveries.filter(({ body }) => body.includes('"succeeded"'));
-      return ended.length === 3 && delivered.length > 0;
+      return ended.length === 3 && open.length === 2 && delivered.length > 0;
     },
     30_000,
   );

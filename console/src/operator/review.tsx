@@ -1,23 +1,21 @@
-/** What an operator must decide: holds of video tasks, and usage that was not charged. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+/** What an operator must decide: holds and submissions of video tasks, and usage that was not charged. */
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { QuarantinedRecord, Review } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
 import { countText } from '../format/count.ts';
 import { Json } from '../parts/code.tsx';
-import { Opener } from '../parts/dialog.tsx';
-import { type FieldSpec, FormDialog, type FormValues, REASON_FIELD } from '../parts/form.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
 import { Table } from '../parts/table.tsx';
-import { notify } from '../parts/toast.tsx';
 import { Id, Money, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
-
-const REASON: FieldSpec = { ...REASON_FIELD, isRequired: true };
+import { Decision, REASON } from './decision.tsx';
+import { Submissions } from './submissions.tsx';
 
 export const ReviewPage = () => {
   const reviews = useQuery({ queryKey: ['reviews'], queryFn: () => admin.reviews({ limit: 200 }) });
+  const submissions = useQuery({ queryKey: ['submissions'], queryFn: () => admin.submissions({ limit: 100 }) });
   const quarantine = useQuery({ queryKey: ['quarantine'], queryFn: () => admin.quarantine({ limit: 200 }) });
   return (
     <Page title={pages.review.title}>
@@ -25,6 +23,11 @@ export const ReviewPage = () => {
         <Card title={texts.review.holds} lead={texts.review.holdsLead} isFlush>
           <Load query={reviews} things={pages.review.things} lines={3}>
             {({ data }) => <Holds rows={data} />}
+          </Load>
+        </Card>
+        <Card title={texts.review.submissions} lead={texts.review.submissionsLead} isFlush>
+          <Load query={submissions} things={pages.review.things} lines={3}>
+            {({ data }) => <Submissions rows={data} />}
           </Load>
         </Card>
         <Card title={texts.review.quarantine} lead={texts.review.quarantineLead} isFlush>
@@ -126,33 +129,3 @@ const Records = ({ rows }: { readonly rows: readonly QuarantinedRecord[] }) => (
     ]}
   />
 );
-
-interface DecisionProps {
-  readonly label: string;
-  readonly explain: string;
-  readonly subject: string;
-  readonly fields: readonly FieldSpec[];
-  readonly decide: (values: FormValues) => Promise<unknown>;
-}
-
-const Decision = ({ label, explain, subject, fields, decide }: DecisionProps) => {
-  const client = useQueryClient();
-  return (
-    <Opener label={label}>
-      {(close) => (
-        <FormDialog
-          title={`${label} ${subject}`}
-          explain={explain}
-          close={close}
-          action={label}
-          fields={fields}
-          submit={async (values) => {
-            await decide(values);
-            await client.invalidateQueries();
-            notify(texts.done.decided);
-          }}
-        />
-      )}
-    </Opener>
-  );
-};

@@ -108,6 +108,7 @@ function taskRequest(
     callbackUrl,
     counts,
     hasVideoInput: counts.video > 0,
+    hasPromptOptions: content.some((item) => item.type === 'text' && /--[a-z]/i.test(String(item.text))),
     references: media.flatMap(referenceOf),
     publicUrls: media.flatMap(publicUrlOf),
   };

@@ -66,6 +66,8 @@ export interface TaskRequest {
   readonly counts: Readonly<Record<'text' | MediaKind, number>>;
   /** Providers charge other rates for requests with video input. */
   readonly hasVideoInput: boolean;
+  /** A text contains `--` before a word. Providers read options such as `--rs 1080p` there, which replace parameters. */
+  readonly hasPromptOptions: boolean;
   readonly references: readonly MediaReference[];
   /** URLs of content items, whose hosts must be resolved and checked before the request is sent. */
   readonly publicUrls: readonly PublicUrl[];

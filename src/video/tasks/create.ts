@@ -120,7 +120,10 @@ async function insertTask(services: VideoServices, order: Order): Promise<Insert
         submitter_until: leaseEnd,
         callback_token_hash: hashCallbackToken(callbackToken),
         safety_identifier: safetyIdentifierOf(key.userId),
-        parameters: JSON.stringify(request.parameters),
+        parameters: JSON.stringify({
+          ...request.parameters,
+          ...(request.hasPromptOptions && { prompt_options: true }),
+        }),
         has_video_input: request.hasVideoInput,
         callback_url: request.callbackUrl ?? null,
         callback_secret_sealed: await sealCallbackSecret(services, tx, key.id, id),

@@ -1,17 +1,21 @@
 /**
  * Reconciliation of tasks whose submission is unknown (V 4.2 r3): the provider's report on our secret path, or its task list, shows
- * whether it has the task. A task that is not found within a day failed; its hold is released. Nothing is ever sent again.
+ * whether it has the task. What the list leaves open goes to review with its candidates. A task that has none within a day failed; its
+ * hold is released. Nothing is ever sent again.
  */
 import { sql } from 'kysely';
-import type { Account, Catalog } from '../../catalog/index.ts';
+import type { Account } from '../../catalog/index.ts';
 import { fail } from '../../core/index.ts';
-import { crashPoint } from '../../ledger/index.ts';
 import { SUBMISSION_TIMEOUT_SECONDS } from '../../rules/index.ts';
-import { finishRecordOf } from '../idempotency/records.ts';
 import type { VideoServices } from '../services.ts';
 import { reportedIdIn, traitsOf } from '../upstream/adapters.ts';
 import type { ReportedTask } from '../upstream/client.ts';
 import { taskError } from '../upstream/errors.ts';
+import { accountsSharing, bindTask } from './bind.ts';
+import { creationWindow, isComplete, isPossible } from './candidate.ts';
+import { shownCandidates } from './candidate-view.ts';
+import { type Matched, matchClaims, readClaims, type SubmissionClaim, unboundOf } from './claims.ts';
+import { readProviderList } from './provider-list.ts';
 import { changeStatus } from './status.ts';
 import { hashCallbackToken, type TaskRow } from './task.ts';
 
@@ -19,29 +23,25 @@ import { hashCallbackToken, type TaskRow } from './task.ts';
 const SCHEDULE_S = [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600] as const;
 /** Tasks looked at per run. The provider allows one list request per second and account. */
 const BATCH = 20;
-/** How far the provider's clock may differ from ours. */
-const CLOCK_SKEW_S = 120;
-/** The longest time between our commit and the provider's creation of the task. */
-const SUBMISSION_WINDOW_S = 300;
 
-type ReconcileServices = Pick<VideoServices, 'db' | 'catalog' | 'provider' | 'log' | 'publicUrl'>;
+type ReconcileServices = Pick<VideoServices, 'db' | 'catalog' | 'clock' | 'provider' | 'log' | 'publicUrl'>;
 
 /** Looks for unknown tasks that are due. Returns how many it looked at. */
 export async function reconcileSubmissions(services: ReconcileServices): Promise<number> {
   const due = await takeDue(services);
-  const byAccount = Map.groupBy(due, ({ account_id, upstream_model }) => `${account_id}\n${upstream_model}`);
-  for (const tasks of byAccount.values()) await reconcileGroup(services, tasks);
+  const byList = Map.groupBy(due, (task) => `${task.account_id}\n${providerModelOf(services, task)}`);
+  for (const tasks of byList.values()) await reconcileGroup(services, tasks);
   return due.length;
 }
 
-/** Takes tasks by moving their next check, so that no other worker checks at the same time. The last check is when the time is over. */
+/** Takes tasks by moving their next check, so that no other worker checks at the same time. One check is when the time is over. */
 async function takeDue({ db }: ReconcileServices): Promise<readonly TaskRow[]> {
   const delays = sql.raw(`(array[${SCHEDULE_S.join(',')}])`);
+  const next = sql`now() + ${delays}[least(t.check_attempts + 1, ${SCHEDULE_S.length})] * interval '1 second'`;
+  const timeout = sql`t.created_at + ${SUBMISSION_TIMEOUT_SECONDS} * interval '1 second'`;
   const { rows } = await sql<TaskRow>`
     update video_tasks t set check_attempts = t.check_attempts + 1,
-      next_check_at = least(
-        now() + ${delays}[least(t.check_attempts + 1, ${SCHEDULE_S.length})] * interval '1 second',
-        greatest(t.created_at + ${SUBMISSION_TIMEOUT_SECONDS} * interval '1 second', now() + ${SCHEDULE_S[0]} * interval '1 second'))
+      next_check_at = case when ${timeout} > now() then least(${next}, ${timeout}) else ${next} end
     from (select user_id, id from video_tasks
           where next_check_at <= now() and submission = 'unknown' and finished_at is null
           order by next_check_at limit ${BATCH} for update skip locked) due
@@ -49,120 +49,91 @@ async function takeDue({ db }: ReconcileServices): Promise<readonly TaskRow[]> {
   return rows;
 }
 
+/** The tasks of one account and model. The list settles submissions that are not due as well. */
 async function reconcileGroup(services: ReconcileServices, tasks: readonly TaskRow[]): Promise<void> {
-  const [first] = tasks;
-  const account = first && accountOf(services, first);
-  const listed = account && (await services.provider.list(account, upstreamModelOf(account, first)));
+  const account = tasks[0] && accountOf(services, tasks[0]);
+  const found = account && (await findOwners(services, account, tasks));
+  const bound = new Set<string>();
+  for (const { claim, candidate } of found?.pairs ?? [])
+    if (account && (await bind(services, account, claim, candidate.id))) bound.add(claim.id);
   for (const task of tasks) {
-    const match =
-      account && listed?.kind === 'found'
-        ? await onlyMatch(services, { task, account, reported: listed.value })
-        : undefined;
-    if (match) await bindTask(services, task, match.id);
-    else await failIfOverdue(services, task);
+    if (bound.has(task.id)) continue;
+    if (found) await saveCandidates(services, task, found.open);
+    await failIfOverdue(services, task);
   }
 }
 
-const accountOf = ({ catalog }: ReconcileServices, { group_id, account_id }: TaskRow): Account | undefined =>
-  catalog()
-    .accounts(group_id)
-    .find(({ id }) => id === account_id);
-
-const upstreamModelOf = (account: Account, { upstream_model }: TaskRow): string =>
-  account.models.get(upstream_model) ?? upstream_model;
-
-interface Search {
-  readonly task: TaskRow;
-  readonly account: Account;
-  /** The tasks that the provider listed. */
-  readonly reported: readonly ReportedTask[];
-}
-
-/** The provider's task, when exactly one unbound task of the provider and one unknown task of ours fit together. */
-async function onlyMatch(services: ReconcileServices, search: Search): Promise<ReportedTask | undefined> {
-  const { task, account, reported } = search;
-  // A task without the identifier could be another user's. Where the upstream has none, all users are searched for claimants.
-  const isComplete = ({ createdAt, safetyIdentifier }: ReportedTask): boolean =>
-    createdAt !== undefined && (safetyIdentifier !== undefined || !traitsOf(account).takesSafetyIdentifier);
-  const fitting = reported.filter((one) => isComplete(one) && fits(task, one));
-  const unbound = fitting.length === 0 ? [] : await unboundOf(services, { ...search, reported: fitting });
-  const [only] = unbound;
-  if (!only) return undefined;
-  if (unbound.length === 1 && only.claimants === 1n) return fitting.find(({ id }) => id === only.id);
-  services.log.warn('task.reconciliation_ambiguous', {
-    task: task.id,
-    candidates: unbound.length,
-    tasks: Number(only.claimants),
-  });
+/** Undefined when the provider cannot be asked, or when too many submissions are unknown. */
+async function findOwners(
+  services: ReconcileServices,
+  account: Account,
+  tasks: readonly TaskRow[],
+): Promise<Matched | undefined> {
+  const { db, catalog, log } = services;
+  const traits = traitsOf(account);
+  const model = providerModelOf(services, tasks[0] as TaskRow);
+  const from = Math.min(...tasks.map((task) => creationWindow(task).from));
+  const listed = await readProviderList(services, account, { upstreamModel: model, from });
+  if (!listed) return undefined;
+  const users = new Map(tasks.map((task) => [task.safety_identifier, task.user_id]));
+  const candidates = listed.filter(
+    (one) => isComplete(one, traits) && (one.safetyIdentifier === undefined || users.has(one.safetyIdentifier)),
+  );
+  const accountIds = accountsSharing(catalog(), account);
+  const userIds = traits.takesSafetyIdentifier ? [...new Set(users.values())] : undefined;
+  const hasModel = (claim: SubmissionClaim): boolean => providerModelOf(services, claim) === model;
+  const claims = await readClaims(db, { accountIds, userIds, hasModel }, candidates);
+  if (claims) return matchClaims(claims, await unboundOf(db, accountIds, candidates));
+  log.error('task.reconciliation_overflowed', { account: account.id });
   return undefined;
 }
 
-/** Whether a task of the provider can be the one that this submission created. Values that were not reported exclude nothing. */
-function fits(task: TaskRow, { createdAt, safetyIdentifier }: ReportedTask): boolean {
-  if (safetyIdentifier !== undefined && safetyIdentifier !== task.safety_identifier) return false;
-  const age = createdAt === undefined ? 0 : createdAt - task.created_at.getTime() / 1_000;
-  return age >= -CLOCK_SKEW_S && age <= SUBMISSION_WINDOW_S + CLOCK_SKEW_S;
-}
-
-/**
- * The candidates that belong to no task of ours yet, and how many tasks of this user each of them can belong to. Both are read in one
- * statement: between two, a submission could end and be seen by neither. Tasks that were given up count: a candidate may be theirs.
- * An upstream that does not name users lists the tasks of all users, and of all accounts with the same address.
- */
-async function unboundOf(
-  { db, catalog }: ReconcileServices,
-  { task, account, reported: candidates }: Search,
-): Promise<readonly { readonly id: string; readonly claimants: bigint }[]> {
-  const namesUsers = traitsOf(account).takesSafetyIdentifier;
-  const accountIds = namesUsers ? [account.id] : accountsAt(catalog(), account.baseUrl);
-  const owner = namesUsers ? sql`t.user_id = ${task.user_id} and t.upstream_model = ${task.upstream_model}` : sql`true`;
-  const { rows } = await sql<{ id: string; claimants: bigint }>`
-    select c.id, (
-      select count(*) from video_tasks t
-      where ${owner} and t.account_id = any(${accountIds})
-        and t.upstream_id is null and t.submission in ('sending', 'unknown')
-        and (t.finished_at is null or t.error ->> 'code' = 'submission_failed')
-        and c.created_at - extract(epoch from t.created_at) between ${-CLOCK_SKEW_S}::int and ${SUBMISSION_WINDOW_S + CLOCK_SKEW_S}::int
-    ) as claimants
-    from unnest(${candidates.map(({ id }) => id)}::text[], ${candidates.map(({ createdAt }) => createdAt ?? 0)}::float8[]) c (id, created_at)
-    where not exists (select from video_tasks b where b.account_id = any(${accountIds}) and b.upstream_id = c.id)`.execute(
-    db,
-  );
-  return rows;
-}
-
-const accountsAt = (catalog: Catalog, url: string): readonly string[] =>
-  catalog
-    .groups()
-    .flatMap(({ id }) => catalog.accounts(id))
-    .filter(({ baseUrl }) => baseUrl === url)
-    .map(({ id }) => id);
-
-/** Confirms a task whose submission is open, unless it ended meanwhile or another task has the provider's id. */
-async function bindTask({ db, log }: ReconcileServices, task: TaskRow, upstreamId: string): Promise<void> {
-  const isBound = await db.transaction().execute(async (tx) => {
-    // One task at a time, so that two are never bound to one of the provider.
-    await sql`select pg_advisory_xact_lock(hashtextextended(${`video.bind:${task.account_id}`}, 0))`.execute(tx);
-    const { numAffectedRows = 0n } = await sql`
-      update video_tasks t set submission = 'confirmed', upstream_id = ${upstreamId}, submitter = null, submitter_until = null,
-        next_check_at = now(), check_attempts = 0
-      where t.user_id = ${task.user_id} and t.id = ${task.id} and t.submission in ('sending', 'unknown') and t.finished_at is null
-        and not exists (select from video_tasks b where b.account_id = t.account_id and b.upstream_id = ${upstreamId})`.execute(
-      tx,
-    );
-    if (numAffectedRows > 0n) await finishRecordOf(tx, task.user_id, task.id, 200);
-    crashPoint('task.binding');
-    return numAffectedRows > 0n;
-  });
+async function bind(
+  { db, catalog, log }: ReconcileServices,
+  account: Account,
+  task: Pick<TaskRow, 'user_id' | 'id'>,
+  upstreamId: string,
+): Promise<boolean> {
+  const accountIds = accountsSharing(catalog(), account);
+  const isBound = await db.transaction().execute((tx) => bindTask(tx, { task, upstreamId, accountIds }));
   if (isBound) log.info('task.reconciled', { task: task.id });
+  return isBound;
 }
 
+const accountOf = (
+  { catalog }: Pick<ReconcileServices, 'catalog'>,
+  { account_id }: Pick<TaskRow, 'account_id'>,
+): Account | undefined =>
+  catalog()
+    .allAccounts()
+    .find(({ id }) => id === account_id);
+
+/** The model's name at the provider, which several of our models may share. */
+const providerModelOf = (services: ReconcileServices, task: Pick<TaskRow, 'account_id' | 'upstream_model'>): string =>
+  accountOf(services, task)?.models.get(task.upstream_model) ?? task.upstream_model;
+
+/** Shows the operator what can be the task's; nothing is written while it stays the same. */
+async function saveCandidates(
+  { db, log }: ReconcileServices,
+  task: TaskRow,
+  open: readonly ReportedTask[],
+): Promise<void> {
+  const possible = open.filter((candidate) => isPossible(task, candidate));
+  const shown = possible.length === 0 ? null : JSON.stringify(shownCandidates(task, possible));
+  await sql`
+    update video_tasks set candidates = ${shown}::jsonb
+    where user_id = ${task.user_id} and id = ${task.id} and submission = 'unknown' and finished_at is null
+      and candidates is distinct from ${shown}::jsonb`.execute(db);
+  if (shown !== null) log.warn('task.reconciliation_ambiguous', { task: task.id, candidates: possible.length });
+}
+
+/** A task with candidates stays until an operator decides, or until it expires. */
 async function failIfOverdue(services: ReconcileServices, task: TaskRow): Promise<void> {
   const { db, log } = services;
   const failed = await db.transaction().execute(async (tx) => {
     const { rows } = await sql<TaskRow>`
       select * from video_tasks
-      where user_id = ${task.user_id} and id = ${task.id} and submission = 'unknown' and finished_at is null
+      where user_id = ${task.user_id} and id = ${task.id} and submission = 'unknown' and finished_at is null and candidates is null
         and created_at < now() - ${SUBMISSION_TIMEOUT_SECONDS} * interval '1 second'
       for update`.execute(tx);
     const [overdue] = rows;
@@ -194,7 +165,9 @@ export async function onProviderReport(services: ReconcileServices, token: strin
     throw fail('server_is_overloaded', 'The provider cannot be asked about the task now; report it again.', {
       retryAfter: 10,
     });
-  if (found?.kind === 'found' && fits(task, found.value)) await bindTask(services, task, found.value.id);
+  // The secret path is stronger evidence than the parameters, which the provider may have changed.
+  if (account && found?.kind === 'found' && isPossible(task, found.value))
+    await bind(services, account, task, found.value.id);
   return true;
 }
 

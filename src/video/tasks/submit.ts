@@ -50,6 +50,7 @@ async function submitToAny(services: VideoServices, submission: Submission): Pro
     if (!outcome) return recordUnsent(services, submission, notSubmitted());
     if (outcome.kind !== 'not_sent') return recordOutcome(services, submission, outcome);
     services.log.warn('task.not_sent', { task: submission.task.id, account: account.id, reason: outcome.reason });
+    await unmarkSending(services, submission);
   }
 }
 
@@ -118,6 +119,22 @@ async function markSending(
   } catch (error) {
     log.error('task.mark_failed', { task: task.id, ...errorFields(error) });
     return false;
+  }
+}
+
+/** Nothing was sent: a crash before the next account must not leave a task behind that the provider may seem to have. */
+async function unmarkSending({ db, log }: VideoServices, { task, owner }: Submission): Promise<void> {
+  try {
+    await db
+      .updateTable('video_tasks')
+      .set({ submission: 'pending', account_id: null })
+      .where('user_id', '=', task.user_id)
+      .where('id', '=', task.id)
+      .where('submitter', '=', owner)
+      .where('submission', '=', 'sending')
+      .execute();
+  } catch (error) {
+    log.error('task.mark_failed', { task: task.id, ...errorFields(error) });
   }
 }
 

@@ -20,6 +20,10 @@ export interface TaskParameters {
   readonly watermark?: boolean;
   readonly return_last_frame?: boolean;
   readonly service_tier?: string;
+  readonly execution_expires_after?: number;
+  readonly tools?: readonly { readonly type: string }[];
+  /** The prompt may contain options that replace parameters. */
+  readonly prompt_options?: boolean;
 }
 
 /** What the provider reported about the result. */
@@ -37,7 +41,7 @@ export interface ReportedResult {
 }
 
 export const statusOf = (task: TaskRow): TaskStatus => task.status as TaskStatus;
-export const parametersOf = (task: TaskRow): TaskParameters => task.parameters as TaskParameters;
+export const parametersOf = (task: Pick<TaskRow, 'parameters'>): TaskParameters => task.parameters as TaskParameters;
 export const reportedOf = (task: TaskRow): ReportedResult => (task.reported ?? {}) as ReportedResult;
 export const errorOf = (task: TaskRow): TaskError | undefined => (task.error ?? undefined) as TaskError | undefined;
 

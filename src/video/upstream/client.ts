@@ -39,6 +39,15 @@ export interface ReportedTask {
   readonly ratio: string | undefined;
   readonly seed: number | undefined;
   readonly framesPerSecond: number | undefined;
+  readonly frames?: number | undefined;
+  readonly generateAudio?: boolean | undefined;
+  readonly watermark?: boolean | undefined;
+  readonly serviceTier?: string | undefined;
+  /** Seconds from creation to expiry. */
+  readonly executionExpiresAfter?: number | undefined;
+  /** The request had a tool that searches the web. */
+  readonly searches?: boolean | undefined;
+  readonly callbackUrl?: string | undefined;
 }
 
 export interface ReportedUsage {
@@ -53,6 +62,15 @@ export type QueryOutcome<T> =
   | { readonly kind: 'failed'; readonly status: number | undefined; readonly retryAfter?: number | undefined };
 
 export type CancelOutcome = 'cancelled' | 'rejected' | 'failed';
+
+/** A page of the provider's list. */
+export interface ListedTasks {
+  readonly tasks: readonly ReportedTask[];
+  /** No older tasks exist. */
+  readonly isLast: boolean;
+}
+
+const LIST_PAGE_SIZE = 100;
 
 /** A create request. Never sent twice. */
 export interface CreateRequest {
@@ -96,13 +114,19 @@ export class VideoProvider {
     return { kind: 'failed', status: response.status, retryAfter: secondsIn(response.headers['retry-after']) };
   }
 
-  /** The newest tasks of the account with this model. */
-  async list(account: Account, upstreamModel: string): Promise<QueryOutcome<readonly ReportedTask[]>> {
-    const query = new URLSearchParams({ page_num: '1', page_size: '100', 'filter.model': upstreamModel });
+  /** One page of the tasks of the account with this model, newest first. Pages count from 1. */
+  async list(account: Account, upstreamModel: string, page: number): Promise<QueryOutcome<ListedTasks>> {
+    const query = new URLSearchParams({
+      page_num: String(page),
+      page_size: String(LIST_PAGE_SIZE),
+      'filter.model': upstreamModel,
+    });
     const response = await this.#send(account, 'GET', `?${query}`);
     if ('kind' in response || response.status !== 200 || !Array.isArray(response.body?.items))
       return { kind: 'failed', status: 'kind' in response ? undefined : response.status };
-    return { kind: 'found', value: response.body.items.flatMap((item) => taskOf(account, item) ?? []) };
+    const { items } = response.body;
+    const tasks = items.flatMap((item) => taskOf(account, item) ?? []);
+    return { kind: 'found', value: { tasks, isLast: items.length < LIST_PAGE_SIZE } };
   }
 
   /** `rejected`: the provider answered that the task cannot be cancelled in its state. */
@@ -221,5 +245,14 @@ export function reportedTask(value: unknown): ReportedTask | undefined {
     ratio: nonEmptyText(task.ratio),
     seed: typeof task.seed === 'number' && Number.isSafeInteger(task.seed) ? task.seed : undefined,
     framesPerSecond: countOf(task.framespersecond),
+    frames: countOf(task.frames),
+    generateAudio: flagOf(task.generate_audio),
+    watermark: flagOf(task.watermark),
+    serviceTier: nonEmptyText(task.service_tier),
+    executionExpiresAfter: countOf(task.execution_expires_after),
+    searches: Array.isArray(task.tools) ? task.tools.length > 0 : undefined,
+    callbackUrl: nonEmptyText(task.callback_url),
   };
 }
+
+const flagOf = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);

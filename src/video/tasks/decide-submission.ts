@@ -1,0 +1,90 @@
+/** Decision of an operator about a submission whose outcome stayed unknown: which task of the provider is its own, or that none is. */
+import { sql } from 'kysely';
+import type { Account } from '../../catalog/index.ts';
+import type { Tx, VideoServices } from '../services.ts';
+import { taskError } from '../upstream/errors.ts';
+import { accountsSharing, bindTask } from './bind.ts';
+import { changeStatus } from './status.ts';
+import { lockTask, type TaskRow } from './task.ts';
+
+export type DecidedTask =
+  | { readonly userId: string }
+  /** No task with this id waits for its submission; it may have been decided meanwhile. */
+  | 'not_open';
+
+export type AssignedTask =
+  | DecidedTask
+  /** The provider does not have the task. */
+  | 'not_at_provider'
+  | 'provider_unreachable'
+  /** The provider reports another user than that of the task. */
+  | 'other_user'
+  /** Another task has it already. */
+  | 'taken';
+
+interface Assignment {
+  readonly taskId: string;
+  readonly upstreamId: string;
+  /** Runs in the transaction of the assignment. */
+  readonly record: (tx: Tx, userId: string) => Promise<void>;
+}
+
+type DecisionServices = Pick<VideoServices, 'db' | 'catalog' | 'provider' | 'publicUrl'>;
+
+/** The provider is asked first. Parameters are not compared: the operator has seen them. */
+export async function assignSubmission(
+  { db, catalog, provider }: DecisionServices,
+  { taskId, upstreamId, record }: Assignment,
+): Promise<AssignedTask> {
+  const task = await findOpen(db, taskId);
+  const account = task && accountNamed(catalog().allAccounts(), task);
+  if (!task || !account) return 'not_open';
+  const found = await provider.get(account, upstreamId);
+  if (found.kind !== 'found') return found.kind === 'missing' ? 'not_at_provider' : 'provider_unreachable';
+  const { safetyIdentifier } = found.value;
+  if (safetyIdentifier !== undefined && safetyIdentifier !== task.safety_identifier) return 'other_user';
+  return db.transaction().execute(async (tx): Promise<AssignedTask> => {
+    const accountIds = accountsSharing(catalog(), account);
+    if (!(await bindTask(tx, { task, upstreamId, accountIds })))
+      return (await findOpen(tx, taskId)) ? 'taken' : 'not_open';
+    await checkOthers(tx, task);
+    await record(tx, task.user_id);
+    return { userId: task.user_id };
+  });
+}
+
+/** The task fails, its hold is released, and it claims no task of the provider any more. */
+export async function dismissSubmission(
+  services: Pick<DecisionServices, 'publicUrl'>,
+  tx: Tx,
+  taskId: string,
+): Promise<DecidedTask> {
+  const open = await findOpen(tx, taskId);
+  const task = open && (await lockTask(tx, open));
+  if (task?.submission !== 'unknown' || task.finished_at !== null) return 'not_open';
+  await tx
+    .updateTable('video_tasks')
+    .set({ dismissed_at: sql<Date>`now()`, candidates: null })
+    .where('user_id', '=', task.user_id)
+    .where('id', '=', task.id)
+    .execute();
+  const failed = await changeStatus(services, tx, task, { to: 'failed', error: taskError('submission_failed') });
+  if (!failed) return 'not_open';
+  await checkOthers(tx, task);
+  return { userId: task.user_id };
+}
+
+const accountNamed = (accounts: readonly Account[], { account_id }: TaskRow): Account | undefined =>
+  accounts.find(({ id }) => id === account_id);
+
+/** By its id alone: few submissions are unknown, and they have an index. */
+async function findOpen(db: DecisionServices['db'], taskId: string): Promise<TaskRow | undefined> {
+  const { rows } = await sql<TaskRow>`
+    select * from video_tasks where submission = 'unknown' and finished_at is null and id = ${taskId}`.execute(db);
+  return rows[0];
+}
+
+/** What was open may be certain now. */
+const checkOthers = (tx: Tx, { account_id }: TaskRow) =>
+  sql`update video_tasks set next_check_at = now()
+    where account_id = ${account_id} and submission = 'unknown' and finished_at is null`.execute(tx);

@@ -1,0 +1,30 @@
+/** The provider's task list, read from the newest task back to a time. */
+import type { Account } from '../../catalog/index.ts';
+import type { VideoServices } from '../services.ts';
+import type { ReportedTask } from '../upstream/client.ts';
+
+/** Pages read at most: the newest 3,000 tasks. A submission is first looked for after seconds, when its task is among the newest. */
+const MAX_PAGES = 30;
+/** The provider allows one list request per second and account. */
+const PAUSE_MS = 1_100;
+
+/**
+ * Tasks created since `from`, in seconds since 1970, each once: pages overlap when tasks are created meanwhile. Undefined when not even
+ * the first page can be read; a later page that fails ends the list early.
+ */
+export async function readProviderList(
+  { provider, clock }: Pick<VideoServices, 'provider' | 'clock'>,
+  account: Account,
+  { upstreamModel, from }: { readonly upstreamModel: string; readonly from: number },
+): Promise<readonly ReportedTask[] | undefined> {
+  const tasks = new Map<string, ReportedTask>();
+  for (let page = 1; page <= MAX_PAGES; page += 1) {
+    if (page > 1) await new Promise<void>((resolve) => void clock.after(PAUSE_MS, resolve));
+    const listed = await provider.list(account, upstreamModel, page);
+    if (listed.kind !== 'found') return page === 1 ? undefined : [...tasks.values()];
+    for (const task of listed.value.tasks) tasks.set(task.id, task);
+    if (listed.value.isLast || listed.value.tasks.some(({ createdAt }) => createdAt !== undefined && createdAt < from))
+      break;
+  }
+  return [...tasks.values()];
+}
