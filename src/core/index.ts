@@ -29,6 +29,7 @@ export {
   valueAt,
 } from './json.ts';
 export { matchesIn, repeatedMember } from './json-members.ts';
+export { fromJsonText, type JsonText, toJsonText } from './json-text.ts';
 export { hintOf, isKeyFormat, newKeyValue } from './key-format.ts';
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
 export { createLog, errorFields, type Log, type LogFields, type LogValue, sharedOutput, silentLog } from './log.ts';

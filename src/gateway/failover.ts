@@ -3,7 +3,7 @@
  * the failure and try the next account, as rules/faults.ts says. Never tries another account once the client has received anything.
  */
 import type { Account, Secrets } from '../catalog/index.ts';
-import { ApiError, type Clock, fail, type Log } from '../core/index.ts';
+import { ApiError, type Clock, fail, type Log, type MaybePromise } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
 import type { HttpHeaders } from '../http/index.ts';
 import { crashPoint } from '../ledger/index.ts';
@@ -66,7 +66,8 @@ export interface UpstreamCall {
   readonly leg?: LegTurn | undefined;
   /** The same call without opaque values; tried once when a provider rejects one of them. */
   readonly withoutOpaque?: UpstreamCall | undefined;
-  build(account: Account): UpstreamRequest;
+  /** With a promise where the request is large. */
+  build(account: Account): MaybePromise<UpstreamRequest>;
   /** A success status arrived; the handler gets the rest of the response. */
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler;
   classify(failure: UpstreamFailure, account: Account): Fault;
@@ -237,13 +238,26 @@ class Failover {
     this.#tried.push(lease.account.id);
     this.#budget.countAttempt();
     this.#lease = lease;
+    const { account } = lease;
     try {
-      this.#send(lease.account, this.#upstreamCall.build(lease.account));
+      const built = this.#upstreamCall.build(account);
+      if (built instanceof Promise)
+        built.then((request) => this.#sendBuilt(account, request)).catch((error: unknown) => this.#onUnbuilt(error));
+      else this.#send(account, built);
     } catch (error) {
-      this.#release();
-      // The request has no form in the dialect of this account; nothing was sent.
-      this.#done.reject(legError(error));
+      this.#onUnbuilt(error);
     }
+  }
+
+  /** The client may have left meanwhile; its lease is given back already. */
+  #sendBuilt(account: Account, request: UpstreamRequest): void {
+    if (!this.#call.isClientGone) this.#send(account, request);
+  }
+
+  /** The request has no form in the dialect of this account; nothing was sent. */
+  #onUnbuilt(error: unknown): void {
+    this.#release();
+    this.#done.reject(legError(error));
   }
 
   #giveUp(error: ApiError, isSkipped = false): void {

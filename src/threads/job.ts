@@ -1,5 +1,5 @@
 /** Work on one body that can be done in another thread: a pure function of plain data, in a module that the thread can load. */
-export interface Job<Input, Output> {
+export interface Job<Input, Output, Message = Input, Reply = Output> {
   /** `import.meta.url` of the module that exports the job. */
   readonly module: string;
   /** The name under which it does. */
@@ -10,8 +10,14 @@ export interface Job<Input, Output> {
   run(input: Input): Output;
   /** The memory of `bytes` in the input moves to the thread, and is empty here afterwards. By default the thread gets a copy. */
   readonly movesBytes?: boolean;
-  /** Memory of the output that moves to the main thread; the rest is copied. */
-  memoryOf?(output: Output): ArrayBuffer[];
+  /** The input as a message and back, where its values cannot be copied as they are. */
+  toMessage?(input: Input): Message;
+  fromMessage?(message: Message): Input;
+  /** The same of the output. */
+  toReply?(output: Output): Reply;
+  fromReply?(reply: Reply): Output;
+  /** Memory of the reply that moves to the main thread; the rest is copied. */
+  memoryOf?(reply: Reply): ArrayBuffer[];
 }
 
 /** The message to a thread. */

@@ -8,7 +8,7 @@ import type { Job, JobMessage, JobResult } from './job.ts';
 
 export interface Threads {
   /** Without a promise when the input is small. `bytes`: its size. */
-  run<I, O>(job: Job<I, O>, input: I, owner: JobOwner): MaybePromise<O>;
+  run<I, O, M, R>(job: Job<I, O, M, R>, input: I, owner: JobOwner): MaybePromise<O>;
 }
 
 export interface JobOwner {
@@ -38,7 +38,7 @@ const YOUNG_HEAP_MB = 32;
 
 interface WaitingJob {
   readonly owner: string;
-  readonly job: Job<never, unknown>;
+  readonly job: Job<unknown, unknown>;
   readonly input: unknown;
   readonly resolve: (output: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -69,7 +69,7 @@ export class ThreadPool implements Threads {
     };
   }
 
-  run<I, O>(job: Job<I, O>, input: I, { id, bytes }: JobOwner): MaybePromise<O> {
+  run<I, O, M, R>(job: Job<I, O, M, R>, input: I, { id, bytes }: JobOwner): MaybePromise<O> {
     if (bytes <= job.inlineBytes) return job.run(input);
     if (this.#isClosed) throw fail('shutting_down');
     this.#checkRoom(id);
@@ -125,8 +125,8 @@ export class ThreadPool implements Threads {
 
   #post(worker: Worker, next: WaitingJob): void {
     const { clock, jobMs } = this.#options;
-    const { module, name, movesBytes = false } = next.job;
-    const { input, moved } = messageInput(next.input, movesBytes);
+    const { module, name } = next.job;
+    const { input, moved } = messageInput(next);
     const cancelTimer = clock.after(jobMs, () => void worker.terminate());
     this.#running.set(worker, { ...next, cancelTimer });
     worker.postMessage({ module, name, input } satisfies JobMessage, moved);
@@ -170,17 +170,18 @@ export class ThreadPool implements Threads {
   }
 }
 
-function settle({ resolve, reject }: WaitingJob, result: JobResult): void {
-  if ('output' in result) return resolve(result.output);
+function settle({ job, resolve, reject }: WaitingJob, result: JobResult): void {
+  if ('output' in result) return resolve(job.fromReply ? job.fromReply(result.output) : result.output);
   const { code, message, details } = result.error;
   reject(fail(code as Parameters<typeof fail>[0], message, details));
 }
 
 /** The input of a message, and the memory that moves with it. Bytes are copied only now, so that what waits has no copy. */
-function messageInput(input: unknown, movesBytes: boolean): { input: unknown; moved: ArrayBuffer[] } {
+function messageInput({ job, input: given }: WaitingJob): { input: unknown; moved: ArrayBuffer[] } {
+  const input = job.toMessage ? job.toMessage(given) : given;
   const { bytes } = input as { bytes?: unknown };
   if (!(bytes instanceof Uint8Array)) return { input, moved: [] };
-  const own = movesBytes ? owned(bytes) : new Uint8Array(bytes);
+  const own = job.movesBytes ? owned(bytes) : new Uint8Array(bytes);
   return { input: { ...(input as object), bytes: own }, moved: [own.buffer] };
 }
 

@@ -6,13 +6,15 @@ import type { Job, JobMessage, JobResult } from './job.ts';
 parentPort?.on('message', async ({ module, name, input }: JobMessage) => {
   const job = ((await import(module)) as Readonly<Record<string, Job<unknown, unknown>>>)[name];
   if (!job) throw new TypeError(`${module} exports no job ${name}`);
-  const output = outputOf(job, withBuffer(input));
-  parentPort?.postMessage(output, 'output' in output ? (job.memoryOf?.(output.output) ?? []) : []);
+  const received = withBuffer(input);
+  const result = resultOf(job, job.fromMessage ? job.fromMessage(received) : received);
+  parentPort?.postMessage(result, 'output' in result ? (job.memoryOf?.(result.output) ?? []) : []);
 });
 
-function outputOf(job: Job<unknown, unknown>, input: unknown): JobResult {
+function resultOf(job: Job<unknown, unknown>, input: unknown): JobResult {
   try {
-    return { output: job.run(input) };
+    const output = job.run(input);
+    return { output: job.toReply ? job.toReply(output) : output };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { cause: _, ...details } = error.details;

@@ -64,6 +64,8 @@ export interface CallContext {
   readonly request: HubRequest;
   /** Input items with those of earlier turns, kept with a stored response. */
   readonly input: readonly unknown[];
+  /** Bytes of the request. A large one is encoded in a thread. */
+  readonly size: number;
   readonly model: Model;
   /** Of the request as the provider reads it: stored turns included. */
   readonly inputTokens: InputEstimate;
@@ -80,7 +82,8 @@ export interface EncodedFor {
   readonly encoded: ConvertedRequest;
   /** The account's name for the model. */
   readonly model: string;
-  readonly body: string;
+  /** Its JSON text; the bytes of it where the request is large. */
+  readonly body: string | Buffer;
   /** What the model is taken to accept. */
   readonly capabilities: Capabilities;
 }

@@ -5,10 +5,8 @@
 import { type Account, capabilitiesFor } from '../../catalog/index.ts';
 import {
   codecOf,
-  compactionClient,
   type HubRequest,
   type OpaqueForCall,
-  openSummaries,
   type Pair,
   restoreOpaque,
   restoreTexts,
@@ -18,24 +16,21 @@ import {
   chosenTiers,
   type Dialect,
   type InferenceOperation,
-  inferenceRow,
   TIER_DIALECTS,
 } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { LegTurn } from '../attempt-budget.ts';
-import { boundsOfRequest } from '../billing/body-bounds.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { legError } from '../failover.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { readJsonBody } from '../services.ts';
-import { expandHistory } from '../stored/expand.ts';
-import { userMessages } from '../stored/input-items.ts';
+import { loadStoredTurns } from '../stored/expand.ts';
 import type { ConvertedServices } from './context.ts';
 import { ConvertedCall } from './converted-call.ts';
+import { clientFor, decodeJob } from './decode.ts';
 import { inlineMedia } from './inline-media.ts';
-import { parseBody } from './json-body.ts';
-import { dropForged, signerFor } from './opaque-signer.ts';
+import { signerFor } from './opaque-signer.ts';
 
 /** An operation whose requests arrive in one dialect and leave in another. */
 export interface Conversion {
@@ -59,18 +54,18 @@ export async function convertCall(
   const decoded = await decodeCall(services, call, caller, conversion).catch((error: unknown) =>
     Promise.reject(legError(error)),
   );
-  const { body, input, inputBytes, sign, pair, request, completed, model } = decoded;
+  const { input, size, sign, pair, request, completed, model } = decoded;
   const facts = {
     operation,
     model,
-    ...boundsOfRequest(operation, body, inputBytes),
+    ...decoded.facts,
     maxOutput: request.limits.maxOutput,
     tiers: tiersOf(pair, request),
   };
   const created = Math.floor(services.clock.now() / 1000);
   const issuer = caller.group.style;
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
-  const base = { services, call, caller, operation, pair, accounts, request, input, model };
+  const base = { services, call, caller, operation, pair, accounts, request, input, size, model };
   const context = { ...base, inputTokens: () => estimateRequest(request), replyContext, sign };
   if (request.state.background) return services.backgroundRuns.start({ context, facts, request: completed });
   const admission = await services.billing.admit(call, caller, facts);
@@ -88,19 +83,9 @@ async function decodeCall(
   caller: Caller,
   { operation, from, to, accounts }: Conversion,
 ) {
-  const bytes = await readJsonBody(services, call, operation);
-  const { body, input, previousId } = await expanded(services, caller, from, parseBody(bytes));
+  const { request, input, facts, size } = await decodeBody(services, call, caller, { operation, from });
   const sign = signerFor(services.opaqueKey, caller);
-  const row = inferenceRow(operation);
-  const compacts = 'converts' in row && row.converts === 'compact';
-  const client = compacts
-    ? compactionClient({ sign, userMessages: (id) => userMessages(input, id) })
-    : codecOf(from).client;
-  const pair: Pair = { client, upstream: codecOf(to).upstream };
-  const request = withState(openSummaries(dropForged(client.decodeRequest(body, call.request), sign)), {
-    ...(previousId && { previousId }),
-    ...(!caller.key.store && { store: false }),
-  });
+  const pair: Pair = { client: clientFor(operation, from, input, sign), upstream: codecOf(to).upstream };
   const model = resolveModel(services.catalog(), caller, request.model);
   call.addLogFields({ model: model.name, stream: request.stream, converted: `${from}->${to}` });
   call.trace.client = from;
@@ -109,9 +94,30 @@ async function decodeCall(
     (account) => !capabilitiesFor(caller.group.style, model, { account, dialect: to }).urlMedia,
   );
   const completed = await withOpaqueAndMedia(services, { call, caller, fetchesMedia }, request);
-  // The provider reads the stored turns too, so they count as input.
-  const inputBytes = previousId === undefined ? bytes.length : Buffer.byteLength(JSON.stringify(body));
-  return { body, input, inputBytes, sign, pair, request, completed, model };
+  return { input, facts, size, sign, pair, request, completed, model };
+}
+
+/** The body in the form of the hub. `size`: its bytes, with those of the stored turns. */
+async function decodeBody(
+  services: ConvertedServices,
+  call: Call,
+  caller: Caller,
+  { operation, from }: Pick<Conversion, 'operation' | 'from'>,
+) {
+  const { threads, store, opaqueKey } = services;
+  const { key, group } = caller;
+  const bytes = await readJsonBody(services, call, operation);
+  const signedFor = { key: { userId: key.userId }, group: { id: group.id } };
+  const { headers } = call.request;
+  const input = { bytes, operation, from, headers, opaqueKey, signedFor, stores: key.store };
+  const decoded = await threads.run(decodeJob, input, { id: key.id, bytes: bytes.length });
+  if (!decoded.refersTo) return { ...decoded, size: bytes.length };
+  const stored = await loadStoredTurns(decoded.refersTo, key.userId, store);
+  const storedBytes = Buffer.byteLength(JSON.stringify(stored));
+  const size = bytes.length + storedBytes;
+  const expanded = await threads.run(decodeJob, { ...input, stored, storedBytes }, { id: key.id, bytes: size });
+  if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
+  return { ...expanded, size };
 }
 
 /** The tier that the provider is asked for; none where its dialect cannot demand one. */
@@ -120,20 +126,6 @@ function tiersOf({ client, upstream }: Pair, { meta }: HubRequest): ChosenTier[]
   const field = client.dialect === 'generate' ? 'serviceTier' : 'service_tier';
   return chosenTiers((name) => (name === field ? meta.serviceTier : undefined));
 }
-
-type Body = Readonly<Record<string, unknown>>;
-
-/** Only the responses dialect refers to stored turns. */
-async function expanded({ store }: ConvertedServices, { key }: Caller, from: Dialect, body: Body) {
-  return from === 'responses'
-    ? await expandHistory(body, key.userId, store)
-    : { body, input: [], previousId: undefined };
-}
-
-const withState = (request: HubRequest, more: HubRequest['state']): HubRequest => ({
-  ...request,
-  state: { ...request.state, ...more },
-});
 
 interface MediaContext {
   readonly call: Call;

@@ -53,7 +53,7 @@ export async function convertImages(
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   try {
     const accounts = accountsSpeaking(services.catalog(), caller, to);
-    const base = { services, call, caller, operation, pair, accounts, request, input: [], model };
+    const base = { services, call, caller, operation, pair, accounts, request, input: [], size: 0, model };
     const sign = signerFor(services.opaqueKey, caller);
     await new ConvertedCall({ ...base, inputTokens, admission, replyContext, sign, images }).run(request);
   } finally {

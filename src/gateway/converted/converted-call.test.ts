@@ -100,6 +100,7 @@ function openCall({ stream = true, isTurn = false } = {}) {
     call,
     caller,
     operation: 'responses.create',
+    size: 0,
     pair,
     accounts,
     request,

@@ -6,7 +6,6 @@ import { timingSafeEqual } from 'node:crypto';
 import { hmac } from '../../core/index.ts';
 import { type HubRequest, type Opaque, opaquesIn, type SignOpaque, withoutForged } from '../../dialects/index.ts';
 import type { Style } from '../../rules/index.ts';
-import type { Caller } from '../caller.ts';
 
 /** 128 bits in base64url. */
 const MAC_CHARS = 22;
@@ -19,8 +18,14 @@ const SLOT_ISSUER: Readonly<Record<string, Style>> = {
   generate: 'generate-content',
 };
 
+/** Whose values a signature admits: a caller. */
+export interface SignedFor {
+  readonly key: { readonly userId: string };
+  readonly group: { readonly id: string };
+}
+
 export const signerFor =
-  (key: Buffer, { key: { userId }, group }: Caller): SignOpaque =>
+  (key: Uint8Array, { key: { userId }, group }: SignedFor): SignOpaque =>
   ({ issuer, kind, account = null, id = null, data }) => {
     // The id of a thought is that of the client's own call, which an encoder fills in.
     const bound = [userId, group.id, issuer, kind, account, kind === 'thought' ? null : id, data];

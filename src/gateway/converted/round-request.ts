@@ -1,13 +1,11 @@
 /** The upstream request of one round: encoded for the account that gets it, and what its failures mean. */
 import { type Account, capabilitiesFor } from '../../catalog/index.ts';
-import { fail } from '../../core/index.ts';
+import { fail, type MaybePromise, whenReady } from '../../core/index.ts';
 import {
   changedFields,
-  encodeRequestFor,
   type Fault,
   type HubRequest,
   hasOpaque,
-  isPresent,
   type UpstreamFailure,
   withClientField,
 } from '../../dialects/index.ts';
@@ -15,9 +13,10 @@ import { type Dialect, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
 import { CREDENTIAL_HEADER, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { UpstreamCall } from '../failover.ts';
 import { upstreamName } from '../models/resolve.ts';
-import { type Lessons, mergeLessons, NO_LESSONS, withoutMembers } from '../rejected-options/lessons.ts';
+import { type Lessons, mergeLessons, NO_LESSONS } from '../rejected-options/lessons.ts';
 import type { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { CallContext, EncodedFor } from './context.ts';
+import { type EncodeInput, encodeJob } from './encode.ts';
 
 export const UPSTREAM_PATHS: Readonly<Record<Dialect, (model: string, isStream: boolean) => string>> = {
   messages: () => '/v1/messages',
@@ -40,7 +39,7 @@ export class RoundRequest {
   readonly hub: HubRequest;
   readonly #context: Omit<CallContext, 'admission'>;
   readonly #isBound: boolean;
-  readonly #encoded = new Map<string, EncodedFor>();
+  readonly #encoded = new Map<string, MaybePromise<EncodedFor>>();
   /** By account: its newest attempt. */
   readonly #sent = new Map<string, EncodedFor>();
   readonly #retry: OptionRetry;
@@ -54,21 +53,23 @@ export class RoundRequest {
 
   /** The request as the account got it. */
   encodedFor(account: Account): EncodedFor {
-    return this.#sent.get(account.id) ?? this.#encode(account);
+    const sent = this.#sent.get(account.id);
+    if (!sent) throw new TypeError(`the account ${account.id} got no request`);
+    return sent;
   }
 
   /**
    * Encodes once per upstream model name, which is usually once in all. Opaque values are bound to an account, and so are options that
    * its provider rejects and the capabilities of its server: then once per account.
    */
-  #encode(account: Account): EncodedFor {
+  #encode(account: Account): MaybePromise<EncodedFor> {
     const name = upstreamName(this.#context.model, account);
     const lessons = this.#retry.lessonsFor(account, name);
-    if (lessons !== NO_LESSONS) return this.#encodeWith(account, name, lessons);
+    if (lessons !== NO_LESSONS) return this.#run(this.#inputFor(account, name, lessons));
     const id = this.#isBound || this.#isServerSpecific(account) ? `${name}\n${account.id}` : name;
     let encodedFor = this.#encoded.get(id);
     if (!encodedFor) {
-      encodedFor = this.#encodeWith(account, name, lessons);
+      encodedFor = this.#run(this.#inputFor(account, name, lessons));
       this.#encoded.set(id, encodedFor);
     }
     return encodedFor;
@@ -78,20 +79,18 @@ export class RoundRequest {
     return this.#context.pair.upstream.dialect === 'chat' || Object.keys(capabilities).length > 0;
   }
 
-  #encodeWith(account: Account, name: string, { overrides, removed, dropped }: Lessons): EncodedFor {
+  #run(input: EncodeInput): MaybePromise<EncodedFor> {
+    const { services, caller, size } = this.#context;
+    return services.threads.run(encodeJob, input, { id: caller.key.id, bytes: size });
+  }
+
+  #inputFor(account: Account, name: string, { overrides, removed, dropped }: Lessons): EncodeInput {
     const { pair, caller, model, services } = this.#context;
     const server = { account, dialect: pair.upstream.dialect };
     const known = capabilitiesFor(caller.group.style, { ...model, upstream: name }, server);
     const capabilities = { ...known, ...overrides };
     const target = { model: name, capabilities, account: services.accountTag(account.id) };
-    const encoded = encodeRequestFor(pair, this.hub, target);
-    const names = dropped.filter((field) => isPresent(field, this.hub)).map((field) => pair.client.fieldNames[field]);
-    const changed = {
-      ...encoded,
-      body: withoutMembers(encoded.body, removed),
-      dropped: [...new Set([...encoded.dropped, ...names])],
-    };
-    return { encoded: changed, model: name, body: JSON.stringify(changed.body), capabilities };
+    return { request: this.hub, to: pair.upstream.dialect, target, removed, dropped };
   }
 
   /** The upstream call of this round on any of the accounts. */
@@ -131,7 +130,7 @@ export class RoundRequest {
       request: this.hub,
       isChangedBy: (lessons) => {
         const all = mergeLessons(this.#retry.lessonsFor(account, model), lessons);
-        return this.#encodeWith(account, model, all).body !== body;
+        return String(encodeJob.run(this.#inputFor(account, model, all)).body) !== String(body);
       },
     });
     if (isRetried) return { ...fault, kind: 'option_rejected' };
@@ -140,11 +139,14 @@ export class RoundRequest {
     return { ...fault, kind: 'request', error: { ...fault.error, code: 'invalid_request' } };
   }
 
-  #build(account: Account): UpstreamRequest {
+  #build(account: Account): MaybePromise<UpstreamRequest> {
+    return whenReady(this.#encode(account), (sent) => this.#requestOf(account, sent));
+  }
+
+  #requestOf(account: Account, sent: EncodedFor): UpstreamRequest {
     const { pair, call, caller, operation, request } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
     const { style } = caller.group;
-    const sent = this.#encode(account);
     this.#sent.set(account.id, sent);
     const { encoded, model, body } = sent;
     call.trace.upstreamModel = model;

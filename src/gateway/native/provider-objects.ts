@@ -2,7 +2,8 @@
 import type { Account } from '../../catalog/index.ts';
 import { fail } from '../../core/index.ts';
 import type { Feature } from '../../rules/index.ts';
-import { itemNotFound, type ResponseStore, referenceSet } from '../stored/store.ts';
+import { itemNotFound } from '../stored/references.ts';
+import { type ResponseStore, referenceSet } from '../stored/store.ts';
 import type { ProviderIds } from './provider-ids.ts';
 
 interface Owner {

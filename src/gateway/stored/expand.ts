@@ -3,30 +3,35 @@
  * stored state gets the whole conversation.
  */
 import { fail } from '../../core/index.ts';
-import { isRunning, itemNotFound, previousNotFound, type ResponseStore, referenceSet } from './store.ts';
+import {
+  type Expanded,
+  NO_STORED_TURNS,
+  referencesIn,
+  type StoredReferences,
+  type StoredTurns,
+  storedReferencesIn,
+  withStoredTurns,
+} from './references.ts';
+import { isRunning, previousNotFound, type ResponseStore, referenceSet } from './store.ts';
 
-type Json = Readonly<Record<string, unknown>>;
-
-export interface Expanded {
-  readonly body: Json;
-  /** All of the input, earlier turns included. */
-  readonly input: readonly unknown[];
-  readonly previousId: string | undefined;
+export async function expandHistory(
+  body: Readonly<Record<string, unknown>>,
+  userId: string,
+  store: ResponseStore,
+): Promise<Expanded> {
+  return withStoredTurns(body, await loadStoredTurns(storedReferencesIn(body), userId, store));
 }
 
-export async function expandHistory(body: Json, userId: string, store: ResponseStore): Promise<Expanded> {
-  const previousId = typeof body.previous_response_id === 'string' ? body.previous_response_id : undefined;
+export async function loadStoredTurns(
+  { previousId, itemIds }: StoredReferences,
+  userId: string,
+  store: ResponseStore,
+): Promise<StoredTurns> {
+  if (previousId === undefined && itemIds.length === 0) return NO_STORED_TURNS;
   const earlier = previousId === undefined ? [] : await earlierItems(previousId, userId, store);
-  const input = await resolveReferences([...earlier, ...inputItems(body.input)], userId, store);
-  const { previous_response_id: _, ...rest } = body;
-  return { body: previousId === undefined && !hasReference(body.input) ? body : { ...rest, input }, input, previousId };
+  const ids = referenceSet([...referencesIn(earlier), ...itemIds]);
+  return { earlier, items: ids.size === 0 ? [] : [...(await store.findItems(ids, userId))] };
 }
-
-/** The input as items; a string is one user message. */
-export const inputItems = (input: unknown): readonly unknown[] => {
-  if (Array.isArray(input)) return input;
-  return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : [];
-};
 
 async function earlierItems(id: string, userId: string, store: ResponseStore): Promise<readonly unknown[]> {
   const content = (await store.find(id, userId))?.content;
@@ -36,28 +41,4 @@ async function earlierItems(id: string, userId: string, store: ResponseStore): P
       param: 'previous_response_id',
     });
   return [...content.input, ...(Array.isArray(content.response.output) ? content.response.output : [])];
-}
-
-async function resolveReferences(
-  items: readonly unknown[],
-  userId: string,
-  store: ResponseStore,
-): Promise<readonly unknown[]> {
-  const ids = referenceSet(items.flatMap((item) => referenceOf(item) ?? []));
-  if (ids.size === 0) return items;
-  const found = await store.findItems(ids, userId);
-  return items.map((item) => {
-    const id = referenceOf(item);
-    if (id === undefined) return item;
-    if (!found.has(id)) throw itemNotFound(id);
-    return found.get(id);
-  });
-}
-
-const hasReference = (input: unknown): boolean =>
-  Array.isArray(input) && input.some((item) => referenceOf(item) !== undefined);
-
-function referenceOf(item: unknown): string | undefined {
-  const { type, id } = (item ?? {}) as { type?: unknown; id?: unknown };
-  return type === 'item_reference' && typeof id === 'string' ? id : undefined;
 }

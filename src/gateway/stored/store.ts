@@ -325,8 +325,5 @@ export function referenceSet(itemIds: readonly string[]): ReadonlySet<string> {
   return ids;
 }
 
-export const itemNotFound = (id: string) =>
-  fail('invalid_request', `Item with id '${id.slice(0, 100)}' not found.`, { param: 'input' });
-
 export const responseNotFound = (id: string) =>
   fail('response_not_found', `Response with id '${id.slice(0, 100)}' not found.`);

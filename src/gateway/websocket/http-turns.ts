@@ -5,7 +5,7 @@
 import { ApiError, type Clock, newId, parseJson } from '../../core/index.ts';
 import { WEBSOCKET } from '../../rules/index.ts';
 import type { BodyReservation, Call, Handler, WebSocketConnection } from '../../web/index.ts';
-import { inputItems } from '../stored/expand.ts';
+import { inputItems } from '../stored/references.ts';
 import { previousNotFound } from '../stored/store.ts';
 import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
 import { LaneHistory } from './lane-history.ts';

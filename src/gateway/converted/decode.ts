@@ -1,0 +1,118 @@
+/**
+ * Decoding of a request that is converted: from its bytes to the form of the hub, with what admission needs. Large bodies are decoded in a
+ * thread. A body that refers to stored turns is decoded again with them.
+ */
+import { fromJsonText, type JsonText, parseJson, toJsonText } from '../../core/index.ts';
+import { type ClientSide, codecOf, compactionClient, type HubRequest, openSummaries } from '../../dialects/index.ts';
+import { type Dialect, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
+import type { Job } from '../../threads/index.ts';
+import { boundsOfRequest } from '../billing/body-bounds.ts';
+import type { BodyFacts } from '../billing/call-facts.ts';
+import { LARGE_BODY_BYTES } from '../request-scan.ts';
+import { userMessages } from '../stored/input-items.ts';
+import {
+  NO_STORED_TURNS,
+  type StoredReferences,
+  type StoredTurns,
+  storedReferencesIn,
+  withStoredTurns,
+} from '../stored/references.ts';
+import { parseBody } from './json-body.ts';
+import { dropForged, type SignedFor, signerFor } from './opaque-signer.ts';
+
+export interface DecodeInput {
+  readonly bytes: Buffer;
+  readonly operation: InferenceOperation;
+  readonly from: Dialect;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly opaqueKey: Uint8Array;
+  readonly signedFor: SignedFor;
+  /** The key may store responses. */
+  readonly stores: boolean;
+  /** Undefined until it is known whether the body refers to any. */
+  readonly stored?: StoredTurns | undefined;
+  /** Bytes of the stored turns, which the provider reads too. */
+  readonly storedBytes?: number;
+}
+
+export type Decoded =
+  | { readonly refersTo: StoredReferences }
+  | {
+      readonly refersTo?: undefined;
+      readonly request: HubRequest;
+      /** All input items, where the response is kept with them. */
+      readonly input: readonly unknown[];
+      readonly facts: BodyFacts;
+    };
+
+type DecodeMessage = Omit<DecodeInput, 'stored'> & { readonly stored?: string };
+type DecodeReply =
+  | { readonly refersTo: StoredReferences }
+  | { readonly refersTo?: undefined; readonly facts: BodyFacts; readonly json: JsonText };
+
+export const decodeJob: Job<DecodeInput, Decoded, DecodeMessage, DecodeReply> = {
+  module: import.meta.url,
+  name: 'decodeJob',
+  inlineBytes: LARGE_BODY_BYTES,
+  run: decode,
+  toMessage: ({ stored, ...input }) => ({ ...input, ...(stored && { stored: JSON.stringify(stored) }) }),
+  fromMessage: ({ stored, ...input }) => ({
+    ...input,
+    stored: stored === undefined ? undefined : (parseJson(stored) as StoredTurns),
+  }),
+  toReply: (decoded) =>
+    decoded.refersTo ? decoded : { facts: decoded.facts, json: toJsonText([decoded.request, decoded.input]) },
+  fromReply(reply) {
+    if (reply.refersTo) return reply;
+    const [request, input] = fromJsonText(reply.json) as [HubRequest, unknown[]];
+    return { request, input, facts: reply.facts };
+  },
+};
+
+function decode({ bytes, operation, from, stored, ...input }: DecodeInput): Decoded {
+  const sent = parseBody(bytes);
+  const refersTo = from === 'responses' ? storedReferencesIn(sent) : NO_REFERENCES;
+  const isStoredMissing = stored === undefined && (refersTo.previousId !== undefined || refersTo.itemIds.length > 0);
+  if (isStoredMissing) return { refersTo };
+  const {
+    body,
+    input: items,
+    previousId,
+  } = from === 'responses' ? withStoredTurns(sent, stored ?? NO_STORED_TURNS) : notStored(sent);
+  const sign = signerFor(input.opaqueKey, input.signedFor);
+  const decoded = clientFor(operation, from, items, sign).decodeRequest(body, { headers: input.headers });
+  const request = withState(openSummaries(dropForged(decoded, sign)), {
+    ...(previousId && { previousId }),
+    ...(!input.stores && { store: false }),
+  });
+  return {
+    request,
+    input: request.state.store === false && !compacts(operation) ? [] : items,
+    facts: boundsOfRequest(operation, body, bytes.length + (input.storedBytes ?? 0)),
+  };
+}
+
+/** Only the responses dialect refers to stored turns. */
+const NO_REFERENCES: StoredReferences = { previousId: undefined, itemIds: [] };
+const notStored = (body: Readonly<Record<string, unknown>>) => ({ body, input: [], previousId: undefined });
+
+const compacts = (operation: InferenceOperation): boolean => {
+  const row = inferenceRow(operation);
+  return 'converts' in row && row.converts === 'compact';
+};
+
+/** The client's side of an operation. `input`: all input items. */
+export const clientFor = (
+  operation: InferenceOperation,
+  from: Dialect,
+  input: readonly unknown[],
+  sign: ReturnType<typeof signerFor>,
+): ClientSide =>
+  compacts(operation)
+    ? compactionClient({ sign, userMessages: (id) => userMessages(input, id) })
+    : codecOf(from).client;
+
+const withState = (request: HubRequest, more: HubRequest['state']): HubRequest => ({
+  ...request,
+  state: { ...request.state, ...more },
+});

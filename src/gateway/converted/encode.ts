@@ -1,0 +1,75 @@
+/** Encoding of a request for an account, in a thread when the request is large: its JSON text then comes back as bytes. */
+import { fromJsonText, type JsonText, toJsonText } from '../../core/index.ts';
+import {
+  type ConvertedRequest,
+  encodeRequestFor,
+  type HubField,
+  type HubRequest,
+  isPresent,
+  type JsonObject,
+  pairOf,
+  type UpstreamTarget,
+} from '../../dialects/index.ts';
+import type { Dialect } from '../../rules/index.ts';
+import type { Job } from '../../threads/index.ts';
+import { withoutMembers } from '../rejected-options/lessons.ts';
+import { LARGE_BODY_BYTES } from '../request-scan.ts';
+import type { EncodedFor } from './context.ts';
+
+export interface EncodeInput {
+  readonly request: HubRequest;
+  readonly to: Dialect;
+  readonly target: UpstreamTarget;
+  /** Members and fields that the provider has rejected before. */
+  readonly removed: readonly string[];
+  readonly dropped: readonly HubField[];
+}
+
+type EncodeMessage = Omit<EncodeInput, 'request'> & { readonly json: JsonText };
+
+export const encodeJob: Job<EncodeInput, EncodedFor, EncodeMessage, EncodedReply> = {
+  module: import.meta.url,
+  name: 'encodeJob',
+  inlineBytes: LARGE_BODY_BYTES,
+  run: encode,
+  toMessage: ({ request, ...input }) => ({ ...input, json: toJsonText(request) }),
+  fromMessage: ({ json, ...input }) => ({
+    ...input,
+    request: fromJsonText(json) as HubRequest,
+  }),
+  toReply: ({ encoded: { body: _, ...encoded }, body, ...rest }) => ({
+    ...rest,
+    encoded,
+    body: new Uint8Array(Buffer.from(body)),
+  }),
+  fromReply: ({ encoded, body, ...rest }) => {
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    return { ...rest, body: bytes, encoded: { ...encoded, ...lazyBody(bytes) } };
+  },
+  memoryOf: ({ body }) => [body.buffer],
+};
+
+interface EncodedReply extends Omit<EncodedFor, 'encoded' | 'body'> {
+  readonly encoded: Omit<ConvertedRequest, 'body'>;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+function encode({ request, to, target, removed, dropped }: EncodeInput): EncodedFor {
+  const pair = pairOf({ client: request.dialect, upstream: to });
+  const encoded = encodeRequestFor(pair, request, target);
+  const names = dropped.filter((field) => isPresent(field, request)).map((field) => pair.client.fieldNames[field]);
+  const changed = {
+    ...encoded,
+    body: withoutMembers(encoded.body, removed),
+    dropped: [...new Set([...encoded.dropped, ...names])],
+  };
+  const { model, capabilities } = target;
+  return { encoded: changed, model, body: JSON.stringify(changed.body), capabilities };
+}
+
+/** The body of a large request as values, which only the classification of a rejection reads. */
+const lazyBody = (bytes: Buffer): { readonly body: JsonObject } => ({
+  get body() {
+    return JSON.parse(bytes.toString('utf8'));
+  },
+});
