@@ -16,3 +16,14 @@ test('values without exact numbers take the fast way', () => {
   assert.equal(sent.isExact, false);
   assert.deepEqual(fromJsonText(sent), value);
 });
+
+test('long strings stand beside the text, and come back at every depth', () => {
+  const long = '"'.repeat(5_000);
+  const value = { a: [long, { b: long, c: 'short' }], input: { '1': 1, d: `${long}x` } };
+  const sent = toJsonText(value);
+  assert.equal(sent.text.includes('"'.repeat(3)), false);
+  assert.ok(sent.text.length < 300, sent.text);
+  assert.deepEqual(fromJsonText(structuredClone(sent)), value);
+  assert.equal(value.a[0], long, 'the value stays as it is');
+  assert.equal(fromJsonText(toJsonText(long)), long);
+});

@@ -19,6 +19,7 @@ import {
 } from '../stored/references.ts';
 import { parseBody } from './json-body.ts';
 import { dropForged, type SignedFor, signerFor } from './opaque-signer.ts';
+import { requestOfText, textOfRequest } from './request-text.ts';
 
 export interface DecodeInput {
   readonly bytes: Buffer;
@@ -48,7 +49,7 @@ export type Decoded =
 type DecodeMessage = Omit<DecodeInput, 'stored'> & { readonly stored?: string };
 type DecodeReply =
   | { readonly refersTo: StoredReferences }
-  | { readonly refersTo?: undefined; readonly facts: BodyFacts; readonly json: JsonText };
+  | { readonly refersTo?: undefined; readonly facts: BodyFacts; readonly request: JsonText; readonly input: JsonText };
 
 export const decodeJob: Job<DecodeInput, Decoded, DecodeMessage, DecodeReply> = {
   module: import.meta.url,
@@ -61,11 +62,13 @@ export const decodeJob: Job<DecodeInput, Decoded, DecodeMessage, DecodeReply> = 
     stored: stored === undefined ? undefined : (parseJson(stored) as StoredTurns),
   }),
   toReply: (decoded) =>
-    decoded.refersTo ? decoded : { facts: decoded.facts, json: toJsonText([decoded.request, decoded.input]) },
+    decoded.refersTo
+      ? decoded
+      : { facts: decoded.facts, request: textOfRequest(decoded.request), input: toJsonText(decoded.input) },
   fromReply(reply) {
     if (reply.refersTo) return reply;
-    const [request, input] = fromJsonText(reply.json) as [HubRequest, unknown[]];
-    return { request, input, facts: reply.facts };
+    const { facts, request, input } = reply;
+    return { facts, request: requestOfText(request), input: fromJsonText(input) as unknown[] };
   },
 };
 

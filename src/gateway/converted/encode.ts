@@ -1,5 +1,5 @@
 /** Encoding of a request for an account, in a thread when the request is large: its JSON text then comes back as bytes. */
-import { fromJsonText, type JsonText, toJsonText } from '../../core/index.ts';
+import type { JsonText } from '../../core/index.ts';
 import {
   type ConvertedRequest,
   encodeRequestFor,
@@ -15,6 +15,7 @@ import type { Job } from '../../threads/index.ts';
 import { withoutMembers } from '../rejected-options/lessons.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import type { EncodedFor } from './context.ts';
+import { requestOfText, textOfRequest } from './request-text.ts';
 
 export interface EncodeInput {
   readonly request: HubRequest;
@@ -32,10 +33,10 @@ export const encodeJob: Job<EncodeInput, EncodedFor, EncodeMessage, EncodedReply
   name: 'encodeJob',
   inlineBytes: LARGE_BODY_BYTES,
   run: encode,
-  toMessage: ({ request, ...input }) => ({ ...input, json: toJsonText(request) }),
+  toMessage: ({ request, ...input }) => ({ ...input, json: textOfRequest(request) }),
   fromMessage: ({ json, ...input }) => ({
     ...input,
-    request: fromJsonText(json) as HubRequest,
+    request: requestOfText(json),
   }),
   toReply: ({ encoded: { body: _, ...encoded }, body, ...rest }) => ({
     ...rest,
