@@ -66,19 +66,53 @@ const PROVIDERS: Readonly<Partial<Record<Dialect, { readonly unary: Json; readon
   },
 };
 
+const END: Readonly<Record<Dialect, RegExp>> = {
+  responses: /"type":"function_call","status":"incomplete".*max_output_tokens|max_output_tokens.*"status":"incomplete"/,
+  chat: /"finish_reason":"length"/,
+  messages: /"stop_reason":"max_tokens"/,
+  generate: /"finishReason":"MAX_TOKENS"/,
+};
+
 const callsIn = (parts: readonly ReplyPart[]): unknown[] => parts.map(([kind, id, name]) => [kind, id, name]);
 
 for (const { client, upstream, name, isOffered } of DIALECT_PAIRS)
   if (isOffered && upstream !== 'generate')
-    test(`${name}: a call that was cut is shown, or kept from clients that would run it, streamed and unary`, () => {
+    test(`${name}: a call that was cut is shown as such, streamed and unary`, () => {
       const { unary, events } = PROVIDERS[upstream] ?? assert.fail(upstream);
       const request = requestFrom(client);
       const reply = codecOf(upstream).upstream.decodeReply(unary, DECODE_CONTEXT);
       const whole = codecOf(client).client.encodeReply(reply, replyContextFor(request, upstream));
       const stream = readStreamAs(client, convert({ client, upstream }, events, request).text, request);
-      const call = [['call', 'c1', 'find']];
-      const expected = client === 'responses' ? [] : call;
-      // A messages provider returns the input as an object, which does not show that it was cut.
-      assert.deepEqual(callsIn(partsOf(client, whole)), upstream === 'messages' ? call : expected);
+      const expected = [['call', 'c1', 'find']];
+      assert.deepEqual(callsIn(partsOf(client, whole)), expected);
       assert.deepEqual(stream.end === 'complete' && callsIn(partsOf(client, stream.body)), expected);
+      for (const body of [whole, stream.end === 'complete' && stream.body]) {
+        const [[, , , args] = []] = partsOf(client, body);
+        // The arguments of the others are objects, also where their own provider cuts a call.
+        if (client === 'chat' || client === 'responses')
+          assert.ok(typeof args === 'string' && ARGS.startsWith(args), `no finished call: ${args}`);
+        assert.match(JSON.stringify(body), END[client]);
+      }
+    });
+
+/** The events of a provider whose call has no arguments, with another end. */
+const withoutArgs = (events: readonly WireEvent[], from: string, to: string): WireEvent[] =>
+  JSON.parse(
+    JSON.stringify(events).replaceAll(JSON.stringify(ARGS).slice(1, -1), '').replaceAll(`"${from}"`, `"${to}"`),
+  );
+
+const ENDS = { messages: ['max_tokens', 'tool_use'], chat: ['length', 'tool_calls'] } as const;
+
+for (const { client, upstream, name, isOffered } of DIALECT_PAIRS)
+  if (isOffered && (upstream === 'messages' || upstream === 'chat') && (client === 'chat' || client === 'responses'))
+    test(`${name}: a call that was cut before its arguments has none, a finished one an empty object`, () => {
+      const [cut, finished] = ENDS[upstream];
+      const request = requestFrom(client);
+      const argsWith = (end: string): unknown => {
+        const events = withoutArgs(PROVIDERS[upstream]?.events ?? [], cut, end);
+        const stream = readStreamAs(client, convert({ client, upstream }, events, request).text, request);
+        return stream.end === 'complete' && partsOf(client, stream.body)[0]?.[3];
+      };
+      assert.equal(argsWith(cut), '');
+      assert.equal(argsWith(finished), '{}');
     });

@@ -75,7 +75,14 @@ export const modelReplies: fc.Arbitrary<ModelReply> = fc
     usage: usages,
     cuts: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 4 }),
   })
-  .map((reply) => ({ ...reply, stop: reply.stop as ModelReply['stop'], blocks: normalizeBlocks(reply.blocks) }));
+  .map((reply) => ({ ...reply, stop: reply.stop as ModelReply['stop'], blocks: normalizeBlocks(reply.blocks) }))
+  .map((reply) => (endsWithoutArguments(reply) ? { ...reply, stop: 'end' } : reply));
+
+/** In a unary reply of the messages dialect, such a call looks the same as one that was cut before its arguments. */
+const endsWithoutArguments = ({ blocks }: ModelReply): boolean => {
+  const last = blocks.at(-1);
+  return last?.kind === 'call' && /^\s*\{\s*\}\s*$/.test(last.args);
+};
 
 /** Gives calls and thoughts unique ids and values, and removes thoughts that no output follows. */
 function normalizeBlocks(blocks: readonly Block[]): Block[] {

@@ -31,7 +31,7 @@ type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 export interface ItemBuilder {
   readonly idPrefix: Parameters<typeof itemId>[0];
   build(id: string, status: ItemStatus): JsonObject;
-  /** The arguments are not valid JSON. A truncated reply drops such a call, because the client would run it. */
+  /** The arguments are not valid JSON. In a truncated reply such a call was cut. */
   readonly hasInvalidArgs?: boolean;
 }
 
@@ -174,7 +174,7 @@ export function callBuilder(call: HubToolCall, shape: CallShape): ItemBuilder {
 
 function encodeFunctionCall(call: HubToolCall, id: string, status: ItemStatus): JsonObject {
   const { callId, name, namespace } = call;
-  const args = status === 'in_progress' ? '' : call.args || '{}';
+  const args = status === 'in_progress' ? '' : call.args || (status === 'completed' ? '{}' : '');
   return compact({ id, type: 'function_call', status, call_id: callId, name, namespace, arguments: args });
 }
 

@@ -34,7 +34,7 @@ interface Ending {
   readonly event: 'response.completed' | 'response.incomplete' | 'response.failed';
   /** `incomplete_details.reason`. */
   readonly reason?: string;
-  /** The model did not finish. Encoders drop calls with invalid arguments, because clients would run them. */
+  /** The model did not finish. Calls with invalid arguments are incomplete. */
   readonly truncated?: true;
   /** The response must contain a refusal part. */
   readonly declined?: true;

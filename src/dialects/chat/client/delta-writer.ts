@@ -207,7 +207,8 @@ function endCall(index: number, item: HubToolCall, writer: DeltaWriter): readonl
   if (call.isDeferred) deltas.push(callDelta(call, item, writer));
   if (!call.hasArgs) {
     const args = call.isDeferred && isWrappedCustom(item, writer.request) ? unwrapInput(item.args) : item.args;
-    deltas.push(argsDelta(call, args === '' && call.form === 'function' ? '{}' : args, writer));
+    // Empty only where the call was cut before its arguments.
+    deltas.push(argsDelta(call, args, writer));
   }
   return deltas;
 }

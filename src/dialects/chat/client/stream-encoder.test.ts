@@ -187,7 +187,7 @@ test('encodeReply sets content to null beside a call and to an empty string in a
 });
 
 test('encoder opens each call once with its index and always sends arguments', () => {
-  const text = streamOf(unfold(reply([call(), call({ callId: 'call_b', args: '' })], { stop: 'tool' })), CONTEXT);
+  const text = streamOf(unfold(reply([call(), call({ callId: 'call_b', args: '{}' })], { stop: 'tool' })), CONTEXT);
   assert.deepEqual(
     deltas(text).flatMap((delta) => maybeList(delta.tool_calls)),
     [

@@ -120,7 +120,8 @@ export function closeReply(reply: ReplyState, stop: HubStop, out: HubEvent[]): b
   const isCut = stop === 'length' && reply.message?.index === reply.nextIndex - 1;
   endThought(reply, out);
   endMessage(reply, out, isCut);
-  for (const call of reply.calls) endCall(call, out);
+  const last = reply.calls.at(-1);
+  for (const call of reply.calls) endCall(call, out, stop === 'length' && call === last);
   addAudio(reply, out);
   return true;
 }
@@ -302,11 +303,11 @@ function openCall(call: Call, name: string, reply: ReplyState, out: HubEvent[]):
   if (call.args !== '') out.push({ kind: 'args', index: call.index, text: call.args });
 }
 
-/** A function call without arguments gets `{}`; free text stays empty. */
-function endCall(call: Call, out: HubEvent[]): void {
+/** A function call without arguments gets `{}`, unless it was cut before them; free text stays empty. */
+function endCall(call: Call, out: HubEvent[], isCut = false): void {
   if (call.index === undefined || call.ended) return;
   call.ended = true;
-  if (call.args === '' && call.form === 'function') {
+  if (call.args === '' && call.form === 'function' && !isCut) {
     call.args = '{}';
     out.push({ kind: 'args', index: call.index, text: call.args });
   }

@@ -17,6 +17,8 @@ export interface BlockState {
   readonly serverCalls: Map<string, OpenServerCall>;
   /** The hub message that takes the next text block. */
   message?: OpenMessage | undefined;
+  /** Ends a call without arguments. Only what follows shows whether it has none, or was cut before the first. */
+  endEmptyCall?: ((isCut: boolean, out: HubEvent[]) => void) | undefined;
   nextItem: number;
   lastIndex: number;
   readonly callIds: Set<string>;

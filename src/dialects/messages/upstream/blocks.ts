@@ -29,6 +29,7 @@ export function openBlock(wireIndex: number | undefined, block: JsonObject, stat
   const index = wireIndex ?? state.lastIndex + 1;
   if (state.blocks.has(index)) throw outOfOrderError();
   state.lastIndex = Math.max(index, state.lastIndex);
+  endEmptyCall(state, false, out);
   const kind = kindOf(maybeString(block.type) ?? '');
   if (kind !== 'text') detachMessage(state, out);
   state.blocks.set(index, OPENERS[kind](block, state, out));
@@ -56,8 +57,14 @@ export function closeBlock(wireIndex: number | undefined, state: BlockState, out
 export function closeAllBlocks(state: BlockState, isTruncated: boolean, out: HubEvent[]): void {
   for (const block of state.blocks.values()) block?.close(out);
   state.blocks.clear();
+  endEmptyCall(state, isTruncated, out);
   if (state.message) state.message.isTruncated = isTruncated;
   for (const [index, item] of state.items) endItem(index, item(), state, out);
+}
+
+function endEmptyCall(state: BlockState, isCut: boolean, out: HubEvent[]): void {
+  state.endEmptyCall?.(isCut, out);
+  state.endEmptyCall = undefined;
 }
 
 type BlockOpener = (block: JsonObject, state: BlockState, out: HubEvent[]) => OpenBlock;
@@ -155,9 +162,14 @@ function openCall(block: JsonObject, state: BlockState, out: HubEvent[]): OpenBl
   add(input, out);
   return {
     append: (delta, sink) => (input === '' ? add(maybeString(delta.partial_json) ?? '', sink) : undefined),
-    close(sink) {
-      if (args === '') add('{}', sink);
-      endItem(index, { ...skeleton, args }, state, sink);
+    close(closing) {
+      endEmptyCall(state, false, closing);
+      const end = (isCut: boolean, sink: HubEvent[]): void => {
+        if (!isCut) add('{}', sink);
+        endItem(index, { ...skeleton, args }, state, sink);
+      };
+      if (args === '') state.endEmptyCall = end;
+      else endItem(index, { ...skeleton, args }, state, closing);
     },
   };
 }

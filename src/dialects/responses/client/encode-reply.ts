@@ -22,8 +22,8 @@ export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject 
     const isTruncated = truncated && index === items.length - 1;
     for (const builder of itemBuilders(item, toolKinds)) {
       const itemId = outputItemId(builder, id, outputIndex++);
-      if (truncated && builder.hasInvalidArgs) continue;
-      output.push(builder.build(itemId, isTruncated && builder.idPrefix === 'msg' ? 'incomplete' : 'completed'));
+      const isCut = (truncated && builder.hasInvalidArgs) || (isTruncated && builder.idPrefix === 'msg');
+      output.push(builder.build(itemId, isCut ? 'incomplete' : 'completed'));
     }
   }
   return { ...finalBody({ id, context, output, stop: reply.stop, usage: reply.usage }), ...echoSettings(context) };

@@ -89,14 +89,22 @@ describe('responses stream encoder', () => {
       ['{"x":1}', '{"y":2}'],
     );
   });
-  it('drops a call when the length limit truncates its JSON', () => {
+  it('marks a call as incomplete when the length limit truncates its JSON, and never as done', () => {
     const reply = aReply([textMessage('Wait'), aCall('go', '{"text":"once')], 'length');
     const events = encodeEvents(unfold(reply));
     const { type, response } = terminalEvent(events);
     assert.equal(type, 'response.incomplete');
     assert.deepEqual(response.incomplete_details, { reason: 'max_output_tokens' });
     assert.deepEqual(
-      response.output.map((item) => item.type),
+      response.output.map(({ type, status }) => [type, status]),
+      [
+        ['message', 'completed'],
+        ['function_call', 'incomplete'],
+      ],
+    );
+    const done = events.filter((event) => event.type === 'response.output_item.done');
+    assert.deepEqual(
+      done.map(({ item }) => (item as { type?: unknown }).type),
       ['message'],
     );
     assert.deepEqual(response, encodeReply(reply, aReplyContext()));

@@ -12,8 +12,10 @@ import {
   callBuilder,
   callInput,
   callShape,
+  type ItemBuilder,
   itemBuilders,
   messageBuilder,
+  outputItemId,
   reasoningBuilder,
   signatureBuilders,
 } from '../output-items.ts';
@@ -82,9 +84,15 @@ interface State extends Writer {
   readonly openItems: Map<number, OpenItem>;
   /** Emits the end of the last message. Deferred, because only the next item or the finish shows whether it was truncated. */
   finishMessage?: ((isTruncated: boolean) => void) | undefined;
-  /** Emits the calls with invalid JSON arguments. Deferred to the finish, which drops them if the reply was truncated. */
-  readonly heldCalls: (() => void)[];
+  /** Calls with invalid JSON arguments. The finish shows whether they were cut. */
+  readonly heldCalls: HeldCall[];
   hasRefusal: boolean;
+}
+
+interface HeldCall {
+  emit(): void;
+  /** Adds the call to the response only: clients run a call as soon as its item is done. */
+  keepCut(): void;
 }
 
 type OpenItem =
@@ -146,7 +154,7 @@ const HANDLERS: Handlers = {
     const { stop, usage, refusal } = event;
     const { truncated, event: type } = ENDINGS[stop];
     finishPendingMessage(state, truncated === true);
-    if (!truncated) for (const emitCall of state.heldCalls) emitCall();
+    for (const call of state.heldCalls) truncated ? call.keepCut() : call.emit();
     for (const item of state.hasRefusal ? [] : refusalItems(stop, refusal, [])) emitDeferred(item, state);
     const { id, context } = state;
     emitFinal(state, type, finalBody({ id, context, output: finishedItems(state), stop, usage }));
@@ -259,13 +267,25 @@ function endCall(call: HubToolCall, open: OpenItem & { kind: 'call' }, state: St
     // A signature that arrives with the end follows its call; the call id in it still links the two.
     if (!open.isSigned) for (const late of signatureBuilders(signatureOfCall(call))) emitWholeItem(state, late);
   };
-  if (builder.hasInvalidArgs) state.heldCalls.push(emitEnd);
+  const keepCut = () => {
+    state.output[item.outputIndex] = builder.build(item.id, 'incomplete');
+  };
+  if (builder.hasInvalidArgs) state.heldCalls.push({ emit: emitEnd, keepCut });
   else emitEnd();
+}
+
+function keepWholeCut(state: State, builder: ItemBuilder): void {
+  const index = state.itemCount++;
+  state.output[index] = builder.build(outputItemId(builder, state.id, index), 'incomplete');
 }
 
 function emitDeferred(item: HubItem, state: State): void {
   for (const builder of itemBuilders(item, state.nonFunctionTools)) {
-    if (builder.hasInvalidArgs) state.heldCalls.push(() => emitWholeItem(state, builder));
+    if (builder.hasInvalidArgs)
+      state.heldCalls.push({
+        emit: () => emitWholeItem(state, builder),
+        keepCut: () => keepWholeCut(state, builder),
+      });
     else emitWholeItem(state, builder);
   }
 }
