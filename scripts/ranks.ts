@@ -47,7 +47,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['index'],
   ],
   video: [
-    ['idempotency', 'upstream', 'request', 'service-groups'],
+    ['idempotency', 'upstream', 'request', 'service-groups', 'open-work'],
     ['characters', 'target'],
     ['references'],
     ['services'],

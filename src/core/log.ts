@@ -79,7 +79,6 @@ export const sharedOutput = (): LogStream => standardOutput(WHOLE_WRITE_BYTES);
 
 function standardOutput(maxWriteBytes = Number.POSITIVE_INFINITY): LogStream {
   const blocks = new BlockWriter(1, maxWriteBytes);
-  setInterval(() => blocks.send(), FLUSH_MS).unref();
   // The last lines matter most, and no asynchronous write completes after `exit`.
   process.on('exit', () => blocks.flush());
   return blocks;
@@ -96,6 +95,7 @@ class BlockWriter implements LogStream {
   readonly #maxWriteBytes: number;
   #backlog = '';
   #isWriting = false;
+  #timer: NodeJS.Timeout | undefined;
   #unreportedLines = 0;
 
   constructor(fd: number, maxWriteBytes: number) {
@@ -107,12 +107,20 @@ class BlockWriter implements LogStream {
     if (this.#backlog.length < MAX_BACKLOG_CHARS) this.#backlog += line;
     else this.#countDropped(1);
     if (this.#backlog.length >= BLOCK_CHARS) this.send();
+    this.#timer ??= setTimeout(() => this.#onTime(), FLUSH_MS).unref();
   }
 
   send(): void {
     if (this.#isWriting || this.#backlog === '') return;
     this.#isWriting = true;
     this.#push(this.#takeBacklog());
+  }
+
+  #onTime(): void {
+    this.send();
+    // Another write is still running.
+    if (this.#backlog === '') this.#timer = undefined;
+    else this.#timer?.refresh();
   }
 
   flush(): void {

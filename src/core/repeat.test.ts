@@ -38,3 +38,30 @@ test('repeat() waits one interval after the end of each run, also after a failur
   clock.advance(1_000);
   assert.equal(runs.length, 2);
 });
+
+test('repeat() rests while it is idle, until it is woken', async () => {
+  const clock = new FakeClock();
+  let [runs, isIdle] = [0, false];
+  const task = async (): Promise<void> => {
+    runs += 1;
+    isIdle = true;
+  };
+  const repetition = repeat(task, { clock, intervalMs: 100, onError: () => {}, isIdle: () => isIdle });
+  clock.advance(100);
+  await settle();
+  clock.advance(10_000);
+  assert.equal(runs, 1, 'it rests');
+  repetition.wake();
+  clock.advance(10_000);
+  assert.equal(runs, 1, 'nothing to do yet');
+  isIdle = false;
+  repetition.wake();
+  repetition.wake();
+  clock.advance(100);
+  assert.equal(runs, 2);
+  await repetition.stop();
+  isIdle = false;
+  repetition.wake();
+  clock.advance(10_000);
+  assert.equal(runs, 2, 'it has stopped');
+});

@@ -75,6 +75,8 @@ export class DatabasePool {
     this.#pool = new pg.Pool({
       connectionString: url,
       max: connections,
+      // Otherwise a process without calls would open a connection for most of its statements, which costs more than all of them.
+      min: 1,
       Client: SeverableClient,
       connectionTimeoutMillis: limits.connectMs,
       statement_timeout: limits.statementMs,

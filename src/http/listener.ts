@@ -52,6 +52,7 @@ export class Listener implements HttpServer {
   #reportedRefused = 0;
   /** Where the next search for an idle connection begins. */
   #cursor = 0;
+  #isChecking = false;
   #cancelCheck: () => void = () => {};
   /** Connections that another process has accepted. */
   readonly #adopted = new Set<Socket>();
@@ -103,13 +104,11 @@ export class Listener implements HttpServer {
   async listen(host: string, port: number): Promise<{ host: string; port: number }> {
     this.#server.listen({ host, port, backlog: SERVER_BOUNDS.backlog.limit });
     await once(this.#server, 'listening');
-    this.#check();
     const address = this.#server.address() as AddressInfo;
     return { host: address.address, port: address.port };
   }
 
   adopt(): AdoptConnection {
-    this.#check();
     return (socket) => {
       if (this.#isClosing) return false;
       socket.allowHalfOpen = SOCKET_OPTIONS.allowHalfOpen;
@@ -142,6 +141,7 @@ export class Listener implements HttpServer {
   }
 
   #accept(socket: Socket): void {
+    if (!this.#isChecking) this.#check();
     const network = networkOf(socket.remoteAddress ?? '');
     if (!this.#hasRoom(socket.remoteAddress ?? '', network)) return this.#refuse(socket);
     const connection = this.#openConnection(socket, this.#host, this.#remove);
@@ -199,15 +199,18 @@ export class Listener implements HttpServer {
       if (which(connection)) connection.socket.destroy();
   }
 
+  /** Rests without connections. */
   #check(): void {
     const { clock } = this.#host;
+    this.#isChecking = true;
     this.#cancelCheck = clock.after(CHECK_MS, () => {
       const now = clock.now();
       for (const connection of this.#connections.all()) connection.checkTimeouts(now);
       // Here, so that a flood of connections does not become a flood of log lines.
       if (this.#refusedTotal > this.#reportedRefused) this.#host.onRefused(this.#refusedTotal - this.#reportedRefused);
       this.#reportedRefused = this.#refusedTotal;
-      this.#check();
+      this.#isChecking = false;
+      if (this.#connections.size > 0) this.#check();
     });
   }
 }

@@ -133,7 +133,16 @@ export class Metering {
       // Other replicas see what a limited key has spent, and get what a low wallet has left, only after the flush.
       if (isLimited || isLow) this.#flusher.flushSoon();
     };
-    this.#leases = new WalletLeases({ store: databaseLeases(forCalls), replica: this.#replica, append, clock, log });
+    this.#leases = new WalletLeases({
+      store: databaseLeases(forCalls),
+      replica: this.#replica,
+      append,
+      onUse: () => {
+        for (const repetition of this.#repetitions) repetition.wake();
+      },
+      clock,
+      log,
+    });
     this.#flusher = new Flusher({
       intervalMs: flushMs,
       writer,
@@ -247,12 +256,23 @@ export class Metering {
 
   #startRepetitions(): void {
     const { clock, log } = this.#options;
-    const every = (intervalMs: number, failureEvent: string, task: () => Promise<unknown>): Repetition =>
-      repeat(task, { clock, intervalMs, onError: (error) => log.error(failureEvent, errorFields(error)) });
+    const every = (
+      intervalMs: number,
+      failureEvent: string,
+      task: () => Promise<unknown>,
+      isIdle?: () => boolean,
+    ): Repetition =>
+      repeat(task, {
+        clock,
+        intervalMs,
+        onError: (error) => log.error(failureEvent, errorFields(error)),
+        ...(isIdle && { isIdle }),
+      });
+    const isIdle = (): boolean => this.#leases.isEmpty;
     this.#repetitions = [
       every(HEARTBEAT_INTERVAL_MS, 'replica.heartbeat_failed', () => this.#replica.heartbeat()),
-      every(RETURN_IDLE_MS, 'wallet_lease.return_failed', () => this.#leases.returnIdle()),
-      every(RETURN_WANTED_MS, 'wallet_lease.return_failed', () => this.#leases.returnWanted()),
+      every(RETURN_IDLE_MS, 'wallet_lease.return_failed', () => this.#leases.returnIdle(), isIdle),
+      every(RETURN_WANTED_MS, 'wallet_lease.return_failed', () => this.#leases.returnWanted(), isIdle),
       every(RECOVER_MS, 'journal.recovery_failed', () => this.recover()),
       every(SPEND_REFRESH_MS, 'spend_limits.refresh_failed', () => this.#spendLimits.refresh()),
       every(CREATE_MONTHS_MS, 'usage.partition_failed', () => this.#writer.createMonths(clock.now())),

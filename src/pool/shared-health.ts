@@ -1,6 +1,6 @@
 /**
- * What replicas know about accounts, shared through the database: each writes its changes and reads those of the others every second,
- * and at once when an account is parked or resumed. Cooldowns survive a restart, and the admin API and `dragoman doctor` read the same
+ * What replicas know about accounts, shared through the database: each writes its changes every second, and at once when an account is
+ * parked or resumed, and reads those of the others when the revision of the pool says that there are some. Cooldowns survive a restart, and the admin API and `dragoman doctor` read the same
  * rows. Runs beside requests and never delays one.
  */
 import { sql } from 'kysely';
@@ -22,6 +22,8 @@ export interface SharedHealthOptions {
 }
 
 const INTERVAL_MS = 1_000;
+/** The others' changes are read this often even if none was noticed. */
+const READ_MS = 10_000;
 /** Enough for an operator to see what is wrong. */
 const MAX_ROWS = 1_000;
 /** The number of requests in flight is written this often even if it stays the same; older numbers are of processes that ended. */
@@ -32,6 +34,8 @@ export class SharedHealth {
   #repetition: Repetition | undefined;
   #syncing: Promise<void> = Promise.resolve();
   #isWaiting = false;
+  #isReadDue = true;
+  #readAt = Number.NEGATIVE_INFINITY;
   #load = { replicaId: '', text: '{}', at: Number.NEGATIVE_INFINITY };
   #isFailing = false;
 
@@ -40,7 +44,7 @@ export class SharedHealth {
     const shared = new SharedHealth(options);
     await shared.sync();
     options.pool.onParked(() => shared.syncSoon());
-    shared.#repetition = repeat(() => shared.#attempt(), {
+    shared.#repetition = repeat(() => shared.#attempt({ isReadDue: false }), {
       clock: options.clock,
       intervalMs: INTERVAL_MS,
       onError: () => {},
@@ -53,7 +57,8 @@ export class SharedHealth {
   }
 
   /** Writes and reads now. One runs at a time; a further call while one waits is the same one. */
-  sync(): Promise<void> {
+  sync({ isReadDue } = { isReadDue: true }): Promise<void> {
+    this.#isReadDue ||= isReadDue;
     if (this.#isWaiting) return this.#syncing;
     this.#isWaiting = true;
     this.#syncing = this.#syncing
@@ -81,22 +86,27 @@ export class SharedHealth {
       .catch((error: unknown) => this.#onError(error));
   }
 
-  async #attempt(): Promise<void> {
-    await this.sync().catch((error: unknown) => this.#onError(error));
+  async #attempt(options?: { readonly isReadDue: boolean }): Promise<void> {
+    await this.sync(options).catch((error: unknown) => this.#onError(error));
   }
 
   async #syncOnce(): Promise<void> {
-    const { db, pool } = this.#options;
+    const { db, pool, clock } = this.#options;
     const changes = pool.takeChanges();
+    const isReadDue = this.#isReadDue || changes.length > 0 || clock.elapsed() - this.#readAt >= READ_MS;
+    this.#isReadDue = false;
     try {
       if (changes.length > 0) await this.#write(changes.slice(0, MAX_ROWS));
       pool.restoreChanges(changes.slice(MAX_ROWS));
       await this.#writeLoad();
+      if (!isReadDue) return;
       const state = await readSharedState(db);
+      this.#readAt = clock.elapsed();
       pool.adopt(state);
       for (const { account, identity } of pool.outdated(state)) await dropOutdated(db, account, identity);
     } catch (error) {
       pool.restoreChanges(changes);
+      this.#isReadDue ||= isReadDue;
       throw error;
     }
     this.#isFailing = false;

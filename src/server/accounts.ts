@@ -16,7 +16,7 @@ interface AccountOptions {
   readonly member?: ClusterMember | undefined;
   /** A key or user changed. */
   readonly onKeyChange?: () => void;
-  /** An account was parked or resumed. */
+  /** The health of accounts changed elsewhere, or says nothing about an account that has changed. */
   readonly onPoolChange?: () => void;
 }
 
@@ -43,7 +43,7 @@ export async function openAccounts(
   };
   await load();
   const onChange = async (name: RevisionName): Promise<void> =>
-    name === 'identity' ? onKeyChange() : name === 'pool' ? onPoolChange() : load();
+    name === 'identity' ? onKeyChange() : name === 'pool' ? onPoolChange() : load().then(onPoolChange);
   const watch = await RevisionWatch.start({ database, clock, log, onChange });
   closers.push(() => watch.stop());
   return { catalog: () => catalog, pool, watch };

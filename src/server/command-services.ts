@@ -1,5 +1,6 @@
 /** What commands without a server need: the background jobs of `work`, and the checks of `doctor`. */
 import { loadCatalog } from '../catalog/index.ts';
+import type { RevisionWatch } from '../db/index.ts';
 import { type Background, createBackground, type ProbeServices, ResponseStore } from '../gateway/index.ts';
 import type { Video } from '../video/index.ts';
 import { openAccounts } from './accounts.ts';
@@ -11,13 +12,14 @@ import { openThreads, openUpstream, openVideo } from './services.ts';
 export interface WorkerServices {
   readonly background: Background;
   readonly video: Video;
+  readonly watch: RevisionWatch;
   close(): Promise<void>;
 }
 
 /** The catalog is read again when the configuration changes. */
 export async function openWorkerServices(context: AppContext): Promise<WorkerServices> {
   const closers: Closer[] = [];
-  const { catalog, pool } = await openAccounts(context, closers);
+  const { catalog, pool, watch } = await openAccounts(context, closers);
   const upstream = openUpstream(context, closers);
   const publicUrl = (): string => publicUrlOf(context.config, context.config.PORT);
   const video = openVideo(
@@ -28,7 +30,7 @@ export async function openWorkerServices(context: AppContext): Promise<WorkerSer
   const { db } = context.database;
   const store = new ResponseStore({ ...context, db, days: context.config.STORED_RESPONSES_DAYS });
   const background = createBackground({ ...context, db, upstream, catalog, store });
-  return { video, background, close: () => closeAll(closers) };
+  return { video, background, watch, close: () => closeAll(closers) };
 }
 
 /** Opens what a test of accounts needs. */

@@ -1,6 +1,7 @@
 /** The metrics that a server adds to those of its requests. docs/operating/observe.md explains each one and what to do about it. */
 import type { Catalog } from '../catalog/index.ts';
 import { repeat } from '../core/index.ts';
+import type { RevisionWatch } from '../db/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import { type AlarmState, type Metering, type MeteringState, readAlarms } from '../ledger/index.ts';
 import type { Pool } from '../pool/index.ts';
@@ -98,7 +99,8 @@ function registerCallMetrics(metrics: Metrics, { gateway, bodyBudget, droppedCal
   ]);
 }
 
-const ALARM_READ_MS = 2_000;
+/** Beside the announcements of the worker. */
+const ALARM_READ_MS = 10_000;
 
 export interface AlarmWatch {
   /** The alarms as last read, none while the database is down, and how old the reading is. */
@@ -107,7 +109,10 @@ export interface AlarmWatch {
 }
 
 /** Reads the alarms in the background, so that a scrape of the metrics never needs the database. */
-export async function watchAlarms({ database: { db }, clock }: AppContext): Promise<AlarmWatch> {
+export async function watchAlarms(
+  { database: { db }, clock }: AppContext,
+  watch: Pick<RevisionWatch, 'onWork'>,
+): Promise<AlarmWatch> {
   let states: readonly AlarmState[] = [];
   let readAt = clock.now();
   const read = async (): Promise<void> => {
@@ -115,6 +120,7 @@ export async function watchAlarms({ database: { db }, clock }: AppContext): Prom
     readAt = clock.now();
   };
   await read();
+  watch.onWork((name) => void (name === 'alarms' && read()));
   const repetition = repeat(read, { clock, intervalMs: ALARM_READ_MS, onError: () => {} });
   return { latest: () => ({ states, ageMs: clock.now() - readAt }), stop: () => repetition.stop() };
 }

@@ -75,7 +75,8 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   await prepare(context, options, services);
   isStarting = false;
   if (options.worker) {
-    const worker = runWorker({ ...context, clock: options.jobClock ?? context.clock, video, background: app.gateway });
+    const clock = options.jobClock ?? context.clock;
+    const worker = runWorker({ ...context, clock, video, background: app.gateway, watch: services.watch });
     closers.push(() => worker.stop());
   }
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });

@@ -49,7 +49,7 @@ export async function openServices(
   const upstream = openUpstream(context, closers, config.MAX_CONNECTIONS);
   const redis = await openRedis(context, metrics, closers);
   const metering = await openMetering(context, { redis, member }, closers);
-  const alarms = await watchAlarms(context);
+  const alarms = await watchAlarms(context, accounts.watch);
   closers.push(() => alarms.stop());
   const sharedHealth = await openHealth(context, { ...accounts, metering }, closers);
   health = sharedHealth;

@@ -1,7 +1,7 @@
 /** Video tasks: their services bound once, and the operations on them. */
 import type { Account, Catalog } from '../catalog/index.ts';
 import { type Clock, fail, isPublicAddress, type Log, newId, type Sealer } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
+import type { Db, OpenWork } from '../db/index.ts';
 import type { HttpStack } from '../http/index.ts';
 import type { Key } from '../identity/index.ts';
 import type { Pool } from '../pool/index.ts';
@@ -25,6 +25,7 @@ import {
   type Preview,
 } from './characters/catalog.ts';
 import { expireRecords } from './idempotency/records.ts';
+import { VIDEO_WORK } from './open-work.ts';
 import { mirrorDue } from './results/mirror-job.ts';
 import type { ResultKind } from './results/result.ts';
 import { type MirrorSettings, Results } from './results/results.ts';
@@ -77,6 +78,7 @@ export interface VideoOptions {
 export interface VideoJob {
   readonly name: string;
   readonly everyMs: number;
+  readonly needs?: OpenWork;
   run(): Promise<number>;
 }
 
@@ -190,14 +192,29 @@ function jobsOf(
   mirror: MirrorSettings | undefined,
 ): VideoJob[] {
   return [
-    { name: 'tasks.recover', everyMs: 5_000, run: () => recoverSubmissions(services) },
-    { name: 'tasks.reconcile', everyMs: 2_000, run: () => reconcileSubmissions(services).then(() => 0) },
-    { name: 'tasks.follow', everyMs: 1_000, run: () => follower.run().then(() => 0) },
+    { name: 'tasks.recover', everyMs: 5_000, needs: VIDEO_WORK.tasks, run: () => recoverSubmissions(services) },
+    {
+      name: 'tasks.reconcile',
+      everyMs: 2_000,
+      needs: VIDEO_WORK.tasks,
+      run: () => reconcileSubmissions(services).then(() => 0),
+    },
+    { name: 'tasks.follow', everyMs: 1_000, needs: VIDEO_WORK.tasks, run: () => follower.run().then(() => 0) },
     { name: 'tasks.expire', everyMs: 60_000, run: () => expireTasks(services) },
-    { name: 'callbacks.deliver', everyMs: 1_000, run: () => deliverer.run().then(() => 0) },
+    {
+      name: 'callbacks.deliver',
+      everyMs: 1_000,
+      needs: VIDEO_WORK.callbacks,
+      run: () => deliverer.run().then(() => 0),
+    },
     { name: 'callbacks.expire', everyMs: 600_000, run: () => expireCallbacks(services.db) },
     ...resultJobs(services, results, mirror),
-    { name: 'assets.reconcile', everyMs: 2_000, run: () => reconcileAssets(services).then(() => 0) },
+    {
+      name: 'assets.reconcile',
+      everyMs: 2_000,
+      needs: VIDEO_WORK.assets,
+      run: () => reconcileAssets(services).then(() => 0),
+    },
     { name: 'assets.expire', everyMs: 600_000, run: () => expireDeleted(services.db) },
     { name: 'idempotency.expire', everyMs: 600_000, run: () => expireRecords(services.db) },
   ];
@@ -208,7 +225,12 @@ function resultJobs(services: VideoServices, results: Results, settings: MirrorS
   if (!mirror) return [];
   const jobs: VideoJob[] = [{ name: 'results.clean', everyMs: 600_000, run: () => mirror.cleanUp() }];
   if (settings?.atSuccess)
-    jobs.push({ name: 'results.mirror', everyMs: 2_000, run: () => mirrorDue({ ...services, results }) });
+    jobs.push({
+      name: 'results.mirror',
+      everyMs: 2_000,
+      needs: VIDEO_WORK.results,
+      run: () => mirrorDue({ ...services, results }),
+    });
   return jobs;
 }
 

@@ -2,12 +2,15 @@
  * Prometheus metrics of the process and of every request. Labels come only from our own tables, so their number is bounded.
  * Reasons: docs/adr/0009-metrics-by-hand.md
  */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { MaybePromise } from '../core/index.ts';
+import { LoopDelay, QUANTILES } from './loop-delay.ts';
+import type { Sampler } from './wakefulness.ts';
 
 export interface Metrics {
   recordRequest(request: { operation: string; status: number; ms: number; outcome: string }): void;
   readonly openRequests: { value: number };
+  /** The samples of the delay of the event loop. */
+  readonly eventLoop: Sampler;
   /** 1 while replicas share their limits in Redis, 0 while Redis is down, undefined without `REDIS_URL`. */
   readonly limitsShared: { value: number | undefined };
   /** `read` runs at every scrape. When it fails, the scrape omits this metric. */
@@ -37,8 +40,6 @@ export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** From a rejected request (1 ms) to a 4K image (5 minutes). */
 const BUCKETS_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
-/** How often the event loop delay is sampled. Its CPU cost is below 0.1 %. */
-const LAG_SAMPLE_MS = 20;
 
 export function createMetrics(): Metrics {
   const openRequests = { value: 0 };
@@ -48,6 +49,7 @@ export function createMetrics(): Metrics {
     'Time from the request line to the end of the response',
     BUCKETS_SECONDS,
   );
+  const delay = new LoopDelay();
   const renderers: (() => Promise<string>)[] = [];
   const register =
     (type: 'gauge' | 'counter'): Metrics['gauge'] =>
@@ -66,6 +68,7 @@ export function createMetrics(): Metrics {
     };
   const metrics: Metrics = {
     openRequests,
+    eventLoop: delay,
     limitsShared,
     gauge: register('gauge'),
     counter: register('counter'),
@@ -82,12 +85,12 @@ export function createMetrics(): Metrics {
   metrics.gauge('dragoman_limits_shared', '1 while limits are counted in Redis, 0 while it is down', () =>
     limitsShared.value === undefined ? [] : [{ value: limitsShared.value }],
   );
-  registerProcessMetrics(metrics);
+  registerProcessMetrics(metrics, delay);
   return metrics;
 }
 
 /** Names and units of the Prometheus client libraries, so that standard dashboards work. */
-function registerProcessMetrics({ gauge, counter }: Metrics): void {
+function registerProcessMetrics({ gauge, counter }: Metrics, delay: LoopDelay): void {
   counter('process_cpu_seconds_total', 'User and system CPU time of the process', () => {
     const { user, system } = process.cpuUsage();
     return [{ value: (user + system) / 1e6 }];
@@ -98,17 +101,9 @@ function registerProcessMetrics({ gauge, counter }: Metrics): void {
   gauge('process_resident_memory_bytes', 'Resident memory of the process', () => [
     { value: process.memoryUsage.rss() },
   ]);
-  const delay = monitorEventLoopDelay({ resolution: LAG_SAMPLE_MS });
-  delay.enable();
-  gauge('nodejs_eventloop_lag_seconds', 'Delay of the event loop since the last scrape', () => {
-    // The histogram includes the sampling interval.
-    const samples = [0.5, 0.99].map((quantile) => ({
-      value: Math.max(0, delay.percentile(quantile * 100) / 1e9 - LAG_SAMPLE_MS / 1_000),
-      labels: { quantile: String(quantile) },
-    }));
-    delay.reset();
-    return samples;
-  });
+  gauge('nodejs_eventloop_lag_seconds', 'Delay of the event loop since the last scrape', () =>
+    delay.read().map((value, n) => ({ value, labels: { quantile: String(QUANTILES[n]) } })),
+  );
 }
 
 interface Series {

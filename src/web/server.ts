@@ -39,6 +39,7 @@ import { bodyBytesOf, isShed, overloaded, refuseOverloaded, refuseUpgrade, shedR
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
 import { idHeaders, type RenderError, sendError, sendNoContent, sendRefusal } from './send.ts';
 import type { Shedder } from './shedder.ts';
+import { Wakefulness } from './wakefulness.ts';
 
 export interface WebOptions {
   readonly handlers: Readonly<Record<AnyOperation, Handler>>;
@@ -104,12 +105,19 @@ export function createWeb(options: WebOptions): Web {
     () => [{ value: options.log.droppedLines }],
   );
   const reportProxy = proxyReporter(options);
+  const { shedder, metrics } = options;
+  const wakefulness = new Wakefulness({
+    clock: options.clock,
+    openCalls: () => state.openCalls.size,
+    samplers: [...(shedder ? [shedder] : []), metrics.eventLoop],
+  });
   const host: ServerHost = {
     clock: options.clock,
     get isDraining() {
       return draining;
     },
     onRequest: (request, response, connection) => {
+      wakefulness.onRequest();
       reportProxy(request);
       dispatch(state, handlers, exchangeOf(request, response), connection);
     },

@@ -30,6 +30,7 @@ export class Shedder {
   /** The latest delays in milliseconds, in a ring. */
   readonly #delays = new Float64Array(SHED_WINDOW);
   #samples = 0;
+  #isStopped = false;
   #cancel: () => void = () => {};
 
   constructor({ clock, bodyBudget }: ShedderOptions) {
@@ -44,7 +45,18 @@ export class Shedder {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#cancel();
+  }
+
+  /** Without calls the event loop is in time. */
+  pause(): void {
+    this.#cancel();
+    for (let n = 0; n < SHED_WINDOW; n += 1) this.#record(0);
+  }
+
+  resume(): void {
+    if (!this.#isStopped) this.#sample();
   }
 
   /** Counts the request. `bodyBytes` is the announced length of its body, Infinity when it announces none. */

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
-import type { Database, Db } from '../db/index.ts';
+import type { Database, Db, RevisionWatch } from '../db/index.ts';
 import type { Background } from '../gateway/index.ts';
 import {
   checkAlarms,
@@ -25,6 +25,7 @@ export interface JobServices {
   readonly log: Log;
   readonly video: Pick<Video, 'jobs'>;
   readonly background: Pick<Background, 'jobs'>;
+  readonly watch: Pick<RevisionWatch, 'onWork'>;
   readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS' | 'REQUEST_LOG_DAYS'>;
 }
 

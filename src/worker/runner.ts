@@ -1,9 +1,13 @@
 /** Runs jobs at their intervals. A failing job backs off; a job never overlaps itself; stop() waits for running jobs. */
 import { type Clock, errorFields, type Log } from '../core/index.ts';
+import type { OpenWork } from '../db/index.ts';
+import type { WorkGate } from './work-gate.ts';
 
 export interface Job {
   readonly name: string;
   readonly everyMs: number;
+  /** Runs only while there is work of this kind, and at once when there is some again. */
+  readonly needs?: OpenWork;
   /** Returns the number of items processed; the next run follows at once unless it is zero. */
   run(): Promise<number>;
 }
@@ -14,8 +18,15 @@ export interface Worker {
 
 const MAX_BACKOFF_MS = 60_000;
 
-export function startJobs(jobs: readonly Job[], { clock, log }: { clock: Clock; log: Log }): Worker {
-  const loops = jobs.map((job) => startJob(job, clock, log));
+export interface RunnerOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Without it, jobs run whether or not there is work. */
+  readonly gate?: Pick<WorkGate, 'isOpen' | 'whenOpen'>;
+}
+
+export function startJobs(jobs: readonly Job[], options: RunnerOptions): Worker {
+  const loops = jobs.map((job) => startJob(job, options));
   return {
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()));
@@ -23,7 +34,7 @@ export function startJobs(jobs: readonly Job[], { clock, log }: { clock: Clock; 
   };
 }
 
-function startJob(job: Job, clock: Clock, log: Log): Worker {
+function startJob(job: Job, { clock, log, gate }: RunnerOptions): Worker {
   let stopped = false;
   let failures = 0;
   let running: Promise<void> = Promise.resolve();
@@ -43,9 +54,14 @@ function startJob(job: Job, clock: Clock, log: Log): Worker {
   };
   const schedule = (ms: number): void => {
     if (stopped) return;
-    cancel = clock.after(ms, () => {
-      running = once();
-    });
+    cancel = clock.after(ms, onTurn);
+  };
+  const onTurn = (): void => {
+    if (gate && job.needs && !gate.isOpen(job.needs)) cancel = gate.whenOpen(job.needs, start);
+    else start();
+  };
+  const start = (): void => {
+    running = once();
   };
   schedule(0);
   return {

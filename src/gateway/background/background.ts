@@ -5,7 +5,7 @@
  */
 import { sql } from 'kysely';
 import { ApiError, errorFields, fail } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import { type Db, DUE_SOON, type OpenWork } from '../../db/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import { release } from '../../ledger/index.ts';
 import type { BackgroundCall, BackgroundStarter } from '../native/native-request.ts';
@@ -15,10 +15,21 @@ import type { BackgroundServices } from './services.ts';
 import { endRow, settleRow } from './settle.ts';
 
 export interface Background extends BackgroundStarter {
-  readonly jobs: readonly { readonly name: string; readonly everyMs: number; run(): Promise<number> }[];
+  readonly jobs: readonly BackgroundJob[];
+}
+
+interface BackgroundJob {
+  readonly name: string;
+  readonly everyMs: number;
+  readonly needs: OpenWork;
+  run(): Promise<number>;
 }
 
 const FOLLOW_MS = 2_000;
+const OPEN_RESPONSES: OpenWork = {
+  name: 'background',
+  condition: sql<boolean>`exists (select from background_responses where next_check_at < ${DUE_SOON})`,
+};
 /** A request that is not accepted by then never was: longer than the time limit of a whole request. */
 const SENDING_HOURS = 2;
 const RECORD_TURNS = 3;
@@ -27,7 +38,7 @@ const RECORD_WAIT_MS = 500;
 export function createBackground(services: BackgroundServices): Background {
   const { db } = services;
   return {
-    jobs: [{ name: 'background.follow', everyMs: FOLLOW_MS, run: () => followDue(services) }],
+    jobs: [{ name: 'background.follow', everyMs: FOLLOW_MS, needs: OPEN_RESPONSES, run: () => followDue(services) }],
     async begin(input) {
       const reference = await holdMaximum(services, input, async (tx, row) => {
         const next_check_at = sql<Date>`now() + ${SENDING_HOURS} * interval '1 hour'`;

@@ -18,6 +18,8 @@ export interface WalletLeasesOptions {
   readonly replica: Pick<Replica, 'id' | 'isTrusted' | 'heartbeat'>;
   /** `isLow`: the wallet has little left, so another replica may need what this call has not spent. */
   readonly append: (record: UsageRecord, isLow: boolean) => void;
+  /** A wallet is used, after none was. */
+  readonly onUse?: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -49,6 +51,11 @@ export class WalletLeases {
 
   constructor(options: WalletLeasesOptions) {
     this.#options = options;
+  }
+
+  /** Nothing is leased or in use. */
+  get isEmpty(): boolean {
+    return this.#wallets.size === 0;
   }
 
   /** Returns synchronously when the lease covers the maximum cost. Throws or rejects with `insufficient_balance`. */
@@ -317,6 +324,7 @@ export class WalletLeases {
     if (known) return known;
     const wallet = createWalletState(userId);
     this.#wallets.set(userId, wallet);
+    if (this.#wallets.size === 1) this.#options.onUse?.();
     return wallet;
   }
 }

@@ -1,6 +1,8 @@
 /** Real-person authorization sessions: their operations and jobs, bound once. */
 import { fail } from '../../core/index.ts';
+import type { OpenWork } from '../../db/index.ts';
 import type { Key } from '../../identity/index.ts';
+import { VIDEO_WORK } from '../open-work.ts';
 import type { VideoServices } from '../services.ts';
 import { type ReturnedSession, SessionChecker } from './check.ts';
 import { createSession, recoverSessions, type SessionInput } from './create.ts';
@@ -24,6 +26,7 @@ export interface Sessions {
 interface Job {
   readonly name: string;
   readonly everyMs: number;
+  readonly needs?: OpenWork;
   run(): Promise<number>;
 }
 
@@ -48,9 +51,9 @@ export function createSessions(services: VideoServices): {
     onReturn: (secret) => checker.onReturn(secret),
   };
   const jobs: readonly Job[] = [
-    { name: 'sessions.check', everyMs: 1_000, run: () => checker.run().then(() => 0) },
-    { name: 'sessions.recover', everyMs: 30_000, run: () => recoverSessions(services) },
-    { name: 'sessions.expire', everyMs: 10_000, run: () => expireSessions(db) },
+    { name: 'sessions.check', everyMs: 1_000, needs: VIDEO_WORK.sessions, run: () => checker.run().then(() => 0) },
+    { name: 'sessions.recover', everyMs: 30_000, needs: VIDEO_WORK.sessions, run: () => recoverSessions(services) },
+    { name: 'sessions.expire', everyMs: 10_000, needs: VIDEO_WORK.sessions, run: () => expireSessions(db) },
     { name: 'sessions.remove', everyMs: 600_000, run: () => removeEndedSessions(db) },
   ];
   return { sessions, jobs };
