@@ -30,7 +30,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
   http: [
     ['bounds', 'open-socket', 'deadlines', 'target'],
-    ['headers', 'pinned-lookup'],
+    ['headers', 'pinned-lookup', 'listening-sockets'],
     ['framing', 'server', 'client', 'content-decoder'],
     ['request-checks', 'request-head', 'proxy-tunnel'],
     ['connection-pool'],

@@ -2,13 +2,11 @@
  * The primary of `dragoman serve` with several workers: starts the database, migrates it, applies the configuration, starts the demo and
  * supervises the workers. Never serves a request. Reasons: docs/adr/0016-workers.md
  */
-import cluster from 'node:cluster';
 import { PRIMARY } from '../cluster/index.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { errorFields, type Log } from '../core/index.ts';
 import { MAX_EMBEDDED_WORKERS } from '../rules/index.ts';
 import { type AppContext, CliError, claimRole, openContext, publicUrlOf } from '../server/index.ts';
-import { Acceptor } from './acceptor.ts';
 import { ControlServer } from './control.ts';
 import {
   announceFolder,
@@ -20,6 +18,7 @@ import {
 } from './first-start.ts';
 import { info } from './output.ts';
 import { stopAfterPanic } from './panic.ts';
+import { SharedPorts } from './shared-ports.ts';
 import { endAtOnce, type StopRequests } from './stop-requests.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -38,31 +37,29 @@ export async function runPrimary(config: Config, task: PrimaryTask): Promise<voi
     throw new CliError(
       `The embedded PostgreSQL serves at most ${MAX_EMBEDDED_WORKERS} workers. Set WORKERS to less than ${workers}, or set DATABASE_URL.`,
     );
-  // Through the path of the command: after a deployment that replaces a symbolic link, new workers run the new code.
-  cluster.setupPrimary({ exec: process.argv[1] ?? '', args: process.argv.slice(2) });
   const onGiveUp = (message: string): void => {
     process.exitCode = 1;
     stops.request(message);
   };
-  const acceptor = new Acceptor();
-  const supervisor = new Supervisor({ workers, drainMs: config.DRAIN_MS, acceptor, log, onGiveUp });
+  const ports = await SharedPorts.claim(config);
+  const supervisor = new Supervisor({ workers, drainMs: config.DRAIN_MS, ports, log, onGiveUp });
   try {
     const context = await openContext(config, { say: info, log, share: { worker: PRIMARY, workers } });
     try {
       await announceFolder(context);
-      if (!stops.isRequested) await superviseUntilStop(context, { supervisor, acceptor }, task);
+      if (!stops.isRequested) await superviseUntilStop(context, { supervisor, ports }, task);
     } finally {
-      acceptor.close();
       await context.close();
     }
   } finally {
+    ports.close();
     supervisor.killAll();
   }
 }
 
 async function superviseUntilStop(
   context: AppContext,
-  { supervisor, acceptor }: { readonly supervisor: Supervisor; readonly acceptor: Acceptor },
+  { supervisor, ports }: { readonly supervisor: Supervisor; readonly ports: SharedPorts },
   task: PrimaryTask,
 ): Promise<void> {
   const { config, log } = context;
@@ -76,15 +73,14 @@ async function superviseUntilStop(
   const first: FirstStart = {};
   let control: ControlServer | undefined;
   try {
-    await acceptor.listen(config);
     await supervisor.start();
     await prepareStart(context, task, first);
     await supervisor.open();
     stopAfterPanic({ log, stop: () => stops.request('Uncaught exception.'), endAtOnce: end });
     control = await openControl(config, supervisor, log);
-    await announceReady(context, publicUrlOf(config, acceptor.port), first);
+    await announceReady(context, publicUrlOf(config, ports.port), first);
     announceStop(await stops.first, config);
-    acceptor.close();
+    ports.close();
     if (!(await supervisor.stop())) process.exitCode = 1;
   } finally {
     await control?.close();

@@ -6,16 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LinkDown } from '../cluster/index.ts';
 import { errorFields, type Log, systemClock } from '../core/index.ts';
 import { CliError } from '../server/index.ts';
-import type { Acceptor } from './acceptor.ts';
 import { PrimaryState } from './primary-state.ts';
+import type { SharedPorts } from './shared-ports.ts';
 import { type WorkerEnd, WorkerHandle } from './worker-handle.ts';
-import { type HandledNotice, PRIMARY_SERVICES } from './worker-process.ts';
 
 export interface SupervisorOptions {
   readonly workers: number;
   readonly drainMs: number;
-  /** Hands its connections to the workers that are ready. */
-  readonly acceptor: Acceptor;
+  /** Workers listen on them as long as they take connections. */
+  readonly ports: SharedPorts;
   readonly log: Log;
   /** No worker can be kept running; `message` says why. */
   readonly onGiveUp: (message: string) => void;
@@ -53,8 +52,7 @@ export class Supervisor {
 
   /** All workers open what requests need, except that they are not ready yet. */
   async start(): Promise<void> {
-    const { port } = this.#options.acceptor;
-    await Promise.all([...this.#current.values()].map((handle) => handle.start(port))).catch(rethrow);
+    await Promise.all([...this.#current.values()].map((handle) => handle.start())).catch(rethrow);
   }
 
   /** All workers become ready. From then on a worker that ends is replaced. */
@@ -88,7 +86,7 @@ export class Supervisor {
   async stop(): Promise<boolean> {
     this.#stopping.abort();
     const handles = [...this.#running];
-    for (const handle of handles) this.#drain(handle, false);
+    for (const handle of handles) handle.drain({ isHandover: false });
     const late = setTimeout(() => this.killAll(), this.#options.drainMs + STOP_MARGIN_MS);
     const ends = await Promise.all(handles.map(({ ended }) => ended));
     clearTimeout(late);
@@ -102,27 +100,17 @@ export class Supervisor {
   }
 
   #fork(worker: number, env: Readonly<Record<string, string>>): WorkerHandle {
-    const { workers, acceptor } = this.#options;
+    const { workers, ports } = this.#options;
     const part = this.#shared.openPart((name, input) => handle.post(name, input));
-    const services = {
-      ...part.services,
-      [PRIMARY_SERVICES.handled]: (notice: unknown) => acceptor.onHandled(handle, notice as HandledNotice),
-    };
-    const handle: WorkerHandle = new WorkerHandle({ worker, workers, env, services });
+    const handle: WorkerHandle = new WorkerHandle({ worker, workers, env, ports, services: part.services });
     this.#running.add(handle);
     part.readMetricsBy(() => handle.metricsText());
     void handle.ended.then((end) => {
       this.#running.delete(handle);
-      acceptor.remove(handle);
       part.close();
       this.#onEnded(handle, end);
     });
     return handle;
-  }
-
-  #drain(handle: WorkerHandle, isHandover: boolean): void {
-    this.#options.acceptor.retire(handle);
-    handle.drain({ isHandover });
   }
 
   #onEnded(handle: WorkerHandle, end: WorkerEnd): void {
@@ -150,7 +138,7 @@ export class Supervisor {
   }
 
   async #bringUp(handle: WorkerHandle): Promise<void> {
-    await handle.start(this.#options.acceptor.port);
+    await handle.start();
     await handle.open();
     this.#onReady(handle);
   }
@@ -158,7 +146,6 @@ export class Supervisor {
   #onReady(handle: WorkerHandle): void {
     const { worker, pid, hasEnded } = handle;
     if (hasEnded) return;
-    this.#options.acceptor.add(handle);
     this.#options.log.info('worker.ready', { worker, pid });
   }
 
@@ -178,7 +165,7 @@ export class Supervisor {
     }
     this.#replacing = 0;
     report(`${name}: process ${fresh.pid} is ready; process ${old?.pid} finishes its requests.`);
-    if (old) this.#drain(old, true);
+    old?.drain({ isHandover: true });
     await old?.ended;
   }
 }

@@ -1,16 +1,11 @@
 /** One worker process as its primary sees it. */
 
-import cluster, { type Worker as ClusterWorker } from 'node:cluster';
-import type { Socket } from 'node:net';
+import { type ChildProcess, fork } from 'node:child_process';
+import cluster from 'node:cluster';
 import { LINK_PROTOCOL, Link, LinkDown, type LinkService } from '../cluster/index.ts';
 import { systemClock } from '../core/index.ts';
-import {
-  type ConnectionMessage,
-  type DrainNotice,
-  PRIMARY_ENV,
-  type StartQuestion,
-  WORKER_SERVICES,
-} from './worker-process.ts';
+import type { SharedPorts } from './shared-ports.ts';
+import { type DrainNotice, PRIMARY_ENV, type StartQuestion, WORKER_SERVICES } from './worker-process.ts';
 
 /** A start may include a migration of the database. */
 const START_MS = 600_000;
@@ -26,6 +21,7 @@ export interface ForkOptions {
   readonly workers: number;
   /** Settings that differ from those of the primary. */
   readonly env: Readonly<Record<string, string>>;
+  readonly ports: SharedPorts;
   readonly services: Readonly<Record<string, LinkService>>;
 }
 
@@ -34,16 +30,18 @@ export class WorkerHandle {
   readonly forkedAt = systemClock.elapsed();
   /** Resolves when the process has ended. */
   readonly ended: Promise<WorkerEnd>;
-  readonly #process: ClusterWorker;
+  readonly #process: ChildProcess;
   readonly #workers: number;
+  readonly #ports: SharedPorts;
   readonly #link: Link;
   isReady = false;
   hasEnded = false;
 
-  constructor({ worker, workers, env, services }: ForkOptions) {
+  constructor({ worker, workers, env, ports, services }: ForkOptions) {
     this.worker = worker;
     this.#workers = workers;
-    const child = cluster.fork({ ...env, [PRIMARY_ENV]: String(process.pid) });
+    this.#ports = ports;
+    const child = forkWorker({ ...env, [PRIMARY_ENV]: String(process.pid) }, ports);
     this.#process = child;
     this.#link = new Link({
       clock: systemClock,
@@ -54,7 +52,7 @@ export class WorkerHandle {
     child.on('message', (message) => this.#link.receive(message));
     const { promise, resolve } = Promise.withResolvers<WorkerEnd>();
     child.once('exit', (code, signal) => resolve({ code, signal }));
-    child.once('error', () => child.process.pid === undefined && resolve({ code: null, signal: null }));
+    child.once('error', () => child.pid === undefined && resolve({ code: null, signal: null }));
     this.ended = promise.then((end) => {
       this.hasEnded = true;
       this.isReady = false;
@@ -64,16 +62,18 @@ export class WorkerHandle {
   }
 
   get pid(): number | undefined {
-    return this.#process.process.pid;
+    return this.#process.pid;
   }
 
-  /** The worker opens everything that requests need. `port` is that of the API. */
-  async start(port: number): Promise<void> {
-    const question: StartQuestion = { worker: this.worker, workers: this.#workers, protocol: LINK_PROTOCOL, port };
+  /** The worker opens everything that requests need. */
+  async start(): Promise<void> {
+    const { port, inWorkers } = this.#ports;
+    const place = { worker: this.worker, workers: this.#workers, port, sockets: inWorkers };
+    const question: StartQuestion = { ...place, protocol: LINK_PROTOCOL };
     await this.#link.ask(WORKER_SERVICES.start, question, START_MS);
   }
 
-  /** The worker reads the configuration and is ready. */
+  /** The worker reads the configuration, takes connections and is ready. */
   async open(): Promise<void> {
     await this.#link.ask(WORKER_SERVICES.open, null, START_MS);
     this.isReady = true;
@@ -82,11 +82,6 @@ export class WorkerHandle {
   async metricsText(): Promise<string> {
     if (!this.isReady) throw new LinkDown('the worker is not ready');
     return String(await this.#link.ask(WORKER_SERVICES.metrics, null));
-  }
-
-  /** The connection stays open here as well. */
-  sendConnection(message: ConnectionMessage, socket: Socket): void {
-    this.#process.send(message, socket, { keepOpen: true }, () => {});
   }
 
   post(name: string, input: unknown): void {
@@ -100,6 +95,21 @@ export class WorkerHandle {
   }
 
   kill(): void {
-    this.#process.process.kill('SIGKILL');
+    this.#process.kill('SIGKILL');
   }
+}
+
+/**
+ * By the path of the command: after a deployment that replaces a symbolic link, new workers run the new code. On Windows, where processes
+ * do not inherit sockets, `node:cluster` shares the ports.
+ */
+function forkWorker(env: Readonly<Record<string, string>>, { descriptors }: SharedPorts): ChildProcess {
+  const [exec, args] = [process.argv[1] ?? '', process.argv.slice(2)];
+  if (process.platform !== 'win32')
+    return fork(exec, args, {
+      env: { ...process.env, ...env },
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...descriptors],
+    });
+  cluster.setupPrimary({ exec, args });
+  return cluster.fork(env).process;
 }

@@ -1,13 +1,11 @@
 /**
  * A worker of `dragoman serve`: serves requests on the ports of its primary, and does what the primary asks. Ignores signals, because a
- * terminal or a service manager sends them to the primary too. Ends at once when the primary is gone, which `node:cluster` ensures.
+ * terminal or a service manager sends them to the primary too. Ends at once when the primary is gone.
  */
-import type { Socket } from 'node:net';
 import { LINK_PROTOCOL, Link, type WorkerShare } from '../cluster/index.ts';
 import { loadConfig } from '../config.ts';
 import { createLog, errorFields, sharedOutput, systemClock } from '../core/index.ts';
-import type { AdoptConnection } from '../http/index.ts';
-import { type AppContext, CliError, openContext, type PortName, type Running, serve } from '../server/index.ts';
+import { type AppContext, CliError, openContext, type PortSockets, type Running, serve } from '../server/index.ts';
 import { messageFor } from './error-message.ts';
 import { stopAfterPanic } from './panic.ts';
 import { prettyStream } from './pretty-log.ts';
@@ -19,25 +17,13 @@ export const WORKER_SERVICES = { start: 'start', open: 'open', drain: 'drain', m
 export const PRIMARY_SERVICES = {
   allMetrics: 'metrics.all',
   lastMetrics: 'metrics.last',
-  handled: 'connection.handled',
 } as const;
 
 export interface StartQuestion extends WorkerShare {
   readonly protocol: number;
   /** The port of the API. */
   readonly port: number;
-}
-
-/** A message that carries a connection. */
-export interface ConnectionMessage {
-  readonly connection: number;
-  readonly port: PortName;
-}
-
-export interface HandledNotice {
-  readonly connection: number;
-  /** False when the worker does not take connections any more. */
-  readonly isTaken: boolean;
+  readonly sockets: PortSockets;
 }
 
 export interface DrainNotice {
@@ -55,20 +41,14 @@ export const isWorkerProcess = (): boolean => process.env[PRIMARY_ENV] === Strin
 export function runWorkerProcess({ runsJobs }: { readonly runsJobs: boolean }): void {
   for (const signal of Object.keys(SIGNALS)) process.on(signal, () => {});
   const worker = new WorkerProcess(runsJobs);
-  process.on('message', (message, handle) => {
-    if (isConnectionMessage(message)) worker.onConnection(message, handle as Socket | undefined);
-    else worker.link.receive(message);
-  });
+  process.on('message', (message) => worker.link.receive(message));
+  process.on('disconnect', () => process.exit());
 }
-
-const isConnectionMessage = (message: unknown): message is ConnectionMessage =>
-  typeof message === 'object' && message !== null && 'connection' in message;
 
 class WorkerProcess {
   readonly link: Link;
   readonly #runsJobs: boolean;
   readonly #opened = Promise.withResolvers<void>();
-  readonly #ports = new Map<PortName, AdoptConnection>();
   #context: AppContext | undefined;
   #running: Promise<Running> | undefined;
   #isReady = false;
@@ -88,14 +68,6 @@ class WorkerProcess {
     });
   }
 
-  /** The primary keeps its copy of the connection until it knows that this worker has taken it. */
-  onConnection({ connection, port }: ConnectionMessage, socket: Socket | undefined): void {
-    // Without a socket the client has already disconnected.
-    const isTaken = !socket || (this.#ports.get(port)?.(socket) ?? false);
-    if (!isTaken) socket.destroy();
-    this.link.post(PRIMARY_SERVICES.handled, { connection, isTaken } satisfies HandledNotice);
-  }
-
   /** Opens everything that requests need. */
   async #start({ protocol, ...place }: StartQuestion): Promise<void> {
     try {
@@ -107,7 +79,7 @@ class WorkerProcess {
     }
   }
 
-  async #serve(place: WorkerShare & { readonly port: number }): Promise<void> {
+  async #serve(place: Omit<StartQuestion, 'protocol'>): Promise<void> {
     const config = loadConfig(process.env);
     const stream = process.stdout.isTTY ? prettyStream() : sharedOutput();
     const log = createLog(config.LOG_LEVEL, stream, { worker: place.worker });
@@ -121,10 +93,9 @@ class WorkerProcess {
       member: {
         ...place,
         primary: this.link,
-        serve: (port, adopt) => this.#ports.set(port, adopt),
         metricsText: async () => String(await this.link.ask(PRIMARY_SERVICES.allMetrics, null, ALL_METRICS_MS)),
       },
-      onListening: resolve,
+      onOpen: resolve,
       prepare: () => this.#opened.promise,
     });
     this.#running.catch(reject);

@@ -15,7 +15,7 @@ export interface LinkOptions {
 }
 
 /** The form of messages and the names of services. Raise it with every change that the other side must know. */
-export const LINK_PROTOCOL = 1;
+export const LINK_PROTOCOL = 2;
 
 /** The other process is gone, or does not respond. */
 export class LinkDown extends Unavailable {

@@ -14,9 +14,13 @@ const count = (limit: number, why: string): Bound => ({ limit, unit: '', why });
 
 /** Messages from clients, and the connections that carry them. */
 export const SERVER_BOUNDS = {
+  listeningSockets: count(
+    64,
+    'Sockets of a port on Linux: as many connections are accepted in one turn of the event loop. One on other systems, and for the metrics.',
+  ),
   backlog: count(
-    4_096,
-    'Connections that the kernel keeps until the process accepts them (Linux: at most net.core.somaxconn). The handshake of one too many is repeated after 1 s, 3 s, 7 s and so on.',
+    16_384,
+    'Connections that the kernel keeps for a port until a process accepts them, in equal parts for its sockets (Linux: a part is at most net.core.somaxconn). The handshake of one too many is repeated after 1 s, 3 s, 7 s and so on.',
   ),
   headBytes: bytes(32 * KIB, 'Request line and headers together.'),
   headers: count(100, 'Header lines of a request. Clients send some 20, proxies add a few.'),

@@ -9,11 +9,11 @@ export type {
   TransportError,
 } from './client.ts';
 export { type HttpHeaders, HttpParseError } from './headers.ts';
+export { bindSockets, type ListeningSocket, portOf } from './listening-sockets.ts';
 export { MIN_TLS_VERSION, type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
 export { openTunnel } from './proxy-tunnel.ts';
 export { isUpgrade, rejectionFor } from './request-checks.ts';
 export type {
-  AdoptConnection,
   BodyReader,
   ConnectionLimits,
   HttpServer,

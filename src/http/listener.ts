@@ -1,15 +1,16 @@
 /**
- * Listening socket of the HTTP server, with TLS or without: accepts connections up to their limits, enforces their timeouts, and closes
- * them at shutdown.
+ * The connections of the HTTP server, with TLS or without: accepts them up to their limits, enforces their timeouts, and closes them at
+ * shutdown.
  */
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { IndexedList, networkOf } from '../core/index.ts';
 import { SERVER_BOUNDS } from './bounds.ts';
+import type { ListeningSocket } from './listening-sockets.ts';
 import { MIN_TLS_VERSION } from './open-socket.ts';
 import type {
-  AdoptConnection,
+  CloseOptions,
   ConnectionLimits,
   HttpServer,
   OpenConnection,
@@ -45,7 +46,8 @@ export class Listener implements HttpServer {
   readonly #host: ServerHost;
   readonly #limits: ConnectionLimits;
   readonly #openConnection: OpenConnection;
-  readonly #server: Server;
+  readonly #onConnection: (socket: Socket) => void;
+  #servers: readonly Server[] = [];
   /** The TCP connections below TLS, of which some have not finished their handshake. */
   readonly #encrypted = new Set<Socket>();
   #refusedTotal = 0;
@@ -54,16 +56,13 @@ export class Listener implements HttpServer {
   #cursor = 0;
   #isChecking = false;
   #cancelCheck: () => void = () => {};
-  /** Connections that another process has accepted. */
-  readonly #adopted = new Set<Socket>();
-  #isClosing = false;
 
   constructor({ host, limits, openConnection, certificate }: ListenerOptions) {
     this.#host = host;
     this.#limits = limits;
     this.#openConnection = openConnection;
     const accept = (socket: Socket): void => this.#accept(socket);
-    this.#server = certificate ? this.#createTls(certificate, accept) : createServer(SOCKET_OPTIONS, accept);
+    this.#onConnection = certificate ? this.#handshakes(certificate, accept) : accept;
   }
 
   get openConnections(): number {
@@ -74,7 +73,8 @@ export class Listener implements HttpServer {
     return this.#refusedTotal;
   }
 
-  #createTls(certificate: ServerCertificate, accept: (socket: Socket) => void): Server {
+  /** A TLS server that does not listen itself. */
+  #handshakes(certificate: ServerCertificate, accept: (socket: Socket) => void): (socket: Socket) => void {
     const { cert, key } = certificate.pair;
     const server = createTlsServer(
       {
@@ -87,40 +87,30 @@ export class Listener implements HttpServer {
       },
       accept,
     );
-    server.on('connection', (socket: Socket) => {
-      // Beyond the limit and the refusals that get a response, handshakes would only cost time and descriptors.
-      if (this.#encrypted.size >= this.#limits.total + MAX_REFUSED) return void socket.destroy();
-      this.#encrypted.add(socket);
-      socket.once('close', () => this.#encrypted.delete(socket));
-    });
     // Node leaves the connection open when the time limit of the handshake is over.
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     certificate.onChange((pair) =>
       server.setSecureContext({ cert: pair.cert, key: pair.key, minVersion: MIN_TLS_VERSION }),
     );
-    return server;
-  }
-
-  async listen(host: string, port: number): Promise<{ host: string; port: number }> {
-    this.#server.listen({ host, port, backlog: SERVER_BOUNDS.backlog.limit });
-    await once(this.#server, 'listening');
-    const address = this.#server.address() as AddressInfo;
-    return { host: address.address, port: address.port };
-  }
-
-  adopt(): AdoptConnection {
     return (socket) => {
-      if (this.#isClosing) return false;
-      socket.allowHalfOpen = SOCKET_OPTIONS.allowHalfOpen;
-      socket.setNoDelay(SOCKET_OPTIONS.noDelay);
-      this.#adopted.add(socket);
-      socket.once('close', () => this.#adopted.delete(socket));
-      return this.#server.emit('connection', socket);
+      // Beyond the limit and the refusals that get a response, handshakes would only cost time and descriptors.
+      if (this.#encrypted.size >= this.#limits.total + MAX_REFUSED) return void socket.destroy();
+      this.#encrypted.add(socket);
+      socket.once('close', () => this.#encrypted.delete(socket));
+      server.emit('connection', socket);
     };
   }
 
-  async close(ms: number, interrupt: () => void = () => {}): Promise<void> {
-    this.#isClosing = true;
+  async listen(sockets: readonly ListeningSocket[]): Promise<number> {
+    const backlog = Math.ceil(SERVER_BOUNDS.backlog.limit / sockets.length);
+    this.#servers = sockets.map((socket) => createServer(SOCKET_OPTIONS, this.#onConnection).listen(socket, backlog));
+    await Promise.all(this.#servers.map((server) => once(server, 'listening')));
+    this.#check();
+    const address = this.#servers[0]?.address();
+    return typeof address === 'object' ? (address?.port ?? 0) : 0;
+  }
+
+  async close(ms: number, { isHandover = false, interrupt = () => {} }: CloseOptions = {}): Promise<void> {
     let lastBytes: NodeJS.Timeout | undefined;
     const deadline = setTimeout(() => {
       interrupt();
@@ -130,10 +120,11 @@ export class Listener implements HttpServer {
       }, LAST_BYTES_MS);
     }, ms);
     // Closes connections as they become idle; they would delay the shutdown until the time limit.
-    const sweep = setInterval(() => this.#destroyAll(({ isIdle }) => isIdle), SWEEP_MS);
-    await new Promise((resolve) => this.#server.close(resolve));
-    // The server does not wait for those.
-    await Promise.all([...this.#adopted].map((socket) => once(socket, 'close').catch(() => {})));
+    // The first request of a new connection may be under way; the time limit of its head bounds the wait.
+    const isOver = ({ isIdle, idleSince }: ServerConnection): boolean =>
+      isIdle && (!isHandover || idleSince < Number.POSITIVE_INFINITY);
+    const sweep = setInterval(() => this.#destroyAll(isOver), SWEEP_MS);
+    await Promise.all(this.#servers.map((server) => new Promise((resolve) => server.close(resolve))));
     clearInterval(sweep);
     clearTimeout(deadline);
     clearTimeout(lastBytes);

@@ -3,11 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { countBufferBytes, drip } from '../../test/support/buffer-work.ts';
 import { HTTP_STACK, ownStackOnly } from '../../test/support/http-stack.ts';
 import { jsonOf, request, Wire } from '../../test/support/raw.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock } from '../core/index.ts';
+import { bindSockets } from './listening-sockets.ts';
 import type {
   ConnectionLimits,
   HttpServer,
@@ -74,7 +76,7 @@ const UNLIMITED: ConnectionLimits = { total: 1_000, perAddress: 1_000, isExempt:
 
 async function open(handler: Handler, limits = UNLIMITED): Promise<Fixture> {
   const fixture = new Fixture(handler, limits);
-  const { port } = await fixture.listener.listen('127.0.0.1', 0);
+  const port = await fixture.listener.listen(await bindSockets('127.0.0.1', 0));
   fixture.url = `http://127.0.0.1:${port}`;
   fixtures.push(fixture);
   return fixture;
@@ -608,6 +610,31 @@ test('a released connection gets the same time as others at shutdown', async () 
   assert.equal(wire.isClosed, false);
   await wire.closed();
   await stopped;
+});
+
+test('a handover closes idle connections, and serves the first request of a client that has just connected', async () => {
+  const fixture = await open(respondHello);
+  const [idle, fresh] = [fixture.wire(), fixture.wire()];
+  await serveFirst(fixture, idle);
+  await until('both connections', () => fixture.listener.openConnections === 2);
+  const stopped = fixture.listener.close(60_000, { isHandover: true });
+  await idle.closed();
+  fixture.isDraining = true;
+  fresh.send(GET);
+  assert.equal((await fresh.response())?.status, 200);
+  await stopped;
+});
+
+test('a turn of the event loop accepts many connections', { skip: process.platform !== 'linux' }, async () => {
+  const fixture = await open(respondHello);
+  const wires = Array.from({ length: 200 }, () => fixture.wire());
+  let [before, most] = [0, 0];
+  while (before < wires.length) {
+    await nextTurn();
+    most = Math.max(most, fixture.listener.openConnections - before);
+    before = fixture.listener.openConnections;
+  }
+  assert.ok(most >= 16, `at most ${most}`);
 });
 
 test('the connection closes when the client does not read the response for five minutes', async () => {

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Clock, IndexedMember } from '../core/index.ts';
 import type { HttpHeaders, HttpParseError } from './headers.ts';
+import type { ListeningSocket } from './listening-sockets.ts';
 
 export interface BodyReader {
   /** Returns false to pause the sender; `resume` continues. */
@@ -105,20 +106,19 @@ export interface ConnectionLimits {
   isExempt(address: string): boolean;
 }
 
-/** Serves a connection that another process has accepted; returns false when the server does not take it. */
-export type AdoptConnection = (socket: Socket) => boolean;
-
 export interface HttpServer {
   readonly openConnections: number;
   readonly refusedConnections: number;
-  listen(host: string, port: number): Promise<{ host: string; port: number }>;
-  /**
-   * Instead of `listen`: serves connections that another process has accepted. The function returns false, and leaves the connection as it
-   * is, once the server closes.
-   */
-  adopt(): AdoptConnection;
+  /** Accepts connections from all of these sockets. Returns the port. */
+  listen(sockets: readonly ListeningSocket[]): Promise<number>;
   /** Stops accepting connections and lets open requests finish for `ms`. Then `interrupt` ends them, and all connections are closed. */
-  close(ms: number, interrupt?: () => void): Promise<void>;
+  close(ms: number, options?: CloseOptions): Promise<void>;
+}
+
+export interface CloseOptions {
+  /** Another process serves the port from now on: clients that have just connected here are served too. */
+  readonly isHandover?: boolean;
+  readonly interrupt?: () => void;
 }
 
 /** Key and certificate of the TLS listener, in PEM. */

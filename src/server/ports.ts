@@ -1,44 +1,48 @@
-/** The ports of a server: opened by this process, or by the primary of a worker. */
+/** The ports of a server: claimed by this process, or by the primary of a worker. */
+import type { BoundSocket } from 'node:net';
 import type { Link, WorkerShare } from '../cluster/index.ts';
 import type { Config } from '../config.ts';
-import type { AdoptConnection } from '../http/index.ts';
+import { bindSockets, type ListeningSocket } from '../http/index.ts';
 import type { Web } from '../web/index.ts';
 import { CliError } from './context.ts';
 
 /** The ports of a server. */
 export type PortName = 'PORT' | 'METRICS_PORT';
 
+export type PortSockets = Readonly<Record<PortName, readonly ListeningSocket[]>>;
+
 /** The place of this process among the workers of a server, and its link to their primary. */
 export interface ClusterMember extends WorkerShare {
   readonly primary: Link;
-  /** The port of the API, on which the primary accepts connections. */
+  /** The port of the API. */
   readonly port: number;
-  /** Hands over connections from now on. */
-  serve(port: PortName, adopt: AdoptConnection): void;
+  /** What the primary has claimed, for all workers. */
+  readonly sockets: PortSockets;
   /** The metrics of all workers together. */
   metricsText(): Promise<string>;
 }
 
-/** Listens on the port of a setting, or serves the connections that the primary accepts there. Returns the port. */
+/** Listens on the port of a setting, and returns its number. */
 export async function openPort(
   web: Web,
   name: PortName,
   config: Config,
   member: ClusterMember | undefined,
 ): Promise<number> {
-  if (member) {
-    member.serve(name, web.adopt());
-    return name === 'PORT' ? member.port : (config.METRICS_PORT ?? 0);
-  }
+  return web.listen(member ? member.sockets[name] : await claimPort(name, config));
+}
+
+/** Claims the port of a setting, without listening yet. */
+export async function claimPort(name: PortName, config: Config): Promise<readonly BoundSocket[]> {
   const [host, port] = [config.HOST, config[name] ?? 0];
   try {
-    return (await web.listen(host, port)).port;
+    return await bindSockets(host, port, name === 'PORT' ? undefined : 1);
   } catch (error) {
     throw new CliError(listenFailure(host, port, name, error as NodeJS.ErrnoException));
   }
 }
 
-export function listenFailure(host: string, port: number, setting: PortName, error: NodeJS.ErrnoException): string {
+function listenFailure(host: string, port: number, setting: PortName, error: NodeJS.ErrnoException): string {
   if (error.code === 'EADDRINUSE')
     return `Port ${port} on ${host} is taken. Stop what uses it, or set ${setting} to another one.`;
   if (error.code === 'EACCES')

@@ -32,7 +32,7 @@ export interface ServeOptions {
   /** Changes the configuration at the start. Runs when the role and the port are claimed, so that a refused start changes nothing. */
   readonly prepare?: () => Promise<void>;
   /** Called when everything is open, before `prepare`. */
-  readonly onListening?: () => void;
+  readonly onOpen?: () => void;
   /** Undefined in a server of one process. */
   readonly member?: ClusterMember;
 }
@@ -69,11 +69,13 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     closers,
   );
   registerMetrics(services.metrics, { ...services, gateway: app.gateway, droppedCalls: () => recorder.dropped });
-  const port = await openPorts(context, app, { member, closers });
+  const port = member?.port ?? (await openPorts(context, app, { member, closers }));
   url = publicUrlOf(config, port);
-  options.onListening?.();
+  options.onOpen?.();
   await prepare(context, options, services);
   isStarting = false;
+  // A worker takes connections when it is ready: the other ones can serve them.
+  if (member) await openPorts(context, app, { member, closers });
   if (options.worker) {
     const clock = options.jobClock ?? context.clock;
     const worker = runWorker({ ...context, clock, video, background: app.gateway, watch: services.watch });

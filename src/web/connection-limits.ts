@@ -12,7 +12,7 @@ const DEFAULT_CONNECTIONS = { min: 16, max: 10_000 } as const;
 export interface ConnectionSettings {
   readonly total: number | undefined;
   readonly perAddress: number | undefined;
-  /** Processes that share the limits in equal parts; they get connections in turn. */
+  /** Processes that share the limits in equal parts. */
   readonly workers?: number;
 }
 

@@ -14,7 +14,6 @@ import {
   Unavailable,
 } from '../core/index.ts';
 import {
-  type AdoptConnection,
   type ConnectionLimits,
   createHttpServer,
   type HttpParseError,
@@ -22,6 +21,7 @@ import {
   type HttpStack,
   type IncomingRequest,
   isUpgrade,
+  type ListeningSocket,
   type OutgoingResponse,
   type ProtocolViolation,
   rejectionFor,
@@ -72,9 +72,8 @@ export interface CompletedCall {
 }
 
 export interface Web {
-  listen(host: string, port: number): Promise<{ host: string; port: number }>;
-  /** Instead of `listen`: serves connections that another process has accepted. */
-  adopt(): AdoptConnection;
+  /** Returns the port. */
+  listen(sockets: readonly ListeningSocket[]): Promise<number>;
   /**
    * Stops accepting connections and lets open requests finish for `ms`. The others get an error in their format. In a handover to another
    * process of the same server, requests that still arrive on open connections are served.
@@ -146,13 +145,12 @@ export function createWeb(options: WebOptions): Web {
     get isStopping() {
       return isStopping;
     },
-    listen: (host, port) => listener.listen(host, port),
-    adopt: () => listener.adopt(),
+    listen: (sockets) => listener.listen(sockets),
     run: (call, handler) => runCall(state, call, isShed(state, call.operation) ? refuseOverloaded : handler),
     drain(ms, { isHandover } = { isHandover: false }) {
       draining = true;
       isStopping = !isHandover;
-      return listener.close(ms, () => interruptCalls(state));
+      return listener.close(ms, { isHandover, interrupt: () => interruptCalls(state) });
     },
   };
 }

@@ -77,7 +77,7 @@ interface Sent {
   readonly body: string;
 }
 
-/** On a connection of its own, so that the workers get the requests in turn. */
+/** On a connection of its own, so that any worker may get the request. */
 const post = async (key: string, over: object = {}, agent: Agent | false = false): Promise<IncomingMessage> => {
   const sent = request(`${url}/v1/messages`, {
     method: 'POST',
@@ -124,8 +124,8 @@ const requestTotal = async (): Promise<number> => {
 
 test('the server prints one ready line, and every worker writes its number into its log lines', async () => {
   await until('the ready line', () => /^Dragoman is ready/m.test(command.stderr));
-  await Promise.all(Array.from({ length: 12 }, () => send('plain')));
-  const served = await until('the log of all workers', () => {
+  const served = await until('the log of all workers', async () => {
+    await Promise.all(Array.from({ length: 12 }, () => send('plain')));
     const found = new Set(logLines('request.completed').map(({ worker }) => worker));
     return found.size === WORKERS ? found : undefined;
   });
@@ -187,7 +187,7 @@ test('a killed worker is replaced while the others serve, and no charge is lost 
   await until('some requests', () => done.length > 40);
   process.kill(victim, 'SIGKILL');
   const [killed] = [...before].find(([, pid]) => pid === victim) ?? [];
-  await until('the replacement', () => pids().get(killed ?? 0) !== victim, 15_000);
+  await until('the replacement', () => pids().get(killed ?? 0) !== victim, READY_MS);
   const atReplacement = done.length;
   await until('requests after it', () => done.length > atReplacement + 40);
   isLoading = false;

@@ -4,7 +4,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '../../src/core/index.ts';
-import { createHttpClient, createHttpServer, type HttpClient, type HttpServer } from '../../src/http/index.ts';
+import {
+  bindSockets,
+  createHttpClient,
+  createHttpServer,
+  type HttpClient,
+  type HttpServer,
+} from '../../src/http/index.ts';
 import { loadCorpus } from './corpus.ts';
 import { type RequestHead, type RequestReading, splitAt, toBytes } from './message.ts';
 import { type Figures, messageOf, newFigures, type Range } from './run.ts';
@@ -98,7 +104,7 @@ async function openSockets(): Promise<Sockets> {
     },
     limits: { total: 1_000, perAddress: 1_000, isExempt: () => true },
   });
-  const { port } = await server.listen('127.0.0.1', 0);
+  const port = await server.listen(await bindSockets('127.0.0.1', 0));
 
   let parts: readonly string[] = [];
   const origin = createServer((socket) => {
