@@ -46,10 +46,10 @@ const linkCommand = (): Command =>
     .description('create a one-time link: for a person who lost their password, or for the first operator')
     .option('--email <address>', 'the person; without it the first operator')
     .action(({ email }: { email?: string }) =>
-      withContext(async ({ config, database: { db }, clock }) => {
+      withContext(async ({ config, database: { db }, clock, secrets }) => {
         const context = { by: BY_CLI, now: clock.now() };
         if (email === undefined) {
-          const link = await createFirstLink(db, context.now);
+          const link = await createFirstLink(db, { now: context.now, pepper: secrets.pepper });
           if (!link) throw new CliError('The console has an operator; name the person with --email.');
           return printLink(config, link, 'Link for the first operator');
         }

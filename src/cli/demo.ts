@@ -43,7 +43,9 @@ function printKeys(keys: Demo['keys']): void {
   for (const [group, token] of Object.entries(keys)) info(`  ${group.padEnd(10)} ${token}`);
   info('The same as one line for another terminal, for the commands of README.md and docs/guides:');
   const variables = Object.entries(keys).map(([group, token]) => `${group.toUpperCase()}_KEY=${token}`);
-  info(`  export ${variables.join(' ')}`);
+  // The guides have one key, and this one serves nearly all of them.
+  const guideKey = keys[DEMO_GROUPS.responses];
+  info(`  export ${variables.join(' ')}${guideKey === undefined ? '' : ` DRAGOMAN_KEY=${guideKey}`}`);
 }
 
 /** `token`: the admin token, on the start that created it. */

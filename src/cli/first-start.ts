@@ -60,11 +60,13 @@ export async function announceReady(context: AppContext, url: string, first: Fir
   await printFirstLink(context, url);
 }
 
-/** Until there is an operator, every start prints a new link, and the earlier one ends. */
-async function printFirstLink({ database: { db }, clock }: AppContext, url: string): Promise<void> {
-  const link = await createFirstLink(db, clock.now());
+/** Until there is an operator, every start prints the link; those of all replicas print the same one. */
+async function printFirstLink({ database: { db }, clock, secrets }: AppContext, url: string): Promise<void> {
+  const link = await createFirstLink(db, { now: clock.now(), pepper: secrets.pepper, isShared: true });
   if (!link) return;
-  info('Open this link to become the first operator of the console; it works once, within 24 hours:');
+  info(
+    `Open this link to become the first operator of the console; it works once, until ${link.expiresAt.toISOString()}:`,
+  );
   info(`  ${linkUrl(url, link)}`);
 }
 

@@ -1,7 +1,7 @@
 /** One-time links: for the first operator, for invitations and for new passwords. A person has at most one, stored as a hash. */
-import type { Selectable } from 'kysely';
-import { fail, newId } from '../core/index.ts';
-import type { Db, Rows } from '../db/index.ts';
+import { type Selectable, sql } from 'kysely';
+import { fail, hmac, newId } from '../core/index.ts';
+import { ADVISORY_LOCK, type Db, type Rows } from '../db/index.ts';
 import { type Actor, writeAudit } from '../identity/index.ts';
 import { LINK_MS, type LinkPurpose } from '../rules/index.ts';
 import { hasOperator, lockPerson, normalEmail, type PersonRow, personView } from './person.ts';
@@ -21,12 +21,17 @@ interface LinkTarget {
   readonly personId: string | null;
   readonly purpose: LinkPurpose;
   readonly now: number;
+  /** By the end of the link; random by default. */
+  readonly tokenOf?: (expiresAt: Date) => string;
 }
 
 /** Replaces the earlier link of the person. */
-export async function createLink(tx: Db, { personId, purpose, now }: LinkTarget): Promise<CreatedLink> {
-  const token = newToken();
+export async function createLink(
+  tx: Db,
+  { personId, purpose, now, tokenOf = newToken }: LinkTarget,
+): Promise<CreatedLink> {
   const expiresAt = new Date(now + LINK_MS[purpose]);
+  const token = tokenOf(expiresAt);
   const columns = { token_hash: hashToken(token), purpose, created_at: new Date(now), expires_at: expiresAt };
   await tx
     .insertInto('person_links')
@@ -36,13 +41,36 @@ export async function createLink(tx: Db, { personId, purpose, now }: LinkTarget)
   return { token, expiresAt };
 }
 
+interface FirstLink {
+  readonly now: number;
+  /** The token is derived from it, so that every replica can show the link, and nothing that is stored opens it. */
+  readonly pepper: Buffer;
+  /** Keeps a link that is still of use. */
+  readonly isShared?: boolean;
+}
+
+/** A link with less time left is replaced. */
+const USEFUL_MS = 3_600_000;
+
 /** Undefined when an operator exists. */
-export const createFirstLink = (db: Db, now: number): Promise<CreatedLink | undefined> =>
-  db
-    .transaction()
-    .execute(async (tx) =>
-      (await hasOperator(tx)) ? undefined : createLink(tx, { personId: null, purpose: 'first', now }),
-    );
+export const createFirstLink = (
+  db: Db,
+  { now, pepper, isShared = false }: FirstLink,
+): Promise<CreatedLink | undefined> =>
+  db.transaction().execute(async (tx) => {
+    if (await hasOperator(tx)) return undefined;
+    const tokenOf = (expiresAt: Date): string =>
+      hmac(pepper, `first-link:${expiresAt.toISOString()}`).toString('base64url');
+    // Of replicas that start together, the first creates it.
+    await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK})`.execute(tx);
+    const stored = isShared
+      ? await tx.selectFrom('person_links').selectAll().where('person_id', 'is', null).executeTakeFirst()
+      : undefined;
+    const token = stored && tokenOf(stored.expires_at);
+    if (stored && token && stored.expires_at.getTime() > now + USEFUL_MS && hashToken(token).equals(stored.token_hash))
+      return { token, expiresAt: stored.expires_at };
+    return createLink(tx, { personId: null, purpose: 'first', now, tokenOf });
+  });
 
 export interface LinkView {
   readonly purpose: LinkPurpose;

@@ -59,7 +59,7 @@ async function fill(page: Page, fields: Readonly<Record<string, string>>): Promi
 
 test('the first link leads an operator from an empty gateway to an answered call', { skip }, async () => {
   const { page } = operator;
-  const link = await createFirstLink(db(), Date.now());
+  const link = await createFirstLink(db(), { now: Date.now(), pepper: gateway.context.secrets.pepper });
   await page.goto(linkUrl(gateway.url, link ?? assert.fail('there is an operator')));
   await fill(page, { Name: 'Olga', 'E-mail': 'olga@example.test', Password: PASSWORD });
   await press(page, 'Save and sign in');

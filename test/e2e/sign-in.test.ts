@@ -59,7 +59,10 @@ test('the first operator signs in by a link of the command line, which works onc
       first_run: true,
     },
   );
-  const replaced = (await createFirstLink(db(), Date.now())) ?? assert.fail();
+  const { pepper } = gateway.context.secrets;
+  const firstLink = (isShared: boolean) => createFirstLink(db(), { now: Date.now(), pepper, isShared });
+  const [replaced = assert.fail(), other] = await Promise.all([firstLink(true), firstLink(true)]);
+  assert.equal(other?.token, replaced.token, 'replicas that start together print one link');
   const { stdout, stderr } = await runHere(['admin', 'link'], {
     env: { ...machine(), PUBLIC_URL: 'https://gw.example' },
   });
@@ -68,6 +71,7 @@ test('the first operator signs in by a link of the command line, which works onc
   const first = { token, name: 'Ada', email: 'Ada@Example.test', password: PASSWORD };
   const old = await one.send<ConsoleFault>('POST', LINK, { ...first, token: replaced.token });
   assert.equal(old.body.error.code, 'invalid_link', 'a new link replaces the earlier one');
+  assert.equal((await firstLink(true))?.token, token, 'a later start keeps it');
   assert.deepEqual((await one.send('POST', `${LINK}/read`, { token })).body, {
     purpose: 'first',
     name: null,
@@ -85,7 +89,7 @@ test('the first operator signs in by a link of the command line, which works onc
     { ...body.person, id: '' },
     { id: '', name: 'Ada', email: 'ada@example.test', role: 'operator', user: null },
   );
-  assert.equal(await createFirstLink(db(), Date.now()), undefined);
+  assert.equal(await firstLink(true), undefined);
   const anonymous = await browser().send<{ first_run: boolean }>('GET', SESSION);
   assert.equal(anonymous.body.first_run, false);
   const { rows } = await sql<{ actor: string }>`select actor from audit where action = 'person.created'`.execute(db());
