@@ -51,6 +51,7 @@ function renderManifests(): string | undefined {
   const kubernetes = join(folder, 'kubernetes');
   cpSync(join(DEPLOY, 'kubernetes'), kubernetes, { recursive: true });
   cpSync(join(kubernetes, 'secret.example.yaml'), join(kubernetes, 'secret.yaml'));
+  cpSync(join(DEPLOY, 'dragoman.example.yaml'), join(kubernetes, 'dragoman.yaml'));
   if (!isInstalled('kubectl')) {
     skip('kustomization', 'kubectl is not installed');
     return undefined;

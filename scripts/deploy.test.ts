@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { environmentTable, loadConfig } from '../src/config.ts';
+import { parseSetupFile } from '../src/setup/index.ts';
 import { ROUTES } from '../src/web/index.ts';
 import { at, dockerStages, namedSettings, readDeploy, yamlDocuments } from './deploy-files.ts';
 import { ROOT } from './modules.ts';
@@ -58,7 +59,7 @@ test('the Dockerfile copies paths that exist, and the image has what the server 
 });
 
 test('deploy files run commands and probe paths that exist', () => {
-  const commands = [...readDeploy('dragoman.service').matchAll(/^Exec\w+=\S+ \/opt\/dragoman\/(\S+) (\w+)$/gm)];
+  const commands = [...readDeploy('dragoman.service').matchAll(/^Exec\w+=\S+ \/opt\/dragoman\/(\S+) (\w+)/gm)];
   assert.deepEqual(
     commands.map(([, path, command]) => [path, command]),
     [
@@ -78,6 +79,18 @@ test('deploy files run commands and probe paths that exist', () => {
       path,
     );
   assert.deepEqual(probes, ['/healthz', '/readyz', '/healthz']);
+});
+
+test('the example of the configuration file is valid, also with what its comments suggest, and every deployment reads it', async () => {
+  const text = readDeploy('dragoman.example.yaml');
+  const sources = { variable: () => 'sk-test', file: async () => '' };
+  assert.deepEqual((await parseSetupFile(text, sources)).accounts, []);
+  const filled = await parseSetupFile(text.replaceAll(/: \[\]$/gm, ':').replaceAll(/^# {2}(?=-)/gm, '  '), sources);
+  assert.equal(filled.accounts.length, 1);
+  const option = ['serve', '--config', '/config/dragoman.yaml'];
+  assert.deepEqual(at(compose(), 'services.dragoman.command'), option);
+  assert.deepEqual(at(container(), 'args'), option);
+  assert.match(readDeploy('dragoman.service'), /^ExecStart=.* serve --config \/etc\/dragoman\/dragoman\.yaml$/m);
 });
 
 test('deploy files leave a server the time to drain', () => {

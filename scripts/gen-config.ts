@@ -20,7 +20,7 @@ export const renderConfig = (settings: readonly Setting[]): string =>
       settings.map(({ name, about, fallback }) => [`\`${name}\``, fallback ? `\`${fallback}\`` : 'empty', about]),
     ),
     '## The configuration file',
-    'YAML or JSON with the lists `groups`, `accounts`, `models`, `users`, `keys` and `characters`, all optional. `dragoman apply FILE` writes them to the database in one transaction, `serve --config FILE` does so at the start, and `apply --dry-run` shows what would change. An object that the file does not name stays, unless `--prune` is given. A field that the file leaves out keeps its stored value; the defaults below are those of new objects. Unknown fields are errors. Amounts and factors are decimal text in quotes, so that no digit is lost.',
+    'YAML or JSON with the lists `groups`, `accounts`, `models`, `users`, `keys` and `characters`, all optional. `dragoman apply FILE` writes them to the database in one transaction, `serve --config FILE` does so at the start, `apply -` reads standard input, `apply --dry-run` shows which objects would change, and `apply --diff` which fields (exit code 2 if there are any). Errors and warnings name line and column. An object that the file does not name stays, unless `--prune` is given. A field that the file leaves out keeps its stored value; the defaults below are those of new objects. Unknown fields are errors. Amounts and factors are decimal text in quotes, so that no digit is lost.',
     ...Object.entries(fieldLists()).map(
       ([list, fields]) =>
         `### ${list}\n\n${table(['field', 'type', 'default', 'example', 'meaning'], fields.map(rowOf))}`,
