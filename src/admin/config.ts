@@ -20,7 +20,9 @@ export const applyConfig = operation({
     const prune = query.prune === 'true';
     const refuseRepricing = query.accept_repricing !== 'true';
     const options = { secrets, prune, dryRun, refuseRepricing, by };
-    const { changes, effects, unpriced, rotated, keys } = await applySetup(db, body, options).catch(rejectSetup);
+    const { changes, effects, unpriced, rotated, warnings, keys } = await applySetup(db, body, options).catch(
+      rejectSetup,
+    );
     sendJson(call, 200, {
       object: 'config',
       dry_run: dryRun,
@@ -28,6 +30,7 @@ export const applyConfig = operation({
       effects,
       unpriced,
       rotated,
+      warnings,
       // A dry run is rolled back, so its keys do not exist.
       keys: dryRun ? [] : keys.map(({ token, ...key }) => ({ ...key, value: token })),
     });

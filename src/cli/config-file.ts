@@ -10,14 +10,15 @@ import { info, print } from './output.ts';
 /** A credential is far shorter; the limit keeps a wrong path from being read into memory. */
 const MAX_SECRET_FILE_BYTES = 64 * 1024;
 
+/** Far above any configuration that was written by hand. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
+
+/** The path of standard input. */
+export const STDIN = '-';
+
+/** Paths in a configuration from standard input are relative to the working directory. */
 export async function readSetup(path: string): Promise<SetupFile> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(
-      error.code === 'ENOENT'
-        ? `There is no file ${path}. Check the path.`
-        : `${path} cannot be read: ${error.message}. Check the path and its permissions.`,
-    );
-  });
+  const text = path === STDIN ? await readStdin() : await readConfiguration(path);
   const file = await parseSetupFile(text, {
     variable: (name) => process.env[name],
     file: (name) => readSecretFile(resolve(dirname(path), name)),
@@ -25,6 +26,26 @@ export async function readSetup(path: string): Promise<SetupFile> {
   if (isEmpty(file))
     info(`${path} is empty: it names no ${Object.keys(file).join(', ')}. docs/guides/quick-start.md shows an example.`);
   return file;
+}
+
+const readConfiguration = (path: string): Promise<string> =>
+  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new CliError(
+      error.code === 'ENOENT'
+        ? `There is no file ${path}. Check the path.`
+        : `${path} cannot be read: ${error.message}. Check the path and its permissions.`,
+    );
+  });
+
+async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_FILE_BYTES) throw new CliError(`Standard input has more than ${MAX_FILE_BYTES} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 async function readSecretFile(path: string): Promise<string> {
@@ -44,7 +65,7 @@ interface ReportOptions {
 }
 
 export function reportApplied(
-  { changes, effects, keys, rotated, unnamed, unpriced }: Applied,
+  { changes, effects, keys, rotated, unnamed, unpriced, warnings }: Applied,
   { path, isDryRun = false }: ReportOptions,
 ): void {
   const verb = isDryRun ? 'would be ' : '';
@@ -56,6 +77,7 @@ export function reportApplied(
       ? 'No changes: the database already matches the file.'
       : `${changes.length} ${changes.length === 1 ? 'object' : 'objects'} ${verb}changed.`,
   );
+  for (const warning of warnings) info(`Warning: ${warning}`);
   if (unpriced.length > 0) info(`Models without a price: ${listed(unpriced)}. ${UNPRICED_ADVICE}`);
   if (rotated.length > 0)
     info(

@@ -47,6 +47,7 @@ export const AppliedConfig = z
     effects: list(NameEffect).describe('model names that resolve to another line or have another price afterwards'),
     unpriced: texts.describe('models without a price, which cannot be used'),
     rotated: texts.describe('keys of the file that were rotated since, and keep their newer value'),
+    warnings: texts.describe('likely mistakes in the file, which were applied all the same'),
     keys: list(z.strictObject({ name: text, group: text, user: text, value: text })).describe(
       'created keys; their values are in this response only',
     ),

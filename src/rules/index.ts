@@ -2,6 +2,7 @@ export * from './account-health.ts';
 export * from './added-options.ts';
 export * from './admin.ts';
 export * from './background.ts';
+export * from './base-urls.ts';
 export * from './capabilities.ts';
 export * from './chat-presets.ts';
 export * from './clients/index.ts';

@@ -12,6 +12,7 @@ import { credit } from '../ledger/index.ts';
 import { mergeLimits, type NameEffect, type SetupFile } from '../objects/index.ts';
 import { lockHealth } from '../pool/index.ts';
 import type { VideoVariant } from '../rules/index.ts';
+import { compareObjects, type ObjectDiff, readObjects } from './diff.ts';
 import { findEffects, isUnnamedRepricing, RepricingError } from './effects.ts';
 import { mergeModelOrder } from './model-order.ts';
 import { findUnnamed, prune } from './prune.ts';
@@ -20,8 +21,9 @@ import { characterRow, groupRow, modelRow, userRow } from './rows.ts';
 import { saveAccount } from './save-account.ts';
 import { savePrice } from './save-price.ts';
 import { type Change, type RecordChange, saveRow } from './save-row.ts';
-import { SetupError } from './setup-document.ts';
+import { located, SetupError } from './setup-document.ts';
 import { findUnpriced } from './unpriced.ts';
+import { findWarnings } from './warnings.ts';
 
 export interface Applied {
   readonly changes: readonly Change[];
@@ -40,12 +42,18 @@ export interface Applied {
   readonly rotated: readonly string[];
   /** Groups, accounts, models and characters of the database that the file does not name; they stay unless it prunes. */
   readonly unnamed: readonly string[];
+  /** Likely mistakes in the file. */
+  readonly warnings: readonly string[];
+  /** With `diff`: the fields of objects that the file names. */
+  readonly diff: readonly ObjectDiff[];
 }
 export interface ApplyOptions {
   readonly secrets: KeySecrets;
   readonly prune?: boolean;
   /** Reports what would change, then rolls back. */
   readonly dryRun?: boolean;
+  /** Reports the changed fields too. */
+  readonly diff?: boolean;
   /** Rejects a file that changes the price of model names which it does not name. */
   readonly refuseRepricing?: boolean;
   /** For the audit log; `file` by default, as for a configuration that is applied at start. */
@@ -61,19 +69,22 @@ export async function lockSetup(tx: Tx): Promise<void> {
 }
 
 export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions): Promise<Applied> {
-  let applied: Applied = { changes: [], effects: [], keys: [], rotated: [], unnamed: [], unpriced: [] };
+  let applied: Applied | undefined;
   const rollback = new Error('dry run');
   try {
     await db.transaction().execute(async (tx) => {
       await lockSetup(tx);
       const lines = checkReferences(file, await readKnown(tx), { prune: options.prune === true });
-      if (lines.length > 0) throw new SetupError(lines);
+      if (lines.length > 0) throw new SetupError(located(file, lines));
       const before = await readModelLines(tx);
+      const objects = options.diff ? await readObjects(tx, file) : undefined;
       const done = await applyAll(tx, file, options);
       applied = {
         ...done,
         effects: done.changes.length === 0 ? [] : await findEffects(tx, before, file),
         unpriced: await findUnpriced(tx),
+        warnings: await findWarnings(tx, file, (await readKnown(tx)).groups),
+        diff: objects ? compareObjects(objects, await readObjects(tx, file)) : [],
       };
       if (options.dryRun) throw rollback;
       if (options.refuseRepricing) rejectRepricing(applied.effects);
@@ -88,6 +99,7 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
   } catch (error) {
     if (error !== rollback) throw error;
   }
+  if (!applied) throw new TypeError('the transaction ended without a result');
   return applied;
 }
 
@@ -124,7 +136,7 @@ async function applyAll(
     recordChange(await saveAccount(tx, { account, position, sealer: options.secrets.sealer }), `account ${account.id}`);
   await applyModels(tx, file.models, recordChange);
   for (const user of file.users) recordChange(await applyUser(tx, user), `user ${user.id}`);
-  const { created, rotated } = await applyKeys(tx, file.keys, options.secrets, recordChange);
+  const { created, rotated } = await applyKeys(tx, file, options.secrets, recordChange);
   for (const [position, character] of file.characters.entries())
     recordChange(await saveRow(tx, characterRow(character, position)), `character ${character.id}`);
   if (options.prune) await prune(tx, file, recordChange);
@@ -203,13 +215,13 @@ async function applyUser(tx: Tx, user: SetupFile['users'][number]) {
 
 async function applyKeys(
   tx: Tx,
-  keys: SetupFile['keys'],
+  file: SetupFile,
   secrets: KeySecrets,
   recordChange: RecordChange,
 ): Promise<{ readonly created: Applied['keys']; readonly rotated: Applied['rotated'] }> {
   const created: Applied['keys'][number][] = [];
   const rotated: string[] = [];
-  for (const [index, key] of keys.entries()) {
+  for (const [index, key] of file.keys.entries()) {
     const name = key.name ?? 'default';
     const { change, value, isRotated } = await saveKey(
       tx,
@@ -228,7 +240,9 @@ async function applyKeys(
       secrets,
     ).catch((error: unknown) => {
       if (!isHashTaken(error)) throw error;
-      throw new SetupError([`keys[${index}].key: found the value of another key, expected a unique value`]);
+      throw new SetupError(
+        located(file, [`keys[${index}].key: found the value of another key, expected a unique value`]),
+      );
     });
     recordChange(change, `key ${name} of ${key.user} in ${key.group}`);
     if (value) created.push({ name, group: key.group, user: key.user, token: value });

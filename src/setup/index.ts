@@ -1,6 +1,7 @@
 export { type Applied, type ApplyOptions, applySetup, lockSetup } from './apply.ts';
 export { changeAccount } from './change-account.ts';
 export { DEMO_CHARACTER_MODEL, DEMO_GROUPS, DEMO_VIDEO_MODEL, demoSetup, hasDemo } from './demo.ts';
+export type { ObjectDiff } from './diff.ts';
 export { describeEffect, isUnnamedRepricing, RepricingError } from './effects.ts';
 export { issuesOf } from './issues.ts';
 export { parseLitellmList } from './litellm-list.ts';

@@ -36,3 +36,32 @@ test('issuesOf names the type of a secret and never its value', () => {
     'keys[0].key: found text (not shown), expected 20 to 256 visible ASCII characters; the prefix dg- is reserved for generated keys',
   ]);
 });
+
+test('every error of a file with several lines has its line and column', () => {
+  const yaml = `
+groups:
+  - id: g
+    style: messages
+accounts:
+  - id: a
+    group: g
+    base_url: "https://x.test"
+    models: { gpt-4.1: 5 }
+  - { id: b, group: g, base_url: "ftp://x", api_key: k, colour: red }
+users:
+  - id: u
+    balance: 5
+`;
+  assert.deepEqual(linesFor(yaml), [
+    'accounts[0].api_key: missing, expected text (line 6, column 5)',
+    'accounts[0].models.gpt-4.1: found 5, expected text; put it in quotes (line 9, column 15)',
+    'accounts[1].base_url: found "ftp://x", expected an http:// or https:// URL (line 10, column 24)',
+    'accounts[1].colour: no such field (line 10, column 57)',
+    'users[0].balance: found 5, expected text; put it in quotes (line 13, column 5)',
+  ]);
+  assert.deepEqual(linesFor('\n- a\n'), ['the file: found a list, expected an object (line 2, column 1)']);
+  assert.match(linesFor('groups:\n  - { id: g\n').join(), /\(line \d, column \d+\)$/);
+  assert.deepEqual(linesFor('users: []\nkeys:\n  - { user: *secret }\n'), [
+    'A value that begins with * is an alias without an anchor; put it in quotes if it is text (line 3, column 13)',
+  ]);
+});

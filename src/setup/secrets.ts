@@ -16,8 +16,9 @@ export interface SecretSources {
 export async function parseSetupFile(text: string, sources: SecretSources): Promise<SetupFile> {
   const document = readDocument(text);
   const lines: string[] = [];
-  if (isObject(document) && Array.isArray(document.accounts))
-    for (const [n, account] of document.accounts.entries()) {
+  const { value } = document;
+  if (isObject(value) && Array.isArray(value.accounts))
+    for (const [n, account] of value.accounts.entries()) {
       if (!isObject(account)) continue;
       const at = `accounts[${n}]`;
       for (const field of ['api_key', 'proxy']) await replaceSecret({ holder: account, at, field }, sources, lines);

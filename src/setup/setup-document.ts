@@ -1,7 +1,8 @@
-/** Parser of the configuration file. Errors name the path, the value found and the value expected. */
-import { type Document, parseDocument } from 'yaml';
+/** Parser of the configuration file. Errors name the path, the value found, the value expected, and the line. */
+import { type Document, LineCounter, parseDocument } from 'yaml';
 import { SetupFile } from '../objects/index.ts';
 import { issuesOf } from './issues.ts';
+import { danglingAlias, type Locate, locator, positionText } from './positions.ts';
 
 /** A rejected configuration file; nothing of it was applied. */
 export class SetupError extends Error {
@@ -14,27 +15,49 @@ export class SetupError extends Error {
 
 export const parseSetup = (text: string): SetupFile => checkSetup(readDocument(text));
 
+export interface SetupDocument {
+  readonly value: unknown;
+  readonly locate: Locate;
+}
+
 /** Reads YAML, and therefore JSON. */
-export function readDocument(text: string): unknown {
-  const document = parseDocument(text, { prettyErrors: true });
+export function readDocument(text: string): SetupDocument {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { prettyErrors: false, lineCounter });
   if (document.errors.length > 0)
-    throw new SetupError(document.errors.map((error) => error.message.split('\n')[0] ?? ''));
-  return resolveAliases(document) ?? {};
+    throw new SetupError(
+      document.errors.map(({ message, pos }) => `${message} (${positionText(lineCounter, pos[0])})`),
+    );
+  // A position says nothing about a document that a program wrote in one line.
+  const isOneLine = lineCounter.lineStarts.length <= 1;
+  return {
+    value: resolveAliases(document, lineCounter) ?? {},
+    locate: isOneLine ? (message) => message : locator(document, lineCounter),
+  };
 }
 
 /** `lines`: errors that are already known, reported together with those of the schema. */
-export function checkSetup(value: unknown, lines: readonly string[] = []): SetupFile {
+export function checkSetup({ value, locate }: SetupDocument, lines: readonly string[] = []): SetupFile {
   const result = SetupFile.safeParse(value);
   const all = [...lines, ...(result.success ? [] : issuesOf(result.error, value))];
-  if (!result.success || all.length > 0) throw new SetupError(all);
+  if (!result.success || all.length > 0) throw new SetupError(all.map(locate));
+  locators.set(result.data, locate);
   return result.data;
 }
 
+const locators = new WeakMap<SetupFile, Locate>();
+
+/** Positions in the text that the file was parsed from; none for a file that was not. */
+export const located = (file: SetupFile, messages: readonly string[]): string[] =>
+  messages.map(locators.get(file) ?? ((message) => message));
+
 /** `toJS` resolves aliases. The error does not repeat their names, because an unquoted secret may begin with an asterisk. */
-function resolveAliases(document: Document): unknown {
+function resolveAliases(document: Document, lines: LineCounter): unknown {
   try {
     return document.toJS();
   } catch {
-    throw new SetupError(['A value that begins with * is an alias without an anchor; put it in quotes if it is text']);
+    throw new SetupError([
+      `A value that begins with * is an alias without an anchor; put it in quotes if it is text (${positionText(lines, danglingAlias(document))})`,
+    ]);
   }
 }

@@ -54,6 +54,78 @@ test('the admin API names models without a price', async () => {
   assert.deepEqual(unpriced, [`priceless of ${group}`]);
 });
 
+test('apply --diff shows every field without secrets, changes nothing, and ends with 2', async () => {
+  const { DATA_DIR, DATABASE_URL, MASTER_KEY } = gateway.context.config;
+  const env = { DATA_DIR, DATABASE_URL, MASTER_KEY };
+  const path = join(folder, 'diff.yaml');
+  const account = (url: string, key: string) =>
+    `accounts:\n  - { id: "${group}-1", group: ${group}, base_url: "${url}", api_key: ${key} }\n`;
+  const diff = (text: string) => {
+    writeFileSync(path, text);
+    return runHere(['apply', path, '--diff'], { env });
+  };
+  const url = 'https://user:word@x.test';
+  const created = await diff(account(url, 'sk-first-secret'));
+  assert.equal(created.code, 2);
+  assert.match(created.stdout, /^ {2}api_key: \(none\) -> \(secret\)$/m);
+  assert.equal((await admin<Page>('GET', `/accounts?group=${group}`)).body.data.length, 0);
+
+  assert.equal((await runHere(['apply', path], { env })).code, 0);
+  const same = await diff(account(url, 'sk-first-secret'));
+  assert.deepEqual([same.code, same.stdout], [0, '']);
+  const changed = await diff(
+    `${account(`${url}/b`, 'sk-other-secret')}models:\n  - { id: b-1, groups: [${group}], prices: { input: "7", output: "1" } }\n`,
+  );
+  assert.equal(changed.code, 2);
+  assert.deepEqual(changed.stdout.split('\n'), [
+    `account ${group}-1`,
+    '  base_url: "https://(secret)@x.test" -> "https://(secret)@x.test/b"',
+    '  api_key: (secret) -> (another secret)',
+    `model b-1 of ${group}`,
+    '  prices: {"input":"1","output":"1"} -> {"input":"7","output":"1"}',
+    '',
+  ]);
+  for (const { stdout, stderr } of [created, changed]) assert.doesNotMatch(stdout + stderr, /sk-|word/);
+  assert.equal((await diff('accounts: 5')).code, 1);
+});
+
+test('a valid file with likely mistakes is applied with warnings that name the line', async () => {
+  await gateway.apply({
+    groups: [
+      { id: `${group}-r`, style: 'responses' },
+      { id: `${group}-v`, style: 'video', variant: 'A' },
+    ],
+  });
+  const account = (id: string, style: string, url: string) =>
+    `  - { id: ${group}-${id}, group: ${group}${style}, base_url: "${url}", api_key: k }\n`;
+  const yaml = `accounts:
+${account('1', '-r', 'https://api.openai.test')}${account('2', '-r', 'https://api.openai.test/v1/chat/completions')}\
+${account('3', '', 'https://api.anthropic.test/v1/')}${account('4', '-v', 'https://ark.test')}\
+${account('5', '-r', 'https://api.openai.test/v1')}${account('6', '', 'https://api.anthropic.test')}\
+models:
+  - { id: "a-*", groups: [${group}-r], free: true }
+  - { id: a-foo, groups: [${group}-r], free: true }
+  - { id: b-foo, groups: [${group}-r], prices: { input: "0", output: "0.0" } }
+  - { id: c-foo, groups: [${group}-r], prices: { input: "0", output: "1" } }
+`;
+  const { body } = await admin<{ warnings: string[] }>('PUT', '/config', yaml, {
+    'content-type': 'application/yaml',
+  });
+  assert.deepEqual(body.warnings, [
+    'accounts[0].base_url: calls go to https://api.openai.test/responses; "https://api.openai.test/v1" was probably meant (line 2, column 30)',
+    'accounts[1].base_url: calls go to https://api.openai.test/v1/chat/completions/responses; "https://api.openai.test/v1" was probably meant (line 3, column 30)',
+    'accounts[2].base_url: calls go to https://api.anthropic.test/v1/v1/messages; "https://api.anthropic.test" was probably meant (line 4, column 28)',
+    'accounts[3].base_url: calls go to https://ark.test/contents/generations/tasks; "https://ark.test/api/v3" was probably meant (line 5, column 30)',
+    `models[1].id: "a-foo" has no effect in group ${group}-r, because "a-*" comes before it; move it up (line 10, column 7)`,
+    'models[2].prices: every amount is 0, so calls cost nothing; write free: true if this is intended (line 11, column 34)',
+    'models[3].prices.input: 0, so that prompts cost nothing (line 12, column 44)',
+  ]);
+});
+
+interface Page {
+  readonly data: readonly object[];
+}
+
 interface AppliedConfig {
   readonly changes: readonly { readonly what: string; readonly object: string }[];
   readonly effects: readonly { readonly model: string; readonly named: boolean; readonly after: unknown }[];

@@ -1,7 +1,7 @@
 /** The command line in its own process: messages, embedded and shared PostgreSQL, exit codes and signals. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
@@ -87,7 +87,7 @@ test('dragoman serve starts on an empty directory, a second server is rejected, 
 
     const [second, applied, migrated] = await Promise.all([
       run(['serve'], { env }),
-      run(['apply', setupFile], { env }),
+      run(['apply', '-'], { env, stdin: readFileSync(setupFile, 'utf8') }),
       run(['migrate'], { env }),
     ]);
     assertMessage(
