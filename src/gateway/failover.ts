@@ -25,7 +25,7 @@ import type {
   UpstreamListener,
   UpstreamRequest,
 } from '../upstream/index.ts';
-import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../web/index.ts';
+import { type AttemptEnd, type AttemptTrace, type Call, endAttempt, ReplySample } from '../web/index.ts';
 import { AttemptBudget, type LegTurn } from './attempt-budget.ts';
 import {
   allAccountsBusy,
@@ -49,6 +49,8 @@ export interface FailoverServices {
   readonly readOn: ReadOn;
   readonly clock: Clock;
   readonly log: Log;
+  /** Keeps what traces say about a response. */
+  readonly samplesReplies?: boolean | undefined;
 }
 
 export interface UpstreamCall {
@@ -268,6 +270,7 @@ class Failover {
     const { trace } = this.#call;
     trace.session = this.#upstreamCall.affinity?.hash;
     this.#trace = trace.beginAttempt(account.id, this.#call.elapsedMs());
+    if (this.#services.samplesReplies) this.#trace.sample = new ReplySample();
     this.#sentBody = request.body;
     const attempt = new Attempt(this, account, this.#trace);
     this.#attempt = attempt;
@@ -440,6 +443,7 @@ class Attempt implements UpstreamListener, UpstreamControl {
   onData(chunk: Buffer): boolean {
     crashPoint('upstream.data_received');
     this.#failover.onBytes(this.#trace);
+    this.#trace.sample?.push(chunk);
     if (this.#handler) return this.#handler.onData(chunk);
     const response = this.#errorResponse;
     if (!response) return true;

@@ -65,6 +65,8 @@ export interface GatewayOptions {
   readonly accountQueueMs: number;
   /** How long a provider has to report the usage of a finished reply whose client is gone. */
   readonly usageWaitMs: number;
+  /** Whether traces are exported. */
+  readonly samplesReplies?: boolean | undefined;
 }
 
 /** A request that providers reply to. */
@@ -138,6 +140,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     mediaFetcher,
     store,
     pool,
+    samplesReplies: options.samplesReplies,
     accountQueue: new AccountQueue({ clock, pool, waitMs: options.accountQueueMs }),
     retryBudget: new RetryBudget(clock),
     readOn: new ReadOn(clock, options.usageWaitMs),

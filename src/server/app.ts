@@ -104,6 +104,7 @@ function openGateway({ config, database, sealer, clock, log, secrets }: AppConte
     opaqueKey: hmac(secrets.pepper, 'opaque values'),
     accountQueueMs: config.ACCOUNT_QUEUE_MS,
     usageWaitMs: config.USAGE_WAIT_MS,
+    samplesReplies: config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
   });
 }
 

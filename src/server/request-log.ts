@@ -26,7 +26,7 @@ export async function openCallRecorder(
   const requestMetrics = new RequestMetrics(metrics, catalog);
   const requestLog = openRequestLog(context, requestMetrics);
   if (requestLog) closers.push(() => requestLog.stop());
-  const spans = await openTraces(context);
+  const spans = await openTraces(context, catalog);
   if (spans) closers.push(() => spans.stop());
   return {
     record: (completed) => {
@@ -57,12 +57,16 @@ function openRequestLog(
   });
 }
 
-async function openTraces({ config, clock, log }: AppContext): Promise<SpanRecorder | undefined> {
+async function openTraces(
+  { config, clock, log }: AppContext,
+  catalog: () => Catalog,
+): Promise<SpanRecorder | undefined> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = '' } = config;
   if (endpoint === undefined) return undefined;
   const pairs = splitList(headers).map((pair) => [
     pair.slice(0, pair.indexOf('=')),
     decodeURIComponent(pair.slice(pair.indexOf('=') + 1)),
   ]);
-  return openSpans({ endpoint, headers: Object.fromEntries(pairs), serviceName: config.OTEL_SERVICE_NAME, clock, log });
+  const serviceName = config.OTEL_SERVICE_NAME;
+  return openSpans({ endpoint, headers: Object.fromEntries(pairs), serviceName, catalog, clock, log });
 }

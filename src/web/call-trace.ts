@@ -4,6 +4,7 @@
  */
 import type { Nanos, Usage } from '../core/index.ts';
 import type { ClientDialect, Dialect, FaultKind } from '../rules/index.ts';
+import type { ReplySample } from './reply-sample.ts';
 
 /** `ok`, the fault of the account, or `client_closed` when the call ended before the provider did. */
 export type AttemptEnd = FaultKind | 'ok' | 'client_closed';
@@ -21,6 +22,8 @@ export interface AttemptTrace {
   outcome: AttemptEnd | undefined;
   /** The provider's message about a failure, see `providerMessage`. */
   words: string | undefined;
+  /** Only while traces are exported. */
+  sample?: ReplySample;
 }
 
 /** What was charged, and by which price. */

@@ -8,6 +8,7 @@ export { connectionLimits } from './connection-limits.ts';
 export { Cors } from './cors.ts';
 export { createMetrics, METRICS_TYPE, type Metrics } from './metrics.ts';
 export { MetricsBook } from './metrics-book.ts';
+export { ReplySample } from './reply-sample.ts';
 export { methodsOf, ROUTES } from './routes.ts';
 export {
   idHeaders,

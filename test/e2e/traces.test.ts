@@ -64,7 +64,15 @@ test('OTEL_EXPORTER_OTLP_ENDPOINT gets a trace of every call at the latest at th
       keys: [{ user: 'ana', group: 'claude' }],
     });
     const usage = { input_tokens: 11, output_tokens: 7 };
-    const reply = { id: 'm', type: 'message', role: 'assistant', content: [], stop_reason: 'end_turn', usage };
+    const reply = {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'claude-real-2',
+      content: [],
+      stop_reason: 'end_turn',
+      usage,
+    };
     provider.respondWith((response, request) =>
       request.headers['x-api-key'] === 'a'
         ? jsonResponse('{"type":"error","error":{"type":"overloaded_error","message":"busy"}}', 529)(response, request)
@@ -84,20 +92,21 @@ test('OTEL_EXPORTER_OTLP_ENDPOINT gets a trace of every call at the latest at th
     assert.deepEqual(others, []);
     assert.deepEqual(
       [call?.name, call?.traceId, call?.parentSpanId],
-      ['POST messages.create', '0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'],
+      ['POST /v1/messages', '0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'],
     );
-    const attributes = attributesOf(call);
-    for (const [name, value] of Object.entries({
-      'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': 'anthropic',
-      'gen_ai.request.model': 'claude-x',
-      'gen_ai.usage.input_tokens': 11,
-      'gen_ai.usage.output_tokens': 7,
+    const expectAttributes = (span: OtlpSpan | undefined, expected: Record<string, unknown>): void => {
+      const found = attributesOf(span);
+      for (const [name, value] of Object.entries(expected)) assert.deepEqual(found[name], value, name);
+    };
+    expectAttributes(call, {
+      'http.route': '/v1/messages',
+      'url.path': '/v1/messages',
       'http.response.status_code': 200,
+      'dragoman.model': 'claude-x',
       'dragoman.request_id': response.headers.get('x-request-id'),
       'dragoman.user': 'ana',
-    }))
-      assert.equal(attributes[name], value, name);
+    });
+    assert.doesNotMatch(JSON.stringify(call?.attributes), /gen_ai/, 'a sum over spans counts the call once');
     const attempts = collector.spans.filter(({ kind }) => kind === 3);
     assert.deepEqual(
       attempts.map((span) => [span.name, span.parentSpanId, span.traceId]),
@@ -114,6 +123,21 @@ test('OTEL_EXPORTER_OTLP_ENDPOINT gets a trace of every call at the latest at th
         ['b', undefined, 0],
       ],
     );
+    const { hostname, port } = new URL(provider.url);
+    expectAttributes(attempts[1], {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'anthropic',
+      'gen_ai.request.model': 'claude-real',
+      'gen_ai.response.model': 'claude-real-2',
+      'gen_ai.response.id': 'msg_1',
+      'gen_ai.response.finish_reasons': { values: [{ stringValue: 'end_turn' }] },
+      'gen_ai.response.time_to_first_chunk': undefined,
+      'gen_ai.usage.input_tokens': 11,
+      'gen_ai.usage.output_tokens': 7,
+      'server.address': hostname,
+      'server.port': Number(port),
+    });
+    assert.equal(attributesOf(attempts[0])['gen_ai.usage.input_tokens'], undefined);
     for (const { startTimeUnixNano, endTimeUnixNano } of attempts) {
       assert.ok(BigInt(startTimeUnixNano) >= BigInt(call?.startTimeUnixNano ?? 0));
       assert.ok(BigInt(endTimeUnixNano) <= BigInt(call?.endTimeUnixNano ?? 0));
