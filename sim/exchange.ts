@@ -1,6 +1,8 @@
 /** One request and its response, with the fault that was requested for it. */
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { CloudCall } from './clouds/cloud-call.ts';
+import type { Clouds } from './clouds/index.ts';
 import { errorBody, Failure, type Shape, statusFailure } from './errors.ts';
 import { type Fault, isMid } from './faults.ts';
 import type { Body, Framing } from './frames.ts';
@@ -23,6 +25,7 @@ export interface State {
   cache: PrefixCache;
   responses: ResponseStore;
   pictures: PictureCache;
+  clouds: Clouds;
   queue: Fault[];
   url: string;
   closing: boolean;
@@ -48,6 +51,8 @@ export class Exchange {
   model = '';
   bareModel = '';
   framing: Framing = 'sse';
+  /** The cloud that hosts the model; undefined for the provider's own API. */
+  cloud: CloudCall | undefined;
   fault: Fault = {};
   readonly #clientGone = new AbortController();
   #isCut = false;

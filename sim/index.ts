@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
+import { Clouds } from './clouds/index.ts';
 import type { State } from './exchange.ts';
 import { type Fault, parseFault } from './faults.ts';
 import { Ids } from './ids.ts';
@@ -14,6 +15,7 @@ import type { VideoOptions } from './video/settings.ts';
 import { VideoSim } from './video/video-sim.ts';
 import { acceptSockets } from './websocket.ts';
 
+export { AZURE, type Clouds } from './clouds/index.ts';
 export { type Damage, FAULT_CASES, type FaultCase, type FaultMode } from './fault-cases.ts';
 export type { Fault, FaultKind, UsageDistortion } from './faults.ts';
 export { FAULTS, parseFault } from './faults.ts';
@@ -45,6 +47,8 @@ export interface Sim {
   journal: Journal;
   /** The drawn pictures. */
   pictures: PictureCache;
+  /** Clouds that host models: their credentials and token services. */
+  clouds: Clouds;
   /** Sets the fault of the next request; several calls form a queue. */
   next(fault: Fault | string): void;
   /** The video provider on the same port, with its own journal and clock. */
@@ -63,6 +67,7 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
     cache: new PrefixCache(),
     responses: new ResponseStore(),
     pictures: new PictureCache(options.encoder !== false),
+    clouds: new Clouds(),
     queue: [],
     url: '',
     closing: false,
@@ -83,6 +88,7 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
     port,
     journal: state.journal,
     pictures: state.pictures,
+    clouds: state.clouds,
     video,
     next: (fault) => void state.queue.push(typeof fault === 'string' ? parseFault(fault) : fault),
     connections: () => promisify(server.getConnections.bind(server))(),

@@ -120,7 +120,14 @@ export class Journal {
   }
 }
 
-const SECRET_HEADERS = new Set(['authorization', 'x-api-key', 'x-goog-api-key', 'cookie', 'proxy-authorization']);
+const SECRET_HEADERS = new Set([
+  'authorization',
+  'api-key',
+  'x-api-key',
+  'x-goog-api-key',
+  'cookie',
+  'proxy-authorization',
+]);
 
 /** An entry for `/sim/journal`: without bodies and credentials. */
 export function publicEntry(entry: JournalEntry): Record<string, unknown> {

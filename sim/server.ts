@@ -34,16 +34,19 @@ export function createSimServer(state: State, video: Provider): Server {
 export async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = '/', query = ''] = (request.url ?? '/').split(/\?(.*)/s, 2);
   if (path === '/' || path.startsWith('/sim/')) return serveIndex(state, request, path, response);
+  if (await state.clouds.serveToken(request, response, state.url)) return;
   const headers = plainHeaders(request);
   const rawHeaders = pairs(request.rawHeaders);
   const entry = state.journal.open({ method: request.method ?? 'GET', path, query, headers, rawHeaders });
-  const exchange = new Exchange(state, request, response, entry, shapeOf(path, headers));
+  const cloud = state.clouds.call(path);
+  const exchange = new Exchange(state, request, response, entry, cloud?.shape ?? shapeOf(path, headers));
+  exchange.cloud = cloud;
   const body = await readBody(request);
   if (body === undefined) return;
   exchange.body = body;
   state.journal.keepBody(entry, body);
   try {
-    await handle(exchange, path);
+    await handle(exchange, cloud?.path ?? path);
   } catch (error) {
     await exchange.fail(error instanceof Failure ? error : new Failure(500, `The simulator failed: ${String(error)}`));
   }
@@ -67,6 +70,7 @@ async function serveIndex(
 async function handle(exchange: Exchange, path: string): Promise<void> {
   const found = findRoute(exchange.entry.method, path);
   const bodyError = exchange.body.length > LARGEST_BODY ? TOO_LARGE : readJson(exchange);
+  exchange.cloud?.enter(exchange);
   await withFaults(exchange, found?.route.names ? found.id : textOf(exchange.json.model), async () => {
     if (!found) throw new Failure(404, `Unknown request: ${exchange.entry.method} ${path}`, { code: 'unknown_url' });
     if (bodyError) throw bodyError;
@@ -87,7 +91,7 @@ export async function withFaults(exchange: Exchange, model: string, run: () => P
     exchange.fault = { ...named.fault, ...readFault(() => parseFault(exchange.header('x-sim'))), ...queued };
   if (exchange.fault.wire && exchange.framing !== 'frame') exchange.distort();
   if (await breakConnection(exchange)) return;
-  checkCredentials(exchange);
+  if (!exchange.cloud) checkCredentials(exchange);
   if (await sendFault(exchange)) return;
   await run();
 }

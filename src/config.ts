@@ -22,6 +22,10 @@ const DAY_MS = 86_400_000;
 const milliseconds = integer(0, DAY_MS);
 const bodyBytes = integer(1024);
 
+/** An account names no file, because it could send any file of the machine elsewhere. */
+const tokenFile = (cloud: string, setBy: string) =>
+  z.string().min(1).optional().describe(`file with the token that accounts exchange at ${cloud}; set by ${setBy}`);
+
 /** Undefined unless the text is an origin: scheme, host and port only. */
 function originOf(text: string): string | undefined {
   const url = URL.parse(text);
@@ -268,6 +272,12 @@ const Settings = z.strictObject({
     .describe(
       'comma-separated origins that media URLs in requests may use although they are private; for tests and private networks',
     ),
+  AZURE_FEDERATED_TOKEN_FILE: tokenFile('Entra', 'workload identity of Kubernetes'),
+  IDENTITY_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+    .optional()
+    .describe('endpoint of managed identities; set by Azure App Service and Container Apps'),
+  IDENTITY_HEADER: z.string().optional().describe('secret for IDENTITY_ENDPOINT; set by the same'),
 });
 
 /** Settings of which one needs the other. */
@@ -299,6 +309,7 @@ const SECRET = new Set([
   'HTTPS_PROXY',
   'HTTP_PROXY',
   'OTEL_EXPORTER_OTLP_HEADERS',
+  'IDENTITY_HEADER',
 ]);
 
 /** Settings that most programs read in lower case too. */

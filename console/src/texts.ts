@@ -162,6 +162,8 @@ export const texts = {
     add: 'The credential is encrypted before it is stored and is never shown again.',
     edit: 'Only what you change is sent. A new address, proxy or credential ends the cooldowns of the account.',
     keepCredential: 'Leave empty to keep the stored credential. It cannot be shown.',
+    noCloud: "The provider's own API",
+    holds: (secret: string) => `Enter ${secret}.`,
     noCredential: 'Enter "none" for a server that needs none.',
     presetFlags: 'What this server accepts, unless the account or the model overrides it',
     autoPreset: 'Detect from the host of the base URL',

@@ -1,4 +1,5 @@
 /** Chat completions. */
+import { CONTENT_FILTER } from '../clouds/azure.ts';
 import type { Exchange } from '../exchange.ts';
 import { nowSeconds } from '../ids.ts';
 import { type JsonObject, numberOf, objectOf } from '../json.ts';
@@ -24,6 +25,7 @@ export async function createCompletion(exchange: Exchange): Promise<void> {
     usage: reportsUsage(exchange) ? distortUsage(usageOf(usage, choices), exchange.fault.usage) : undefined,
     service_tier: 'default',
     system_fingerprint: 'fp_simulated',
+    ...(exchange.cloud?.cloud === 'azure' && { prompt_filter_results: CONTENT_FILTER.prompt }),
   };
   if (exchange.json.stream !== true) return exchange.sendJson(completion);
   const includeUsage = objectOf(exchange.json.stream_options).include_usage === true;
@@ -53,6 +55,7 @@ function choiceOf(exchange: Exchange, reply: Reply, index: number): JsonObject {
     },
     finish_reason: finishOf(exchange, reply.blocked ? 'content_filter' : FINISH_REASONS[reply.stop]),
     logprobs: null,
+    ...(exchange.cloud?.cloud === 'azure' && { content_filter_results: CONTENT_FILTER.choice }),
   };
 }
 

@@ -30,6 +30,11 @@ function* frames(completion: JsonObject, place: UsagePlace): Generator<Frame> {
     data: JSON.stringify({ ...base, choices, ...(includeUsage && { usage: null }) }),
     ...marks,
   });
+  // Azure begins with a chunk about the prompt that has no choice, no id and no model.
+  if (completion.prompt_filter_results !== undefined) {
+    const { prompt_filter_results } = completion;
+    yield { data: JSON.stringify({ choices: [], created: 0, id: '', model: '', object: '', prompt_filter_results }) };
+  }
   for (const choice of objectsOf(completion.choices)) {
     const { index } = choice;
     const message = objectOf(choice.message);

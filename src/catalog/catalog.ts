@@ -7,6 +7,7 @@ import {
   type Capabilities,
   type CapabilityOverrides,
   type ChatPreset,
+  type CloudSettings,
   capabilitiesOf,
   chatPresetFlags,
   type Dialect,
@@ -30,6 +31,8 @@ export interface Account {
   readonly adapter: VideoAdapter;
   readonly baseUrl: string;
   readonly credential: string;
+  /** Its cloud; undefined for the provider's own API. One object as long as the catalog lives. */
+  readonly cloud?: CloudSettings | undefined;
   /** URL of the proxy that its requests use; `none`; undefined for the proxies of the environment. */
   readonly proxy?: string | undefined;
   readonly weight: number;

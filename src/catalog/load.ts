@@ -5,6 +5,7 @@ import { type Db, type Rows, snapshot } from '../db/index.ts';
 import {
   type CapabilityOverrides,
   type ChatPreset,
+  type CloudSettings,
   chatPresetOf,
   type Style,
   type VideoAdapter,
@@ -56,6 +57,7 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
           adapter: row.adapter as VideoAdapter,
           baseUrl: row.base_url.replace(/\/+$/, ''),
           credential,
+          cloud: (row.cloud as CloudSettings | null) ?? undefined,
           proxy:
             row.proxy_sealed === null ? (row.proxy ?? undefined) : sealer.open(row.proxy_sealed, proxyLocation(row.id)),
           weight: row.weight,

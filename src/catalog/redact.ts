@@ -3,6 +3,7 @@
  * tasks, assets and sessions. Finds a secret in any spelling. Changes nothing else, because clients match on the wording.
  */
 import { UnescapedText } from '../core/index.ts';
+import { CLOUD_SETTING_NAMES, type CloudSettingName } from '../rules/index.ts';
 import type { Account } from './catalog.ts';
 
 export type AccountSecrets = Pick<Account, 'credential' | 'baseUrl'> & Partial<Account>;
@@ -26,6 +27,9 @@ const PIECE = { chars: 12, ofAtLeast: 16 } as const;
 const FORMS: readonly RegExp[] = [
   // Provider keys by their prefix; an error may quote a key that is not the account's own.
   /\b(?:(?:sk|dg|xai|gsk)-|aiza|ak(?:lt|tp|ia))[a-z0-9_-]{16,}/g,
+  // Access tokens of clouds: JSON web tokens, and those of Google.
+  /\beyj[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*)?/g,
+  /\bya29\.[\w.-]{16,}/g,
   // Ids of the operator's organisation, project and account at a provider.
   /\b(?:org-|proj_|acct_)[a-z0-9]{16,}/g,
   /(?<=\bprojects\/)\d{6,}/g,
@@ -45,7 +49,7 @@ export function redact(text: string, { account, model, values = [] }: Secrets): 
   const hits = [
     ...[...keys, ...addressesOf(account), ...values].flatMap((value) => hitsOf(read.text, value)),
     ...keys.flatMap((key) => piecesOf(read.text, key)),
-    ...[account.id, account.assets?.project].flatMap((name) => namesOf(read.text, name)),
+    ...[account.id, account.assets?.project, ...cloudNames(account)].flatMap((name) => namesOf(read.text, name)),
     ...[...FORMS, ...hostForms(account)].flatMap((form) => matchesOf(read.text, form)),
     ...maskedOf(read.text, keys),
     ...(model ? modelsOf(read.text, model, account) : []),
@@ -85,6 +89,11 @@ function keysOf({ credential, assets, proxy }: AccountSecrets): string[] {
   const { username = '', password = '' } = URL.parse(proxy ?? '') ?? {};
   return [credential, assets?.accessKey ?? '', assets?.secretKey ?? '', username, password];
 }
+
+/** Ids of the operator at a cloud: tenant, application, project, role. */
+const cloudNames = ({ cloud }: AccountSecrets): (string | undefined)[] =>
+  cloud ? CLOUD_SETTING_NAMES.filter((name) => !PUBLIC_SETTINGS.has(name)).map((name) => cloud[name]) : [];
+const PUBLIC_SETTINGS: ReadonlySet<CloudSettingName> = new Set(['api', 'api_version', 'scope', 'authority']);
 
 /** Each URL of the account, its origin and its host. A single word such as "api" is not recognisable as a host, so it stays. */
 const addressesOf = ({ baseUrl, assets, proxy, resultHosts = [] }: AccountSecrets): string[] =>

@@ -59,6 +59,7 @@ export interface AccountsRow {
   proxy_sealed: string | null;
   preset: string | null;
   capabilities: ColumnType<unknown, string | undefined, string>;
+  cloud: Json | null;
 }
 
 export interface AlarmsRow {

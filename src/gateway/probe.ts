@@ -18,9 +18,9 @@ import { codecOf, type HubEvent, type UpstreamSide } from '../dialects/index.ts'
 import type { HttpHeaders } from '../http/index.ts';
 import { parseRates } from '../ledger/index.ts';
 import type { AttemptFault } from '../pool/index.ts';
-import { DIALECTS, type Dialect, type FaultKind, FEATURES, type Style } from '../rules/index.ts';
+import { cloudAdvice, DIALECTS, type Dialect, type FaultKind, FEATURES, type Style } from '../rules/index.ts';
 import {
-  CREDENTIAL_HEADER,
+  credentialHeaders,
   locateUpstream,
   type TransportError,
   type UpstreamClient,
@@ -144,8 +144,8 @@ function requestFor({ style, account, model, dialect, name }: ProbeTarget): Upst
   );
   return {
     method: 'POST',
-    ...locateUpstream(style, account.baseUrl, UPSTREAM_PATHS[dialect](name, true)),
-    headers: [...FIXED_HEADERS, ...Object.entries(headers).flat(), ...CREDENTIAL_HEADER[style](account.credential)],
+    ...locateUpstream(style, account, UPSTREAM_PATHS[dialect](name, true), name),
+    headers: [...FIXED_HEADERS, ...Object.entries(headers).flat(), ...credentialHeaders(style, account)],
     body: JSON.stringify(body),
     proxy: account.proxy,
     timeouts: TIMEOUTS,
@@ -264,10 +264,17 @@ class Probe implements UpstreamListener {
       status: this.#status ?? null,
       firstByteMs: this.#firstByteMs ?? null,
       totalMs: this.#elapsedMs(),
-      words: words === undefined ? null : redact(words, { account: this.#account }).slice(0, MAX_WORDS),
+      words: words === undefined ? null : this.#wordsFor(words, fault?.providerCode),
       model: this.#target.name,
       fault,
     });
+  }
+
+  /** With what an operator can do about an error of a cloud. */
+  #wordsFor(words: string, code = ''): string {
+    const advice = cloudAdvice(this.#account.cloud?.kind, `${code} ${words}`);
+    const said = redact(words, { account: this.#account }).slice(0, MAX_WORDS);
+    return advice === undefined ? said : `${said}; ${advice}`;
   }
 
   #elapsedMs(): number {

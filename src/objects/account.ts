@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { isProxyUrl, PROXY_EXPECTED } from '../core/index.ts';
 import { CHAT_PRESET_NAMES, FEATURES, OPT_IN_FEATURES, VIDEO_ADAPTERS } from '../rules/index.ts';
 import { AccountCapabilities } from './account-capabilities.ts';
+import { AccountCloud } from './account-cloud.ts';
 import { columnNames } from './columns.ts';
 import {
   count,
@@ -34,6 +35,17 @@ const credential = z
   .regex(
     /^(?!.*\$\{)[\x20-\x7e]*$/,
     `one line of ASCII characters. \${NAME} must be the whole value, and works only in a file that the command line applies`,
+  );
+
+/** The keys and certificates of clouds are documents. `accountErrors` admits several lines only for those. */
+const accountSecret = z
+  .string()
+  .trim()
+  .min(1)
+  .max(16_384)
+  .regex(
+    /^(?!.*\$\{)[\x20-\x7e\t\r\n]*$/,
+    `ASCII characters. \${NAME} must be the whole value, and works only in a file that the command line applies`,
   );
 
 const proxy = z
@@ -69,9 +81,14 @@ export const AccountEntry = z.strictObject({
     { example: '"https://api.openai.com/v1"' },
   ),
   api_key: fileField(
-    credential,
-    `the credential: its value, \`"\${NAME}"\` for a variable of the environment, or \`api_key_file\` with a path beside the file`,
+    accountSecret.optional(),
+    `the credential: its value, \`"\${NAME}"\` for a variable of the environment, or \`api_key_file\` with a path beside the file; required, unless \`cloud\` signs in as the machine`,
     { example: '"sk-..."' },
+  ),
+  cloud: fileField(
+    AccountCloud.optional(),
+    'of an account at a cloud: its kind, how it signs in, and their settings; see the [guides](guides/README.md)',
+    { example: '{ kind: azure-openai, auth: api-key }' },
   ),
   proxy: fileField(
     proxy.optional(),
@@ -161,6 +178,7 @@ const StoredAccount = AccountEntry.omit({ api_key: true })
     proxy: someText,
     cost_multiplier: factorText,
     preset: someText,
+    cloud: AccountCloud.nullable(),
     assets: AssetLibrary.pick({ region: true, project: true })
       .partial()
       .extend({ base_url: withoutSecrets })

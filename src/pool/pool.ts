@@ -32,6 +32,7 @@ export interface AccountIdentity {
   readonly groupId: string;
   readonly baseUrl: string;
   readonly credential: string;
+  readonly cloud?: object | undefined;
   readonly proxy?: string | undefined;
 }
 
@@ -173,8 +174,9 @@ export class Pool {
       if (health.inFlight === 0) this.#accounts.delete(id);
     }
     for (const account of accounts) {
-      const { baseUrl, credential, proxy = '' } = account;
-      this.#health(account).identify(this.#fingerprint(`${baseUrl}\n${credential}\n${proxy}`));
+      const { baseUrl, credential, proxy = '', cloud } = account;
+      const settings = cloud === undefined ? '' : `\n${JSON.stringify(cloud)}`;
+      this.#health(account).identify(this.#fingerprint(`${baseUrl}\n${credential}\n${proxy}${settings}`));
     }
   }
 

@@ -41,7 +41,8 @@ const CREDENTIAL_ERRORS: Readonly<Record<ProviderFamily, readonly CredentialErro
       // An error of a server or connector that the request names, with a credential of the caller.
       except: /^(?:external_connector_error|http_error)$/,
       // Many compatible servers send a message without a code.
-      message: /\bapi[ _-]?key\b|authenticat|unauthori[sz]ed|\b(?:invalid|expired|revoked) (?:bearer )?token\b/i,
+      message:
+        /\b(?:api|subscription)[ _-]?key\b|authenticat|unauthori[sz]ed|\b(?:invalid|expired|revoked) (?:bearer )?token\b/i,
     },
     {
       status: 403,

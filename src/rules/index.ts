@@ -1,4 +1,5 @@
 export * from './account-health.ts';
+export * from './account-kinds.ts';
 export * from './added-options.ts';
 export * from './admin.ts';
 export * from './background.ts';

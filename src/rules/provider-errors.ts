@@ -102,6 +102,8 @@ const RESPONSES_NAMES: readonly (Pick<ProviderErrorRow, 'kind' | 'code'> & { rea
     names: [
       'content_policy_violation',
       'moderation_blocked',
+      // Azure's.
+      'content_filter',
       'invalid_prompt',
       'bio_policy',
       'cyber_policy',
@@ -109,7 +111,7 @@ const RESPONSES_NAMES: readonly (Pick<ProviderErrorRow, 'kind' | 'code'> & { rea
     ],
   },
   { kind: 'opaque_rejected', names: ['invalid_encrypted_content'] },
-  { kind: 'model', names: ['model_not_found', 'unsupported_country_region_territory'] },
+  { kind: 'model', names: ['model_not_found', 'unsupported_country_region_territory', 'DeploymentNotFound'] },
   { kind: 'rate_limited', names: ['rate_limit_exceeded', 'rate_limit_error'] },
   { kind: 'quota_exhausted', names: ['insufficient_quota', 'credit_balance_exhausted', 'usage_not_included'] },
   { kind: 'credential', names: ['invalid_api_key'] },
@@ -131,6 +133,8 @@ const RESPONSES: readonly ProviderErrorRow[] = [
     message: /encrypted content|without its required following item|items are not persisted/i,
   },
   { kind: 'model', message: /the model .{0,200}(does not exist|not found)/i },
+  // A resource of Azure without the API or its version.
+  { kind: 'model', status: [404], message: /^resource not found$/i },
   ...RESPONSES_NAMES.map(({ names, ...row }) => ({ ...row, types: names })),
   // If the account may not use the model, its credential is still valid.
   { kind: 'model', status: [401, 403], codes: /\bmodel\b|country/i, message: /\bmodel\b|country/i },

@@ -13,7 +13,7 @@ import { type Accounts, openAccounts } from './accounts.ts';
 import { type AppContext, type Closer, claimRole } from './context.ts';
 import { type AlarmWatch, watchAlarms } from './metrics.ts';
 import type { ClusterMember } from './ports.ts';
-import { mirrorOf, proxiesOf, streamLimitsOf } from './settings.ts';
+import { machineOf, mirrorOf, proxiesOf, streamLimitsOf } from './settings.ts';
 
 export interface Services extends Accounts {
   readonly metrics: Metrics;
@@ -84,6 +84,7 @@ export function openUpstream(
     stack: config.HTTP_STACK,
     connectionsPerOrigin,
     proxies: proxiesOf(config),
+    machine: machineOf(config),
   });
   closers.push(() => upstream.close());
   return upstream;

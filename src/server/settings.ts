@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { BODY_BYTES, type BodyClass } from '../rules/index.ts';
-import type { ProxySettings } from '../upstream/index.ts';
+import type { Machine, ProxySettings } from '../upstream/index.ts';
 import type { MirrorSettings } from '../video/index.ts';
 import type { ClientStreamLimits } from '../web/index.ts';
 
@@ -29,6 +29,13 @@ export const proxiesOf = ({ HTTP_PROXY, HTTPS_PROXY, NO_PROXY }: Config): ProxyS
   http: HTTP_PROXY,
   https: HTTPS_PROXY,
   exceptions: NO_PROXY,
+});
+
+/** What the machine offers for signing in to clouds. */
+export const machineOf = (config: Config): Machine => ({
+  tokenFiles: { azure: config.AZURE_FEDERATED_TOKEN_FILE },
+  identityEndpoint: config.IDENTITY_ENDPOINT,
+  identityHeader: config.IDENTITY_HEADER,
 });
 
 /** The operator's limit for the class, or the default. */

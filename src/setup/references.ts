@@ -2,6 +2,7 @@
 
 import type { SetupFile } from '../objects/index.ts';
 import { FEATURES, OPT_IN_FEATURES } from '../rules/index.ts';
+import { type CloudAccount, cloudErrors } from './cloud-errors.ts';
 import { checkVideoModels, type GroupKind } from './video-models.ts';
 
 /** Objects in the database that a file may refer to. */
@@ -112,13 +113,15 @@ const groupCheck =
     return [`${path}: found "${id}", expected a ${kind} group`];
   };
 
-type CheckedAccount = Pick<SetupFile['accounts'][number], 'adapter' | 'base_url' | 'features' | 'preset' | 'assets'>;
+type CheckedAccount = Pick<SetupFile['accounts'][number], 'adapter' | 'base_url' | 'features' | 'preset' | 'assets'> &
+  CloudAccount;
 
 /** What an account must not have in a group of this style. `path` goes before the name of each field. */
 export const accountErrors = (account: CheckedAccount, style: string | undefined, path = ''): string[] => [
   ...unsupportedFeatures(path, account, style),
   ...adapterErrors(path, account, style),
   ...presetErrors(path, account, style),
+  ...cloudErrors(path, account, style),
 ];
 
 function unsupportedFeatures(path: string, account: CheckedAccount, style: string | undefined): string[] {

@@ -5,7 +5,7 @@ import { credentialLocation, proxyLocation } from '../catalog/index.ts';
 import { proxyLabel, type Sealer, type SealLocation, WrongMasterKey } from '../core/index.ts';
 import type { Rows } from '../db/index.ts';
 import { type AccountChange, columnsOf } from '../objects/index.ts';
-import { FEATURES } from '../rules/index.ts';
+import { accountKind, FEATURES, type Style } from '../rules/index.ts';
 import { saveRow, withoutUndefined } from './save-row.ts';
 
 type Tx = Transaction<Rows>;
@@ -35,7 +35,7 @@ export async function saveAccount(
     .executeTakeFirstOrThrow();
   const stored = await tx
     .selectFrom('accounts')
-    .select(['base_url', 'credential_sealed', 'assets_secret_sealed', 'proxy', 'proxy_sealed'])
+    .select(['base_url', 'credential_sealed', 'cloud', 'assets_secret_sealed', 'proxy', 'proxy_sealed'])
     .where('id', '=', account.id)
     .executeTakeFirst();
   // Sealing a secret twice gives two texts. Comparing the texts would report a change on every run, so compare the secrets.
@@ -50,14 +50,17 @@ export async function saveAccount(
   };
   const { id, api_key, proxy, preset, assets, ...plain } = account;
   const { secret_key: assetsSecret, ...library } = assets ?? {};
+  // An account that signs in as the machine has no credential of its own.
+  const secret = api_key ?? (stored ? undefined : NO_CREDENTIAL);
   const reach = {
     ...withoutUndefined({
       base_url: account.base_url,
-      credential_sealed: api_key && sealedOnce(stored?.credential_sealed, credentialLocation(id), api_key),
+      credential_sealed: secret && sealedOnce(stored?.credential_sealed, credentialLocation(id), secret),
     }),
     ...proxyColumns(proxy, (url) => sealedOnce(stored?.proxy_sealed, proxyLocation(id), url)),
   };
-  if (stored && !isDeepStrictEqual({ ...stored, ...reach }, stored)) await forgetHealth(tx, id);
+  const reached = { ...stored, ...reach, ...withoutUndefined({ cloud: account.cloud }) };
+  if (stored && !isDeepStrictEqual(reached, stored)) await forgetHealth(tx, id);
   return saveRow(tx, {
     table: 'accounts',
     identity: { id },
@@ -70,9 +73,14 @@ export async function saveAccount(
         assetsSecret && sealedOnce(stored?.assets_secret_sealed, `accounts.assets_secret:${id}`, assetsSecret),
       position,
     },
-    defaults: { weight: 1, max_concurrency: 64, features: [...FEATURES[style as keyof typeof FEATURES]] },
+    defaults: { weight: 1, max_concurrency: 64, features: [...featuresOf(style, account)] },
   });
 }
+
+const NO_CREDENTIAL = 'none';
+
+const featuresOf = (style: string, { cloud }: AccountInput): readonly string[] =>
+  (cloud && accountKind(cloud.kind).features[style as Style]) ?? FEATURES[style as keyof typeof FEATURES];
 
 /** Faults of another credential, address or proxy say nothing about the account as it is now. An operator's park stays. */
 async function forgetHealth(tx: Tx, accountId: string): Promise<void> {

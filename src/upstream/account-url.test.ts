@@ -11,12 +11,19 @@ test('locateUpstream joins the base URL and the path, with or without a version 
     ['messages', 'https://a.test/anthropic/', '/v1/messages', '/anthropic/v1/messages'],
     ['generate-content', 'https://a.test', '/v1beta/models/m:generateContent', '/v1beta/models/m:generateContent'],
   ] as const) {
-    assert.deepEqual(locateUpstream(style, base, path), { origin: 'https://a.test', path: at });
+    assert.deepEqual(locateUpstream(style, { id: 'a', baseUrl: base, credential: 'k' }, path), {
+      origin: 'https://a.test',
+      path: at,
+    });
   }
 });
 
 test('locateUpstream keeps the query of the base URL, which no caller can change', () => {
-  const base = 'https://a.test/openai/deployments/d?api-version=2024-10-21';
+  const account = {
+    id: 'a',
+    baseUrl: 'https://a.test/openai/deployments/d?api-version=2024-10-21',
+    credential: 'k',
+  };
   for (const [path, at] of [
     ['/v1/chat/completions', '/openai/deployments/d/chat/completions?api-version=2024-10-21'],
     [
@@ -25,5 +32,5 @@ test('locateUpstream keeps the query of the base URL, which no caller can change
     ],
     ['/v1/responses/r?api%2Dversion=1&include=a', '/openai/deployments/d/responses/r?api-version=2024-10-21&include=a'],
   ] as const)
-    assert.equal(locateUpstream('responses', base, path).path, at);
+    assert.equal(locateUpstream('responses', account, path).path, at);
 });

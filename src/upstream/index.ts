@@ -1,4 +1,4 @@
-export { CREDENTIAL_HEADER, locateUpstream } from './account-url.ts';
+export { credentialHeaders, locateUpstream } from './account-url.ts';
 export {
   type TransportError,
   UpstreamClient,
@@ -6,6 +6,7 @@ export {
   type UpstreamListener,
   type UpstreamRequest,
 } from './client.ts';
+export type { Machine } from './clouds/machine.ts';
 export { fetchJson } from './fetch-json.ts';
 export { claimedMime, detectMime } from './mime-sniff.ts';
 export type { ProxySettings } from './proxy-rules.ts';

@@ -6,11 +6,18 @@ type Values = Readonly<Record<string, unknown>>;
 
 export function changesOf(account: Partial<ShownAccount>, values: Values): Record<string, unknown> {
   // A credential and a proxy are shown in part, or not at all: what was entered is new.
-  const before: Values = { ...account, preset: account.preset ?? 'auto', api_key: undefined, proxy: undefined };
+  const before: Values = {
+    ...account,
+    preset: account.preset ?? 'auto',
+    cloud: inOrder(account.cloud),
+    api_key: undefined,
+    proxy: undefined,
+  };
   const after: Values = {
     ...values,
     models: parseMap(values.models),
     capabilities: parseObject(values.capabilities),
+    cloud: inOrder(values.cloud),
   };
   return Object.fromEntries(
     Object.entries(after).filter(
@@ -18,6 +25,12 @@ export function changesOf(account: Partial<ShownAccount>, values: Values): Recor
     ),
   );
 }
+
+/** The database has an order of its own. */
+const inOrder = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null
+    ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+    : undefined;
 
 /** One line for each name: `gpt-5 = my-deployment`. */
 export const mapText = (map: Readonly<Record<string, string>>): string =>

@@ -10,6 +10,14 @@ import { type FieldSpec, Form, FormDialog, type FormValues } from '../parts/form
 import { notify } from '../parts/toast.tsx';
 import { texts } from '../texts.ts';
 import { changesOf, mapText } from './account-changes.ts';
+import {
+  authChoices,
+  type CloudChoice,
+  cloudChoices,
+  newCloudFields,
+  storedCloudFields,
+  withCloud,
+} from './cloud-fields.ts';
 
 const BASE_URLS: Readonly<Record<GroupStyle, string>> = {
   responses: 'https://api.openai.com/v1',
@@ -40,12 +48,19 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
   const [group, setGroup] = useState(groups[0]?.id ?? NEW_GROUP);
   const [style, setStyle] = useState<GroupStyle>('responses');
   const [preset, setPreset] = useState<string>(OPENAI);
+  const [chosenCloud, setCloud] = useState<CloudChoice>('none');
+  const [chosenAuth, setAuth] = useState('');
   const known = groups.find(({ id }) => id === group);
   const shownStyle = known?.style ?? style;
-  const server = shownStyle === 'responses' ? SERVERS.find((one) => one.preset === preset) : undefined;
+  const clouds = cloudChoices(shownStyle);
+  const cloud = clouds.some(([kind]) => kind === chosenCloud) ? chosenCloud : 'none';
+  const auths = cloud === 'none' ? [] : authChoices(cloud);
+  const auth = auths.find(([name]) => name === chosenAuth)?.[0] ?? auths[0]?.[0] ?? '';
+  const server =
+    shownStyle === 'responses' && cloud === 'none' ? SERVERS.find((one) => one.preset === preset) : undefined;
   const isOther = server !== undefined && server.preset !== OPENAI;
   const submit = async (values: FormValues): Promise<void> => {
-    const { group_id, ...account } = values;
+    const { group_id, ...account } = cloud === 'none' ? values : withCloud(values, cloud, auth);
     const target = known?.id ?? String(group_id);
     await admin.applyConfig({
       ...(known ? {} : { groups: [{ id: target, style: shownStyle }] }),
@@ -72,6 +87,10 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
             onChange={(next) => setStyle(next as GroupStyle)}
           />
         )}
+        {clouds.length > 0 && (
+          <Choice label="Cloud" value={cloud} options={clouds} onChange={(next) => setCloud(next as CloudChoice)} />
+        )}
+        {cloud !== 'none' && <Choice label="Sign-in" value={auth} options={auths} onChange={setAuth} />}
         {server && (
           <Choice
             label="Server"
@@ -83,24 +102,13 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
       </div>
       {isOther && <Json label={texts.account.presetFlags} value={server.flags} />}
       <Form
-        key={`${group} ${shownStyle} ${preset}`}
+        key={`${group} ${shownStyle} ${preset} ${cloud} ${auth}`}
         fields={[
           ...(known ? [] : [{ name: 'group_id', label: 'Id of the group', isRequired: true, placeholder: 'openai' }]),
           { name: 'id', label: 'Id of the account', isRequired: true, placeholder: `${isOther ? preset : 'openai'}-1` },
-          {
-            name: 'base_url',
-            label: 'Base URL',
-            isRequired: true,
-            value: server ? server.baseUrl : BASE_URLS[shownStyle],
-          },
-          {
-            name: 'api_key',
-            label: 'Credential',
-            kind: 'password',
-            isRequired: true,
-            hint: isOther ? `${texts.account.add} ${texts.account.noCredential}` : texts.account.add,
-            autoComplete: 'off',
-          },
+          ...(cloud === 'none'
+            ? providerFields(server ? server.baseUrl : BASE_URLS[shownStyle], isOther)
+            : newCloudFields(cloud, auth)),
           ...(isOther ? [featuresField(server.features)] : []),
           tuningFields(),
         ]}
@@ -111,6 +119,18 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
     </div>
   );
 };
+
+const providerFields = (baseUrl: string | undefined, isOther: boolean): readonly FieldSpec[] => [
+  { name: 'base_url', label: 'Base URL', isRequired: true, value: baseUrl },
+  {
+    name: 'api_key',
+    label: 'Credential',
+    kind: 'password',
+    isRequired: true,
+    hint: isOther ? `${texts.account.add} ${texts.account.noCredential}` : texts.account.add,
+    autoComplete: 'off',
+  },
+];
 
 const tuningFields = (account?: ShownAccount): readonly FieldSpec[] => [
   { name: 'weight', label: 'Weight', kind: 'number', placeholder: '1', value: account?.weight },
@@ -142,7 +162,8 @@ export const EditAccount = ({ account, style, close }: EditAccountProps) => {
       action="Save account"
       fields={accountFields(account, style)}
       submit={async (values) => {
-        const changes = changesOf(account, values);
+        const { cloud } = account;
+        const changes = changesOf(account, cloud ? withCloud(values, cloud.kind, cloud.auth) : values);
         if (Object.keys(changes).length > 0) await admin.changeAccount(account.id, changes);
         await client.invalidateQueries({ queryKey: ['accounts'] });
         notify(texts.done.accountSaved);
@@ -157,6 +178,7 @@ const accountFields = (
   style: GroupStyle | undefined,
 ): readonly (FieldSpec | readonly FieldSpec[])[] => [
   { name: 'base_url', label: 'Base URL', isRequired: true, value: account.base_url },
+  ...storedCloudFields(account),
   { name: 'api_key', label: 'Credential', kind: 'password', hint: texts.account.keepCredential },
   tuningFields(account),
   [
@@ -185,9 +207,9 @@ const accountFields = (
 
 /** The fields of the form that have a value, with their labels. */
 export const accountFacts = (account: ShownAccount, style: GroupStyle | undefined): (readonly [string, ReactNode])[] =>
-  (accountFields(account, style).flat() as readonly FieldSpec[]).map(({ name, label }) => [
+  (accountFields(account, style).flat() as readonly FieldSpec[]).map(({ name, label, value }) => [
     label,
-    factOf((account as Readonly<Record<string, unknown>>)[name]),
+    factOf(name.startsWith('cloud.') ? value : (account as Readonly<Record<string, unknown>>)[name]),
   ]);
 
 function factOf(value: unknown): ReactNode {

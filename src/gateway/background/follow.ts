@@ -4,7 +4,7 @@ import type { Account } from '../../catalog/index.ts';
 import { errorFields } from '../../core/index.ts';
 import { release } from '../../ledger/index.ts';
 import { TIMEOUTS } from '../../rules/index.ts';
-import { CREDENTIAL_HEADER, fetchJson, locateUpstream } from '../../upstream/index.ts';
+import { credentialHeaders, fetchJson, locateUpstream } from '../../upstream/index.ts';
 import { failLapsed } from './run-rows.ts';
 import type { BackgroundServices } from './services.ts';
 import { type BackgroundRow, endRow, settleResponse } from './settle.ts';
@@ -86,8 +86,8 @@ const read = ({ upstream }: BackgroundServices, account: Account, id: string) =>
     upstream,
     {
       method: 'GET',
-      ...locateUpstream('responses', account.baseUrl, `/v1/responses/${encodeURIComponent(id)}`),
-      headers: ['accept-encoding', 'identity', ...CREDENTIAL_HEADER.responses(account.credential)],
+      ...locateUpstream('responses', account, `/v1/responses/${encodeURIComponent(id)}`),
+      headers: ['accept-encoding', 'identity', ...credentialHeaders('responses', account)],
       body: null,
       timeouts: TIMEOUTS.count,
       proxy: account.proxy,

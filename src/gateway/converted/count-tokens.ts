@@ -7,7 +7,7 @@ import { type Account, capabilitiesFor, type Model } from '../../catalog/index.t
 import { ApiError } from '../../core/index.ts';
 import { codecOf, decodeCount, type HubRequest, openSummaries } from '../../dialects/index.ts';
 import { type CountedDialect, type Dialect, type InferenceOperation, type Style, TIMEOUTS } from '../../rules/index.ts';
-import { CREDENTIAL_HEADER, fetchJson, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
+import { credentialHeaders, fetchJson, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import { type Call, sendJson } from '../../web/index.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
@@ -141,12 +141,12 @@ function countRequest(
   const { path, counted } = COUNT_ENDPOINT[to === 'generate' ? 'generate' : 'messages'](name, body);
   return {
     method: 'POST',
-    ...locateUpstream(style, account.baseUrl, path),
+    ...locateUpstream(style, account, path, name),
     headers: [
       'content-type',
       'application/json',
       ...Object.entries(headers).flat(),
-      ...CREDENTIAL_HEADER[style](account.credential),
+      ...credentialHeaders(style, account),
     ],
     body: Buffer.from(JSON.stringify(counted)),
     timeouts: TIMEOUTS.count,

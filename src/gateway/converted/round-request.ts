@@ -10,7 +10,7 @@ import {
   withClientField,
 } from '../../dialects/index.ts';
 import { type Dialect, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
-import { CREDENTIAL_HEADER, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
+import { credentialHeaders, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { UpstreamCall } from '../failover.ts';
 import { upstreamName } from '../models/resolve.ts';
 import { type Lessons, mergeLessons, NO_LESSONS } from '../rejected-options/lessons.ts';
@@ -156,12 +156,8 @@ export class RoundRequest {
       .filter((name) => !encoded.dropped.includes(name));
     return {
       method: 'POST',
-      ...locateUpstream(style, account.baseUrl, UPSTREAM_PATHS[pair.upstream.dialect](model, this.hub.stream)),
-      headers: [
-        ...FIXED_HEADERS,
-        ...Object.entries(encoded.headers).flat(),
-        ...CREDENTIAL_HEADER[style](account.credential),
-      ],
+      ...locateUpstream(style, account, UPSTREAM_PATHS[pair.upstream.dialect](model, this.hub.stream), model),
+      headers: [...FIXED_HEADERS, ...Object.entries(encoded.headers).flat(), ...credentialHeaders(style, account)],
       body,
       proxy: account.proxy,
       timeouts: timeouts === 'image' ? TIMEOUTS.image : this.hub.stream ? TIMEOUTS.stream : TIMEOUTS.unary,

@@ -5,7 +5,7 @@
 import { type Account, type Catalog, isUsable, type ModelLine } from '../../catalog/index.ts';
 import { type Clock, isGlob, matchesGlob } from '../../core/index.ts';
 import { DEFAULT_MESSAGES_VERSION, type Style, TIMEOUTS } from '../../rules/index.ts';
-import { CREDENTIAL_HEADER, fetchJson, locateUpstream, type UpstreamClient } from '../../upstream/index.ts';
+import { credentialHeaders, fetchJson, locateUpstream, type UpstreamClient } from '../../upstream/index.ts';
 import type { Caller } from '../caller.ts';
 import { mayUse } from './resolve.ts';
 
@@ -91,12 +91,14 @@ export class ModelListing {
     return entry.names;
   }
 
+  /** Clouds list models that an account may deploy, not those that it can serve. */
   async #fetch(style: Style, account: Account): Promise<string[]> {
+    if (account.cloud) return [];
     const { path, headers, namesOf } = LISTING[style];
     const result = await fetchJson(this.#upstream, {
       method: 'GET',
-      ...locateUpstream(style, account.baseUrl, path),
-      headers: [...headers, ...CREDENTIAL_HEADER[style](account.credential)],
+      ...locateUpstream(style, account, path),
+      headers: [...headers, ...credentialHeaders(style, account)],
       body: null,
       timeouts: TIMEOUTS.count,
       proxy: account.proxy,

@@ -163,11 +163,9 @@ class NativeCall implements UpstreamCall {
     call.trace.upstreamModel = request.model && upstreamName(request.model, account);
     this.#asksForUsage =
       this.#retry !== undefined && !isUsageRemoved(this.#retry.lessonsFor(account, this.#nameFor(account)));
-    const { origin, path } = locateUpstream(style, account.baseUrl, request.pathFor(account));
     return {
       method,
-      origin,
-      path,
+      ...locateUpstream(style, account, request.pathFor(account), this.#nameFor(account)),
       headers: requestHeaders(call, style, account),
       body: request.bodyFor(account, this.#asksForUsage),
       timeouts: timeoutsFor(operation, request.isStream),

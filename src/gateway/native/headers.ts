@@ -9,7 +9,7 @@ import {
   REFUSED_BY_GENERATE,
   type Style,
 } from '../../rules/index.ts';
-import { CREDENTIAL_HEADER } from '../../upstream/index.ts';
+import { credentialHeaders } from '../../upstream/index.ts';
 import { type Call, idHeaders } from '../../web/index.ts';
 import { forwardedQuery } from './query.ts';
 
@@ -26,7 +26,7 @@ export function requestHeaders(call: Call, style: Style, account: Account): stri
     headers.push(name, fields[n + 1] ?? '');
   }
   // The tap reads usage from the response; it could not read a compressed one.
-  headers.push('accept-encoding', 'identity', ...CREDENTIAL_HEADER[style](account.credential));
+  headers.push('accept-encoding', 'identity', ...credentialHeaders(style, account));
   if (style === 'messages' && !hasVersion) headers.push('anthropic-version', DEFAULT_MESSAGES_VERSION);
   return headers;
 }

@@ -207,7 +207,8 @@ export class RelayedTurns implements TurnRunner {
 
   #usable(): Account[] {
     const accounts = this.#services.catalog().accounts(this.#caller.group.id);
-    return accounts.filter(({ features }) => features.has('websocket'));
+    // Clouds sign single requests; turns on their accounts use HTTP.
+    return accounts.filter(({ features, cloud }) => features.has('websocket') && cloud === undefined);
   }
 
   /** Undefined when no account offers a WebSocket, is free, and accepts the upgrade; the turn then uses HTTP. */
@@ -235,7 +236,7 @@ export class RelayedTurns implements TurnRunner {
         if (this.#session === session) this.#session = undefined;
       },
     });
-    const { origin, path } = locateUpstream(group.style, account.baseUrl, canonicalPath(this.#upgrade));
+    const { origin, path } = locateUpstream(group.style, account, canonicalPath(this.#upgrade));
     const isOpen = await session.open({
       origin,
       path,

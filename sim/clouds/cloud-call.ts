@@ -1,0 +1,21 @@
+/** A request to a model that a cloud hosts, as the provider's own API would get it. Types only. */
+import type { Shape } from '../errors.ts';
+import type { JsonObject } from '../json.ts';
+
+/** What a cloud reads of an exchange, and changes. */
+export interface CloudExchange {
+  readonly query: URLSearchParams;
+  readonly body: Buffer;
+  readonly entry: { readonly method: string; readonly path: string; readonly headers: Record<string, string> };
+  json: JsonObject;
+  header(name: string): string;
+}
+
+export interface CloudCall {
+  readonly cloud: 'azure';
+  /** The path of the provider's own API. */
+  readonly path: string;
+  readonly shape: Shape;
+  /** Throws the failure of the cloud: credential, version, name of the model. Changes the body to that of the provider's own API. */
+  enter(exchange: CloudExchange): void;
+}

@@ -1,0 +1,49 @@
+/** The clouds on the port of the simulated providers, told apart by their paths. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { azureCall, azureToken, type Certificates, type TokenAnswer, type TokenCall } from './azure.ts';
+import type { CloudCall } from './cloud-call.ts';
+
+export { AZURE } from './azure.ts';
+
+/** What tests register, and what they count. */
+export class Clouds {
+  /** Certificates of the application at Azure, by its id. */
+  readonly certificates: Certificates = new Map();
+  /** Requests for tokens, the newest last. */
+  readonly tokenCalls: { readonly path: string; readonly status: number }[] = [];
+  /** Token services respond with this status, as while they are down. */
+  outage: number | undefined;
+
+  call(path: string): CloudCall | undefined {
+    return azureCall(path);
+  }
+
+  /** Whether the request was for a token. */
+  async serveToken(request: IncomingMessage, response: ServerResponse, origin: string): Promise<boolean> {
+    const url = new URL(request.url ?? '/', origin);
+    if (!TOKEN_PATHS.test(url.pathname)) return false;
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+    const body = Buffer.concat(chunks).toString('utf8');
+    const call = {
+      method: request.method ?? 'GET',
+      path: url.pathname,
+      query: url.search.slice(1),
+      headers,
+      body,
+      url: url.href,
+    };
+    const answer = this.outage === undefined ? this.#answer(call) : { status: this.outage, body: {} };
+    this.tokenCalls.push({ path: url.pathname, status: answer.status });
+    response.writeHead(answer.status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer.body));
+    return true;
+  }
+
+  #answer(call: TokenCall): TokenAnswer {
+    return azureToken(call, this.certificates) ?? { status: 404, body: { error: 'not_found' } };
+  }
+}
+
+const TOKEN_PATHS = /\/oauth2\/(?:v2\.0\/)?token$/;

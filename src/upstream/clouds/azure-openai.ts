@@ -1,0 +1,49 @@
+/**
+ * Azure OpenAI. Its `v1` API has the paths of OpenAI; the older one names the deployment in the path and needs a version. A deployment is
+ * the model of the request, or what `models` of the account makes of it.
+ */
+import type { HttpRequest } from '../../http/index.ts';
+import type { CloudUse } from '../account.ts';
+import { parseBase } from '../account-url.ts';
+import type { Cloud, CloudServices } from './cloud.ts';
+import { entraToken } from './entra.ts';
+
+const DEFAULT_VERSION = '2024-10-21';
+/** Paths that belong to a deployment in the older API; the others belong to the resource. */
+const OF_DEPLOYMENT = /^\/(?:chat\/completions|completions|embeddings|images\/|audio\/)/;
+
+export function azureOpenAi(services: CloudServices, { account, cloud }: CloudUse): Cloud {
+  const { origin, prefix } = parseBase(account.baseUrl);
+  // Operators copy the address with or without its path.
+  const resource = prefix.replace(/\/openai(?:\/v1)?$/, '');
+  const isV1 = cloud.api !== 'deployments';
+  const version = cloud.api_version ?? (isV1 ? undefined : DEFAULT_VERSION);
+  const withVersion = (path: string): string =>
+    version === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}api-version=${version}`;
+  const pathOf = (path: string, model: string): string => {
+    const rest = path.replace(/^\/v1(?=\/)/, '');
+    if (isV1) return `${resource}/openai/v1${rest}`;
+    return OF_DEPLOYMENT.test(rest)
+      ? `${resource}/openai/deployments/${encodeURIComponent(model)}${rest}`
+      : `${resource}/openai${rest}`;
+  };
+  const identity = JSON.stringify([cloud, account.credential]);
+  const bearer = (request: HttpRequest, token: string): HttpRequest => ({
+    ...request,
+    headers: [...request.headers, 'authorization', `Bearer ${token}`],
+  });
+  return {
+    prepare: (request, { model }) => ({ ...request, origin, path: withVersion(pathOf(request.path, model)) }),
+    sign(request) {
+      if (cloud.auth === 'api-key') return { ...request, headers: [...request.headers, 'api-key', account.credential] };
+      const token = services.tokens.get(account.id, identity, () =>
+        entraToken(services, { account, cloud, ...NO_CALL }),
+      );
+      return token instanceof Promise ? token.then((value) => bearer(request, value)) : bearer(request, token);
+    },
+    forget: () => services.tokens.forget(account.id),
+  };
+}
+
+/** A token is for all calls of the account. */
+const NO_CALL = { style: 'responses', model: '' } as const;

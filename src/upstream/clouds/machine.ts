@@ -1,0 +1,12 @@
+/** What the machine offers for signing in to a cloud. Paths come from the environment only: an account could send any file elsewhere. */
+export interface Machine {
+  /** The file with the token of a federated identity, by the kind of cloud. */
+  readonly tokenFiles: {
+    readonly azure?: string | undefined;
+  };
+  /** The endpoint of managed identities in App Service and Container Apps. */
+  readonly identityEndpoint?: string | undefined;
+  readonly identityHeader?: string | undefined;
+}
+
+export const NO_MACHINE: Machine = { tokenFiles: {} };

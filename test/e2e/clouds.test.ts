@@ -1,0 +1,290 @@
+/** Accounts at clouds: every dialect works on a key whose only account is there, with each way to sign in. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { AZURE, type Sim, startSim } from '../../sim/index.ts';
+import { certificateFor } from '../support/certificate.ts';
+import { runHere } from '../support/cli.ts';
+import { testDatabase } from '../support/database.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { anthropic, google, openai } from '../support/sdk.ts';
+
+let sim: Sim;
+let gateway: TestGateway;
+let keys: Record<string, string>;
+const folder = mkdtempSync(join(tmpdir(), 'dragoman-clouds-'));
+const certificate = certificateFor('gateway.example', 1, 'rsa');
+const key = (group: string): string => keys[group] ?? assert.fail(`no key for ${group}`);
+
+interface CloudGroup {
+  readonly style: string;
+  readonly cloud: object;
+  readonly secret?: string;
+  readonly models?: object;
+}
+
+const ENTRA = { kind: 'azure-openai', tenant: AZURE.tenant, client_id: AZURE.app.id };
+
+const groupsOf = (url: string): Record<string, CloudGroup> => ({
+  'azure-v1': { style: 'responses', cloud: { kind: 'azure-openai', auth: 'api-key' }, secret: AZURE.key },
+  'azure-deployments': {
+    style: 'responses',
+    cloud: { ...ENTRA, auth: 'client-secret', authority: url, api: 'deployments', api_version: '2025-04-01-preview' },
+    secret: AZURE.app.secret,
+    models: { 'demo-deployed': 'demo-deployment-1' },
+  },
+  'azure-certificate': {
+    style: 'responses',
+    cloud: { ...ENTRA, auth: 'client-certificate', authority: url },
+    secret: certificate.cert + certificate.key,
+  },
+  'azure-workload': { style: 'responses', cloud: { ...ENTRA, auth: 'workload-identity', authority: url } },
+  'azure-managed': {
+    style: 'responses',
+    cloud: { kind: 'azure-openai', auth: 'managed-identity', metadata_url: url, client_id: AZURE.managedId },
+  },
+});
+
+before(async () => {
+  sim = await startSim();
+  sim.clouds.certificates.set(AZURE.app.id, certificate.cert);
+  const tokenFile = join(folder, 'azure-token');
+  writeFileSync(tokenFile, `${AZURE.federatedToken}\n`);
+  gateway = await startGateway({ env: { AZURE_FEDERATED_TOKEN_FILE: tokenFile } });
+  const groups = Object.entries(groupsOf(sim.url));
+  keys = await gateway.apply({
+    groups: groups.map(([id, { style }]) => ({ id, style })),
+    accounts: groups.map(([id, { cloud, secret, models }]) => ({
+      id: `${id}-1`,
+      group: id,
+      base_url: sim.url,
+      cloud,
+      ...(secret && { api_key: secret }),
+      ...(models && { models }),
+    })),
+    models: [{ id: 'demo-*', groups: groups.map(([id]) => id) }],
+    users: [{ id: 'ana' }],
+    keys: groups.map(([group]) => ({ user: 'ana', group })),
+  });
+});
+beforeEach(() => sim.journal.clear());
+after(async () => {
+  await gateway.stop();
+  await sim.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const paths = (): string[] => sim.journal.requests.map(({ path, query }) => (query ? `${path}?${query}` : path));
+const PROMPT = 'hello there';
+const TOOL_PROMPT = 'What is the weather in "Paris"? Use the tool get_weather.';
+const SCHEMA = { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] };
+
+/** Unary, stream, tools and usage with the official SDKs. Generate-content callers need a group of their style. */
+async function provesAllDialects(group: string, model: string, { isGoogle = false } = {}): Promise<void> {
+  const [gpt, claude] = [openai(gateway.url, key(group)), anthropic(gateway.url, key(group))];
+  const response = await gpt.responses.create({ model, input: PROMPT });
+  assert.match(response.output_text, /simulated answer/);
+  assert.ok((response.usage?.input_tokens ?? 0) > 0);
+
+  let text = '';
+  let usage: number | undefined;
+  const chunks = await gpt.chat.completions.create({
+    model,
+    messages: [{ role: 'user', content: PROMPT }],
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  for await (const chunk of chunks) {
+    text += chunk.choices[0]?.delta.content ?? '';
+    usage = chunk.usage?.completion_tokens ?? usage;
+  }
+  assert.match(text, /simulated answer/);
+  assert.ok(usage);
+
+  const tools = [{ name: 'get_weather', description: 'Weather', input_schema: SCHEMA }];
+  const messages = [{ role: 'user' as const, content: TOOL_PROMPT }];
+  const message = await claude.messages.create({ model, max_tokens: 200, messages, tools });
+  const call = message.content.find((block) => block.type === 'tool_use');
+  assert.deepEqual(call?.input, { city: 'Paris' });
+  assert.ok(message.usage.input_tokens > 0);
+  const streamed = await claude.messages.stream({ model, max_tokens: 200, messages, tools }).finalMessage();
+  assert.deepEqual(streamed.content.find((block) => block.type === 'tool_use')?.input, { city: 'Paris' });
+  assert.equal(streamed.stop_reason, 'tool_use');
+
+  if (!isGoogle) return;
+  const gemini = google(gateway.url, key(group));
+  const generated = await gemini.models.generateContent({ model, contents: PROMPT });
+  assert.match(generated.text ?? '', /simulated answer/);
+  assert.ok(generated.usageMetadata?.promptTokenCount);
+}
+
+const post = (group: string, path: string, body: object): Promise<Response> =>
+  fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key(group)}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+describe('Azure OpenAI', () => {
+  test('the v1 API serves all dialects with the key of the resource', async () => {
+    await provesAllDialects('azure-v1', 'demo-x');
+    const used = sim.journal.requests.map(({ path }) => path);
+    assert.deepEqual(new Set(used), new Set(['/openai/v1/responses', '/openai/v1/chat/completions']));
+    assert.ok(sim.journal.requests.every(({ headers }) => headers.authorization === undefined));
+  });
+
+  test('deployments are named in the path, with the version, and the body stays as it is', async () => {
+    await provesAllDialects('azure-deployments', 'demo-x');
+    sim.journal.clear();
+    const body = { model: 'demo-deployed', messages: [{ role: 'user', content: PROMPT }], x: 1e3 };
+    assert.equal((await post('azure-deployments', '/v1/chat/completions', body)).status, 200);
+    assert.deepEqual(paths(), [
+      '/openai/deployments/demo-deployment-1/chat/completions?api-version=2025-04-01-preview',
+    ]);
+    assert.equal(sim.journal.requests[0]?.body?.toString(), JSON.stringify({ ...body, model: 'demo-deployment-1' }));
+    const embedded = await post('azure-deployments', '/v1/embeddings', { model: 'demo-embedding', input: 'a' });
+    assert.equal(embedded.status, 200, await embedded.text());
+    assert.match(paths()[1] ?? '', /^\/openai\/deployments\/demo-embedding\/embeddings\?api-version=/);
+  });
+
+  for (const group of ['azure-certificate', 'azure-workload', 'azure-managed'])
+    test(`${group} signs in once for many calls`, async () => {
+      const before = sim.clouds.tokenCalls.length;
+      const sent = Array.from({ length: 5 }, () => post(group, '/v1/responses', { model: 'demo-x', input: PROMPT }));
+      assert.deepEqual(
+        (await Promise.all(sent)).map(({ status }) => status),
+        [200, 200, 200, 200, 200],
+      );
+      assert.equal(sim.clouds.tokenCalls.length - before, 1);
+    });
+
+  test('a filtered prompt is a policy error of the caller in each dialect, and costs no account its health', async () => {
+    const filtered = 'please filter this';
+    for (const [path, body, code] of [
+      ['/v1/responses', { input: filtered }, 'content_filter'],
+      ['/v1/chat/completions', { messages: [{ role: 'user', content: filtered }] }, 'content_filter'],
+      ['/v1/messages', { max_tokens: 9, messages: [{ role: 'user', content: filtered }] }, 'content_policy_violation'],
+    ] as const) {
+      const response = await post('azure-v1', path, { model: 'demo-x', ...body });
+      assert.equal(response.status, 400);
+      const { error } = (await response.json()) as { error: { code?: string; type: string; message: string } };
+      assert.equal(error.code ?? error.type, code);
+      assert.match(error.message, /filtered/);
+    }
+    assert.equal((await post('azure-v1', '/v1/responses', { model: 'demo-x', input: PROMPT })).status, 200);
+  });
+});
+
+/** What is wrong with an account, and what doctor says about it. */
+const WRONG = (url: string): Record<string, CloudGroup & { readonly advice: RegExp; readonly model?: string }> => {
+  const secret = { ...ENTRA, auth: 'client-secret', authority: url };
+  return {
+    'azure-key': {
+      style: 'responses',
+      cloud: { kind: 'azure-openai', auth: 'api-key' },
+      secret: 'the-key-of-another-resource',
+      advice: /invalid subscription key.*; the key belongs to another resource or region/,
+    },
+    'azure-deployment': {
+      style: 'responses',
+      cloud: { kind: 'azure-openai', auth: 'api-key' },
+      secret: AZURE.key,
+      model: 'missing-one',
+      advice: /does not exist.*; the resource has no deployment of this name/,
+    },
+    'azure-version': {
+      style: 'responses',
+      cloud: { kind: 'azure-openai', auth: 'api-key', api: 'deployments', api_version: '2023-01-01' },
+      secret: AZURE.key,
+      advice: /Resource not found; the resource lacks this API or version/,
+    },
+    'azure-role': {
+      style: 'responses',
+      cloud: { ...secret, client_id: AZURE.stranger.id },
+      secret: AZURE.stranger.secret,
+      advice: /`\[redacted\]` lacks the required data action.*; the identity lacks a role/,
+    },
+    'azure-scope': {
+      style: 'responses',
+      cloud: { ...secret, scope: 'https://management.azure.com/.default' },
+      secret: AZURE.app.secret,
+      advice: /audience is incorrect.*; the token is for another service; check cloud\.scope/,
+    },
+    'azure-secret': {
+      style: 'responses',
+      cloud: secret,
+      secret: 'a-secret-that-has-expired',
+      advice: /AADSTS7000215.*; the client secret is wrong or expired/,
+    },
+    'azure-tenant': {
+      style: 'responses',
+      cloud: { ...secret, tenant: '0e0e0e0e-1111-2222-3333-444444444444' },
+      secret: AZURE.app.secret,
+      advice: /AADSTS90002.*; there is no such tenant/,
+    },
+    'azure-federation': {
+      style: 'responses',
+      cloud: { ...ENTRA, auth: 'workload-identity', authority: url },
+      advice: /AZURE_FEDERATED_TOKEN_FILE is not set/,
+    },
+  };
+};
+
+test('doctor tells a wrong region, deployment, role, scope and credential apart', async () => {
+  const database = await testDatabase();
+  const env = { DATA_DIR: join(folder, 'doctor'), DATABASE_URL: database.url };
+  const groups = Object.entries(WRONG(sim.url));
+  try {
+    const file = join(folder, 'wrong.json');
+    const setup = {
+      groups: groups.map(([id, { style }]) => ({ id, style })),
+      accounts: groups.map(([id, { cloud, secret }]) => ({
+        id: `${id}-1`,
+        group: id,
+        base_url: sim.url,
+        cloud,
+        ...(secret && { api_key: secret }),
+      })),
+      models: groups.map(([id, { model = 'demo-x' }]) => ({ id: model, groups: [id], free: true })),
+    };
+    writeFileSync(file, JSON.stringify(setup));
+    const applied = await runHere(['apply', file], { env });
+    assert.equal(applied.code, 0, applied.stderr);
+    const { stdout } = await runHere(['doctor', '--accounts'], { env });
+    for (const [id, { advice }] of groups) {
+      const line = stdout.split('\n').find((one) => one.includes(`${id}-1 (${id})`)) ?? '';
+      assert.match(line, /^BAD/, stdout);
+      assert.match(line, advice);
+    }
+  } finally {
+    await database.drop();
+  }
+});
+
+test('while a token service is down, calls fail over or fail as unreachable, and work again after it', async () => {
+  const { credential: _unused, ...cloud } = { ...ENTRA, auth: 'client-secret', authority: sim.url, credential: '' };
+  sim.clouds.outage = 503;
+  const keysOfOutage = await gateway.apply({
+    groups: [{ id: 'outage', style: 'responses' }],
+    accounts: [{ id: 'outage-1', group: 'outage', base_url: sim.url, api_key: AZURE.app.secret, cloud }],
+    models: [{ id: 'demo-*', groups: ['outage'] }],
+    keys: [{ user: 'ana', group: 'outage' }],
+  });
+  keys = { ...keys, ...keysOfOutage };
+  const ask = () => post('outage', '/v1/responses', { model: 'demo-x', input: PROMPT });
+  try {
+    const failed = await ask();
+    assert.equal(failed.status, 502, await failed.clone().text());
+    assert.doesNotMatch(await failed.text(), /127\.0\.0\.1|secret/);
+  } finally {
+    sim.clouds.outage = undefined;
+  }
+});
+
+test('tokens and secrets are in no log line', () => {
+  const log = JSON.stringify(gateway.log);
+  assert.doesNotMatch(log, /eyJ|Bearer /);
+  for (const secret of [AZURE.key, AZURE.app.secret, AZURE.federatedToken]) assert.ok(!log.includes(secret));
+});
