@@ -105,7 +105,6 @@ export class Listener implements HttpServer {
     const backlog = Math.ceil(SERVER_BOUNDS.backlog.limit / sockets.length);
     this.#servers = sockets.map((socket) => createServer(SOCKET_OPTIONS, this.#onConnection).listen(socket, backlog));
     await Promise.all(this.#servers.map((server) => once(server, 'listening')));
-    this.#check();
     const address = this.#servers[0]?.address();
     return typeof address === 'object' ? (address?.port ?? 0) : 0;
   }
