@@ -52,7 +52,7 @@ export class BackgroundRuns implements BackgroundRunner {
     const context = { ...given, replyContext: { ...given.replyContext, responseId: id } };
     const streamed = { ...request, stream: true };
     // Throws what no account of the group could be sent, before anything is held.
-    const headers = previewHeaders(context, streamed);
+    const headers = await previewHeaders(context, streamed);
     const snapshot = firstSnapshot(context);
     const content = { input, response: snapshot };
     const bytes = JSON.stringify(content).length;

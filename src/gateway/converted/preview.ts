@@ -9,14 +9,17 @@ import { conversionHeaders } from './headers.ts';
 import { RoundRequest } from './round-request.ts';
 
 /** As the first account would get the request. Throws when it has no form in the provider's dialect. */
-export function previewHeaders(context: Omit<CallContext, 'admission'>, request: HubRequest): Record<string, string> {
+export async function previewHeaders(
+  context: Omit<CallContext, 'admission'>,
+  request: HubRequest,
+): Promise<Record<string, string>> {
   const { accounts, call, operation, services } = context;
   const [account] = accounts;
   if (!account) throw fail('no_upstream_account');
   const { log, rejectedOptions } = services;
   const retry = new OptionRetry({ call, log, rejectedOptions, sends: inferenceRow(operation).sends });
   try {
-    return conversionHeaders(context, new RoundRequest(context, request, retry).encodedFor(account));
+    return conversionHeaders(context, await new RoundRequest(context, request, retry).encode(account));
   } catch (error) {
     throw legError(error);
   }

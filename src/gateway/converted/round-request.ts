@@ -62,7 +62,7 @@ export class RoundRequest {
    * Encodes once per upstream model name, which is usually once in all. Opaque values are bound to an account, and so are options that
    * its provider rejects and the capabilities of its server: then once per account.
    */
-  #encode(account: Account): MaybePromise<EncodedFor> {
+  encode(account: Account): MaybePromise<EncodedFor> {
     const name = upstreamName(this.#context.model, account);
     const lessons = this.#retry.lessonsFor(account, name);
     if (lessons !== NO_LESSONS) return this.#run(this.#inputFor(account, name, lessons));
@@ -140,7 +140,7 @@ export class RoundRequest {
   }
 
   #build(account: Account): MaybePromise<UpstreamRequest> {
-    return whenReady(this.#encode(account), (sent) => this.#requestOf(account, sent));
+    return whenReady(this.encode(account), (sent) => this.#requestOf(account, sent));
   }
 
   #requestOf(account: Account, sent: EncodedFor): UpstreamRequest {
