@@ -5,17 +5,24 @@
 import { redact, type Secrets } from '../../catalog/index.ts';
 import { blockData, concatBuffers, GrowingBuffer, lastBlockEnd, nextBlockEnd } from '../../core/index.ts';
 
-/** The end of a member name or of a type. Searched in every chunk; the pattern then tells an error from `"error": null`. */
+/** The end of a member name or of a type; the pattern then tells an error from `"error": null`. */
 const WORD = Buffer.from('error"');
 const PATTERN = /"error"\s*:\s*[{"]|"type"\s*:\s*"error"/;
 /** A longer event is not an error. */
 const MAX_ERROR_BYTES = 64 * 1024;
+/** Bytes before a line feed that tell whether it ends an event. */
+const LOOK_BACK = 3;
+const LF = 0x0a;
 const EMPTY = Buffer.alloc(0);
 
+/** Holds an event until its end has come: clients cannot read it before. Each byte is searched once, however small the chunks are. */
 export class ErrorFilter {
   readonly #secrets: Secrets;
   readonly #joined = new GrowingBuffer();
+  /** The beginning of an event, without its end. */
   #held: Buffer = EMPTY;
+  /** The event is too long for an error. It passes, but for its last bytes. */
+  #isLong = false;
 
   constructor(secrets: Secrets) {
     this.#secrets = secrets;
@@ -23,24 +30,40 @@ export class ErrorFilter {
 
   push(chunk: Buffer): Buffer {
     const before = this.#held.length;
-    if (before === 0 && !chunk.includes(WORD)) return chunk;
+    // Most reads are whole events.
+    if (before === 0 && chunk.length > 1 && chunk[chunk.length - 1] === LF && chunk[chunk.length - 2] === LF)
+      return this.#redacted(chunk);
     const bytes = before === 0 ? chunk : this.#joined.join(this.#held, chunk);
-    const end = lastBlockEnd(bytes);
-    const rest = bytes.subarray(end);
-    const isHeld = mayBeError(rest);
-    this.#held = isHeld ? rest : EMPTY;
-    const blocks = this.#redacted(bytes.subarray(0, end));
-    return isHeld ? blocks : concatBuffers([blocks, rest]);
+    const searched = Math.max(0, before - LOOK_BACK);
+    const found = lastBlockEnd(bytes.subarray(searched));
+    const end = found === 0 ? 0 : searched + found;
+    const blocks = this.#passed(bytes.subarray(0, end));
+    this.#held = bytes.subarray(end);
+    if (this.#held.length <= MAX_ERROR_BYTES && !this.#isLong) return blocks;
+    this.#isLong = true;
+    const rest = this.#held;
+    this.#held = rest.subarray(Math.max(0, rest.length - LOOK_BACK));
+    return concatBuffers([blocks, rest.subarray(0, rest.length - this.#held.length)]);
   }
 
   /** The last event, where the provider omitted the blank line after it. */
   end(): Buffer {
     const rest = this.#held;
     this.#held = EMPTY;
-    return this.#redacted(rest);
+    return this.#isLong ? rest : this.#redacted(rest);
+  }
+
+  /** Whole events. The first may be the end of a long one. */
+  #passed(blocks: Buffer): Buffer {
+    if (blocks.length === 0) return blocks;
+    const start = this.#isLong ? nextBlockEnd(blocks, 0) : 0;
+    this.#isLong = false;
+    const others = this.#redacted(blocks.subarray(start));
+    return start === 0 ? others : concatBuffers([blocks.subarray(0, start), others]);
   }
 
   #redacted(blocks: Buffer): Buffer {
+    if (!blocks.includes(WORD)) return blocks;
     const passed: Buffer[] = [];
     for (let start = 0, end = 0; start < blocks.length; start = end) {
       end = nextBlockEnd(blocks, start);
@@ -57,7 +80,7 @@ export const redactBytes = (bytes: Buffer, secrets: Secrets): Buffer =>
 const mayBeError = (bytes: Buffer): boolean =>
   bytes.length <= MAX_ERROR_BYTES && bytes.includes(WORD) && PATTERN.test(bytes.toString('latin1'));
 
-/** An event whose beginning has passed already cannot be parsed, and counts as an error. */
+/** An event that cannot be parsed counts as an error. */
 function isErrorEvent(block: Buffer): boolean {
   if (!mayBeError(block)) return false;
   try {
