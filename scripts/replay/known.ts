@@ -58,6 +58,18 @@ export const KNOWN: readonly KnownRow[] = [
       events.some((event) => contradicts(event, events)),
   },
   {
+    rule: 'summary of reasoning',
+    why: 'a chat server has no choice of summaries; the response contains what it shows',
+    applies: (difference, { provider }) =>
+      provider === 'chat' && loss(difference, /^reasoning\.(?:generate_)?summary$/),
+  },
+  {
+    rule: 'missing counts',
+    why: 'tokens that a provider does not count are estimated, so that they are not free',
+    applies: ({ what, expected, found }, { way }) =>
+      way === 'answer' && what === 'tokens' && fillsZeros(expected, found),
+  },
+  {
     rule: 'stop sequences',
     why: 'where a provider has no field for them, the gateway cuts the text itself',
     applies: (difference) => loss(difference, /^stop(?:_sequences)?$/),
@@ -80,6 +92,12 @@ export const KNOWN: readonly KnownRow[] = [
     applies: ({ what, found }) => what === 'status' && found.startsWith('404') && found.includes('model_not_found'),
   },
 ];
+
+/** The second has a figure where the first has none, and is otherwise the same. */
+function fillsZeros(expected: string, found: string): boolean {
+  const counts = recordOf(JSON.parse(found));
+  return Object.entries(recordOf(JSON.parse(expected))).every(([name, count]) => count === 0 || count === counts[name]);
+}
 
 function contradicts({ type, item_id, content_index, text }: JsonRecord, events: readonly JsonRecord[]): boolean {
   if (type !== 'response.output_text.done') return false;

@@ -2,9 +2,15 @@
 import type { HubFormat, JsonObject } from '../hub/types.ts';
 
 export function namedSchema({ schema, name, description }: HubFormat & { kind: 'schema' }): JsonObject {
+  const own = schema.description;
+  const both =
+    description !== undefined && typeof own === 'string' && own !== description
+      ? `${description}\n\n${own}`
+      : undefined;
   return {
     ...(name !== undefined && { title: name }),
     ...(description !== undefined && { description }),
     ...schema,
+    ...(both !== undefined && { description: both }),
   };
 }
