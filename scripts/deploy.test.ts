@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { environmentTable, loadConfig } from '../src/config.ts';
+import { PROCESS_BYTES } from '../src/rules/index.ts';
+import { bodyMemory } from '../src/server/settings.ts';
 import { parseSetupFile } from '../src/setup/index.ts';
 import { ROUTES } from '../src/web/index.ts';
 import { at, dockerStages, namedSettings, readDeploy, yamlDocuments } from './deploy-files.ts';
@@ -26,6 +28,15 @@ test('deploy files name only settings that exist, with values that are valid', (
     // Empty values are for the operator to fill in, and a password in a URL too.
     if (value !== '' && !value.includes('${')) assert.doesNotThrow(() => loadConfig({ [name]: value }), place);
   }
+});
+
+test('the memory limit of a pod holds its processes and the large bodies of all of them', () => {
+  const limit = 2 ** 30 * Number(/^(\d+)Gi$/.exec(String(at(container(), 'resources.limits.memory')))?.[1]);
+  const settings = documentOf('ConfigMap');
+  const workers = Number(at(settings, 'data.WORKERS'));
+  assert.equal(at(settings, 'data.BODY_MEMORY_BYTES'), undefined, 'the default follows the limit');
+  const needed = (workers + 1) * PROCESS_BYTES + bodyMemory({}, limit);
+  assert.ok(needed <= limit * 0.9, `${workers} workers need ${needed} of ${limit} bytes`);
 });
 
 test('deploy files use the default port everywhere', () => {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isProxyUrl, PROXY_EXPECTED, parseMasterKeys } from './core/index.ts';
 import type { SettingReport } from './objects/index.ts';
-import { ACCOUNT_QUEUE, BODY_BYTES, HEARTBEAT_MS, STALLED_CLIENT_MS, USAGE_WAIT_MS } from './rules/index.ts';
+import { ACCOUNT_QUEUE, HEARTBEAT_MS, STALLED_CLIENT_MS, USAGE_WAIT_MS } from './rules/index.ts';
 
 /** All issues of one setting have the same text, which names the range. */
 const integer = (min: number, max?: number) => {
@@ -120,9 +120,9 @@ const Settings = z.strictObject({
   BODY_LIMIT_TEXT: bodyBytes.optional().describe('largest body of a text request in bytes; default 32 MiB'),
   BODY_LIMIT_IMAGE: bodyBytes.optional().describe('largest body of an image request in bytes; default 64 MiB'),
   BODY_MEMORY_BYTES: integer(2 ** 20)
-    .default(8 * BODY_BYTES.video)
+    .optional()
     .describe(
-      'bytes of all large request bodies in memory, after decompression; further ones get 503, and a key with more than its share 429; default 512 MiB',
+      'bytes of all large request bodies in memory, after decompression and with their working copies; further ones get 503, and a key with more than its share 429; default 30 % of the memory limit of the container, without one 512 MiB',
     ),
   ACCOUNT_QUEUE_MS: integer(0, 60_000)
     .default(ACCOUNT_QUEUE.waitMs)

@@ -86,7 +86,7 @@ async function withBody<T>(
 ): Promise<T> {
   const reservation = bodyBudget.open(call.owner);
   try {
-    return await use(await readBody(call, videoBodyLimit, reservation));
+    return await use(await readBody(call, videoBodyLimit, { reservation }));
   } finally {
     reservation.release();
   }

@@ -29,7 +29,6 @@ export {
   valueAt,
 } from './json.ts';
 export { matchesIn, repeatedMember } from './json-members.ts';
-export { fromJsonText, type JsonText, toJsonText } from './json-text.ts';
 export { hintOf, isKeyFormat, newKeyValue } from './key-format.ts';
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
 export { createLog, errorFields, type Log, type LogFields, type LogValue, sharedOutput, silentLog } from './log.ts';
@@ -38,6 +37,7 @@ export { Base64File, type FileBytes, type MediaLength, mediaLength } from './med
 export { hasSignature, isSignedMime, SIGNATURE_BYTES, type SignedMime } from './media-signature.ts';
 export { EVENT_STREAM, isEventStream, isJsonType, mediaTypeOf } from './media-type.ts';
 export { formatNanos, type Nanos, parseNanos, parsePpm } from './money.ts';
+export { type PackedJson, packJson, unpackJson } from './packed-json.ts';
 export {
   bootId,
   isProcessAlive,

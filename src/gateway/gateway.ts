@@ -205,7 +205,7 @@ async function serve(
     return forward(services, call, caller, { operation, dialect: cell.dialect });
   const planned = planLegs(services.catalog(), caller, cell);
   // Read once for all legs.
-  if (planned.length > 1) call.body = await readJsonBody(services, call, operation);
+  if (planned.length > 1) call.body = await readJsonBody(services, call, operation, 'converted');
   const isOwn = planned.length > 1 && from === 'responses' && call.body !== undefined && holdsOwnSummary(call.body);
   const legs = isOwn ? planned.filter(({ isNative }) => !isNative) : planned;
   return runLegs(services, call, legs, ({ isNative, dialect, accounts }, leg) =>

@@ -1,7 +1,7 @@
 /** What the native, the converted and the WebSocket path share. Bound once by `createGateway`. */
 import type { Catalog } from '../catalog/index.ts';
 import type { Clock } from '../core/index.ts';
-import { type BodyClass, type InferenceOperation, inferenceRow } from '../rules/index.ts';
+import { type BodyClass, type BodyUse, type InferenceOperation, inferenceRow, WORKING_COPIES } from '../rules/index.ts';
 import type { Threads } from '../threads/index.ts';
 import { type Call, type ClientStreams, expectJson, readBody } from '../web/index.ts';
 import type { Billing } from './billing/admission.ts';
@@ -27,9 +27,10 @@ export function readJsonBody(
   { bodyLimit }: Pick<GatewayServices, 'bodyLimit'>,
   call: Call,
   operation: InferenceOperation,
+  use: BodyUse = 'forwarded',
 ): Buffer | Promise<Buffer> {
   expectJson(call);
-  return readBody(call, bodyLimit(bodyClassOf(operation)));
+  return readBody(call, bodyLimit(bodyClassOf(operation)), { copies: WORKING_COPIES[use] });
 }
 
 /** The size class of an operation's body. */

@@ -59,6 +59,19 @@ export const REQUEST_JSON_LIMITS = {
  */
 export const DECOMPRESSION = { bytes: MIB, ratio: 64 } as const;
 
+/**
+ * Memory of a large body by the way it takes, as a multiple of its bytes. Forwarded: the bytes, and those with another model name. Converted:
+ * the bytes, the text of the request, its values and the encoded request.
+ */
+export const WORKING_COPIES = { forwarded: 2, converted: 4 } as const;
+export type BodyUse = keyof typeof WORKING_COPIES;
+
+/** Memory for large bodies with their working copies: a part of what the container may use, where it has a limit. */
+export const BODY_MEMORY = { ofContainer: 0.3, unlimited: 512 * MIB, min: 128 * MIB } as const;
+
+/** Memory of a process that serves requests, without large bodies: its heap, its thread, caches and garbage. */
+export const PROCESS_BYTES = 320 * MIB;
+
 /** Multipart bodies (G 4.8): sixteen images, a mask and every option fit; prompts are the longest text fields. */
 export const MULTIPART = { parts: 40, headerBytes: 8 * 1024, fieldBytes: 256 * 1024 } as const;
 

@@ -13,7 +13,7 @@ import { type Accounts, openAccounts } from './accounts.ts';
 import { type AppContext, type Closer, claimRole } from './context.ts';
 import { type AlarmWatch, watchAlarms } from './metrics.ts';
 import type { ClusterMember } from './ports.ts';
-import { machineOf, mirrorOf, proxiesOf, streamLimitsOf } from './settings.ts';
+import { bodyMemory, machineOf, mirrorOf, proxiesOf, streamLimitsOf } from './settings.ts';
 
 export interface Services extends Accounts {
   readonly metrics: Metrics;
@@ -64,7 +64,7 @@ export async function openServices(
     threads,
     limiter: createLimiter(context, { redis, member }),
     health: sharedHealth,
-    bodyBudget: BodyBudget.ofWorker(config.BODY_MEMORY_BYTES, workers, BODY_BYTES.video),
+    bodyBudget: BodyBudget.ofWorker(bodyMemory(config), workers, BODY_BYTES.video),
   };
 }
 

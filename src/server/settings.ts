@@ -1,7 +1,8 @@
 /** What modules take from the settings, in their own form. */
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { BODY_BYTES, type BodyClass } from '../rules/index.ts';
+import { BODY_BYTES, BODY_MEMORY, type BodyClass } from '../rules/index.ts';
 import type { Machine, ProxySettings } from '../upstream/index.ts';
 import type { MirrorSettings } from '../video/index.ts';
 import type { ClientStreamLimits } from '../web/index.ts';
@@ -42,6 +43,16 @@ export const machineOf = (config: Config): Machine => ({
 export const bodyLimit = (config: Config, limit: BodyClass): number =>
   ({ text: config.BODY_LIMIT_TEXT, image: config.BODY_LIMIT_IMAGE, video: undefined, small: undefined })[limit] ??
   BODY_BYTES[limit];
+
+/** Memory for large bodies of all processes of the server together. `containerBytes`: what the system lets them use; 0 or huge without a limit. */
+export function bodyMemory(
+  { BODY_MEMORY_BYTES: set }: Pick<Config, 'BODY_MEMORY_BYTES'>,
+  containerBytes = process.constrainedMemory(),
+): number {
+  const isLimited = containerBytes > 0 && containerBytes < totalmem();
+  const { ofContainer, unlimited, min } = BODY_MEMORY;
+  return set ?? (isLimited ? Math.max(min, Math.floor(containerBytes * ofContainer)) : unlimited);
+}
 
 export const splitList = (text: string): string[] =>
   text

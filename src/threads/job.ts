@@ -1,5 +1,5 @@
 /** Work on one body that can be done in another thread: a pure function of plain data, in a module that the thread can load. */
-export interface Job<Input, Output, Message = Input, Reply = Output> {
+export interface ThreadJob<Input, Output, Message = Input, Reply = Output> {
   /** `import.meta.url` of the module that exports the job. */
   readonly module: string;
   /** The name under which it does. */

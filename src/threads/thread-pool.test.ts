@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ApiError, FakeClock, systemClock } from '../core/index.ts';
-import type { Job } from './job.ts';
+import type { ThreadJob } from './job.ts';
 import { ThreadPool, type ThreadPoolOptions } from './thread-pool.ts';
 
 // Threads do not keep the process alive, so the test runner would end before their replies.
@@ -14,7 +14,7 @@ interface Input {
 }
 
 /** A job whose module is the given code; at once it returns the word "inline". */
-const jobOf = (code: string, more: Partial<Job<Input, unknown>> = {}): Job<Input, unknown> => ({
+const jobOf = (code: string, more: Partial<ThreadJob<Input, unknown>> = {}): ThreadJob<Input, unknown> => ({
   module: `data:text/javascript,${encodeURIComponent(code)}`,
   name: 'job',
   inlineBytes: 10,

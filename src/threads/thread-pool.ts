@@ -4,11 +4,11 @@
  */
 import { Worker } from 'node:worker_threads';
 import { type Clock, fail, type MaybePromise } from '../core/index.ts';
-import type { Job, JobMessage, JobResult } from './job.ts';
+import type { JobMessage, JobResult, ThreadJob } from './job.ts';
 
 export interface Threads {
   /** Without a promise when the input is small. `bytes`: its size. */
-  run<I, O, M, R>(job: Job<I, O, M, R>, input: I, owner: JobOwner): MaybePromise<O>;
+  run<I, O, M, R>(job: ThreadJob<I, O, M, R>, input: I, owner: JobOwner): MaybePromise<O>;
 }
 
 export interface JobOwner {
@@ -38,7 +38,7 @@ const YOUNG_HEAP_MB = 32;
 
 interface WaitingJob {
   readonly owner: string;
-  readonly job: Job<unknown, unknown>;
+  readonly job: ThreadJob<unknown, unknown>;
   readonly input: unknown;
   readonly resolve: (output: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -69,7 +69,7 @@ export class ThreadPool implements Threads {
     };
   }
 
-  run<I, O, M, R>(job: Job<I, O, M, R>, input: I, { id, bytes }: JobOwner): MaybePromise<O> {
+  run<I, O, M, R>(job: ThreadJob<I, O, M, R>, input: I, { id, bytes }: JobOwner): MaybePromise<O> {
     if (bytes <= job.inlineBytes) return job.run(input);
     if (this.#isClosed) throw fail('shutting_down');
     this.#checkRoom(id);

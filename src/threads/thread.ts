@@ -1,17 +1,17 @@
 /** A thread: runs jobs one after the other. Loads the module of a job with the first one. A bug in a job ends the thread. */
 import { parentPort } from 'node:worker_threads';
 import { ApiError } from '../core/index.ts';
-import type { Job, JobMessage, JobResult } from './job.ts';
+import type { JobMessage, JobResult, ThreadJob } from './job.ts';
 
 parentPort?.on('message', async ({ module, name, input }: JobMessage) => {
-  const job = ((await import(module)) as Readonly<Record<string, Job<unknown, unknown>>>)[name];
+  const job = ((await import(module)) as Readonly<Record<string, ThreadJob<unknown, unknown>>>)[name];
   if (!job) throw new TypeError(`${module} exports no job ${name}`);
   const received = withBuffer(input);
   const result = resultOf(job, job.fromMessage ? job.fromMessage(received) : received);
   parentPort?.postMessage(result, 'output' in result ? (job.memoryOf?.(result.output) ?? []) : []);
 });
 
-function resultOf(job: Job<unknown, unknown>, input: unknown): JobResult {
+function resultOf(job: ThreadJob<unknown, unknown>, input: unknown): JobResult {
   try {
     const output = job.run(input);
     return { output: job.toReply ? job.toReply(output) : output };

@@ -17,13 +17,17 @@ const DECODERS: ReadonlyMap<string, () => NodeJS.ReadWriteStream & Readable> = n
 
 /**
  * Reads the body, at most `limit` bytes after decompression. Returns it synchronously when it has already arrived. Its bytes are taken
- * from the memory budget before they are kept: from the given reservation, else, when the body is large, from one that ends with the
- * call.
+ * from the memory budget before they are kept, as often as the work with them copies them: from the given reservation, else, when the body
+ * is large, from one that ends with the call.
  */
-export function readBody(call: Call, limit: number, given?: BodyReservation): MaybePromise<Buffer> {
+export function readBody(
+  call: Call,
+  limit: number,
+  { reservation: given, copies = 1 }: { readonly reservation?: BodyReservation; readonly copies?: number } = {},
+): MaybePromise<Buffer> {
   if (call.body) return call.body;
   const reserve = given ? () => given : () => call.reserveMemory();
-  const chunks = new Chunks(limit, reserve, given ? 0 : SMALL_BODY_BYTES);
+  const chunks = new Chunks({ limit, reserve, uncountedBytes: given ? 0 : SMALL_BODY_BYTES, copies });
   const { completeBody } = call.request;
   if (completeBody && !isEncoded(call.request)) {
     chunks.add(completeBody);
@@ -125,29 +129,33 @@ const SMALL_CHUNK_BYTES = 1024;
 /** So many small chunks in a row become one. */
 const JOINED_CHUNKS = 256;
 
+interface ChunkOptions {
+  readonly limit: number;
+  readonly reserve: () => BodyReservation;
+  /** A body up to this size takes no part in the budget, so that most requests do not pay for it. */
+  readonly uncountedBytes: number;
+  readonly copies: number;
+}
+
 /** The bytes of a body so far. `add` throws when there are too many. */
 class Chunks {
-  readonly #limit: number;
-  readonly #reserve: () => BodyReservation;
-  /** A body up to this size takes no part in the budget, so that most requests do not pay for it. */
-  readonly #uncountedBytes: number;
+  readonly #options: ChunkOptions;
   #reservation: BodyReservation | undefined;
   #chunks: Buffer[] = [];
   /** How many of the last chunks are small. */
   #smallChunks = 0;
   #size = 0;
 
-  constructor(limit: number, reserve: () => BodyReservation, uncountedBytes: number) {
-    this.#limit = limit;
-    this.#reserve = reserve;
-    this.#uncountedBytes = uncountedBytes;
+  constructor(options: ChunkOptions) {
+    this.#options = options;
   }
 
   add(chunk: Buffer): boolean {
+    const { limit, uncountedBytes } = this.#options;
     this.#size += chunk.length;
     try {
-      if (this.#size > this.#limit) throw tooLarge(this.#limit);
-      if (this.#size > this.#uncountedBytes) this.#count(chunk.length);
+      if (this.#size > limit) throw tooLarge(limit);
+      if (this.#size > uncountedBytes) this.#count(chunk.length);
     } catch (error) {
       // A rejected body must not stay in memory until its client has read the error.
       this.#chunks = [];
@@ -167,8 +175,8 @@ class Chunks {
   /** The first count includes the bytes before it. */
   #count(bytes: number): void {
     const counted = this.#reservation ? bytes : this.#size;
-    this.#reservation ??= this.#reserve();
-    this.#reservation.add(counted);
+    this.#reservation ??= this.#options.reserve();
+    this.#reservation.add(counted * this.#options.copies);
   }
 
   join(): Buffer {

@@ -17,7 +17,8 @@ import { until } from '../support/wait.ts';
 import { ResponsesSocketClient } from '../support/websocket.ts';
 
 const MIB = 2 ** 20;
-const BODY_MEMORY = 8 * MIB;
+/** Chat requests count twice where they are forwarded, and four times where they are converted. */
+const BODY_MEMORY = 4 * 8 * MIB;
 
 const clock = new SkewedClock();
 let sim: Sim;
@@ -198,9 +199,9 @@ test('large bodies are refused before they arrive while the memory of bodies is 
   const held: Wire[] = [];
   // One key may fill half of it, others an eighth each after that.
   for (const [group, bytes, total] of [
-    ['openai', 4 * MIB, 4 * MIB],
-    ['claude', MIB, 5 * MIB],
-    ['gemini', MIB, 6 * MIB],
+    ['openai', 8 * MIB, 16 * MIB],
+    ['claude', MIB, 20 * MIB],
+    ['gemini', MIB, 24 * MIB],
   ] as const) {
     const wire = new Wire(gateway.url);
     held.push(wire);
@@ -213,7 +214,7 @@ test('large bodies are refused before they arrive while the memory of bodies is 
     ['/v1/chat/completions', 503],
   ] as const) {
     const wire = new Wire(gateway.url);
-    wire.send(head(path, keys.openai ?? '', 2 * MIB));
+    wire.send(head(path, keys.openai ?? '', 6 * MIB));
     assert.equal((await wire.response())?.status, status, path);
     wire.end();
   }

@@ -106,7 +106,7 @@ async function decodeBody(
 ) {
   const { threads, store, opaqueKey } = services;
   const { key, group } = caller;
-  const bytes = await readJsonBody(services, call, operation);
+  const bytes = await readJsonBody(services, call, operation, 'converted');
   const signedFor = { key: { userId: key.userId }, group: { id: group.id } };
   const { headers } = call.request;
   const input = { bytes, operation, from, headers, opaqueKey, signedFor, stores: key.store };

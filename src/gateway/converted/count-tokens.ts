@@ -77,7 +77,7 @@ export class TokenCounter {
 
   async count(call: Call, caller: Caller, { operation, from, to }: Count): Promise<void> {
     const { catalog, store } = this.#services;
-    const sent = parseBody(await readJsonBody(this.#services, call, operation));
+    const sent = parseBody(await readJsonBody(this.#services, call, operation, 'converted'));
     const { body } = from === 'responses' ? await expandHistory(sent, caller.key.userId, store) : { body: sent };
     const model = resolveModel(catalog(), caller, call.params.model ?? body.model);
     const decoded = decodeCount(from, body, { headers: call.request.headers, model: model.name, stream: false });

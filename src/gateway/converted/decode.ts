@@ -2,10 +2,10 @@
  * Decoding of a request that is converted: from its bytes to the form of the hub, with what admission needs. Large bodies are decoded in a
  * thread. A body that refers to stored turns is decoded again with them.
  */
-import { fromJsonText, type JsonText, parseJson, toJsonText } from '../../core/index.ts';
+import { type PackedJson, packJson, parseJson, unpackJson } from '../../core/index.ts';
 import { type ClientSide, codecOf, compactionClient, type HubRequest, openSummaries } from '../../dialects/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
-import type { Job } from '../../threads/index.ts';
+import type { ThreadJob } from '../../threads/index.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
@@ -49,9 +49,14 @@ export type Decoded =
 type DecodeMessage = Omit<DecodeInput, 'stored'> & { readonly stored?: string };
 type DecodeReply =
   | { readonly refersTo: StoredReferences }
-  | { readonly refersTo?: undefined; readonly facts: BodyFacts; readonly request: JsonText; readonly input: JsonText };
+  | {
+      readonly refersTo?: undefined;
+      readonly facts: BodyFacts;
+      readonly request: PackedJson;
+      readonly input: PackedJson;
+    };
 
-export const decodeJob: Job<DecodeInput, Decoded, DecodeMessage, DecodeReply> = {
+export const decodeJob: ThreadJob<DecodeInput, Decoded, DecodeMessage, DecodeReply> = {
   module: import.meta.url,
   name: 'decodeJob',
   inlineBytes: LARGE_BODY_BYTES,
@@ -64,11 +69,11 @@ export const decodeJob: Job<DecodeInput, Decoded, DecodeMessage, DecodeReply> = 
   toReply: (decoded) =>
     decoded.refersTo
       ? decoded
-      : { facts: decoded.facts, request: textOfRequest(decoded.request), input: toJsonText(decoded.input) },
+      : { facts: decoded.facts, request: textOfRequest(decoded.request), input: packJson(decoded.input) },
   fromReply(reply) {
     if (reply.refersTo) return reply;
     const { facts, request, input } = reply;
-    return { facts, request: requestOfText(request), input: fromJsonText(input) as unknown[] };
+    return { facts, request: requestOfText(request), input: unpackJson(input) as unknown[] };
   },
 };
 

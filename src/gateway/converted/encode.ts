@@ -1,5 +1,5 @@
 /** Encoding of a request for an account, in a thread when the request is large: its JSON text then comes back as bytes. */
-import type { JsonText } from '../../core/index.ts';
+import type { PackedJson } from '../../core/index.ts';
 import {
   type ConvertedRequest,
   encodeRequestFor,
@@ -11,7 +11,7 @@ import {
   type UpstreamTarget,
 } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
-import type { Job } from '../../threads/index.ts';
+import type { ThreadJob } from '../../threads/index.ts';
 import { withoutMembers } from '../rejected-options/lessons.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import type { EncodedFor } from './context.ts';
@@ -26,9 +26,9 @@ export interface EncodeInput {
   readonly dropped: readonly HubField[];
 }
 
-type EncodeMessage = Omit<EncodeInput, 'request'> & { readonly json: JsonText };
+type EncodeMessage = Omit<EncodeInput, 'request'> & { readonly json: PackedJson };
 
-export const encodeJob: Job<EncodeInput, EncodedFor, EncodeMessage, EncodedReply> = {
+export const encodeJob: ThreadJob<EncodeInput, EncodedFor, EncodeMessage, EncodedReply> = {
   module: import.meta.url,
   name: 'encodeJob',
   inlineBytes: LARGE_BODY_BYTES,

@@ -1,14 +1,14 @@
 /** Requests on their way between the event loop and the thread. Most are encoded as they were decoded, so that their text is kept. */
-import { fromJsonText, type JsonText, toJsonText } from '../../core/index.ts';
+import { type PackedJson, packJson, unpackJson } from '../../core/index.ts';
 import type { HubRequest } from '../../dialects/index.ts';
 
 /** Long strings are not kept twice: they stand beside the text. */
-const texts = new WeakMap<HubRequest, JsonText>();
+const texts = new WeakMap<HubRequest, PackedJson>();
 
-export const textOfRequest = (request: HubRequest): JsonText => texts.get(request) ?? toJsonText(request);
+export const textOfRequest = (request: HubRequest): PackedJson => texts.get(request) ?? packJson(request);
 
-export function requestOfText(json: JsonText): HubRequest {
-  const request = fromJsonText(json) as HubRequest;
+export function requestOfText(json: PackedJson): HubRequest {
+  const request = unpackJson(json) as HubRequest;
   texts.set(request, json);
   return request;
 }

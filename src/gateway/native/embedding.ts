@@ -2,7 +2,7 @@
 import type { Account, Model } from '../../catalog/index.ts';
 import { elementsAt, fail, membersAt, type Span, spliceAll, valueAt } from '../../core/index.ts';
 import type { InferenceOperation } from '../../rules/index.ts';
-import type { Job } from '../../threads/index.ts';
+import type { ThreadJob } from '../../threads/index.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { inputBoundsOfBody } from '../billing/request-bounds.ts';
 import { upstreamName } from '../models/resolve.ts';
@@ -21,7 +21,7 @@ interface NamedModel {
   readonly value: unknown;
 }
 
-export const embeddingJob: Job<Pick<ScanInput, 'operation' | 'bytes'>, EmbeddingScan> = {
+export const embeddingJob: ThreadJob<Pick<ScanInput, 'operation' | 'bytes'>, EmbeddingScan> = {
   module: import.meta.url,
   name: 'embeddingJob',
   inlineBytes: LARGE_BODY_BYTES,

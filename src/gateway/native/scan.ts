@@ -15,7 +15,7 @@ import {
   OUTPUT_LIMITS,
   TIER_FIELD_NAMES,
 } from '../../rules/index.ts';
-import type { Job } from '../../threads/index.ts';
+import type { ThreadJob } from '../../threads/index.ts';
 import { SESSION_MEMBERS, sessionInBody } from '../affinity.ts';
 import { boundsOfBody, STORED_MEMBERS } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
@@ -50,7 +50,7 @@ export interface NativeScan {
   readonly ids: ProviderIds | undefined;
 }
 
-export const scanJob: Job<ScanInput, NativeScan> = {
+export const scanJob: ThreadJob<ScanInput, NativeScan> = {
   module: import.meta.url,
   name: 'scanJob',
   inlineBytes: LARGE_BODY_BYTES,

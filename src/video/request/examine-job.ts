@@ -1,5 +1,5 @@
 /** The examination of a task body as a job: what the upstream request refers to moves, and is never copied. */
-import type { Job } from '../../threads/index.ts';
+import type { ThreadJob } from '../../threads/index.ts';
 import { examineTaskBody } from './examine.ts';
 import type { Examination, TaskEntry, TaskTarget } from './task-request.ts';
 import { buffersOf } from './upstream-template.ts';
@@ -10,7 +10,7 @@ export interface ExamineInput {
   readonly target: TaskTarget | undefined;
 }
 
-export const examineJob: Job<ExamineInput, Examination> = {
+export const examineJob: ThreadJob<ExamineInput, Examination> = {
   module: import.meta.url,
   name: 'examineJob',
   inlineBytes: 2 ** 20,

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { types } from 'node:util';
 import { isExactNumber, parseExact } from './exact-json.ts';
 
-export interface JsonText {
+export interface PackedJson {
   readonly text: string;
   /** The text holds numbers or names that only the exact parser keeps. It takes longer. */
   readonly isExact: boolean;
@@ -21,13 +21,13 @@ const LONG_CHARS = 1_024;
 const MARK = randomUUID();
 const MARKED_CHARS = MARK.length + 8;
 
-export function toJsonText(value: unknown): JsonText {
+export function packJson(value: unknown): PackedJson {
   const packer = new Packer();
   const text = JSON.stringify(packer.pack(value));
   return { text, isExact: packer.isExact, longStrings: packer.longStrings, mark: MARK };
 }
 
-export function fromJsonText({ text, isExact, longStrings, mark }: JsonText): unknown {
+export function unpackJson({ text, isExact, longStrings, mark }: PackedJson): unknown {
   const value = (isExact ? parseExact(text) : undefined) ?? JSON.parse(text);
   return longStrings.length === 0 ? value : unpack(value, mark, longStrings);
 }
