@@ -13,6 +13,11 @@ const PARTS = {
       'a million HTTP messages against Node and nginx; --seed 7, --first 80, --count 5000, --only corpus|requests|responses|sockets|nginx',
     run: () => import('../test/fuzz/main.ts'),
   },
+  cost: {
+    about:
+      'requests of 100 kB that cost the server most time and memory; --seed 7, --count 500, --turn-ms 100, --memory-mb 100',
+    run: () => import('../test/fuzz/cost.ts'),
+  },
   explore: {
     about: 'property tests with ten times the runs; names of files for only these; LAWS_SEED=7 repeats a run',
     run: () => explore(),

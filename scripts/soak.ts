@@ -27,6 +27,11 @@ const PARTS = {
       return runTests(['test/e2e/soak.test.ts'], seconds + 600, settings);
     },
   },
+  memory: {
+    about:
+      'hostile requests to a server with a memory limit; --count 10000, --limit-mb 2048, --workers 2, --cgroup DIR',
+    run: () => import('../test/soak/memory.ts'),
+  },
   crash: {
     about: 'kills at every crash point of every kind of call; --seeds 1,2,3',
     run: () => {

@@ -75,13 +75,14 @@ export async function startCostServer(env: Readonly<Record<string, string>> = {}
     upstream.requests.length = 0;
     return jsonResponse(text)(response, request);
   });
-  const database = await testDatabase();
+  // Outside of `npm test` the server has its own, embedded one.
+  const database = process.env.TEST_DATABASE_URL === undefined ? undefined : await testDatabase();
   const dataDir = mkdtempSync(join(tmpdir(), 'dragoman-cost-'));
   const file = join(dataDir, 'setup.json');
   const groups = GROUPS.map(([id, style]) => ({ id, upstream: style, accounts: [{ max_concurrency: 1_000 }] }));
   writeFileSync(file, JSON.stringify(groupsSetup(groups, upstream.url)));
   const command = new Command(['serve', '--config', file], {
-    env: { DATABASE_URL: database.url, DATA_DIR: dataDir, LOG_LEVEL: 'error', ...env },
+    env: { DATABASE_URL: database?.url, DATA_DIR: dataDir, LOG_LEVEL: 'error', ...env },
   });
   const url = await command.ready();
   const tokens = await until('the keys', () => {
@@ -119,7 +120,7 @@ export async function startCostServer(env: Readonly<Record<string, string>> = {}
     async stop() {
       await command.stop();
       await upstream.close();
-      await database.drop();
+      await database?.drop();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
