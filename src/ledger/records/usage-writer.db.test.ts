@@ -3,8 +3,10 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type LedgerFixture, openLedgerFixture } from '../../../test/support/ledger.ts';
 import { FAR_FUTURE, makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
+import { until } from '../../../test/support/wait.ts';
 import { silentLog } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
+import { takeLease } from '../admission/lease-queries.ts';
 import { readStatement } from '../wallets/statement.ts';
 import { hold, readBalance, settle } from '../wallets/wallets.ts';
 import { recordUsage, UsageWriter } from './usage-writer.ts';
@@ -197,4 +199,40 @@ test('UsageWriter stores a fault text with characters that PostgreSQL rejects', 
   const quarantined = await db.selectFrom('usage_quarantine').select('fault').where('id', '=', broken.id).execute();
   assert.deepEqual(quarantined, [{ fault: 'tokens is negative' }]);
   assert.equal((await readBalance(db, 'ola')).available, 970n);
+});
+
+test('a lease does not wait for the rows of a flush', async () => {
+  await makeUser(db, 'lea', 1_000n);
+  await sql`insert into replicas (id, host) values ('rep_lea', 'here')`.execute(db);
+  const record = usageRecord('lea', 10n);
+  const written = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  // Another replica writes the same record, so that the flush waits for the end of its transaction.
+  const other = db.transaction().execute(async (tx) => {
+    await recordUsage(tx, [record]);
+    written.resolve();
+    await release.promise;
+    throw new Error('rolled back');
+  });
+  await written.promise;
+  const flush = writerOf().write('rep_lea', [record]);
+  await until('the flush to wait', async () => {
+    const { rows } = await sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+        and query like '%insert into usage_records%'`.execute(db);
+    return rows.length > 0;
+  });
+  const taken = await takeLease(db, {
+    userId: 'lea',
+    replicaId: 'rep_lea',
+    needs: [100n],
+    ahead: 0n,
+    unit: 1n,
+    recent: 0n,
+  });
+  assert.equal(taken.granted, 100n);
+  release.resolve();
+  await assert.rejects(other, /rolled back/);
+  await flush;
+  assert.equal((await readBalance(db, 'lea')).available, 900n, 'the charge came from the lease');
 });

@@ -111,23 +111,29 @@ export async function recordUsage(
 ): Promise<void> {
   for (const first of monthsOf(records)) await sql`select usage_month(${first}::date)`.execute(tx);
   await reopenDays(tx, records);
-  await sql`with ${recordStatement(records, await encodeRows(records, costs))} select 1`.execute(tx);
+  await sql`with ${inserted(records, await encodeRows(records, costs))}, ${DAILY} select 1`.execute(tx);
 }
 
+/**
+ * The wallets are locked last, for as long as the charges of the whole batch and the commit take: calls that need a further lease wait for
+ * this lock, and a thousand rows take many times as long.
+ */
 async function recordAndCharge(tx: Tx, replicaId: string, records: readonly UsageRecord[], rows: RowTexts) {
   const users = [...new Set(records.map(({ userId }) => userId))];
-  // Locked in the order of ids, so that replicas that charge the same users do not deadlock.
   const { rows: wallets } = await sql<{ user_id: string }>`
-    select user_id from wallets where user_id = any(${users}) order by user_id for no key update`.execute(tx);
+    select user_id from wallets where user_id = any(${users})`.execute(tx);
   const known = new Set(wallets.map(({ user_id }) => user_id));
-  const leases = await chargeUsage(
-    tx,
-    replicaId,
-    records.filter(({ userId }) => known.has(userId)),
-    rows,
-  );
+  const owned = records.filter(({ userId }) => known.has(userId));
+  const leases = owned.length > 0 ? await chargeUsage(tx, replicaId, owned, await insertRecords(tx, owned, rows)) : [];
   crashPoint('flush.recorded');
   return { leases, unknownUsers: records.filter(({ userId }) => !known.has(userId)) };
+}
+
+/** Returns the sums of the records that are new, as JSON. */
+async function insertRecords(tx: Tx, records: readonly UsageRecord[], texts: RowTexts): Promise<string> {
+  const { rows } = await sql<{ sums: string }>`
+    with ${inserted(records, texts)} select coalesce(jsonb_agg(s), '[]')::text as sums from sums s`.execute(tx);
+  return rows[0]?.sums ?? '[]';
 }
 
 /** Charges one entry per wallet. The part that the lease does not cover is charged too, as a separate `overdraft` entry. */
@@ -135,15 +141,21 @@ async function chargeUsage(
   tx: Tx,
   replicaId: string,
   records: readonly UsageRecord[],
-  texts: RowTexts,
+  sums: string,
 ): Promise<LeaseState[]> {
-  if (records.length === 0) return [];
+  const users = [...new Set(records.map(({ userId }) => userId))];
+  // Locked in the order of ids, so that replicas that charge the same users do not deadlock.
+  const { rows: locked } = await sql`
+    select user_id from wallets where user_id = any(${users}) order by user_id for no key update`.execute(tx);
+  // The next attempt finds that the user is not known.
+  if (locked.length < users.length) throw new Error('a user was removed while usage was recorded');
   await reopenDays(tx, records);
   const { rows } = await sql<LeaseState>`
-    with ${recordStatement(records, texts)},
+    with sums as (select * from jsonb_to_recordset(${sums}::jsonb) as s (${SUM_COLUMNS})),
+    ${DAILY},
     spent as (
-      select i.user_id, sum(i.nanos)::bigint as nanos, min(i.id) as first, count(*) as calls
-      from inserted i where i.nanos > 0 group by i.user_id),
+      select user_id, sum(nanos)::bigint as nanos, min(first) as first, sum(charged)::bigint as calls
+      from sums where nanos > 0 group by user_id),
     covered as (
       select s.*, least(coalesce(l.nanos, 0), s.nanos) as drawn
       from spent s left join leases l on l.user_id = s.user_id and l.replica_id = ${replicaId}),
@@ -159,7 +171,7 @@ async function chargeUsage(
       where part.nanos > 0 order by c.user_id)
     select l.replica_id as "replicaId", l.user_id as "userId", coalesce(d.nanos, l.nanos) as nanos, coalesce(d.version, l.version) as version
     from leases l left join drawn d using (user_id)
-    where l.replica_id = ${replicaId} and l.user_id = any(${records.map(({ userId }) => userId)})`.execute(tx);
+    where l.replica_id = ${replicaId} and l.user_id = any(${users})`.execute(tx);
   return rows;
 }
 
@@ -173,11 +185,13 @@ async function reopenDays(tx: Tx, records: readonly UsageRecord[]): Promise<void
 
 const DAY_MS = 86_400_000;
 
+const count = (name: string): RawBuilder<unknown> => sql`coalesce((usage ->> ${sql.lit(name)})::bigint, 0)`;
+
 /**
- * `inserted` are the records that are neither recorded nor quarantined yet: an operator decides on quarantined ones. The roll-ups grow
- * by exactly those.
+ * `inserted` are the records that are neither recorded nor quarantined yet: an operator decides on quarantined ones. `sums` are what the
+ * roll-ups and charges grow by.
  */
-function recordStatement(records: readonly UsageRecord[], rows: RowTexts): RawBuilder<unknown> {
+function inserted(records: readonly UsageRecord[], rows: RowTexts): RawBuilder<unknown> {
   return sql`
     incoming as (
       select id, to_timestamp((at / 1000)::float8), user_id, key_id, group_id, account_id, model, operation, request_id,
@@ -193,24 +207,37 @@ function recordStatement(records: readonly UsageRecord[], rows: RowTexts): RawBu
       select * from incoming i where not exists (select from usage_quarantine q where q.id = i.id) order by 2, 1
       on conflict do nothing
       returning *),
-    daily as (
-      insert into usage_daily as d (
-        user_id, day, key_id, group_id, model, account_id, operation, requests, input_tokens, cached_input_tokens,
-        cache_write_tokens, output_tokens, reasoning_tokens, audio_tokens, image_tokens, searches, images, nanos, estimated,
-        cost_nanos, cost_unknown)
-      select user_id, (at at time zone 'UTC')::date, key_id, group_id, model, account_id, operation, count(*),
-        sum(input_tokens), sum(cached_input_tokens), sum(cache_write_tokens), sum(output_tokens), sum(reasoning_tokens),
-        sum(${count('inputAudio')} + ${count('outputAudio')}), sum(${count('inputImage')} + ${count('outputImage')}),
-        sum(${count('searches')}), sum(images), sum(nanos), count(*) filter (where estimated),
-        coalesce(sum(cost_nanos), 0), count(*) filter (where cost_nanos is null)
-      from inserted group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7
-      on conflict (user_id, day, key_id, group_id, model, account_id, operation) do update set ${grow}
-    )`;
+    sums as (
+      select user_id, (at at time zone 'UTC')::date as day, key_id, group_id, model, account_id, operation, count(*) as requests,
+        sum(input_tokens) as input_tokens, sum(cached_input_tokens) as cached_input_tokens,
+        sum(cache_write_tokens) as cache_write_tokens, sum(output_tokens) as output_tokens,
+        sum(reasoning_tokens) as reasoning_tokens, sum(${count('inputAudio')} + ${count('outputAudio')}) as audio_tokens,
+        sum(${count('inputImage')} + ${count('outputImage')}) as image_tokens, sum(${count('searches')}) as searches,
+        sum(images) as images, sum(nanos) as nanos, count(*) filter (where estimated) as estimated,
+        coalesce(sum(cost_nanos), 0) as cost_nanos, count(*) filter (where cost_nanos is null) as cost_unknown,
+        min(id) filter (where nanos > 0) as first, count(*) filter (where nanos > 0) as charged
+      from inserted group by 1, 2, 3, 4, 5, 6, 7)`;
 }
 
-const count = (name: string): RawBuilder<unknown> => sql`coalesce((usage ->> ${sql.lit(name)})::bigint, 0)`;
+const DAILY_NAMES = ['user_id', 'day', 'key_id', 'group_id', 'model', 'account_id', 'operation'] as const;
 
-const grow = sql.join(DAILY_SUMS.map((name) => sql`${sql.ref(name)} = d.${sql.ref(name)} + excluded.${sql.ref(name)}`));
+/** The columns of `sums`. */
+const SUM_COLUMNS = sql.raw(
+  [
+    ...DAILY_NAMES.map((name) => `${name} ${name === 'day' ? 'date' : 'text'}`),
+    ...[...DAILY_SUMS, 'charged'].map((name) => `${name} bigint`),
+    'first text',
+  ].join(', '),
+);
+
+/** The roll-ups by day grow by `sums`. */
+const DAILY = sql`
+  daily as (
+    insert into usage_daily as d (${sql.raw([...DAILY_NAMES, ...DAILY_SUMS].join(', '))})
+    select ${sql.raw([...DAILY_NAMES, ...DAILY_SUMS].join(', '))} from sums order by ${sql.raw(DAILY_NAMES.join(', '))}
+    on conflict (${sql.raw(DAILY_NAMES.join(', '))}) do update set ${sql.join(
+      DAILY_SUMS.map((name) => sql`${sql.ref(name)} = d.${sql.ref(name)} + excluded.${sql.ref(name)}`),
+    )})`;
 
 /** Record -> its row as JSON. */
 type RowTexts = ReadonlyMap<UsageRecord, string>;
