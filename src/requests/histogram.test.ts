@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BUCKET_BOUNDS_MS, HIGHEST_BUCKET, PACKED_CALLS, percentileMs, unpackHistogram } from './histogram.ts';
+import {
+  BUCKET_BOUNDS_MS,
+  bucketOf,
+  HIGHEST_BUCKET,
+  PACKED_CALLS,
+  packHistogram,
+  percentileMs,
+  unpackHistogram,
+} from './histogram.ts';
 
 /** As width_bucket of PostgreSQL does. */
 const histogramOf = (values: readonly number[]): number[] => {
@@ -41,4 +49,17 @@ test('unpackHistogram returns the counts of every bucket of packed calls that we
   assert.deepEqual(counts, expected);
   assert.equal(percentileMs(unpackHistogram('0'), 0.5), null);
   assert.deepEqual(unpackHistogram(String(999_999_999_999n * BigInt(PACKED_CALLS[1] ?? 0))), [0, 999_999_999_999]);
+});
+
+test('packHistogram is the sum of the packed calls, and bucketOf the bucket that PostgreSQL finds', () => {
+  const values = [0, 0.05, 0.1, 0.2, 1, 12.5, 999, 1e5, 1e9, ...BUCKET_BOUNDS_MS];
+  const sparse: number[] = [];
+  for (const value of values) {
+    const bucket = bucketOf(value);
+    sparse[bucket] = (sparse[bucket] ?? 0) + 1;
+  }
+  assert.deepEqual(unpackHistogram(packHistogram(sparse)), histogramOf(values));
+  const packed = values.reduce((sum, value) => sum + BigInt(PACKED_CALLS[bucketOf(value)] ?? 0), 0n);
+  assert.equal(packHistogram(sparse), String(packed));
+  assert.equal(packHistogram([]), '0');
 });

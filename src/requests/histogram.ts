@@ -21,6 +21,25 @@ export const PACKED_CALLS: readonly string[] = Array.from(
   (_, bucket) => `1${'0'.repeat(COUNT_DIGITS * bucket)}`,
 );
 
+/** The bucket of a time: the number of bounds that it has reached. */
+export function bucketOf(ms: number): number {
+  let [low, high] = [0, BUCKET_BOUNDS_MS.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((BUCKET_BOUNDS_MS[middle] ?? 0) <= ms) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** `counts[n]` calls are in bucket n; absent means none. */
+export function packHistogram(counts: readonly (number | undefined)[]): string {
+  let packed = '';
+  for (let bucket = counts.length - 1; bucket >= 0; bucket -= 1)
+    packed += String(counts[bucket] ?? 0).padStart(packed === '' ? 0 : COUNT_DIGITS, '0');
+  return packed === '' ? '0' : packed;
+}
+
 /** The counts by bucket of a packed histogram, or of the sum of several. Buckets above the last one with calls are absent. */
 export function unpackHistogram(packed: string): number[] {
   const counts: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * Writes the request log to the database: one statement for a batch, which also stores failed attempts and marks the hours whose
- * roll-ups have to be built again.
+ * Writes the request log to the database: one statement for a batch, which also stores failed attempts and grows the roll-ups of its hours.
+ * Hours whose sums are not known are marked instead, and rolled up from their rows (`roll-up.ts`).
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
@@ -8,11 +8,11 @@ import type { Log, Nanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { providerCosts } from '../ledger/index.ts';
 import type { AttemptTrace } from '../web/index.ts';
+import { HOUR_COLUMNS, HourSums, hourOf, MAX_MODELS } from './hour-sums.ts';
 import { isFault, type RequestEntry } from './request-entry.ts';
 
 /** Class of the advisory locks of hours, "reqh" in ASCII: shared by writers, exclusive for the roll-up of the hour. */
 export const HOUR_LOCK = 0x72657168;
-const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
 /** Entry -> what the call cost the operator. */
@@ -22,6 +22,8 @@ export class RequestWriter {
   readonly #db: Db;
   readonly #log: Log;
   readonly #days = new Set<number>();
+  /** The models of each hour that this process has written calls of. */
+  readonly #models = new Map<number, Set<string>>();
 
   constructor({ db, log }: { readonly db: Db; readonly log: Log }) {
     this.#db = db;
@@ -38,16 +40,42 @@ export class RequestWriter {
   async write(entries: readonly RequestEntry[]): Promise<EntryCosts> {
     for (const day of new Set(entries.map(({ at }) => Math.floor(at / DAY_MS)))) await this.#createDay(day);
     const costs = await this.#costsOf(entries);
-    const rows = await encodeRows(entries, costs);
-    const hours = [...new Set(entries.map(({ at }) => Math.floor(at / HOUR_MS)))].sort((a, b) => a - b);
+    const rows = `[${(await encodeRows(entries, costs)).join(',')}]`;
+    const hours = [...new Set(entries.map(hourOf))].sort((a, b) => a - b);
     try {
-      await insertStatement(`[${rows.join(',')}]`, hours).execute(this.#db);
+      await insertStatement({ rows, hours, ...this.#sumsOf(entries, costs) })
+        .execute(this.#db)
+        // An earlier attempt of unknown outcome has written some of them: those must not count twice.
+        .catch((error: unknown) => {
+          if (!isDuplicate(error)) throw error;
+          return insertStatement({ rows, hours, due: hours }).execute(this.#db);
+        });
     } catch (error) {
       // The partition of a day may have been removed since it was last used.
       this.#days.clear();
       throw error;
     }
     return costs;
+  }
+
+  /** An hour with very many models is due as a whole. */
+  #sumsOf(entries: readonly RequestEntry[], costs: EntryCosts): Pick<Batch, 'sums' | 'due'> {
+    const sums = new HourSums();
+    const models = new Map(entries.map((entry) => [entry, storable(entry.model) ?? '']));
+    for (const [entry, model] of models) this.#modelsOf(hourOf(entry)).add(model);
+    const due = new Set<number>();
+    for (const [entry, model] of models)
+      if (this.#modelsOf(hourOf(entry)).size > MAX_MODELS) due.add(hourOf(entry));
+      else sums.add(entry, costs.get(entry), model);
+    return { sums, due: [...due] };
+  }
+
+  #modelsOf(hour: number): Set<string> {
+    const models = this.#models.get(hour) ?? new Set();
+    this.#models.set(hour, models);
+    const [oldest] = this.#models.keys();
+    if (this.#models.size > KEPT_HOURS && oldest !== undefined && oldest !== hour) this.#models.delete(oldest);
+    return models;
   }
 
   async #costsOf(entries: readonly RequestEntry[]): Promise<EntryCosts> {
@@ -141,8 +169,18 @@ const attemptOf = (attempt: AttemptTrace) => ({
   words: storable(attempt.words),
 });
 
+interface Batch {
+  /** As JSON. */
+  readonly rows: string;
+  readonly hours: readonly number[];
+  /** What the roll-ups grow by. Without it, rows that exist already are left out, and the roll-ups stay. */
+  readonly sums?: HourSums;
+  /** Hours that are to be rolled up from their rows. */
+  readonly due: readonly number[];
+}
+
 /** The locks come first, so that the roll-up of an hour never misses rows that are on their way. */
-const insertStatement = (rows: string, hours: readonly number[]): RawBuilder<unknown> => sql`
+const insertStatement = ({ rows, hours, sums, due }: Batch): RawBuilder<unknown> => sql`
   with locked as materialized (
     select count(pg_advisory_xact_lock_shared(${HOUR_LOCK}::int, hour)) as n from unnest(${hours}::int[]) hour),
   incoming as (
@@ -156,7 +194,7 @@ const insertStatement = (rows: string, hours: readonly number[]): RawBuilder<unk
       cost_nanos bigint, price_id bigint, group_ppm bigint, user_ppm bigint, estimated boolean, session bigint)
     where locked.n >= 0),
   inserted as (
-    insert into requests select * from incoming order by at, id on conflict do nothing
+    insert into requests select * from incoming order by at, id ${sums ? sql`` : sql`on conflict do nothing`}
     returning at, id, group_id, model, attempts),
   faults as (
     insert into request_faults (at, request_id, attempt, group_id, account_id, model, kind, status, words)
@@ -164,5 +202,35 @@ const insertStatement = (rows: string, hours: readonly number[]): RawBuilder<unk
       a.attempt ->> 'words'
     from inserted i cross join jsonb_array_elements(i.attempts) with ordinality a (attempt, n)
     where i.attempts is not null and a.attempt ? 'fault'
-    on conflict do nothing)
-  insert into request_hours_due select distinct date_trunc('hour', at, 'UTC') from inserted on conflict do nothing`;
+    on conflict do nothing),
+  ${sums ? grownHours(sums) : sql``}
+  due as (select to_timestamp(hour * 3600::float8) as hour from unnest(${due}::int[]) hour order by 1)
+  insert into request_hours_due select hour from due on conflict do nothing`;
+
+/** After the rows of the batch are locked in, so that no roll-up of these hours from their rows is running. */
+const grownHours = (sums: HourSums): RawBuilder<unknown> => sql`
+  grown as (
+    insert into request_hours as h (level, hour, group_id, account_id, model, ${COLUMNS})
+    select s.level, to_timestamp(s.hour * 3600::float8), s.group_id, s.account_id, s.model, ${COLUMNS}
+    from locked, jsonb_to_recordset(${JSON.stringify(sums.hours)}::jsonb) as s (
+      level text, hour int, group_id text, account_id text, model text, ${COLUMN_TYPES})
+    where locked.n >= 0 order by 1, 2, 3, 4, 5
+    on conflict (level, hour, group_id, account_id, model) do update set ${GROWTH}),
+  grown_faults as (
+    insert into request_fault_hours as h (hour, group_id, account_id, model, kind, attempts)
+    select to_timestamp(s.hour * 3600::float8), s.group_id, s.account_id, s.model, s.kind, s.attempts
+    from locked, jsonb_to_recordset(${JSON.stringify(sums.faults)}::jsonb) as s (
+      hour int, group_id text, account_id text, model text, kind text, attempts bigint)
+    where locked.n >= 0 order by 1, 2, 3, 4, 5
+    on conflict (hour, group_id, account_id, model, kind) do update set attempts = h.attempts + excluded.attempts),`;
+
+const COLUMNS = sql.join(HOUR_COLUMNS.map((name) => sql.ref(name)));
+const COLUMN_TYPES = sql.join(HOUR_COLUMNS.map((name) => sql`${sql.ref(name)} numeric`));
+const GROWTH = sql.join(
+  HOUR_COLUMNS.map((name) => sql`${sql.ref(name)} = h.${sql.ref(name)} + excluded.${sql.ref(name)}`),
+);
+
+/** The current hour, and earlier ones of calls that took long. */
+const KEPT_HOURS = 4;
+
+const isDuplicate = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '23505';

@@ -1,21 +1,19 @@
 /**
- * Roll-ups of the request log by hour, group, account and model. An hour is built again as a whole when calls of it were written, so
- * late calls count and a repeated run changes nothing.
+ * Roll-ups of the request log by hour, group, account and model, from the rows of the log. They grow with each batch of calls
+ * (`request-writer.ts`); an hour is built as a whole where that was not possible. A repeated run changes nothing.
  */
 import type { Clock } from '../core/index.ts';
 import { connect, type Database } from '../db/index.ts';
 import { BUCKET_BOUNDS_MS, PACKED_CALLS } from './histogram.ts';
+import { HOUR_MS, MAX_MODELS } from './hour-sums.ts';
 import { HOUR_LOCK } from './request-writer.ts';
 
 type Client = Awaited<ReturnType<typeof connect>>;
 
 /** Of one run. */
 const MAX_HOURS = 48;
-/** Callers may invent model names; those beyond the most frequent ones of an hour are counted together. */
-const MAX_MODELS = 200;
-/** The current hour is due all the time: its roll-up takes at most this share of the time. */
+/** An hour with very many models is due all the time: its roll-up takes at most this share of the time. */
 const MAX_LOAD = 0.05;
-const HOUR_MS = 3_600_000;
 
 export class RequestRollUp {
   readonly #database: Database;
@@ -28,7 +26,7 @@ export class RequestRollUp {
     this.#clock = clock;
   }
 
-  /** Returns zero, so that the next run waits for its time: the current hour is due again with the next call. */
+  /** Returns zero, so that the next run waits for its time: an hour may be due again with the next call. */
   async run(): Promise<number> {
     // A connection of its own, because a large hour takes longer than statements of the pool may.
     const client = await connect(this.#database.url);

@@ -1,6 +1,7 @@
 /** The request log: what operators learn of every call, its roll-ups, and the metrics by account. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { sql } from 'kysely';
 import { systemClock } from '../../src/core/index.ts';
 import { RequestRollUp, removeOldRequests } from '../../src/requests/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
@@ -231,6 +232,12 @@ test('roll-ups give the series of charts and the state of accounts, and building
   const { database } = gateway.context;
   const build = () => new RequestRollUp(database, systemClock).run();
   await build();
+  const rollUps = async () => ({
+    hours: (
+      await sql`select * from request_hours order by level, hour, group_id, account_id, model`.execute(database.db)
+    ).rows,
+    faults: (await sql`select * from request_fault_hours order by 1, 2, 3, 4, 5`.execute(database.db)).rows,
+  });
   const stats = async (query = '') => (await admin<Stats>('GET', `/stats${query}`)).body;
   const first = await stats();
   const { body: page } = await admin<{ data: LoggedRequest[] }>('GET', '/requests?limit=1000');
@@ -246,6 +253,15 @@ test('roll-ups give the series of charts and the state of accounts, and building
   const median = totals[Math.floor(totals.length / 2)] ?? 0;
   assert.ok(Math.abs((times.total_ms?.p50 ?? 0) / median - 1) < 0.5, `${times.total_ms?.p50} ${median}`);
   assert.ok((times.added_ms?.p99 ?? 0) >= (times.added_ms?.p50 ?? 0));
+
+  // What the roll-ups have grown by is what their rows add up to.
+  const grown = await rollUps();
+  assert.ok(grown.hours.length > 5 && grown.faults.length > 0);
+  await sql`insert into request_hours_due select distinct hour from request_hours on conflict do nothing`.execute(
+    database.db,
+  );
+  await build();
+  assert.deepEqual(await rollUps(), grown);
 
   // A late call of the same hour is added, once.
   await logged(await messages({ model: 'odd-late' }));

@@ -1,0 +1,134 @@
+/** What a batch of calls adds to the roll-ups by hour, group, account and model. The same sums as `roll-up.ts` builds from the rows. */
+import type { Nanos } from '../core/index.ts';
+import { bucketOf, packHistogram } from './histogram.ts';
+import { isFault, type RequestEntry } from './request-entry.ts';
+
+/** Callers may invent model names. An hour with more of them is rolled up from its rows, which counts the rare ones together. */
+export const MAX_MODELS = 200;
+
+export const HOUR_MS = 3_600_000;
+export const hourOf = ({ at }: Pick<RequestEntry, 'at'>): number => Math.floor(at / HOUR_MS);
+
+/** Names in the order of the primary key of `request_hours`. */
+type Place = readonly [level: string, hour: number, group: string, account: string, model: string];
+
+const COUNTS = [
+  'requests',
+  'provider_errors',
+  'own_errors',
+  'caller_errors',
+  'client_closed',
+  'input_tokens',
+  'cached_input_tokens',
+  'output_tokens',
+  'cost_unknown',
+] as const;
+const MONEY = ['nanos', 'cost_nanos'] as const;
+const TIMES = ['first_byte', 'total', 'added', 'failover'] as const;
+/** The columns that grow. */
+export const HOUR_COLUMNS = [...COUNTS, ...MONEY, ...TIMES] as const;
+
+interface Sum {
+  readonly place: Place;
+  readonly counts: Record<(typeof COUNTS)[number], number>;
+  readonly money: Record<(typeof MONEY)[number], bigint>;
+  readonly times: Record<(typeof TIMES)[number], number[]>;
+}
+
+/** The sums of one batch. */
+export class HourSums {
+  readonly #sums = new Map<string, Sum>();
+  readonly #faults = new Map<string, { readonly place: readonly (string | number)[]; count: number }>();
+
+  add(entry: RequestEntry, cost: Nanos | undefined, model: string): void {
+    const hour = hourOf(entry);
+    const { groupId: group } = entry;
+    const account = entry.trace.attempts.at(-1)?.accountId ?? '';
+    for (const place of [
+      ['all', hour, group, account, model],
+      ['group', hour, group, '', ''],
+      ['account', hour, '', account, ''],
+      ['model', hour, '', '', model],
+      ['total', hour, '', '', ''],
+    ] as const)
+      grow(this.#sumOf(place), entry, cost);
+    for (const { accountId, outcome } of entry.trace.attempts)
+      if (isFault(outcome)) this.#addFault([hour, group, accountId, model, outcome]);
+  }
+
+  /** Rows for `jsonb_to_recordset`. */
+  get hours(): readonly object[] {
+    return [...this.#sums.values()].map(
+      ({ place: [level, hour, group_id, account_id, model], counts, money, times }) => ({
+        level,
+        hour,
+        group_id,
+        account_id,
+        model,
+        ...counts,
+        ...Object.fromEntries(MONEY.map((name) => [name, money[name].toString()])),
+        ...Object.fromEntries(TIMES.map((name) => [name, packHistogram(times[name])])),
+      }),
+    );
+  }
+
+  get faults(): readonly object[] {
+    return [...this.#faults.values()].map(({ place: [hour, group_id, account_id, model, kind], count }) => ({
+      hour,
+      group_id,
+      account_id,
+      model,
+      kind,
+      attempts: count,
+    }));
+  }
+
+  #sumOf(place: Place): Sum {
+    const key = place.join('\n');
+    const known = this.#sums.get(key);
+    if (known) return known;
+    const sum: Sum = {
+      place,
+      counts: Object.fromEntries(COUNTS.map((name) => [name, 0])) as Sum['counts'],
+      money: { nanos: 0n, cost_nanos: 0n },
+      times: { first_byte: [], total: [], added: [], failover: [] },
+    };
+    this.#sums.set(key, sum);
+    return sum;
+  }
+
+  #addFault(place: readonly (string | number)[]): void {
+    const key = place.join('\n');
+    const known = this.#faults.get(key) ?? { place, count: 0 };
+    known.count += 1;
+    this.#faults.set(key, known);
+  }
+}
+
+function grow({ counts, money, times }: Sum, entry: RequestEntry, cost: Nanos | undefined): void {
+  const { error, charge, outcome } = entry;
+  counts.requests += 1;
+  if (error === 'provider') counts.provider_errors += 1;
+  if (error === 'ours') counts.own_errors += 1;
+  if (error === 'caller') counts.caller_errors += 1;
+  if (outcome === 'client_closed') counts.client_closed += 1;
+  if (charge) {
+    counts.input_tokens += charge.usage.input ?? 0;
+    counts.cached_input_tokens += charge.usage.cacheRead ?? 0;
+    counts.output_tokens += charge.usage.output ?? 0;
+    money.nanos += charge.nanos;
+    if (charge.nanos > 0n && cost === undefined) counts.cost_unknown += 1;
+  }
+  money.cost_nanos += cost ?? 0n;
+  addTime(times.first_byte, entry.firstByteMs);
+  addTime(times.total, entry.totalMs);
+  addTime(times.added, entry.addedMs);
+  addTime(times.failover, entry.failoverMs);
+}
+
+function addTime(histogram: number[], ms: number | undefined): void {
+  if (ms === undefined) return;
+  // As the row has it, so that a roll-up from the rows finds the same bucket.
+  const bucket = bucketOf(Math.fround(Math.round(ms * 1e3) / 1e3));
+  histogram[bucket] = (histogram[bucket] ?? 0) + 1;
+}
