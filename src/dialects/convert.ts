@@ -103,12 +103,16 @@ export interface StreamDecoding {
   finishCut(): readonly HubEvent[];
 }
 
+/** Only items have names and opaque values. */
+const hasItem = ({ kind }: HubEvent): boolean => kind === 'item' || kind === 'item_end';
+
 export function openDecoding(upstream: UpstreamSide, encoded: EncodedRequest, context: DecodeContext): StreamDecoding {
   const decoder = upstream.openDecoder(context);
   const cutter = encoded.emulateStop.length > 0 ? new StopCutter(encoded.emulateStop) : undefined;
   const restore = encoded.names.size > 0 ? (event: HubEvent) => restoreEvent(event, encoded.names) : undefined;
   const { sign } = context;
   const transform = (events: readonly HubEvent[]): readonly HubEvent[] => {
+    if (!cutter && !events.some(hasItem)) return events;
     const signed = sign ? events.map((event) => signEvent(event, sign)) : events;
     const restored = restore ? signed.map(restore) : signed;
     return cutter ? restored.flatMap((event) => cutter.push(event)) : restored;

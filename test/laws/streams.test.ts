@@ -10,7 +10,7 @@ import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
 import { codecOf, fold, type HubReply, type HubRequest } from '../../src/dialects/index.ts';
 import type { Dialect } from '../../src/rules/index.ts';
-import { decodeAll, readVectors } from '../support/dialects/codecs.ts';
+import { decodeAll, readVectors, type WireEvent } from '../support/dialects/codecs.ts';
 import {
   convert,
   DECODE_CONTEXT,
@@ -88,6 +88,26 @@ for (const client of DIALECTS) {
     }
   });
 }
+
+/** The same JSON in another form each time, so that no event has the pattern of an earlier one. */
+const unlike = (events: readonly WireEvent[]): WireEvent[] =>
+  events.map(({ data, ...event }, n) => ({
+    ...event,
+    data: typeof data === 'string' ? data : ' '.repeat(n + 1) + JSON.stringify(data),
+  }));
+
+test('events that are read by the pattern of an earlier one give the same bytes as parsed ones', () => {
+  for (const pair of DIALECT_PAIRS) {
+    const request = requestFrom(pair.client);
+    for (const { name, events } of readVectors(pair.upstream))
+      for (const sent of [events, events.flatMap((event) => [event, event])])
+        assert.equal(
+          convert(pair, sent, request).text,
+          convert(pair, unlike(sent), request).text,
+          `${name} from ${pair.upstream} to ${pair.client}`,
+        );
+  }
+});
 
 // ---------------------------------------------------------------- the official SDKs
 

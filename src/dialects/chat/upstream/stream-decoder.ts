@@ -5,7 +5,8 @@
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubError, HubEvent, HubUsage, JsonObject } from '../../hub/types.ts';
 import { NO_USAGE } from '../../hub/types.ts';
-import { isObject, maybeList, maybeObject, maybeString, parseEvent } from '../../wire/read.ts';
+import { type EventParser, openEventParser } from '../../wire/event-parser.ts';
+import { isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { tierUsed } from '../../wire/service-tiers.ts';
 import { decodeErrorObject, errorIn } from '../errors.ts';
 import { decodeStop, isFailure } from '../stop-reason.ts';
@@ -14,6 +15,7 @@ import { closeReply, openReply, type ReplyState, readDelta } from './delta-reade
 
 interface State {
   readonly reply: ReplyState;
+  readonly parse: EventParser;
   started: boolean;
   done: boolean;
   reason: string | undefined;
@@ -25,6 +27,7 @@ interface State {
 export function openDecoder(context: DecodeContext): StreamDecoder {
   const state: State = {
     reply: openReply(context),
+    parse: openEventParser(VARYING, hasCalls),
     started: false,
     done: false,
     reason: undefined,
@@ -51,6 +54,8 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
   };
 }
 
+const VARYING = ['content', 'reasoning_content', 'obfuscation'];
+
 const isDone = (data: string): boolean => data.length < 16 && data.trim() === '[DONE]';
 
 /** Arguments are text, but some servers send them as a value. */
@@ -61,7 +66,7 @@ const hasCalls = ({ choices }: JsonObject): boolean =>
   });
 
 function readData(data: string, state: State, out: HubEvent[]): void {
-  const chunk = parseEvent(data, hasCalls);
+  const chunk = state.parse(data);
   if (!chunk) failStream(state, out, NOT_JSON);
   else
     for (const read of CHUNK_READERS) {
@@ -116,7 +121,7 @@ function finish(state: State, out: HubEvent[], isEnded = false): void {
 }
 
 /** Emits the last events of a reply whose finish reason is known; unary replies use it too. */
-export function finishReply(state: Omit<State, 'started' | 'done'>, out: HubEvent[]): void {
+export function finishReply(state: Omit<State, 'parse' | 'started' | 'done'>, out: HubEvent[]): void {
   const { reply } = state;
   const tier = tierUsed(state.tier);
   const { refusal } = reply;

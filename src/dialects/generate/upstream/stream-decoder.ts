@@ -5,8 +5,9 @@
  */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubEvent, HubStop, JsonObject } from '../../hub/types.ts';
+import { openEventParser } from '../../wire/event-parser.ts';
 import { itemId } from '../../wire/ids.ts';
-import { compact, isGiven, isObject, maybeList, maybeObject, maybeString, parseEvent } from '../../wire/read.ts';
+import { compact, isGiven, isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { billedSearches, checkUsage, decodeUsage, mergeUsage, type UsageCounts } from '../usage.ts';
@@ -16,11 +17,12 @@ import { readPart } from './part-reader.ts';
 
 export function openDecoder(context: DecodeContext): StreamDecoder {
   const state = newDecoderState(context);
+  const parse = openEventParser(VARYING, hasCalls);
   return {
     push(data) {
       if (state.done || data === '' || data === '[DONE]') return [];
       const out: HubEvent[] = [];
-      const chunk = parseEvent(data, hasCalls);
+      const chunk = parse(data);
       if (chunk === undefined) failStream(state, out, 'The provider sent an event that is not a JSON object.');
       else readChunk(chunk, state, out);
       return out;
@@ -38,6 +40,8 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
     },
   };
 }
+
+const VARYING = ['text', 'promptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount', 'totalTokenCount'];
 
 /** Decodes a unary reply. Complete JSON cannot be truncated, so a missing finish reason means STOP. */
 export function decodeUnary(body: unknown, context: DecodeContext): HubEvent[] {

@@ -141,6 +141,10 @@ const openBlock = (block: JsonObject, state: State): string =>
   writeHeld(state) + emit('content_block_start', { index: state.blockIndex, content_block: block });
 const blockDelta = (delta: JsonObject, state: State): string =>
   emit('content_block_delta', { index: state.blockIndex, delta });
+/** `blockDelta` for most events of a stream, without the object. */
+const textDelta = (text: string, { blockIndex }: State): string =>
+  `${TEXT_DELTA}${blockIndex},"delta":{"type":"text_delta","text":${JSON.stringify(text)}}}\n\n`;
+const TEXT_DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":';
 function closeBlock(state: State): string {
   const out = emit('content_block_stop', { index: state.blockIndex });
   state.blockIndex += 1;
@@ -163,11 +167,10 @@ function messageWriter(state: State): Writer {
       }
       if ((event.kind !== 'text' && event.kind !== 'refusal') || event.text === '') return '';
       if (event.kind === 'refusal') state.refusal += event.text;
-      const delta = { type: 'text_delta', text: event.text };
-      if (event.part === part) return blockDelta(delta, state);
+      if (event.part === part) return textDelta(event.text, state);
       const head = closePart() + openBlock(textHead(), state);
       part = event.part;
-      return head + blockDelta(delta, state);
+      return head + textDelta(event.text, state);
     },
     end(item) {
       const tail = messageTail(item as HubMessage);

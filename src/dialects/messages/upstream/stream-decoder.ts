@@ -4,7 +4,8 @@
  */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubError, HubEvent, JsonObject } from '../../hub/types.ts';
-import { isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString, parseEvent } from '../../wire/read.ts';
+import { openEventParser } from '../../wire/event-parser.ts';
+import { isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { decodeUsage, mergeUsage } from '../usage.ts';
@@ -13,10 +14,11 @@ import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from './blocks.t
 
 export function openDecoder(context: DecodeContext): StreamDecoder {
   const state = newState(context);
+  const parse = openEventParser(VARYING, isNoDelta);
   return {
     push(data, event) {
       if (state.done) return [];
-      const wire = parseEvent(data, isNoDelta);
+      const wire = parse(data);
       return wire
         ? decodeEvent(wire, event, state)
         : failStream(state, 'The provider sent an event that is not a JSON object.');
@@ -32,6 +34,8 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
     },
   };
 }
+
+const VARYING = ['text', 'thinking'];
 
 const isNoDelta = ({ type }: JsonObject): boolean => type !== 'content_block_delta';
 

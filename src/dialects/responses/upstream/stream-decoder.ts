@@ -4,7 +4,8 @@
  */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import { type HubError, type JsonObject, NO_USAGE } from '../../hub/types.ts';
-import { isObject, maybeCount, maybeList, maybeObject, maybeString, parseEvent } from '../../wire/read.ts';
+import { openEventParser } from '../../wire/event-parser.ts';
+import { isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { tierUsed } from '../../wire/service-tiers.ts';
 import { decodeAnnotation, decodeAnnotations } from '../annotations.ts';
 import { decodeErrorObject } from '../errors.ts';
@@ -27,11 +28,12 @@ import {
 
 export function openDecoder(context: DecodeContext): StreamDecoder {
   const state: State = { ...openStream(context), isStarted: false, isOver: false, byIndex: new Map(), byId: new Map() };
+  const parse = openEventParser(VARYING, isNoDelta);
   return {
     push(data) {
       if (state.isOver || data === '' || data === '[DONE]') return [];
       state.out = [];
-      const event = parseEvent(data, isNoDelta);
+      const event = parse(data);
       if (event) HANDLERS.get(maybeString(event.type) ?? '')?.(event, state);
       else endAsBroken(state, 'The provider sent a malformed event.');
       if (state.isInconsistent && !state.isOver) failContradiction(state);
@@ -45,6 +47,8 @@ export function openDecoder(context: DecodeContext): StreamDecoder {
     },
   };
 }
+
+const VARYING = ['sequence_number', 'delta', 'obfuscation'];
 
 const isNoDelta = ({ delta }: JsonObject): boolean => typeof delta !== 'string';
 
