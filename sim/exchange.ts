@@ -53,6 +53,7 @@ export class Exchange {
   framing: Framing = 'sse';
   /** The cloud that hosts the model; undefined for the provider's own API. */
   cloud: CloudCall | undefined;
+  reply: ((reply: JsonObject) => JsonObject) | undefined;
   fault: Fault = {};
   readonly #clientGone = new AbortController();
   #isCut = false;
@@ -192,7 +193,8 @@ export class Exchange {
   }
 
   async sendJson(body: unknown, status = 200, headers: Record<string, string> = {}): Promise<void> {
-    await this.sendJsonText(JSON.stringify(body), status, headers);
+    const sent = this.reply && status === 200 ? this.reply(body as JsonObject) : body;
+    await this.sendJsonText(JSON.stringify(sent), status, headers);
   }
 
   async sendJsonText(text: Body, status = 200, headers: Record<string, string> = {}): Promise<void> {

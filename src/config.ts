@@ -273,6 +273,7 @@ const Settings = z.strictObject({
       'comma-separated origins that media URLs in requests may use although they are private; for tests and private networks',
     ),
   AZURE_FEDERATED_TOKEN_FILE: tokenFile('Entra', 'workload identity of Kubernetes'),
+  GOOGLE_FEDERATED_TOKEN_FILE: tokenFile('Google Cloud', 'you, for workload identity federation'),
   IDENTITY_ENDPOINT: z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
     .optional()

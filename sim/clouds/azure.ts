@@ -5,7 +5,7 @@
 import { constants, verify, X509Certificate } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { textOf } from '../json.ts';
-import type { CloudCall, CloudExchange } from './cloud-call.ts';
+import type { CloudCall, CloudExchange, TokenAnswer, TokenCall } from './cloud-call.ts';
 import { decodePart, issueToken, nowSeconds, readToken } from './tokens.ts';
 
 export const AZURE = {
@@ -35,11 +35,6 @@ export type Certificates = Map<string, string>;
 const TOKEN_PATH = /^\/([^/]+)\/oauth2\/v2\.0\/token$/;
 const METADATA_PATH = '/metadata/identity/oauth2/token';
 
-export interface TokenAnswer {
-  readonly status: number;
-  readonly body: object;
-}
-
 /** Undefined for requests that are not for a token. */
 export function azureToken(
   { method, path, query, headers, body }: TokenCall,
@@ -49,16 +44,6 @@ export function azureToken(
   if (tenant !== undefined) return entraAnswer(tenant, method, new URLSearchParams(body), certificates);
   if (path !== METADATA_PATH) return undefined;
   return metadataAnswer(method, new URLSearchParams(query), headers);
-}
-
-export interface TokenCall {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  /** With scheme and host. */
-  readonly url: string;
 }
 
 function entraAnswer(tenant: string, method: string, form: URLSearchParams, certificates: Certificates): TokenAnswer {

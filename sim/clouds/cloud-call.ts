@@ -8,14 +8,31 @@ export interface CloudExchange {
   readonly body: Buffer;
   readonly entry: { readonly method: string; readonly path: string; readonly headers: Record<string, string> };
   json: JsonObject;
+  /** What the cloud makes of the reply of the provider's own API. */
+  reply: ((reply: JsonObject) => JsonObject) | undefined;
   header(name: string): string;
 }
 
 export interface CloudCall {
-  readonly cloud: 'azure';
+  readonly cloud: 'azure' | 'vertex';
   /** The path of the provider's own API. */
   readonly path: string;
   readonly shape: Shape;
   /** Throws the failure of the cloud: credential, version, name of the model. Changes the body to that of the provider's own API. */
   enter(exchange: CloudExchange): void;
+}
+
+export interface TokenAnswer {
+  readonly status: number;
+  readonly body: object;
+}
+
+export interface TokenCall {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** With scheme and host. */
+  readonly url: string;
 }

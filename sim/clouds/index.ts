@@ -1,9 +1,11 @@
 /** The clouds on the port of the simulated providers, told apart by their paths. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { azureCall, azureToken, type Certificates, type TokenAnswer, type TokenCall } from './azure.ts';
-import type { CloudCall } from './cloud-call.ts';
+import { azureCall, azureToken, type Certificates } from './azure.ts';
+import type { CloudCall, TokenAnswer, TokenCall } from './cloud-call.ts';
+import { googleToken, vertexCall } from './vertex.ts';
 
 export { AZURE } from './azure.ts';
+export { serviceAccountKey, VERTEX } from './vertex.ts';
 
 /** What tests register, and what they count. */
 export class Clouds {
@@ -15,7 +17,7 @@ export class Clouds {
   outage: number | undefined;
 
   call(path: string): CloudCall | undefined {
-    return azureCall(path);
+    return azureCall(path) ?? vertexCall(path);
   }
 
   /** Whether the request was for a token. */
@@ -42,8 +44,9 @@ export class Clouds {
   }
 
   #answer(call: TokenCall): TokenAnswer {
-    return azureToken(call, this.certificates) ?? { status: 404, body: { error: 'not_found' } };
+    return azureToken(call, this.certificates) ?? googleToken(call) ?? { status: 404, body: { error: 'not_found' } };
   }
 }
 
-const TOKEN_PATHS = /\/oauth2\/(?:v2\.0\/)?token$/;
+const TOKEN_PATHS =
+  /\/oauth2\/(?:v2\.0\/)?token$|^\/google\/token$|^\/v1\/token$|^\/computeMetadata\/|:generateAccessToken$/;

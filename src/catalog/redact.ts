@@ -93,7 +93,9 @@ function keysOf({ credential, assets, proxy }: AccountSecrets): string[] {
 /** Ids of the operator at a cloud: tenant, application, project, role. */
 const cloudNames = ({ cloud }: AccountSecrets): (string | undefined)[] =>
   cloud ? CLOUD_SETTING_NAMES.filter((name) => !PUBLIC_SETTINGS.has(name)).map((name) => cloud[name]) : [];
-const PUBLIC_SETTINGS: ReadonlySet<CloudSettingName> = new Set(['api', 'api_version', 'scope', 'authority']);
+const PUBLIC_SETTINGS: ReadonlySet<CloudSettingName> = new Set([
+  ...(['api', 'api_version', 'scope', 'authority', 'location'] as const),
+]);
 
 /** Each URL of the account, its origin and its host. A single word such as "api" is not recognisable as a host, so it stays. */
 const addressesOf = ({ baseUrl, assets, proxy, resultHosts = [] }: AccountSecrets): string[] =>

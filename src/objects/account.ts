@@ -37,15 +37,15 @@ const credential = z
     `one line of ASCII characters. \${NAME} must be the whole value, and works only in a file that the command line applies`,
   );
 
-/** The keys and certificates of clouds are documents. `accountErrors` admits several lines only for those. */
+/** The JSON keys and PEM certificates of clouds are documents. `accountErrors` admits several lines only where one is expected. */
 const accountSecret = z
   .string()
   .trim()
   .min(1)
   .max(16_384)
   .regex(
-    /^(?!.*\$\{)[\x20-\x7e\t\r\n]*$/,
-    `ASCII characters. \${NAME} must be the whole value, and works only in a file that the command line applies`,
+    /^(?!.*\$\{)(?:[\x20-\x7e]{0,4096}|(?:\{|-----BEGIN )[\x20-\x7e\t\r\n]*)$/,
+    `one line of ASCII characters. \${NAME} must be the whole value, and works only in a file that the command line applies`,
   );
 
 const proxy = z

@@ -65,6 +65,42 @@ export const CLOUD_SETTINGS = {
     example: '"https://login.microsoftonline.us"',
     fallback: 'https://login.microsoftonline.com',
   },
+  project: {
+    label: 'Project',
+    about: 'id of the project',
+    form: /^[a-z0-9][a-z0-9.:-]{1,62}$/,
+    expected: 'the id of a project, such as my-project-1',
+    example: '"my-project-1"',
+  },
+  location: {
+    label: 'Location',
+    about: 'region, `us` or `eu`, or `global`; the host of `base_url` belongs to it',
+    form: /^[a-z]+(?:-[a-z]+\d+)?$/,
+    expected: 'a region such as europe-west1, us, eu or global',
+    example: 'europe-west1',
+  },
+  audience: {
+    label: 'Audience',
+    about: 'the provider of the workload identity pool',
+    form: /^\/\/iam\.googleapis\.com\/[\w./-]+$/,
+    expected: 'the full name of a provider, beginning with //iam.googleapis.com/',
+    example: '"//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/x"',
+  },
+  service_account: {
+    label: 'Service account',
+    about: 'e-mail address of the service account that calls are made as',
+    form: /^[\w.-]+@[\w.-]+$/,
+    expected: 'the e-mail address of a service account',
+    example: '"gateway@my-project-1.iam.gserviceaccount.com"',
+    fallback: 'the identity itself',
+  },
+  token_url: {
+    label: 'Token URL',
+    about: 'address of the token service, for private access',
+    ...URL_FORM,
+    example: '"https://sts.googleapis.com"',
+    fallback: 'that of the cloud',
+  },
   metadata_url: {
     label: 'Metadata URL',
     about: 'address of the metadata service of the machine',
@@ -100,6 +136,8 @@ export interface AccountKindRow {
   readonly baseUrl: string;
   /** What a new account offers by default. */
   readonly features: Partial<Record<Style, readonly Feature[]>>;
+  /** Hosts that name a region, which must be that of a setting. */
+  readonly regionalHost?: { readonly host: RegExp; readonly setting: CloudSettingName };
   readonly needs?: readonly CloudSettingName[];
   readonly takes?: readonly CloudSettingName[];
   readonly auths: Readonly<Record<string, CloudAuth>>;
@@ -107,6 +145,7 @@ export interface AccountKindRow {
 }
 
 const ENTRA = ['scope', 'authority'] as const;
+const PROJECT = ['project', 'location'] as const;
 
 export const ACCOUNT_KINDS = {
   'azure-openai': {
@@ -165,6 +204,68 @@ export const ACCOUNT_KINDS = {
         advice: 'no federated credential of the application fits; check its issuer, subject and audience',
       },
       { error: /Identity not found/i, advice: 'the machine has no such managed identity; check cloud.client_id' },
+    ],
+  },
+  vertex: {
+    label: 'Vertex AI',
+    styles: ['generate-content', 'messages'],
+    baseUrl: 'https://LOCATION-aiplatform.googleapis.com',
+    features: { 'generate-content': ['generate', 'count'], messages: ['messages', 'count'] },
+    regionalHost: { host: /^([a-z]+-[a-z]+\d+)-aiplatform\.googleapis\.com$/, setting: 'location' },
+    auths: {
+      'service-account': {
+        label: 'Key of a service account',
+        secret: 'the key of the service account, as JSON',
+        isDocument: true,
+        needs: PROJECT,
+      },
+      'workload-identity': {
+        label: 'Workload identity federation',
+        needs: [...PROJECT, 'audience'],
+        takes: ['service_account', 'token_url'],
+      },
+      metadata: {
+        label: 'Service account of the machine',
+        needs: PROJECT,
+        takes: ['service_account', 'metadata_url'],
+      },
+      'api-key': { label: 'API key (express mode)', secret: 'an API key', takes: PROJECT },
+    },
+    advice: [
+      {
+        error: /Publisher Model .* (?:was )?not found|is not servable in region|not available in/i,
+        advice:
+          'the location lacks this model, or the project has not enabled it; check cloud.location and Model Garden',
+      },
+      {
+        error: /Permission '?aiplatform\.[\w.]+'? denied/i,
+        advice: 'the identity lacks a role in the project; grant it "Vertex AI User"',
+      },
+      {
+        error: /SERVICE_DISABLED|has not been used in project|it is disabled/i,
+        advice: 'the Vertex AI API is not enabled in the project; enable it, or check cloud.project',
+      },
+      {
+        error: /Permission denied on resource project|CONSUMER_INVALID|Project .* not found/i,
+        advice: 'there is no such project, or the identity may not use it; check cloud.project',
+      },
+      {
+        error: /ACCESS_TOKEN_SCOPE_INSUFFICIENT|insufficient authentication scopes/i,
+        advice: 'the identity of the machine lacks the scope cloud-platform; set it for the machine',
+      },
+      {
+        error: /invalid_grant/,
+        advice: 'Google refuses the signature or the token; check that the key exists and the clock is right',
+      },
+      {
+        error: /invalid_target|Invalid value for .?audience/i,
+        advice: 'there is no such provider; check cloud.audience',
+      },
+      {
+        error: /iam\.serviceAccounts\.getAccessToken/,
+        advice: 'the identity may not act as cloud.service_account; grant it "Workload Identity User"',
+      },
+      { error: /API[ _]KEY|API keys are not supported/i, advice: 'the API key is wrong, or not for express mode' },
     ],
   },
 } as const satisfies Record<string, AccountKindRow>;

@@ -34,7 +34,7 @@ export const proxiesOf = ({ HTTP_PROXY, HTTPS_PROXY, NO_PROXY }: Config): ProxyS
 
 /** What the machine offers for signing in to clouds. */
 export const machineOf = (config: Config): Machine => ({
-  tokenFiles: { azure: config.AZURE_FEDERATED_TOKEN_FILE },
+  tokenFiles: { azure: config.AZURE_FEDERATED_TOKEN_FILE, google: config.GOOGLE_FEDERATED_TOKEN_FILE },
   identityEndpoint: config.IDENTITY_ENDPOINT,
   identityHeader: config.IDENTITY_HEADER,
 });

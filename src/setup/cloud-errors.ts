@@ -4,6 +4,7 @@ import { accountKind, CLOUD_SETTING_NAMES, type CloudSettings, cloudAuth, settin
 export interface CloudAccount {
   readonly cloud?: CloudSettings | undefined;
   readonly api_key?: string | undefined;
+  readonly base_url?: string | undefined;
   /** The account is stored, with a credential that stays. */
   readonly hasCredential?: boolean;
 }
@@ -15,6 +16,7 @@ export function cloudErrors(path: string, account: CloudAccount, style: string |
   const secret = cloud ? auth?.secret : 'the credential of the account';
   return [
     ...(cloud ? settingErrors(`${path}cloud.`, cloud, style) : []),
+    ...(cloud ? regionErrors(`${path}cloud.`, cloud, account.base_url) : []),
     ...(secret !== undefined && api_key === undefined && !hasCredential
       ? [`${path}api_key: not found, expected ${secret}`]
       : []),
@@ -25,6 +27,15 @@ export function cloudErrors(path: string, account: CloudAccount, style: string |
       ? [`${path}api_key: found several lines, expected one`]
       : []),
   ];
+}
+
+/** An address of one region with the setting of another would fail with an error that names neither. */
+function regionErrors(path: string, cloud: CloudSettings, baseUrl: string | undefined): string[] {
+  const { regionalHost } = accountKind(cloud.kind);
+  const region = regionalHost?.host.exec(URL.parse(baseUrl ?? '')?.hostname ?? '')?.[1];
+  const set = regionalHost && cloud[regionalHost.setting];
+  if (region === undefined || set === undefined || set === region) return [];
+  return [`${path}${regionalHost?.setting}: found "${set}", expected "${region}" as in base_url`];
 }
 
 function settingErrors(path: string, cloud: CloudSettings, style: string | undefined): string[] {

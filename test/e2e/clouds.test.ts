@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { AZURE, type Sim, startSim } from '../../sim/index.ts';
+import { AZURE, type Sim, serviceAccountKey, startSim, VERTEX } from '../../sim/index.ts';
 import { certificateFor } from '../support/certificate.ts';
 import { runHere } from '../support/cli.ts';
 import { testDatabase } from '../support/database.ts';
@@ -27,6 +27,8 @@ interface CloudGroup {
 
 const ENTRA = { kind: 'azure-openai', tenant: AZURE.tenant, client_id: AZURE.app.id };
 
+const PROJECT = { kind: 'vertex', project: VERTEX.project, location: 'europe-west1' };
+
 const groupsOf = (url: string): Record<string, CloudGroup> => ({
   'azure-v1': { style: 'responses', cloud: { kind: 'azure-openai', auth: 'api-key' }, secret: AZURE.key },
   'azure-deployments': {
@@ -45,6 +47,28 @@ const groupsOf = (url: string): Record<string, CloudGroup> => ({
     style: 'responses',
     cloud: { kind: 'azure-openai', auth: 'managed-identity', metadata_url: url, client_id: AZURE.managedId },
   },
+  'vertex-gemini': {
+    style: 'generate-content',
+    cloud: { ...PROJECT, auth: 'service-account' },
+    secret: serviceAccountKey(url),
+  },
+  'vertex-claude': {
+    style: 'messages',
+    cloud: { ...PROJECT, auth: 'service-account', location: 'us' },
+    secret: serviceAccountKey(url),
+  },
+  'vertex-express': { style: 'generate-content', cloud: { kind: 'vertex', auth: 'api-key' }, secret: VERTEX.apiKey },
+  'vertex-metadata': { style: 'generate-content', cloud: { ...PROJECT, auth: 'metadata', metadata_url: url } },
+  'vertex-federated': {
+    style: 'messages',
+    cloud: {
+      ...PROJECT,
+      auth: 'workload-identity',
+      audience: VERTEX.audience,
+      service_account: VERTEX.email,
+      token_url: url,
+    },
+  },
 });
 
 before(async () => {
@@ -52,7 +76,11 @@ before(async () => {
   sim.clouds.certificates.set(AZURE.app.id, certificate.cert);
   const tokenFile = join(folder, 'azure-token');
   writeFileSync(tokenFile, `${AZURE.federatedToken}\n`);
-  gateway = await startGateway({ env: { AZURE_FEDERATED_TOKEN_FILE: tokenFile } });
+  const googleFile = join(folder, 'google-token');
+  writeFileSync(googleFile, VERTEX.federatedToken);
+  gateway = await startGateway({
+    env: { AZURE_FEDERATED_TOKEN_FILE: tokenFile, GOOGLE_FEDERATED_TOKEN_FILE: googleFile },
+  });
   const groups = Object.entries(groupsOf(sim.url));
   keys = await gateway.apply({
     groups: groups.map(([id, { style }]) => ({ id, style })),
@@ -177,6 +205,102 @@ describe('Azure OpenAI', () => {
   });
 });
 
+describe('Vertex AI', () => {
+  const model = (name: string, publisher = 'google', location = 'europe-west1'): string =>
+    `/v1/projects/${VERTEX.project}/locations/${location}/publishers/${publisher}/models/${name}`;
+
+  test("Google's models serve all dialects with the key of a service account", async () => {
+    await provesAllDialects('vertex-gemini', 'demo-x', { isGoogle: true });
+    const used = new Set(sim.journal.requests.map(({ path }) => path));
+    assert.deepEqual(used, new Set([`${model('demo-x')}:generateContent`, `${model('demo-x')}:streamGenerateContent`]));
+  });
+
+  test("Anthropic's models serve all dialects, with the model in the path and the version in the body", async () => {
+    await provesAllDialects('vertex-claude', 'demo-x');
+    const used = new Set(sim.journal.requests.map(({ path }) => path));
+    const at = model('demo-x', 'anthropic', 'us');
+    assert.deepEqual(used, new Set([`${at}:rawPredict`, `${at}:streamRawPredict`]));
+    sim.journal.clear();
+    const body = {
+      model: 'demo-x',
+      max_tokens: 30,
+      messages: [{ role: 'user', content: PROMPT }],
+      metadata: { user_id: 'é' },
+    };
+    assert.equal((await post('vertex-claude', '/v1/messages', body)).status, 200);
+    const { model: _model, ...rest } = body;
+    const expected = `{"anthropic_version":"vertex-2023-10-16",${JSON.stringify(rest).slice(1)}`;
+    assert.equal(sim.journal.requests[0]?.body?.toString(), expected);
+  });
+
+  test('tokens are counted by the cloud, natively and converted', async () => {
+    const messages = { messages: [{ role: 'user', content: PROMPT }] };
+    for (const [group, path, body] of [
+      ['vertex-claude', '/v1/messages/count_tokens', { model: 'demo-x', ...messages }],
+      ['vertex-claude', '/v1/responses/input_tokens', { model: 'demo-x', input: PROMPT }],
+      [
+        'vertex-gemini',
+        '/v1beta/models/demo-x:countTokens',
+        { contents: [{ role: 'user', parts: [{ text: PROMPT }] }] },
+      ],
+      ['vertex-gemini', '/v1/messages/count_tokens', { model: 'demo-x', ...messages }],
+    ] as const) {
+      const response = await post(group, path, body);
+      assert.equal(response.status, 200, await response.clone().text());
+      assert.equal(response.headers.get('x-gateway-token-count'), null, `${group} ${path}`);
+    }
+    assert.deepEqual(
+      sim.journal.requests.map(({ path }) => path),
+      [
+        ...Array(2).fill(`${model('count-tokens', 'anthropic', 'us')}:rawPredict`),
+        ...Array(2).fill(`${model('demo-x')}:countTokens`),
+      ],
+    );
+  });
+
+  test('embeddings use predictions, in the form of the Gemini API', async () => {
+    const client = google(gateway.url, key('vertex-gemini'));
+    const many = await client.models.embedContent({
+      model: 'demo-embedding',
+      contents: ['one', 'two'],
+      config: { outputDimensionality: 8 },
+    });
+    assert.deepEqual(
+      many.embeddings?.map(({ values }) => values?.length),
+      [8, 8],
+    );
+    assert.equal(sim.journal.requests.at(-1)?.path, `${model('demo-embedding')}:predict`);
+    const one = await post('vertex-gemini', '/v1beta/models/demo-embedding:embedContent', {
+      content: { parts: [{ text: 'one' }] },
+    });
+    assert.ok(((await one.json()) as { embedding: { values: number[] } }).embedding.values.length > 8);
+  });
+
+  for (const group of ['vertex-express', 'vertex-metadata', 'vertex-federated'])
+    test(`${group} signs in`, async () => {
+      const before = sim.clouds.tokenCalls.length;
+      const body = { model: 'demo-x', max_tokens: 30, messages: [{ role: 'user', content: PROMPT }] };
+      for (let n = 0; n < 3; n += 1) {
+        const response = await post(group, '/v1/messages', body);
+        assert.equal(response.status, 200, await response.clone().text());
+      }
+      const tokens = { 'vertex-express': 0, 'vertex-metadata': 1, 'vertex-federated': 2 }[group];
+      assert.equal(sim.clouds.tokenCalls.length - before, tokens);
+    });
+
+  test('a rate limit of the cloud is one of the model, not the end of the money', async () => {
+    const limited = await post('vertex-claude', '/v1/messages', {
+      model: 'demo-busy@status=429',
+      max_tokens: 9,
+      messages: [{ role: 'user', content: PROMPT }],
+    });
+    assert.equal(limited.status, 429);
+    assert.equal(((await limited.json()) as { error: { type: string } }).error.type, 'rate_limit_error');
+    const others = { model: 'demo-x', max_tokens: 9, messages: [{ role: 'user', content: PROMPT }] };
+    assert.equal((await post('vertex-claude', '/v1/messages', others)).status, 200);
+  });
+});
+
 /** What is wrong with an account, and what doctor says about it. */
 const WRONG = (url: string): Record<string, CloudGroup & { readonly advice: RegExp; readonly model?: string }> => {
   const secret = { ...ENTRA, auth: 'client-secret', authority: url };
@@ -229,6 +353,33 @@ const WRONG = (url: string): Record<string, CloudGroup & { readonly advice: RegE
       cloud: { ...ENTRA, auth: 'workload-identity', authority: url },
       advice: /AZURE_FEDERATED_TOKEN_FILE is not set/,
     },
+    'vertex-project': {
+      style: 'generate-content',
+      cloud: { ...PROJECT, auth: 'metadata', metadata_url: url, project: 'another-project-1' },
+      advice: /Permission denied on resource project.*check cloud\.project/,
+    },
+    'vertex-location': {
+      style: 'messages',
+      cloud: { ...PROJECT, auth: 'metadata', metadata_url: url, location: 'asia-east1' },
+      advice: /was not found.*check cloud\.location/,
+    },
+    'vertex-role': {
+      style: 'messages',
+      cloud: { ...PROJECT, auth: 'service-account' },
+      secret: serviceAccountKey(url, VERTEX.stranger),
+      advice: /aiplatform\.endpoints\.predict.*grant it "Vertex AI User"/,
+    },
+    'vertex-key': {
+      style: 'generate-content',
+      cloud: { ...PROJECT, auth: 'service-account' },
+      secret: serviceAccountKey(url, 'removed@sim-project-1.iam.gserviceaccount.com'),
+      advice: /invalid_grant.*; Google refuses the signature/,
+    },
+    'vertex-audience': {
+      style: 'generate-content',
+      cloud: { ...PROJECT, auth: 'workload-identity', audience: `${VERTEX.audience}2`, token_url: url },
+      advice: /invalid_target.*; there is no such provider/,
+    },
   };
 };
 
@@ -252,7 +403,10 @@ test('doctor tells a wrong region, deployment, role, scope and credential apart'
     writeFileSync(file, JSON.stringify(setup));
     const applied = await runHere(['apply', file], { env });
     assert.equal(applied.code, 0, applied.stderr);
-    const { stdout } = await runHere(['doctor', '--accounts'], { env });
+    const googleFile = join(folder, 'google-token');
+    const { stdout } = await runHere(['doctor', '--accounts'], {
+      env: { ...env, GOOGLE_FEDERATED_TOKEN_FILE: googleFile },
+    });
     for (const [id, { advice }] of groups) {
       const line = stdout.split('\n').find((one) => one.includes(`${id}-1 (${id})`)) ?? '';
       assert.match(line, /^BAD/, stdout);
@@ -286,5 +440,6 @@ test('while a token service is down, calls fail over or fail as unreachable, and
 test('tokens and secrets are in no log line', () => {
   const log = JSON.stringify(gateway.log);
   assert.doesNotMatch(log, /eyJ|Bearer /);
-  for (const secret of [AZURE.key, AZURE.app.secret, AZURE.federatedToken]) assert.ok(!log.includes(secret));
+  for (const secret of [AZURE.key, AZURE.app.secret, AZURE.federatedToken, VERTEX.apiKey, VERTEX.federatedToken])
+    assert.ok(!log.includes(secret));
 });

@@ -2,9 +2,9 @@
  * Azure OpenAI. Its `v1` API has the paths of OpenAI; the older one names the deployment in the path and needs a version. A deployment is
  * the model of the request, or what `models` of the account makes of it.
  */
-import type { HttpRequest } from '../../http/index.ts';
 import type { CloudUse } from '../account.ts';
 import { parseBase } from '../account-url.ts';
+import { bearer } from './bearer.ts';
 import type { Cloud, CloudServices } from './cloud.ts';
 import { entraToken } from './entra.ts';
 
@@ -27,23 +27,13 @@ export function azureOpenAi(services: CloudServices, { account, cloud }: CloudUs
       ? `${resource}/openai/deployments/${encodeURIComponent(model)}${rest}`
       : `${resource}/openai${rest}`;
   };
-  const identity = JSON.stringify([cloud, account.credential]);
-  const bearer = (request: HttpRequest, token: string): HttpRequest => ({
-    ...request,
-    headers: [...request.headers, 'authorization', `Bearer ${token}`],
-  });
+  const token = bearer(services, { account, cloud }, entraToken);
   return {
     prepare: (request, { model }) => ({ ...request, origin, path: withVersion(pathOf(request.path, model)) }),
-    sign(request) {
-      if (cloud.auth === 'api-key') return { ...request, headers: [...request.headers, 'api-key', account.credential] };
-      const token = services.tokens.get(account.id, identity, () =>
-        entraToken(services, { account, cloud, ...NO_CALL }),
-      );
-      return token instanceof Promise ? token.then((value) => bearer(request, value)) : bearer(request, token);
-    },
-    forget: () => services.tokens.forget(account.id),
+    sign: (request) =>
+      cloud.auth === 'api-key'
+        ? { ...request, headers: [...request.headers, 'api-key', account.credential] }
+        : token.sign(request),
+    forget: token.forget,
   };
 }
-
-/** A token is for all calls of the account. */
-const NO_CALL = { style: 'responses', model: '' } as const;

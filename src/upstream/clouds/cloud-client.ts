@@ -16,9 +16,11 @@ import {
 } from './cloud.ts';
 import { SignInError } from './sign-in-error.ts';
 import { TokenCache } from './token-cache.ts';
+import { vertex } from './vertex.ts';
 
 const CLOUDS: Readonly<Record<AccountKind, (services: CloudServices, use: CloudUse) => Cloud>> = {
   'azure-openai': azureOpenAi,
+  vertex,
 };
 
 export class CloudClient {
@@ -35,7 +37,7 @@ export class CloudClient {
     const prepared = cloud.prepare(request, use);
     if (!prepared) return new MadeExchange(listener, unknownEndpoint(use, request.path));
     const signed = cloud.sign(prepared);
-    const inner = watching(cloud.listen?.(listener, use) ?? listener, cloud);
+    const inner = watching(cloud.listen?.(listener, use, request) ?? listener, cloud);
     if (!(signed instanceof Promise)) return this.#services.http.send(signed, inner);
     const pending = new PendingExchange();
     signed.then(

@@ -22,7 +22,7 @@ export interface Cloud {
   /** Adds the credential. A promise only when there is none at hand. Rejects with a `SignInError`. */
   sign(request: HttpRequest): HttpRequest | Promise<HttpRequest>;
   /** The response in the form of the provider's own API. */
-  listen?(listener: ResponseListener, use: CloudUse): ResponseListener;
+  listen?(listener: ResponseListener, use: CloudUse, request: HttpRequest): ResponseListener;
   /** The cloud rejected the credential: the next request gets a new one. */
   forget(): void;
 }

@@ -2,12 +2,13 @@
  * Access tokens of Microsoft Entra ID, by the four documented flows: a client secret, a client certificate, a federated token of
  * Kubernetes, and the managed identity of the machine. Why by hand: docs/adr/0019-clouds.md
  */
-import { constants, createPrivateKey, randomUUID, sign, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import type { CloudUse } from '../account.ts';
+import { randomUUID, X509Certificate } from 'node:crypto';
+import type { CloudIdentity } from './bearer.ts';
 import type { CloudServices } from './cloud.ts';
+import { signJwt } from './jwt.ts';
 import { SignInError } from './sign-in-error.ts';
 import type { Expiring } from './token-cache.ts';
+import { readTokenFile } from './token-file.ts';
 import { requestJson, type TokenRequest } from './token-request.ts';
 
 const DEFAULT_AUTHORITY = 'https://login.microsoftonline.com';
@@ -16,7 +17,7 @@ const DEFAULT_METADATA = 'http://169.254.169.254';
 const ASSERTION_SECONDS = 600;
 const BEARER_ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-type Flow = (services: CloudServices, use: CloudUse) => TokenRequest | Promise<TokenRequest>;
+type Flow = (services: CloudServices, use: CloudIdentity) => TokenRequest | Promise<TokenRequest>;
 
 const FLOWS: Readonly<Record<string, Flow>> = {
   'client-secret': (_services, use) => clientRequest(use, { client_secret: use.account.credential }),
@@ -33,7 +34,7 @@ const FLOWS: Readonly<Record<string, Flow>> = {
   'managed-identity': ({ machine }, use) => managedRequest(machine, use),
 };
 
-export async function entraToken(services: CloudServices, use: CloudUse): Promise<Expiring<string>> {
+export async function entraToken(services: CloudServices, use: CloudIdentity): Promise<Expiring<string>> {
   const flow = FLOWS[use.cloud.auth];
   if (!flow) throw new SignInError(`${use.cloud.auth} is unknown.`, 'SIGN_IN_UNKNOWN', true);
   const { access_token: token, expires_in: seconds } = await requestJson(services.http, await flow(services, use));
@@ -43,10 +44,10 @@ export async function entraToken(services: CloudServices, use: CloudUse): Promis
   return { value: token, lifeMs: life * 1000 };
 }
 
-const tokenUrl = ({ cloud }: CloudUse): string =>
+const tokenUrl = ({ cloud }: CloudIdentity): string =>
   `${(cloud.authority ?? DEFAULT_AUTHORITY).replace(/\/+$/, '')}/${encodeURIComponent(cloud.tenant ?? '')}/oauth2/v2.0/token`;
 
-const clientRequest = (use: CloudUse, proof: Readonly<Record<string, string>>): TokenRequest => ({
+const clientRequest = (use: CloudIdentity, proof: Readonly<Record<string, string>>): TokenRequest => ({
   url: tokenUrl(use),
   form: {
     grant_type: 'client_credentials',
@@ -57,18 +58,10 @@ const clientRequest = (use: CloudUse, proof: Readonly<Record<string, string>>): 
   proxy: use.account.proxy,
 });
 
-/** Reads the file each time: Kubernetes replaces it before the token in it ends. */
-export async function readTokenFile(path: string | undefined, variable: string): Promise<string> {
-  if (path === undefined) throw new SignInError(`${variable} is not set on this machine.`, 'TOKEN_FILE', true);
-  const text = await readFile(path, 'utf8').catch(() => '');
-  if (text.trim() !== '') return text.trim();
-  throw new SignInError(`The file of ${variable} cannot be read or is empty.`, 'TOKEN_FILE', false);
-}
-
 const PEM = (label: string): RegExp => new RegExp(`-----BEGIN ${label}-----[^-]+-----END ${label}-----`);
 
 /** A statement of the application about itself, signed with the key of its certificate. */
-function certificateAssertion(use: CloudUse, now: number): string {
+function certificateAssertion(use: CloudIdentity, now: number): string {
   const { credential } = use.account;
   const certificate = PEM('CERTIFICATE').exec(credential)?.[0];
   const key = PEM('(?:RSA )?PRIVATE KEY').exec(credential)?.[0];
@@ -85,21 +78,10 @@ function certificateAssertion(use: CloudUse, now: number): string {
   }
 }
 
-/** Signs with RSA: PKCS 1 for RS256, PSS for PS256. */
-export function signJwt(head: { readonly alg: 'PS256' | 'RS256' }, claims: object, pem: string): string {
-  const text = [head, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
-  const key = createPrivateKey(pem);
-  const padding =
-    head.alg === 'PS256'
-      ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
-      : { padding: constants.RSA_PKCS1_PADDING };
-  return `${text}.${sign('sha256', Buffer.from(text), { key, ...padding }).toString('base64url')}`;
-}
-
 /** App Service and Container Apps name an endpoint of their own; virtual machines have the one of the metadata service. */
 function managedRequest(
   { identityEndpoint, identityHeader }: CloudServices['machine'],
-  { cloud }: CloudUse,
+  { cloud }: CloudIdentity,
 ): TokenRequest {
   const resource = (cloud.scope ?? DEFAULT_SCOPE).replace(/\/\.default$/, '');
   const client = cloud.client_id === undefined ? {} : { client_id: cloud.client_id };

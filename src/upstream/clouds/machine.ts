@@ -3,6 +3,7 @@ export interface Machine {
   /** The file with the token of a federated identity, by the kind of cloud. */
   readonly tokenFiles: {
     readonly azure?: string | undefined;
+    readonly google?: string | undefined;
   };
   /** The endpoint of managed identities in App Service and Container Apps. */
   readonly identityEndpoint?: string | undefined;
