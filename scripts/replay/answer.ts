@@ -3,11 +3,12 @@
 import { endOfPause } from './canned.ts';
 import { askAs, type ConvertedClient } from './clients.ts';
 import { compareFacts } from './compare.ts';
+import { isList, sseOf } from './events.ts';
 import { factsOf } from './facts.ts';
 import { foldRecording } from './fold.ts';
 import type { Lane } from './lanes.ts';
 import { difference, type Outcome, type Replay } from './outcome.ts';
-import { recordOf, textOf } from './recording.ts';
+import { type Recording, recordOf, textOf } from './recording.ts';
 import type { Upstream } from './upstream.ts';
 
 export async function replayAnswer(replay: Replay, lane: Lane, upstream: Upstream): Promise<Outcome> {
@@ -16,7 +17,7 @@ export async function replayAnswer(replay: Replay, lane: Lane, upstream: Upstrea
   const whole = foldRecording(recording);
   const source = factsOf(provider, whole);
   let rounds = 0;
-  upstream.play(lane.name, (request) => (rounds++ === 0 ? recording : endOfPause(request)));
+  upstream.play(lane.name, (request) => (rounds++ === 0 ? asAsked(recording) : endOfPause(request)));
   const tools = [...new Set(source.calls.map(({ name }) => name))];
   const ask = { url: lane.url, key: lane.keys[provider], isStream: recording.isStream, tools };
   const isFailure = recording.status !== 200 || whole.error || whole.status === 'failed';
@@ -33,6 +34,10 @@ export async function replayAnswer(replay: Replay, lane: Lane, upstream: Upstrea
     return { replay, differences, spoilsLane: true };
   }
 }
+
+/** The gateway asks for events, so that the provider would have sent the list as such. */
+const asAsked = (recording: Recording): Recording =>
+  isList(recording.body) ? { ...recording, body: sseOf(recording.dialect, recording.events) } : recording;
 
 const messageOf = (error: unknown): string => {
   const { status, message } = recordOf(error);

@@ -19,7 +19,7 @@ const BY_URL: readonly UrlRow[] = [
     is: { skip: `Bedrock: ${PLATFORM}` },
   },
   { url: /:(?:stream)?rawPredict\b/i, is: { skip: `Vertex with a partner's model: ${PLATFORM}` } },
-  { url: /:(?:stream)?generateContent$/, is: { dialect: 'generate' } },
+  { url: /:(?:generate|streamGenerate)Content$/, is: { dialect: 'generate' } },
   { url: /\/chat\/completions$/, is: { dialect: 'chat' } },
   { url: /\/responses$/, is: { dialect: 'responses' } },
   { url: /\/v1\/messages$/, is: { dialect: 'messages' } },

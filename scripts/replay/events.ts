@@ -55,6 +55,9 @@ export function splitStreams(events: readonly JsonRecord[]): JsonRecord[][] {
 }
 
 /** The stream as its provider sends it. */
+/** A generate-content stream without `alt=sse` is one JSON list. */
+export const isList = (body: Buffer): boolean => body.toString('latin1', 0, 64).trimStart().startsWith('[');
+
 export function sseOf(dialect: Dialect, events: readonly JsonRecord[]): Buffer {
   const named = dialect === 'messages' || dialect === 'responses';
   const end = dialect === 'generate' ? '\r\n\r\n' : '\n\n';

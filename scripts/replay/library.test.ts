@@ -80,6 +80,8 @@ test('the address decides the dialect, and what is not text generation is skippe
   assert.equal(skipped('https://api.anthropic.com/v1/messages/count_tokens'), 'counts tokens');
   assert.equal(skipped('https://bedrock-runtime.us-east-1.amazonaws.com/model/x/converse'), 'Bedrock: not served yet');
   assert.equal(skipped('https://api.example.test/v2/chat'), 'another API');
+  for (const method of ['generateContent', 'streamGenerateContent?alt=sse'])
+    assert.equal(skipped(`https://google.test/v1beta/models/x:${method}`), 'response of another API', method);
   assert.equal(skipped('https://api.anthropic.com/v1/messages'), 'response of another API');
 });
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { isList } from './events.ts';
 
 export interface Received {
   /** Path and query below the address of the lane. */
@@ -39,9 +40,10 @@ export async function startUpstream(): Promise<Upstream> {
     const received = { target, headers: request.headers, body };
     stage.received.push(received);
     const reply = stage.script(received);
+    const isEvents = reply.isStream && !isList(reply.body);
     response.writeHead(reply.status, {
-      'content-type': reply.isStream ? 'text/event-stream; charset=utf-8' : 'application/json',
-      ...(!reply.isStream && { 'content-length': reply.body.length }),
+      'content-type': isEvents ? 'text/event-stream; charset=utf-8' : 'application/json',
+      ...(!isEvents && { 'content-length': reply.body.length }),
     });
     response.end(reply.body);
   });
