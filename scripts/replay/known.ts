@@ -1,6 +1,6 @@
 /** Differences that are meant, by rule: what the other wire format cannot carry, and what the gateway states it does. */
 import type { Difference, Replay } from './outcome.ts';
-import { type JsonRecord, recordOf, textOf } from './recording.ts';
+import { type JsonRecord, jsonOf, recordOf, textOf } from './recording.ts';
 
 export interface KnownRow {
   readonly rule: string;
@@ -95,8 +95,8 @@ export const KNOWN: readonly KnownRow[] = [
 
 /** The second has a figure where the first has none, and is otherwise the same. */
 function fillsZeros(expected: string, found: string): boolean {
-  const counts = recordOf(JSON.parse(found));
-  return Object.entries(recordOf(JSON.parse(expected))).every(([name, count]) => count === 0 || count === counts[name]);
+  const counts = recordOf(jsonOf(found));
+  return Object.entries(recordOf(jsonOf(expected))).every(([name, count]) => count === 0 || count === counts[name]);
 }
 
 function contradicts({ type, item_id, content_index, text }: JsonRecord, events: readonly JsonRecord[]): boolean {
