@@ -21,7 +21,10 @@ export interface JobOwner {
 export interface ThreadPoolOptions {
   readonly clock: Clock;
   readonly threads?: number;
-  /** Jobs that may wait. A request of the largest size takes about 0.3 s, so that a key waits 5 s for its last one. */
+  /**
+   * Jobs that may wait, in all and of one owner. Most take a few milliseconds, the worst 0.3 s; the memory of large bodies has a limit of its
+   * own, so that these hold 128 MB at most.
+   */
   readonly maxWaiting?: number;
   readonly maxWaitingOfOwner?: number;
   /** A job that takes longer never ends. */
@@ -61,8 +64,8 @@ export class ThreadPool implements Threads {
   constructor(options: ThreadPoolOptions) {
     this.#options = {
       threads: 1,
-      maxWaiting: 256,
-      maxWaitingOfOwner: 16,
+      maxWaiting: 512,
+      maxWaitingOfOwner: 128,
       jobMs: 30_000,
       script: SCRIPT,
       ...options,

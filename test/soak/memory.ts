@@ -41,14 +41,17 @@ let isDone = false;
 const statuses = new Map<number, number>();
 const bodies = SHAPES.map((shape) => ({ shape, body: largestBody(shape) }));
 
-await Promise.all([
-  watch(),
-  serveOthers(),
-  Promise.all(Array.from({ length: Number(values['at-once']) }, attack)).then(() => {
-    isDone = true;
-  }),
-]);
-await server.stop();
+try {
+  await Promise.all([
+    watch(),
+    serveOthers(),
+    Promise.all(Array.from({ length: Number(values['at-once']) }, attack)).then(() => {
+      isDone = true;
+    }),
+  ]);
+} finally {
+  await server.stop();
+}
 if (folder !== undefined) rmdirSync(folder);
 const shown = [...statuses].sort(([a], [b]) => a - b).map(([status, times]) => `${times} x ${status}`);
 process.stdout.write(
@@ -104,8 +107,9 @@ function processesOf(root: number): number[] {
   return found;
 }
 
-const residentBytes = (pid: number): number =>
-  Number(/^VmRSS:\s+(\d+) kB/m.exec(readOr(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
+function residentBytes(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readOr(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
+}
 
 /** A process may end at any time. */
 function readOr(file: string): string {
