@@ -107,8 +107,9 @@ function processesOf(root: number): number[] {
   return found;
 }
 
+/** Its own memory. Pages that processes share, as those of PostgreSQL do, would count several times. */
 function residentBytes(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readOr(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
+  return Number(/^RssAnon:\s+(\d+) kB/m.exec(readOr(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
 }
 
 /** A process may end at any time. */
