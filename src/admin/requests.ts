@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { formatNanos } from '../core/index.ts';
 import { snapshot } from '../db/index.ts';
 import { ERROR_SIDES, type LoggedRequest, type OwnRequest } from '../objects/index.ts';
-import { findRequest, listRequests, priceOfRequest, type RequestRow } from '../requests/index.ts';
+import { findRequest, listRequests, priceOfRequest, type RequestRow, shownAttempts } from '../requests/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
@@ -69,7 +69,7 @@ const requestView = (row: RequestRow): LoggedRequest => ({
   upstream_model: row.upstream_model,
   target_dialect: row.target,
   converted: row.client !== row.target,
-  attempts: (row.attempts ?? []) as LoggedRequest['attempts'],
+  attempts: shownAttempts(row) as LoggedRequest['attempts'],
   failover_ms: row.failover_ms,
   cost: row.cost_nanos === null ? null : formatNanos(row.cost_nanos),
   price: row.price_id === null ? null : String(row.price_id),

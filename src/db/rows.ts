@@ -492,6 +492,8 @@ export interface RequestsRow {
   user_ppm: bigint | null;
   estimated: boolean | null;
   session: bigint | null;
+  attempt_start_ms: number | null;
+  attempt_end_ms: number | null;
 }
 
 export interface RevisionsRow {

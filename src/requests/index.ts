@@ -5,7 +5,7 @@ export { type RequestEntry, requestEntry } from './request-entry.ts';
 export { RequestLog } from './request-log.ts';
 export { RequestMetrics } from './request-metrics.ts';
 export { readRequestStats } from './request-stats.ts';
-export { RequestWriter } from './request-writer.ts';
+export { RequestWriter, shownAttempts } from './request-writer.ts';
 export { removeOldRequests, removeOldRollUps } from './retention.ts';
 export { RequestRollUp } from './roll-up.ts';
 export { openSpans, type SpanRecorder } from './spans.ts';

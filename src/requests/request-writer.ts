@@ -8,6 +8,7 @@ import type { Log, Nanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { providerCosts } from '../ledger/index.ts';
 import type { AttemptTrace } from '../web/index.ts';
+import type { RequestRow } from './find-requests.ts';
 import { HOUR_COLUMNS, HourSums, hourOf, MAX_MODELS } from './hour-sums.ts';
 import { isFault, type RequestEntry } from './request-entry.ts';
 
@@ -138,7 +139,7 @@ const rowOf = (entry: RequestEntry, cost: Nanos | undefined) => {
     code: entry.code,
     error: entry.error,
     account_id: trace.attempts.at(-1)?.accountId,
-    attempts: trace.attempts.length > 0 ? trace.attempts.slice(0, MAX_NAMES).map(attemptOf) : undefined,
+    ...attemptsOf(entry),
     dropped: namesOf(trace.dropped),
     changed: namesOf(trace.changed),
     first_byte_ms: round(entry.firstByteMs),
@@ -155,6 +156,34 @@ const rowOf = (entry: RequestEntry, cost: Nanos | undefined) => {
     session: trace.session === undefined ? undefined : Math.floor(trace.session * SESSION_BITS),
   };
 };
+
+/** Most calls have one attempt, and the row has all of it but two times: those take a twentieth of the space of the list. */
+function attemptsOf({ trace: { attempts, upstreamModel }, status }: RequestEntry): object {
+  const [only] = attempts;
+  if (!only) return {};
+  const { start_ms, end_ms, words, ...attempt } = attemptOf(only);
+  const isPlain = attempt.outcome === 'ok' && attempt.status === status && only.model === upstreamModel;
+  if (attempts.length === 1 && isPlain && words === undefined && end_ms !== undefined)
+    return { attempt_start_ms: start_ms, attempt_end_ms: end_ms };
+  return { attempts: attempts.slice(0, MAX_NAMES).map(attemptOf) };
+}
+
+/** The attempts of a call, as `attemptsOf` has stored them. */
+export function shownAttempts(row: RequestRow): readonly object[] {
+  if (row.attempts !== null) return row.attempts as readonly object[];
+  if (row.attempt_start_ms === null || row.attempt_end_ms === null) return [];
+  return [
+    {
+      account: row.account_id,
+      ...(row.upstream_model !== null && { model: row.upstream_model }),
+      outcome: 'ok',
+      status: row.status,
+      start_ms: row.attempt_start_ms,
+      ...(row.first_byte_ms !== null && { first_byte_ms: row.first_byte_ms }),
+      end_ms: row.attempt_end_ms,
+    },
+  ];
+}
 
 /** An attempt as the column `attempts` holds it; `fault` names the kind of a failure. */
 const attemptOf = (attempt: AttemptTrace) => ({
@@ -186,12 +215,14 @@ const insertStatement = ({ rows, hours, sums, due }: Batch): RawBuilder<unknown>
   incoming as (
     select to_timestamp(r.at / 1000.0) as at, r.id, r.user_id, r.key_id, r.group_id, r.operation, r.model, r.upstream_model, r.client,
       r.target, r.stream, r.status, r.outcome, r.code, r.error, r.account_id, r.attempts, r.dropped, r.changed, r.first_byte_ms,
-      r.total_ms, r.added_ms, r.failover_ms, r.usage, r.nanos, r.cost_nanos, r.price_id, r.group_ppm, r.user_ppm, r.estimated, r.session
-    from locked, jsonb_to_recordset(${rows}::jsonb) as r (
+      r.total_ms, r.added_ms, r.failover_ms, r.usage, r.nanos, r.cost_nanos, r.price_id, r.group_ppm, r.user_ppm, r.estimated, r.session,
+      r.attempt_start_ms, r.attempt_end_ms
+    from locked, json_to_recordset(${rows}::json) as r (
       at numeric, id text, user_id text, key_id text, group_id text, operation text, model text, upstream_model text, client text,
       target text, stream boolean, status smallint, outcome text, code text, error text, account_id text, attempts jsonb,
       dropped text[], changed text[], first_byte_ms real, total_ms real, added_ms real, failover_ms real, usage jsonb, nanos bigint,
-      cost_nanos bigint, price_id bigint, group_ppm bigint, user_ppm bigint, estimated boolean, session bigint)
+      cost_nanos bigint, price_id bigint, group_ppm bigint, user_ppm bigint, estimated boolean, session bigint,
+      attempt_start_ms real, attempt_end_ms real)
     where locked.n >= 0),
   inserted as (
     insert into requests select * from incoming order by at, id ${sums ? sql`` : sql`on conflict do nothing`}

@@ -76,9 +76,13 @@ export class UsageWriter {
     const costs = await providerCosts(this.#db, records, this.#log);
     // Before the transaction, so that it holds its locks no longer than needed.
     const rows = await encodeRows(records, costs);
-    const { leases, unknownUsers } = await this.#db
-      .transaction()
-      .execute((tx) => recordAndCharge(tx, replicaId, records, rows));
+    const write = (isRepeated: boolean) =>
+      this.#db.transaction().execute((tx) => recordAndCharge(tx, { replicaId, records, rows, isRepeated }));
+    // Only a batch that is written again has records that exist, and looking for them costs every row.
+    const { leases, unknownUsers } = await write(false).catch((error: unknown) => {
+      if (!isDuplicate(error)) throw error;
+      return write(true);
+    });
     crashPoint('flush.committed');
     for (const record of unknownUsers) await this.#quarantine(record, 'its user is not known');
     return leases;
@@ -114,25 +118,34 @@ export async function recordUsage(
   await sql`with ${inserted(records, await encodeRows(records, costs))}, ${DAILY} select 1`.execute(tx);
 }
 
+interface Batch {
+  readonly replicaId: string;
+  readonly records: readonly UsageRecord[];
+  readonly rows: RowTexts;
+  /** Some of the records may exist already. */
+  readonly isRepeated: boolean;
+}
+
 /**
  * The wallets are locked last, for as long as the charges of the whole batch and the commit take: calls that need a further lease wait for
  * this lock, and a thousand rows take many times as long.
  */
-async function recordAndCharge(tx: Tx, replicaId: string, records: readonly UsageRecord[], rows: RowTexts) {
+async function recordAndCharge(tx: Tx, { replicaId, records, rows, isRepeated }: Batch) {
   const users = [...new Set(records.map(({ userId }) => userId))];
   const { rows: wallets } = await sql<{ user_id: string }>`
     select user_id from wallets where user_id = any(${users})`.execute(tx);
   const known = new Set(wallets.map(({ user_id }) => user_id));
   const owned = records.filter(({ userId }) => known.has(userId));
-  const leases = owned.length > 0 ? await chargeUsage(tx, replicaId, owned, await insertRecords(tx, owned, rows)) : [];
+  const insert = () => insertRecords(tx, inserted(owned, rows, isRepeated));
+  const leases = owned.length > 0 ? await chargeUsage(tx, replicaId, owned, await insert()) : [];
   crashPoint('flush.recorded');
   return { leases, unknownUsers: records.filter(({ userId }) => !known.has(userId)) };
 }
 
 /** Returns the sums of the records that are new, as JSON. */
-async function insertRecords(tx: Tx, records: readonly UsageRecord[], texts: RowTexts): Promise<string> {
+async function insertRecords(tx: Tx, statement: RawBuilder<unknown>): Promise<string> {
   const { rows } = await sql<{ sums: string }>`
-    with ${inserted(records, texts)} select coalesce(jsonb_agg(s), '[]')::text as sums from sums s`.execute(tx);
+    with ${statement} select coalesce(jsonb_agg(s), '[]')::text as sums from sums s`.execute(tx);
   return rows[0]?.sums ?? '[]';
 }
 
@@ -191,13 +204,13 @@ const count = (name: string): RawBuilder<unknown> => sql`coalesce((usage ->> ${s
  * `inserted` are the records that are neither recorded nor quarantined yet: an operator decides on quarantined ones. `sums` are what the
  * roll-ups and charges grow by.
  */
-function inserted(records: readonly UsageRecord[], rows: RowTexts): RawBuilder<unknown> {
+function inserted(records: readonly UsageRecord[], rows: RowTexts, isRepeated = true): RawBuilder<unknown> {
   return sql`
     incoming as (
       select id, to_timestamp((at / 1000)::float8), user_id, key_id, group_id, account_id, model, operation, request_id,
         ${count('input')}, ${count('cacheRead')}, ${count('cacheWrite')}, ${count('output')}, ${count('reasoning')},
         images, usage, nanos, price_id, estimated, cost_nanos
-      from jsonb_to_recordset(${`[${records.map((record) => rows.get(record)).join(',')}]`}::jsonb) as r (
+      from json_to_recordset(${`[${records.map((record) => rows.get(record)).join(',')}]`}::json) as r (
         id text, at numeric, user_id text, key_id text, group_id text, account_id text, model text, operation text,
         request_id text, images integer, usage jsonb, nanos bigint, price_id bigint, estimated boolean, cost_nanos bigint)),
     inserted as (
@@ -205,7 +218,7 @@ function inserted(records: readonly UsageRecord[], rows: RowTexts): RawBuilder<u
         id, at, user_id, key_id, group_id, account_id, model, operation, request_id, input_tokens, cached_input_tokens,
         cache_write_tokens, output_tokens, reasoning_tokens, images, usage, nanos, price_id, estimated, cost_nanos)
       select * from incoming i where not exists (select from usage_quarantine q where q.id = i.id) order by 2, 1
-      on conflict do nothing
+      ${isRepeated ? sql`on conflict do nothing` : sql``}
       returning *),
     sums as (
       select user_id, (at at time zone 'UTC')::date as day, key_id, group_id, model, account_id, operation, count(*) as requests,
@@ -295,6 +308,8 @@ function startOfMonth(at: number, later = 0): number {
   const time = new Date(at);
   return Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + later);
 }
+
+const isDuplicate = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '23505';
 
 /** SQLSTATE classes 22 and 23: the fault is in the data, so a retry cannot succeed. */
 const isDataFault = (error: unknown): boolean =>
