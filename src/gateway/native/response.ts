@@ -115,7 +115,6 @@ export class NativeResponse implements ResponseHandler {
     if (this.#stream) return;
     this.#cancelWait();
     this.#writeHead();
-    call.response.flushHeaders();
     call.onInterrupted(() => this.#endInterrupted());
   }
 
@@ -124,6 +123,7 @@ export class NativeResponse implements ResponseHandler {
     this.#beginStream();
     const held = this.#opening?.bytes;
     if (held) this.#pass(held);
+    else this.#context.call.response.flushHeaders();
   }
 
   /** Nothing of the response has been written. */
@@ -162,7 +162,10 @@ export class NativeResponse implements ResponseHandler {
 
   #writeEvents(events: Buffer): boolean {
     const bytes = this.#errors?.push(events) ?? events;
-    return bytes.length === 0 || (this.#stream?.write(bytes) ?? true);
+    if (bytes.length > 0) return this.#stream?.write(bytes) ?? true;
+    // The head is not written yet if these are the first bytes.
+    this.#context.call.response.flushHeaders();
+    return true;
   }
 
   #holdBackLastChunk(chunk: Buffer): Buffer {
