@@ -103,6 +103,9 @@ const Settings = z.strictObject({
     .enum(['auto', 'on', 'off'], 'must be auto, on or off')
     .default('auto')
     .describe('auto installs the demo on an empty embedded database; on always; off never'),
+  DEMO_PORT: port
+    .optional()
+    .describe('port of the simulated providers of the demo; default 4010, or a free one if that is taken'),
   LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')
     .default('info')
@@ -173,6 +176,11 @@ const Settings = z.strictObject({
   RESULT_MIRROR_MAX_BYTES: integer(2 ** 20)
     .default(20 * 2 ** 30)
     .describe('bytes of all mirrored results together; the oldest are removed first; default 20 GiB'),
+  RESULT_LINK_SECONDS: integer(0, 86_400)
+    .default(0)
+    .describe(
+      'how long signed links to results of video tasks work, which need no API key; callers must ask for them; 0 gives none',
+    ),
   USAGE_RETENTION_MONTHS: integer(0, 1200)
     .default(13)
     .describe(

@@ -350,6 +350,8 @@ export const texts = {
     videoHold:
       'The maximum cost is held until the task ends; what is not used is then released. The page of the task shows the result.',
     atMost: 'Held at the start, at most:',
+    arithmetic: (tokens: string, price: string, factor: string) =>
+      `${tokens} tokens × $${price} per million${factor === '' ? '' : ` × ${factor}`}`,
     drawing: 'Drawing…',
     noImage: 'The image appears here.',
     hint: 'Press ⌘↵ or Ctrl+Enter to run.',

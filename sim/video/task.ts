@@ -43,6 +43,7 @@ export function taskView(task: Task, status: TaskStatus, now: number, urls: () =
     id: task.id,
     model: request.model,
     status: status === 'running' && plan.unknownStatus !== undefined ? plan.unknownStatus : status,
+    ...(status === 'running' && plan.progress !== undefined && { progress: plan.progress }),
     ...(status === 'failed' && { error: task.error }),
     created_at: seconds(task.createdAt),
     ...(!plan.hidesUpdatedAt && { updated_at: seconds(task.updatedAt) }),

@@ -49,6 +49,8 @@ export interface TaskPlan {
   failsIn?: 'queued' | 'running';
   usage?: UsageMode;
   usageAfterMs?: number;
+  /** Per cent that reads of the running task report; without it none. */
+  progress?: number;
   resolution?: Resolution;
   ratio?: Ratio;
   duration?: number;
@@ -118,6 +120,7 @@ export const TRIGGERS: Readonly<Record<string, Word>> = {
   },
   usage: { about: `wrong usage: ${USAGE_MODES.join(', ')}`, plan: (v) => ({ usage: oneOf(USAGE_MODES, v) }) },
   usage_after: { about: 'usage appears MS milliseconds after success', plan: (v) => ({ usageAfterMs: count(v) }) },
+  progress: { about: 'reads of the running task report so many per cent', plan: (v) => ({ progress: count(v) }) },
   resolution: { about: 'the resolution of the result', plan: (v) => ({ resolution: known(isResolution, v) }) },
   ratio: { about: 'the ratio of the result', plan: (v) => ({ ratio: known(isRatio, v) }) },
   duration: { about: 'the duration of the result in seconds', plan: (v) => ({ duration: count(v) }) },

@@ -15,6 +15,7 @@ import { sendPreview } from './characters.ts';
 import { type HealthServices, healthHandlers } from './health.ts';
 import { handleInference } from './inference.ts';
 import { receiveProviderReport } from './provider-report.ts';
+import { sendLinkedResult } from './result-links.ts';
 import { sendReturnPage } from './sessions.ts';
 import { handleVideo, type VideoApiServices } from './video.ts';
 import { openWebSocket, type WebSocketServices } from './websocket.ts';
@@ -31,6 +32,7 @@ export function createHandlers(services: ApiServices): Record<Operation | Operat
     ...handlers,
     ...healthHandlers(services),
     'characters.preview': (call) => sendPreview(services, call),
+    'results.link': (call) => sendLinkedResult(services, call),
     'sessions.return': (call) => sendReturnPage(services, call),
     'provider.report': (call) => receiveProviderReport(services.video, call),
   };

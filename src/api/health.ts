@@ -30,7 +30,7 @@ export function healthHandlers({
   notReady,
   openApi,
 }: HealthServices): Record<
-  Exclude<OperatorOperation, 'provider.report' | 'characters.preview' | 'sessions.return'>,
+  Exclude<OperatorOperation, 'provider.report' | 'characters.preview' | 'results.link' | 'sessions.return'>,
   Handler
 > {
   return {

@@ -13,8 +13,10 @@ import {
 } from '../video/index.ts';
 import { type BodyBudget, type Call, expectJson, readBody, sendJson, sendNoContent } from '../web/index.ts';
 import { ASSET_HANDLERS } from './assets.ts';
+import { getOwnCallback, listOwnCallbacks, redeliverOwnCallback, testOwnCallback } from './callbacks.ts';
 import { getPublicCharacter, listPublicCharacters } from './characters.ts';
 import { readVideoQuery } from './query.ts';
+import { createResultLinks, linkKeyOf, revokeResultLinks } from './result-links.ts';
 import { createAuthorizationSession, getAuthorizationSession } from './sessions.ts';
 import { sendLastFrame, sendVideo } from './video-results.ts';
 import { streamTask, waitForChange, wantsEvents } from './video-wait.ts';
@@ -33,15 +35,23 @@ type VideoHandler = (services: VideoApiServices, call: Call, caller: Caller) => 
 /** The compiler demands one for every row that is not marked `planned`. */
 const HANDLERS: Readonly<Record<OfferedVideoOperation, VideoHandler>> = {
   'tasks.create': createWith('tasks'),
+  'tasks.estimate': estimateWith('tasks'),
   'tasks.list': listTasks,
   'tasks.get': getTask,
   'tasks.delete': deleteTask,
   'videos.create': createWith('videos'),
+  'videos.estimate': estimateWith('videos'),
   'videos.list': listVideos,
   'videos.get': getVideo,
   'videos.delete': deleteVideo,
   'videos.content': sendVideo,
   'videos.lastFrame': sendLastFrame,
+  'links.create': createResultLinks,
+  'links.revoke': revokeResultLinks,
+  'callbacks.list': listOwnCallbacks,
+  'callbacks.get': getOwnCallback,
+  'callbacks.redeliver': redeliverOwnCallback,
+  'callbacks.test': testOwnCallback,
   ...ASSET_HANDLERS,
   'sessions.create': createAuthorizationSession,
   'sessions.get': getAuthorizationSession,
@@ -78,6 +88,16 @@ function createWith(entry: TaskEntry): VideoHandler {
   };
 }
 
+/** Checks and prices the body of a create request; nothing is created, held or sent. */
+function estimateWith(entry: TaskEntry): VideoHandler {
+  return async (services, call, { key }) => {
+    expectJson(call);
+    const estimate = await withBody(services, call, (bytes) => services.video.estimateTask(key, { entry, bytes }));
+    call.addLogFields({ model: estimate.model });
+    sendJson(call, 200, estimate);
+  };
+}
+
 /** The body stays in the budget until the work with it is done: that goes on after the client has disconnected. */
 async function withBody<T>(
   { bodyBudget, videoBodyLimit }: VideoApiServices,
@@ -93,11 +113,13 @@ async function withBody<T>(
 }
 
 async function getTask({ video, clock }: VideoApiServices, call: Call, caller: Caller): Promise<void> {
-  const { wait } = readVideoQuery(call.query, VIDEO_QUERIES['tasks.get']);
+  const { wait, include } = readVideoQuery(call.query, VIDEO_QUERIES['tasks.get']);
+  const linkKey = linkKeyOf(call, caller);
   const task = await findTask(video, call, caller.key);
   if (wantsEvents(call)) return streamTask({ video, clock }, call, task);
   const current = await waitForChange(video, call, task, wait);
-  sendJson(call, 200, video.taskView(current), pollHint(current));
+  const parameters = include && { parameters: video.effectiveParameters(current) };
+  sendJson(call, 200, { ...video.taskView(current, linkKey), ...parameters }, pollHint(current));
 }
 
 async function deleteTask({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
@@ -105,7 +127,9 @@ async function deleteTask({ video }: VideoApiServices, call: Call, { key }: Call
   sendNoContent(call);
 }
 
-async function listTasks({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
+async function listTasks({ video }: VideoApiServices, call: Call, caller: Caller): Promise<void> {
+  const { key } = caller;
+  const linkKey = linkKeyOf(call, caller);
   const query = readVideoQuery(call.query, VIDEO_QUERIES['tasks.list']);
   const page = { number: query.page_num, size: query.page_size };
   const filter: TaskFilter = {
@@ -116,7 +140,7 @@ async function listTasks({ video }: VideoApiServices, call: Call, { key }: Calle
     serviceTier: query['filter.service_tier'],
   };
   const { items, total } = await video.listTasks(filter, page);
-  sendJson(call, 200, { items: items.map((task) => video.taskView(task)), total });
+  sendJson(call, 200, { items: items.map((task) => video.taskView(task, linkKey)), total });
 }
 
 async function getVideo({ video }: VideoApiServices, call: Call, caller: Caller): Promise<void> {

@@ -12,7 +12,7 @@ import {
   sendAuthorizations,
   sendPage,
 } from '../admin/index.ts';
-import { fail, formatNanos } from '../core/index.ts';
+import { fail } from '../core/index.ts';
 import { findKeyOfUser } from '../identity/index.ts';
 import { line } from '../objects/index.ts';
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, TASK_STATUSES } from '../rules/index.ts';
@@ -66,8 +66,7 @@ export async function estimateOwnTask({ video, db, clock }: ConsoleServices, cal
   const key = await findKeyOfUser(db, owner.userId, id, clock.now());
   if (!key) throw fail('invalid_api_key', 'key: your user has no valid key with this id; choose another one.');
   const bytes = Buffer.from(JSON.stringify(task));
-  const { nanos, tokens } = await video.estimateTask(key, { entry: 'tasks', bytes });
-  sendJson(call, 200, { object: 'task_estimate', max_cost: formatNanos(nanos), tokens });
+  sendJson(call, 200, await video.estimateTask(key, { entry: 'tasks', bytes }));
 }
 
 const AssetsQuery = z.strictObject({

@@ -695,6 +695,7 @@ export interface VideoTasksRow {
   mirror_after: Timestamp | null;
   candidates: Json | null;
   dismissed_at: Timestamp | null;
+  link_epoch: Generated<number>;
 }
 
 export interface WalletsRow {

@@ -1,7 +1,7 @@
 /** Callbacks of video tasks: their state, their attempts, and test events. */
 import { z } from 'zod';
 import { CALLBACK_STATES } from '../rules/index.ts';
-import { flag, integer, kind, list, moment, someInteger, someMoment, someText, text } from './field.ts';
+import { flag, integer, kind, list, moment, seconds, someInteger, someMoment, someText, text } from './field.ts';
 
 const ShownCallbackAttempt = z.strictObject({
   attempt: integer,
@@ -31,6 +31,43 @@ export const ShownCallback = z
   })
   .meta({ id: 'Callback' });
 export type ShownCallback = z.infer<typeof ShownCallback>;
+
+/** A callback as its owner sees it. */
+export const CallerCallback = z
+  .strictObject({
+    id: text,
+    object: z.literal('callback'),
+    task_id: text,
+    url: text,
+    state: z.enum(CALLBACK_STATES),
+    attempts: integer,
+    last_status: someInteger.describe('HTTP status of the receiver at the last attempt'),
+    last_error: someText.describe('why the last attempt was no delivery'),
+    next_attempt_at: seconds.nullable(),
+    created_at: seconds,
+    finished_at: seconds.nullable(),
+    request: z
+      .strictObject({ method: z.literal('POST'), body: text })
+      .describe('the body as it is signed and sent; the timestamp and the signature are new for every attempt')
+      .optional(),
+    attempt_log: list(
+      z.strictObject({ attempt: integer, at: seconds, status: someInteger, error: someText, duration_ms: integer }),
+    ).optional(),
+  })
+  .meta({ id: 'CallerCallback' });
+export type CallerCallback = z.infer<typeof CallerCallback>;
+
+export const CallerCallbackTest = z
+  .strictObject({
+    object: z.literal('callback_test'),
+    id: text,
+    task_id: text,
+    delivered: flag,
+    status: someInteger,
+    error: someText,
+    duration_ms: integer,
+  })
+  .meta({ id: 'CallerCallbackTest' });
 
 export const CallbackTest = z
   .strictObject({

@@ -48,12 +48,25 @@ export const CallerTask = z
     resolution: text.optional(),
     ratio: text.optional(),
     ...ONLY_SOME,
-    generate_audio: flag.optional(),
+    generate_audio: flag.describe('as reported, as requested, or the default').optional(),
     watermark: flag.optional(),
     return_last_frame: flag.optional(),
+    parameters: anyObject
+      .describe('every parameter in effect: as reported, as requested, or the default; only with `include=parameters`')
+      .optional(),
   })
   .meta({ id: 'Task' });
 export type CallerTask = z.infer<typeof CallerTask>;
+
+/** Links that need no key. */
+export const ResultLinks = z
+  .strictObject({
+    object: z.literal('video.links'),
+    video_url: text,
+    last_frame_url: text.optional(),
+    expires_at: seconds,
+  })
+  .meta({ id: 'ResultLinks' });
 
 export const OperatorTask = z
   .strictObject({
@@ -95,11 +108,20 @@ type Times = 'created_at' | 'updated_at' | 'finished_at';
 /** As an operator or a person of the user reads it. */
 export type ReadTask = Pick<OperatorTask, Observed | Times> & Partial<OperatorTask>;
 
-export const TaskEstimate = z.strictObject({
-  object: z.literal('task_estimate'),
-  max_cost: dollars,
-  tokens: someInteger,
-});
+/** What the creation of a task would hold: tokens × price per million × multipliers. */
+export const TaskEstimate = z
+  .strictObject({
+    object: z.literal('task_estimate'),
+    ...USD,
+    model: text,
+    max_cost: dollars.describe('what the creation holds; the task is charged by the usage that the provider reports'),
+    tokens: integer.describe('pixels × frames / 1024, of the largest result'),
+    pixels: integer.describe('of the largest picture that the request allows'),
+    frames: integer.describe('24 per second of output and of input video, and one more'),
+    price: dollars.describe('per million tokens, of the dearest resolution that the request allows'),
+    multipliers: z.array(dollars).describe('of the service group and of the user'),
+  })
+  .meta({ id: 'TaskEstimate' });
 export type TaskEstimate = z.infer<typeof TaskEstimate>;
 
 /** A task whose charge is not known, so that an operator decides about its hold. */

@@ -1,5 +1,5 @@
 /** Endpoints of operators and providers in the reference: health, metrics, this document, pages and reports. */
-import { OPERATION_ERRORS, type OperatorOperation, operatorRow } from '../rules/index.ts';
+import { OPERATION_ERRORS, type OperatorOperation, operatorRow, VIDEO_OPERATION_ERRORS } from '../rules/index.ts';
 import { errorResponses } from './errors.ts';
 import { withHeaders } from './headers.ts';
 import type { OperationDescription } from './inference.ts';
@@ -36,6 +36,12 @@ const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
     200: text('The picture', 'image/*', BYTES),
     304: { description: 'The client has the picture' },
     ...errorResponses('openai', [...file, 'public_character_not_found']),
+  },
+  'results.link': {
+    200: text('The file', 'video/*', BYTES),
+    206: text('The part that `Range` selects', 'video/*', BYTES),
+    416: { description: 'No byte is in the range; `Content-Range` has the size' },
+    ...errorResponses('openai', VIDEO_OPERATION_ERRORS['videos.lastFrame']),
   },
   'sessions.return': {
     200: text('A page that says how the authorization ended', 'text/html'),

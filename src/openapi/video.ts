@@ -3,8 +3,12 @@ import {
   AssetGroup,
   AuthorizationSession,
   CallerAsset,
+  CallerCallback,
+  CallerCallbackTest,
   CallerTask,
+  ResultLinks,
   shownTaskError,
+  TaskEstimate,
   taskUsage,
 } from '../objects/index.ts';
 import {
@@ -101,6 +105,14 @@ const BODIES: Readonly<Record<WithBody, BodyDescription>> = {
     schema: ref('VideoRequest'),
     example: { model: 'demo-video-a', prompt: 'a lamp at night', seconds: '5' },
   },
+  'tasks.estimate': {
+    schema: ref('TaskRequest'),
+    example: { model: 'demo-video-a', content: [{ type: 'text', text: 'a lamp at night' }], duration: 5 },
+  },
+  'videos.estimate': {
+    schema: ref('VideoRequest'),
+    example: { model: 'demo-video-a', prompt: 'a lamp at night', seconds: '5' },
+  },
   'assetGroups.create': {
     schema: ASSET_BODIES['assetGroups.create'],
     example: { model: 'demo-video-a', name: 'Autumn', group_type: 'AIGC' },
@@ -163,6 +175,33 @@ const CHARACTER_EXAMPLE = {
   reference: 'asset://char_4Kd8sWq1nXv7bRtYc2mZpH',
 } as const;
 
+const ESTIMATED = 'What the creation would hold; nothing was created';
+const ESTIMATE_EXAMPLE = {
+  object: 'task_estimate',
+  currency: 'USD',
+  model: 'demo-video-a',
+  max_cost: '0.767109',
+  tokens: 109_587,
+  pixels: 927_408,
+  frames: 121,
+  price: '7',
+  multipliers: ['1', '1'],
+} as const;
+
+const CALLBACK_EXAMPLE = {
+  id: 'evt_4Kd8sWq1nXv7bRtYc2mZpH',
+  object: 'callback',
+  task_id: id,
+  url: 'https://example.com/hook',
+  state: 'delivered',
+  attempts: 1,
+  last_status: 200,
+  last_error: null,
+  next_attempt_at: null,
+  created_at,
+  finished_at: created_at,
+} as const;
+
 const ACCEPTED = 'The provider accepted the task';
 const UNCONFIRMED =
   'The task exists, but the provider did not confirm it. Do not send the request again; read the task (V 4.2 r3)';
@@ -192,6 +231,38 @@ const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, 
       },
     },
   },
+  'tasks.estimate': { 200: json(ESTIMATED, ref('TaskEstimate'), ESTIMATE_EXAMPLE) },
+  'videos.estimate': { 200: json(ESTIMATED, ref('TaskEstimate'), ESTIMATE_EXAMPLE) },
+  'links.create': {
+    200: json('Links that need no key', ref('ResultLinks'), {
+      object: 'video.links',
+      video_url: `https://gateway.example/public/videos/${id}/content?link=v1%3Ak1%3A...`,
+      expires_at: 1_767_226_500,
+    }),
+  },
+  'links.revoke': { 204: { description: 'No link that was made before works any more' } },
+  'callbacks.list': {
+    200: json('A page of callbacks, newest first', ref('CallerCallbackList'), {
+      object: 'list',
+      data: [CALLBACK_EXAMPLE],
+      first_id: CALLBACK_EXAMPLE.id,
+      last_id: CALLBACK_EXAMPLE.id,
+      has_more: false,
+    }),
+  },
+  'callbacks.get': { 200: json('The callback', ref('CallerCallback'), CALLBACK_EXAMPLE) },
+  'callbacks.redeliver': { 202: json('It is delivered again', ref('CallerCallback'), CALLBACK_EXAMPLE) },
+  'callbacks.test': {
+    200: json('The outcome, also of a failed delivery', ref('CallerCallbackTest'), {
+      object: 'callback_test',
+      id: CALLBACK_EXAMPLE.id,
+      task_id: id,
+      delivered: true,
+      status: 200,
+      error: null,
+      duration_ms: 84,
+    }),
+  },
   'tasks.delete': { 204: { description: 'Cancelled, or the record of a finished task is deleted' } },
   'videos.create': {
     200: json(ACCEPTED, ref('Video'), VIDEO_EXAMPLE),
@@ -220,7 +291,16 @@ const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, 
   },
 };
 
-export const VIDEO_OBJECTS = [CallerTask, AssetGroup, CallerAsset, AuthorizationSession];
+export const VIDEO_OBJECTS = [
+  TaskEstimate,
+  ResultLinks,
+  CallerCallback,
+  CallerCallbackTest,
+  CallerTask,
+  AssetGroup,
+  CallerAsset,
+  AuthorizationSession,
+];
 
 /** Objects of the task operations (V 2, V 4.7). */
 export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -239,6 +319,7 @@ export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
     reference: TEXT,
   }),
   CharacterList: listSchema('Character'),
+  CallerCallbackList: listSchema('CallerCallback'),
   TaskList: object({ items: { type: 'array', items: ref('Task') }, total: INTEGER }),
   Video: object(
     {

@@ -10,6 +10,7 @@ export const CORS_REQUEST_HEADERS: readonly string[] = [
   'x-goog-*',
   'x-stainless-*',
   'idempotency-key',
+  'x-gateway-links',
   // Some browsers let SDKs set it, and then ask for it.
   'user-agent',
   'range',

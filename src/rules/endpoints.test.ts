@@ -63,6 +63,8 @@ test('V 4.12, V 9 r1: resources have the paths of the contract', () => {
     'tasks.get': '/api/v3/contents/generations/tasks/{task_id}',
     'videos.list': '/v1/videos',
     'videos.get': '/v1/videos/{task_id}',
+    'callbacks.list': '/v1/video-callbacks',
+    'callbacks.get': '/v1/video-callbacks/{event_id}',
     'assetGroups.list': '/v1/asset-groups',
     'assetGroups.get': '/v1/asset-groups/{group_id}',
     'assets.list': '/v1/assets',

@@ -218,6 +218,13 @@ export const ERRORS = {
   asset_group_not_found: { status: 404, doc: 'V 7', means: "missing, or not the caller's" },
   authorization_session_not_found: { status: 404, doc: 'V 7', means: "missing, or not the caller's", only: 'A' },
   public_character_not_found: { status: 404, doc: 'V 7', means: 'missing, or not available for the model' },
+  result_links_disabled: {
+    status: 400,
+    doc: 'V 4.6 r3',
+    means: 'this installation gives no signed links; read results with the API key',
+  },
+  callback_not_found: { status: 404, doc: 'V 6', means: "missing, or not the caller's" },
+  callback_pending: { status: 409, doc: 'V 6', means: 'the callback is still being delivered', retry: false },
   last_frame_not_found: { status: 404, doc: 'V 4.6 r2', means: 'the task has no last frame' },
   idempotency_conflict: {
     status: 409,

@@ -109,6 +109,7 @@ export function openVideo(
     httpStack: config.HTTP_STACK,
     streamLimits: streamLimitsOf(config),
     mirror: mirrorOf(config),
+    linkSeconds: config.RESULT_LINK_SECONDS,
   });
   closers.push(() => video.close());
   return video;

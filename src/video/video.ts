@@ -4,6 +4,7 @@ import { type Clock, fail, isPublicAddress, type Log, newId, type Sealer } from 
 import type { Db, OpenWork } from '../db/index.ts';
 import type { HttpStack } from '../http/index.ts';
 import type { Key } from '../identity/index.ts';
+import type { CallerCallback, TaskEstimate } from '../objects/index.ts';
 import type { Pool } from '../pool/index.ts';
 import type { Threads } from '../threads/index.ts';
 import { PublicFetcher, type UpstreamClient } from '../upstream/index.ts';
@@ -13,6 +14,16 @@ import { reconcileAssets } from './assets/reconcile.ts';
 import { expireDeleted } from './assets/rows.ts';
 import { Deliverer } from './callbacks/deliverer.ts';
 import { expireCallbacks } from './callbacks/expire.ts';
+import {
+  attemptsOf,
+  type CallbackFilter,
+  findCallbackEvent,
+  listCallbackEvents,
+  ownCallbackDetail,
+  ownCallbackView,
+  redeliverOwn,
+} from './callbacks/own.ts';
+import type { CallbackEventRow } from './callbacks/redeliver.ts';
 import { type TestDelivery, testCallback } from './callbacks/test-event.ts';
 import {
   type CharacterFilter,
@@ -26,8 +37,9 @@ import {
 } from './characters/catalog.ts';
 import { expireRecords } from './idempotency/records.ts';
 import { VIDEO_WORK } from './open-work.ts';
+import { createLinks, type LinkedResult, type SignedLinks } from './results/links.ts';
 import { mirrorDue } from './results/mirror-job.ts';
-import type { ResultKind } from './results/result.ts';
+import { hasLastFrame, type ResultKind } from './results/result.ts';
 import { type MirrorSettings, Results } from './results/results.ts';
 import type { Tx, VideoServices } from './services.ts';
 import { createSessions, type Sessions } from './sessions/sessions.ts';
@@ -37,7 +49,6 @@ import { type CreateInput, createTask } from './tasks/create.ts';
 import { type AssignedTask, assignSubmission, type DecidedTask, dismissSubmission } from './tasks/decide-submission.ts';
 import { deleteTask } from './tasks/delete.ts';
 import { Follower } from './tasks/follow.ts';
-import type { MaxCost } from './tasks/max-cost.ts';
 import type { CreatedTask } from './tasks/order.ts';
 import { onProviderReport, reconcileSubmissions } from './tasks/reconcile.ts';
 import { recoverSubmissions } from './tasks/recover.ts';
@@ -52,7 +63,7 @@ import {
   type TaskPage,
   type TaskRow,
 } from './tasks/task.ts';
-import { taskView, videoView } from './tasks/view.ts';
+import { effectiveParameters, taskView, videoView } from './tasks/view.ts';
 import { TaskWatcher } from './tasks/watch.ts';
 import { traitsOf } from './upstream/adapters.ts';
 import { assetLibraries } from './upstream/asset-libraries.ts';
@@ -73,6 +84,8 @@ export interface VideoOptions {
   readonly streamLimits: ClientStreamLimits;
   /** Undefined: results are not mirrored. */
   readonly mirror: MirrorSettings | undefined;
+  /** How long signed links work; 0: there are none. */
+  readonly linkSeconds: number;
 }
 
 export interface VideoJob {
@@ -85,7 +98,7 @@ export interface VideoJob {
 export interface Video {
   createTask(key: Key, input: CreateInput): Promise<CreatedTask>;
   /** The most that the task of a request can cost. Rejects what `createTask` rejects, and creates nothing. */
-  estimateTask(key: Key, input: TaskInput): Promise<MaxCost>;
+  estimateTask(key: Key, input: TaskInput): Promise<TaskEstimate>;
   /** Throws `task_not_found`, alike for missing and foreign tasks. */
   getTask(owner: Pick<Key, 'userId'>, id: string): Promise<TaskRow>;
   /** The task as it is now. Throws `task_not_found` when it was deleted. */
@@ -97,8 +110,28 @@ export interface Video {
   deleteTask(key: Key, id: string): Promise<void>;
   /** Sends the video or the last frame of the task, whole or in part. */
   deliverResult(call: Call, task: TaskRow, kind: ResultKind): Promise<void>;
-  taskView(task: TaskRow): object;
+  /** With signed links of this key, if one is given. */
+  taskView(task: TaskRow, linkKey?: Key): object;
+  hasLastFrame(task: TaskRow): boolean;
+  effectiveParameters(task: TaskRow): object;
   videoView(task: TaskRow): object;
+  readonly links: {
+    /** Throws when links are switched off, or when the task has no results. */
+    create(task: TaskRow, key: Key): SignedLinks;
+    revoke(task: TaskRow): Promise<void>;
+    /** Undefined when the link is forged, over or revoked, or when its key has ended. */
+    open(taskId: string, file: string, token: string): Promise<LinkedResult | undefined>;
+  };
+  readonly callbacks: {
+    list(
+      filter: CallbackFilter,
+      page: { after: string | undefined; limit: number },
+    ): Promise<readonly CallbackEventRow[]>;
+    find(owner: Pick<Key, 'userId'>, id: string): Promise<CallbackEventRow | undefined>;
+    redeliver(owner: Pick<Key, 'userId'>, id: string): Promise<CallbackEventRow | 'pending' | undefined>;
+    view(event: CallbackEventRow): CallerCallback;
+    detail(event: CallbackEventRow): Promise<CallerCallback>;
+  };
   readonly assets: Assets;
   readonly sessions: Sessions;
   readonly characters: {
@@ -138,6 +171,7 @@ export function createVideo(options: VideoOptions): Video {
   const deliverer = new Deliverer(callbackServices);
   const watcher = new TaskWatcher(services);
   const { sessions, jobs: sessionJobs } = createSessions(services);
+  const links = createLinks(options);
   const results = new Results({ ...services, upstream, streamLimits: options.streamLimits, mirror: options.mirror });
   const readTask = async (userId: string, id: string): Promise<TaskRow> => {
     const task = isTaskId(id) ? await findTask(db, userId, id) : undefined;
@@ -158,8 +192,18 @@ export function createVideo(options: VideoOptions): Video {
       await results.forget(task);
     },
     deliverResult: (call, task, kind) => results.deliver(call, task, kind),
-    taskView: (task) => taskView(task, publicUrl()),
+    taskView: (task, linkKey) => taskView(task, publicUrl(), linkKey && links.createIfReadable(task, linkKey)),
+    hasLastFrame,
+    effectiveParameters,
     videoView,
+    links,
+    callbacks: {
+      list: (filter, page) => listCallbackEvents(db, filter, page),
+      find: ({ userId }, id) => findCallbackEvent(db, userId, id),
+      redeliver: ({ userId }, id) => redeliverOwn(db, userId, id),
+      view: ownCallbackView,
+      detail: async (event) => ownCallbackDetail(event, await attemptsOf(db, event)),
+    },
     assets: createAssets(services),
     sessions,
     characters: {

@@ -54,10 +54,10 @@ interface Sent {
 const OFFERED = OPERATIONS.filter(isOfferedVideo);
 const rowOf = (operation: OfferedVideoOperation): VideoRow => VIDEO_ENDPOINTS[operation];
 /** Routes of tasks by what they are about; other resources have tests of their own. */
-const OF_TASKS = OFFERED.filter((operation) => /^(?:tasks|videos)\./.test(operation));
+const OF_TASKS = OFFERED.filter((operation) => /^(?:(?:tasks|videos|links)\.|callbacks\.test$)/.test(operation));
 const OF_ONE_TASK = OF_TASKS.filter((operation) => rowOf(operation).path.includes('{task_id}'));
-const CREATES = OF_TASKS.filter((operation) => rowOf(operation).method === 'POST');
-const LISTS = OF_TASKS.filter((operation) => !OF_ONE_TASK.includes(operation) && !CREATES.includes(operation));
+const CREATES = OF_TASKS.filter((operation) => rowOf(operation).billing === 'metered');
+const LISTS = OF_TASKS.filter((operation) => operation.endsWith('.list'));
 
 async function send(operation: OfferedVideoOperation, { key, id = 'task_missing', query = '' }: Sent) {
   const { method, path, body } = rowOf(operation);
@@ -74,7 +74,7 @@ async function send(operation: OfferedVideoOperation, { key, id = 'task_missing'
 }
 
 const bodyOf = (operation: OfferedVideoOperation): object =>
-  operation === 'videos.create' ? { model: VIDEO_MODELS.A, prompt: 'A lighthouse', seconds: '4' } : taskBody('A');
+  operation.startsWith('videos.') ? { model: VIDEO_MODELS.A, prompt: 'A lighthouse', seconds: '4' } : taskBody('A');
 
 /** What must be equal; ids and times of a request are its own, and every request lowers the remaining rate. */
 function comparable({ status, headers, text }: Exchange): object {

@@ -89,7 +89,7 @@ describe('the task object', () => {
         const { status: http, body } = await getTask(id);
         assert.equal(http, 200);
         const expected = ['id', 'model', 'status', 'progress', 'error', 'created_at', 'updated_at'];
-        expected.push('duration', 'resolution', 'ratio', 'watermark');
+        expected.push('duration', 'resolution', 'ratio', 'generate_audio', 'watermark', 'return_last_frame');
         if (variant === 'A') expected.push('seed');
         if (status === 'succeeded') expected.push('content');
         assert.deepEqual(Object.keys(body).toSorted(), expected.toSorted());
@@ -165,8 +165,34 @@ describe('the task object', () => {
       { generate_audio: body.generate_audio, watermark: body.watermark, return_last_frame: body.return_last_frame },
       flags,
     );
-    const silent = (await getTask(await create('EP'))).body;
-    for (const name of Object.keys(flags)) assert.ok(!(name in silent), `${name} was not given`);
+    const { generate_audio, watermark, return_last_frame } = (await getTask(await create('EP'))).body;
+    assert.deepEqual([generate_audio, watermark, return_last_frame], [true, false, false], 'the defaults');
+    const reported = { generate_audio: false };
+    const mute = (await getTask(await store('ana', { status: 'succeeded', reported }))).body;
+    assert.equal(mute.generate_audio, false, 'as the provider reported it');
+  });
+
+  test('include=parameters adds every parameter in effect', async () => {
+    const given = { duration: 7, seed: 7, service_tier: 'default', execution_expires_after: 7_200 };
+    const id = await create('A', { ...given, tools: [{ type: 'web_search' }] });
+    const { body } = await get(`${TASKS}/${id}?include=parameters`);
+    assert.deepEqual(body.parameters, {
+      ...given,
+      resolution: '480p',
+      ratio: '16:9',
+      tools: [{ type: 'web_search' }],
+      generate_audio: true,
+      watermark: false,
+      return_last_frame: false,
+    });
+    const made = {
+      status: 'succeeded',
+      parameters: { duration: -1 },
+      reported: { duration: 8, ratio: '4:3' },
+    } as const;
+    const { body: succeeded } = await get(`${TASKS}/${await store('ana', made)}?include=parameters`);
+    assert.partialDeepStrictEqual(succeeded.parameters, { duration: 8, ratio: '4:3' });
+    assertError(await get(`${TASKS}/${id}?include=prompt`), 400, 'invalid_request');
   });
 });
 

@@ -149,7 +149,7 @@ test('V 4.6 r3: HEAD has the headers of the whole file and no body', async () =>
   assert.equal(headers.get('cache-control'), PRIVATE);
 });
 
-test('V 4.6 r1: a variant other than video is 400 unsupported_video_parameter', async () => {
+test('V 4.6 r1: the variant thumbnail is the last frame, and any other one 400 unsupported_video_parameter', async () => {
   const id = await succeed(fixture);
   assert.equal((await readResult(fixture, `${contentPath(id)}?variant=video`)).status, 200);
   for (const variant of ['thumbnail', 'spritesheet', ''])
@@ -157,6 +157,9 @@ test('V 4.6 r1: a variant other than video is 400 unsupported_video_parameter', 
       await readResult(fixture, `${contentPath(id)}?variant=${variant}`).then(({ status, error }) => [status, error]),
       [400, 'unsupported_video_parameter'],
     );
+  const framed = await succeed(fixture, { body: { return_last_frame: true } });
+  const [thumbnail, lastFrame] = [`${contentPath(framed)}?variant=thumbnail`, lastFramePath(framed)];
+  assert.deepEqual((await readResult(fixture, thumbnail)).bytes, (await readResult(fixture, lastFrame)).bytes);
   for (const path of [`${contentPath(id)}?size=1`, `${lastFramePath(id)}?variant=video`])
     assert.equal((await readResult(fixture, path)).error, 'invalid_request');
 });

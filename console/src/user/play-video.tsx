@@ -2,8 +2,10 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import type { TaskEstimate } from '../../../src/objects/index.ts';
 import { problemOf } from '../api/client.ts';
 import { mine } from '../api/user.ts';
+import { countText } from '../format/count.ts';
 import { Choice } from '../parts/choice.tsx';
 import { ProblemNotice } from '../parts/form.tsx';
 import { Money } from '../parts/values.tsx';
@@ -108,8 +110,15 @@ const Hold = ({ keyId, task }: HoldProps) => {
       {estimate.data && !estimate.isError && (
         <p>
           {texts.playground.atMost} <Money amount={estimate.data.max_cost} />
+          <span className="muted">
+            {' '}
+            {texts.playground.arithmetic(countText(estimate.data.tokens), estimate.data.price, factorOf(estimate.data))}
+          </span>
         </p>
       )}
     </div>
   );
 };
+
+/** The multipliers that change the price. */
+const factorOf = ({ multipliers }: TaskEstimate): string => multipliers.filter((factor) => factor !== '1').join(' × ');

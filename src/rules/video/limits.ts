@@ -46,3 +46,6 @@ export const TASK_WAIT = {
   maxWaiting: 1_000,
   streamSeconds: 3_600,
 } as const;
+
+/** The request header by which a read of tasks asks for signed links (`signed`) instead of addresses that need the key. */
+export const LINK_HEADER = 'x-gateway-links';

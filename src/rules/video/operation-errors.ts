@@ -35,6 +35,11 @@ const CREATE = [
   'idempotency_in_progress',
   'no_upstream_account',
 ] as const satisfies readonly ErrorCode[];
+/** Nothing is claimed, held or sent. */
+const ESTIMATE = CREATE.filter(
+  (code) =>
+    !['insufficient_balance', 'task_not_found', 'no_upstream_account'].includes(code) && !code.startsWith('idem'),
+);
 const LIST = EVERY;
 const READ = [...EVERY, 'task_not_found'] as const;
 const DELETE = [
@@ -73,15 +78,23 @@ const REFRESH_ASSET = [
 
 export const VIDEO_OPERATION_ERRORS: Readonly<Record<OfferedVideoOperation, readonly ErrorCode[]>> = {
   'tasks.create': CREATE,
-  'tasks.list': LIST,
-  'tasks.get': READ,
+  'tasks.estimate': ESTIMATE,
+  'tasks.list': [...LIST, 'result_links_disabled'],
+  'tasks.get': [...READ, 'result_links_disabled'],
   'tasks.delete': DELETE,
   'videos.create': CREATE,
+  'videos.estimate': ESTIMATE,
   'videos.list': LIST,
   'videos.get': READ,
   'videos.delete': DELETE,
   'videos.content': [...RESULT, 'unsupported_video_parameter'],
   'videos.lastFrame': [...RESULT, 'last_frame_not_found'],
+  'links.create': [...READ, 'video_not_ready', 'result_links_disabled'],
+  'links.revoke': READ,
+  'callbacks.list': LIST,
+  'callbacks.get': [...EVERY, 'callback_not_found'],
+  'callbacks.redeliver': [...EVERY, 'callback_not_found', 'callback_pending'],
+  'callbacks.test': READ,
   'assetGroups.create': [...CREATE_ASSET_GROUP, 'asset_groups_not_supported'],
   'assetGroups.list': ASSETS,
   'assetGroups.get': [...EVERY, 'asset_group_not_found'],

@@ -1,5 +1,6 @@
 /** Query parameters of reads and lists of tasks (V 4.3, V 4.4, V 4.7). src/api reads requests by these tables, and src/openapi describes them. */
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, ASSET_TYPES } from './assets.ts';
+import { CALLBACK_STATES } from './callbacks.ts';
 import { LIST_LIMIT, TASK_LIST, TASK_WAIT } from './limits.ts';
 import { TASK_STATUSES } from './status.ts';
 
@@ -25,7 +26,10 @@ const READ = {
 } as const satisfies QueryTable;
 
 export const VIDEO_QUERIES = {
-  'tasks.get': READ,
+  'tasks.get': {
+    ...READ,
+    include: { kind: 'words', vocabulary: ['parameters'], about: 'adds `parameters`: every parameter in effect' },
+  },
   'videos.get': READ,
   'tasks.list': {
     page_num: { kind: 'integer', ...TASK_LIST.pageNumber, about: 'number of the page' },
@@ -64,8 +68,14 @@ export const VIDEO_QUERIES = {
     nationality: { kind: 'text', about: 'nationality' },
   },
   'characters.get': { model: { kind: 'text', about: 'only if the character is for this model' } },
-  'videos.content': { variant: { kind: 'text', about: 'only `video`' } },
+  'videos.content': { variant: { kind: 'text', about: '`video`, or `thumbnail` for the last frame' } },
   'videos.lastFrame': {},
+  'callbacks.list': {
+    limit: { kind: 'integer', ...LIST_LIMIT, about: 'callbacks per page' },
+    after: { kind: 'text', about: '`last_id` of the previous page' },
+    task_id: { kind: 'text', about: 'id of the task' },
+    state: { kind: 'words', vocabulary: CALLBACK_STATES, about: 'state of the delivery; may be repeated' },
+  },
   'videos.list': {
     limit: { kind: 'integer', ...LIST_LIMIT, about: 'videos per page' },
     after: { kind: 'text', about: '`last_id` of the previous page' },

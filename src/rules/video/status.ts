@@ -31,7 +31,7 @@ export const isTerminal = (status: TaskStatus): boolean => TASK_MOVES[status].le
 /** A report of any other move, such as running to queued, changes nothing. */
 export const canMove = (from: TaskStatus, to: TaskStatus): boolean => TASK_MOVES[from].includes(to);
 
-/** Providers report no progress. A task that ends without success keeps its last value (V 2). */
+/** Where the provider reports no progress. A task that ends without success keeps its last value (V 2). */
 export const TASK_PROGRESS: Readonly<Partial<Record<TaskStatus, number>>> = { queued: 0, running: 50, succeeded: 100 };
 
 /** Time between two checks of a task, by its age. */
@@ -52,3 +52,6 @@ export const REVIEW = { everyMs: 300_000, forMs: 86_400_000 } as const;
 
 /** Requests to one upstream account (per second), and tasks of one account that a replica checks at the same time. */
 export const ACCOUNT_RATES = { getsPerSecond: 20, listsPerSecond: 1, concurrentGets: 8 } as const;
+
+/** What a task has that was not requested, as the provider documents it. A report of the provider replaces it. */
+export const TASK_DEFAULTS = { generate_audio: true, watermark: false, return_last_frame: false } as const;

@@ -1,6 +1,8 @@
 /** A create request from its bytes to a checked request for a model: the same for a task and for the estimate of one. */
-import { type ApiError, fail } from '../../core/index.ts';
+import { type ApiError, fail, formatNanos } from '../../core/index.ts';
 import type { Key } from '../../identity/index.ts';
+import type { TaskEstimate } from '../../objects/index.ts';
+import { resolveReferences } from '../references.ts';
 import { examineJob } from '../request/examine-job.ts';
 import type { Examination, RequestError, TaskEntry, TaskRequest } from '../request/task-request.ts';
 import type { UpstreamTemplate } from '../request/upstream-template.ts';
@@ -66,6 +68,22 @@ export function maxCostOfRequest(
   return maxCostOfTask(request, target.capabilities, rates, [target.group.multiplierPpm, key.userMultiplierPpm]);
 }
 
-/** The most that the task of a request can cost. Rejects what the creation would reject, and creates nothing. */
-export const estimateTask = async (services: VideoServices, key: Key, input: TaskInput): Promise<MaxCost> =>
-  maxCostOfRequest(services, key, acceptRequest(await examineRequest(services, key, input)));
+/** The most that the task of a request can cost, with its arithmetic. Rejects what the creation would reject, and creates nothing. */
+export async function estimateTask(services: VideoServices, key: Key, input: TaskInput): Promise<TaskEstimate> {
+  const accepted = acceptRequest(await examineRequest(services, key, input));
+  const { target, request } = accepted;
+  await resolveReferences({ db: services.db, catalog: services.catalog() }, key, target, request.references);
+  const { nanos, tokens, pixels, frames, rate } = maxCostOfRequest(services, key, accepted);
+  return {
+    object: 'task_estimate',
+    currency: 'USD',
+    model: target.model.name,
+    max_cost: formatNanos(nanos),
+    tokens,
+    pixels,
+    frames,
+    price: formatNanos(rate),
+    // Parts per million as decimals.
+    multipliers: [target.group.multiplierPpm, key.userMultiplierPpm].map((ppm) => formatNanos(ppm * 1_000n)),
+  };
+}

@@ -22,8 +22,20 @@ export function isNews({ clock }: ApplyServices, task: DueTask, outcome: QueryOu
     change.to !== undefined ||
     change.hold !== 'keep' ||
     change.nextCheckMs === undefined ||
-    change.missing.reports !== task.missing_reports
+    change.missing.reports !== task.missing_reports ||
+    progressIn(task, outcome) !== undefined
   );
+}
+
+/** Progress that the provider reports of a task that runs. It never goes back, and only an end makes it 100. */
+function progressIn(
+  { status, progress }: Pick<DueTask, 'status' | 'progress'>,
+  outcome: QueryOutcome<ReportedTask>,
+): number | undefined {
+  const reported = outcome.kind === 'found' && outcome.value.status === 'running' ? outcome.value.progress : undefined;
+  if (reported === undefined || (status !== 'queued' && status !== 'running')) return undefined;
+  const shown = Math.min(Math.max(reported, 1), 99);
+  return shown > progress ? shown : undefined;
 }
 
 /** Applies the outcome of a check to the task as it is now. Returns true when the status or the hold changed. */
@@ -39,6 +51,7 @@ export async function applyReport(
     const report = outcome.kind === 'found' ? outcome.value : undefined;
     const change = transition(factsOf(task), eventOf(outcome), services.clock.now(), Math.random());
     await applyTransition(services, tx, task, { change, report });
+    await saveProgress(tx, task, progressIn(task, outcome));
     crashPoint('follow.applying');
     return change.to !== undefined || change.hold !== 'keep';
   });
@@ -106,12 +119,24 @@ async function saveReport(tx: Tx, task: TaskRow, { change, report }: Applied): P
     .execute();
 }
 
+/** Not a change of status: it makes no version and no callback. */
+async function saveProgress(tx: Tx, { user_id, id }: TaskRow, progress: number | undefined): Promise<void> {
+  if (progress === undefined) return;
+  await tx
+    .updateTable('video_tasks')
+    .set({ progress, updated_at: sql<Date>`now()` })
+    .where('user_id', '=', user_id)
+    .where('id', '=', id)
+    .execute();
+}
+
 const resultOf = (report: ReportedTask): ReportedResult => ({
   ...(report.duration !== undefined && { duration: report.duration }),
   ...(report.resolution !== undefined && { resolution: report.resolution }),
   ...(report.ratio !== undefined && { ratio: report.ratio }),
   ...(report.seed !== undefined && { seed: report.seed }),
   ...(report.framesPerSecond !== undefined && { framespersecond: report.framesPerSecond }),
+  ...(report.generateAudio !== undefined && { generate_audio: report.generateAudio }),
   ...(report.lastFrameUrl !== undefined && { last_frame: true }),
   ...(report.doubtedUsage !== undefined && { doubted_usage: report.doubtedUsage }),
 });

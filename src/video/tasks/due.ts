@@ -13,6 +13,7 @@ export type DueTask = Pick<
   | 'account_id'
   | 'upstream_id'
   | 'status'
+  | 'progress'
   | 'created_at'
   | 'expires_at'
   | 'missing_reports'
@@ -57,7 +58,7 @@ export async function takeDue(db: Db, accounts: readonly AccountSlots[]): Promis
         where d.account_id = wanted.account_id and d.submission = 'confirmed' and d.next_check_at <= now()
         order by d.next_check_at limit wanted.slots for update skip locked) due
       limit ${sql.lit(TAKE_LIMIT)}))
-    returning t.user_id, t.id, t.group_id, t.account_id, t.upstream_id, t.status, t.created_at, t.expires_at,
+    returning t.user_id, t.id, t.group_id, t.account_id, t.upstream_id, t.status, t.progress, t.created_at, t.expires_at,
       t.missing_reports, t.missing_since, t.review_until, t.usage_tokens, t.cancel_requested_at`.execute(db);
   return rows;
 }

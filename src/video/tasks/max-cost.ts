@@ -10,7 +10,10 @@ const PIXELS_PER_TOKEN = 1_024;
 
 export interface MaxCost {
   readonly nanos: Nanos;
+  /** `pixels` times `frames`, divided by 1,024. */
   readonly tokens: number;
+  readonly pixels: number;
+  readonly frames: number;
   /** Per million tokens, of the dearest resolution that is possible. */
   readonly rate: Nanos;
 }
@@ -24,21 +27,26 @@ export function maxCostOfTask(
   rates: Rates,
   multipliersPpm: readonly bigint[],
 ): MaxCost {
-  const tokens = maxTokens(request, capabilities);
+  const largest = largestResult(request, capabilities);
+  const { tokens } = largest;
   const resolutions = request.resolution === undefined ? capabilities.resolutions : [request.resolution];
   // Without a resolution the provider chooses, so the dearest one that the model offers is assumed.
   const rate = resolutions
     .map((resolution) => videoRateOf(rates, resolution, request.hasVideoInput) ?? 0n)
     .reduce((max, one) => (one > max ? one : max), 0n);
-  return { nanos: videoCostOf(tokens, rate, multipliersPpm), tokens, rate };
+  return { nanos: videoCostOf(tokens, rate, multipliersPpm), ...largest, rate };
 }
 
 /** Tokens of the largest result: area times frames, one frame more than the seconds hold, as providers count. */
-function maxTokens(request: CostFacts, capabilities: VideoCapabilities): number {
+function largestResult(
+  request: CostFacts,
+  capabilities: VideoCapabilities,
+): Pick<MaxCost, 'tokens' | 'pixels' | 'frames'> {
   const resolutions = request.resolution === undefined ? capabilities.resolutions : [request.resolution];
-  const area = Math.max(...resolutions.map((resolution) => maxArea(resolution, request.ratio)));
+  const pixels = Math.max(...resolutions.map((resolution) => maxArea(resolution, request.ratio)));
   const seconds = outputSeconds(request, capabilities) + (request.hasVideoInput ? INPUT_VIDEO_S : 0);
-  return Math.ceil((area * (FRAMES_PER_SECOND * seconds + 1)) / PIXELS_PER_TOKEN);
+  const frames = FRAMES_PER_SECOND * seconds + 1;
+  return { tokens: Math.ceil((pixels * frames) / PIXELS_PER_TOKEN), pixels, frames };
 }
 
 /** `duration: -1` lets the model choose, up to the longest video (V 4.2 r2). */

@@ -33,6 +33,7 @@ export interface ReportedResult {
   readonly ratio?: string;
   readonly seed?: number;
   readonly framespersecond?: number;
+  readonly generate_audio?: boolean;
   /** A last frame was generated. */
   readonly last_frame?: boolean;
   readonly usage?: ReportedUsage;

@@ -8,6 +8,7 @@ import {
   type Resolution,
   sizeNamed,
   sizeText,
+  TASK_DEFAULTS,
   type TaskStatus,
   VARIANT_SHEETS,
   type VideoVariant,
@@ -17,7 +18,8 @@ import { errorOf, parametersOf, reportedOf, statusOf, type TaskRow } from './tas
 
 const seconds = (date: Date): number => Math.floor(date.getTime() / 1_000);
 
-export function taskView(task: TaskRow, publicUrl: string) {
+/** `links` replace the addresses that need a token. */
+export function taskView(task: TaskRow, publicUrl: string, links?: TaskLinks) {
   const given = parametersOf(task);
   const reported = reportedOf(task);
   const { taskFields } = VARIANT_SHEETS[task.variant as VideoVariant];
@@ -30,23 +32,40 @@ export function taskView(task: TaskRow, publicUrl: string) {
     error: errorOf(task) ?? null,
     created_at: seconds(task.created_at),
     updated_at: seconds(task.updated_at),
-    content: task.status === 'succeeded' ? contentOf(task, publicUrl) : undefined,
+    content: task.status === 'succeeded' ? contentOf(task, publicUrl, links) : undefined,
     usage: usageOf(task),
     duration,
     resolution: reported.resolution ?? given.resolution,
     ratio: reported.ratio ?? given.ratio,
     seed: taskFields.includes('seed') ? (reported.seed ?? given.seed) : undefined,
     framespersecond: taskFields.includes('framespersecond') ? reported.framespersecond : undefined,
-    generate_audio: given.generate_audio,
-    watermark: given.watermark,
-    return_last_frame: given.return_last_frame,
+    generate_audio: reported.generate_audio ?? given.generate_audio ?? TASK_DEFAULTS.generate_audio,
+    watermark: given.watermark ?? TASK_DEFAULTS.watermark,
+    return_last_frame: given.return_last_frame ?? TASK_DEFAULTS.return_last_frame,
   });
 }
 
-const contentOf = (task: TaskRow, publicUrl: string) =>
+/** Every parameter in effect: as reported, as requested, or the default. Absent ones are the provider's choice and not known yet. */
+export function effectiveParameters(task: TaskRow) {
+  const { prompt_options: _, ...given } = parametersOf(task);
+  const { duration, resolution, ratio, seed, generate_audio } = reportedOf(task);
+  const expirySeconds = Math.round((task.expires_at.getTime() - task.created_at.getTime()) / 1_000);
+  return defined({
+    execution_expires_after: expirySeconds,
+    ...TASK_DEFAULTS,
+    ...given,
+    ...defined({ duration, resolution, ratio, seed, generate_audio }),
+  });
+}
+
+type TaskLinks = { readonly video_url: string; readonly last_frame_url?: string };
+
+const contentOf = (task: TaskRow, publicUrl: string, links: TaskLinks | undefined) =>
   defined({
-    video_url: `${publicUrl}/v1/videos/${task.id}/content`,
-    last_frame_url: reportedOf(task).last_frame ? `${publicUrl}/v1/videos/${task.id}/last-frame` : undefined,
+    video_url: links?.video_url ?? `${publicUrl}/v1/videos/${task.id}/content`,
+    last_frame_url: reportedOf(task).last_frame
+      ? (links?.last_frame_url ?? `${publicUrl}/v1/videos/${task.id}/last-frame`)
+      : undefined,
   });
 
 /** Only usage that the provider reported, as it did; never an estimate (V 2). Older tasks, and counts that an operator entered, have one number. */

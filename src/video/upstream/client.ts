@@ -24,6 +24,8 @@ export interface ReportedTask {
   readonly model: string | undefined;
   readonly status: string;
   readonly createdAt: number | undefined;
+  /** Per cent; few upstreams report it. */
+  readonly progress?: number | undefined;
   readonly safetyIdentifier: string | undefined;
   readonly error: { readonly code: string; readonly message: string } | undefined;
   readonly videoUrl: string | undefined;
@@ -235,6 +237,7 @@ export function reportedTask(value: unknown): ReportedTask | undefined {
     status,
     model: nonEmptyText(task.model),
     createdAt: countOf(task.created_at),
+    progress: percentOf(task.progress),
     safetyIdentifier: nonEmptyText(task.safety_identifier),
     error: error && { code: nonEmptyText(error.code) ?? '', message: nonEmptyText(error.message) ?? '' },
     videoUrl: nonEmptyText(content?.video_url),
@@ -254,5 +257,13 @@ export function reportedTask(value: unknown): ReportedTask | undefined {
     callbackUrl: nonEmptyText(task.callback_url),
   };
 }
+
+/** As a number or as a text with a sign. */
+const percentOf = (value: unknown): number | undefined => {
+  const percent = Number(typeof value === 'string' ? value.replace(/%$/, '') || Number.NaN : value);
+  return (typeof value === 'number' || typeof value === 'string') && percent >= 0 && percent <= 100
+    ? Math.floor(percent)
+    : undefined;
+};
 
 const flagOf = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);

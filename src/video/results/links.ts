@@ -1,0 +1,99 @@
+/**
+ * Signed links to results: for browsers and download hooks that cannot send a bearer token. A link names one file of one task and ends
+ * soon. It is sealed with the master key, so that it can neither be forged nor read, and it ends early with its key or its epoch.
+ */
+import { sql } from 'kysely';
+import { type Clock, fail, type Sealer, WrongMasterKey } from '../../core/index.ts';
+import type { Db } from '../../db/index.ts';
+import { findKeyOfUser, type Key } from '../../identity/index.ts';
+import { findTask, statusOf, type TaskRow } from '../tasks/task.ts';
+import { hasLastFrame, type ResultKind } from './result.ts';
+
+export interface SignedLinks {
+  readonly video_url: string;
+  readonly last_frame_url?: string;
+  /** Seconds since 1970. */
+  readonly expires_at: number;
+}
+
+export interface LinkedResult {
+  readonly task: TaskRow;
+  /** The key that made the link. */
+  readonly key: Key;
+  readonly kind: ResultKind;
+}
+
+interface LinkServices {
+  readonly db: Db;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly publicUrl: () => string;
+  readonly linkSeconds: number;
+}
+
+/** By the last part of the path, as for the addresses that need a token. */
+const KINDS: Readonly<Record<string, ResultKind>> = { content: 'video', 'last-frame': 'last_frame' };
+
+type Grant = readonly [userId: string, keyId: string, file: string, epoch: number, expiresAt: number];
+
+export function createLinks(options: LinkServices) {
+  const { db, sealer, clock, publicUrl, linkSeconds } = options;
+
+  function make(task: TaskRow, key: Key): SignedLinks {
+    const expiresAt = Math.floor(clock.now() / 1_000) + linkSeconds;
+    const linkTo = (file: string): string => {
+      const grant: Grant = [task.user_id, key.id, file, task.link_epoch, expiresAt];
+      const token = encodeURIComponent(sealer.seal(JSON.stringify(grant), locationOf(task.id)));
+      return `${publicUrl()}/public/videos/${task.id}/${file}?link=${token}`;
+    };
+    const lastFrame = hasLastFrame(task) ? { last_frame_url: linkTo('last-frame') } : {};
+    return { video_url: linkTo('content'), ...lastFrame, expires_at: expiresAt };
+  }
+
+  /** Undefined until the task has results. */
+  function createIfReadable(task: TaskRow, key: Key): SignedLinks | undefined {
+    if (linkSeconds === 0) throw fail('result_links_disabled');
+    return statusOf(task) === 'succeeded' ? make(task, key) : undefined;
+  }
+
+  return {
+    createIfReadable,
+
+    create(task: TaskRow, key: Key): SignedLinks {
+      const links = createIfReadable(task, key);
+      if (!links) throw fail('video_not_ready');
+      return links;
+    },
+
+    async revoke({ user_id, id }: TaskRow): Promise<void> {
+      await sql`update video_tasks set link_epoch = link_epoch + 1 where user_id = ${user_id} and id = ${id}`.execute(
+        db,
+      );
+    },
+
+    async open(taskId: string, file: string, token: string): Promise<LinkedResult | undefined> {
+      const grant = linkSeconds === 0 ? undefined : readGrant(sealer, taskId, token);
+      const kind = KINDS[file];
+      if (!grant || !kind) return undefined;
+      const [userId, keyId, granted, epoch, expiresAt] = grant;
+      if (granted !== file || clock.now() >= expiresAt * 1_000) return undefined;
+      const [key, task] = await Promise.all([
+        findKeyOfUser(db, userId, keyId, clock.now()),
+        findTask(db, userId, taskId),
+      ]);
+      return key && task?.link_epoch === epoch ? { key, task, kind } : undefined;
+    },
+  };
+}
+
+/** Undefined when the token was not made for this task. */
+function readGrant(sealer: Sealer, taskId: string, token: string): Grant | undefined {
+  try {
+    return JSON.parse(sealer.open(token, locationOf(taskId)));
+  } catch (error) {
+    if (error instanceof WrongMasterKey) return undefined;
+    throw error;
+  }
+}
+
+const locationOf = (taskId: string) => `video_tasks.result_link:${taskId}` as const;
