@@ -19,7 +19,14 @@ const START_TIMEOUT_MS = 120_000;
 export async function startDemoServer(): Promise<DemoServer> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-demo-'));
   // Programs that prove errors use wrong keys many times, all from one address.
-  const env = { DATA_DIR: join(folder, 'data'), PORT: '0', LOG_LEVEL: 'error', AUTH_FAILURES_PER_MINUTE: '100000' };
+  const env = {
+    DATA_DIR: join(folder, 'data'),
+    PORT: '0',
+    LOG_LEVEL: 'error',
+    AUTH_FAILURES_PER_MINUTE: '100000',
+    // The download of the AI SDK sends no key.
+    RESULT_LINK_SECONDS: '600',
+  };
   const server = launch(['serve'], env);
   const stop = async (): Promise<void> => {
     await server.stop();

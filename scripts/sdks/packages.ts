@@ -27,10 +27,10 @@ export interface InstalledSdk {
   readonly command: readonly [file: string, ...args: string[]];
 }
 
-const aiSdk = (provider: string): Sdk => ({
+const aiSdk = (provider: string, program = 'ai-sdk.js'): Sdk => ({
   language: 'JavaScript',
   name: `@ai-sdk/${provider}`,
-  program: 'ai-sdk.js',
+  program,
   companion: 'ai',
   env: { AI_SDK_PROVIDER: provider },
 });
@@ -61,6 +61,7 @@ export const SDKS: readonly Sdk[] = [
   aiSdk('openai'),
   aiSdk('anthropic'),
   aiSdk('google'),
+  { ...aiSdk('bytedance', 'ai-sdk-video.js'), onlyNewest: true },
 ];
 
 const PYTHON = 'python3';

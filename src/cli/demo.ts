@@ -1,6 +1,6 @@
 /** The demo of `serve`: starts simulated providers beside the server and prints commands to try. */
 import { VIDEO_ENDPOINTS } from '../rules/index.ts';
-import type { AppContext } from '../server/index.ts';
+import { type AppContext, CliError } from '../server/index.ts';
 import { applySetup, DEMO_CHARACTER_MODEL, DEMO_GROUPS, DEMO_VIDEO_MODEL, demoSetup, hasDemo } from '../setup/index.ts';
 import { info } from './output.ts';
 
@@ -10,7 +10,7 @@ export interface Demo {
   stop(): Promise<void>;
 }
 
-/** Preferred port of the simulated providers; a free port is used when it is taken. */
+/** Port of the simulated providers unless the operator names one; a free port is used when it is taken. */
 const SIM_PORT = 4010;
 
 /** Undefined when the demo is switched off, or when the database has a configuration other than the demo. */
@@ -22,7 +22,14 @@ export async function startDemo(context: AppContext): Promise<Demo | undefined> 
   const { startSim } = await import('../../sim/index.ts');
   // Variant A has parameters that only this family of the simulated provider accepts.
   const video = { models: { [DEMO_VIDEO_MODEL]: 'open' } } as const;
-  const sim = await startSim({ port: SIM_PORT, video }).catch(() => startSim({ port: 0, video }));
+  const sim =
+    config.DEMO_PORT === undefined
+      ? await startSim({ port: SIM_PORT, video }).catch(() => startSim({ port: 0, video }))
+      : await startSim({ port: config.DEMO_PORT, video }).catch((error: unknown) => {
+          throw new CliError(
+            `DEMO_PORT: the simulated providers cannot listen on ${config.DEMO_PORT}: ${messageOf(error)}`,
+          );
+        });
   try {
     const setup = demoSetup({ url: sim.url, videoUrl: sim.video.url });
     const applied = await applySetup(database.db, setup, { secrets });
@@ -36,6 +43,8 @@ export async function startDemo(context: AppContext): Promise<Demo | undefined> 
     throw error;
   }
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function printKeys(keys: Demo['keys']): void {
   if (Object.keys(keys).length === 0) return;

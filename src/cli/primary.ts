@@ -23,7 +23,7 @@ import { endAtOnce, type StopRequests } from './stop-requests.ts';
 import { Supervisor } from './supervisor.ts';
 
 /** Settings of the primary itself, or of sockets that stay open during a reload. */
-const FIXED = ['HOST', 'PORT', 'METRICS_PORT', 'DATABASE_URL', 'WORKERS', 'DEMO'] as const;
+const FIXED = ['HOST', 'PORT', 'METRICS_PORT', 'DATABASE_URL', 'WORKERS', 'DEMO', 'DEMO_PORT'] as const;
 
 export interface PrimaryTask extends SetupSource {
   readonly workers: number;
