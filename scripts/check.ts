@@ -17,6 +17,13 @@ const tool = (name: string, args: string[]): string[] => {
   return status === 0 ? [] : [`${stdout}${stderr}`.trim()];
 };
 
+/** A tool that the machine may have; without it the step is skipped. */
+const installed = (name: string, args: string[]): string[] => {
+  const { status, error, stdout, stderr } = spawnSync(name, args, { cwd: ROOT, encoding: 'utf8' });
+  if (error) console.log(`skip ${name}: it is not installed`);
+  return error || status === 0 ? [] : [`${stdout}${stderr}`.trim()];
+};
+
 const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['types', () => tool('tsc', ['-p', '.'])],
   ['types of the console', () => tool('tsc', ['-p', 'console'])],
@@ -27,6 +34,7 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['clauses', checkClauses],
   ['generated files', staleFiles],
   ['schemas', checkSchemas],
+  ['alerts', () => installed('promtool', ['check', 'rules', 'deploy/prometheus-alerts.yaml'])],
 ];
 
 let failed = false;

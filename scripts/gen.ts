@@ -13,12 +13,14 @@ import { version } from '../src/version.ts';
 import { renderClauses } from './clauses.ts';
 import { renderConfig } from './gen-config.ts';
 import { renderEndpoints, renderErrors, renderFidelity, withBounds } from './gen-docs.ts';
+import { renderAlerts, renderDashboard, withMetrics } from './gen-observe.ts';
 import { renderRows } from './gen-rows.ts';
 import { ROOT } from './modules.ts';
 import { withClients } from './pages.ts';
 import { type Part, runPart } from './parts.ts';
 
 const HTTP_README = 'src/http/README.md';
+const OBSERVE = 'docs/operating/observe.md';
 
 async function generate(): Promise<Map<string, string>> {
   return new Map([
@@ -32,6 +34,9 @@ async function generate(): Promise<Map<string, string>> {
     ['docs/config.md', renderConfig(environmentTable())],
     ['docs/clauses.md', renderClauses()],
     [HTTP_README, withBounds(read(HTTP_README) ?? '')],
+    [OBSERVE, withMetrics(read(OBSERVE) ?? '')],
+    ['deploy/prometheus-alerts.yaml', renderAlerts()],
+    ['deploy/grafana-dashboard.json', renderDashboard()],
     ...guides(),
     ['src/db/rows.ts', await rows()],
   ]);

@@ -362,6 +362,7 @@ class Failover {
     this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs, providerCode, message });
     this.#logOutcome(fault.kind);
     const reason = failure ? failureReason(failure.body, account) : (transport?.code ?? fault.error.code);
+    if (this.#trace) this.#trace.reason = reason;
     this.#endAttempt(fault.kind, this.#wordsOf(fault, account, failure) ?? reason);
     this.#services.log.warn('attempt.failed', {
       request: this.#call.id,

@@ -4,6 +4,7 @@
  */
 import type { Catalog } from '../catalog/index.ts';
 import type { ErrorSide } from '../objects/index.ts';
+import type { MetricName } from '../rules/index.ts';
 import type { Metrics } from '../web/index.ts';
 import type { RequestEntry } from './request-entry.ts';
 import type { EntryCosts } from './request-writer.ts';
@@ -43,43 +44,27 @@ export class RequestMetrics {
 
   constructor(metrics: Metrics, catalog: () => Catalog) {
     this.#catalog = catalog;
-    const counter = (name: string, description: string, read: (series: Series) => number): void =>
-      metrics.counter(name, description, () =>
+    const counter = (name: MetricName, read: (series: Series) => number): void =>
+      metrics.register(name, () =>
         [...this.#series.values()].map((series) => ({ value: read(series), labels: series.labels })),
       );
-    counter(
-      'dragoman_account_requests_total',
-      'Calls by the account of their last attempt',
-      ({ requests }) => requests,
-    );
-    metrics.counter('dragoman_account_errors_total', 'Failed calls, by the side of the failure', () =>
+    counter('dragoman_account_requests_total', ({ requests }) => requests);
+    metrics.register('dragoman_account_errors_total', () =>
       [...this.#series.values()].flatMap(({ labels, errors }) =>
         Object.entries(errors).map(([side, value]) => ({ value, labels: { ...labels, side } })),
       ),
     );
-    metrics.counter('dragoman_account_tokens_total', 'Tokens of charged calls', () =>
+    metrics.register('dragoman_account_tokens_total', () =>
       [...this.#series.values()].flatMap(({ labels, inputTokens, cachedTokens, outputTokens }) => [
         { value: inputTokens, labels: { ...labels, kind: 'input' } },
         { value: cachedTokens, labels: { ...labels, kind: 'cached_input' } },
         { value: outputTokens, labels: { ...labels, kind: 'output' } },
       ]),
     );
-    counter('dragoman_account_charge_dollars_total', 'What users paid', ({ charge }) => charge);
-    counter(
-      'dragoman_account_cost_dollars_total',
-      'What the provider charges, where the cost is known',
-      ({ cost }) => cost,
-    );
-    this.#firstByte = metrics.histogram(
-      'dragoman_account_first_byte_seconds',
-      "Time until the provider's first byte",
-      FIRST_BYTE_SECONDS,
-    );
-    this.#added = metrics.histogram(
-      'dragoman_account_added_seconds',
-      'Time that the gateway adds to the time of the provider',
-      ADDED_SECONDS,
-    );
+    counter('dragoman_account_charge_dollars_total', ({ charge }) => charge);
+    counter('dragoman_account_cost_dollars_total', ({ cost }) => cost);
+    this.#firstByte = metrics.histogram('dragoman_account_first_byte_seconds', FIRST_BYTE_SECONDS);
+    this.#added = metrics.histogram('dragoman_account_added_seconds', ADDED_SECONDS);
   }
 
   record(entry: RequestEntry): void {

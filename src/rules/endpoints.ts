@@ -861,7 +861,7 @@ export const OPERATOR_ENDPOINTS = {
     about: 'Database reachable, migrations done, not draining',
     head: true,
   },
-  'operator.metrics': { method: 'GET', path: '/metrics', about: 'Prometheus metrics' },
+  'operator.metrics': { method: 'GET', path: '/metrics', about: 'Prometheus metrics', head: true },
   'operator.openapi': { method: 'GET', path: '/openapi.json', about: 'This API as OpenAPI', head: true },
   'characters.preview': {
     method: 'GET',

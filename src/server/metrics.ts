@@ -5,6 +5,7 @@ import type { RevisionWatch } from '../db/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import { type AlarmState, type Metering, type MeteringState, readAlarms } from '../ledger/index.ts';
 import type { Pool } from '../pool/index.ts';
+import type { MetricName } from '../rules/index.ts';
 import type { BodyBudget, Metrics } from '../web/index.ts';
 import type { AppContext } from './context.ts';
 
@@ -26,25 +27,25 @@ export function registerMetrics(metrics: Metrics, parts: MeasuredParts): void {
 }
 
 function registerLedgerMetrics(metrics: Metrics, { metering, alarms }: MeasuredParts): void {
-  const own = (name: string, description: string, read: (state: MeteringState) => number): void =>
-    metrics.gauge(name, description, () => [{ value: read(metering.state) }]);
-  own('dragoman_journal_pending_records', 'Usage records not in the database yet', ({ pending }) => pending);
-  own('dragoman_journal_oldest_seconds', 'Age of the oldest of them', ({ oldestMs }) => oldestMs / 1000);
-  own('dragoman_journal_disk_bytes', 'Size of the usage journal on disk', ({ journalBytes }) => journalBytes);
-  own('dragoman_flush_failures', 'Failed attempts in a row to record usage', ({ flushFailures }) => flushFailures);
-  metrics.gauge('dragoman_alarm', 'How many things need an operator, as the worker saw it last', () => {
+  const own = (name: MetricName, read: (state: MeteringState) => number): void =>
+    metrics.register(name, () => [{ value: read(metering.state) }]);
+  own('dragoman_journal_pending_records', ({ pending }) => pending);
+  own('dragoman_journal_oldest_seconds', ({ oldestMs }) => oldestMs / 1000);
+  own('dragoman_journal_disk_bytes', ({ journalBytes }) => journalBytes);
+  own('dragoman_flush_failures', ({ flushFailures }) => flushFailures);
+  metrics.register('dragoman_alarm', () => {
     // This process's own alarm is shown even while the database is down.
     const own = { name: 'flusher_failing', count: metering.state.flushFailures };
     return [...alarms.latest().states, own].map(({ name, count }) => ({ value: count, labels: { alarm: name } }));
   });
-  metrics.gauge('dragoman_alarm_check_age_seconds', 'Time since a worker looked for alarms', () => {
+  metrics.register('dragoman_alarm_check_age_seconds', () => {
     const { states, ageMs } = alarms.latest();
     return states.slice(0, 1).map(({ ageSeconds }) => ({ value: ageSeconds + ageMs / 1000 }));
   });
 }
 
 function registerPoolMetrics(metrics: Metrics, { pool, catalog }: MeasuredParts): void {
-  metrics.gauge('dragoman_account_cooling', 'Cooldowns of the account on this replica', () => {
+  metrics.register('dragoman_account_cooling', () => {
     const cooling = Map.groupBy(pool.cooling(), ({ account }) => account);
     return catalog()
       .allAccounts()
@@ -58,7 +59,7 @@ function registerPoolMetrics(metrics: Metrics, { pool, catalog }: MeasuredParts)
         ];
       });
   });
-  metrics.gauge('dragoman_account_out', 'Accounts that take no new calls, by state and cause', () => {
+  metrics.register('dragoman_account_out', () => {
     const cooling = pool
       .cooling()
       .filter(({ use, isKept }) => !use && !isKept)
@@ -68,35 +69,26 @@ function registerPoolMetrics(metrics: Metrics, { pool, catalog }: MeasuredParts)
       labels: { account, state, cause },
     }));
   });
-  metrics.gauge('dragoman_account_in_flight', 'Requests in flight of the account on this replica', () =>
+  metrics.register('dragoman_account_in_flight', () =>
     catalog()
       .allAccounts()
       .map(({ id }) => ({ value: pool.inFlight(id), labels: { account: id } })),
   );
-  metrics.counter('dragoman_account_faults_total', 'Failed attempts on the account by fault', () =>
+  metrics.register('dragoman_account_faults_total', () =>
     pool.faults().map(({ account, kind, count }) => ({ value: count, labels: { account, fault: kind } })),
   );
 }
 
 function registerCallMetrics(metrics: Metrics, { gateway, bodyBudget, droppedCalls }: MeasuredParts): void {
-  metrics.counter('dragoman_request_log_dropped_total', 'Calls that are missing in the request log', () => [
-    { value: droppedCalls() },
-  ]);
-  metrics.gauge('dragoman_large_body_bytes', 'Bytes of large requests in memory', () => [
-    { value: bodyBudget.reservedBytes },
-  ]);
-  metrics.counter(
-    'dragoman_options_removed_total',
-    'Requests sent again without an option that the gateway added',
-    () =>
-      gateway.rejectedOptions().map(({ dialect, option, count }) => ({ value: count, labels: { dialect, option } })),
+  metrics.register('dragoman_request_log_dropped_total', () => [{ value: droppedCalls() }]);
+  metrics.register('dragoman_large_body_bytes', () => [{ value: bodyBudget.reservedBytes }]);
+  metrics.register('dragoman_options_removed_total', () =>
+    gateway.rejectedOptions().map(({ dialect, option, count }) => ({ value: count, labels: { dialect, option } })),
   );
-  metrics.gauge('dragoman_account_queue', 'Calls that wait for a slot of an account, by group', () =>
+  metrics.register('dragoman_account_queue', () =>
     gateway.pressure().queued.map(({ groupId, length }) => ({ value: length, labels: { group: groupId } })),
   );
-  metrics.counter('dragoman_retries_refused_total', 'Further attempts that the retry budget refused', () => [
-    { value: gateway.pressure().retriesRefused },
-  ]);
+  metrics.register('dragoman_retries_refused_total', () => [{ value: gateway.pressure().retriesRefused }]);
 }
 
 /** Beside the announcements of the worker. */

@@ -22,6 +22,8 @@ export interface AttemptTrace {
   outcome: AttemptEnd | undefined;
   /** The provider's message about a failure, see `providerMessage`. */
   words: string | undefined;
+  /** The provider's error type and code, or the code of the network error. */
+  reason?: string | undefined;
   /** Only while traces are exported. */
   sample?: ReplySample;
 }

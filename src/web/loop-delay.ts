@@ -5,7 +5,7 @@ import type { Sampler } from './wakefulness.ts';
 /** How often the delay is sampled. */
 const SAMPLE_MS = 20;
 
-export const QUANTILES = [0.5, 0.99] as const;
+const QUANTILES = [0.5, 0.99] as const;
 
 export class LoopDelay implements Sampler {
   readonly #samples = monitorEventLoopDelay({ resolution: SAMPLE_MS });

@@ -36,7 +36,7 @@ test('a book keeps the totals of a worker that has ended, and forgets its gauges
 test('a book merges the page of a process without a change', async () => {
   const metrics = createMetrics();
   metrics.recordRequest({ operation: 'messages.create', status: 200, ms: 3, outcome: 'completed' });
-  metrics.counter('dragoman_odd_total', 'A "quoted" help', () => [{ value: 2, labels: { name: 'a "b" \\ c' } }]);
+  metrics.register('dragoman_options_removed_total', () => [{ value: 2, labels: { name: 'a "b" \\ c' } }]);
   const text = await metrics.text();
   const book = new MetricsBook();
   book.update(1, text);

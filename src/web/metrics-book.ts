@@ -2,8 +2,9 @@
  * The metrics of all workers of a server as one page, merged from their own pages in the Prometheus text format. Counters of workers that
  * have ended are kept, so that no total ever decreases.
  */
+import { METRICS, type MetricName, type MetricRow, metricRow } from '../rules/index.ts';
 
-type MetricType = 'counter' | 'gauge' | 'histogram';
+type MetricType = MetricRow['type'];
 
 interface Metric {
   readonly help: string;
@@ -14,21 +15,14 @@ interface Metric {
 
 type Page = Map<string, Metric>;
 
-/** How the values of several workers become one. Gauges that are not listed are added up, as counters and histograms are. */
-const GAUGES: Readonly<Record<string, (a: number, b: number) => number>> = {
-  // The oldest, worst or longest one needs the operator.
-  process_start_time_seconds: Math.min,
-  nodejs_eventloop_lag_seconds: Math.max,
-  dragoman_journal_oldest_seconds: Math.max,
-  dragoman_flush_failures: Math.max,
-  dragoman_limits_shared: Math.min,
-  // Every worker reads the same rows.
-  dragoman_alarm: Math.max,
-  dragoman_alarm_check_age_seconds: Math.min,
-  dragoman_account_cooling: Math.max,
-};
-
 const add = (a: number, b: number): number => a + b;
+const MERGES = { max: Math.max, min: Math.min } as const;
+
+/** How the values of several workers become one. */
+function mergeOf(name: string, type: MetricType): (a: number, b: number) => number {
+  const merge = type === 'gauge' && name in METRICS ? metricRow(name as MetricName).merge : undefined;
+  return merge ? MERGES[merge] : add;
+}
 
 export class MetricsBook {
   /** Totals of workers that have ended. */
@@ -79,7 +73,7 @@ function mergeInto(target: Page, page: Page, isWanted: (metric: Metric) => boole
     if (!isWanted(metric)) continue;
     const merged = target.get(name) ?? { ...metric, series: new Map<string, number>() };
     target.set(name, merged);
-    const merge = metric.type === 'gauge' ? (GAUGES[name] ?? add) : add;
+    const merge = mergeOf(name, metric.type);
     for (const [series, value] of metric.series) {
       const before = merged.series.get(series);
       merged.series.set(series, before === undefined ? value : merge(before, value));

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { METRICS } from '../rules/index.ts';
+import { version } from '../version.ts';
 import { createMetrics } from './metrics.ts';
 
 test('metrics count request durations in cumulative buckets', async () => {
@@ -22,8 +24,8 @@ test('metrics count request durations in cumulative buckets', async () => {
 test('a gauge is read at every scrape, and omitted when its reader fails', async () => {
   const metrics = createMetrics();
   let value = 1;
-  metrics.gauge('some_gauge', 'Something', async () => [{ value, labels: { what: 'a "b"\\\n' } }]);
-  metrics.gauge('bad_gauge', 'Something else', () => {
+  metrics.register('dragoman_alarm', async () => [{ value, labels: { what: 'a "b"\\\n' } }]);
+  metrics.register('dragoman_flush_failures', () => {
     throw new Error('not now');
   });
   metrics.openRequests.value = 3;
@@ -31,20 +33,19 @@ test('a gauge is read at every scrape, and omitted when its reader fails', async
   const text = await metrics.text();
   assert.match(
     text,
-    /^# HELP some_gauge Something\n# TYPE some_gauge gauge\nsome_gauge\{what="a \\"b\\"\\\\\\n"\} 2$/m,
+    /^# HELP dragoman_alarm .+\n# TYPE dragoman_alarm gauge\ndragoman_alarm\{what="a \\"b\\"\\\\\\n"\} 2$/m,
   );
   assert.match(text, /^dragoman_open_requests 3$/m);
-  assert.doesNotMatch(text, /bad_gauge|dragoman_limits_shared/);
+  assert.doesNotMatch(text, /dragoman_flush_failures|dragoman_limits_shared/);
   assert.ok(text.endsWith('\n'));
 });
 
-test('metrics escape backslashes and line breaks in the HELP text', async () => {
-  const metrics = createMetrics();
-  metrics.counter('some_total', 'Lines of C:\\log\n# TYPE other gauge', () => [{ value: 7 }]);
-  assert.match(
-    await metrics.text(),
-    /^# HELP some_total Lines of C:\\\\log\\n# TYPE other gauge\n# TYPE some_total counter\nsome_total 7$/m,
-  );
+test('metrics have the names that Prometheus expects: totals of counters, base units, help of one line', () => {
+  for (const [name, { type, help }] of Object.entries(METRICS)) {
+    assert.equal(name.endsWith('_total'), type === 'counter', name);
+    assert.doesNotMatch(name, /_(?:ms|millis|milliseconds|minutes|kb|mb|percent|count|sum|bucket)(?:_|$)/);
+    assert.doesNotMatch(help, /[\\\n]/, name);
+  }
 });
 
 test('metrics describe the process in base units', async () => {
@@ -56,6 +57,7 @@ test('metrics describe the process in base units', async () => {
   assert.ok(sampleOf('process_cpu_seconds_total') > 0 && sampleOf('process_cpu_seconds_total') < 600);
   const ageSeconds = Date.now() / 1_000 - sampleOf('process_start_time_seconds');
   assert.ok(ageSeconds > 0 && ageSeconds < 600, `${ageSeconds}`);
-  const lag = sampleOf('nodejs_eventloop_lag_seconds\\{quantile="0.99"\\}');
+  const lag = sampleOf('nodejs_eventloop_lag_p99_seconds');
   assert.ok(lag >= 0 && lag < 60, `${lag}`);
+  assert.match(text, new RegExp(`^dragoman_build_info\\{version="${version}",node="v\\d+.*"\\} 1$`, 'm'));
 });

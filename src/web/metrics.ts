@@ -3,7 +3,9 @@
  * Reasons: docs/adr/0009-metrics-by-hand.md
  */
 import type { MaybePromise } from '../core/index.ts';
-import { LoopDelay, QUANTILES } from './loop-delay.ts';
+import { type MetricName, metricRow } from '../rules/index.ts';
+import { version } from '../version.ts';
+import { LoopDelay } from './loop-delay.ts';
 import type { Sampler } from './wakefulness.ts';
 
 export interface Metrics {
@@ -13,12 +15,10 @@ export interface Metrics {
   readonly eventLoop: Sampler;
   /** 1 while replicas share their limits in Redis, 0 while Redis is down, undefined without `REDIS_URL`. */
   readonly limitsShared: { value: number | undefined };
-  /** `read` runs at every scrape. When it fails, the scrape omits this metric. */
-  gauge(name: string, description: string, read: ReadSamples): void;
-  /** Like `gauge`, for a total that never decreases; its name ends in `_total`. */
-  counter(name: string, description: string, read: ReadSamples): void;
+  /** A gauge, or a counter that never decreases. `read` runs at every scrape. When it fails, the scrape omits this metric. */
+  register(name: MetricName, read: ReadSamples): void;
   /** `bounds` are the upper bounds of the buckets, ascending. */
-  histogram(name: string, description: string, bounds: readonly number[]): Histogram;
+  histogram(name: MetricName, bounds: readonly number[]): Histogram;
   /** All metrics in the Prometheus text format. */
   text(): Promise<string>;
 }
@@ -44,36 +44,26 @@ const BUCKETS_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 export function createMetrics(): Metrics {
   const openRequests = { value: 0 };
   const limitsShared: Metrics['limitsShared'] = { value: undefined };
-  const durations = new BucketCounts(
-    'dragoman_request_duration_seconds',
-    'Time from the request line to the end of the response',
-    BUCKETS_SECONDS,
-  );
+  const durations = new BucketCounts('dragoman_request_duration_seconds', BUCKETS_SECONDS);
   const delay = new LoopDelay();
   const renderers: (() => Promise<string>)[] = [];
-  const register =
-    (type: 'gauge' | 'counter'): Metrics['gauge'] =>
-    (name, description, read) => {
+  const metrics: Metrics = {
+    openRequests,
+    eventLoop: delay,
+    limitsShared,
+    register: (name, read) => {
       renderers.push(async () => {
         const samples = await Promise.resolve()
           .then(read)
           .catch(() => []);
         return block(
           name,
-          description,
-          type,
           samples.map(({ value, labels = {} }) => line(name, labels, value)),
         );
       });
-    };
-  const metrics: Metrics = {
-    openRequests,
-    eventLoop: delay,
-    limitsShared,
-    gauge: register('gauge'),
-    counter: register('counter'),
-    histogram(name, description, bounds) {
-      const histogram = new BucketCounts(name, description, bounds);
+    },
+    histogram(name, bounds) {
+      const histogram = new BucketCounts(name, bounds);
       renderers.push(async () => histogram.text());
       return histogram;
     },
@@ -81,8 +71,9 @@ export function createMetrics(): Metrics {
       durations.record(ms / 1_000, `${operation} ${status} ${outcome}`, { operation, status: String(status), outcome }),
     text: async () => durations.text() + (await Promise.all(renderers.map((render) => render()))).join(''),
   };
-  metrics.gauge('dragoman_open_requests', 'Requests in progress', () => [{ value: openRequests.value }]);
-  metrics.gauge('dragoman_limits_shared', '1 while limits are counted in Redis, 0 while it is down', () =>
+  metrics.register('dragoman_build_info', () => [{ value: 1, labels: { version, node: process.version } }]);
+  metrics.register('dragoman_open_requests', () => [{ value: openRequests.value }]);
+  metrics.register('dragoman_limits_shared', () =>
     limitsShared.value === undefined ? [] : [{ value: limitsShared.value }],
   );
   registerProcessMetrics(metrics, delay);
@@ -90,20 +81,21 @@ export function createMetrics(): Metrics {
 }
 
 /** Names and units of the Prometheus client libraries, so that standard dashboards work. */
-function registerProcessMetrics({ gauge, counter }: Metrics, delay: LoopDelay): void {
-  counter('process_cpu_seconds_total', 'User and system CPU time of the process', () => {
+function registerProcessMetrics({ register }: Metrics, delay: LoopDelay): void {
+  register('process_cpu_seconds_total', () => {
     const { user, system } = process.cpuUsage();
     return [{ value: (user + system) / 1e6 }];
   });
-  gauge('process_start_time_seconds', 'Start of the process, as Unix time', () => [
-    { value: performance.timeOrigin / 1_000 },
-  ]);
-  gauge('process_resident_memory_bytes', 'Resident memory of the process', () => [
-    { value: process.memoryUsage.rss() },
-  ]);
-  gauge('nodejs_eventloop_lag_seconds', 'Delay of the event loop since the last scrape', () =>
-    delay.read().map((value, n) => ({ value, labels: { quantile: String(QUANTILES[n]) } })),
-  );
+  register('process_start_time_seconds', () => [{ value: performance.timeOrigin / 1_000 }]);
+  register('process_resident_memory_bytes', () => [{ value: process.memoryUsage.rss() }]);
+  // A scrape reads in the order of registration, and reading begins the next period.
+  let p99 = 0;
+  register('nodejs_eventloop_lag_p50_seconds', () => {
+    const [median = 0, high = 0] = delay.read();
+    p99 = high;
+    return [{ value: median }];
+  });
+  register('nodejs_eventloop_lag_p99_seconds', () => [{ value: p99 }]);
 }
 
 interface Series {
@@ -115,14 +107,12 @@ interface Series {
 
 /** Counts values in buckets. Every request records some, so that costs one lookup and three additions. */
 class BucketCounts implements Histogram {
-  readonly #name: string;
-  readonly #description: string;
+  readonly #name: MetricName;
   readonly #bounds: readonly number[];
   readonly #series = new Map<string, Series>();
 
-  constructor(name: string, description: string, bounds: readonly number[]) {
+  constructor(name: MetricName, bounds: readonly number[]) {
     this.#name = name;
-    this.#description = description;
     this.#bounds = bounds;
   }
 
@@ -141,8 +131,6 @@ class BucketCounts implements Histogram {
   text(): string {
     return block(
       this.#name,
-      this.#description,
-      'histogram',
       [...this.#series.values()].flatMap((series) => this.#lines(series)),
     );
   }
@@ -158,13 +146,15 @@ class BucketCounts implements Histogram {
   }
 }
 
-const block = (name: string, description: string, type: string, lines: readonly string[]): string =>
-  lines.length === 0 ? '' : `# HELP ${name} ${escapeHelp(description)}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+function block(name: MetricName, lines: readonly string[]): string {
+  const { help, type } = metricRow(name);
+  return lines.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+}
 
 function line(name: string, labels: Labels, value: number): string {
   const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
   return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;
 }
 
-const escapeHelp = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
-const escapeLabel = (text: string): string => escapeHelp(text).replaceAll('"', '\\"');
+const escapeLabel = (text: string): string =>
+  text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');

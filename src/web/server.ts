@@ -34,6 +34,7 @@ import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { Certificate } from './certificate.ts';
 import { clientAddress, proxyReporter } from './client-address.ts';
 import type { Cors } from './cors.ts';
+import { failureFields } from './failure-fields.ts';
 import type { Metrics } from './metrics.ts';
 import { bodyBytesOf, isShed, overloaded, refuseOverloaded, refuseUpgrade, shedReporter } from './overload.ts';
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
@@ -98,11 +99,7 @@ export function createWeb(options: WebOptions): Web {
   const handlers = Object.fromEntries(
     ROUTES.map(({ operation }) => [operation, withStopCheck(operation, options, () => isStopping)]),
   ) as Record<Route['operation'], Handler>;
-  options.metrics.counter(
-    'dragoman_log_lines_dropped_total',
-    'Log lines lost because they could not be written',
-    () => [{ value: options.log.droppedLines }],
-  );
+  options.metrics.register('dragoman_log_lines_dropped_total', () => [{ value: options.log.droppedLines }]);
   const reportProxy = proxyReporter(options);
   const { shedder, metrics } = options;
   const wakefulness = new Wakefulness({
@@ -130,17 +127,11 @@ export function createWeb(options: WebOptions): Web {
     stack: options.httpStack,
     certificate: options.certificate,
   });
-  options.metrics.gauge('dragoman_open_connections', 'Open client connections', () => [
-    { value: listener.openConnections },
-  ]);
-  options.metrics.counter('dragoman_requests_shed_total', 'Requests refused because the server is overloaded', () =>
+  options.metrics.register('dragoman_open_connections', () => [{ value: listener.openConnections }]);
+  options.metrics.register('dragoman_requests_shed_total', () =>
     [...(options.shedder?.refused ?? [])].map(([priority, value]) => ({ value, labels: { priority } })),
   );
-  options.metrics.counter(
-    'dragoman_connections_refused_total',
-    'Connections refused because too many were open',
-    () => [{ value: listener.refusedConnections }],
-  );
+  options.metrics.register('dragoman_connections_refused_total', () => [{ value: listener.refusedConnections }]);
   return {
     get isStopping() {
       return isStopping;
@@ -333,7 +324,9 @@ function finish({ metrics, log, openCalls, onCompleted }: WebState, call: Call):
   openCalls.delete(call);
   metrics.recordRequest({ operation: call.operation, status, ms, outcome });
   call.addLogFields({ status, outcome, ms });
-  log[isOperator(call.operation) ? 'debug' : 'info']('request.completed', call.logFields);
+  const failure = failureFields(call, status);
+  if (failure) call.addLogFields(failure);
+  log[isOperator(call.operation) ? 'debug' : status >= 500 ? 'warn' : 'info']('request.completed', call.logFields);
   onCompleted?.({ call, status, outcome });
 }
 

@@ -210,6 +210,9 @@ test('operators see why a provider cannot be reached: its name, its port, its ce
       const failed = gateway.log.findLast(({ msg, account }) => msg === 'attempt.failed' && account === id);
       assert.equal(failed?.fault, 'unreachable');
       assert.match(String(failed.reason), code);
+      const line = gateway.log.findLast(({ msg, group }) => msg === 'request.completed' && group === id);
+      assert.equal(line?.why, `account ${id}: no connection could be opened (${failed.reason})`);
+      assert.match(String(line.action), /^check base_url and proxy/);
       const [cooldown] = (await accounts()).find((account) => account.id === id)?.cooldowns ?? [];
       assert.equal(cooldown?.provider_code, failed.reason);
       assert.match(

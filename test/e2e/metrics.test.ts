@@ -18,7 +18,14 @@ test('GET /metrics requires METRICS_TOKEN', async () => {
     }
     const accepted = await scrape({ authorization: `Bearer ${TOKEN}` });
     assert.equal(accepted.status, 200);
-    assert.match(await accepted.text(), /^dragoman_open_requests /m);
+    const text = await accepted.text();
+    assert.match(text, /^dragoman_open_requests /m);
+    assert.match(text, /^dragoman_build_info\{version="[^"]+",node="v[^"]+"\} 1$/m);
+    const head = await fetch(`${gateway.url}/metrics`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    assert.deepEqual([head.status, await head.text()], [200, '']);
   } finally {
     await gateway.stop();
   }

@@ -5,6 +5,7 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { applySetup, parseSetup } from '../../src/setup/index.ts';
 import { runHere } from '../support/cli.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { until } from '../support/wait.ts';
 
 let sim: Sim;
 let gateway: TestGateway;
@@ -65,6 +66,11 @@ for (const [dialect, call] of Object.entries(CALLS))
         assert.equal(response.headers.get('x-should-retry'), 'false');
         assert.match(text, /model_not_priced/);
         assert.match(text, /model: .*has no price yet; ask the operator/);
+        const id = response.headers.get('x-request-id');
+        const line = await until('the log line', () =>
+          gateway.log.find(({ msg, request }) => msg === 'request.completed' && request === id),
+        );
+        assert.equal(line.action, 'set prices of the model, or free: true');
       }
       assert.equal(sim.journal.requests.length, 0, 'nothing was sent');
       for (const model of ['demo-free', 'demo-priced']) assert.equal((await call(group, model)).status, 200);
