@@ -16,6 +16,7 @@ import { canReport, VIDEO_CHECKS } from '../video/index.ts';
 import { readCertificate } from '../web/index.ts';
 import { openCommandContext, openCommandStore } from './context.ts';
 import { checkAccounts, testAccounts } from './doctor-accounts.ts';
+import { checkLive } from './doctor-live.ts';
 import { checkSignIn } from './doctor-sign-in.ts';
 import { type Finding, firstLineOf } from './finding.ts';
 import {
@@ -41,9 +42,14 @@ export const doctorCommand = (): Command =>
       'check Node, version, database, clock, backup, Redis, disk, port, certificate, console, sign-in and configuration',
     )
     .option('--accounts', 'also send one tiny real request to every text account; you pay the provider for it')
-    .action(async ({ accounts = false }: { accounts?: boolean }) => {
+    .option(
+      '--live',
+      'instead show the health of the servers that run: processes, calls, accounts, queues, database, alarms',
+    )
+    .action(async ({ accounts = false, live = false }: { accounts?: boolean; live?: boolean }) => {
       const config = loadConfig(process.env);
-      const findings = [
+      if (live) return report([...(await checkInstallation(config, checkLive)), await checkDisk(config)]);
+      report([
         checkNode(),
         await checkDisk(config),
         await checkPort(config),
@@ -53,11 +59,14 @@ export const doctorCommand = (): Command =>
         ...(await checkRedis(config)),
         await checkConsole(config),
         ...(await checkMirror(config)),
-        ...(await checkInstallation(config, accounts)),
-      ];
-      for (const { about, state, text } of findings) print(`${LABELS[state]}  ${about.padEnd(14)} ${text}`);
-      if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1;
+        ...(await checkInstallation(config, (context) => checkContents(context, accounts))),
+      ]);
     });
+
+function report(findings: readonly Finding[]): void {
+  for (const { about, state, text } of findings) print(`${LABELS[state]}  ${about.padEnd(14)} ${text}`);
+  if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1;
+}
 
 const checkNode = (): Finding => ({ about: 'Node', state: 'good', text: `${process.version}, at ${process.execPath}` });
 
@@ -135,8 +144,10 @@ async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
   }
 }
 
+type CheckContents = (context: AppContext) => Promise<Finding[]>;
+
 /** A database of another version is not opened further, because that would migrate it. */
-async function checkInstallation(config: Config, testsAccounts: boolean): Promise<Finding[]> {
+async function checkInstallation(config: Config, check: CheckContents): Promise<Finding[]> {
   let store: Store;
   try {
     store = await openCommandStore(config);
@@ -145,14 +156,14 @@ async function checkInstallation(config: Config, testsAccounts: boolean): Promis
   }
   try {
     const schema = await readMigrationState(store.database.db);
-    return [checkSchema(schema), ...(isOfOtherVersion(schema) ? [] : await checkContents(config, testsAccounts))];
+    return [checkSchema(schema), ...(isOfOtherVersion(schema) ? [] : await withContents(config, check))];
   } finally {
     await store.close();
   }
 }
 
 /** Opening the context migrates and decrypts secrets; success proves the database and the master key. */
-async function checkContents(config: Config, testsAccounts: boolean): Promise<Finding[]> {
+async function withContents(config: Config, check: CheckContents): Promise<Finding[]> {
   let context: AppContext;
   try {
     context = await openCommandContext(config);
@@ -160,22 +171,24 @@ async function checkContents(config: Config, testsAccounts: boolean): Promise<Fi
     return [{ about: 'Database', state: 'bad', text: firstLineOf(error) }];
   }
   try {
-    return [
-      await checkDatabase(context),
-      await checkClock(context.database.db),
-      await checkBackup(context.database.db),
-      { about: 'Master key', state: 'good', text: 'decrypts the stored secrets' },
-      ...(await checkSignIn(context)),
-      ...(await checkSetup(context)),
-      ...(await checkAccounts(context)),
-      ...(testsAccounts ? await testAccounts(context) : []),
-      ...(await checkVideo(context)),
-      ...(await checkAlarms(context)),
-    ];
+    return await check(context);
   } finally {
     await context.close();
   }
 }
+
+const checkContents = async (context: AppContext, testsAccounts: boolean): Promise<Finding[]> => [
+  await checkDatabase(context),
+  await checkClock(context.database.db),
+  await checkBackup(context.database.db),
+  { about: 'Master key', state: 'good', text: 'decrypts the stored secrets' },
+  ...(await checkSignIn(context)),
+  ...(await checkSetup(context)),
+  ...(await checkAccounts(context)),
+  ...(testsAccounts ? await testAccounts(context) : []),
+  ...(await checkVideo(context)),
+  ...(await checkAlarms(context)),
+];
 
 async function checkDatabase({ config, database: { db }, databaseFolder }: AppContext): Promise<Finding> {
   const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db);

@@ -206,6 +206,22 @@ test('operators see why a provider cannot be reached: its name, its port, its ce
     );
     const { DATABASE_URL, MASTER_KEY, DATA_DIR } = gateway.context.config;
     const { stdout } = await runHere(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
+    const live = await until('the calls in the request log', async () => {
+      const shown = await runHere(['doctor', '--live'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
+      return /Calls +[1-9]/.test(shown.stdout) ? shown : undefined;
+    });
+    assert.equal(live.code, 1, 'calls fail');
+    for (const line of [
+      /^ok {4}Process +\S+ \(rep_\w+\), up for \d+ s, \d+ charges to write$/m,
+      /^BAD {3}Calls +\d+ in five minutes: [\d.]+ % failed here, [1-9]\d* % at providers, .*"why"/m,
+      /^note {2}Account +certificate fails, and stays in use/m,
+      /^ok {4}Queue +0 video tasks, 0 callbacks, 0 background responses$/m,
+      /^(?:ok {4}|note {2})Ledger +/m,
+      /^(?:ok {4}|BAD {3})Database +\d+\.\d ms for a statement, \d+ of \d+ connections, .* no standby/m,
+      /Disk +\d/,
+    ])
+      assert.match(live.stdout, line);
+    assert.ok(live.stdout.split('\n').length <= 40, 'it fits on a screen');
     for (const [id, code] of Object.entries(EXPECTED)) {
       const failed = gateway.log.findLast(({ msg, account }) => msg === 'attempt.failed' && account === id);
       assert.equal(failed?.fault, 'unreachable');

@@ -249,7 +249,7 @@ test('HEAD responses have no body, and the connection stays usable', async () =>
   for (const [path, status] of [
     ['/healthz', 200],
     ['/readyz', 200],
-    ['/v1/usage', 405],
+    ['/v1/messages', 405],
     ['/nowhere', 404],
     ['/v1/models/%zz', 405],
   ] as const) {
