@@ -1,7 +1,9 @@
 /** The demo that a first start prints. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -18,6 +20,15 @@ const commandsIn = (output: string): string[] =>
     .split('\n')
     .filter((line) => line.startsWith('  curl '))
     .map((line) => line.trim());
+
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return String(port);
+}
 
 test('demo: every command printed at the first start works as pasted, and the second start shows no key', async (t) => {
   const first = launch(['serve'], env);
@@ -42,10 +53,12 @@ test('demo: every command printed at the first start works as pasted, and the se
   assert.equal(new Set(tokens).size, 1, 'one admin token');
   assert.equal(await first.stop(), 0);
 
-  const second = launch(['serve'], env);
+  const DEMO_PORT = await freePort();
+  const second = launch(['serve'], { ...env, DEMO_PORT });
   t.after(() => second.stop('SIGKILL'));
   const [, url] = await second.until(/ready at (http:\S+)/);
   await second.until(/shown at the first start/);
+  assert.match(second.output(), new RegExp(`^Simulated providers listen at http://127.0.0.1:${DEMO_PORT};`, 'm'));
   assert.doesNotMatch(second.output(), /\bdga?-/);
   const response = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${keys[0]}` } });
   assert.equal(response.status, 200, 'the first keys still work');
