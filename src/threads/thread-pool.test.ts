@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { ApiError, FakeClock, systemClock } from '../core/index.ts';
 import type { ThreadJob } from './job.ts';
 import { ThreadPool, type ThreadPoolOptions } from './thread-pool.ts';
-
-// Threads do not keep the process alive, so the test runner would end before their replies.
-const alive = setInterval(() => undefined, 1_000);
-after(() => clearInterval(alive));
 
 interface Input {
   readonly bytes: Uint8Array;

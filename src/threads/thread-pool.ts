@@ -132,6 +132,8 @@ export class ThreadPool implements Threads {
     const { input, moved } = messageInput(next);
     const cancelTimer = clock.after(jobMs, () => void worker.terminate());
     this.#running.set(worker, { ...next, cancelTimer });
+    // Keeps the process alive only while it works.
+    worker.ref();
     worker.postMessage({ module, name, input } satisfies JobMessage, moved);
   }
 
@@ -144,10 +146,10 @@ export class ThreadPool implements Threads {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: YOUNG_HEAP_MB },
     });
-    worker.unref();
     let cause: unknown;
     worker.on('message', (result: JobResult) => {
       const job = this.#takeJob(worker);
+      worker.unref();
       this.#idle.push(worker);
       if (job) settle(job, result);
       this.#assign();

@@ -142,6 +142,8 @@ class ChunkProvider {
   }
 }
 
+const THREADS = new ThreadPool({ clock: systemClock });
+
 function servicesFor(
   style: Style,
   accounts: ReturnType<typeof accountAt>[],
@@ -165,7 +167,7 @@ function servicesFor(
     opaqueCache: new OpaqueCache(clock),
     rejectedOpaques: new RejectedOpaques(),
     rejectedOptions: new RejectedOptions(),
-    threads: new ThreadPool({ clock }),
+    threads: THREADS,
     mediaFetcher: { fetch: async () => ({ ok: false, message: 'not in this test' }) },
     accountTag: (id) => `tag-${id}`,
     opaqueKey: Buffer.alloc(32),

@@ -8,13 +8,8 @@ import { examineTaskBody } from './examine.ts';
 import { examineJob } from './examine-job.ts';
 import { fillTemplate } from './upstream-template.ts';
 
-// Threads do not keep the process alive, so the test runner would end before their replies.
-const alive = setInterval(() => undefined, 1_000);
 const threads = new ThreadPool({ clock: systemClock });
-after(async () => {
-  clearInterval(alive);
-  await threads.close();
-});
+after(() => threads.close());
 
 const TARGET = { variant: 'A', capabilities: videoCapabilitiesOf('A') } as const;
 const largeBody = (more: object = {}): Buffer => {
