@@ -4,9 +4,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as modules from 'node:module';
+import * as net from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** The newest 24 is recent enough, its first versions are not. */
 const NEEDED_MAJOR = 24;
 /** Set for the Node that the launcher starts: the process id of the launcher. */
 const LAUNCHER_ENV = 'DRAGOMAN_LAUNCHER';
@@ -26,7 +28,7 @@ if (/[\\/]node_modules[\\/].*\.ts$/.test(entry ?? '.ts'))
   exitWith('This package has TypeScript, which Node does not run below node_modules. Pack it with "npm run package".');
 const major = Number(process.versions.node.split('.')[0]);
 
-if (major >= NEEDED_MAJOR) {
+if (major >= NEEDED_MAJOR && 'BoundSocket' in net) {
   endWithLauncher();
   // Halves the time of later starts. Without a writable directory Node skips the cache.
   modules.enableCompileCache(join(root, 'node_modules', '.cache', 'compiled'));
@@ -38,7 +40,7 @@ if (major >= NEEDED_MAJOR) {
 
 function bundledNode() {
   const name = PACKAGES[`${process.platform}-${process.arch}`];
-  const advice = `Install Node ${NEEDED_MAJOR} or later, or run "npm ci" without --omit=optional.`;
+  const advice = `Install the newest Node ${NEEDED_MAJOR} or later, or run "npm ci" without --omit=optional.`;
   if (!name)
     return exitWith(
       `Dragoman needs Node ${NEEDED_MAJOR} or later; this is ${process.version}, and npm has no Node package for ${process.platform} on ${process.arch}. ${advice}`,
