@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, matchesGlob } from 'node:path';
 import { joinEmbedded } from '../src/db/index.ts';
 import { checkDemo, cleanEnvironment } from './demo-check.ts';
-import { DEPLOY, dockerStages, type Instruction, readDeploy } from './deploy-files.ts';
+import { copyKustomization, DEPLOY, dockerStages, type Instruction, readDeploy } from './deploy-files.ts';
 import { ROOT } from './modules.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'dragoman-deploy-'));
@@ -49,9 +49,7 @@ function lintUnit(): void {
 /** All manifests as kustomize writes them, with the example of the Secret. */
 function renderManifests(): string | undefined {
   const kubernetes = join(folder, 'kubernetes');
-  cpSync(join(DEPLOY, 'kubernetes'), kubernetes, { recursive: true });
-  cpSync(join(kubernetes, 'secret.example.yaml'), join(kubernetes, 'secret.yaml'));
-  cpSync(join(DEPLOY, 'dragoman.example.yaml'), join(kubernetes, 'dragoman.yaml'));
+  copyKustomization(kubernetes);
   if (!isInstalled('kubectl')) {
     skip('kustomization', 'kubectl is not installed');
     return undefined;

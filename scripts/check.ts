@@ -1,11 +1,15 @@
 /** `npm run check`: types, lint, imports, names, clauses, generated files and schemas. Reports all findings, then fails once. */
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkCircles } from './check-circles.ts';
 import { checkExports } from './check-exports.ts';
 import { checkImports } from './check-imports.ts';
 import { checkClauses } from './clauses.ts';
+import { copyKustomization } from './deploy-files.ts';
 import { staleFiles } from './gen.ts';
+import { ALL_PARTS, differingObjects } from './gen-kubernetes.ts';
 import { checkSchemas } from './gen-schemas.ts';
 import { ROOT } from './modules.ts';
 
@@ -17,12 +21,31 @@ const tool = (name: string, args: string[]): string[] => {
   return status === 0 ? [] : [`${stdout}${stderr}`.trim()];
 };
 
-/** A tool that the machine may have; without it the step is skipped. */
-const installed = (name: string, args: string[]): string[] => {
+/** What a tool prints that the machine may not have. */
+function installed(name: string, args: string[]): { readonly stdout: string; readonly findings: string[] } {
   const { status, error, stdout, stderr } = spawnSync(name, args, { cwd: ROOT, encoding: 'utf8' });
-  if (error) console.log(`skip ${name}: it is not installed`);
-  return error || status === 0 ? [] : [`${stdout}${stderr}`.trim()];
-};
+  if (error) console.log(`skip ${name} ${args[0]}: it is not installed`);
+  return { stdout: error ? '' : stdout, findings: error || status === 0 ? [] : [`${stdout}${stderr}`.trim()] };
+}
+
+function checkChart(): string[] {
+  const lint = installed('helm', ['lint', '--quiet', 'deploy/chart']);
+  const plain = installed('helm', ['template', 'dragoman', 'deploy/chart']);
+  const whole = installed('helm', ['template', 'dragoman', 'deploy/chart', ...ALL_PARTS, '--set=tls.secretName=tls']);
+  const findings = [...lint.findings, ...plain.findings, ...whole.findings];
+  return plain.stdout === '' || findings.length > 0 ? findings : differingObjects(plain.stdout, whole.stdout);
+}
+
+/** With the files that an operator makes, in a copy. */
+function checkKustomize(): string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'dragoman-kustomize-'));
+  try {
+    copyKustomization(folder);
+    return installed('kubectl', ['kustomize', folder]).findings;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
 const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['types', () => tool('tsc', ['-p', '.'])],
@@ -34,7 +57,9 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['clauses', checkClauses],
   ['generated files', staleFiles],
   ['schemas', checkSchemas],
-  ['alerts', () => installed('promtool', ['check', 'rules', 'deploy/prometheus-alerts.yaml'])],
+  ['alerts', () => installed('promtool', ['check', 'rules', 'deploy/prometheus-alerts.yaml']).findings],
+  ['chart', checkChart],
+  ['kustomization', checkKustomize],
 ];
 
 let failed = false;

@@ -1,5 +1,5 @@
 /** Reads the files in deploy/ for the checks that they are not stale: steps of the Dockerfile, and settings wherever they are named. */
-import { globSync, readFileSync } from 'node:fs';
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { ROOT } from './modules.ts';
@@ -7,6 +7,15 @@ import { ROOT } from './modules.ts';
 export const DEPLOY = join(ROOT, 'deploy');
 
 export const readDeploy = (name: string): string => readFileSync(join(DEPLOY, name), 'utf8');
+
+/** deploy/kubernetes with all parts, and examples of the files that an operator makes. */
+export function copyKustomization(folder: string): void {
+  cpSync(join(DEPLOY, 'kubernetes'), folder, { recursive: true });
+  cpSync(join(folder, 'secret.example.yaml'), join(folder, 'secret.yaml'));
+  cpSync(join(DEPLOY, 'dragoman.example.yaml'), join(folder, 'dragoman.yaml'));
+  const path = join(folder, 'kustomization.yaml');
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/^ {2}# (?=- \w+\.yaml$)/gm, '  '));
+}
 
 export interface Instruction {
   readonly name: string;
@@ -31,9 +40,10 @@ export function dockerStages(): Instruction[][] {
 
 type Yaml = Record<string, unknown>;
 
-/** The documents of all YAML files, with the name of their file. */
+/** The documents of all YAML files, with the name of their file. Templates of the chart are none; deploy/kubernetes is made from them. */
 export const yamlDocuments = (): { file: string; content: Yaml }[] =>
   globSync('**/*.yaml', { cwd: DEPLOY })
+    .filter((file) => !file.startsWith('chart/'))
     .sort()
     .flatMap((file) =>
       parseAllDocuments(readDeploy(file)).map((document) => {

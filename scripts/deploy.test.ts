@@ -83,7 +83,7 @@ test('deploy files run commands and probe paths that exist', () => {
   const probes = ['startupProbe', 'readinessProbe', 'livenessProbe'].map((probe) =>
     String(at(container(), `${probe}.httpGet.path`)),
   );
-  const [, health = ''] = /\$\{process\.env\.PORT\}(\/\w+)/.exec(readDeploy('Dockerfile')) ?? [];
+  const [, health = ''] = /path: '(\/\w+)'/.exec(readDeploy('Dockerfile')) ?? [];
   for (const path of [...probes, health])
     assert.ok(
       ROUTES.some((route) => route.path === path),

@@ -13,6 +13,7 @@ import { version } from '../src/version.ts';
 import { renderClauses } from './clauses.ts';
 import { renderConfig } from './gen-config.ts';
 import { renderEndpoints, renderErrors, renderFidelity, withBounds } from './gen-docs.ts';
+import { renderKubernetes } from './gen-kubernetes.ts';
 import { renderAlerts, renderDashboard, withMetrics } from './gen-observe.ts';
 import { renderRows } from './gen-rows.ts';
 import { ROOT } from './modules.ts';
@@ -37,6 +38,7 @@ async function generate(): Promise<Map<string, string>> {
     [OBSERVE, withMetrics(read(OBSERVE) ?? '')],
     ['deploy/prometheus-alerts.yaml', renderAlerts()],
     ['deploy/grafana-dashboard.json', renderDashboard()],
+    ...renderKubernetes(),
     ...guides(),
     ['src/db/rows.ts', await rows()],
   ]);
