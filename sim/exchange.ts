@@ -213,8 +213,9 @@ export class Exchange {
 
   async fail(failure: Failure): Promise<void> {
     if (this.response.headersSent) return this.destroy();
-    const body = errorBody(this.shape, failure, this.requestId);
-    await this.sendJson(body, failure.status, failure.extra.headers ?? {});
+    const own = failure.extra.whole ? undefined : this.cloud?.failure?.(failure.status, failure.message);
+    const { status, extra } = own ?? failure;
+    await this.sendJson(errorBody(this.shape, own ?? failure, this.requestId), status, extra.headers ?? {});
   }
 
   /** The `*_mid` faults for a unary JSON response. */

@@ -19,5 +19,5 @@ export interface Stream {
   failure: (first: boolean) => Frame[];
 }
 
-/** `array`: a JSON array of all events. `frame`: one WebSocket message per event. */
-export type Framing = 'sse' | 'array' | 'frame';
+/** `array`: a JSON array of all events. `frame`: one WebSocket message per event. `aws`: the binary frames of AWS. */
+export type Framing = 'sse' | 'array' | 'frame' | 'aws';

@@ -1,5 +1,6 @@
 /** Sends streams, and the faults that happen inside them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { awsFrame } from './clouds/bedrock.ts';
 import type { Exchange } from './exchange.ts';
 import { isMid } from './faults.ts';
 import type { Body, Frame, Framing, Stream } from './frames.ts';
@@ -7,11 +8,13 @@ import { head } from './text.ts';
 
 const SSE_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
 const ARRAY_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
+const AWS_HEADERS = { 'content-type': 'application/vnd.amazon.eventstream' };
+const HEADERS = { sse: SSE_HEADERS, frame: SSE_HEADERS, array: ARRAY_HEADERS, aws: AWS_HEADERS };
 const YIELD_EVERY = 256;
 
 export async function sendStream(exchange: Exchange, stream: Stream, framing = exchange.framing): Promise<void> {
   const { fault } = exchange;
-  exchange.open(200, framing === 'array' ? ARRAY_HEADERS : SSE_HEADERS);
+  exchange.open(200, HEADERS[framing]);
   const write = writer(exchange, framing);
   if (fault.kind === 'error_first') {
     for (const frame of stream.failure(true)) await write(frame);
@@ -49,6 +52,7 @@ const FRAMINGS: Record<Framing, (frame: Frame, number: number) => Body> = {
   sse: ({ event, data }) => enclose(event === undefined ? 'data: ' : `event: ${event}\ndata: `, data, '\n\n'),
   array: ({ data }, number) => enclose(number === 0 ? '[' : ',\r\n', data, ''),
   frame: ({ data }) => data,
+  aws: ({ event, data }) => [awsFrame(String(data), event)],
 };
 
 function enclose(start: string, data: Body, end: string): Body {

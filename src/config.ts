@@ -282,6 +282,22 @@ const Settings = z.strictObject({
     ),
   AZURE_FEDERATED_TOKEN_FILE: tokenFile('Entra', 'workload identity of Kubernetes'),
   GOOGLE_FEDERATED_TOKEN_FILE: tokenFile('Google Cloud', 'you, for workload identity federation'),
+  AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile('AWS', 'EKS, for roles of service accounts'),
+  AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: z
+    .string()
+    .regex(/^\//, 'must be a path')
+    .optional()
+    .describe('path of the credentials of a container; set by ECS'),
+  AWS_CONTAINER_CREDENTIALS_FULL_URI: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+    .optional()
+    .describe('URL of the credentials of a container; set by EKS Pod Identity'),
+  AWS_CONTAINER_AUTHORIZATION_TOKEN: z.string().optional().describe('secret for that URL'),
+  AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('file with the secret for that URL; set by EKS Pod Identity'),
   IDENTITY_ENDPOINT: z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
     .optional()
@@ -319,6 +335,7 @@ const SECRET = new Set([
   'HTTP_PROXY',
   'OTEL_EXPORTER_OTLP_HEADERS',
   'IDENTITY_HEADER',
+  'AWS_CONTAINER_AUTHORIZATION_TOKEN',
 ]);
 
 /** Settings that most programs read in lower case too. */

@@ -1,10 +1,12 @@
 /** The clouds on the port of the simulated providers, told apart by their paths. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { azureCall, azureToken, type Certificates } from './azure.ts';
+import { awsToken, bedrockCall } from './bedrock.ts';
 import type { CloudCall, TokenAnswer, TokenCall } from './cloud-call.ts';
 import { googleToken, vertexCall } from './vertex.ts';
 
 export { AZURE } from './azure.ts';
+export { BEDROCK } from './bedrock.ts';
 export { serviceAccountKey, VERTEX } from './vertex.ts';
 
 /** What tests register, and what they count. */
@@ -17,7 +19,7 @@ export class Clouds {
   outage: number | undefined;
 
   call(path: string): CloudCall | undefined {
-    return azureCall(path) ?? vertexCall(path);
+    return azureCall(path) ?? vertexCall(path) ?? bedrockCall(path);
   }
 
   /** Whether the request was for a token. */
@@ -39,14 +41,18 @@ export class Clouds {
     const answer = this.outage === undefined ? this.#answer(call) : { status: this.outage, body: {} };
     this.tokenCalls.push({ path: url.pathname, status: answer.status });
     response.writeHead(answer.status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(answer.body));
+    response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body));
     return true;
   }
 
   #answer(call: TokenCall): TokenAnswer {
-    return azureToken(call, this.certificates) ?? googleToken(call) ?? { status: 404, body: { error: 'not_found' } };
+    return (
+      azureToken(call, this.certificates) ??
+      googleToken(call) ??
+      awsToken(call) ?? { status: 404, body: { error: 'not_found' } }
+    );
   }
 }
 
 const TOKEN_PATHS =
-  /\/oauth2\/(?:v2\.0\/)?token$|^\/google\/token$|^\/v1\/token$|^\/computeMetadata\/|:generateAccessToken$/;
+  /\/oauth2\/(?:v2\.0\/)?token$|^\/google\/token$|^\/v1\/token$|^\/computeMetadata\/|:generateAccessToken$|^\/latest\/|^\/aws-/;

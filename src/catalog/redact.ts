@@ -33,6 +33,7 @@ const FORMS: readonly RegExp[] = [
   // Ids of the operator's organisation, project and account at a provider.
   /\b(?:org-|proj_|acct_)[a-z0-9]{16,}/g,
   /(?<=\bprojects\/)\d{6,}/g,
+  /(?<=\barn:aws[\w-]{0,10}:[\w-]{0,30}:[\w-]{0,30}:)\d{12}/g,
   /(?=\d)(?<=\baccount(?:[ _-]?id)?["'\s:=[(#]{1,4})\d{6,}/g,
   // The parts of our own addresses that only the provider knows.
   /\/(?:upstream\/callbacks|return\/real-person)\/[\w-]{8,}/g,
@@ -94,7 +95,7 @@ function keysOf({ credential, assets, proxy }: AccountSecrets): string[] {
 const cloudNames = ({ cloud }: AccountSecrets): (string | undefined)[] =>
   cloud ? CLOUD_SETTING_NAMES.filter((name) => !PUBLIC_SETTINGS.has(name)).map((name) => cloud[name]) : [];
 const PUBLIC_SETTINGS: ReadonlySet<CloudSettingName> = new Set([
-  ...(['api', 'api_version', 'scope', 'authority', 'location'] as const),
+  ...(['api', 'api_version', 'scope', 'authority', 'location', 'region'] as const),
 ]);
 
 /** Each URL of the account, its origin and its host. A single word such as "api" is not recognisable as a host, so it stays. */

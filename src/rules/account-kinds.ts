@@ -79,6 +79,21 @@ export const CLOUD_SETTINGS = {
     expected: 'a region such as europe-west1, us, eu or global',
     example: 'europe-west1',
   },
+  region: {
+    label: 'Region',
+    about: 'region of Bedrock; the host of `base_url` belongs to it',
+    form: /^[a-z]{2}(?:-[a-z]+)+-\d$/,
+    expected: 'a region such as eu-central-1',
+    example: 'eu-central-1',
+  },
+  role_arn: {
+    label: 'Role',
+    about: 'the role that calls are made as',
+    form: /^arn:aws[\w-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/,
+    expected: 'the ARN of a role',
+    example: '"arn:aws:iam::123456789012:role/gateway"',
+    fallback: 'the identity itself',
+  },
   audience: {
     label: 'Audience',
     about: 'the provider of the workload identity pool',
@@ -266,6 +281,75 @@ export const ACCOUNT_KINDS = {
         advice: 'the identity may not act as cloud.service_account; grant it "Workload Identity User"',
       },
       { error: /API[ _]KEY|API keys are not supported/i, advice: 'the API key is wrong, or not for express mode' },
+    ],
+  },
+  bedrock: {
+    label: 'Amazon Bedrock',
+    styles: ['messages'],
+    baseUrl: 'https://bedrock-runtime.REGION.amazonaws.com',
+    features: { messages: ['messages', 'count'] },
+    regionalHost: { host: /^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$/, setting: 'region' },
+    auths: {
+      'api-key': { label: 'Bedrock API key', secret: 'a Bedrock API key', takes: ['region'] },
+      'access-key': {
+        label: 'Access key',
+        secret: 'ACCESS_KEY_ID:SECRET_ACCESS_KEY, with :SESSION_TOKEN for temporary keys',
+        needs: ['region'],
+        takes: ['role_arn', 'token_url'],
+      },
+      'web-identity': {
+        label: 'Role of a Kubernetes service account (IRSA)',
+        needs: ['region', 'role_arn'],
+        takes: ['token_url'],
+      },
+      container: {
+        label: 'Role of the container (ECS, EKS Pod Identity)',
+        needs: ['region'],
+        takes: ['role_arn', 'token_url'],
+      },
+      instance: {
+        label: 'Role of the machine (EC2)',
+        needs: ['region'],
+        takes: ['role_arn', 'token_url', 'metadata_url'],
+      },
+    },
+    advice: [
+      {
+        error: /scoped to a valid region/i,
+        advice: 'the region of the signature is not that of the address; check cloud.region and base_url',
+      },
+      {
+        error: /model identifier is invalid/i,
+        advice: 'the region has no such model; check `models` of the account and cloud.region',
+      },
+      {
+        error: /on-demand throughput isn.t supported/i,
+        advice: 'the model needs an inference profile, such as eu.anthropic.NAME; name it in `models` of the account',
+      },
+      {
+        error: /have access to the model/i,
+        advice: 'the AWS account has no access to this model; request it in the console of Bedrock',
+      },
+      {
+        error: /not authorized to perform: bedrock:/i,
+        advice:
+          'the role or user lacks a permission; allow bedrock:InvokeModel and bedrock:InvokeModelWithResponseStream',
+      },
+      {
+        error: /not authorized to perform:? sts:/i,
+        advice: 'the identity may not assume cloud.role_arn; check the role and its trust policy',
+      },
+      {
+        error: /InvalidIdentityToken|No OpenIDConnect provider/i,
+        advice: 'the AWS account does not trust this cluster; create its OpenID Connect provider',
+      },
+      {
+        error: /security token included in the request is (?:invalid|expired)/i,
+        advice: 'there is no such access key',
+      },
+      { error: /signature we calculated does not match/i, advice: 'the secret of the access key is wrong' },
+      { error: /Signature (?:not yet current|expired)/i, advice: 'the clock of this machine is wrong' },
+      { error: /API Key is valid/i, advice: 'the API key is wrong or expired, or belongs to another region' },
     ],
   },
 } as const satisfies Record<string, AccountKindRow>;

@@ -25,6 +25,7 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'authorization',
   'x-api-key',
   'x-goog-api-key',
+  'api-key',
   'cookie',
   'x-csrf-token',
   'x-dragoman-key',

@@ -158,7 +158,8 @@ const MESSAGES: readonly ProviderErrorRow[] = [
     kind: 'request',
     code: 'context_length_exceeded',
     status: [400],
-    message: /prompt is too long|input length and `?max_tokens`? exceed/i,
+    // The second one: in the words of Bedrock.
+    message: /prompt is too long|input is too long for requested model|input length and `?max_tokens`? exceed/i,
   },
   { kind: 'opaque_rejected', status: [400], message: /signature.*thinking|thinking.*signature|redacted_thinking/is },
   { kind: 'request', code: 'content_policy_violation', status: [400], message: /content filtering policy/i },

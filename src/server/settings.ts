@@ -34,9 +34,17 @@ export const proxiesOf = ({ HTTP_PROXY, HTTPS_PROXY, NO_PROXY }: Config): ProxyS
 
 /** What the machine offers for signing in to clouds. */
 export const machineOf = (config: Config): Machine => ({
-  tokenFiles: { azure: config.AZURE_FEDERATED_TOKEN_FILE, google: config.GOOGLE_FEDERATED_TOKEN_FILE },
+  tokenFiles: {
+    azure: config.AZURE_FEDERATED_TOKEN_FILE,
+    google: config.GOOGLE_FEDERATED_TOKEN_FILE,
+    aws: config.AWS_WEB_IDENTITY_TOKEN_FILE,
+  },
   identityEndpoint: config.IDENTITY_ENDPOINT,
   identityHeader: config.IDENTITY_HEADER,
+  containerPath: config.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI,
+  containerUrl: config.AWS_CONTAINER_CREDENTIALS_FULL_URI,
+  containerToken: config.AWS_CONTAINER_AUTHORIZATION_TOKEN,
+  containerTokenFile: config.AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE,
 });
 
 /** The operator's limit for the class, or the default. */

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { AZURE, type Sim, serviceAccountKey, startSim, VERTEX } from '../../sim/index.ts';
+import { AZURE, BEDROCK, type Sim, serviceAccountKey, startSim, VERTEX } from '../../sim/index.ts';
 import { certificateFor } from '../support/certificate.ts';
 import { runHere } from '../support/cli.ts';
 import { testDatabase } from '../support/database.ts';
@@ -27,6 +27,7 @@ interface CloudGroup {
 
 const ENTRA = { kind: 'azure-openai', tenant: AZURE.tenant, client_id: AZURE.app.id };
 
+const AWS = { kind: 'bedrock', region: BEDROCK.region };
 const PROJECT = { kind: 'vertex', project: VERTEX.project, location: 'europe-west1' };
 
 const groupsOf = (url: string): Record<string, CloudGroup> => ({
@@ -69,6 +70,24 @@ const groupsOf = (url: string): Record<string, CloudGroup> => ({
       token_url: url,
     },
   },
+  'bedrock-keys': {
+    style: 'messages',
+    cloud: { ...AWS, auth: 'access-key' },
+    secret: `${BEDROCK.key.id}:${BEDROCK.key.secret}`,
+    models: { 'demo-profile': 'eu.anthropic.demo-v1:0' },
+  },
+  'bedrock-role': {
+    style: 'messages',
+    cloud: { ...AWS, auth: 'access-key', role_arn: BEDROCK.role, token_url: `${url}/aws-sts` },
+    secret: `${BEDROCK.key.id}:${BEDROCK.key.secret}`,
+  },
+  'bedrock-api-key': { style: 'messages', cloud: { kind: 'bedrock', auth: 'api-key' }, secret: BEDROCK.apiKey },
+  'bedrock-irsa': {
+    style: 'messages',
+    cloud: { ...AWS, auth: 'web-identity', role_arn: BEDROCK.role, token_url: `${url}/aws-sts` },
+  },
+  'bedrock-container': { style: 'messages', cloud: { ...AWS, auth: 'container' } },
+  'bedrock-instance': { style: 'messages', cloud: { ...AWS, auth: 'instance', metadata_url: url } },
 });
 
 before(async () => {
@@ -78,8 +97,16 @@ before(async () => {
   writeFileSync(tokenFile, `${AZURE.federatedToken}\n`);
   const googleFile = join(folder, 'google-token');
   writeFileSync(googleFile, VERTEX.federatedToken);
+  const awsFile = join(folder, 'aws-token');
+  writeFileSync(awsFile, BEDROCK.webToken);
   gateway = await startGateway({
-    env: { AZURE_FEDERATED_TOKEN_FILE: tokenFile, GOOGLE_FEDERATED_TOKEN_FILE: googleFile },
+    env: {
+      AZURE_FEDERATED_TOKEN_FILE: tokenFile,
+      GOOGLE_FEDERATED_TOKEN_FILE: googleFile,
+      AWS_WEB_IDENTITY_TOKEN_FILE: awsFile,
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: `${sim.url}/aws-container/credentials`,
+      AWS_CONTAINER_AUTHORIZATION_TOKEN: BEDROCK.containerToken,
+    },
   });
   const groups = Object.entries(groupsOf(sim.url));
   keys = await gateway.apply({
@@ -92,7 +119,10 @@ before(async () => {
       ...(secret && { api_key: secret }),
       ...(models && { models }),
     })),
-    models: [{ id: 'demo-*', groups: groups.map(([id]) => id) }],
+    models: [
+      { id: 'demo-gone', groups: ['bedrock-keys'], upstream: 'missing-model' },
+      { id: 'demo-*', groups: groups.map(([id]) => id) },
+    ],
     users: [{ id: 'ana' }],
     keys: groups.map(([group]) => ({ user: 'ana', group })),
   });
@@ -172,9 +202,17 @@ describe('Azure OpenAI', () => {
       '/openai/deployments/demo-deployment-1/chat/completions?api-version=2025-04-01-preview',
     ]);
     assert.equal(sim.journal.requests[0]?.body?.toString(), JSON.stringify({ ...body, model: 'demo-deployment-1' }));
+    const own = await fetch(`${gateway.url}/v1/chat/completions?api-version=2020-01-01`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key('azure-v1')}`, 'api-key': 'mine', 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    assert.equal(own.status, 200, 'the key and the version are those of the account');
+    assert.equal(sim.journal.requests[1]?.query, '');
+    sim.journal.clear();
     const embedded = await post('azure-deployments', '/v1/embeddings', { model: 'demo-embedding', input: 'a' });
     assert.equal(embedded.status, 200, await embedded.text());
-    assert.match(paths()[1] ?? '', /^\/openai\/deployments\/demo-embedding\/embeddings\?api-version=/);
+    assert.match(paths()[0] ?? '', /^\/openai\/deployments\/demo-embedding\/embeddings\?api-version=/);
   });
 
   for (const group of ['azure-certificate', 'azure-workload', 'azure-managed'])
@@ -301,6 +339,92 @@ describe('Vertex AI', () => {
   });
 });
 
+describe('Amazon Bedrock', () => {
+  const MESSAGES = { max_tokens: 60, messages: [{ role: 'user' as const, content: PROMPT }] };
+
+  test("Anthropic's models serve all dialects with an access key", async () => {
+    await provesAllDialects('bedrock-keys', 'demo-x');
+    const used = new Set(sim.journal.requests.map(({ path }) => path));
+    assert.deepEqual(used, new Set(['/model/demo-x/invoke', '/model/demo-x/invoke-with-response-stream']));
+  });
+
+  test('the version and the betas are in the body, and an inference profile in the path', async () => {
+    const response = await fetch(`${gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': key('bedrock-keys'),
+        'content-type': 'application/json',
+        'anthropic-version': '2023-06-01',
+        // Only the account may set headers of AWS.
+        'x-amz-security-token': 'of the caller',
+        'x-amzn-bedrock-guardrailidentifier': 'of the caller',
+        'anthropic-beta': 'context-1m-2025-08-07, interleaved-thinking-2025-05-14',
+      },
+      body: JSON.stringify({ model: 'demo-profile', ...MESSAGES, temperature: 1.0 }),
+    });
+    assert.equal(response.status, 200, await response.clone().text());
+    const [sent] = sim.journal.requests;
+    assert.equal(sent?.path, '/model/eu.anthropic.demo-v1%3A0/invoke');
+    for (const name of ['anthropic-beta', 'x-amz-security-token', 'x-amzn-bedrock-guardrailidentifier'])
+      assert.equal(sent?.headers[name], undefined);
+    const first = '"anthropic_beta":["context-1m-2025-08-07","interleaved-thinking-2025-05-14"]';
+    const rest = JSON.stringify({ ...MESSAGES, temperature: 1.0 }).slice(1);
+    assert.equal(sent?.body?.toString(), `{"anthropic_version":"bedrock-2023-05-31",${first},${rest}`);
+  });
+
+  test('a stream has the bytes of its events, and usage with cache counts', async () => {
+    const response = await post('bedrock-keys', '/v1/messages', { model: 'demo-x', stream: true, ...MESSAGES });
+    assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
+    const text = await response.text();
+    assert.match(text, /^event: message_start\ndata: \{"type":"message_start",/);
+    assert.match(text, /event: message_stop\ndata: \{"type":"message_stop"\}\n\n$/);
+    assert.match(text, /"cache_read_input_tokens":\d+/);
+  });
+
+  test('an exception inside a stream is its error event', async () => {
+    const body = { model: 'demo-late@error_mid', stream: true, ...MESSAGES };
+    const text = await (await post('bedrock-keys', '/v1/messages', body)).text();
+    assert.match(text, /event: error\ndata: \{"type":"error","error":\{"type":"api_error"/);
+  });
+
+  test('throttling, a model without access and an unknown model are told apart', async () => {
+    for (const [model, status, type] of [
+      ['demo-slow@status=429', 429, 'rate_limit_error'],
+      ['demo-gone', 404, 'not_found_error'],
+    ] as const) {
+      const response = await post('bedrock-keys', '/v1/messages', { model, ...MESSAGES });
+      const { error } = (await response.json()) as { error: { type: string } };
+      assert.deepEqual([response.status, error.type], [status, type]);
+    }
+    assert.equal((await post('bedrock-keys', '/v1/messages', { model: 'demo-x', ...MESSAGES })).status, 200);
+  });
+
+  test('tokens are counted by the cloud', async () => {
+    const { max_tokens: _unused, ...counted } = MESSAGES;
+    const response = await post('bedrock-keys', '/v1/messages/count_tokens', { model: 'demo-x', ...counted });
+    assert.ok(((await response.json()) as { input_tokens: number }).input_tokens > 0);
+    assert.equal(response.headers.get('x-gateway-token-count'), null);
+    assert.equal(sim.journal.requests[0]?.path, '/model/demo-x/count-tokens');
+    const estimated = await post('bedrock-keys', '/v1/messages/count_tokens', { model: 'demo-uncounted', ...counted });
+    assert.equal(estimated.status, 200, await estimated.text());
+    assert.equal(estimated.headers.get('x-gateway-token-count'), 'estimated');
+  });
+
+  for (const [group, calls] of [
+    ['bedrock-role', 1],
+    ['bedrock-api-key', 0],
+    ['bedrock-irsa', 1],
+    ['bedrock-container', 1],
+    ['bedrock-instance', 3],
+  ] as const)
+    test(`${group} signs in once for many calls`, async () => {
+      const before = sim.clouds.tokenCalls.length;
+      const sent = Array.from({ length: 4 }, () => post(group, '/v1/messages', { model: 'demo-x', ...MESSAGES }));
+      for (const response of await Promise.all(sent)) assert.equal(response.status, 200, await response.clone().text());
+      assert.equal(sim.clouds.tokenCalls.length - before, calls);
+    });
+});
+
 /** What is wrong with an account, and what doctor says about it. */
 const WRONG = (url: string): Record<string, CloudGroup & { readonly advice: RegExp; readonly model?: string }> => {
   const secret = { ...ENTRA, auth: 'client-secret', authority: url };
@@ -380,6 +504,49 @@ const WRONG = (url: string): Record<string, CloudGroup & { readonly advice: RegE
       cloud: { ...PROJECT, auth: 'workload-identity', audience: `${VERTEX.audience}2`, token_url: url },
       advice: /invalid_target.*; there is no such provider/,
     },
+    'bedrock-region': {
+      style: 'messages',
+      cloud: { ...AWS, auth: 'access-key', region: 'us-west-2' },
+      secret: `${BEDROCK.key.id}:${BEDROCK.key.secret}`,
+      advice: /scoped to a valid region.*; the region of the signature/,
+    },
+    'bedrock-model': {
+      style: 'messages',
+      cloud: { ...AWS, auth: 'access-key' },
+      secret: `${BEDROCK.key.id}:${BEDROCK.key.secret}`,
+      model: 'missing-model',
+      advice: /model identifier is invalid.*; the region has no such model/,
+    },
+    'bedrock-access': {
+      style: 'messages',
+      cloud: { kind: 'bedrock', auth: 'api-key' },
+      secret: BEDROCK.apiKey,
+      model: 'denied-model',
+      advice: /have access to the model.*; the AWS account has no access/,
+    },
+    'bedrock-permission': {
+      style: 'messages',
+      cloud: { ...AWS, auth: 'access-key' },
+      secret: `${BEDROCK.stranger.id}:${BEDROCK.stranger.secret}`,
+      advice: /arn:aws:iam::\[redacted\]:.*not authorized to perform: bedrock:.*; the role or user lacks a permission/,
+    },
+    'bedrock-secret': {
+      style: 'messages',
+      cloud: { ...AWS, auth: 'access-key' },
+      secret: `${BEDROCK.key.id}:wrong/secret`,
+      advice: /does not match.*; the secret of the access key is wrong/,
+    },
+    'bedrock-trust': {
+      style: 'messages',
+      cloud: {
+        ...AWS,
+        auth: 'access-key',
+        role_arn: 'arn:aws:iam::123456789012:role/other',
+        token_url: `${url}/aws-sts`,
+      },
+      secret: `${BEDROCK.key.id}:${BEDROCK.key.secret}`,
+      advice: /sts:AssumeRole.*; the identity may not assume/,
+    },
   };
 };
 
@@ -440,6 +607,13 @@ test('while a token service is down, calls fail over or fail as unreachable, and
 test('tokens and secrets are in no log line', () => {
   const log = JSON.stringify(gateway.log);
   assert.doesNotMatch(log, /eyJ|Bearer /);
-  for (const secret of [AZURE.key, AZURE.app.secret, AZURE.federatedToken, VERTEX.apiKey, VERTEX.federatedToken])
+  for (const secret of [
+    AZURE.key,
+    AZURE.app.secret,
+    AZURE.federatedToken,
+    VERTEX.apiKey,
+    VERTEX.federatedToken,
+    BEDROCK.key.secret,
+  ])
     assert.ok(!log.includes(secret));
 });

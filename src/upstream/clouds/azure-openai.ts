@@ -18,8 +18,12 @@ export function azureOpenAi(services: CloudServices, { account, cloud }: CloudUs
   const resource = prefix.replace(/\/openai(?:\/v1)?$/, '');
   const isV1 = cloud.api !== 'deployments';
   const version = cloud.api_version ?? (isV1 ? undefined : DEFAULT_VERSION);
-  const withVersion = (path: string): string =>
-    version === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}api-version=${version}`;
+  const withVersion = (target: string): string => {
+    const [path = '', query = ''] = target.split('?', 2);
+    const rest = query.split('&').filter((part) => part !== '' && !part.startsWith('api-version='));
+    const parts = version === undefined ? rest : [...rest, `api-version=${version}`];
+    return parts.length === 0 ? path : `${path}?${parts.join('&')}`;
+  };
   const pathOf = (path: string, model: string): string => {
     const rest = path.replace(/^\/v1(?=\/)/, '');
     if (isV1) return `${resource}/openai/v1${rest}`;

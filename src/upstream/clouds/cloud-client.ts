@@ -6,6 +6,7 @@ import type { Exchange, HttpHeaders, HttpRequest, ResponseListener } from '../..
 import type { AccountKind, CloudSettings } from '../../rules/index.ts';
 import type { CloudUse } from '../account.ts';
 import { azureOpenAi } from './azure-openai.ts';
+import { bedrock } from './bedrock.ts';
 import {
   type Cloud,
   type CloudServices,
@@ -21,6 +22,7 @@ import { vertex } from './vertex.ts';
 const CLOUDS: Readonly<Record<AccountKind, (services: CloudServices, use: CloudUse) => Cloud>> = {
   'azure-openai': azureOpenAi,
   vertex,
+  bedrock,
 };
 
 export class CloudClient {
@@ -37,11 +39,16 @@ export class CloudClient {
     const prepared = cloud.prepare(request, use);
     if (!prepared) return new MadeExchange(listener, unknownEndpoint(use, request.path));
     const signed = cloud.sign(prepared);
-    const inner = watching(cloud.listen?.(listener, use, request) ?? listener, cloud);
-    if (!(signed instanceof Promise)) return this.#services.http.send(signed, inner);
+    const inner = cloud.listen?.(listener, use, request);
+    const send = (ready: HttpRequest): Exchange => {
+      const exchange = this.#services.http.send(ready, watching(inner ?? listener, cloud));
+      if (inner) inner.upstream = exchange;
+      return exchange;
+    };
+    if (!(signed instanceof Promise)) return send(signed);
     const pending = new PendingExchange();
     signed.then(
-      (ready) => pending.begin(() => this.#services.http.send(ready, inner)),
+      (ready) => pending.begin(() => send(ready)),
       (error: unknown) => pending.begin(() => failedSignIn(listener, use, error)),
     );
     return pending;

@@ -1,6 +1,6 @@
 /** What a cloud does with the requests of an account: where they go, how they change, and how they are signed. */
 import type { Clock } from '../../core/index.ts';
-import type { HttpClient, HttpHeaders, HttpRequest, ResponseListener } from '../../http/index.ts';
+import type { Exchange, HttpClient, HttpHeaders, HttpRequest, ResponseListener } from '../../http/index.ts';
 import type { Style } from '../../rules/index.ts';
 import type { CloudUse } from '../account.ts';
 import type { Machine } from './machine.ts';
@@ -15,6 +15,12 @@ export interface CloudServices {
   readonly tokens: TokenCache;
 }
 
+/** Reads a response in the form of the cloud. It may have to end the exchange. */
+export interface CloudListener extends ResponseListener {
+  /** Set when the request was sent. */
+  upstream?: Exchange | undefined;
+}
+
 /** The cloud of one account, as long as its settings stay. */
 export interface Cloud {
   /** The request in the form of the cloud. Undefined when the cloud has no such operation. */
@@ -22,7 +28,7 @@ export interface Cloud {
   /** Adds the credential. A promise only when there is none at hand. Rejects with a `SignInError`. */
   sign(request: HttpRequest): HttpRequest | Promise<HttpRequest>;
   /** The response in the form of the provider's own API. */
-  listen?(listener: ResponseListener, use: CloudUse, request: HttpRequest): ResponseListener;
+  listen?(listener: ResponseListener, use: CloudUse, request: HttpRequest): CloudListener | undefined;
   /** The cloud rejected the credential: the next request gets a new one. */
   forget(): void;
 }

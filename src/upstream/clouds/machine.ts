@@ -4,10 +4,16 @@ export interface Machine {
   readonly tokenFiles: {
     readonly azure?: string | undefined;
     readonly google?: string | undefined;
+    readonly aws?: string | undefined;
   };
   /** The endpoint of managed identities in App Service and Container Apps. */
   readonly identityEndpoint?: string | undefined;
   readonly identityHeader?: string | undefined;
+  /** The credentials of a container: a path at the address of its agent, or a URL, and what proves that the request comes from it. */
+  readonly containerPath?: string | undefined;
+  readonly containerUrl?: string | undefined;
+  readonly containerToken?: string | undefined;
+  readonly containerTokenFile?: string | undefined;
 }
 
 export const NO_MACHINE: Machine = { tokenFiles: {} };

@@ -5,9 +5,9 @@ import type { HttpRequest } from '../../http/index.ts';
 export const wholeBody = (body: HttpRequest['body']): Buffer | undefined =>
   typeof body === 'string' ? Buffer.from(body) : Buffer.isBuffer(body) ? body : undefined;
 
-export function withoutHeaders(headers: readonly string[], names: ReadonlySet<string>): string[] {
+export function withoutHeaders(headers: readonly string[], isNotSent: (name: string) => boolean): string[] {
   const kept: string[] = [];
   for (let n = 0; n < headers.length; n += 2)
-    if (!names.has(headers[n] ?? '')) kept.push(headers[n] ?? '', headers[n + 1] ?? '');
+    if (!isNotSent(headers[n] ?? '')) kept.push(headers[n] ?? '', headers[n + 1] ?? '');
   return kept;
 }

@@ -15,12 +15,14 @@ const RENEW_AFTER = 0.75;
 /** Requests in flight and clocks that differ need some time. */
 const RESERVE_MS = 60_000;
 const FAILED_MS = 5_000;
+const KEPT_MS = 60_000;
 /** A cloud that names a longer life may revoke the token earlier. */
 const MAX_LIFE_MS = 12 * 3_600_000;
 
 interface Entry {
   readonly identity: string;
   value?: unknown;
+  fetchedAt: number;
   renewAt: number;
   validUntil: number;
   fetching?: Promise<unknown> | undefined;
@@ -46,15 +48,16 @@ export class TokenCache {
     return entry.fetching as Promise<T>;
   }
 
+  /** The cloud rejects the token. A new one would be rejected as well, so it stays for a minute. */
   forget(account: string): void {
     const entry = this.#entries.get(account);
-    if (entry && !entry.fetching) this.#entries.delete(account);
+    if (entry && !entry.fetching && this.#clock.elapsed() > entry.fetchedAt + KEPT_MS) this.#entries.delete(account);
   }
 
   #entryOf(account: string, identity: string): Entry {
     const known = this.#entries.get(account);
     if (known?.identity === identity) return known;
-    const entry = { identity, renewAt: 0, validUntil: 0 };
+    const entry = { identity, fetchedAt: 0, renewAt: 0, validUntil: 0 };
     this.#entries.set(account, entry);
     return entry;
   }
@@ -67,6 +70,7 @@ export class TokenCache {
         const life = Math.min(lifeMs, MAX_LIFE_MS);
         const now = this.#clock.elapsed();
         entry.value = value;
+        entry.fetchedAt = now;
         entry.renewAt = now + life * RENEW_AFTER;
         entry.validUntil = now + Math.max(life - RESERVE_MS, life * RENEW_AFTER);
         return value;

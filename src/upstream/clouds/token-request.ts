@@ -3,12 +3,15 @@ import type { HttpClient, HttpRequest } from '../../http/index.ts';
 import { SignInError } from './sign-in-error.ts';
 
 export interface TokenRequest {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'PUT';
   readonly url: string;
   readonly headers?: readonly string[];
   /** Sent as a form; a text is sent as it is. */
   readonly form?: Readonly<Record<string, string>>;
   readonly body?: string;
+  readonly accept?: string;
+  /** Adds a signature. */
+  readonly sign?: (request: HttpRequest) => HttpRequest;
   /** That of the account; services of the machine are reached without one. */
   readonly proxy?: string | undefined;
 }
@@ -43,7 +46,7 @@ export async function requestJson(
 }
 
 function exchange(http: Pick<HttpClient, 'send'>, request: TokenRequest): Promise<TokenResponse> {
-  const { method = 'POST', url, headers = [], form, body, proxy } = request;
+  const { method = 'POST', url, headers = [], form, body, proxy, accept = 'application/json' } = request;
   const { origin, pathname, search } = new URL(url);
   const { promise, resolve, reject } = Promise.withResolvers<TokenResponse>();
   const chunks: Buffer[] = [];
@@ -52,16 +55,17 @@ function exchange(http: Pick<HttpClient, 'send'>, request: TokenRequest): Promis
   const fail = (code: string): void =>
     reject(new SignInError(`${hostOf(url)} did not respond with a token (${code}).`, `TOKEN_${code}`, false));
   const type = form ? ['content-type', 'application/x-www-form-urlencoded'] : [];
+  const { sign = (unsigned) => unsigned } = request;
   const running = http.send(
-    {
+    sign({
       method,
       origin,
       path: pathname + search,
-      headers: [...headers, ...type, 'accept', 'application/json', 'user-agent', 'dragoman'],
+      headers: [...headers, ...type, 'accept', accept, 'user-agent', 'dragoman'],
       body: form ? new URLSearchParams(form).toString() : (body ?? null),
       timeouts: TIMEOUTS,
       proxy,
-    },
+    }),
     {
       onHead: (code) => {
         status = code;
@@ -86,7 +90,7 @@ const MAX_WORDS = 300;
 /** What the service says, in one line. */
 function refusal({ url }: TokenRequest, { status, text }: TokenResponse): string {
   const body = parseObject(text);
-  const said = body ? wordsOf(body) : text;
+  const said = body ? wordsOf(body) : (xmlWords(text) ?? text);
   return `${hostOf(url)} refused the sign-in (HTTP ${status}): ${said.replaceAll(/\s+/g, ' ').slice(0, MAX_WORDS)}`;
 }
 
@@ -94,6 +98,12 @@ function wordsOf(body: Readonly<Record<string, unknown>>): string {
   const { error, error_description: description, Message, message } = body;
   if (typeof error === 'object' && error !== null) return wordsOf(error as Record<string, unknown>);
   return [error, description, Message, message].filter((word) => typeof word === 'string').join(': ');
+}
+
+/** The error of a token service that speaks XML. */
+function xmlWords(text: string): string | undefined {
+  const [, code, message] = /<Code>([^<]*)<\/Code>\s*<Message>([^<]*)<\/Message>/.exec(text) ?? [];
+  return code === undefined ? undefined : `${code}: ${message}`;
 }
 
 export const hostOf = (url: string): string => URL.parse(url)?.host ?? 'The token service';

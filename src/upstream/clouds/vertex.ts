@@ -13,9 +13,11 @@ import { googleError, withMessagesErrors } from './messages-errors.ts';
 import { wholeBody, withoutHeaders } from './request-parts.ts';
 import { embeddingReply, predictBody } from './vertex-embeddings.ts';
 
+/** With a query, which only asks for betas. */
+const MESSAGES_PATH = /^\/v1\/messages(\/count_tokens|)(?:\?|$)/;
 const MESSAGES_VERSION = '"vertex-2023-10-16"';
-/** Headers of the provider's own API that mean nothing here. */
-const NOT_SENT: ReadonlySet<string> = new Set(['anthropic-version']);
+/** The version has its place in the body here. */
+const isNotSent = (name: string): boolean => name === 'anthropic-version';
 const VERB = /^\/v1beta\/models\/([^:?]+):(\w+)(\?.*)?$/s;
 
 export function vertex(services: CloudServices, { account, cloud }: CloudUse): Cloud {
@@ -30,12 +32,13 @@ export function vertex(services: CloudServices, { account, cloud }: CloudUse): C
   const messages = (request: HttpRequest, model: string): HttpRequest | undefined => {
     const body = wholeBody(request.body);
     if (!body) return undefined;
-    const headers = withoutHeaders(request.headers, NOT_SENT);
-    if (request.path.startsWith('/v1/messages/count_tokens')) {
+    const headers = withoutHeaders(request.headers, isNotSent);
+    const [, operation] = MESSAGES_PATH.exec(request.path) ?? [];
+    if (operation === undefined) return undefined;
+    if (operation !== '') {
       const counted = changeMembers(body, { remove: [], add: { anthropic_version: MESSAGES_VERSION } });
       return { ...request, headers, path: modelPath('anthropic', 'count-tokens', 'rawPredict'), body: counted };
     }
-    if (!request.path.startsWith('/v1/messages')) return undefined;
     const verb = memberOf(body, 'stream')?.toString() === 'true' ? 'streamRawPredict' : 'rawPredict';
     const changed = changeMembers(body, { remove: ['model'], add: { anthropic_version: MESSAGES_VERSION } });
     return { ...request, headers, path: modelPath('anthropic', model, verb), body: changed };
@@ -64,7 +67,7 @@ export function vertex(services: CloudServices, { account, cloud }: CloudUse): C
     listen(listener, { style }, { path }) {
       if (style === 'messages') return withMessagesErrors(listener, googleError);
       const [, name = '', verb = ''] = VERB.exec(path) ?? [];
-      return isPrediction(verb, decodeURIComponent(name)) ? embeddingReply(listener, verb) : listener;
+      return isPrediction(verb, decodeURIComponent(name)) ? embeddingReply(listener, verb) : undefined;
     },
     forget: token.forget,
   };
