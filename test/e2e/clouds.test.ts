@@ -137,6 +137,7 @@ after(async () => {
 const paths = (): string[] => sim.journal.requests.map(({ path, query }) => (query ? `${path}?${query}` : path));
 const PROMPT = 'hello there';
 const TOOL_PROMPT = 'What is the weather in "Paris"? Use the tool get_weather.';
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const SCHEMA = { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] };
 
 /** Unary, stream, tools and usage with the official SDKs. Generate-content callers need a group of their style. */
@@ -339,6 +340,28 @@ describe('Vertex AI', () => {
   });
 });
 
+/** Thoughts, their signatures on the way back, and pictures, with the dialect of the provider itself. */
+async function provesThinkingAndPictures(group: string): Promise<void> {
+  const claude = anthropic(gateway.url, key(group));
+  const picture = { type: 'base64' as const, media_type: 'image/png' as const, data: PNG };
+  const asked = {
+    role: 'user' as const,
+    content: [
+      { type: 'image' as const, source: picture },
+      { type: 'text' as const, text: PROMPT },
+    ],
+  };
+  const thinking = { type: 'enabled' as const, budget_tokens: 1_024 };
+  // `strict`: the provider checks the signatures.
+  const ask = { model: 'demo-x@strict', max_tokens: 2_000, thinking };
+  const first = await claude.messages.stream({ ...ask, messages: [asked] }).finalMessage();
+  assert.ok(first.content.some((block) => block.type === 'thinking' && block.signature !== ''));
+  const again = { role: 'user' as const, content: 'and now?' };
+  const messages = [asked, { role: 'assistant' as const, content: first.content }, again];
+  const second = await claude.messages.create({ ...ask, messages });
+  assert.ok(second.content.some((block) => block.type === 'text'));
+}
+
 describe('Amazon Bedrock', () => {
   const MESSAGES = { max_tokens: 60, messages: [{ role: 'user' as const, content: PROMPT }] };
 
@@ -424,6 +447,9 @@ describe('Amazon Bedrock', () => {
       assert.equal(sim.clouds.tokenCalls.length - before, calls);
     });
 });
+
+for (const group of ['vertex-claude', 'bedrock-keys'])
+  test(`thoughts and pictures pass through ${group}`, () => provesThinkingAndPictures(group));
 
 /** What is wrong with an account, and what doctor says about it. */
 const WRONG = (url: string): Record<string, CloudGroup & { readonly advice: RegExp; readonly model?: string }> => {

@@ -178,8 +178,9 @@ const accountFields = (
   style: GroupStyle | undefined,
 ): readonly (FieldSpec | readonly FieldSpec[])[] => [
   { name: 'base_url', label: 'Base URL', isRequired: true, value: account.base_url },
-  ...storedCloudFields(account),
-  { name: 'api_key', label: 'Credential', kind: 'password', hint: texts.account.keepCredential },
+  ...(account.cloud
+    ? storedCloudFields(account.cloud)
+    : [{ name: 'api_key', label: 'Credential', kind: 'password' as const, hint: texts.account.keepCredential }]),
   tuningFields(account),
   [
     { name: 'cost_multiplier', label: 'Cost multiplier', value: account.cost_multiplier },

@@ -32,9 +32,14 @@ export const newCloudFields = (kind: AccountKind, auth: string): readonly FieldS
   ...secretField(kind, auth, texts.account.add),
 ];
 
-/** What an operator changes of a stored account. The settings go together with the credential. */
-export const storedCloudFields = ({ cloud }: Pick<ShownAccount, 'cloud'>): readonly FieldSpec[] =>
-  cloud ? settingFields(cloud.kind, cloud.auth, cloud) : [];
+/** What an operator changes of a stored account. Other settings need the credential again. */
+export const storedCloudFields = (cloud: NonNullable<ShownAccount['cloud']>): readonly FieldSpec[] => [
+  ...settingFields(cloud.kind, cloud.auth, cloud),
+  ...secretField(cloud.kind, cloud.auth, texts.account.keepCredential).map((field) => ({
+    ...field,
+    isRequired: false,
+  })),
+];
 
 function settingFields(
   kind: AccountKind,
