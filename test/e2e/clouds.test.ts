@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { AZURE, BEDROCK, type Sim, serviceAccountKey, startSim, VERTEX } from '../../sim/index.ts';
+import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { certificateFor } from '../support/certificate.ts';
 import { runHere } from '../support/cli.ts';
 import { testDatabase } from '../support/database.ts';
@@ -101,6 +102,7 @@ before(async () => {
   writeFileSync(awsFile, BEDROCK.webToken);
   gateway = await startGateway({
     env: {
+      ADMIN_TOKEN,
       AZURE_FEDERATED_TOKEN_FILE: tokenFile,
       GOOGLE_FEDERATED_TOKEN_FILE: googleFile,
       AWS_WEB_IDENTITY_TOKEN_FILE: awsFile,
@@ -628,6 +630,24 @@ test('while a token service is down, calls fail over or fail as unreachable, and
   } finally {
     sim.clouds.outage = undefined;
   }
+});
+
+test('operators see and change the settings of a cloud, but its credential goes nowhere without them', async () => {
+  const admin = adminApi(() => gateway.url);
+  const path = '/accounts/azure-deployments-1';
+  const { body: shown, text } = await admin<{ cloud: { tenant: string } }>('GET', path);
+  assert.equal(shown.cloud.tenant, AZURE.tenant);
+  assert.ok(!text.includes(AZURE.app.secret));
+  const elsewhere = { cloud: { ...shown.cloud, authority: 'https://login.elsewhere.example' } };
+  const refused = await admin<{ error: { param: string } }>('PATCH', path, elsewhere);
+  assert.deepEqual([refused.status, refused.body.error.param], [400, 'api_key']);
+  const unknown = { cloud: { ...shown.cloud, project: 'my-project-1' }, api_key: AZURE.app.secret };
+  const other = await admin<{ error: { param: string } }>('PATCH', path, unknown);
+  assert.deepEqual([other.status, other.body.error.param], [400, 'cloud.project']);
+  const changed = { cloud: { ...shown.cloud, api_version: '2025-03-01-preview' }, api_key: AZURE.app.secret };
+  assert.equal((await admin('PATCH', path, changed)).status, 200);
+  assert.equal((await post('azure-deployments', '/v1/responses', { model: 'demo-x', input: PROMPT })).status, 200);
+  assert.match(sim.journal.requests[0]?.query ?? '', /2025-03-01-preview/);
 });
 
 test('tokens and secrets are in no log line', () => {
