@@ -115,6 +115,11 @@ const Settings = z.strictObject({
     .describe(
       'processes that serve requests on PORT; 1 runs everything in one process; default: the cores that the process may use, at most 8',
     ),
+  DRAIN_BEFORE_MS: milliseconds
+    .default(0)
+    .describe(
+      'time at shutdown in which `/readyz` fails and requests are still served, so that load balancers turn away first',
+    ),
   DRAIN_MS: milliseconds.default(30_000).describe('time for open requests to finish at shutdown'),
   HEARTBEAT_MS: milliseconds.default(HEARTBEAT_MS).describe('idle time of a stream after which a heartbeat is sent'),
   STALLED_CLIENT_MS: milliseconds

@@ -70,8 +70,10 @@ async function printFirstLink({ database: { db }, clock, secrets }: AppContext, 
   info(`  ${linkUrl(url, link)}`);
 }
 
-export const announceStop = (reason: string, { DRAIN_MS }: Config): void =>
-  info(`${reason} Stopping: open requests get up to ${DRAIN_MS / 1000} s.`);
+export const announceStop = (reason: string, { DRAIN_BEFORE_MS, DRAIN_MS }: Config): void =>
+  info(
+    `${reason} Stopping: ${DRAIN_BEFORE_MS > 0 ? `new requests are served for ${DRAIN_BEFORE_MS / 1000} s, then ` : ''}open requests get up to ${DRAIN_MS / 1000} s.`,
+  );
 
 function printAdminToken(token: string): void {
   info('Admin token, shown only once (to replace it: npx dragoman admin token --rotate):');

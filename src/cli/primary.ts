@@ -42,7 +42,13 @@ export async function runPrimary(config: Config, task: PrimaryTask): Promise<voi
     stops.request(message);
   };
   const ports = await SharedPorts.claim(config);
-  const supervisor = new Supervisor({ workers, drainMs: config.DRAIN_MS, ports, log, onGiveUp });
+  const supervisor = new Supervisor({
+    workers,
+    drainMs: config.DRAIN_BEFORE_MS + config.DRAIN_MS,
+    ports,
+    log,
+    onGiveUp,
+  });
   try {
     const context = await openContext(config, { say: info, log, share: { worker: PRIMARY, workers } });
     try {

@@ -147,7 +147,7 @@ function callerHandlers(
     }),
     webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
     runCall: (call, handler) => web().run(call, handler),
-    notReady: async () => (web().isStopping ? 'shutting down' : isStarting() ? 'starting' : databaseProblem()),
+    notReady: async () => (web().isEnding ? 'shutting down' : isStarting() ? 'starting' : databaseProblem()),
   });
 }
 

@@ -124,10 +124,15 @@ async function prepare({ database, log }: AppContext, options: ServeOptions, { w
 }
 
 async function stop(
-  { config, log }: AppContext,
+  { config, clock, log }: AppContext,
   { gateway, web }: App,
   { isHandover, closers }: { readonly isHandover: boolean; readonly closers: Closer[] },
 ): Promise<void> {
+  if (!isHandover && config.DRAIN_BEFORE_MS > 0) {
+    web.announceEnd();
+    log.info('server.draining', { ms: config.DRAIN_BEFORE_MS });
+    await new Promise<void>((resolve) => void clock.after(config.DRAIN_BEFORE_MS, resolve));
+  }
   gateway.drainSessions(config.DRAIN_MS + SESSION_GRACE_MS);
   const background = gateway.drainBackground(config.DRAIN_MS);
   await web.drain(config.DRAIN_MS, { isHandover });

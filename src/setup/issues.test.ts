@@ -16,7 +16,9 @@ function linesFor(text: string): readonly string[] {
 const account = (field: string): string => `accounts: [{ id: a, group: g, base_url: "https://x.test"${field} }]`;
 
 test('issuesOf reports a missing field as missing, with the expected type', () => {
-  assert.deepEqual(linesFor(account('')), ['accounts[0].api_key: missing, expected text']);
+  assert.deepEqual(linesFor('accounts: [{ id: a, base_url: "https://x.test", api_key: k }]'), [
+    'accounts[0].group: missing, expected text',
+  ]);
 });
 
 test('issuesOf advises quotes when YAML read text as a number or a boolean', () => {
@@ -44,7 +46,7 @@ groups:
     style: messages
 accounts:
   - id: a
-    group: g
+    api_key: k
     base_url: "https://x.test"
     models: { gpt-4.1: 5 }
   - { id: b, group: g, base_url: "ftp://x", api_key: k, colour: red }
@@ -53,7 +55,7 @@ users:
     balance: 5
 `;
   assert.deepEqual(linesFor(yaml), [
-    'accounts[0].api_key: missing, expected text (line 6, column 5)',
+    'accounts[0].group: missing, expected text (line 6, column 5)',
     'accounts[0].models.gpt-4.1: found 5, expected text; put it in quotes (line 9, column 15)',
     'accounts[1].base_url: found "ftp://x", expected an http:// or https:// URL (line 10, column 24)',
     'accounts[1].colour: no such field (line 10, column 57)',

@@ -75,13 +75,15 @@ export interface CompletedCall {
 export interface Web {
   /** Returns the port. */
   listen(sockets: readonly ListeningSocket[]): Promise<number>;
+  /** Announces the end to load balancers: from now on every response closes its connection. Requests are still served. */
+  announceEnd(): void;
   /**
    * Stops accepting connections and lets open requests finish for `ms`. The others get an error in their format. In a handover to another
    * process of the same server, requests that still arrive on open connections are served.
    */
   drain(ms: number, options?: { readonly isHandover: boolean }): Promise<void>;
-  /** New requests are rejected. */
-  readonly isStopping: boolean;
+  /** The end was announced, or the server stops. */
+  readonly isEnding: boolean;
   /** Runs a call that is not an HTTP request of its own (a WebSocket turn). Logged and measured like any other. */
   run(call: Call, handler: Handler): Promise<void>;
 }
@@ -133,8 +135,11 @@ export function createWeb(options: WebOptions): Web {
   );
   options.metrics.register('dragoman_connections_refused_total', () => [{ value: listener.refusedConnections }]);
   return {
-    get isStopping() {
-      return isStopping;
+    get isEnding() {
+      return draining;
+    },
+    announceEnd() {
+      draining = true;
     },
     listen: (sockets) => listener.listen(sockets),
     run: (call, handler) => runCall(state, call, isShed(state, call.operation) ? refuseOverloaded : handler),

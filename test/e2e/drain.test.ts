@@ -123,6 +123,20 @@ test('streams that are open after DRAIN_MS end with the error event of their dia
   );
 });
 
+test('for DRAIN_BEFORE_MS a server that stops is not ready, serves new connections, and closes them', async () => {
+  const own = await startGateway({ database: gateway.database, env: { DRAIN_MS: '300', DRAIN_BEFORE_MS: '2000' } });
+  const readiness = async () => (await fetch(`${own.url}/readyz`)).status;
+  assert.equal(await readiness(), 200);
+  const stopped = own.stop();
+  await until('the server to be not ready', async () => (await readiness()) === 503);
+  const response = await post(own.url, 'claude', BODIES.messages('demo-messages', false));
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get('connection'), 'close');
+  await response.text();
+  await stopped;
+  await assert.rejects(fetch(`${own.url}/readyz`));
+});
+
 test('unary calls that are open after DRAIN_MS get 503 in their dialect, with retry-after', async () => {
   const own = await replica();
   sim.journal.clear();
