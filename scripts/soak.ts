@@ -32,6 +32,13 @@ const PARTS = {
       'hostile requests to a server with a memory limit; --count 10000, --limit-mb 2048, --workers 2, --cgroup DIR',
     run: () => import('../test/soak/memory.ts'),
   },
+  rolling: {
+    about: 'restarts of two servers behind nginx, one after the other, under load; --rounds 20',
+    run: () => {
+      const { values } = parseArgs({ options: { rounds: { type: 'string', default: '20' } } });
+      return runTests(['test/e2e/rolling.test.ts'], 3_600, { ROLLING_ROUNDS: values.rounds });
+    },
+  },
   crash: {
     about: 'kills at every crash point of every kind of call; --seeds 1,2,3',
     run: () => {
