@@ -25,6 +25,8 @@ const REPEATS = Number(options.repeats);
 const NOISE = '15 %';
 /** Above this part of the cores, runs differ by more. */
 const MAX_OTHERS = 0.25;
+/** A server that has just started still has work. */
+const SETTLE_MS = 10_000;
 const IDLE_MS = 8_000;
 /** No further repeat starts after this time: a busy machine makes fewer repeats. */
 const MAX_MS = 20_000 * REPEATS;
@@ -84,7 +86,8 @@ For the commit message: ${commit()}: ${summarizeCosts(rows)}`);
 async function idleShare(): Promise<number> {
   const pid = [...session.targets].find(([{ kind }]) => kind === 'gateway')?.[1].pid;
   if (pid === undefined) throw new Error(`The gateway did not start. ${session.notes.join(' ')}`);
-  progress(`Measuring an idle gateway for ${IDLE_MS / 1_000} s ...`);
+  progress(`Measuring an idle gateway for ${IDLE_MS / 1_000} s, after ${SETTLE_MS / 1_000} s ...`);
+  await pause(SETTLE_MS);
   const before = cpuOfTree(pid);
   const begun = performance.now();
   await pause(IDLE_MS);
