@@ -128,14 +128,16 @@ async function stop(
   { gateway, web }: App,
   { isHandover, closers }: { readonly isHandover: boolean; readonly closers: Closer[] },
 ): Promise<void> {
-  if (!isHandover && config.DRAIN_BEFORE_MS > 0) {
+  const isAnnounced = !isHandover && config.DRAIN_BEFORE_MS > 0;
+  if (isAnnounced) {
     web.announceEnd();
     log.info('server.draining', { ms: config.DRAIN_BEFORE_MS });
     await new Promise<void>((resolve) => void clock.after(config.DRAIN_BEFORE_MS, resolve));
   }
   gateway.drainSessions(config.DRAIN_MS + SESSION_GRACE_MS);
   const background = gateway.drainBackground(config.DRAIN_MS);
-  await web.drain(config.DRAIN_MS, { isHandover });
+  // Behind a load balancer, a last request may have been on its way when the server stopped to listen.
+  await web.drain(config.DRAIN_MS, { isHandover: isHandover || isAnnounced });
   await background;
   await gateway.flush();
   await closeAll(closers);

@@ -87,79 +87,101 @@ class Replica {
     assert.equal(await this.#process?.stop(), 0);
   }
 
-  remove(): void {
+  async remove(): Promise<void> {
+    await this.#process?.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 
 const MASTER_KEY = `k1:${'r'.repeat(40)}`;
 
+/** Calls of three kinds, one after the other, until `stop`. */
+class Load {
+  readonly counts = { calls: 0, streams: 0, turns: 0 };
+  readonly failures: string[] = [];
+  readonly #url: string;
+  readonly #keys: Readonly<Record<string, string>>;
+  readonly #lanes: Promise<void>[];
+  #isOver = false;
+
+  constructor(url: string, keys: Readonly<Record<string, string>>) {
+    this.#url = url;
+    this.#keys = keys;
+    this.#lanes = [
+      ...Array.from({ length: 4 }, () => this.#repeat('calls', () => this.#call())),
+      ...Array.from({ length: 4 }, () => this.#repeat('streams', () => this.#stream())),
+      this.#repeat('turns', () => this.#turn()),
+    ];
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#lanes);
+  }
+
+  async #repeat(kind: keyof Load['counts'], run: () => Promise<string | undefined>): Promise<void> {
+    while (!this.#isOver) {
+      const failure = await run().catch((error: unknown) => String(error));
+      if (failure === undefined) this.counts[kind] += 1;
+      else this.failures.push(`${kind}: ${failure.slice(0, 200)}`);
+      await pause(20);
+    }
+  }
+
+  async #call(): Promise<string | undefined> {
+    const response = await this.#post({ model: 'demo-messages@slow=100' });
+    const text = await response.text();
+    return response.status === 200 ? undefined : `${response.status} ${text}`;
+  }
+
+  async #stream(): Promise<string | undefined> {
+    const response = await this.#post({ model: 'demo-messages@gap=50', stream: true });
+    const text = await response.text();
+    return text.includes('event: message_stop') ? undefined : `${response.status} ${text.slice(-200)}`;
+  }
+
+  async #turn(): Promise<string | undefined> {
+    const client = await new ResponsesSocketClient(this.#url, this.#keys.openai ?? '').open();
+    client.create({ model: 'demo-responses', input: 'Hello!' });
+    const end = await client.until(isTerminal);
+    client.socket.close();
+    return end.type === 'response.completed' ? undefined : JSON.stringify(end);
+  }
+
+  #post(body: object): Promise<Response> {
+    return fetch(`${this.#url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': this.#keys.claude ?? '', 'content-type': 'application/json' },
+      body: JSON.stringify({ max_tokens: 50, messages: [{ role: 'user', content: 'Hello!' }], ...body }),
+    });
+  }
+}
+
 test('servers that are restarted one after the other behind nginx fail no call', {
   skip: nginx === undefined && 'nginx is not installed',
   timeout: 120_000 + ROUNDS * 60_000,
-}, async () => {
+}, async (t) => {
   const sim = await startSim();
+  t.after(() => sim.close());
   const gateway = await startGateway({ env: { MASTER_KEY } });
+  t.after(() => gateway.stop());
   const keys = await gateway.apply(basicSetup(sim.url));
-  const ports = [await freePort(), await freePort()];
-  const replicas = ports.map((port) => new Replica(port, gateway.database.url));
+  const replicas = [await freePort(), await freePort()].map((port) => new Replica(port, gateway.database.url));
+  for (const replica of replicas) t.after(() => replica.remove());
   await Promise.all(replicas.map((replica) => replica.start()));
-  const front = await startNginx(nginx ?? '', ports);
-  const counts = { calls: 0, streams: 0, turns: 0, failed: [] as string[] };
-  let isOver = false;
-
-  const call = async (body: object): Promise<Response> =>
-    fetch(`${front.url}/v1/messages`, {
-      method: 'POST',
-      headers: { 'x-api-key': keys.claude ?? '', 'content-type': 'application/json' },
-      body: JSON.stringify({ max_tokens: 50, messages: [{ role: 'user', content: 'Hello!' }], ...body }),
-    });
-  const repeat = async (kind: 'calls' | 'streams' | 'turns', run: () => Promise<string | undefined>): Promise<void> => {
-    while (!isOver) {
-      const failure = await run().catch((error: unknown) => String(error));
-      if (failure === undefined) counts[kind] += 1;
-      else counts.failed.push(`${kind}: ${failure.slice(0, 200)}`);
-      await pause(20);
-    }
-  };
-  const load = [
-    ...Array.from({ length: 4 }, () =>
-      repeat('calls', async () => {
-        const response = await call({ model: 'demo-messages@slow=100' });
-        const text = await response.text();
-        return response.status === 200 ? undefined : `${response.status} ${text}`;
-      }),
-    ),
-    ...Array.from({ length: 4 }, () =>
-      repeat('streams', async () => {
-        const response = await call({ model: 'demo-messages@gap=50', stream: true });
-        const text = await response.text();
-        return text.includes('event: message_stop') ? undefined : `${response.status} ${text.slice(-200)}`;
-      }),
-    ),
-    repeat('turns', async () => {
-      const client = await new ResponsesSocketClient(front.url, keys.openai ?? '').open();
-      client.create({ model: 'demo-responses', input: 'Hello!' });
-      const end = await client.until(isTerminal);
-      client.socket.close();
-      return end.type === 'response.completed' ? undefined : JSON.stringify(end);
-    }),
-  ];
+  const front = await startNginx(
+    nginx ?? '',
+    replicas.map(({ port }) => port),
+  );
+  t.after(() => front.stop());
+  const load = new Load(front.url, keys);
   for (let round = 0; round < ROUNDS; round += 1) {
     const replica = replicas[round % replicas.length];
     await replica?.stop();
     await replica?.start();
   }
-  isOver = true;
-  await Promise.all(load);
-  process.stdout.write(`${ROUNDS} restarts: ${JSON.stringify(counts)}\n`);
-  assert.deepEqual(counts.failed, []);
-  assert.ok(counts.calls > 0 && counts.streams > 0 && counts.turns > 0);
-  await front.stop();
-  for (const replica of replicas) {
-    await replica.stop();
-    replica.remove();
-  }
-  await gateway.stop();
-  await sim.close();
+  await load.stop();
+  t.diagnostic(`${ROUNDS} restarts: ${JSON.stringify(load.counts)}, ${load.failures.length} failed`);
+  assert.deepEqual(load.failures, []);
+  assert.ok(Object.values(load.counts).every((count) => count > 0));
 });
