@@ -10,7 +10,7 @@ interface UrlRow {
   readonly is: Detected;
 }
 
-const PLATFORM = 'not served yet';
+const PLATFORM = 'not replayed yet';
 
 /** The first match wins. The paths of chat completions and responses are those of every compatible server. */
 const BY_URL: readonly UrlRow[] = [

@@ -78,7 +78,10 @@ test('the address decides the dialect, and what is not text generation is skippe
   const skipped = (uri: string) => recordingsIn('a.yaml', cassette(asText, base64(plain), uri))[0];
   assert.equal(skipped('https://api.openai.com/v1/embeddings'), 'embeddings');
   assert.equal(skipped('https://api.anthropic.com/v1/messages/count_tokens'), 'counts tokens');
-  assert.equal(skipped('https://bedrock-runtime.us-east-1.amazonaws.com/model/x/converse'), 'Bedrock: not served yet');
+  assert.equal(
+    skipped('https://bedrock-runtime.us-east-1.amazonaws.com/model/x/converse'),
+    'Bedrock: not replayed yet',
+  );
   assert.equal(skipped('https://api.example.test/v2/chat'), 'another API');
   for (const method of ['generateContent', 'streamGenerateContent?alt=sse'])
     assert.equal(skipped(`https://google.test/v1beta/models/x:${method}`), 'response of another API', method);
@@ -98,7 +101,7 @@ test('fixtures are detected by shape; chunks become a stream, several streams se
   const twice = [...message, ...message].map((event) => JSON.stringify(event)).join('\n');
   assert.equal(recordingsIn('a.chunks.txt', twice).length, 2);
   assert.deepEqual(recordingsIn('a.txt', 'A note.'), ['not a recording']);
-  assert.deepEqual(recordingsIn('a.json', '{"contentBlockDelta":{}}'), ['Bedrock: not served yet']);
+  assert.deepEqual(recordingsIn('a.json', '{"contentBlockDelta":{}}'), ['Bedrock: not replayed yet']);
 });
 
 test('readLibrary reads gzipped files and skips files that are too large', async () => {

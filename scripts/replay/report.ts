@@ -66,7 +66,10 @@ export class Report {
     const order = (key: string): string => key.replace(/\w+$/, (way) => String(WAYS.indexOf(way as Way)));
     const rows = [...this.#cells].sort(([a], [b]) => (order(a) < order(b) ? -1 : 1));
     const line = (names: readonly string[], counts: readonly (string | number)[]): string =>
-      [...names.map((name) => name.padEnd(16)), ...counts.map((value) => String(value).padStart(10))].join('');
+      [
+        ...names.map((name, n) => name.padEnd(n === 0 ? 26 : 12)),
+        ...counts.map((value) => String(value).padStart(10)),
+      ].join('');
     return [
       line(['collection', 'dialect', 'way'], COLUMNS),
       ...rows.map(([key, cell]) =>
