@@ -103,6 +103,22 @@ test('a bug, a missing module and a missing job fail their own job only', async 
   });
 });
 
+test('a bug in the messages of a job fails this job only', async () => {
+  await withPool({}, async (pool) => {
+    const broken = (): never => {
+      throw new Error('broken');
+    };
+    const jobs = [
+      { ...ECHO, toMessage: broken },
+      { ...ECHO, fromReply: broken },
+    ];
+    const codes = jobs.map((job) => codeOf(() => pool.run(job, input(), ana)));
+    const next = pool.run(ECHO, input('next'), ana);
+    assert.deepEqual(await Promise.all(codes), ['internal_error', 'internal_error']);
+    assert.equal(await next, 'next 100 true');
+  });
+});
+
 test('a job that never ends is ended, and the next one runs', async () => {
   const clock = new FakeClock();
   await withPool({ clock, jobMs: 5_000 }, async (pool) => {

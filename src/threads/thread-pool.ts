@@ -129,7 +129,13 @@ export class ThreadPool implements Threads {
   #post(worker: Worker, next: WaitingJob): void {
     const { clock, jobMs } = this.#options;
     const { module, name } = next.job;
-    const { input, moved } = messageInput(next);
+    const message = attempt(() => messageInput(next));
+    if ('error' in message) {
+      this.#idle.push(worker);
+      next.reject(message.error);
+      return;
+    }
+    const { input, moved } = message.value;
     const cancelTimer = clock.after(jobMs, () => void worker.terminate());
     this.#running.set(worker, { ...next, cancelTimer });
     // Keeps the process alive only while it works.
@@ -176,9 +182,21 @@ export class ThreadPool implements Threads {
 }
 
 function settle({ job, resolve, reject }: WaitingJob, result: JobResult): void {
-  if ('output' in result) return resolve(job.fromReply ? job.fromReply(result.output) : result.output);
+  if ('output' in result) {
+    const output = attempt(() => (job.fromReply ? job.fromReply(result.output) : result.output));
+    return 'error' in output ? reject(output.error) : resolve(output.value);
+  }
   const { code, message, details } = result.error;
   reject(fail(code as Parameters<typeof fail>[0], message, details));
+}
+
+/** A bug in the messages of a job fails this job, not the process. */
+function attempt<T>(work: () => T): { readonly value: T } | { readonly error: Error } {
+  try {
+    return { value: work() };
+  } catch (cause) {
+    return { error: fail('internal_error', undefined, { cause }) };
+  }
 }
 
 /** The input of a message, and the memory that moves with it. Bytes are copied only now, so that what waits has no copy. */
