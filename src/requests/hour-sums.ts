@@ -24,9 +24,12 @@ const COUNTS = [
   'cost_unknown',
 ] as const;
 const MONEY = ['nanos', 'cost_nanos'] as const;
-const TIMES = ['first_byte', 'total', 'added', 'failover'] as const;
+/** Columns with a histogram. */
+export const TIMES = ['first_byte', 'total', 'added', 'failover'] as const;
+/** Columns with a number. */
+export const SUMS = [...COUNTS, ...MONEY] as const;
 /** The columns that grow. */
-export const HOUR_COLUMNS = [...COUNTS, ...MONEY, ...TIMES] as const;
+export const HOUR_COLUMNS = [...SUMS, ...TIMES] as const;
 
 interface Sum {
   readonly place: Place;

@@ -10,6 +10,7 @@ import {
   type StatsPoint,
 } from '../objects/index.ts';
 import { percentileMs, unpackHistogram } from './histogram.ts';
+import { SUMS, TIMES } from './hour-sums.ts';
 
 type Tx = Transaction<Rows>;
 
@@ -30,7 +31,6 @@ const MIN_SERIES = 4;
 /** Of a response, over all series: many times leave room for fewer names. */
 const MAX_POINTS = 3_000;
 const SHARES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
-const TIMES = ['first_byte', 'total', 'added', 'failover'] as const;
 
 /** The points in order of time, and the sum of all of them. */
 export async function readRequestStats(
@@ -56,35 +56,12 @@ export const readTotals = (tx: Tx, query: Omit<StatsQuery, 'bucket'>, maxNames =
   readPoints(tx, { ...query, bucket: undefined, maxNames });
 
 /** Histograms are packed. */
-interface Counts extends Readonly<Record<(typeof TIMES)[number], string>> {
+interface Counts
+  extends Readonly<Record<(typeof SUMS)[number], bigint>>,
+    Readonly<Record<(typeof TIMES)[number], string>> {
   readonly time: Date;
   readonly name: string | null;
-  readonly requests: bigint;
-  readonly provider_errors: bigint;
-  readonly own_errors: bigint;
-  readonly caller_errors: bigint;
-  readonly client_closed: bigint;
-  readonly input_tokens: bigint;
-  readonly cached_input_tokens: bigint;
-  readonly output_tokens: bigint;
-  readonly nanos: bigint;
-  readonly cost_nanos: bigint;
-  readonly cost_unknown: bigint;
 }
-
-const SUMS = [
-  'requests',
-  'provider_errors',
-  'own_errors',
-  'caller_errors',
-  'client_closed',
-  'input_tokens',
-  'cached_input_tokens',
-  'output_tokens',
-  'nanos',
-  'cost_nanos',
-  'cost_unknown',
-] as const satisfies (keyof Counts)[];
 
 const NO_COUNTS: Counts = {
   time: new Date(0),
