@@ -1,5 +1,5 @@
--- Background responses of converted groups: the process that accepted one makes the response itself. `next_check_at` is the end of its
--- lease then: a row that nobody has extended by that time belongs to a process that has ended.
+-- Background responses of converted groups: the process that accepted one makes the response itself, and extends `next_check_at` while
+-- it does. When that time has passed, the process has ended.
 alter table background_responses
   drop constraint background_responses_state_check,
   add constraint background_responses_state_check

@@ -345,7 +345,7 @@ export const ACCOUNT_KINDS = {
       },
       {
         error: /security token included in the request is (?:invalid|expired)/i,
-        advice: 'there is no such access key',
+        advice: 'the access key does not exist',
       },
       { error: /signature we calculated does not match/i, advice: 'the secret of the access key is wrong' },
       { error: /Signature (?:not yet current|expired)/i, advice: 'the clock of this machine is wrong' },
