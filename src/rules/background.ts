@@ -19,8 +19,8 @@ export const BACKGROUND = {
   watchMs: 1_000,
   /** How long the request that cancels a response waits for its end. */
   cancelWaitMs: 5_000,
-  /** How often a reader on another process looks for the end of a response, and for how long at most. */
-  pollMs: 500,
+  /** How often a reader on another process looks for the end of a response once it has waited long, and for how long at most. */
+  pollMs: 5_000,
   readMs: 2 * 3_600_000,
   /** Attempts to store a result, and the wait between them. Shorter than the lease together. */
   storeTurns: 8,
