@@ -10,7 +10,28 @@ const KEEP_ALIVE_MS = 5_000;
 
 export const TCP_OPTIONS = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS } as const;
 
+export interface SeverableClientOptions extends pg.ClientConfig {
+  /** Cuts the connection when its server is, or becomes, read-only. */
+  readonly mustWrite?: boolean;
+}
+
+/** What PostgreSQL reports of itself at the start of a session and whenever it changes. */
+const READ_ONLY_STATUS = ['in_hot_standby', 'default_transaction_read_only'];
+
 export class SeverableClient extends pg.Client {
+  /** Its server is a standby, or was set to be read-only. */
+  isReadOnly = false;
+
+  constructor(options: SeverableClientOptions = {}) {
+    super(options);
+    if (options.mustWrite)
+      this.#connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
+        if (!READ_ONLY_STATUS.includes(parameterName) || parameterValue !== 'on') return;
+        this.isReadOnly = true;
+        this.sever();
+      });
+  }
+
   /** Closes the socket at once. Running and queued statements reject. */
   sever(): void {
     this.#socket.destroy();
@@ -25,6 +46,19 @@ export class SeverableClient extends pg.Client {
     return this.#socket.destroyed;
   }
 
+  /** What a server has sent before the connection is cut is still read, so that the driver may report success. */
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+    const opened = super.connect().then(() => {
+      if (this.isReadOnly) throw new Error('the server is read-only');
+      return this;
+    });
+    if (!callback) return opened;
+    opened.then(() => callback(undefined as unknown as Error), callback);
+    return undefined;
+  }
+
   override end(): Promise<void>;
   override end(callback: (error: Error) => void): void;
   override end(callback?: (error: Error) => void): Promise<void> | undefined {
@@ -36,6 +70,20 @@ export class SeverableClient extends pg.Client {
   }
 
   get #socket(): Socket {
-    return (this as unknown as { connection: { stream: Socket } }).connection.stream;
+    return this.#connection.stream;
   }
+
+  get #connection(): Connection {
+    return (this as unknown as { connection: Connection }).connection;
+  }
+}
+
+interface Connection {
+  readonly stream: Socket;
+  on(event: 'parameterStatus', listener: (status: ParameterStatus) => void): void;
+}
+
+interface ParameterStatus {
+  readonly parameterName: string;
+  readonly parameterValue: string;
 }

@@ -1,10 +1,8 @@
-/**
- * COPY between PostgreSQL and streams of bytes, with back-pressure in both directions. The driver hands the messages of a copy to any query
- * that has their handlers; these are two such queries.
- */
-import type { Socket } from 'node:net';
+/** COPY from PostgreSQL as a stream of bytes, with back-pressure. */
 import type { Submittable } from 'pg';
-import { SeverableClient, TCP_OPTIONS } from './client.ts';
+import type { SeverableClient } from './client.ts';
+import type { CopyConnection } from './copy-in.ts';
+import { connectToPrimary } from './hosts.ts';
 import { POOL_LIMITS } from './pool.ts';
 
 /** Constraints of a large table are checked at the end of its copy, while nothing is sent. */
@@ -16,26 +14,12 @@ const MAX_WAITING_BYTES = 4 * BATCH_BYTES;
 
 /** A connection whose statements may take hours, as long as bytes move. */
 export async function connectForCopy(url: string): Promise<SeverableClient> {
-  const client = new SeverableClient({
-    connectionString: url,
-    connectionTimeoutMillis: POOL_LIMITS.connectMs,
-    application_name: 'dragoman',
-    ...TCP_OPTIONS,
-  });
+  const options = { connectionTimeoutMillis: POOL_LIMITS.connectMs, application_name: 'dragoman' };
+  const client = await connectToPrimary(url, options);
   // A connection that breaks rejects the running statement, so the event itself needs no handling.
   client.on('error', () => {});
-  await client.connect();
   client.severAfterSilence(SILENCE_MS);
   return client;
-}
-
-/** What the driver offers to a query while it runs. */
-interface CopyConnection {
-  readonly stream: Socket;
-  query(statement: string): void;
-  sendCopyFromChunk(chunk: Buffer): void;
-  endCopyFrom(): void;
-  sendCopyFail(message: string): void;
 }
 
 /** Yields what `copy ... to stdout` returns. Leaving the loop early cuts the connection, because the server would send the rest. */
@@ -118,91 +102,6 @@ class OutgoingCopy {
     this.#batch = Buffer.allocUnsafe(BATCH_BYTES);
     this.#filled = 0;
     if (this.#waitingBytes > MAX_WAITING_BYTES) this.#connection?.stream.pause();
-    this.#wake();
-  }
-}
-
-/** Sends the bytes to `copy ... from stdin` and returns the number of rows. An error of the source ends the copy at the server too. */
-export async function copyIn(
-  client: SeverableClient,
-  statement: string,
-  source: AsyncIterable<Buffer>,
-): Promise<number> {
-  const query = new IncomingCopy(statement);
-  client.query(query as unknown as Submittable);
-  await query.opened;
-  try {
-    for await (const chunk of source) await query.send(chunk);
-  } catch (error) {
-    await query.giveUp();
-    throw error;
-  }
-  return query.end();
-}
-
-class IncomingCopy {
-  readonly #statement: string;
-  readonly #opened = Promise.withResolvers<void>();
-  readonly #rows = Promise.withResolvers<number>();
-  #connection: CopyConnection | undefined;
-  #error: Error | undefined;
-  #count = 0;
-  #wake: () => void = () => {};
-
-  constructor(statement: string) {
-    this.#statement = statement;
-    // Either may fail while only the other one is awaited.
-    this.#opened.promise.catch(() => {});
-    this.#rows.promise.catch(() => {});
-  }
-
-  get opened(): Promise<void> {
-    return this.#opened.promise;
-  }
-
-  async send(chunk: Buffer): Promise<void> {
-    if (this.#error) throw this.#error;
-    this.#connection?.sendCopyFromChunk(chunk);
-    const stream = this.#connection?.stream;
-    if (stream?.writableNeedDrain)
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-        stream.once('drain', resolve);
-      });
-    if (this.#error) throw this.#error;
-  }
-
-  end(): Promise<number> {
-    this.#connection?.endCopyFrom();
-    return this.#rows.promise;
-  }
-
-  async giveUp(): Promise<void> {
-    if (!this.#error) this.#connection?.sendCopyFail('the source failed');
-    await this.#rows.promise.catch(() => {});
-  }
-
-  submit(connection: CopyConnection): void {
-    this.#connection = connection;
-    connection.query(this.#statement);
-  }
-
-  handleCopyInResponse(): void {
-    this.#opened.resolve();
-  }
-
-  handleCommandComplete({ text }: { readonly text: string }): void {
-    this.#count = Number(text.split(' ')[1]);
-  }
-
-  handleReadyForQuery(): void {
-    this.#rows.resolve(this.#count);
-  }
-
-  handleError(error: Error): void {
-    this.#error ??= error;
-    this.#opened.reject(error);
-    this.#rows.reject(error);
     this.#wake();
   }
 }

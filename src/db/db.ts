@@ -1,7 +1,8 @@
 /** Database access: Kysely over pg. Only this folder imports the driver. */
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
-import { SeverableClient, TCP_OPTIONS } from './client.ts';
+import type { SeverableClient } from './client.ts';
+import { connectToPrimary } from './hosts.ts';
 import { DatabasePool, POOL_LIMITS, type PoolLimits, ServerSilence } from './pool.ts';
 import type { Rows } from './rows.ts';
 
@@ -14,6 +15,7 @@ export interface Database {
    * background work nor calls can take the connections of the other.
    */
   readonly forCalls: Db;
+  /** For connections that keep a session: those of `connect`, migrations, and further pools. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -28,9 +30,15 @@ const CALL_SHARE = 0.3;
 /** How long dedicated connections wait for one statement. They do work that takes minutes, such as removing old months. */
 const DEDICATED_QUERY_MS = 600_000;
 
-export function openDatabase(url: string, connections = 10, limits: Partial<PoolLimits> = {}): Database {
+/** `directUrl` leads to PostgreSQL itself where `url` leads to a connection pooler in transaction mode. */
+export function openDatabase(
+  url: string,
+  connections = 10,
+  limits: Partial<PoolLimits> = {},
+  directUrl = url,
+): Database {
   const ofCalls = Math.max(1, Math.floor(connections * CALL_SHARE));
-  const shared = { limits: { ...POOL_LIMITS, ...limits }, silence: new ServerSilence() };
+  const shared = { limits: { ...POOL_LIMITS, ...limits }, silence: new ServerSilence(), isPooled: directUrl !== url };
   const open = (connections: number): DatabasePool => new DatabasePool(url, { connections: connections, ...shared });
   const pool = open(Math.max(1, connections - ofCalls)).forJobs();
   const db = new Kysely<Rows>({ dialect: new PostgresDialect({ pool }) });
@@ -38,7 +46,7 @@ export function openDatabase(url: string, connections = 10, limits: Partial<Pool
   return {
     db,
     forCalls,
-    url,
+    url: directUrl,
     async close() {
       await forCalls.destroy();
       await db.destroy();
@@ -56,13 +64,5 @@ export async function checkConnection({ db }: Database): Promise<void> {
 }
 
 /** Opens a dedicated connection, for state that outlasts a query (LISTEN, advisory locks). */
-export async function connect(url: string): Promise<SeverableClient> {
-  const client = new SeverableClient({
-    connectionString: url,
-    connectionTimeoutMillis: POOL_LIMITS.connectMs,
-    query_timeout: DEDICATED_QUERY_MS,
-    ...TCP_OPTIONS,
-  });
-  await client.connect();
-  return client;
-}
+export const connect = (url: string): Promise<SeverableClient> =>
+  connectToPrimary(url, { connectionTimeoutMillis: POOL_LIMITS.connectMs, query_timeout: DEDICATED_QUERY_MS });

@@ -1,10 +1,14 @@
 export { ADVISORY_LOCK } from './advisory-lock.ts';
-export { connectForCopy, copyIn, copyOut } from './copy.ts';
+export { connectForCopy, copyOut } from './copy.ts';
+export { type CopiedValue, copyIn, copyLine, copyRows } from './copy-in.ts';
 export { checkConnection, connect, type Database, type Db, openDatabase, snapshot } from './db.ts';
 export { claimServer, type Embedded, EmbeddedUnavailable, joinEmbedded } from './embedded/index.ts';
 export { isMigrated, MigrationError, type MigrationState, migrate, migrateTo, readMigrationState } from './migrate.ts';
 export { DUE_SOON, LOOK_MS, type OpenWork } from './open-work.ts';
+export { likePattern } from './pattern.ts';
 export { DatabaseUnavailable, type PoolLimits } from './pool.ts';
+export { prepare } from './prepared.ts';
 export type { Json, Rows } from './rows.ts';
+export { areSessionsShared } from './sessions.ts';
 export { streamRows } from './stream.ts';
 export { type RevisionName, RevisionWatch } from './watch.ts';

@@ -6,6 +6,7 @@ import { TcpRelay } from '../../test/support/tcp-relay.ts';
 import { until } from '../../test/support/wait.ts';
 import { type Database, openDatabase } from './db.ts';
 import { DatabaseUnavailable } from './pool.ts';
+import { prepare } from './prepared.ts';
 
 const ALL_CONNECTIONS = 17;
 /** Those of background work. */
@@ -145,4 +146,21 @@ test('close ends although every connection is silent', async () => {
   assert.ok(ms < 3_000, `${Math.round(ms)} ms`);
   await until('the sockets to be closed', () => relay.openConnections === 0);
   database = openDatabase(own.url, 1);
+});
+
+test('a connection prepares a statement once, and never behind a pooler', async () => {
+  const double = prepare<{ n: number }>('double', 'select $1::int * 2 as n');
+  const preparedIn = (opened: Database): Promise<unknown[]> =>
+    opened.db.transaction().execute(async (tx) => {
+      for (const n of [1, 2]) assert.deepEqual(await double(tx, [n]), [{ n: 2 * n }]);
+      return (await sql`select name, generic_plans + custom_plans as runs from pg_prepared_statements`.execute(tx))
+        .rows;
+    });
+  assert.deepEqual(await preparedIn(database), [{ name: 'double', runs: 2n }]);
+  const pooled = openDatabase(relay.url, ALL_CONNECTIONS, LIMITS, own.url);
+  try {
+    assert.deepEqual(await preparedIn(pooled), []);
+  } finally {
+    await pooled.close();
+  }
 });

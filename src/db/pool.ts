@@ -6,6 +6,9 @@ import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { type Clock, systemClock, Unavailable } from '../core/index.ts';
 import { SeverableClient, TCP_OPTIONS } from './client.ts';
+import { copyIn, isCopyIn } from './copy-in.ts';
+import { type Hosts, hostsOf } from './hosts.ts';
+import { statementName } from './prepared.ts';
 
 export interface PoolLimits {
   /** To open a connection, or to get one that others use. */
@@ -53,12 +56,16 @@ export interface DatabasePoolOptions {
   readonly connections: number;
   readonly limits: PoolLimits;
   readonly silence?: ServerSilence;
+  /** A pooler in transaction mode is in front, which refuses settings of a session. */
+  readonly isPooled?: boolean;
   readonly clock?: Clock;
 }
 
 export class DatabasePool {
   readonly #pool: pg.Pool;
+  readonly #hosts: Hosts;
   readonly #limits: PoolLimits;
+  readonly #isPooled: boolean;
   readonly #clock: Clock;
   /** When each connection last responded. */
   readonly #respondedAt = new WeakMap<PoolClient, number>();
@@ -67,24 +74,28 @@ export class DatabasePool {
 
   constructor(
     url: string,
-    { connections, limits, silence = new ServerSilence(), clock = systemClock }: DatabasePoolOptions,
+    { connections, limits, silence = new ServerSilence(), isPooled = false, clock = systemClock }: DatabasePoolOptions,
   ) {
     this.#limits = limits;
+    this.#isPooled = isPooled;
     this.#clock = clock;
     this.#silence = silence;
+    this.#hosts = hostsOf(url);
     this.#pool = new pg.Pool({
-      connectionString: url,
       max: connections,
       // Otherwise a process without calls would open a connection for most of its statements, which costs more than all of them.
       min: 1,
       Client: SeverableClient,
       connectionTimeoutMillis: limits.connectMs,
-      statement_timeout: limits.statementMs,
-      // A transaction whose client is cut off from the network would keep its locks until TCP gives up, after hours.
-      idle_in_transaction_session_timeout: limits.statementMs,
+      ...(!isPooled && {
+        statement_timeout: limits.statementMs,
+        // A transaction whose client is cut off from the network would keep its locks until TCP gives up, after hours.
+        idle_in_transaction_session_timeout: limits.statementMs,
+      }),
       application_name: 'dragoman',
+      mustWrite: this.#hosts.areSeveral,
       ...TCP_OPTIONS,
-    });
+    } as pg.PoolConfig);
     // The pool replaces a broken idle connection at the next query. Without a listener the error would end the process.
     this.#pool.on('error', () => {});
     // A connection that breaks during a query rejects that query, so the event itself needs no handling.
@@ -122,18 +133,35 @@ export class DatabasePool {
   /** Ends for certain: each round either returns a connection or removes one from the pool, and new ones are not probed. */
   async #checkOut(): Promise<PoolClient> {
     for (;;) {
-      const client = (await this.#pool.connect().catch((error: unknown) => {
+      const client = await this.#connect().catch((error: unknown) => {
         throw new DatabaseUnavailable(`The database is not reachable: ${textOf(error)}.`, error);
-      })) as PoolClient;
+      });
       if (await this.#responds(client)) return client;
       client.sever();
       client.release(true);
     }
   }
 
+  /** Tries another host at once, because a server that refuses connections may have been replaced already. */
+  async #connect(): Promise<PoolClient> {
+    for (let isFirst = true; ; isFirst = false) {
+      this.#pool.options.connectionString = await this.#hosts.primary();
+      try {
+        return (await this.#pool.connect()) as PoolClient;
+      } catch (error) {
+        this.#leaveHost();
+        if (!isFirst || !this.#hosts.areSeveral || /timeout/.test(textOf(error))) throw error;
+      }
+    }
+  }
+
+  #leaveHost(): void {
+    this.#hosts.leave(this.#pool.options.connectionString ?? '');
+  }
+
   async #responds(client: PoolClient): Promise<boolean> {
     const respondedAt = this.#respondedAt.get(client) ?? Number.NEGATIVE_INFINITY;
-    if (respondedAt <= this.#silence.foundAt) return false;
+    if (client.isSevered || respondedAt <= this.#silence.foundAt) return false;
     if (this.#clock.elapsed() - respondedAt < this.#limits.idleMs) return true;
     return this.#run(client, this.#limits.probeMs, () => client.query('select 1')).then(
       () => true,
@@ -143,7 +171,11 @@ export class DatabasePool {
 
   #limit(client: PoolClient, limitMs: number): PostgresPoolClient {
     const run = (text: string, parameters: readonly unknown[]) =>
-      this.#run(client, limitMs, () => client.query(text, [...parameters]));
+      this.#run<object>(client, limitMs, () =>
+        isCopyIn(text)
+          ? copyAll(client, text, parameters)
+          : client.query({ name: this.#isPooled ? undefined : statementName(text), text, values: [...parameters] }),
+      );
     return {
       query: run as unknown as PostgresPoolClient['query'],
       release: (destroy) => client.release(destroy),
@@ -153,6 +185,7 @@ export class DatabasePool {
   async #run<T>(client: PoolClient, limitMs: number, query: () => Promise<T>): Promise<T> {
     const cancel = this.#clock.after(limitMs, () => {
       this.#silence.foundAt = this.#clock.elapsed();
+      this.#leaveHost();
       client.sever();
     });
     try {
@@ -162,6 +195,11 @@ export class DatabasePool {
     } catch (error) {
       if (client.isSevered) throw new DatabaseUnavailable(`The database did not respond: ${textOf(error)}.`, error);
       this.#respondedAt.set(client, this.#clock.elapsed());
+      // The server has become a standby. Another connection may lead to the new primary.
+      if (codeOf(error) === READ_ONLY) {
+        this.#leaveHost();
+        client.sever();
+      }
       throw isTemporary(error) ? new DatabaseUnavailable(textOf(error), error) : error;
     } finally {
       cancel();
@@ -169,11 +207,19 @@ export class DatabasePool {
   }
 }
 
+/** SQLSTATE of a write in a read-only transaction. */
+const READ_ONLY = '25006';
+
+async function copyAll(client: PoolClient, statement: string, parameters: readonly unknown[]) {
+  const rowCount = await copyIn(client, statement, parameters as readonly Buffer[]);
+  return { command: 'COPY', rowCount, rows: [] };
+}
+
 /**
- * SQLSTATE: connection failures (08), lack of resources (53), shutdown and restart (57P), and statements that were cancelled because
- * they waited for too long (57014).
+ * SQLSTATE: connection failures (08), lack of resources (53), shutdown and restart (57P), statements that were cancelled because they
+ * waited for too long (57014), and a server that is read-only.
  */
-const isTemporary = (error: unknown): boolean => /^(?:08...|53...|57P0.|57014)$/.test(codeOf(error) ?? '');
+const isTemporary = (error: unknown): boolean => /^(?:08...|53...|57P0.|57014|25006)$/.test(codeOf(error) ?? '');
 
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -38,6 +38,17 @@ export interface AccountParksRow {
   since: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
+export interface AccountTestsRow {
+  account_id: string;
+  at: ColumnType<Date, Date | string | undefined, Date | string>;
+  ok: boolean;
+  model: string | null;
+  status: number | null;
+  reason: string | null;
+  provider_code: string | null;
+  message: string | null;
+}
+
 export interface AccountsRow {
   id: string;
   group_id: string;
@@ -208,6 +219,15 @@ export interface CallbackEventsRow {
   attempts_before: Generated<number>;
 }
 
+export interface CapturesRow {
+  user_id: string;
+  request_id: string;
+  key_id: string;
+  at: ColumnType<Date, Date | string | undefined, Date | string>;
+  bytes: number;
+  sealed: string;
+}
+
 export interface CharactersRow {
   id: string;
   public_id: string;
@@ -296,6 +316,7 @@ export interface KeysRow {
   store: Generated<boolean>;
   spend_id: string | null;
   is_own: Generated<boolean>;
+  capture_until: Timestamp | null;
 }
 
 export interface LeasesRow {
@@ -360,6 +381,27 @@ export interface ModelsRow {
   position: number;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   free: Generated<boolean>;
+  fallback: Generated<string[]>;
+}
+
+export interface NoticeDeliveriesRow {
+  user_id: string;
+  notice_id: string;
+  destination_id: string;
+  state: Generated<string>;
+  attempts: Generated<number>;
+  next_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  last_status: number | null;
+  last_error: string | null;
+  finished_at: Timestamp | null;
+}
+
+export interface NoticesRow {
+  user_id: string;
+  id: string;
+  rule_id: string;
+  content: Json;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
 export interface PeopleRow {
@@ -431,6 +473,7 @@ export interface RequestFaultsRow {
   kind: string;
   status: number | null;
   words: string | null;
+  provider_request_id: string | null;
 }
 
 export interface RequestHoursRow {
@@ -494,6 +537,7 @@ export interface RequestsRow {
   session: bigint | null;
   attempt_start_ms: number | null;
   attempt_end_ms: number | null;
+  message: string | null;
 }
 
 export interface RevisionsRow {
@@ -706,10 +750,50 @@ export interface WalletsRow {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
+export interface WarningDestinationsRow {
+  user_id: string;
+  id: string;
+  name: string;
+  kind: string;
+  url_sealed: string | null;
+  host: string | null;
+  secret_sealed: string | null;
+  addresses: string[] | null;
+  quiet: Json | null;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
+export interface WarningRulesRow {
+  user_id: string;
+  id: string;
+  name: string;
+  kind: string;
+  scope: string;
+  subject: string | null;
+  period: string | null;
+  nanos: bigint | null;
+  percent: number | null;
+  min_calls: number | null;
+  states: string[] | null;
+  destinations: string[] | null;
+  paused: Generated<boolean>;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
+export interface WarningStatesRow {
+  user_id: string;
+  rule_id: string;
+  subject: string;
+  period: string;
+  value: string;
+  since: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
 export interface Rows {
   account_cooldowns: AccountCooldownsRow;
   account_loads: AccountLoadsRow;
   account_parks: AccountParksRow;
+  account_tests: AccountTestsRow;
   accounts: AccountsRow;
   alarms: AlarmsRow;
   asset_accounts: AssetAccountsRow;
@@ -721,6 +805,7 @@ export interface Rows {
   callback_attempts: CallbackAttemptsRow;
   callback_circuits: CallbackCircuitsRow;
   callback_events: CallbackEventsRow;
+  captures: CapturesRow;
   characters: CharactersRow;
   entries: EntriesRow;
   groups: GroupsRow;
@@ -735,6 +820,8 @@ export interface Rows {
   ledger_sums: LedgerSumsRow;
   ledger_suspects: LedgerSuspectsRow;
   models: ModelsRow;
+  notice_deliveries: NoticeDeliveriesRow;
+  notices: NoticesRow;
   people: PeopleRow;
   person_links: PersonLinksRow;
   person_sessions: PersonSessionsRow;
@@ -760,4 +847,7 @@ export interface Rows {
   video_task_assets: VideoTaskAssetsRow;
   video_tasks: VideoTasksRow;
   wallets: WalletsRow;
+  warning_destinations: WarningDestinationsRow;
+  warning_rules: WarningRulesRow;
+  warning_states: WarningStatesRow;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import {
@@ -74,6 +74,27 @@ test('the log contains no values of failed statements', async () => {
   await assert.rejects(queryValue(embedded.url, "select 'secret'::int"), /invalid input syntax/);
   await embedded.leave();
   assert.doesNotMatch(await readFile(join(dataDir, 'postgres.log'), 'utf8'), /secret/);
+});
+
+test('joinEmbedded() starts its own PostgreSQL on a folder that was copied while its database ran', async () => {
+  const dataDir = join(folder, 'original');
+  const original = await joinEmbedded({ dataDir });
+  try {
+    await queryValue(original.url, 'create table kept as select 1 as value');
+    await cp(dataDir, join(folder, 'copy'), { recursive: true });
+    const { uid, gid } = await stat(original.directory);
+    if (isRoot) spawnSync('chown', ['-R', `${uid}:${gid}`, join(folder, 'copy', 'postgres')]);
+    const copy = await joinEmbedded({ dataDir: join(folder, 'copy') });
+    try {
+      assert.equal(copy.adopted, false);
+      await queryValue(copy.url, 'update kept set value = 2');
+      assert.equal(await queryValue(original.url, 'select value from kept'), 1);
+    } finally {
+      await copy.leave();
+    }
+  } finally {
+    await original.leave();
+  }
 });
 
 test('joinEmbedded() recovers after a crash of the machine when another process has the old process id', async () => {

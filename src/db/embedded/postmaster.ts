@@ -55,7 +55,7 @@ const LOG_LIMIT_BYTES = 5_000_000;
 /** The postmaster that runs on the cluster; undefined also when the process in the file is gone or another program. */
 export async function findPostmaster(cluster: string): Promise<Postmaster | undefined> {
   const written = await readPidFile(cluster);
-  return written !== undefined && (await isRunning(written)) ? written : undefined;
+  return written !== undefined && (await isRunning(written, cluster)) ? written : undefined;
 }
 
 /** Waits for a start or stop in progress. The result accepts connections. */
@@ -146,11 +146,17 @@ async function readPidFile(cluster: string): Promise<Postmaster | undefined> {
 }
 
 /** After a reboot, or in a new container, the process id in the file may belong to any other process. */
-async function isRunning(written: Postmaster): Promise<boolean> {
-  if (!isProcessAlive(written.pid)) return false;
+async function isRunning(written: Postmaster, cluster: string): Promise<boolean> {
+  if (!isProcessAlive(written.pid) || (await isCopied(written, cluster))) return false;
   const command = await commandOf(written.pid);
   if (command === undefined) return isProcessAlive(written.pid);
   return command.includes(process.platform === 'win32' ? 'postgres' : `-D ${written.dataDirectory}`);
+}
+
+/** A folder that was copied while its database ran has the file too; the process belongs to the folder that the file names. */
+async function isCopied({ dataDirectory }: Postmaster, cluster: string): Promise<boolean> {
+  const [named, own] = await Promise.all([dataDirectory, cluster].map((path) => stat(path).catch(() => undefined)));
+  return named !== undefined && own !== undefined && (named.ino !== own.ino || named.dev !== own.dev);
 }
 
 interface Start {
@@ -269,7 +275,7 @@ async function freePort(): Promise<number> {
  */
 async function staleOwner(cluster: string): Promise<number | undefined> {
   const written = await readPidFile(cluster);
-  if (written !== undefined) return (await isRunning(written)) ? undefined : written.pid;
+  if (written !== undefined) return (await isRunning(written, cluster)) ? undefined : written.pid;
   const path = join(cluster, 'postmaster.pid');
   const entry = await stat(path).catch(() => undefined);
   // PostgreSQL does not start with an empty file and asks the operator to remove it.
