@@ -3,10 +3,11 @@
  * Version 4 as the documentation defines them, and sends streams in frames.
  */
 import { createHash, createHmac } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 import { Failure } from '../errors.ts';
 import { textOf } from '../json.ts';
+import { awsMessage } from './aws-frames.ts';
 import type { CloudCall, CloudExchange, TokenAnswer, TokenCall } from './cloud-call.ts';
+import { ConverseRequest, converseFrames, converseReply } from './converse.ts';
 import { nowSeconds } from './tokens.ts';
 
 export const BEDROCK = {
@@ -142,7 +143,7 @@ function stsAnswer(call: TokenCall): TokenAnswer {
 
 // ---------------------------------------------------------------- models
 
-const MODEL_PATH = /^\/model\/([^/]+)\/(invoke|invoke-with-response-stream|count-tokens)$/;
+const MODEL_PATH = /^\/model\/([^/]+)\/(invoke|invoke-with-response-stream|count-tokens|converse|converse-stream)$/;
 
 const refused = (status: number, exception: string, message: string): Failure =>
   new Failure(status, message, {
@@ -163,12 +164,19 @@ export function bedrockCall(path: string): CloudCall | undefined {
       checkSigner(exchange);
       if (model.startsWith('missing-'))
         throw refused(400, 'ValidationException', 'The provided model identifier is invalid.');
+      if (model.startsWith('profiled-'))
+        throw refused(
+          400,
+          'ValidationException',
+          `Invocation of model ID ${model} with on-demand throughput isn't supported. Retry with an inference profile.`,
+        );
       if (model.startsWith('denied-'))
         throw refused(403, 'AccessDeniedException', "You don't have access to the model with the specified model ID.");
-      if (verb === 'count-tokens') enterCount(exchange);
-      checkBody(exchange);
+      if (verb.startsWith('converse')) enterConverse(exchange, model);
+      else if (verb === 'count-tokens') enterCount(exchange);
+      if (!verb.startsWith('converse')) checkBody(exchange);
       exchange.json.model = model;
-      if (verb === 'invoke-with-response-stream') {
+      if (verb.endsWith('stream')) {
         exchange.json.stream = true;
         exchange.framing = 'aws';
       }
@@ -209,6 +217,16 @@ function checkBody({ json, header }: CloudExchange): void {
   void header;
 }
 
+function enterConverse(exchange: CloudExchange, model: string): void {
+  if (model.startsWith('silent-'))
+    throw refused(400, 'ValidationException', "This action doesn't support the model that you provided.");
+  const refuse = (message: string): Failure => refused(400, 'ValidationException', message);
+  const { body, isGuarded } = new ConverseRequest(exchange.json, model, refuse).read();
+  exchange.json = body;
+  exchange.reply = (reply) => converseReply(reply, isGuarded);
+  exchange.frames = (event) => converseFrames(event, isGuarded);
+}
+
 function enterCount(exchange: CloudExchange): void {
   const input = exchange.json.input as { invokeModel?: { body?: unknown } } | undefined;
   exchange.json = JSON.parse(Buffer.from(textOf(input?.invokeModel?.body), 'base64').toString() || '{}');
@@ -221,36 +239,13 @@ function enterCount(exchange: CloudExchange): void {
 // ---------------------------------------------------------------- frames
 
 /** One frame with a payload in base64, and padding, as Bedrock adds it. */
-export function awsFrame(json: string, event: string | undefined): Buffer {
-  const isError = event === 'error';
-  const headers = Buffer.concat(
-    Object.entries(
-      isError
-        ? {
-            ':exception-type': 'modelStreamErrorException',
-            ':content-type': 'application/json',
-            ':message-type': 'exception',
-          }
-        : { ':event-type': 'chunk', ':content-type': 'application/json', ':message-type': 'event' },
-    ).map(([name, value]) =>
-      Buffer.concat([
-        Buffer.from([name.length]),
-        Buffer.from(name),
-        Buffer.from([7, 0, value.length]),
-        Buffer.from(value),
-      ]),
-    ),
-  );
-  const content = isError
-    ? { message: 'The model failed (simulated).' }
-    : { bytes: Buffer.from(json).toString('base64'), p: 'abcdefgh' };
-  const payload = Buffer.from(JSON.stringify(content));
-  const frame = Buffer.alloc(16 + headers.length + payload.length);
-  frame.writeUInt32BE(frame.length, 0);
-  frame.writeUInt32BE(headers.length, 4);
-  frame.writeUInt32BE(crc32(frame.subarray(0, 8)), 8);
-  headers.copy(frame, 12);
-  payload.copy(frame, 12 + headers.length);
-  frame.writeUInt32BE(crc32(frame.subarray(0, frame.length - 4)), frame.length - 4);
-  return frame;
-}
+export const awsFrame = (json: string, event: string | undefined): Buffer =>
+  event === 'error'
+    ? awsMessage(
+        { ':exception-type': 'modelStreamErrorException', ':message-type': 'exception' },
+        { message: 'The model failed (simulated).' },
+      )
+    : awsMessage(
+        { ':event-type': 'chunk', ':message-type': 'event' },
+        { bytes: Buffer.from(json).toString('base64'), p: 'abcdefgh' },
+      );

@@ -12,6 +12,8 @@ export interface CloudExchange {
   /** What the cloud makes of the reply of the provider's own API. */
   reply: ((reply: JsonObject) => JsonObject) | undefined;
   framing: Framing;
+  /** The frames of an event in a stream; undefined for those of InvokeModel. */
+  frames: ((event: JsonObject) => Buffer[]) | undefined;
   header(name: string): string;
 }
 

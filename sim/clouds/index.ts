@@ -7,6 +7,7 @@ import { googleToken, vertexCall } from './vertex.ts';
 
 export { AZURE } from './azure.ts';
 export { BEDROCK } from './bedrock.ts';
+export { GUARDRAIL } from './converse.ts';
 export { serviceAccountKey, VERTEX } from './vertex.ts';
 
 /** What tests register, and what they count. */

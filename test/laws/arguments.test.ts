@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseJson } from '../../src/core/index.ts';
 import { codecOf, encodeRequestFor, pairOf } from '../../src/dialects/index.ts';
-import type { Dialect } from '../../src/rules/index.ts';
+import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
 import { convertReply, type WireEvent } from '../support/dialects/codecs.ts';
 import { convert, DIALECT_PAIRS, EMPTY_ENCODED, replyContextFor, requestFrom, targetFor } from './dialect-pairs.ts';
 import { law } from './runs.ts';
@@ -94,12 +94,18 @@ const HISTORIES: Readonly<Record<Dialect, unknown>> = {
   },
 };
 
+const USED = { toolUseId: 'call_1', name: 'find' };
 const FUNCTION_CALL = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'find', status: 'completed' };
 const candidates = (args: unknown, more = {}) => [
   { index: 0, content: { role: 'model', parts: [{ functionCall: { id: 'call_1', name: 'find', args } }] }, ...more },
 ];
 
-const UNARY: Readonly<Record<Dialect, unknown>> = {
+const UNARY: Readonly<Record<UpstreamDialect, unknown>> = {
+  converse: {
+    output: { message: { role: 'assistant', content: [{ toolUse: { ...USED, input: OBJECT } }] } },
+    stopReason: 'tool_use',
+    usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+  },
   messages: {
     ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'u', stop_reason: 'tool_use' },
     content: [{ type: 'tool_use', id: 'call_1', name: 'find', input: OBJECT }],
@@ -129,7 +135,17 @@ const thirds = (text: string): string[] => {
   return [text.slice(0, size), text.slice(size, 2 * size), text.slice(2 * size)].filter((piece) => piece !== '');
 };
 
-const STREAMS: Readonly<Record<Dialect, (args: string) => WireEvent[]>> = {
+const STREAMS: Readonly<Record<UpstreamDialect, (args: string) => WireEvent[]>> = {
+  converse: (args) => [
+    { event: 'messageStart', data: { role: 'assistant' } },
+    { event: 'contentBlockStart', data: { contentBlockIndex: 0, start: { toolUse: USED } } },
+    ...thirds(args).map((input) => ({
+      event: 'contentBlockDelta',
+      data: { contentBlockIndex: 0, delta: { toolUse: { input } } },
+    })),
+    { event: 'contentBlockStop', data: { contentBlockIndex: 0 } },
+    { event: 'messageStop', data: { stopReason: 'tool_use' } },
+  ],
   messages: (args) =>
     [
       { type: 'message_start', message: { id: 'msg_1', model: 'u', usage: { input_tokens: 1, output_tokens: 1 } } },
@@ -188,7 +204,8 @@ const HEAD = { headers: {}, model: 'm' };
 const MESSAGES_FOR_CHAT = { client: 'chat', upstream: 'messages' } as const;
 
 /** How a body begins its arguments: an object in its text, or a JSON text in a string. */
-const MEMBER: Readonly<Record<Dialect, string>> = {
+const MEMBER: Readonly<Record<UpstreamDialect, string>> = {
+  converse: '"input":{',
   messages: '"input":{',
   chat: '"arguments":"',
   responses: '"arguments":"',
@@ -196,7 +213,7 @@ const MEMBER: Readonly<Record<Dialect, string>> = {
 };
 
 /** The text of the arguments in a body, found without parsing their values. */
-function argumentsIn(dialect: Dialect, text: string): string {
+function argumentsIn(dialect: UpstreamDialect, text: string): string {
   const member = MEMBER[dialect];
   const found = text.indexOf(member);
   assert.ok(found >= 0, text);

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { estimateTokens } from '../../src/core/index.ts';
-import { codecOf, type HubEvent } from '../../src/dialects/index.ts';
-import type { Dialect } from '../../src/rules/index.ts';
+import { type HubEvent, upstreamOf } from '../../src/dialects/index.ts';
+import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
 import { dataOf, readVectors, type Vector, type WireEvent } from '../support/dialects/codecs.ts';
 import { type Outcome, RATES, runExchange } from '../support/exchange.ts';
-import { DECODE_CONTEXT, DIALECT_PAIRS, DIALECTS, sseBytes } from './dialect-pairs.ts';
+import { DECODE_CONTEXT, DIALECT_PAIRS, sseBytes, UPSTREAMS } from './dialect-pairs.ts';
 import { readConversions } from './vector.ts';
 
 const PROMPT = 'How are you today? 你今天好吗';
@@ -24,10 +24,11 @@ const FAILED: ReadonlySet<string> = new Set([
   'responses-context-full.json',
   'responses-policy-failure.json',
   'generate-malformed-call.json',
+  'converse-malformed-call.json',
 ]);
 
 const STREAMS: readonly Stream[] = [
-  ...DIALECTS.flatMap((dialect) => readVectors(dialect)),
+  ...UPSTREAMS.flatMap((dialect) => readVectors(dialect)),
   ...readConversions().flatMap(({ name, upstream, events }) => (events ? [{ name, upstream, events }] : [])),
 ]
   .filter(({ name }) => !FAILED.has(name))
@@ -35,14 +36,14 @@ const STREAMS: readonly Stream[] = [
 
 /** Events after an error say only how a decoder bears them. */
 function untilError({ name, upstream, events }: Stream): Stream {
-  const decoder = codecOf(upstream).upstream.openDecoder(DECODE_CONTEXT);
+  const decoder = upstreamOf(upstream).openDecoder(DECODE_CONTEXT);
   const failed = events.findIndex(({ data, event }) =>
     decoder.push(dataOf(data), event).some(({ kind }) => kind === 'error'),
   );
   return { name, upstream, events: failed < 0 ? events : events.slice(0, failed + 1) };
 }
 
-const chunkOf = (upstream: Dialect, event: WireEvent): Buffer => Buffer.from(sseBytes(upstream, [event]));
+const chunkOf = (upstream: UpstreamDialect, event: WireEvent): Buffer => Buffer.from(sseBytes(upstream, [event]));
 
 const leave = ({ upstream, events }: Stream, client: Dialect, leavesAfter?: number): Promise<Outcome> =>
   runExchange({
@@ -56,20 +57,22 @@ const leave = ({ upstream, events }: Stream, client: Dialect, leavesAfter?: numb
 
 /** What the hub makes of the events that a client has received. */
 function received({ upstream, events }: Stream, count: number): { readonly tokens: number; readonly isError: boolean } {
-  const decoder = codecOf(upstream).upstream.openDecoder(DECODE_CONTEXT);
+  const decoder = upstreamOf(upstream).openDecoder(DECODE_CONTEXT);
   const hub: HubEvent[] = events.slice(0, count).flatMap(({ data, event }) => decoder.push(dataOf(data), event));
   const text = hub.map((event) => ('text' in event && event.text !== '{}' ? event.text : '')).join('');
   return { tokens: estimateTokens(text), isError: hub.some(({ kind }) => kind === 'error') };
 }
 
 /** The client has seen the end of the content, or of a part of it. */
-const FINISH: Readonly<Record<Dialect, RegExp>> = {
+const FINISH: Readonly<Record<UpstreamDialect, RegExp>> = {
+  converse: /^\{"contentBlockIndex":\d+,"p"|"stopReason":"/,
   messages: /"type":"(?:content_block_stop|message_delta|message_stop)"/,
   chat: /"finish_reason":"/,
   responses: /"type":"response\.(?:output_text|content_part|function_call_arguments|output_item|refusal)\.done"/,
   generate: /"finishReason":"/,
 };
-const CONTENT: Readonly<Record<Dialect, RegExp>> = {
+const CONTENT: Readonly<Record<UpstreamDialect, RegExp>> = {
+  converse: /"(?:delta|start)":/,
   messages: /"type":"(?:message_start|content_block_start|content_block_delta)"/,
   chat: /"finish_reason":null/,
   responses: /"type":"response\.\w+(?:\.\w+)*\.(?:added|delta|in_progress|searching|completed)"/,
@@ -83,18 +86,23 @@ function isFinished({ upstream, events }: Stream, cut: number): boolean {
   return FINISH[upstream].test(texts[cut - 1] ?? '') && !rest.some((text) => CONTENT[upstream].test(text));
 }
 
-for (const upstream of DIALECTS) {
-  const clients = DIALECT_PAIRS.filter((pair) => pair.upstream === upstream && pair.isOffered).map(
-    ({ client }) => client,
-  );
+/** The client whose bytes pass, and those that get a conversion. Nobody calls in Converse, so that one of them is the first. */
+const clientsOf = (upstream: UpstreamDialect): readonly [Dialect, readonly Dialect[]] => {
+  const native = upstream === 'converse' ? 'messages' : upstream;
+  const pairs = DIALECT_PAIRS.filter((pair) => pair.upstream === upstream && pair.isOffered);
+  return [native, pairs.map(({ client }) => client).filter((client) => client !== native)];
+};
+
+for (const upstream of UPSTREAMS) {
+  const [native, clients] = clientsOf(upstream);
 
   test(`whenever a client leaves a ${upstream} stream, it pays between what it received and the reservation, the same natively and converted`, async () => {
     let reports = 0;
     for (const stream of STREAMS.filter((one) => one.upstream === upstream)) {
-      const whole = (await leave(stream, upstream)).record;
+      const whole = (await leave(stream, native)).record;
       for (let cut = 0; cut <= stream.events.length; cut += 1) {
         const about = `${stream.name} left after ${cut}`;
-        const { record, reserved } = await leave(stream, upstream, cut);
+        const { record, reserved } = await leave(stream, native, cut);
         checkBounds(record, reserved, received(stream, cut), about);
         // A malformed event fails a conversion and passes natively.
         if (record?.invalid !== undefined || received(stream, cut).isError) continue;
@@ -136,10 +144,8 @@ const countsOf = (record: Charged): unknown =>
 const withoutUsage = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (name, member) => (name === 'usage' || name === 'usageMetadata' ? null : member));
 
-for (const upstream of DIALECTS) {
-  const clients = DIALECT_PAIRS.filter((pair) => pair.upstream === upstream && pair.isOffered).map(
-    ({ client }) => client,
-  );
+for (const upstream of UPSTREAMS) {
+  const [native, clients] = clientsOf(upstream);
 
   test(`a ${upstream} reply without a report costs the same streamed and in one piece, natively and converted`, async () => {
     let compared = 0;
@@ -148,8 +154,8 @@ for (const upstream of DIALECTS) {
       if (!reply || unary === undefined || FAILED.has(name) || reply.stop === 'pause') continue;
       const silent = { name, upstream, events: withoutUsage(events) as WireEvent[] };
       const body = JSON.stringify(withoutUsage(unary));
-      const { record } = await leave(silent, upstream);
-      for (const client of [upstream, ...clients]) {
+      const { record } = await leave(silent, native);
+      for (const client of [native, ...clients]) {
         const streamed = (await leave(silent, client)).record;
         const whole = (await runExchange({ client, upstream, body: BODIES[client], isStream: false, chunks: [body] }))
           .record;

@@ -1,8 +1,8 @@
 /** A tool call that the output limit has cut: one rule for streams and unary replies of each client. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { codecOf } from '../../src/dialects/index.ts';
-import type { Dialect } from '../../src/rules/index.ts';
+import { codecOf, upstreamOf } from '../../src/dialects/index.ts';
+import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
 import type { WireEvent } from '../support/dialects/codecs.ts';
 import { convert, DECODE_CONTEXT, DIALECT_PAIRS, readStreamAs, replyContextFor, requestFrom } from './dialect-pairs.ts';
 import { partsOf, type ReplyPart } from './reply-view.ts';
@@ -28,7 +28,9 @@ const CHAT = { id: 'c', created: 1, model: 'x' };
 const CHAT_CALL = { id: 'c1', type: 'function', function: { name: 'find', arguments: ARGS } };
 const CHAT_USAGE = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 
-const PROVIDERS: Readonly<Partial<Record<Dialect, { readonly unary: Json; readonly events: readonly WireEvent[] }>>> = {
+const PROVIDERS: Readonly<
+  Partial<Record<UpstreamDialect, { readonly unary: Json; readonly events: readonly WireEvent[] }>>
+> = {
   responses: {
     unary: CUT,
     events: named([
@@ -49,6 +51,22 @@ const PROVIDERS: Readonly<Partial<Record<Dialect, { readonly unary: Json; readon
       { type: 'message_delta', delta: { stop_reason: 'max_tokens', stop_sequence: null }, usage: USAGE },
       { type: 'message_stop' },
     ]),
+  },
+  converse: {
+    unary: {
+      output: { message: { role: 'assistant', content: [{ toolUse: { toolUseId: 'c1', name: 'find', input: {} } }] } },
+      stopReason: 'max_tokens',
+    },
+    events: [
+      { event: 'messageStart', data: { role: 'assistant' } },
+      {
+        event: 'contentBlockStart',
+        data: { contentBlockIndex: 0, start: { toolUse: { toolUseId: 'c1', name: 'find' } } },
+      },
+      { event: 'contentBlockDelta', data: { contentBlockIndex: 0, delta: { toolUse: { input: ARGS } } } },
+      { event: 'contentBlockStop', data: { contentBlockIndex: 0 } },
+      { event: 'messageStop', data: { stopReason: 'max_tokens' } },
+    ],
   },
   chat: {
     unary: {
@@ -80,7 +98,7 @@ for (const { client, upstream, name, isOffered } of DIALECT_PAIRS)
     test(`${name}: a call that was cut is shown as such, streamed and unary`, () => {
       const { unary, events } = PROVIDERS[upstream] ?? assert.fail(upstream);
       const request = requestFrom(client);
-      const reply = codecOf(upstream).upstream.decodeReply(unary, DECODE_CONTEXT);
+      const reply = upstreamOf(upstream).decodeReply(unary, DECODE_CONTEXT);
       const whole = codecOf(client).client.encodeReply(reply, replyContextFor(request, upstream));
       const stream = readStreamAs(client, convert({ client, upstream }, events, request).text, request);
       const expected = [['call', 'c1', 'find']];
@@ -101,10 +119,18 @@ const withoutArgs = (events: readonly WireEvent[], from: string, to: string): Wi
     JSON.stringify(events).replaceAll(JSON.stringify(ARGS).slice(1, -1), '').replaceAll(`"${from}"`, `"${to}"`),
   );
 
-const ENDS = { messages: ['max_tokens', 'tool_use'], chat: ['length', 'tool_calls'] } as const;
+const ENDS = {
+  messages: ['max_tokens', 'tool_use'],
+  chat: ['length', 'tool_calls'],
+  converse: ['max_tokens', 'tool_use'],
+} as const;
 
 for (const { client, upstream, name, isOffered } of DIALECT_PAIRS)
-  if (isOffered && (upstream === 'messages' || upstream === 'chat') && (client === 'chat' || client === 'responses'))
+  if (
+    isOffered &&
+    (upstream === 'messages' || upstream === 'chat' || upstream === 'converse') &&
+    (client === 'chat' || client === 'responses')
+  )
     test(`${name}: a call that was cut before its arguments has none, a finished one an empty object`, () => {
       const [cut, finished] = ENDS[upstream];
       const request = requestFrom(client);

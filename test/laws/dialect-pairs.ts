@@ -14,14 +14,22 @@ import {
   type ReplyContext,
   type UpstreamTarget,
 } from '../../src/dialects/index.ts';
-import { type CapabilityOverrides, capabilitiesOf, type Dialect, type Style } from '../../src/rules/index.ts';
+import {
+  type CapabilityOverrides,
+  capabilitiesOf,
+  converseFlags,
+  type Dialect,
+  type Style,
+  type UpstreamDialect,
+} from '../../src/rules/index.ts';
 import { dataOf, hubRequest, type WireEvent } from '../support/dialects/codecs.ts';
 
 export const DIALECTS: readonly Dialect[] = ['messages', 'chat', 'responses', 'generate'];
+export const UPSTREAMS: readonly UpstreamDialect[] = [...DIALECTS, 'converse'];
 
 export interface DialectPair {
   readonly client: Dialect;
-  readonly upstream: Dialect;
+  readonly upstream: UpstreamDialect;
   readonly name: string;
   /** The gateway offers this conversion; the other pairs only test the codecs. */
   readonly isOffered: boolean;
@@ -31,25 +39,31 @@ const OFFERED = new Set([
   ...['messages over responses', 'messages over generate', 'chat over messages', 'chat over generate'],
   ...['chat over responses', 'responses over messages', 'responses over generate'],
   ...['messages over chat', 'responses over chat'],
+  ...DIALECTS.map((client) => `${client} over converse`),
 ]);
 
 export const DIALECT_PAIRS: readonly DialectPair[] = DIALECTS.flatMap((client) =>
-  DIALECTS.map((upstream) => {
+  UPSTREAMS.map((upstream) => {
     const name = `${client} over ${upstream}`;
     return { client, upstream, name, isOffered: OFFERED.has(name) };
   }),
 );
 
-export const ISSUERS: Readonly<Record<Dialect, Style>> = {
+export const ISSUERS: Readonly<Record<UpstreamDialect, Style>> = {
   messages: 'messages',
   chat: 'responses',
   responses: 'responses',
   generate: 'generate-content',
+  converse: 'messages',
 };
 
-export const targetFor = (upstream: Dialect, model = 'demo-1', flags: CapabilityOverrides = {}): UpstreamTarget => ({
+export const targetFor = (
+  upstream: UpstreamDialect,
+  model = 'demo-1',
+  flags: CapabilityOverrides = {},
+): UpstreamTarget => ({
   model,
-  capabilities: capabilitiesOf(ISSUERS[upstream], model, flags),
+  capabilities: capabilitiesOf(ISSUERS[upstream], model, upstream === 'converse' ? converseFlags(model) : {}, flags),
 });
 
 export const DECODE_CONTEXT: DecodeContext = { requestId: 'req_law' };
@@ -66,7 +80,7 @@ export const EMPTY_ENCODED: EncodedRequest = {
 export const requestFrom = (client: Dialect, changes: Partial<HubRequest> = {}): HubRequest =>
   hubRequest({ dialect: client, stream: true, clientOptions: { usageChunk: true, thoughts: true }, ...changes });
 
-export const replyContextFor = (request: HubRequest, upstream: Dialect): ReplyContext => ({
+export const replyContextFor = (request: HubRequest, upstream: UpstreamDialect): ReplyContext => ({
   request,
   model: 'asked-for',
   requestId: 'req_law',
@@ -121,7 +135,7 @@ export function readStreamAs(client: Dialect, text: string, request = requestFro
 }
 
 /** The SSE bytes of these events, framed as a server of the dialect frames them. */
-export function sseBytes(upstream: Dialect, events: readonly WireEvent[], newline = '\n'): Uint8Array {
+export function sseBytes(upstream: UpstreamDialect, events: readonly WireEvent[], newline = '\n'): Uint8Array {
   const named = upstream === 'messages' || upstream === 'responses';
   const blocks = events.map(({ data, event }) => {
     const text = dataOf(data);

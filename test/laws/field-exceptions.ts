@@ -12,20 +12,25 @@ export const exceptionFor = (rows: readonly Exception[], label: string, pair: st
 
 /** Fields of requests. */
 export const INTENDED: readonly Exception[] = [
-  { fields: /^stream(?:=false)?$/, why: 'in the path of the request', pairs: /over generate/ },
+  { fields: /^stream(?:=false)?$/, why: 'in the path of the request', pairs: /over (?:generate|converse)/ },
   { fields: /^stream_options\.include_usage/, why: 'about the response, which the gateway writes' },
   { fields: /^include=(?:reasoning|web_search_call\.action)/, why: 'the response always contains it' },
   { fields: /^include=message\.output_text\.logprobs$/, why: 'rejected as `top_logprobs`' },
   { fields: /^top_logprobs$/, why: 'rejected as `logprobs`, without which it is invalid', pairs: /^chat/ },
   { fields: /^user$/, why: 'dropped as `safety_identifier`, its newer name' },
   { fields: /^cache_control/, why: 'the provider caches prefixes automatically', pairs: /over (?:responses|chat)/ },
+  {
+    fields: /^cache_control\.ttl/,
+    why: 'the breakpoint of the whole request has the default lifetime',
+    pairs: /over converse/,
+  },
   { fields: /^prompt_cache_key$/, why: 'selects the account, and with it the cache' },
   { fields: /^(?:previous_response_id|store)/, why: 'the gateway stores responses itself', pairs: /^responses/ },
   { fields: /^background/, why: 'the gateway makes the response in the background itself', pairs: /^responses/ },
   {
     fields: /^reasoning\.(?:generate_)?summary=|^thinking\((?:adaptive|enabled)\)(?:\.display=|$)/,
     why: 'the response contains what the server shows',
-    pairs: /over chat/,
+    pairs: /over (?:chat|converse)/,
   },
   { fields: /json_schema\)(?:\.json_schema)?\.strict/, why: 'the provider always enforces the schema' },
   {
@@ -33,7 +38,11 @@ export const INTENDED: readonly Exception[] = [
     why: 'the default',
   },
   { fields: /\.network_policy\(disabled\)$/, why: 'containers of other providers have no network' },
-  { fields: /^thinking\(disabled\)$/, why: 'a model without reasoning never thinks', pairs: /over (?:responses|chat)/ },
+  {
+    fields: /^thinking\(disabled\)$/,
+    why: 'a model without reasoning never thinks',
+    pairs: /over (?:responses|chat|converse)/,
+  },
   { fields: /budget_tokens$/, why: 'becomes one of few efforts' },
   { fields: /\(tool_addition\)\.tool\(tool_reference\)/, why: 'unhides a tool that is offered from the start' },
   {
@@ -60,7 +69,22 @@ export const INTENDED: readonly Exception[] = [
     why: 'a result has the name of its call',
   },
   { fields: /WebSearch(?:Preview)?Tool\)\.type=/, why: 'revisions of one tool' },
-  { fields: /^mcp_servers/, why: 'rejected as `tools`: the server needs a toolset', pairs: /over (?:generate|chat)/ },
+  {
+    fields: /^mcp_servers/,
+    why: 'rejected as `tools`: the server needs a toolset',
+    pairs: /over (?:generate|chat|converse)/,
+  },
+  {
+    fields: /\((?:redacted_)?thinking\)\./,
+    why: 'history: kept before other content of its turn; the provider rejects it at the end of one',
+    pairs: /messages over converse/,
+  },
+  {
+    fields: /\(document\)\.(?:citations|context|title)/,
+    why: 'a picture that is sent as a document is a picture, which has none of these',
+    pairs: /messages over converse/,
+  },
+  { fields: /^function_call\(/, why: 'dropped as `tool_choice`, its newer name', pairs: /over converse/ },
   { fields: /^tool_choice\(allowed_tools\)$/, why: 'all tools of the request are allowed' },
   { fields: /\(configuration_update\)(?:\.text)?$/, why: 'changes nothing by itself' },
 ];
@@ -109,7 +133,8 @@ export const IN_REPLIES: readonly Exception[] = [
   { fields: /^error\./, why: 'an error of the provider becomes one of the gateway, see errors.md' },
   { fields: /(?:^choices|^candidates)\.index$/, why: 'conversions ask for one reply and return the first' },
   {
-    fields: /\.signature$|\(redacted_thinking\)\.data$|\.thoughtSignature$|\(reasoning\)\.encrypted_content$/,
+    fields:
+      /\.signature$|\.redactedContent$|\(redacted_thinking\)\.data$|\.thoughtSignature$|\(reasoning\)\.encrypted_content$/,
     why: 'in a cache of the gateway, because the client cannot return it',
     pairs: /^chat|^messages over generate/,
   },

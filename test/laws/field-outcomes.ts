@@ -1,7 +1,7 @@
 /** What each conversion does to each field of a request or a reply, observed by converting it. */
 import { ApiError } from '../../src/core/index.ts';
 import { codecOf, encodeRequestFor, omittedFrom, pairOf, readReply } from '../../src/dialects/index.ts';
-import type { Dialect } from '../../src/rules/index.ts';
+import type { UpstreamDialect } from '../../src/rules/index.ts';
 import {
   DECODE_CONTEXT,
   type DialectPair,
@@ -35,7 +35,8 @@ export const observeFields = (pair: DialectPair): readonly FieldOutcome[] =>
   once(`request: ${pair.name}`, () => observeAll(requestFields(pair.client), (body) => sendRequest(pair, body)));
 
 /** Models that accept fewer settings than the demo's. */
-export const RESTRICTED_MODELS: Readonly<Record<Dialect, string>> = {
+export const RESTRICTED_MODELS: Readonly<Record<UpstreamDialect, string>> = {
+  converse: 'meta.llama3-70b-instruct-v1:0',
   messages: 'claude-opus-5',
   chat: 'gpt-5',
   responses: 'gpt-5',
@@ -145,7 +146,7 @@ type Send = (body: Json) => Sent;
 
 function sendRequest(pair: DialectPair, body: Json, model = 'demo-1'): Sent {
   try {
-    const request = codecOf(pair.client).client.decodeRequest(body, { headers: {} });
+    const request = codecOf(pair.client).client.decodeRequest(body, { headers: {}, model: 'm' });
     const encoded = encodeRequestFor(pairOf(pair), request, targetFor(pair.upstream, model));
     // Stop sequences that the gateway watches for have an effect, but are not sent.
     const sent = JSON.stringify([encoded.body, encoded.headers, encoded.emulateStop.length]);

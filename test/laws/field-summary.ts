@@ -4,7 +4,7 @@ import { DIALECT_PAIRS, type DialectPair } from './dialect-pairs.ts';
 import { type Exception, exceptionFor, IN_REPLIES, INTENDED } from './field-exceptions.ts';
 import { type FieldOutcome, type Outcome, observeFields, observeReplies, observeSettings } from './field-outcomes.ts';
 
-const OFFERED = DIALECT_PAIRS.filter(({ isOffered }) => isOffered);
+const OFFERED = DIALECT_PAIRS.filter(({ isOffered, client }) => isOffered && client !== 'generate');
 
 // ---------------------------------------------------------------- requests
 

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { ApiError, readSse } from '../../src/core/index.ts';
-import { codecOf, type HubEvent, openDecoding, pairOf } from '../../src/dialects/index.ts';
-import type { Dialect } from '../../src/rules/index.ts';
+import { type HubEvent, openDecoding, pairOf, upstreamOf } from '../../src/dialects/index.ts';
+import type { UpstreamDialect } from '../../src/rules/index.ts';
 import { checkEventOrder, dataOf, readVectors, type WireEvent } from '../support/dialects/codecs.ts';
 import {
   DECODE_CONTEXT,
   DIALECT_PAIRS,
-  DIALECTS,
   type DialectPair,
   EMPTY_ENCODED,
   readStreamAs,
   replyContextFor,
   requestFrom,
   sseBytes,
+  UPSTREAMS,
 } from './dialect-pairs.ts';
 import { law } from './runs.ts';
 
@@ -112,11 +112,12 @@ const changes = fc.array(
   },
 );
 
-const REPLIES: Readonly<Record<Dialect, readonly (readonly WireEvent[])[]>> = {
+const REPLIES: Readonly<Record<UpstreamDialect, readonly (readonly WireEvent[])[]>> = {
   messages: readVectors('messages').map(({ events }) => events),
   chat: readVectors('chat').map(({ events }) => events),
   responses: readVectors('responses').map(({ events }) => events),
   generate: readVectors('generate').map(({ events }) => events),
+  converse: readVectors('converse').map(({ events }) => events),
 };
 
 // Only converted pairs: a native stream passes through unchanged.
@@ -160,7 +161,7 @@ for (const pair of DIALECT_PAIRS.filter(({ client, upstream }) => client !== ups
   });
 }
 
-for (const dialect of DIALECTS) {
+for (const dialect of UPSTREAMS) {
   test(`decodeReply of the ${dialect} dialect throws only ApiError for a body of any shape`, () => {
     const bodies = readVectors(dialect).flatMap(({ unary }) => (unary === undefined ? [] : [unary]));
     law(
@@ -176,7 +177,7 @@ for (const dialect of DIALECTS) {
         );
         for (const one of [body, other]) {
           try {
-            codecOf(dialect).upstream.decodeReply(one, DECODE_CONTEXT);
+            upstreamOf(dialect).decodeReply(one, DECODE_CONTEXT);
           } catch (error) {
             assert.ok(error instanceof ApiError, `${String(error)} on ${JSON.stringify(one)}`);
           }

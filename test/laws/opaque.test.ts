@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { codecOf, encodeRequestFor, type HubRequest, pairOf, type UpstreamTarget } from '../../src/dialects/index.ts';
-import type { Dialect } from '../../src/rules/index.ts';
+import {
+  codecOf,
+  encodeRequestFor,
+  type HubRequest,
+  pairOf,
+  type UpstreamTarget,
+  upstreamOf,
+} from '../../src/dialects/index.ts';
+import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
 import { decodeAll } from '../support/dialects/codecs.ts';
 import {
   DIALECT_PAIRS,
-  DIALECTS,
   ISSUERS,
   readStreamAs,
   replyContextFor,
   requestFrom,
   targetFor,
+  UPSTREAMS,
 } from './dialect-pairs.ts';
 import { type Block, type ModelReply, modelReplies } from './reply-arbitrary.ts';
 import { viewRequest } from './request-view.ts';
@@ -23,8 +30,8 @@ const listOf = (value: unknown): Json[] => (Array.isArray(value) ? (value as Jso
 const FROM_ACCOUNT = { requestId: 'req_law', account: 'family-a' };
 
 /** Decodes the client's next request after this reply: the reply as received, tool results and another user message. */
-function nextRequest(client: Dialect, upstream: Dialect, reply: ModelReply): HubRequest {
-  const hub = decodeAll(codecOf(upstream).upstream.openDecoder(FROM_ACCOUNT), wireFormOf(upstream, reply).events);
+function nextRequest(client: Dialect, upstream: UpstreamDialect, reply: ModelReply): HubRequest {
+  const hub = decodeAll(upstreamOf(upstream).openDecoder(FROM_ACCOUNT), wireFormOf(upstream, reply).events);
   const request = requestFrom(client);
   const encoder = codecOf(client).client.openEncoder(replyContextFor(request, upstream));
   const result = readStreamAs(client, hub.map((event) => encoder.push(event)).join(''), request);
@@ -56,16 +63,23 @@ const NEXT: Readonly<Record<Dialect, (body: Json) => Json>> = {
     const user = (content: string) => ({ type: 'message', role: 'user', content });
     return { model: 'm', input: [user('hi'), ...listOf(output), ...results, user('go on')] };
   },
-  generate: () => ({}),
+  generate({ candidates }) {
+    const parts = listOf((listOf(candidates)[0]?.content as Json | undefined)?.parts).filter(({ text }) => text !== '');
+    const calls = parts.flatMap(({ functionCall }) => (functionCall ? [functionCall as Json] : []));
+    const results = calls.map(({ id, name }) => ({ functionResponse: { id, name, response: { output: 'ok' } } }));
+    const turn = parts.length > 0 ? [{ role: 'model', parts }] : [];
+    const user = (...given: Json[]) => ({ role: 'user', parts: given });
+    return { contents: [user({ text: 'hi' }), ...turn, user(...results, { text: 'go on' })] };
+  },
 };
 
 /** Sent for a call that has no signature. */
 const STAND_IN = 'skip_thought_signature_validator';
 
-const targetOf = (upstream: Dialect, account: string): UpstreamTarget => ({ ...targetFor(upstream), account });
+const targetOf = (upstream: UpstreamDialect, account: string): UpstreamTarget => ({ ...targetFor(upstream), account });
 
 /** Opaque values in the upstream request, each before the output it belongs to. */
-const valuesSent = (upstream: Dialect, request: HubRequest, client: Dialect, account = 'family-a'): string[] =>
+const valuesSent = (upstream: UpstreamDialect, request: HubRequest, client: Dialect, account = 'family-a'): string[] =>
   viewRequest(
     upstream,
     encodeRequestFor(pairOf({ client, upstream }), request, targetOf(upstream, account)).body,
@@ -99,9 +113,9 @@ function sentBy(client: Dialect, reply: ModelReply): ModelReply {
   return client === 'messages' && endsSigned ? { ...reply, blocks: blocks.toSpliced(-2, 1) } : reply;
 }
 
-/** Chat servers have no opaque values of their own. */
+/** Chat servers have no opaque values of their own. A generate-content client returns a text in the pieces in which it came. */
 const CARRYING_PAIRS = DIALECT_PAIRS.filter(
-  ({ isOffered, client, upstream }) => isOffered && client !== 'chat' && upstream !== 'chat',
+  ({ isOffered, client, upstream }) => isOffered && client !== 'chat' && client !== 'generate' && upstream !== 'chat',
 );
 
 for (const { client, upstream, name } of CARRYING_PAIRS) {
@@ -151,7 +165,7 @@ for (const { client, upstream, name } of DIALECT_PAIRS.filter(({ isOffered }) =>
         const blocks = reply.blocks.map((block) => (block.kind === 'thought' ? { ...block, texts: [THOUGHT] } : block));
         const request = nextRequest(client, upstream, { ...reply, blocks });
         const secrets = blocks.flatMap((block) => (block.kind === 'thought' ? [block.value] : []));
-        for (const other of DIALECTS) {
+        for (const other of UPSTREAMS) {
           const target = ISSUERS[other] === ISSUERS[upstream] ? targetOf(other, 'family-b') : targetFor(other);
           const text = JSON.stringify(encodeRequestFor(pairOf({ client, upstream: other }), request, target).body);
           for (const secret of secrets) assert.ok(!text.includes(secret), `${other} sees a value`);

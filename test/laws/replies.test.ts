@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { codecOf, fold, pairOf } from '../../src/dialects/index.ts';
+import { codecOf, fold, pairOf, upstreamOf } from '../../src/dialects/index.ts';
 import { checkEventOrder, convertReply, decodeAll } from '../support/dialects/codecs.ts';
 import {
   convert,
@@ -18,9 +18,12 @@ import { inChatOrder, partsIn, partsOf, usageOf } from './reply-view.ts';
 import { law } from './runs.ts';
 import { wireFormOf } from './wire.ts';
 
-/** The generate dialect does not report cache writes. */
-const expectedUsage = ({ usage }: ModelReply, dialects: readonly string[]) =>
-  dialects.includes('generate') ? { ...usage, cacheWrite: 0 } : usage;
+/** The generate dialect does not report cache writes, and Converse no tokens of reasoning. */
+const expectedUsage = ({ usage }: ModelReply, dialects: readonly string[]) => ({
+  ...usage,
+  ...(dialects.includes('generate') && { cacheWrite: 0 }),
+  ...(dialects.includes('converse') && { reasoning: 0 }),
+});
 
 for (const { client, upstream, name, isOffered } of DIALECT_PAIRS) {
   test(`${name}: any reply keeps its text, calls, order and usage, streamed and unary`, () => {
@@ -28,9 +31,9 @@ for (const { client, upstream, name, isOffered } of DIALECT_PAIRS) {
       modelReplies,
       (modelReply) => {
         const wire = wireFormOf(upstream, modelReply);
-        const decoded = decodeAll(codecOf(upstream).upstream.openDecoder(DECODE_CONTEXT), wire.events);
+        const decoded = decodeAll(upstreamOf(upstream).openDecoder(DECODE_CONTEXT), wire.events);
         checkEventOrder(decoded);
-        const reply = codecOf(upstream).upstream.decodeReply(wire.unary, DECODE_CONTEXT);
+        const reply = upstreamOf(upstream).decodeReply(wire.unary, DECODE_CONTEXT);
         assert.deepEqual(fold(decoded), { reply }, 'the stream folds into the unary reply');
 
         const request = requestFrom(client);

@@ -1,10 +1,12 @@
 /** Every field of the SDKs' types of replies, each in a reply that is minimal apart from it. */
-import type { Dialect } from '../../src/rules/index.ts';
+import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
+import { CONVERSE_FIELDS } from './converse-fields.ts';
 import { type BodyRules, type FieldCase, type Json, MARK, walkType } from './type-walk.ts';
 
 const fieldsOf = new Map<Dialect, readonly FieldCase[]>();
 
-export function replyFields(dialect: Dialect): readonly FieldCase[] {
+export function replyFields(dialect: UpstreamDialect): readonly FieldCase[] {
+  if (dialect === 'converse') return CONVERSE_FIELDS;
   const fields =
     fieldsOf.get(dialect) ??
     walkType(dialect, 'reply', { ...RULES[dialect], examples: EXAMPLES, whole: WHOLE, prefersNull: true });

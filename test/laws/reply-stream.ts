@@ -1,15 +1,16 @@
 /** The stream in which a provider would send a reply, for every reply of its dialect. Written without the codecs. */
-import type { Dialect } from '../../src/rules/index.ts';
+import type { UpstreamDialect } from '../../src/rules/index.ts';
 import type { WireEvent } from '../support/dialects/codecs.ts';
 import type { Json } from './type-walk.ts';
 
-export const streamOf = (upstream: Dialect, body: Json): readonly WireEvent[] => WRITERS[upstream](body);
+export const streamOf = (upstream: UpstreamDialect, body: Json): readonly WireEvent[] => WRITERS[upstream](body);
 
-const WRITERS: Readonly<Record<Dialect, (body: Json) => WireEvent[]>> = {
+const WRITERS: Readonly<Record<UpstreamDialect, (body: Json) => WireEvent[]>> = {
   messages: asMessages,
   chat: asChat,
   responses: asResponses,
   generate: (body) => [{ data: body }],
+  converse: asConverse,
 };
 
 const event = (type: string, members: Json): WireEvent => ({ event: type, data: { type, ...members } });
@@ -146,5 +147,48 @@ function partEvents(part: Json, at: Json): WireEvent[] {
     ),
     event(`response.${name}.done`, { ...at, [member]: text, logprobs: part.logprobs }),
     event('response.content_part.done', { ...at, part }),
+  ];
+}
+
+// ---------------------------------------------------------------- converse
+
+interface ConverseBody {
+  readonly output?: { readonly message?: { readonly content?: Json[] } };
+}
+
+/** Calls have a start; cited text and its citations are deltas of one block. */
+function asConverse({ output, stopReason, additionalModelResponseFields, ...metadata }: Json): WireEvent[] {
+  const content = ({ output } as ConverseBody).output?.message?.content ?? [];
+  return [
+    { event: 'messageStart', data: { role: 'assistant' } },
+    ...content.flatMap((block, contentBlockIndex) => [
+      ...converseDeltas(block).map(([event, members]) => ({ event, data: { contentBlockIndex, ...members } })),
+      { event: 'contentBlockStop', data: { contentBlockIndex } },
+    ]),
+    { event: 'messageStop', data: { stopReason, additionalModelResponseFields } },
+    { event: 'metadata', data: metadata },
+  ];
+}
+
+function converseDeltas(block: Json): (readonly [event: string, members: Json])[] {
+  const grow = (delta: Json) => ['contentBlockDelta', { delta }] as const;
+  const { reasoningContent, toolUse, toolResult, image, citationsContent } = block as Record<string, Json | undefined>;
+  if (toolUse) {
+    const { input, ...start } = toolUse;
+    return [['contentBlockStart', { start: { toolUse: start } }], grow({ toolUse: { input: JSON.stringify(input) } })];
+  }
+  if (toolResult) return [['contentBlockStart', { start: { toolResult } }]];
+  if (image) return [['contentBlockStart', { start: { image } }]];
+  if (citationsContent) {
+    const texts = listOf(citationsContent.content).map(({ text }) => grow({ text }));
+    return [...texts, ...listOf(citationsContent.citations).map((citation) => grow({ citation }))];
+  }
+  if (!reasoningContent) return 'text' in block ? [grow(block)] : [['contentBlockStart', { start: block }]];
+  const { reasoningText, redactedContent } = reasoningContent as { reasoningText?: Json; redactedContent?: string };
+  if (!reasoningText) return [grow({ reasoningContent: { redactedContent } })];
+  const { text, signature } = reasoningText;
+  return [
+    grow({ reasoningContent: { text } }),
+    ...(signature === undefined ? [] : [grow({ reasoningContent: { signature } })]),
   ];
 }

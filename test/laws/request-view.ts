@@ -1,5 +1,5 @@
 /** The conversation in an upstream request, read without the codecs: turns, calls, results and opaque values. */
-import type { Dialect } from '../../src/rules/index.ts';
+import type { UpstreamDialect } from '../../src/rules/index.ts';
 
 type Json = Record<string, unknown>;
 const listOf = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
@@ -14,11 +14,11 @@ export interface RequestView {
   readonly values: readonly string[];
 }
 
-export const viewRequest = (upstream: Dialect, body: unknown): RequestView => VIEWERS[upstream](objectOf(body));
+export const viewRequest = (upstream: UpstreamDialect, body: unknown): RequestView => VIEWERS[upstream](objectOf(body));
 
 const args = (value: unknown): string => JSON.stringify(typeof value === 'string' ? JSON.parse(value) : value);
 
-const VIEWERS: Readonly<Record<Dialect, (body: Json) => RequestView>> = {
+const VIEWERS: Readonly<Record<UpstreamDialect, (body: Json) => RequestView>> = {
   messages(body) {
     const view = { turns: [] as string[], results: [] as string[], values: [] as string[] };
     for (const { role, content } of listOf(body.messages)) {
@@ -87,7 +87,32 @@ const VIEWERS: Readonly<Record<Dialect, (body: Json) => RequestView>> = {
     }
     return view;
   },
+  converse(body) {
+    const view = { turns: [] as string[], results: [] as string[], values: [] as string[] };
+    for (const { role, content } of listOf(body.messages)) {
+      for (const block of listOf(content) as ConverseBlock[]) {
+        const { text, image, toolUse, toolResult, reasoningContent: thought } = block;
+        if (text !== undefined) view.turns.push(`${role}: ${text}`);
+        if (image) view.turns.push(`${role}: image`);
+        if (toolUse) view.turns.push(`call ${toolUse.name} ${args(toolUse.input)}`);
+        if (toolResult) view.results.push(textOf(toolResult.content));
+        const value = thought?.reasoningText?.signature ?? thought?.redactedContent ?? text ?? toolUse?.name;
+        if (role === 'assistant') view.values.push(String(value));
+      }
+    }
+    return view;
+  },
 };
+
+/** What the blocks of Converse hold. */
+interface ConverseBlock extends Json {
+  readonly toolUse?: { readonly name: string; readonly input: unknown };
+  readonly toolResult?: { readonly content: unknown };
+  readonly reasoningContent?: {
+    readonly reasoningText?: { readonly signature: string };
+    readonly redactedContent?: string;
+  };
+}
 
 const textOf = (content: unknown): string =>
   listOf(content)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { codecOf, encodeRequestFor, type HubRequest, pairOf } from '../../src/dialects/index.ts';
-import type { Dialect } from '../../src/rules/index.ts';
+import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
 import { deepFreeze } from '../support/dialects/codecs.ts';
 import { bodyOf, type Conversation, conversations, type Turn } from './conversation-arbitrary.ts';
 import { DIALECT_PAIRS, DIALECTS, targetFor } from './dialect-pairs.ts';
@@ -25,7 +25,7 @@ const flags = fc.record({
 });
 
 /** The turns of a conversation, as `request-view.ts` prints them. */
-function expectedTurns(client: Dialect, upstream: Dialect, { turns, last }: Conversation): string[] {
+function expectedTurns(client: Dialect, upstream: UpstreamDialect, { turns, last }: Conversation): string[] {
   const inResults = client === 'messages' || client === 'responses';
   const parts = (list: Turn['user']) => list.map((part) => `user: ${'text' in part ? part.text : 'image'}`);
   const expected: string[] = [];
@@ -101,14 +101,15 @@ const withResults = (turn: Turn): Turn => ({
   calls: turn.calls.map((call) => ({ ...call, result: call.result ?? { text: 'ok' } })),
 });
 
-const CONVERSATION: Readonly<Record<Dialect, string>> = {
+const CONVERSATION: Readonly<Record<UpstreamDialect, string>> = {
+  converse: 'messages',
   messages: 'messages',
   chat: 'messages',
   responses: 'input',
   generate: 'contents',
 };
 
-const conversationOf = (upstream: Dialect, body: Readonly<Record<string, unknown>>): string[] =>
+const conversationOf = (upstream: UpstreamDialect, body: Readonly<Record<string, unknown>>): string[] =>
   (body[CONVERSATION[upstream]] as unknown[]).map((entry) => JSON.stringify(entry));
 
 for (const dialect of DIALECTS) {

@@ -1,18 +1,19 @@
 /** The validation rules of each provider that a request alone can break. Written without the codecs. */
 import assert from 'node:assert/strict';
-import type { Dialect } from '../../src/rules/index.ts';
+import type { UpstreamDialect } from '../../src/rules/index.ts';
 
 type Json = Record<string, unknown>;
 const listOf = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
 const objectOf = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {});
 
-export const checkRules = (upstream: Dialect, body: unknown): void => RULES[upstream](objectOf(body));
+export const checkRules = (upstream: UpstreamDialect, body: unknown): void => RULES[upstream](objectOf(body));
 
-const RULES: Readonly<Record<Dialect, (body: Json) => void>> = {
+const RULES: Readonly<Record<UpstreamDialect, (body: Json) => void>> = {
   messages: checkMessages,
   chat: checkChat,
   responses: checkResponses,
   generate: checkGenerate,
+  converse: checkConverse,
 };
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -127,4 +128,35 @@ function checkGenerate(body: Json): void {
   }
   assert.deepEqual(open, [], 'every call has a result');
   assert.ok(listOf(objectOf(body.generationConfig).stopSequences).length <= 5);
+}
+
+// ---------------------------------------------------------------- converse
+
+function checkConverse(body: Json): void {
+  const uses = (block: Json) => objectOf(block.toolUse);
+  const results = (block: Json) => objectOf(block.toolResult);
+  let open: unknown[] = [];
+  let hasCalls = false;
+  for (const [n, { role, content }] of listOf(body.messages).entries()) {
+    const blocks = listOf(content);
+    assert.equal(role, n % 2 === 0 ? 'user' : 'assistant', 'turns alternate, and the first is the user');
+    assert.ok(blocks.length > 0, 'no empty message');
+    for (const block of blocks) {
+      assert.equal(Object.keys(block).length, 1, 'a block is a union');
+      if ('text' in block) assert.match(String(block.text), /\S/, 'no empty text');
+      if (!('toolUse' in block)) continue;
+      assert.match(String(uses(block).toolUseId), NAME, 'call id');
+      assert.match(String(uses(block).name), NAME, 'tool name');
+    }
+    if (role === 'user') {
+      const given = blocks.filter((block) => 'toolResult' in block).map((block) => results(block).toolUseId);
+      assert.deepEqual(given, open, 'every call has its result in the next message, in order');
+    }
+    open = blocks.filter((block) => 'toolUse' in block).map((block) => uses(block).toolUseId);
+    hasCalls ||= open.length > 0;
+  }
+  assert.deepEqual(open, [], 'every call has a result');
+  assert.ok(!hasCalls || listOf(objectOf(body.toolConfig).tools).length > 0, 'calls need a list of tools');
+  const { temperature = 0, topP = 0, maxTokens = 1 } = objectOf(body.inferenceConfig);
+  assert.ok(Number(temperature) <= 1 && Number(topP) <= 1 && Number(maxTokens) >= 1);
 }

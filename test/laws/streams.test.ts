@@ -8,7 +8,7 @@ import { GoogleGenAI } from '@google/genai';
 import Anthropic0 from 'anthropic-0';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
-import { codecOf, fold, type HubReply, type HubRequest } from '../../src/dialects/index.ts';
+import { codecOf, fold, type HubReply, type HubRequest, upstreamOf } from '../../src/dialects/index.ts';
 import type { Dialect } from '../../src/rules/index.ts';
 import { decodeAll, readVectors, type WireEvent } from '../support/dialects/codecs.ts';
 import {
@@ -52,7 +52,7 @@ function conversionsFor(client: Dialect): Case[] {
 function repliesFor(client: Dialect): Case[] {
   return DIALECT_PAIRS.filter((pair) => pair.client === client).flatMap(({ upstream }) =>
     readVectors(upstream).flatMap((vector) => {
-      const folded = fold(decodeAll(codecOf(upstream).upstream.openDecoder(DECODE_CONTEXT), vector.events));
+      const folded = fold(decodeAll(upstreamOf(upstream).openDecoder(DECODE_CONTEXT), vector.events));
       if (!('reply' in folded) || folded.reply.stop === 'malformed_call') return [];
       const request = requestFrom(client);
       const { text } = convert({ client, upstream }, vector.events, request);

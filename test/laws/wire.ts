@@ -1,5 +1,5 @@
 /** Model replies in the wire format of each provider, streamed and unary. Written without the codecs. */
-import type { Dialect } from '../../src/rules/index.ts';
+import type { UpstreamDialect } from '../../src/rules/index.ts';
 import type { WireEvent } from '../support/dialects/codecs.ts';
 import { type Block, cutText, type ModelReply } from './reply-arbitrary.ts';
 
@@ -8,13 +8,14 @@ export interface WireReply {
   readonly unary: unknown;
 }
 
-export const wireFormOf = (upstream: Dialect, reply: ModelReply): WireReply => WRITERS[upstream](reply);
+export const wireFormOf = (upstream: UpstreamDialect, reply: ModelReply): WireReply => WRITERS[upstream](reply);
 
-const WRITERS: Readonly<Record<Dialect, (reply: ModelReply) => WireReply>> = {
+const WRITERS: Readonly<Record<UpstreamDialect, (reply: ModelReply) => WireReply>> = {
   messages: asMessages,
   chat: asChat,
   responses: asResponses,
   generate: asGenerate,
+  converse: asConverse,
 };
 
 type Json = Record<string, unknown>;
@@ -280,4 +281,50 @@ function cutPart(part: Json, cuts: readonly number[]): Json[] {
     const { thoughtSignature: _, ...rest } = part;
     return n === texts.length - 1 ? { ...part, text } : { ...rest, text };
   });
+}
+
+// ---------------------------------------------------------------- converse
+
+/** Texts and thoughts begin with their first delta. */
+function asConverse(reply: ModelReply): WireReply {
+  const { usage: counts, stop } = reply;
+  const usage = {
+    inputTokens: counts.input - counts.cacheRead - counts.cacheWrite,
+    outputTokens: counts.output,
+    totalTokens: counts.input + counts.output,
+    cacheReadInputTokens: counts.cacheRead,
+    cacheWriteInputTokens: counts.cacheWrite,
+  };
+  const stopReason = stop === 'length' ? 'max_tokens' : hasCalls(reply) ? 'tool_use' : 'end_turn';
+  const metrics = { latencyMs: 1 };
+  const content = reply.blocks.map(converseBlock);
+  return {
+    events: [
+      { event: 'messageStart', data: { role: 'assistant', p: 'ab' } },
+      ...reply.blocks.flatMap((block, index) => converseEvents(block, index, reply.cuts)),
+      { event: 'messageStop', data: { stopReason, p: 'abc' } },
+      { event: 'metadata', data: { usage, metrics, p: 'a' } },
+    ],
+    unary: { output: { message: { role: 'assistant', content } }, stopReason, usage, metrics },
+  };
+}
+
+function converseBlock(block: Block): Json {
+  if (block.kind === 'text') return { text: block.text };
+  if (block.kind === 'thought')
+    return { reasoningContent: { reasoningText: { text: block.texts.join(''), signature: block.value } } };
+  return { toolUse: { toolUseId: block.id, name: block.name, input: JSON.parse(block.args) as unknown } };
+}
+
+function converseEvents(block: Block, contentBlockIndex: number, cuts: readonly number[]): WireEvent[] {
+  const grow = (delta: Json) => ({ event: 'contentBlockDelta', data: { contentBlockIndex, delta, p: 'abcd' } });
+  const close = { event: 'contentBlockStop', data: { contentBlockIndex, p: 'abcde' } };
+  if (block.kind === 'text') return [...cutText(block.text, cuts).map((text) => grow({ text })), close];
+  if (block.kind === 'thought') {
+    const deltas = cutText(block.texts.join(''), cuts).map((text) => grow({ reasoningContent: { text } }));
+    return [...deltas, grow({ reasoningContent: { signature: block.value } }), close];
+  }
+  const start = { toolUse: { toolUseId: block.id, name: block.name } };
+  const deltas = cutText(block.args, cuts).map((input) => grow({ toolUse: { input } }));
+  return [{ event: 'contentBlockStart', data: { contentBlockIndex, start } }, ...deltas, close];
 }

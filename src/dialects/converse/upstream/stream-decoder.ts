@@ -1,0 +1,157 @@
+/**
+ * Stream decoder for Converse. Events carry their type beside their JSON, and exceptions arrive as errors of the Messages API. The usage
+ * comes last, after the stop reason. Never throws: malformed input ends the stream with one error event.
+ */
+import type { DecodeContext, StreamDecoder } from '../../codec.ts';
+import type { HubEvent, JsonObject } from '../../hub/types.ts';
+import { decodeStreamError } from '../../messages/errors.ts';
+import {
+  type BlockState,
+  MalformedStreamError,
+  newBlockState,
+  outOfOrderError,
+} from '../../messages/upstream/block-state.ts';
+import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../messages/upstream/blocks.ts';
+import { openEventParser } from '../../wire/event-parser.ts';
+import { isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
+import { decodeStop } from '../stop-reason.ts';
+import { decodeUsage } from '../usage.ts';
+import { type BlockForm, blockBegunBy, blockForm, deltaForm } from './block-forms.ts';
+
+export function openDecoder(context: DecodeContext): StreamDecoder {
+  const state = newState(context);
+  const parse = openEventParser(VARYING, () => false);
+  return {
+    push(data, event = '') {
+      if (state.done) return [];
+      const wire = parse(data);
+      return wire ? decodeEvent(wire, event, state) : failStream(state, NO_JSON);
+    },
+    end() {
+      if (state.done) return [];
+      return state.stopReason === undefined ? failStream(state, CLOSED) : finish(state);
+    },
+    get isComplete() {
+      return state.stopReason !== undefined;
+    },
+  };
+}
+
+/** Texts, and the padding that hides their length. */
+const VARYING = ['text', 'p'];
+const NO_JSON = 'The provider sent an event that is not a JSON object.';
+const CLOSED = 'The upstream closed the stream before completion.';
+
+/** Decodes a whole reply as the stream that would have carried it. */
+export function replayReply(body: JsonObject, context: DecodeContext): HubEvent[] {
+  const state = newState(context);
+  const message = maybeObject(maybeObject(body.output).message);
+  const events = decodeEvent({ role: 'assistant' }, 'messageStart', state);
+  const replay = (wire: JsonObject, event: string) => events.push(...decodeEvent(wire, event, state));
+  for (const [contentBlockIndex, start] of maybeList(message.content).entries()) {
+    replay({ contentBlockIndex, start }, 'contentBlockStart');
+    replay({ contentBlockIndex }, 'contentBlockStop');
+  }
+  replay(body, 'messageStop');
+  replay(body, 'metadata');
+  return events;
+}
+
+interface State {
+  readonly blocks: BlockState;
+  /** Of blocks that no client has a form for. */
+  readonly omittedBlocks: Set<number>;
+  readonly omitted: Set<string>;
+  started: boolean;
+  done: boolean;
+  stopReason?: string;
+  stopSequence?: string | undefined;
+  metadata?: JsonObject;
+}
+
+const newState = (context: DecodeContext): State => ({
+  blocks: newBlockState(context),
+  omittedBlocks: new Set(),
+  omitted: new Set(),
+  started: false,
+  done: false,
+});
+
+function decodeEvent(wire: JsonObject, event: string, state: State): HubEvent[] {
+  const read = Object.hasOwn(EVENT_READERS, event) ? EVENT_READERS[event as keyof typeof EVENT_READERS] : undefined;
+  if (state.done || !read) return [];
+  const out: HubEvent[] = [];
+  try {
+    if (!state.started && event !== 'messageStart' && event !== 'error') throw outOfOrderError();
+    read(wire, state, out);
+    return out;
+  } catch (error) {
+    if (!(error instanceof MalformedStreamError)) throw error;
+    return [...out, ...failStream(state, error.message)];
+  }
+}
+
+type EventReader = (wire: JsonObject, state: State, out: HubEvent[]) => void;
+
+const EVENT_READERS = {
+  messageStart(_, state, out) {
+    if (state.started) throw outOfOrderError();
+    state.started = true;
+    out.push({ kind: 'start', id: state.blocks.context.requestId, model: '' });
+  },
+  contentBlockStart(wire, state, out) {
+    open(maybeCount(wire.contentBlockIndex) ?? 0, blockForm(maybeObject(wire.start)), state, out);
+  },
+  contentBlockDelta(wire, state, out) {
+    const index = maybeCount(wire.contentBlockIndex) ?? 0;
+    const delta = maybeObject(wire.delta);
+    const { blocks } = state.blocks;
+    if (!blocks.has(index) && !state.omittedBlocks.has(index)) open(index, blockBegunBy(delta), state, out);
+    if (!state.omittedBlocks.has(index)) appendToBlock(index, deltaForm(delta), state.blocks, out);
+  },
+  contentBlockStop(wire, state, out) {
+    closeBlock(maybeCount(wire.contentBlockIndex) ?? 0, state.blocks, out);
+  },
+  messageStop({ stopReason, additionalModelResponseFields: more }, state, out) {
+    state.stopReason = maybeString(stopReason) ?? '';
+    state.stopSequence = maybeString(maybeObject(more).stop_sequence);
+    if (state.metadata) out.push(...finish(state));
+  },
+  metadata(wire, state, out) {
+    state.metadata = wire;
+    // What a guardrail found, and which model a router chose.
+    if (isObject(wire.trace)) state.omitted.add('trace');
+    if (state.stopReason !== undefined) out.push(...finish(state));
+  },
+  error(wire, state, out) {
+    state.done = true;
+    out.push({ kind: 'error', error: decodeStreamError(wire) });
+  },
+} satisfies Record<string, EventReader>;
+
+function open(index: number, form: BlockForm, state: State, out: HubEvent[]): void {
+  if ('block' in form) return openBlock(index, form.block, state.blocks, out);
+  state.omittedBlocks.add(index);
+  state.omitted.add(form.omitted);
+}
+
+function finish(state: State): HubEvent[] {
+  state.done = true;
+  const { metadata, stopSequence } = state;
+  const stop = decodeStop(state.stopReason ?? '', state.blocks.callIds.size > 0);
+  const events: HubEvent[] = [];
+  closeAllBlocks(state.blocks, stop === 'length' || stop === 'context_full', events);
+  events.push({
+    kind: 'finish',
+    stop,
+    ...(stop === 'stop_sequence' && stopSequence !== undefined && { stopSequence }),
+    ...(state.omitted.size > 0 && { omitted: [...state.omitted] }),
+    usage: decodeUsage(isObject(metadata?.usage) ? metadata.usage : undefined, metadata?.serviceTier),
+  });
+  return events;
+}
+
+function failStream(state: State, message: string): HubEvent[] {
+  state.done = true;
+  return [{ kind: 'error', error: { code: 'upstream_error', message } }];
+}
