@@ -2,7 +2,7 @@
  * Translation of the field that an upstream error names into the client's field. Only exact translations: positions inside the
  * conversation differ between dialects. Never names a field that the client did not send.
  */
-import type { ClientDialect } from '../rules/index.ts';
+import type { ClientDialect, UpstreamDialect } from '../rules/index.ts';
 import type { ClientSide, UpstreamSide } from './codec.ts';
 import type { Pair } from './convert.ts';
 import { HUB_FIELDS, type HubField, isPresent, type RequestSection } from './hub/fields.ts';
@@ -41,7 +41,9 @@ const SENT: readonly { readonly field: Field; isSent(request: HubRequest): boole
 ];
 
 /** Names of the fields outside the support tables; absent where the dialect has no such field, or two. */
-const OTHER_NAMES: Readonly<Record<'maxOutput' | 'system' | 'model', Partial<Record<ClientDialect, string>>>> = {
+const OTHER_NAMES: Readonly<
+  Record<'maxOutput' | 'system' | 'model', Partial<Record<ClientDialect | UpstreamDialect, string>>>
+> = {
   maxOutput: {
     messages: 'max_tokens',
     responses: 'max_output_tokens',

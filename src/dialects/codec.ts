@@ -3,7 +3,7 @@
  * Both are pure and synchronous; the state of a stream lives in the decoder or encoder opened for it. A new dialect is a folder
  * with these two sides and one line in `index.ts`.
  */
-import type { Capabilities, ClientDialect, Dialect, Style } from '../rules/index.ts';
+import type { Capabilities, ClientDialect, Style, UpstreamDialect } from '../rules/index.ts';
 import type { Fault } from './errors/fault.ts';
 import type { FieldNames, HubField, RequestSection, SupportTable } from './hub/fields.ts';
 import type { HubEvent, HubReply, HubRequest, HubUsage, JsonObject, ReplyForms, ToolName } from './hub/types.ts';
@@ -31,7 +31,7 @@ export interface ClientSide {
 export type CompleteReply = Pick<HubReply, 'items' | 'stop' | 'refusal'>;
 
 export interface UpstreamSide {
-  readonly dialect: Dialect;
+  readonly dialect: UpstreamDialect;
   /** Field names of this dialect, to recognise the field that a provider's error names. */
   readonly fieldNames: FieldNames;
   readonly support: SupportTable;

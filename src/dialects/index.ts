@@ -1,7 +1,8 @@
 /** The registry of dialects, one line each. Everything else about a dialect is in its folder. */
-import type { ClientDialect, Dialect } from '../rules/index.ts';
+import type { ClientDialect, Dialect, UpstreamDialect } from '../rules/index.ts';
 import { chatCodec, encodeError as encodeChatError } from './chat/index.ts';
-import type { ClientRequestHead, ClientSide, Codec } from './codec.ts';
+import type { ClientRequestHead, ClientSide, Codec, UpstreamSide } from './codec.ts';
+import { converseUpstream } from './converse/index.ts';
 import type { Pair } from './convert.ts';
 import { encodeError as encodeGenerateError, generateCodec } from './generate/index.ts';
 import type { HubError, HubRequest, JsonObject } from './hub/types.ts';
@@ -20,10 +21,17 @@ export const codecOf = (dialect: Dialect): Codec => CODECS[dialect];
 export const clientOf = (dialect: ClientDialect): ClientSide =>
   dialect === 'images' ? imagesClient : codecOf(dialect).client;
 
-/** `client` is the caller's dialect, `upstream` the provider's. */
-export const pairOf = ({ client, upstream }: { readonly client: ClientDialect; readonly upstream: Dialect }): Pair => ({
+export const upstreamOf = (dialect: UpstreamDialect): UpstreamSide =>
+  dialect === 'converse' ? converseUpstream : codecOf(dialect).upstream;
+
+/** The dialects of the caller and of the provider. */
+interface DialectPair {
+  readonly client: ClientDialect;
+  readonly upstream: UpstreamDialect;
+}
+export const pairOf = ({ client, upstream }: DialectPair): Pair => ({
   client: clientOf(client),
-  upstream: codecOf(upstream).upstream,
+  upstream: upstreamOf(upstream),
 });
 
 /** Decodes the body of a token-count request, where fields about the output are optional. */

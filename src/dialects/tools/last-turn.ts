@@ -2,13 +2,13 @@
  * The end of a conversation that ends with an assistant message. In the OpenAI dialects that message is history, which the model answers
  * with one of its own; in the others it is the beginning of the reply, which only some models continue.
  */
-import type { Capabilities, ClientDialect, Dialect } from '../../rules/index.ts';
+import type { Capabilities, ClientDialect, UpstreamDialect } from '../../rules/index.ts';
 import { rejectPrefill } from '../errors/rejection.ts';
 import type { HubItem, HubRequest } from '../hub/types.ts';
 
 export function withLastTurn(
   request: HubRequest,
-  upstream: Dialect,
+  upstream: UpstreamDialect,
   { prefill }: Pick<Capabilities, 'prefill'>,
 ): HubRequest {
   const { items, dialect } = request;
@@ -18,7 +18,7 @@ export function withLastTurn(
   return isOpenai(upstream) ? request : { ...request, items: [...items, CONTINUE] };
 }
 
-const isOpenai = (dialect: ClientDialect): boolean => dialect === 'chat' || dialect === 'responses';
+const isOpenai = (dialect: ClientDialect | UpstreamDialect): boolean => dialect === 'chat' || dialect === 'responses';
 
 const CONTINUE: HubItem = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Continue.' }] };
 

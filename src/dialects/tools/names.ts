@@ -3,7 +3,7 @@
  * tool choice and the calls in the history share it. Replies are mapped back by table, never by parsing a name.
  */
 import { hash } from 'node:crypto';
-import type { Dialect } from '../../rules/index.ts';
+import type { UpstreamDialect } from '../../rules/index.ts';
 import type { HubRequest, ToolName } from '../hub/types.ts';
 
 export interface ToolNames {
@@ -12,14 +12,15 @@ export interface ToolNames {
   readonly originals: ReadonlyMap<string, ToolName>;
 }
 
-const GRAMMAR: Readonly<Record<Dialect, { fits: RegExp; bad: RegExp; max: number }>> = {
+const GRAMMAR: Readonly<Record<UpstreamDialect, { fits: RegExp; bad: RegExp; max: number }>> = {
   messages: { fits: /^[a-zA-Z0-9_-]{1,64}$/, bad: /[^a-zA-Z0-9_-]/g, max: 64 },
   chat: { fits: /^[a-zA-Z0-9_-]{1,64}$/, bad: /[^a-zA-Z0-9_-]/g, max: 64 },
   responses: { fits: /^[a-zA-Z0-9_-]{1,64}$/, bad: /[^a-zA-Z0-9_-]/g, max: 64 },
+  converse: { fits: /^[a-zA-Z0-9_-]{1,64}$/, bad: /[^a-zA-Z0-9_-]/g, max: 64 },
   generate: { fits: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/, bad: /[^a-zA-Z0-9_.:-]|^(?=[^a-zA-Z_])/g, max: 128 },
 };
 
-export function mapToolNames(request: HubRequest, dialect: Dialect): ToolNames {
+export function mapToolNames(request: HubRequest, dialect: UpstreamDialect): ToolNames {
   const wireNames = new Map<string, string>();
   const originals = new Map<string, ToolName>();
   const taken = new Set<string>();
@@ -53,11 +54,11 @@ function collectToolNames(request: HubRequest): ToolName[] {
 }
 
 const keyOf = (tool: ToolName): string => `${tool.namespace ?? ''}\n${tool.name}`;
-const fitsGrammar = (tool: ToolName, dialect: Dialect): boolean =>
+const fitsGrammar = (tool: ToolName, dialect: UpstreamDialect): boolean =>
   tool.namespace === undefined && GRAMMAR[dialect].fits.test(tool.name);
 
 /** Replaces invalid characters; appends a hash of the original when the result is too long or taken. */
-function wireNameFor(tool: ToolName, dialect: Dialect, taken: ReadonlySet<string>): string {
+function wireNameFor(tool: ToolName, dialect: UpstreamDialect, taken: ReadonlySet<string>): string {
   const { bad, max } = GRAMMAR[dialect];
   const flat = tool.namespace === undefined ? tool.name : `${tool.namespace}__${tool.name}`;
   const clean = flat.replace(bad, '_') || '_';

@@ -2,7 +2,7 @@
  * Content of the history that an upstream cannot read and that has no form as text: reasoning, which never becomes visible text,
  * content of an unknown type that another provider issued, and calls of hosted tools that say nothing.
  */
-import type { Capabilities, Dialect, Style } from '../../rules/index.ts';
+import type { Capabilities, Style, UpstreamDialect } from '../../rules/index.ts';
 import type { HubItem, HubRequest, Opaque } from '../hub/types.ts';
 import { hostedText, ownForm, rawName } from './hosted.ts';
 
@@ -18,9 +18,9 @@ interface Target {
   readonly capabilities: Pick<Capabilities, 'reasoningHistory'>;
 }
 
-export function unreadHistory({ items }: HubRequest, dialect: Dialect, target: Target): UnreadHistory {
+export function unreadHistory({ items }: HubRequest, dialect: UpstreamDialect, target: Target): UnreadHistory {
   const style = STYLE_OF[dialect];
-  const isRead = (item: HubItem | undefined): boolean => isReasoning(item) && isReadable(item, style, target);
+  const isRead = (item: HubItem | undefined): boolean => isReasoning(item) && isReadable(item, dialect, target);
   const types = new Set<string>();
   let hasThoughts = false;
   for (const [n, item] of items.entries()) {
@@ -38,12 +38,13 @@ export function unreadHistory({ items }: HubRequest, dialect: Dialect, target: T
   return { hasThoughts, types: [...types] };
 }
 
-/** A chat provider issues nothing that only it can read. */
-const STYLE_OF: Readonly<Record<Dialect, Style | undefined>> = {
+/** A chat provider issues nothing that only it can read; nor does Converse, except for reasoning. */
+const STYLE_OF: Readonly<Record<UpstreamDialect, Style | undefined>> = {
   messages: 'messages',
   responses: 'responses',
   generate: 'generate-content',
   chat: undefined,
+  converse: undefined,
 };
 
 type Reasoning = Extract<HubItem, { kind: 'reasoning' }>;
@@ -55,10 +56,11 @@ const isThought = (item: HubItem): item is Reasoning =>
   item.opaque?.kind !== 'thought' &&
   (item.opaque !== undefined || item.summary.some((text) => text !== ''));
 
-function isReadable({ opaque }: Reasoning, style: Style | undefined, { account, capabilities }: Target): boolean {
-  // Chat servers get the text of open models, some of them only with calls.
-  if (style === undefined) return opaque === undefined && capabilities.reasoningHistory !== 'none';
-  return opaque?.issuer === style && isOwn(opaque, account);
+function isReadable({ opaque }: Reasoning, dialect: UpstreamDialect, { account, capabilities }: Target): boolean {
+  const issuer = dialect === 'converse' ? 'messages' : STYLE_OF[dialect];
+  // Open models get the text, at some chat servers only with calls.
+  if (opaque === undefined) return STYLE_OF[dialect] === undefined && capabilities.reasoningHistory !== 'none';
+  return opaque.issuer === issuer && isOwn(opaque, account);
 }
 
 const isOwn = (opaque: Opaque, account: string | undefined): boolean =>

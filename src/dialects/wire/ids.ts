@@ -1,16 +1,17 @@
 /** Ids of calls, items and responses. Pure functions: the same history must give the same upstream bytes on every replay. */
 import { hash } from 'node:crypto';
-import type { Dialect } from '../../rules/index.ts';
+import type { UpstreamDialect } from '../../rules/index.ts';
 
-const CALL_ID: Readonly<Record<Dialect, RegExp>> = {
+const CALL_ID: Readonly<Record<UpstreamDialect, RegExp>> = {
   messages: /^[a-zA-Z0-9_-]+$/,
   chat: /^.{1,64}$/s,
   responses: /^.{1,64}$/s,
   generate: /^.+$/s,
+  converse: /^[a-zA-Z0-9_-]{1,64}$/,
 };
 
 /** Returns the id unchanged if it is valid in the target's grammar, else a hash. Never truncates: two ids may share a prefix. */
-export const callIdFor = (dialect: Dialect, id: string): string =>
+export const callIdFor = (dialect: UpstreamDialect, id: string): string =>
   CALL_ID[dialect].test(id) ? id : `call_${digest(id, 24)}`;
 
 const MINTED_PREFIX = 'call_gw';

@@ -2,7 +2,7 @@
 import { isGiven, isObject, maybeCount } from './read.ts';
 
 /** Names of billable counts in all dialects. */
-const COUNTED = /(?:^|_)(?:tokens|requests)$|^tokenCount$|TokenCount$/;
+const COUNTED = /(?:^|_)(?:tokens|requests)$|^tokenCount$|TokenCount$|Tokens$/;
 /** The dialects nest counts at most this deep. */
 const MAX_DEPTH = 4;
 

@@ -15,15 +15,22 @@ interface State {
   /** Start and end shared by all chunks of a reply, serialized once. */
   head: string;
   readonly tail: string;
+  /** What stands before and after the delta, in one piece: every piece of a chunk costs as much as its text. */
+  before: string;
+  readonly after: string;
   done: boolean;
 }
 
 export function openEncoder(context: ReplyContext): StreamEncoder {
+  const head = chunkHead(context, context.requestId);
+  const tail = context.request.clientOptions.usageChunk ? ',"usage":null}' : '}';
   const state: State = {
     context: context,
     writer: openDeltaWriter(context),
-    head: chunkHead(context, context.requestId),
-    tail: context.request.clientOptions.usageChunk ? ',"usage":null}' : '}',
+    head,
+    tail,
+    before: beforeDelta(head),
+    after: afterDelta('null', tail),
     done: false,
   };
   return {
@@ -35,7 +42,10 @@ export function openEncoder(context: ReplyContext): StreamEncoder {
 function encode(event: HubEvent, state: State): string {
   if (event.kind === 'error') return failStream(event.error, state);
   if (event.kind === 'finish') return finish(event, state);
-  if (event.kind === 'start') state.head = chunkHead(state.context, event.id);
+  if (event.kind === 'start') {
+    state.head = chunkHead(state.context, event.id);
+    state.before = beforeDelta(state.head);
+  }
   return chunks(toDeltas(event, state.writer), state);
 }
 
@@ -47,19 +57,19 @@ const chunkHead = ({ created, model }: ReplyContext, upstreamId: string): string
 
 function chunks(deltas: readonly Delta[], state: State): string {
   let text = '';
-  for (const delta of deltas) text += chunk(JSON.stringify(delta), 'null', state);
+  for (const delta of deltas) text += state.before + JSON.stringify(delta) + state.after;
   return text;
 }
 
-const chunk = (delta: string, reason: string, { head, tail }: State): string =>
-  sse(`${head},"choices":[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${reason}}]${tail}`);
+const beforeDelta = (head: string): string => `data: ${head},"choices":[{"index":0,"delta":`;
+const afterDelta = (reason: string, tail: string): string => `,"logprobs":null,"finish_reason":${reason}}]${tail}\n\n`;
 
 function finish(event: Extract<HubEvent, { kind: 'finish' }>, state: State): string {
   const reason = finishReason(event.stop, state.writer);
   if (reason === 'error') return failStream(MALFORMED_CALL, state);
-  const last = chunks(toDeltas(event, state.writer), state) + chunk('{}', `"${reason}"`, state);
+  const last = `${state.before}{}${afterDelta(`"${reason}"`, state.tail)}`;
   state.done = true;
-  return last + usageChunk(event, state) + sse('[DONE]');
+  return chunks(toDeltas(event, state.writer), state) + last + usageChunk(event, state) + sse('[DONE]');
 }
 
 function usageChunk({ usage }: Extract<HubEvent, { kind: 'finish' }>, { context, head }: State): string {

@@ -2,7 +2,7 @@
  * Encoder of a hub request for a chat upstream, according to the model's capabilities. Pure: the same history gives the same
  * bytes. Runs after `checkSupport`, which handles fields that no chat model supports.
  */
-import type { ChatField } from '../../../rules/index.ts';
+import type { Capabilities, ChatField } from '../../../rules/index.ts';
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import { type HubField, isPresent, type RequestSection } from '../../hub/fields.ts';
@@ -22,7 +22,7 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
   const names = mapToolNames(request, 'chat');
   const dropped: (HubField | RequestSection)[] = [];
   const { native, emulated } = splitStop(request, target);
-  const { response_format, instruction } = encodeFormat(request.output.format, target);
+  const { response_format, instruction } = encodeFormat(request.output.format, capabilities.schemaFormat);
   if (instruction !== undefined) dropped.push('structuredOutput');
   const { members: tools, droppedSearchOptions } = encodeTools(request, target, names, dropped);
   const body = compact({
@@ -130,7 +130,7 @@ interface EncodedFormat {
   readonly instruction?: string;
 }
 
-function encodeFormat(format: HubFormat, { capabilities: { schemaFormat } }: UpstreamTarget): EncodedFormat {
+export function encodeFormat(format: HubFormat, schemaFormat: Capabilities['schemaFormat']): EncodedFormat {
   if (format.kind === 'text') return {};
   if (format.kind === 'json' && schemaFormat === 'none') return { instruction: 'Reply with one JSON object only.' };
   if (format.kind === 'json') return { response_format: { type: 'json_object' } };

@@ -49,6 +49,10 @@ const WRITERS: Readonly<Record<ThinkingField, (thinking: Thinking) => JsonObject
     chat_template_kwargs: { enable_thinking: request.isOn },
     reasoning_effort: effortIfOn(request),
   }),
+  reasoning_config: (request) => ({ reasoning_config: effortIfOn(request) }),
+  reasoningConfig: ({ isOn, effort }) => ({
+    reasoningConfig: isOn ? compact({ type: 'enabled', maxReasoningEffort: effort }) : { type: 'disabled' },
+  }),
   reasoning: ({ isOn, effort, budget }) => {
     if (isOn && budget !== undefined) return { reasoning: { max_tokens: budget } };
     return { reasoning: effort === undefined ? { enabled: isOn } : { effort } };

@@ -100,7 +100,7 @@ function searchOptions({ options }: ServerTool): JsonObject {
 type Choice = Pick<HubRequest, 'toolChoice' | 'allowedTools'>;
 
 /** The choice in a form that the server accepts. Forms that it lacks become a shorter list of tools, as far as that says the same. */
-function possibleChoice(
+export function possibleChoice(
   request: HubRequest,
   { capabilities: { toolChoices } }: UpstreamTarget,
   dropped: (HubField | RequestSection)[],

@@ -14,7 +14,14 @@ import { encodeFinish, endParts } from './encode-reply.ts';
 
 export function openEncoder(context: ReplyContext): StreamEncoder {
   const tail = chunkTail(context, context.requestId);
-  const state: State = { context, tail, serializer: new ItemSerializer(), refusal: '', done: false };
+  const state: State = {
+    context,
+    tail,
+    after: afterPart(tail),
+    serializer: new ItemSerializer(),
+    refusal: '',
+    done: false,
+  };
   return {
     push<K extends HubEvent['kind']>(event: Extract<HubEvent, { kind: K }>) {
       return state.done ? '' : (EVENT_WRITERS[event.kind as K] as EventWriter<K>)(event, state);
@@ -25,6 +32,8 @@ export function openEncoder(context: ReplyContext): StreamEncoder {
 
 interface State {
   readonly context: ReplyContext;
+  /** Text after the part of a chunk, the same in every chunk. */
+  after: string;
   /** JSON text of the members that end every chunk. */
   tail: string;
   readonly serializer: ItemSerializer;
@@ -40,6 +49,7 @@ type EventWriter<K extends HubEvent['kind']> = (event: Extract<HubEvent, { kind:
 const EVENT_WRITERS: { readonly [K in HubEvent['kind']]: EventWriter<K> } = {
   start(event, state) {
     state.tail = chunkTail(state.context, responseId('', event.id));
+    state.after = afterPart(state.tail);
     return '';
   },
   item: route,
@@ -54,9 +64,9 @@ const EVENT_WRITERS: { readonly [K in HubEvent['kind']]: EventWriter<K> } = {
     state.done = true;
     const { finishReason, finishMessage } = encodeFinish(event.stop, event.refusal ?? state.refusal);
     const message = finishMessage === undefined ? '' : `,"finishMessage":${JSON.stringify(finishMessage)}`;
-    const candidate = `${content({ text: '' })},"finishReason":"${finishReason}"${message},"index":0`;
+    const end = `${AFTER_PART},"finishReason":"${finishReason}"${message},"index":0}]`;
     const usage = JSON.stringify(encodeUsage(event.usage));
-    return sse(`{"candidates":[{${candidate}}],"usageMetadata":${usage},${state.tail}`);
+    return `${BEFORE_PART}{"text":""}${end},"usageMetadata":${usage},${state.tail}\n\n`;
   },
   error(event, state) {
     state.done = true;
@@ -87,7 +97,8 @@ function writeItemEnd(item: HubItem, state: State): string {
 }
 
 /** Builds the JSON text around the part, because everything else is the same in every chunk of a reply. */
-const chunk = (part: WirePart, state: State): string =>
-  sse(`{"candidates":[{${content(part)},"index":0}],${state.tail}`);
+const chunk = (part: WirePart, state: State): string => BEFORE_PART + JSON.stringify(part) + state.after;
 
-const content = (part: WirePart): string => `"content":{"parts":[${JSON.stringify(part)}],"role":"model"}`;
+const BEFORE_PART = 'data: {"candidates":[{"content":{"parts":[';
+const AFTER_PART = '],"role":"model"}';
+const afterPart = (tail: string): string => `${AFTER_PART},"index":0}],${tail}\n\n`;

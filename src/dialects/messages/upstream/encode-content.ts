@@ -10,10 +10,13 @@ export type Block = Record<string, unknown>;
 /** Role of the turn; an assistant turn accepts text only. */
 type PartRole = 'user' | 'assistant';
 
-export function encodeParts(parts: readonly HubPart[], role: PartRole): Block[] {
+/** Blocks of users by the kind of their part. */
+export type PartBlocks = { readonly [K in HubPart['kind']]: (part: HubPart & { kind: K }) => Block | undefined };
+
+export function encodeParts(parts: readonly HubPart[], role: PartRole, forms: PartBlocks = USER_BLOCKS): Block[] {
   const blocks: Block[] = [];
   for (const part of parts) {
-    const block = role === 'assistant' ? assistantBlock(part) : userBlock(part);
+    const block = role === 'assistant' ? assistantBlock(part) : userBlock(part, forms);
     if (block) blocks.push(block);
   }
   return blocks;
@@ -32,10 +35,10 @@ function assistantBlock(part: HubPart): Block | undefined {
   return { type: 'text', text: `[${part.kind} omitted]` };
 }
 
-const userBlock = <P extends HubPart>(part: P): Block | undefined =>
-  (USER_BLOCKS[part.kind] as (part: P) => Block | undefined)(part);
+const userBlock = <P extends HubPart>(part: P, forms: PartBlocks): Block | undefined =>
+  (forms[part.kind] as (part: P) => Block | undefined)(part);
 
-const USER_BLOCKS: { readonly [K in HubPart['kind']]: (part: HubPart & { kind: K }) => Block | undefined } = {
+export const USER_BLOCKS: PartBlocks = {
   text: (part) => textBlock(part.text, part.cache),
   refusal: (part) => textBlock(part.text),
   json: (part) => textBlock(JSON.stringify(part.value) ?? ''),

@@ -11,7 +11,7 @@ import { NO_RESULT, pairResults, type TakeResult } from '../../tools/pair-result
 import { callIdFor } from '../../wire/ids.ts';
 import { isObject, parseArgs } from '../../wire/read.ts';
 import { isResultType, SERVER_USE_TYPES } from '../server-tools.ts';
-import { type Block, encodeParts, textBlock } from './encode-content.ts';
+import { type Block, encodeParts, type PartBlocks, textBlock, USER_BLOCKS } from './encode-content.ts';
 
 export interface MessageTurn {
   readonly role: 'user' | 'assistant' | 'system';
@@ -24,13 +24,35 @@ interface EncodedMessages {
   readonly turns: readonly MessageTurn[];
 }
 
-export function encodeMessages(items: readonly HubItem[], target: UpstreamTarget, names: ToolNames): EncodedMessages {
+/** What differs between the dialects that have these turns. */
+export interface TurnForms {
+  readonly dialect: 'messages' | 'converse';
+  readonly parts: PartBlocks;
+  /** Reasoning without a signature. */
+  readonly unsigned?: (text: string) => Block;
+}
+const MESSAGES_FORMS: TurnForms = { dialect: 'messages', parts: USER_BLOCKS };
+
+export function encodeMessages(
+  items: readonly HubItem[],
+  target: UpstreamTarget,
+  names: ToolNames,
+  forms: TurnForms = MESSAGES_FORMS,
+): EncodedMessages {
   const conversation = items.filter((item) => item.kind !== 'tool_change' && item.kind !== 'config_change');
   const found = conversation.findIndex((item) => !isSystem(item));
   const start = found < 0 ? conversation.length : found;
   const leadingSystem = conversation.slice(0, start).flatMap((item) => (isSystem(item) ? textsOf(item) : []));
   const rest = conversation.slice(start);
-  const state: EncodeState = { turns: [], assistant: [], calls: [], takeResult: pairResults(rest), target, names };
+  const state: EncodeState = {
+    turns: [],
+    assistant: [],
+    calls: [],
+    takeResult: pairResults(rest),
+    target,
+    names,
+    forms,
+  };
   for (const item of rest) encodeItem(item, state);
   endAssistantTurn(state);
   const turns = placeSystemTurns(state.turns, target.capabilities.midSystem);
@@ -47,6 +69,7 @@ interface EncodeState {
   readonly takeResult: TakeResult;
   readonly target: UpstreamTarget;
   readonly names: ToolNames;
+  readonly forms: TurnForms;
 }
 
 const isSystem = (item: HubItem): item is HubMessage => item.kind === 'message' && item.role === 'system';
@@ -66,17 +89,17 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
       return;
     }
     endAssistantTurn(state);
-    appendTurn(state.turns, { role: item.role, blocks: encodeParts(item.parts, 'user') });
+    appendTurn(state.turns, { role: item.role, blocks: encodeParts(item.parts, 'user', state.forms.parts) });
   },
   reasoning(item, state) {
-    const block = restoreThinking(item, state.target);
+    const block = restoreThinking(item, state);
     if (block) state.assistant.push(block);
   },
   tool_call(item, state) {
     state.calls.push(item);
     state.assistant.push({
       type: 'tool_use',
-      id: callIdFor('messages', item.callId),
+      id: callIdFor(state.forms.dialect, item.callId),
       name: state.names.toWire(item),
       input: item.form === 'custom' ? { input: item.args } : parseArgs(item.args),
     });
@@ -85,14 +108,14 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
   tool_result: (_, state) => endAssistantTurn(state),
   /** Calls of other providers become text, and an image a note. */
   server_call(item, state) {
-    const own = ownForm(item, 'messages', state.target);
+    const own = readsOwn(state) ? ownForm(item, 'messages', state.target) : undefined;
     const parts = item.image ?? { kind: 'text', text: hostedText(item) };
     state.assistant.push(
       ...(own?.filter(isObject).map((block) => ({ ...block })) ?? encodeParts([parts], 'assistant')),
     );
   },
   opaque(item, state) {
-    if (item.issuer === 'messages' && isObject(item.raw)) state.assistant.push({ ...item.raw });
+    if (readsOwn(state) && item.issuer === 'messages' && isObject(item.raw)) state.assistant.push({ ...item.raw });
   },
   compaction: encodeCompaction,
   ref: ({ id }) => rejectRef(id),
@@ -100,9 +123,12 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
   config_change: () => undefined,
 };
 
+/** Blocks that only Anthropic reads have no form in Converse. */
+const readsOwn = ({ forms }: EncodeState): boolean => forms.dialect === 'messages';
+
 /** Rejects a compaction without readable text, because it replaces history that this provider would miss. */
 function encodeCompaction(item: HubItem & { kind: 'compaction' }, state: EncodeState): void {
-  if (item.opaque?.issuer === 'messages') {
+  if (readsOwn(state) && item.opaque?.issuer === 'messages') {
     state.assistant.push(JSON.parse(item.opaque.data) as Block);
     return;
   }
@@ -112,7 +138,9 @@ function encodeCompaction(item: HubItem & { kind: 'compaction' }, state: EncodeS
 }
 
 /** Returns a block only if this provider signed it, for this account, and the text is unchanged. */
-function restoreThinking({ opaque, summary }: HubReasoningItem, { account }: UpstreamTarget): Block | undefined {
+function restoreThinking({ opaque, summary }: HubReasoningItem, { target, forms }: EncodeState): Block | undefined {
+  const { account } = target;
+  if (opaque === undefined && summary.length > 0) return forms.unsigned?.(summary.join('\n\n'));
   if (opaque?.issuer !== 'messages') return undefined;
   if (opaque.account !== undefined && account !== undefined && opaque.account !== account) return undefined;
   if (opaque.kind === 'redacted') return { type: 'redacted_thinking', data: opaque.data };
@@ -136,7 +164,10 @@ function endAssistantTurn(state: EncodeState): void {
   // The provider rejects thinking at the end of a turn.
   while (isThinking(assistant.at(-1))) assistant.pop();
   appendTurn(turns, { role: 'assistant', blocks: assistant });
-  appendTurn(turns, { role: 'user', blocks: calls.map((call) => resultBlock(call, state.takeResult(call))) });
+  appendTurn(turns, {
+    role: 'user',
+    blocks: calls.map((call) => resultBlock(call, state.takeResult(call), state.forms)),
+  });
   state.assistant = [];
   state.calls = [];
 }
@@ -144,10 +175,10 @@ function endAssistantTurn(state: EncodeState): void {
 export const isThinking = (block: Block | undefined): boolean =>
   block?.type === 'thinking' || block?.type === 'redacted_thinking';
 
-function resultBlock(call: HubToolCall, result: HubToolResult | undefined): Block {
-  const id = { type: 'tool_result', tool_use_id: callIdFor('messages', call.callId) };
+function resultBlock(call: HubToolCall, result: HubToolResult | undefined, { dialect, parts }: TurnForms): Block {
+  const id = { type: 'tool_result', tool_use_id: callIdFor(dialect, call.callId) };
   if (!result) return { ...id, is_error: true, content: [{ type: 'text', text: NO_RESULT }] };
-  const content = encodeParts(result.parts, 'user');
+  const content = encodeParts(result.parts, 'user', parts);
   if (!result.isError) return content.length > 0 ? { ...id, content } : id;
   // With `is_error` the provider requires non-empty text and rejects other blocks.
   if (content.some((block) => block.type !== 'text')) {

@@ -67,8 +67,8 @@ const MIN_BUDGET = 1_024;
 
 function withBudget(reasoning: HubReasoning, capabilities: Capabilities, limits: ThinkingLimits): ThinkingSettings {
   const requested = reasoning.mode === 'budget' ? reasoning.budget : reasoning.effort && BUDGETS[reasoning.effort];
-  // Mode `auto` without an effort: a manual model thinks only with an explicit budget.
-  if (requested === undefined) return {};
+  // Mode `auto` without an effort: a manual model thinks only with an explicit budget. It never thinks between tools only.
+  if (requested === undefined) return reasoning.mode === 'between_tools' ? { dropped: true } : {};
   // An explicit budget may leave one token for output; a budget derived from an effort leaves a quarter.
   const maxBudget = reasoning.mode === 'budget' ? limits.maxTokens - 1 : Math.floor((limits.maxTokens * 3) / 4);
   const budget = Math.min(requested, maxBudget, capabilities.thinkingBudget[1]);

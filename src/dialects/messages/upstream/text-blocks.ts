@@ -17,7 +17,7 @@ export function openTextBlock(first: JsonObject, state: BlockState, out: HubEven
   let message: OpenMessage | undefined;
   let part = 0;
   const append = (delta: JsonObject, sink: HubEvent[]): void => {
-    const citation = decodeCitation(delta.citation);
+    const citation = delta.citation === undefined ? undefined : decodeCitation(delta.citation);
     if (citation) citations.push(citation);
     const added = maybeString(delta.text) ?? '';
     if (added === '') return;
