@@ -77,6 +77,10 @@ export type CrashPoint =
   | 'asset.deleting'
   | 'asset.delete_sent'
   | 'asset.deleted'
+  | 'warning.crossed'
+  | 'warning.noticed'
+  | 'notice.taken'
+  | 'notice.sent'
   | 'close.begun'
   | 'close.drained'
   | 'close.removed';

@@ -106,6 +106,9 @@ function countFault(count: unknown): string | undefined {
   return count < 0 ? 'negative' : count > MAX_COUNT ? 'beyond 10^9' : undefined;
 }
 
+/** Callers and upstreams choose some texts. One that PostgreSQL cannot store must not make a call free of charge. */
+export const storableText = (text: string): string => text.toWellFormed().replaceAll('\0', '');
+
 /** One line of JSON. 64-bit integers are written as strings, because JSON numbers cannot hold them. */
 export const encodeRecord = (record: UsageRecord): string =>
   JSON.stringify({

@@ -146,7 +146,7 @@ test('admit() never overdraws a wallet with random costs on three replicas', asy
 const LOSSY: readonly LossyStatement[] = [
   { name: 'take', pattern: /insert into leases/, oneIn: 4 },
   { name: 'return', pattern: /update leases l set nanos = l\.nanos - \$/, oneIn: 2 },
-  { name: 'record', pattern: /insert into usage_records/, oneIn: 4 },
+  { name: 'record', pattern: /insert into usage_daily/, oneIn: 4 },
   { name: 'commit', pattern: /^commit$/, oneIn: 4 },
 ];
 

@@ -1,6 +1,6 @@
 /** Provider costs: what recorded calls cost the operator, by the cost rates of their price and the multiplier of their account. */
 import { errorFields, type Log, type Nanos } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import { type Db, prepare } from '../../db/index.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
 import { parseRates, type Rates } from './parse-rates.ts';
 import { costOf } from './rates.ts';
@@ -19,15 +19,10 @@ export async function providerCosts<C extends CostedCall>(
 ): Promise<ProviderCosts<C>> {
   const priceIds = [...new Set(records.flatMap(({ priceId }) => priceId ?? []))];
   if (priceIds.length === 0) return new Map();
-  const prices = await db
-    .selectFrom('prices')
-    .select(['id', 'cost'])
-    .where('id', 'in', priceIds)
-    .where('cost', 'is not', null)
-    .execute();
+  const prices = await selectCosts(db, [priceIds]);
   if (prices.length === 0) return new Map();
   const rates = new Map(prices.map(({ id, cost }) => [id, ratesOf(id, cost, log)]));
-  const accounts = await db.selectFrom('accounts').select(['id', 'cost_multiplier_ppm']).execute();
+  const accounts = await selectMultipliers(db, []);
   const multipliers = new Map(accounts.map((row) => [row.id, row.cost_multiplier_ppm]));
   return new Map(
     records.flatMap((record): [C, Nanos][] => {
@@ -40,6 +35,15 @@ export async function providerCosts<C extends CostedCall>(
     }),
   );
 }
+
+const selectCosts = prepare<{ id: bigint; cost: unknown }>(
+  'price_costs',
+  'select id, cost from prices where id = any($1) and cost is not null',
+);
+const selectMultipliers = prepare<{ id: string; cost_multiplier_ppm: bigint }>(
+  'account_multipliers',
+  'select id, cost_multiplier_ppm from accounts',
+);
 
 /** Undefined for video rates: they depend on a resolution that records do not hold. */
 function ratesOf(priceId: bigint, stored: unknown, log: Log): Rates | undefined {

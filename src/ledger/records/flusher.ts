@@ -98,7 +98,7 @@ export class Flusher {
     this.#cancel?.();
     this.#cancel = undefined;
     this.#isSoon = false;
-    this.#startedAt = this.#options.clock.now();
+    this.#startedAt = this.#options.clock.elapsed();
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
       if (this.#options.journal.pending > 0) this.#schedule();
@@ -150,6 +150,6 @@ export class Flusher {
     if (this.#failures > 0) return Math.min(MAX_BACKOFF_MS, SOON_MS * 2 ** this.#failures);
     if (this.#isSoon) return SOON_MS;
     const { clock, intervalMs = BATCH_MS } = this.#options;
-    return Math.max(SOON_MS, this.#startedAt + intervalMs - clock.now());
+    return Math.max(SOON_MS, this.#startedAt + intervalMs - clock.elapsed());
   }
 }

@@ -7,8 +7,10 @@ import { until } from '../../../test/support/wait.ts';
 import { silentLog } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import { takeLease } from '../admission/lease-queries.ts';
+import type { MeteredUsage } from '../usage-record.ts';
 import { readStatement } from '../wallets/statement.ts';
 import { hold, readBalance, settle } from '../wallets/wallets.ts';
+import { unpackUsage } from './stored-usage.ts';
 import { recordUsage, UsageWriter } from './usage-writer.ts';
 
 let fixture: LedgerFixture;
@@ -34,6 +36,26 @@ const count = async (table: 'usage_records' | 'entries' | 'usage_quarantine'): P
   const { rows } = await sql<{ n: bigint }>`select count(*) as n from ${sql.table(table)}`.execute(db);
   return Number(rows[0]?.n);
 };
+
+test('UsageWriter stores usage that is read as it was reported', async () => {
+  await makeUser(db, 'una', 1_000n);
+  const reported = [
+    { input: 7, cacheRead: 0, cacheWrite: 3, output: 2 },
+    { input: 7, cacheRead: 1, cacheWrite: 0, output: 0, reasoning: 0, searches: 4, tier: 'flex' },
+    { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 },
+    { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, audioSeconds: 3 },
+    // Journals of earlier versions may lack members.
+    { output: 5 } as unknown as MeteredUsage,
+  ];
+  const at = Date.UTC(2026, 9, 1);
+  await writerOf().write(
+    'rep_x',
+    reported.map((usage, n) => usageRecord('una', 1n, { at: at + n, usage })),
+  );
+  const rows = await db.selectFrom('usage_records').selectAll().where('user_id', '=', 'una').orderBy('at').execute();
+  assert.deepEqual(rows.map(unpackUsage), reported);
+  assert.deepEqual(rows[0]?.usage, {}, 'the columns say it');
+});
 
 test('UsageWriter records rows, roll-ups and one charge per wallet', async () => {
   await makeUser(db, 'ann', 1_000n);
@@ -219,7 +241,7 @@ test('a lease does not wait for the rows of a flush', async () => {
   await until('the flush to wait', async () => {
     const { rows } = await sql`
       select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-        and query like '%insert into usage_records%'`.execute(db);
+        and query like 'copy usage_records%'`.execute(db);
     return rows.length > 0;
   });
   const taken = await takeLease(db, {

@@ -3,12 +3,14 @@
  * Idempotent by record id, so any part of a journal may be written again. Invalid records are quarantined and never charged.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { errorFields, type Log } from '../../core/index.ts';
-import type { Db, Rows } from '../../db/index.ts';
+import { copyLine, copyRows, type Db, prepare, type Rows } from '../../db/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import { type ProviderCosts, providerCosts } from '../pricing/provider-cost.ts';
-import { DAILY_SUMS, encodeRecord, type UsageRecord } from '../usage-record.ts';
+import { DAILY_SUMS, encodeRecord, storableText, type UsageRecord } from '../usage-record.ts';
+import { dailySums } from './daily-sums.ts';
+import { packUsage } from './stored-usage.ts';
 
 type Tx = Transaction<Rows>;
 
@@ -75,9 +77,9 @@ export class UsageWriter {
     crashPoint('flush.begun');
     const costs = await providerCosts(this.#db, records, this.#log);
     // Before the transaction, so that it holds its locks no longer than needed.
-    const rows = await encodeRows(records, costs);
+    const lines = await encodeLines(records, costs);
     const write = (isRepeated: boolean) =>
-      this.#db.transaction().execute((tx) => recordAndCharge(tx, { replicaId, records, rows, isRepeated }));
+      this.#db.transaction().execute((tx) => recordAndCharge(tx, { replicaId, records, costs, lines, isRepeated }));
     // Only a batch that is written again has records that exist, and looking for them costs every row.
     const { leases, unknownUsers } = await write(false).catch((error: unknown) => {
       if (!isDuplicate(error)) throw error;
@@ -98,7 +100,7 @@ export class UsageWriter {
     this.#log.error('usage.quarantined', { record: record.id, user: record.userId, fault });
     await this.#db
       .insertInto('usage_quarantine')
-      .values({ id: record.id, fault: storable(fault), raw: encodeRecord(record) })
+      .values({ id: record.id, fault: storableText(fault), raw: encodeRecord(record) })
       .onConflict((c) => c.doNothing())
       .execute();
   }
@@ -115,13 +117,20 @@ export async function recordUsage(
 ): Promise<void> {
   for (const first of monthsOf(records)) await sql`select usage_month(${first}::date)`.execute(tx);
   await reopenDays(tx, records);
-  await sql`with ${inserted(records, await encodeRows(records, costs))}, ${DAILY} select 1`.execute(tx);
+  const known = await findKnown(tx, records, true);
+  const fresh = records.filter(({ id }) => !known.ids.has(id) && known.ids.add(id));
+  const sums = await insertRecords(tx, fresh, { costs, lines: await encodeLines(fresh, costs) });
+  await growDays(tx, [sums]);
 }
 
-interface Batch {
+interface EncodedRecords {
+  readonly costs: ProviderCosts;
+  readonly lines: RecordLines;
+}
+
+interface Batch extends EncodedRecords {
   readonly replicaId: string;
   readonly records: readonly UsageRecord[];
-  readonly rows: RowTexts;
   /** Some of the records may exist already. */
   readonly isRepeated: boolean;
 }
@@ -130,23 +139,53 @@ interface Batch {
  * The wallets are locked last, for as long as the charges of the whole batch and the commit take: calls that need a further lease wait for
  * this lock, and a thousand rows take many times as long.
  */
-async function recordAndCharge(tx: Tx, { replicaId, records, rows, isRepeated }: Batch) {
-  const users = [...new Set(records.map(({ userId }) => userId))];
-  const { rows: wallets } = await sql<{ user_id: string }>`
-    select user_id from wallets where user_id = any(${users})`.execute(tx);
-  const known = new Set(wallets.map(({ user_id }) => user_id));
-  const owned = records.filter(({ userId }) => known.has(userId));
-  const insert = () => insertRecords(tx, inserted(owned, rows, isRepeated));
+async function recordAndCharge(tx: Tx, { replicaId, records, isRepeated, ...encoded }: Batch) {
+  const known = await findKnown(tx, records, isRepeated);
+  const owned = records.filter(({ userId }) => known.users.has(userId));
+  const fresh = owned.filter(({ id }) => !known.ids.has(id) && known.ids.add(id));
+  const insert = () => insertRecords(tx, fresh, encoded);
   const leases = owned.length > 0 ? await chargeUsage(tx, replicaId, owned, await insert()) : [];
   crashPoint('flush.recorded');
-  return { leases, unknownUsers: records.filter(({ userId }) => !known.has(userId)) };
+  return { leases, unknownUsers: records.filter(({ userId }) => !known.users.has(userId)) };
 }
 
-/** Returns the sums of the records that are new, as JSON. */
-async function insertRecords(tx: Tx, statement: RawBuilder<unknown>): Promise<string> {
-  const { rows } = await sql<{ sums: string }>`
-    with ${statement} select coalesce(jsonb_agg(s), '[]')::text as sums from sums s`.execute(tx);
-  return rows[0]?.sums ?? '[]';
+/**
+ * The users that exist, and the records that are recorded or quarantined already: an operator decides on quarantined ones. Recorded ones are
+ * looked for only in a batch that may be repeated.
+ */
+async function findKnown(tx: Tx, records: readonly UsageRecord[], isRepeated: boolean) {
+  const users = [...new Set(records.map(({ userId }) => userId))];
+  const ids = records.map(({ id }) => id);
+  const rows = await selectKnown(tx, [users, ids]);
+  const known = { users: new Set(rows.map(({ user_id }) => user_id)), ids: new Set(rows.map(({ id }) => id)) };
+  if (!isRepeated) return known;
+  const times = records.map(({ at }) => at);
+  const { rows: recorded } = await sql<{ id: string }>`
+    select id from usage_records
+    where at between ${new Date(Math.min(...times))} and ${new Date(Math.max(...times))} and id = any(${ids})`.execute(
+    tx,
+  );
+  for (const { id } of recorded) known.ids.add(id);
+  return known;
+}
+
+const selectKnown = prepare<{ id: string | null; user_id: string | null }>(
+  'usage_known',
+  `select null as id, user_id from wallets where user_id = any($1)
+   union all select id, null from usage_quarantine where id = any($2)`,
+);
+
+/** Fails when a record exists. Returns what the roll-ups and charges grow by, as JSON. */
+async function insertRecords(
+  tx: Tx,
+  records: readonly UsageRecord[],
+  { costs, lines }: EncodedRecords,
+): Promise<string> {
+  // In one order everywhere, so that replicas that write the same records do not deadlock.
+  const sorted = records.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+  const copied = sorted.map((record) => lines.get(record) ?? '');
+  if (copied.length > 0) await copyRows(tx, 'usage_records', { columns: COLUMNS, lines: copied });
+  return JSON.stringify(dailySums(records, costs));
 }
 
 /** Charges one entry per wallet. The part that the lease does not cover is charged too, as a separate `overdraft` entry. */
@@ -157,136 +196,136 @@ async function chargeUsage(
   sums: string,
 ): Promise<LeaseState[]> {
   const users = [...new Set(records.map(({ userId }) => userId))];
-  // Locked in the order of ids, so that replicas that charge the same users do not deadlock.
-  const { rows: locked } = await sql`
-    select user_id from wallets where user_id = any(${users}) order by user_id for no key update`.execute(tx);
+  const locked = await lockWallets(tx, [users]);
   // The next attempt finds that the user is not known.
   if (locked.length < users.length) throw new Error('a user was removed while usage was recorded');
   await reopenDays(tx, records);
-  const { rows } = await sql<LeaseState>`
-    with sums as (select * from jsonb_to_recordset(${sums}::jsonb) as s (${SUM_COLUMNS})),
-    ${DAILY},
-    spent as (
-      select user_id, sum(nanos)::bigint as nanos, min(first) as first, sum(charged)::bigint as calls
-      from sums where nanos > 0 group by user_id),
-    covered as (
-      select s.*, least(coalesce(l.nanos, 0), s.nanos) as drawn
-      from spent s left join leases l on l.user_id = s.user_id and l.replica_id = ${replicaId}),
-    drawn as (
-      update leases l set nanos = l.nanos - c.drawn, version = l.version + 1 from covered c
-      where l.user_id = c.user_id and l.replica_id = ${replicaId} returning l.user_id, l.nanos, l.version),
-    charged as (
-      update wallets w set debits = w.debits + c.nanos, held = w.held - c.drawn from covered c where w.user_id = c.user_id),
-    entry as (
-      insert into entries (debit, credit, nanos, kind, reference, reason)
-      select c.user_id, '@revenue', part.nanos, part.kind, part.kind || ':' || c.first, c.calls || ' calls'
-      from covered c, lateral (values ('usage', c.drawn), ('overdraft', c.nanos - c.drawn)) part (kind, nanos)
-      where part.nanos > 0 order by c.user_id)
-    select l.replica_id as "replicaId", l.user_id as "userId", coalesce(d.nanos, l.nanos) as nanos, coalesce(d.version, l.version) as version
-    from leases l left join drawn d using (user_id)
-    where l.replica_id = ${replicaId} and l.user_id = any(${users})`.execute(tx);
-  return rows;
+  return chargeSums(tx, [sums, replicaId, users]);
 }
 
 /** Days that were summed for reports are summed again with the new records. */
 async function reopenDays(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
   const days = [...new Set(records.map(({ at }) => Math.floor(at / DAY_MS)))].sort((a, b) => a - b);
-  await sql`select reopen_usage_days(${days.map((day) => new Date(day * DAY_MS).toISOString().slice(0, 10))}::date[])`.execute(
-    tx,
-  );
+  await reopen(tx, [days.map((day) => new Date(day * DAY_MS).toISOString().slice(0, 10))]);
 }
+
+const reopen = prepare('usage_reopen', 'select reopen_usage_days($1::date[])');
 
 const DAY_MS = 86_400_000;
 
-const count = (name: string): RawBuilder<unknown> => sql`coalesce((usage ->> ${sql.lit(name)})::bigint, 0)`;
-
-/**
- * `inserted` are the records that are neither recorded nor quarantined yet: an operator decides on quarantined ones. `sums` are what the
- * roll-ups and charges grow by.
- */
-function inserted(records: readonly UsageRecord[], rows: RowTexts, isRepeated = true): RawBuilder<unknown> {
-  return sql`
-    incoming as (
-      select id, to_timestamp((at / 1000)::float8), user_id, key_id, group_id, account_id, model, operation, request_id,
-        ${count('input')}, ${count('cacheRead')}, ${count('cacheWrite')}, ${count('output')}, ${count('reasoning')},
-        images, usage, nanos, price_id, estimated, cost_nanos
-      from json_to_recordset(${`[${records.map((record) => rows.get(record)).join(',')}]`}::json) as r (
-        id text, at numeric, user_id text, key_id text, group_id text, account_id text, model text, operation text,
-        request_id text, images integer, usage jsonb, nanos bigint, price_id bigint, estimated boolean, cost_nanos bigint)),
-    inserted as (
-      insert into usage_records (
-        id, at, user_id, key_id, group_id, account_id, model, operation, request_id, input_tokens, cached_input_tokens,
-        cache_write_tokens, output_tokens, reasoning_tokens, images, usage, nanos, price_id, estimated, cost_nanos)
-      select * from incoming i where not exists (select from usage_quarantine q where q.id = i.id) order by 2, 1
-      ${isRepeated ? sql`on conflict do nothing` : sql``}
-      returning *),
-    sums as (
-      select user_id, (at at time zone 'UTC')::date as day, key_id, group_id, model, account_id, operation, count(*) as requests,
-        sum(input_tokens) as input_tokens, sum(cached_input_tokens) as cached_input_tokens,
-        sum(cache_write_tokens) as cache_write_tokens, sum(output_tokens) as output_tokens,
-        sum(reasoning_tokens) as reasoning_tokens, sum(${count('inputAudio')} + ${count('outputAudio')}) as audio_tokens,
-        sum(${count('inputImage')} + ${count('outputImage')}) as image_tokens, sum(${count('searches')}) as searches,
-        sum(images) as images, sum(nanos) as nanos, count(*) filter (where estimated) as estimated,
-        coalesce(sum(cost_nanos), 0) as cost_nanos, count(*) filter (where cost_nanos is null) as cost_unknown,
-        min(id) filter (where nanos > 0) as first, count(*) filter (where nanos > 0) as charged
-      from inserted group by 1, 2, 3, 4, 5, 6, 7)`;
-}
-
 const DAILY_NAMES = ['user_id', 'day', 'key_id', 'group_id', 'model', 'account_id', 'operation'] as const;
 
-/** The columns of `sums`. */
-const SUM_COLUMNS = sql.raw(
-  [
-    ...DAILY_NAMES.map((name) => `${name} ${name === 'day' ? 'date' : 'text'}`),
-    ...[...DAILY_SUMS, 'charged'].map((name) => `${name} bigint`),
-    'first text',
-  ].join(', '),
+const SUM_COLUMNS = [
+  ...DAILY_NAMES.map((name) => `${name} ${name === 'day' ? 'date' : 'text'}`),
+  ...[...DAILY_SUMS, 'charged'].map((name) => `${name} bigint`),
+  'first text',
+].join(', ');
+
+/** What `dailySums` returned, as a table, by which the roll-ups by day grow. */
+const GROW_DAYS = `
+  with sums as (select * from jsonb_to_recordset($1::jsonb) as s (${SUM_COLUMNS})),
+  daily as (
+    insert into usage_daily as d (${[...DAILY_NAMES, ...DAILY_SUMS].join(', ')})
+    select ${[...DAILY_NAMES, ...DAILY_SUMS].join(', ')} from sums order by ${DAILY_NAMES.join(', ')}
+    on conflict (${DAILY_NAMES.join(', ')}) do update set
+      ${DAILY_SUMS.map((name) => `${name} = d.${name} + excluded.${name}`).join(', ')})`;
+
+const growDays = prepare('usage_days', `${GROW_DAYS} select 1`);
+
+/** Locked in the order of ids, so that replicas that charge the same users do not deadlock. */
+const lockWallets = prepare(
+  'usage_lock',
+  'select user_id from wallets where user_id = any($1) order by user_id for no key update',
 );
 
-/** The roll-ups by day grow by `sums`. */
-const DAILY = sql`
-  daily as (
-    insert into usage_daily as d (${sql.raw([...DAILY_NAMES, ...DAILY_SUMS].join(', '))})
-    select ${sql.raw([...DAILY_NAMES, ...DAILY_SUMS].join(', '))} from sums order by ${sql.raw(DAILY_NAMES.join(', '))}
-    on conflict (${sql.raw(DAILY_NAMES.join(', '))}) do update set ${sql.join(
-      DAILY_SUMS.map((name) => sql`${sql.ref(name)} = d.${sql.ref(name)} + excluded.${sql.ref(name)}`),
-    )})`;
+/** Of the sums for the users of a replica. */
+const chargeSums = prepare<LeaseState>(
+  'usage_charge',
+  `${GROW_DAYS},
+  spent as (
+    select user_id, sum(nanos)::bigint as nanos, min(first) as first, sum(charged)::bigint as calls
+    from sums where nanos > 0 group by user_id),
+  covered as (
+    select s.*, least(coalesce(l.nanos, 0), s.nanos) as drawn
+    from spent s left join leases l on l.user_id = s.user_id and l.replica_id = $2),
+  drawn as (
+    update leases l set nanos = l.nanos - c.drawn, version = l.version + 1 from covered c
+    where l.user_id = c.user_id and l.replica_id = $2 returning l.user_id, l.nanos, l.version),
+  charged as (
+    update wallets w set debits = w.debits + c.nanos, held = w.held - c.drawn from covered c where w.user_id = c.user_id),
+  entry as (
+    insert into entries (debit, credit, nanos, kind, reference, reason)
+    select c.user_id, '@revenue', part.nanos, part.kind, part.kind || ':' || c.first, c.calls || ' calls'
+    from covered c, lateral (values ('usage', c.drawn), ('overdraft', c.nanos - c.drawn)) part (kind, nanos)
+    where part.nanos > 0 order by c.user_id)
+  select l.replica_id as "replicaId", l.user_id as "userId", coalesce(d.nanos, l.nanos) as nanos, coalesce(d.version, l.version) as version
+  from leases l left join drawn d using (user_id)
+  where l.replica_id = $2 and l.user_id = any($3)`,
+);
 
-/** Record -> its row as JSON. */
-type RowTexts = ReadonlyMap<UsageRecord, string>;
+/** Record -> its line of a copy. */
+type RecordLines = ReadonlyMap<UsageRecord, string>;
 
 /** Rows that are encoded in one turn of the event loop, a fraction of a millisecond. */
 const SLICE_ROWS = 50;
 
-async function encodeRows(records: readonly UsageRecord[], costs: ProviderCosts): Promise<RowTexts> {
-  const rows = new Map<UsageRecord, string>();
+async function encodeLines(records: readonly UsageRecord[], costs: ProviderCosts): Promise<RecordLines> {
+  const lines = new Map<UsageRecord, string>();
   for (const record of records) {
-    if (rows.size > 0 && rows.size % SLICE_ROWS === 0) await nextTurn();
-    rows.set(record, JSON.stringify(rowOf(record, costs)));
+    if (lines.size > 0 && lines.size % SLICE_ROWS === 0) await nextTurn();
+    lines.set(record, lineOf(record, costs.get(record)));
   }
-  return rows;
+  return lines;
 }
 
-const rowOf = (record: UsageRecord, costs: ProviderCosts) => ({
-  id: record.id,
-  at: record.at,
-  user_id: record.userId,
-  key_id: record.keyId,
-  group_id: record.groupId,
-  account_id: record.accountId,
-  model: storable(record.model),
-  operation: record.operation,
-  request_id: storable(record.requestId),
-  images: record.images,
-  usage: record.usage.tier === undefined ? record.usage : { ...record.usage, tier: storable(record.usage.tier) },
-  nanos: String(record.nanos),
-  price_id: record.priceId === null ? null : String(record.priceId),
-  estimated: record.estimated,
-  cost_nanos: costs.get(record)?.toString() ?? null,
-});
+const COLUMNS = [
+  'id',
+  'at',
+  'user_id',
+  'key_id',
+  'group_id',
+  'account_id',
+  'model',
+  'operation',
+  'request_id',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'images',
+  'usage',
+  'nanos',
+  'price_id',
+  'estimated',
+  'cost_nanos',
+] as const satisfies readonly (keyof Rows['usage_records'])[];
 
-/** Callers and upstreams choose these texts. One that PostgreSQL cannot store must not make a call free of charge. */
-const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '');
+const lineOf = (record: UsageRecord, cost: bigint | undefined): string => {
+  const { usage } = record;
+  return copyLine([
+    record.id,
+    new Date(record.at).toISOString(),
+    record.userId,
+    record.keyId,
+    record.groupId,
+    record.accountId,
+    storableText(record.model),
+    record.operation,
+    storableText(record.requestId),
+    usage.input ?? 0,
+    usage.cacheRead ?? 0,
+    usage.cacheWrite ?? 0,
+    usage.output ?? 0,
+    usage.reasoning ?? 0,
+    record.images,
+    packUsage(usage),
+    record.nanos,
+    record.priceId,
+    record.estimated,
+    cost,
+  ]);
+};
 
 /** The first days of the months of the records. A batch is nearly always in one month, so dates are computed only on a change. */
 function monthsOf(records: readonly UsageRecord[]): Set<string> {

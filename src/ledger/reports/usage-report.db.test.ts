@@ -121,7 +121,27 @@ test('balanceReport() includes holds and leaves out leases', async () => {
   await sql`insert into leases (user_id, replica_id, nanos) values (${userId}, 'rep_r', 100000000)`.execute(db);
   await sql`update wallets set held = held + 100000000 where user_id = ${userId}`.execute(db);
   assert.deepEqual(await balanceReport(db, userId), { available: '0.75', held: '0.25' });
-  assert.deepEqual(await walletReports(db, { user: userId, limit: 10 }), [
+  await sql`update users set limits = '{"spend_day": "2", "spend_month": "0.5"}' where id = ${userId}`.execute(db);
+  const now = Date.parse('2026-11-20T12:00:00Z');
+  for (const [day, nanos] of [
+    ['2026-10-31', 900_000_000],
+    ['2026-11-01', 300_000_000],
+    ['2026-11-20', 100_000_000],
+  ] as const)
+    await sql`
+      insert into usage_daily values (${userId}, ${day}, 'key_c', 'openai', 'm', 'oa1', 'chat.create', 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, ${nanos}, 0)`.execute(
+      db,
+    );
+  // 80 % of the limit of the month, and 5 % of the limit of the day.
+  for (const [used, users] of [
+    [0.8, [userId]],
+    [0.81, []],
+  ] as const)
+    assert.deepEqual(
+      (await walletReports(db, { used, limit: 10, now })).map(({ user }) => user),
+      users,
+    );
+  assert.deepEqual(await walletReports(db, { user: userId, limit: 10, now }), [
     {
       user: userId,
       credits: '1',
@@ -131,6 +151,10 @@ test('balanceReport() includes holds and leaves out leases', async () => {
       leased: '0.1',
       open_holds: 1,
       open_leases: 1,
+      spent_day: '0.1',
+      spent_month: '0.4',
+      spend_day: '2',
+      spend_month: '0.5',
     },
   ]);
 });

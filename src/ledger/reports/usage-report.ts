@@ -1,7 +1,15 @@
 /** Usage and balance reports for callers and operators. Reads roll-ups and wallets only, never single records. */
 import { sql } from 'kysely';
-import { fail, formatNanos, type LimitedKey, type Limits, type Nanos, showLimits } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import {
+  fail,
+  formatNanos,
+  type LimitedKey,
+  type Limits,
+  type Nanos,
+  type StoredLimits,
+  showLimits,
+} from '../../core/index.ts';
+import { type Db, likePattern } from '../../db/index.ts';
 import type {
   BalanceReport,
   LimitsReport,
@@ -110,23 +118,44 @@ export interface WalletQuery {
   readonly below?: Nanos | undefined;
   /** The last user of the previous page. */
   readonly after?: string | undefined;
+  /** Only users who have used at least this share of a spend limit. */
+  readonly used?: number | undefined;
   readonly limit: number;
+  /** Whose day and month count as spent. */
+  readonly now: number;
 }
 
 /** For operators: wallets by user id. `available` and `held` are the values that users see. */
-export async function walletReports(db: Db, { user, below, after, limit }: WalletQuery): Promise<WalletReport[]> {
+export async function walletReports(db: Db, query: WalletQuery): Promise<WalletReport[]> {
+  const { user, below, after, used, limit } = query;
+  const today = sql`${textOf(query.now)}::date`;
   const filters = [
-    ...(user === undefined ? [] : [sql`and w.user_id = ${user}`]),
+    ...(user === undefined
+      ? []
+      : [user.includes('*') ? sql`and w.user_id ilike ${likePattern(user)}` : sql`and w.user_id = ${user}`]),
     ...(after === undefined ? [] : [sql`and w.user_id > ${after}`]),
     // The first condition is implied by the second, and skips the lateral query for most wallets.
     ...(below === undefined
       ? []
       : [sql`and w.credits - w.debits - w.held < ${below} and w.credits - w.debits - w.held + l.nanos < ${below}`]),
+    // As above: most users have no limit.
+    ...(used === undefined
+      ? []
+      : [
+          sql`and u.limits ?| array['spend_day', 'spend_month'] and (
+            s.day >= ${used} * 1e9 * (u.limits ->> 'spend_day')::numeric
+            or s.month >= ${used} * 1e9 * (u.limits ->> 'spend_month')::numeric)`,
+        ]),
   ];
   const { rows } = await sql<WalletRow>`
     select w.user_id, w.credits, w.debits, w.held, l.nanos as leased, l.open as leases,
-      (select count(*) from holds h where h.user_id = w.user_id and h.state in ('held', 'review')) as holds
-    from wallets w, lateral (
+      (select count(*) from holds h where h.user_id = w.user_id and h.state in ('held', 'review')) as holds,
+      s.day as spent_day, s.month as spent_month, u.limits
+    from wallets w join users u on u.id = w.user_id, lateral (
+      select coalesce(sum(d.nanos), 0)::bigint as month,
+        coalesce(sum(d.nanos) filter (where d.day = ${today}), 0)::bigint as day
+      from usage_daily d
+      where d.user_id = w.user_id and d.day between date_trunc('month', ${today})::date and ${today}) s, lateral (
       select coalesce(sum(nanos), 0)::bigint as nanos, count(*) filter (where nanos > 0) as open from leases where user_id = w.user_id) l
     where true ${sql.join(filters, sql` `)} order by w.user_id limit ${limit}`.execute(db);
   return rows.map((row) => ({
@@ -138,6 +167,10 @@ export async function walletReports(db: Db, { user, below, after, limit }: Walle
     leased: formatNanos(row.leased),
     open_holds: Number(row.holds),
     open_leases: Number(row.leases),
+    spent_day: formatNanos(row.spent_day),
+    spent_month: formatNanos(row.spent_month),
+    spend_day: row.limits.spend_day ?? null,
+    spend_month: row.limits.spend_month ?? null,
   }));
 }
 
@@ -148,6 +181,9 @@ interface WalletRow {
   readonly held: Nanos;
   readonly leased: Nanos;
   readonly leases: bigint;
+  readonly spent_day: Nanos;
+  readonly spent_month: Nanos;
+  readonly limits: StoredLimits;
   readonly holds: bigint;
 }
 

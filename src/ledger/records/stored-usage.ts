@@ -1,0 +1,33 @@
+/** The usage of a record as its row holds it: the column `usage` has only what the columns of tokens do not say. */
+import type { Selectable } from 'kysely';
+import type { Rows } from '../../db/index.ts';
+import { type MeteredUsage, storableText } from '../usage-record.ts';
+
+/** A quarter of the row and of the time to copy it: most calls report nothing but these four. A record that lacks one of them is kept whole. */
+export function packUsage(usage: MeteredUsage): string {
+  const { input, cacheRead, cacheWrite, output, ...more } = usage;
+  const isInColumns = input + output > 0 && cacheRead + cacheWrite >= 0;
+  const packed = isInColumns ? more : usage;
+  return JSON.stringify(packed.tier === undefined ? packed : { ...packed, tier: storableText(packed.tier) });
+}
+
+type UsageColumns = Pick<
+  Selectable<Rows['usage_records']>,
+  'usage' | 'input_tokens' | 'cached_input_tokens' | 'cache_write_tokens' | 'output_tokens'
+>;
+export const USAGE_COLUMNS = [
+  'usage',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+] as const satisfies readonly (keyof UsageColumns)[];
+
+/** The usage as it was recorded: a member that was not reported is absent. */
+export function unpackUsage(row: UsageColumns): MeteredUsage {
+  const packed = row.usage as unknown as Partial<MeteredUsage>;
+  const [input, output] = [Number(row.input_tokens), Number(row.output_tokens)];
+  if (packed.input !== undefined || packed.output !== undefined || input + output === 0) return packed as MeteredUsage;
+  const [cacheRead, cacheWrite] = [Number(row.cached_input_tokens), Number(row.cache_write_tokens)];
+  return { input, cacheRead, cacheWrite, output, ...packed };
+}
