@@ -15,6 +15,7 @@ interface ModelRow {
   readonly model: string;
   readonly requests: bigint;
   readonly errors: bigint;
+  readonly served: Date | null;
 }
 
 interface FaultRow {
@@ -46,7 +47,8 @@ export async function readAccountStats(tx: Tx, query: Omit<StatsQuery, 'by' | 'b
   const ids = accounts.map(({ id }) => id);
   const { rows: models } = await sql<ModelRow>`
     select account_id, model, sum(requests)::bigint as requests,
-      sum(provider_errors + own_errors + caller_errors)::bigint as errors
+      sum(provider_errors + own_errors + caller_errors)::bigint as errors,
+      max(hour) filter (where requests > provider_errors) as served
     from request_hours where level = 'all' and hour >= ${start} and hour < ${end} and account_id = any(${ids})
     group by 1, 2 order by 3 desc`.execute(tx);
   const { rows: faults } = await sql<FaultRow>`
@@ -61,20 +63,24 @@ export async function readAccountStats(tx: Tx, query: Omit<StatsQuery, 'by' | 'b
     const own = faults.filter(({ account_id }) => account_id === row.id);
     const { time: _, name: __, ...counts } = total;
     const { input, cached_input } = total.tokens;
+    const ownModels = models.filter(({ account_id }) => account_id === row.id);
     return {
       account: row.id,
       group: row.group_id,
       ...counts,
       cache_hit_share: input === 0 ? null : Number((cached_input / input).toFixed(4)),
       faults: sumByKind(own),
-      models: modelsOf(
-        models.filter(({ account_id }) => account_id === row.id),
-        own,
-      ),
+      models: modelsOf(ownModels, own),
+      served_hour: latest(ownModels.map(({ served }) => served)),
       last_fault: lastFault(row),
     };
   });
 }
+
+const latest = (times: readonly (Date | null)[]): string | null => {
+  const last = Math.max(0, ...times.map((time) => time?.getTime() ?? 0));
+  return last === 0 ? null : new Date(last).toISOString();
+};
 
 function modelsOf(rows: readonly ModelRow[], faults: readonly FaultRow[]): AccountStats['models'] {
   const names = [...new Set([...rows, ...faults].map(({ model }) => model))].slice(0, MAX_MODELS);

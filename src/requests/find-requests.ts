@@ -1,63 +1,167 @@
 /**
- * Reading of the request log: a page of calls, newest first, or one call. Every query names an owner, so that people of a user read their
- * own calls by the same code.
+ * Reading of the request log: a page of calls, or one call. Every query names an owner, so that people of a user read their own calls
+ * by the same code.
  */
-import { type Selectable, sql } from 'kysely';
-import type { Db, Rows } from '../db/index.ts';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { requestIdTime } from '../core/index.ts';
+import { type Db, likePattern, type Rows } from '../db/index.ts';
 import type { ErrorSide } from '../objects/index.ts';
 
 export type RequestRow = Selectable<Rows['requests']>;
 
+/** A text filter takes `*` for any characters, which searches the newest calls of the period; see `SEARCHED_ROWS`. */
 export interface RequestFilters {
   /** Only calls of this user; undefined for operators, who may read all. */
   readonly owner: string | undefined;
+  readonly user?: string | undefined;
   readonly key?: string | undefined;
   readonly group?: string | undefined;
   readonly account?: string | undefined;
   readonly model?: string | undefined;
   readonly operation?: string | undefined;
-  readonly status?: number | undefined;
+  readonly code?: string | undefined;
+  /** The first and the last status. */
+  readonly status?: readonly [number, number] | undefined;
   readonly error?: ErrorSide | undefined;
   readonly start?: Date | undefined;
   readonly end?: Date | undefined;
 }
 
+/** What calls can be ordered by beside their time. Calls without a value come last. */
+const SORTED = {
+  charge: ['nanos', 'bigint'],
+  total: ['total_ms', 'real'],
+  first_byte: ['first_byte_ms', 'real'],
+} as const;
+export type RequestSort = keyof typeof SORTED;
+export const REQUEST_SORTS = Object.keys(SORTED) as [RequestSort, ...RequestSort[]];
+
 export interface RequestPage extends RequestFilters {
+  /** The largest first, among the newest calls; without it the newest first. */
+  readonly sort?: RequestSort | undefined;
   readonly limit: number;
-  /** Time and id of the last row of the page before. */
-  readonly after?: readonly [string, string] | undefined;
+  /** Of the last row of the page before: its time and id, and before them the value that the page is sorted by. */
+  readonly after?: readonly string[] | undefined;
 }
+
+export interface FoundRequests {
+  readonly rows: RequestRow[];
+  /** Set where the search ended before the period did: the page after this time and id goes on. */
+  readonly searchedTo?: readonly [at: Date, id: string] | undefined;
+}
+
+/** Bounds the search for what has no index, in a log of any length. */
+export const SEARCHED_ROWS = 100_000;
 
 const COLUMNS = {
   owner: 'user_id',
+  user: 'user_id',
   key: 'key_id',
   group: 'group_id',
   account: 'account_id',
   model: 'model',
   operation: 'operation',
-  status: 'status',
   error: 'error',
 } as const;
+/** Each index costs every call. What most calls share is found soon by time, and keys are found among the calls of their user. */
+const INDEXED: readonly string[] = ['owner', 'user', 'account', 'model', 'error'];
 
-/** Each filter has an index that ends in the time, so that a page reads little more than its rows. */
-export function listRequests(db: Db, { limit, after, start, end, ...filters }: RequestPage): Promise<RequestRow[]> {
-  let find = db.selectFrom('requests').selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(limit);
+/** A page of filters with an index reads little more than its rows, and any other at most `SEARCHED_ROWS`. */
+export async function listRequests(db: Db, page: RequestPage): Promise<FoundRequests> {
+  const { limit, after, sort } = page;
+  const { exact, searched } = conditionsOf({ ...page, user: page.user ?? (await userOfKey(db, page)) });
+  const begun = after && !sort ? [...exact, ...afterTime(after)] : exact;
+  const newest = sql`select * from ${TABLE} where ${all(begun)} order by at desc, id desc`;
+  if (searched.length === 0 && !sort) {
+    const { rows } = await sql<RequestRow>`${newest} limit ${limit}`.execute(db);
+    return { rows };
+  }
+  const { rows } = await sql<RequestRow>`
+    select * from (${newest} limit ${SEARCHED_ROWS}) requests
+    where ${all(sort && after ? [...searched, afterValue(sort, after)] : searched)}
+    order by ${sort ? sql`${sortValue(sort)} desc, ` : sql``}at desc, id desc limit ${limit}`.execute(db);
+  if (sort || rows.length >= limit) return { rows };
+  const end = sql<Pick<RequestRow, 'at' | 'id'>>`
+    select at, id from ${TABLE} where ${all(begun)} order by at desc, id desc offset ${SEARCHED_ROWS - 1} limit 1`;
+  const [last] = (await end.execute(db)).rows;
+  return { rows, searchedTo: last && [last.at, last.id] };
+}
+
+const TABLE = sql.table('requests');
+
+type Condition = RawBuilder<boolean>;
+
+const all = (conditions: readonly Condition[]): RawBuilder<unknown> =>
+  conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `);
+
+function conditionsOf({ start, end, status, code, ...filters }: RequestFilters) {
+  const exact: Condition[] = [];
+  const searched: Condition[] = [];
   for (const [name, column] of Object.entries(COLUMNS)) {
     const value = filters[name as keyof typeof COLUMNS];
-    if (value !== undefined) find = find.where(sql.ref(column), '=', value);
+    if (value === undefined) continue;
+    if (value.includes('*')) searched.push(sql`${sql.ref(column)} ilike ${likePattern(value)}`);
+    else (INDEXED.includes(name) ? exact : searched).push(sql`${sql.ref(column)} = ${value}`);
   }
-  if (start) find = find.where('at', '>=', start);
-  if (end) find = find.where('at', '<', end);
-  if (after) {
-    // The first condition is implied by the second, and lets every index begin at the page.
-    find = find.where('at', '<=', new Date(after[0]));
-    find = find.where(sql<boolean>`(at, id) < (${after[0]}::timestamptz, ${after[1]})`);
-  }
-  return find.execute();
+  if (code !== undefined) searched.push(sql`code ilike ${likePattern(code)}`);
+  if (status && status[0] === status[1]) exact.push(sql`status = ${status[0]}`);
+  else if (status) searched.push(sql`status between ${status[0]} and ${status[1]}`);
+  if (start) exact.push(sql`at >= ${start}`);
+  if (end) exact.push(sql`at < ${end}`);
+  return { exact, searched };
 }
 
-export function findRequest(db: Db, id: string, owner: string | undefined): Promise<RequestRow | undefined> {
-  let find = db.selectFrom('requests').selectAll().where('id', '=', id).limit(1);
-  if (owner !== undefined) find = find.where('user_id', '=', owner);
-  return find.executeTakeFirst();
+async function userOfKey(db: Db, { key, owner }: RequestFilters): Promise<string | undefined> {
+  if (key === undefined || owner !== undefined) return undefined;
+  return (await db.selectFrom('keys').select('user_id').where('id', '=', key).executeTakeFirst())?.user_id;
 }
+
+/** The first condition is implied by the second, and lets every index begin at the page. */
+const afterTime = ([at = '', id = '']: readonly string[]): Condition[] => [
+  sql`at <= ${at}::timestamptz`,
+  sql`(at, id) < (${at}::timestamptz, ${id})`,
+];
+
+/** A charge may be zero, and no value is below it. */
+const sortValue = (sort: RequestSort): RawBuilder<unknown> => sql`coalesce(${sql.ref(SORTED[sort][0])}, -1)`;
+
+const afterValue = (sort: RequestSort, [value = '', at = '', id = '']: readonly string[]): Condition =>
+  sql`(${sortValue(sort)}, at, id) < (${value}::${sql.raw(SORTED[sort][1])}, ${at}::timestamptz, ${id})`;
+
+/** What identifies a row in a page of that order. */
+export const pageKeyOf = (row: RequestRow, sort: RequestSort | undefined): string[] => [
+  ...(sort ? [String(row[SORTED[sort][0]] ?? -1)] : []),
+  row.at.toISOString(),
+  row.id,
+];
+
+/** By our id, or by the provider's id of a failed attempt. */
+export async function findRequest(db: Db, id: string, owner: string | undefined): Promise<RequestRow | undefined> {
+  if (!OWN_ID.test(id)) return findByProviderId(db, id, owner);
+  const conditions = owner === undefined ? [] : [sql<boolean>`user_id = ${owner}`];
+  const time = requestIdTime(id);
+  const hasTime = time !== undefined && time >= ID_TIMES.from && time < ID_TIMES.to;
+  if (hasTime) conditions.push(sql`at between ${new Date(time - ID_MARGIN_MS)} and ${new Date(time + ID_MARGIN_MS)}`);
+  const { rows } = await sql<RequestRow>`
+    select * from (
+      select * from ${TABLE} where ${all(conditions)} order by at desc, id desc limit ${SEARCHED_ROWS}) requests
+    where id = ${id} limit 1`.execute(db);
+  return rows[0];
+}
+
+async function findByProviderId(db: Db, id: string, owner: string | undefined): Promise<RequestRow | undefined> {
+  const failed = await db
+    .selectFrom('request_faults')
+    .select('request_id')
+    .where('provider_request_id', '=', id)
+    .limit(1)
+    .executeTakeFirst();
+  return failed && findRequest(db, failed.request_id, owner);
+}
+
+/** Ids of calls begin with their time. Those of earlier versions were random; they are searched among the newest calls. */
+const ID_TIMES = { from: Date.UTC(2020, 0), to: Date.UTC(2100, 0) };
+const ID_MARGIN_MS = 10;
+
+/** Ids of some providers have the same prefix. */
+const OWN_ID = /^req_[0-9a-f]{24}$/;

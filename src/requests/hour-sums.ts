@@ -38,7 +38,15 @@ interface Sum {
   readonly times: Record<(typeof TIMES)[number], number[]>;
 }
 
-/** The sums of one batch. */
+/** The levels above a sum of one group, account and model. */
+const levelsAbove = ([, hour, group, account, model]: Place): readonly Place[] => [
+  ['group', hour, group, '', ''],
+  ['account', hour, '', account, ''],
+  ['model', hour, '', '', model],
+  ['total', hour, '', '', ''],
+];
+
+/** The sums of one batch. A call is added once; the higher levels are added up at the end. */
 export class HourSums {
   readonly #sums = new Map<string, Sum>();
   readonly #faults = new Map<string, { readonly place: readonly (string | number)[]; count: number }>();
@@ -47,32 +55,25 @@ export class HourSums {
     const hour = hourOf(entry);
     const { groupId: group } = entry;
     const account = entry.trace.attempts.at(-1)?.accountId ?? '';
-    for (const place of [
-      ['all', hour, group, account, model],
-      ['group', hour, group, '', ''],
-      ['account', hour, '', account, ''],
-      ['model', hour, '', '', model],
-      ['total', hour, '', '', ''],
-    ] as const)
-      grow(this.#sumOf(place), entry, cost);
-    for (const { accountId, outcome } of entry.trace.attempts)
-      if (isFault(outcome)) this.#addFault([hour, group, accountId, model, outcome]);
+    grow(sumAt(this.#sums, ['all', hour, group, account, model]), entry, cost);
+    for (const { accountId, groupId, outcome } of entry.trace.attempts)
+      if (isFault(outcome)) this.#addFault([hour, groupId ?? group, accountId, model, outcome]);
   }
 
   /** Rows for `jsonb_to_recordset`. */
   get hours(): readonly object[] {
-    return [...this.#sums.values()].map(
-      ({ place: [level, hour, group_id, account_id, model], counts, money, times }) => ({
-        level,
-        hour,
-        group_id,
-        account_id,
-        model,
-        ...counts,
-        ...Object.fromEntries(MONEY.map((name) => [name, money[name].toString()])),
-        ...Object.fromEntries(TIMES.map((name) => [name, packHistogram(times[name])])),
-      }),
-    );
+    const sums = new Map(this.#sums);
+    for (const sum of this.#sums.values()) for (const place of levelsAbove(sum.place)) addSum(sumAt(sums, place), sum);
+    return [...sums.values()].map(({ place: [level, hour, group_id, account_id, model], counts, money, times }) => ({
+      level,
+      hour,
+      group_id,
+      account_id,
+      model,
+      ...counts,
+      ...Object.fromEntries(MONEY.map((name) => [name, money[name].toString()])),
+      ...Object.fromEntries(TIMES.map((name) => [name, packHistogram(times[name])])),
+    }));
   }
 
   get faults(): readonly object[] {
@@ -86,26 +87,36 @@ export class HourSums {
     }));
   }
 
-  #sumOf(place: Place): Sum {
-    const key = place.join('\n');
-    const known = this.#sums.get(key);
-    if (known) return known;
-    const sum: Sum = {
-      place,
-      counts: Object.fromEntries(COUNTS.map((name) => [name, 0])) as Sum['counts'],
-      money: { nanos: 0n, cost_nanos: 0n },
-      times: { first_byte: [], total: [], added: [], failover: [] },
-    };
-    this.#sums.set(key, sum);
-    return sum;
-  }
-
   #addFault(place: readonly (string | number)[]): void {
     const key = place.join('\n');
     const known = this.#faults.get(key) ?? { place, count: 0 };
     known.count += 1;
     this.#faults.set(key, known);
   }
+}
+
+function sumAt(sums: Map<string, Sum>, place: Place): Sum {
+  const key = place.join('\n');
+  const known = sums.get(key);
+  if (known) return known;
+  const sum: Sum = {
+    place,
+    counts: Object.fromEntries(COUNTS.map((name) => [name, 0])) as Sum['counts'],
+    money: { nanos: 0n, cost_nanos: 0n },
+    times: { first_byte: [], total: [], added: [], failover: [] },
+  };
+  sums.set(key, sum);
+  return sum;
+}
+
+function addSum(sum: Sum, { counts, money, times }: Sum): void {
+  for (const name of COUNTS) sum.counts[name] += counts[name];
+  for (const name of MONEY) sum.money[name] += money[name];
+  // `forEach` skips the buckets without a call.
+  for (const name of TIMES)
+    times[name].forEach((calls, bucket) => {
+      sum.times[name][bucket] = (sum.times[name][bucket] ?? 0) + calls;
+    });
 }
 
 function grow({ counts, money, times }: Sum, entry: RequestEntry, cost: Nanos | undefined): void {

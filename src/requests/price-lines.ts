@@ -1,7 +1,15 @@
 /** The arithmetic of a charge: tokens x rate = amount, multipliers, charge, cost and margin. Amounts are decimal strings. */
 import { formatNanos, type Nanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
-import { type Cost, type CostPart, costOf, parseRates } from '../ledger/index.ts';
+import {
+  type Cost,
+  type CostPart,
+  costOf,
+  isOfRequest,
+  parseRates,
+  USAGE_COLUMNS,
+  unpackUsage,
+} from '../ledger/index.ts';
 import type { CallPrice, PricedCall, PriceLine, ProviderBill } from '../objects/index.ts';
 import type { RequestRow } from './find-requests.ts';
 
@@ -73,16 +81,17 @@ export function providerBill(billed: Cost, { ppm, costNanos, nanos }: Billed): P
 type ChargedRequest = Pick<RequestRow, 'nanos' | 'cost_nanos' | 'price_id' | 'account_id' | 'usage' | 'estimated'>;
 
 /** The charge of a call; that of a background response came after its response, and is in a usage record of the same user. */
-export const chargedRequest = async (db: Db, row: RequestRow): Promise<ChargedRequest | undefined> =>
-  row.nanos !== null
-    ? row
-    : db
-        .selectFrom('usage_records')
-        .select(['nanos', 'cost_nanos', 'price_id', 'account_id', 'usage', 'estimated'])
-        .where('request_id', '=', row.id)
-        .where('user_id', '=', row.user_id)
-        .limit(1)
-        .executeTakeFirst();
+export async function chargedRequest(db: Db, row: RequestRow): Promise<ChargedRequest | undefined> {
+  if (row.nanos !== null) return row;
+  const record = await db
+    .selectFrom('usage_records')
+    .select(['nanos', 'cost_nanos', 'price_id', 'account_id', 'estimated', ...USAGE_COLUMNS])
+    .where(isOfRequest(row.id))
+    .where('user_id', '=', row.user_id)
+    .limit(1)
+    .executeTakeFirst();
+  return record && { ...record, usage: unpackUsage(record) as unknown as ChargedRequest['usage'] };
+}
 
 const stepOf = (cost: Cost | undefined): number | null => (cost?.above === undefined ? null : Number(cost.above));
 

@@ -18,6 +18,8 @@ export interface RequestEntry {
   readonly outcome: CallOutcome;
   readonly code: string | undefined;
   readonly error: ErrorSide | undefined;
+  /** The words that the caller got about the failure; undefined where they may quote the request. */
+  readonly message: string | undefined;
   readonly firstByteMs: number | undefined;
   readonly totalMs: number;
   readonly addedMs: number | undefined;
@@ -26,11 +28,19 @@ export interface RequestEntry {
   readonly trace: CallTrace;
 }
 
-/** Undefined for calls without a known key, which only the metrics count, and for those of operators. */
+/** A caller whose key is not known. */
+const NOBODY = '';
+const NOT_OF_CALLERS = /^(?:operator|admin|console)\./;
+
+export const isOfNobody = ({ userId }: Pick<RequestEntry, 'userId'>): boolean => userId === NOBODY;
+
+/** Undefined for calls of operators and of the console, and for calls without a known key that did not fail for that reason. */
 export function requestEntry({ call, status, outcome }: CompletedCall): RequestEntry | undefined {
-  const { user, key, group, model, stream, code } = call.logFields;
+  const { user = NOBODY, key = NOBODY, group = NOBODY, stream, code } = call.logFields;
   if (typeof user !== 'string' || typeof key !== 'string' || typeof group !== 'string') return undefined;
+  if (user === NOBODY && !(code === 'invalid_api_key' && !NOT_OF_CALLERS.test(call.operation))) return undefined;
   const { trace } = call;
+  const model = call.logFields.model ?? trace.askedModel ?? call.params.model;
   const totalMs = call.durationMs;
   const last = trace.attempts.at(-1);
   const failed = typeof code === 'string' ? code : undefined;
@@ -48,6 +58,7 @@ export function requestEntry({ call, status, outcome }: CompletedCall): RequestE
     outcome,
     code: failed,
     error: outcome === 'client_closed' ? undefined : errorSide(status, failed, last),
+    message: status < 400 && failed === undefined ? undefined : messageOf(trace, last),
     firstByteMs: last?.firstByteMs,
     totalMs,
     addedMs: times.addedMs,
@@ -56,6 +67,10 @@ export function requestEntry({ call, status, outcome }: CompletedCall): RequestE
     trace,
   };
 }
+
+/** A native error is forwarded as the provider wrote it, without an error of the gateway. */
+const messageOf = ({ message }: CallTrace, last: AttemptTrace | undefined): string | undefined =>
+  message === undefined || last?.isQuoted ? last?.words : message;
 
 interface Times {
   readonly addedMs: number | undefined;

@@ -19,7 +19,7 @@ export interface RequestLogOptions {
 
 /** About 20 MB of memory while the database is away: some seconds of full load. */
 const MAX_ENTRIES = 20_000;
-const BATCH_ROWS = 500;
+const BATCH_ROWS = 1_000;
 const FLUSH_MS = 1_000;
 const MAX_BACKOFF_MS = 10_000;
 const CREATE_DAYS_MS = 3_600_000;
@@ -101,7 +101,7 @@ export class RequestLog {
     const { writer, clock, onWritten } = this.#options;
     const batch = this.#entries.slice(0, BATCH_ROWS);
     const now = clock.now();
-    if (now - this.#daysCreatedAt >= CREATE_DAYS_MS) {
+    if (Math.abs(now - this.#daysCreatedAt) >= CREATE_DAYS_MS) {
       await writer.createDays(now);
       this.#daysCreatedAt = now;
     }

@@ -39,6 +39,8 @@ export class RequestMetrics {
   readonly #series = new Map<string, Series>();
   /** Series by the name of the model in a request, for the catalog of the moment. */
   #known: KnownSeries = { catalog: undefined, size: 0, byModel: new Map() };
+  /** By group and fallback group. Their number is bounded by that of the groups. */
+  readonly #fallbacks = new Map<string, { value: number; readonly labels: Readonly<Record<string, string>> }>();
   readonly #firstByte: ReturnType<Metrics['histogram']>;
   readonly #added: ReturnType<Metrics['histogram']>;
 
@@ -63,6 +65,9 @@ export class RequestMetrics {
     );
     counter('dragoman_account_charge_dollars_total', ({ charge }) => charge);
     counter('dragoman_account_cost_dollars_total', ({ cost }) => cost);
+    metrics.register('dragoman_fallback_requests_total', () =>
+      [...this.#fallbacks.values()].map(({ value, labels }) => ({ value, labels })),
+    );
     this.#firstByte = metrics.histogram('dragoman_account_first_byte_seconds', FIRST_BYTE_SECONDS);
     this.#added = metrics.histogram('dragoman_account_added_seconds', ADDED_SECONDS);
   }
@@ -74,11 +79,21 @@ export class RequestMetrics {
     if (error) series.errors[error] += 1;
     if (firstByteMs !== undefined) this.#firstByte.record(firstByteMs / 1_000, series.id, series.labels);
     if (addedMs !== undefined) this.#added.record(addedMs / 1_000, series.id, series.labels);
+    this.#countFallback(entry);
     if (!charge) return;
     series.inputTokens += charge.usage.input;
     series.cachedTokens += charge.usage.cacheRead;
     series.outputTokens += charge.usage.output;
     series.charge += Number(charge.nanos) / NANOS_PER_DOLLAR;
+  }
+
+  #countFallback({ groupId, trace: { attempts } }: RequestEntry): void {
+    const fallback = attempts.at(-1)?.groupId;
+    if (fallback === undefined) return;
+    const id = `${groupId}\n${fallback}`;
+    const known = this.#fallbacks.get(id);
+    if (known) known.value += 1;
+    else this.#fallbacks.set(id, { value: 1, labels: { group: groupId, fallback } });
   }
 
   /** Costs are known once the entries are written. */

@@ -1,16 +1,16 @@
 /**
- * Writes the request log to the database: one statement for a batch, which also stores failed attempts and grows the roll-ups of its hours.
+ * Writes the request log to the database: a copy for a batch, and a statement that stores failed attempts and grows the roll-ups of its hours.
  * Hours whose sums are not known are marked instead, and rolled up from their rows (`roll-up.ts`).
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type RawBuilder, sql } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Log, Nanos } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
+import { type CopiedValue, copyLine, copyRows, type Db, prepare, type Rows } from '../db/index.ts';
 import { providerCosts } from '../ledger/index.ts';
 import type { AttemptTrace } from '../web/index.ts';
 import type { RequestRow } from './find-requests.ts';
 import { HOUR_COLUMNS, HourSums, hourOf, MAX_MODELS } from './hour-sums.ts';
-import { isFault, type RequestEntry } from './request-entry.ts';
+import { isFault, isOfNobody, type RequestEntry } from './request-entry.ts';
 
 /** Class of the advisory locks of hours, "reqh" in ASCII: shared by writers, exclusive for the roll-up of the hour. */
 export const HOUR_LOCK = 0x72657168;
@@ -41,15 +41,16 @@ export class RequestWriter {
   async write(entries: readonly RequestEntry[]): Promise<EntryCosts> {
     for (const day of new Set(entries.map(({ at }) => Math.floor(at / DAY_MS)))) await this.#createDay(day);
     const costs = await this.#costsOf(entries);
-    const rows = `[${(await encodeRows(entries, costs)).join(',')}]`;
+    const lines = await encodeLines(entries, costs);
     const hours = [...new Set(entries.map(hourOf))].sort((a, b) => a - b);
+    const insert = (batch: Pick<Batch, 'sums' | 'due'>) =>
+      this.#db.transaction().execute((tx) => insertEntries(tx, { entries, lines, hours, ...batch }));
     try {
-      await insertStatement({ rows, hours, ...this.#sumsOf(entries, costs) })
-        .execute(this.#db)
+      await insert(this.#sumsOf(entries, costs))
         // An earlier attempt of unknown outcome has written some of them: those must not count twice.
         .catch((error: unknown) => {
           if (!isDuplicate(error)) throw error;
-          return insertStatement({ rows, hours, due: hours }).execute(this.#db);
+          return insert({ due: hours });
         });
     } catch (error) {
       // The partition of a day may have been removed since it was last used.
@@ -62,7 +63,8 @@ export class RequestWriter {
   /** An hour with very many models is due as a whole. */
   #sumsOf(entries: readonly RequestEntry[], costs: EntryCosts): Pick<Batch, 'sums' | 'due'> {
     const sums = new HourSums();
-    const models = new Map(entries.map((entry) => [entry, storable(entry.model) ?? '']));
+    const known = entries.filter((entry) => !isOfNobody(entry));
+    const models = new Map(known.map((entry) => [entry, storable(entry.model) ?? '']));
     for (const [entry, model] of models) this.#modelsOf(hourOf(entry)).add(model);
     const due = new Set<number>();
     for (const [entry, model] of models)
@@ -95,20 +97,69 @@ export class RequestWriter {
 /** Rows that are encoded in one turn of the event loop, a fraction of a millisecond. */
 const SLICE_ROWS = 50;
 
-async function encodeRows(entries: readonly RequestEntry[], costs: EntryCosts): Promise<string[]> {
-  const rows: string[] = [];
+/** Entry -> its line of a copy. */
+type EntryLines = ReadonlyMap<RequestEntry, string>;
+
+async function encodeLines(entries: readonly RequestEntry[], costs: EntryCosts): Promise<EntryLines> {
+  const lines = new Map<RequestEntry, string>();
   for (const entry of entries) {
-    if (rows.length > 0 && rows.length % SLICE_ROWS === 0) await nextTurn();
-    rows.push(JSON.stringify(rowOf(entry, costs.get(entry))));
+    if (lines.size > 0 && lines.size % SLICE_ROWS === 0) await nextTurn();
+    const row: Readonly<Record<Column, CopiedValue>> = rowOf(entry, costs.get(entry));
+    lines.set(entry, copyLine(ENTRY_COLUMNS.map((name) => row[name])));
   }
-  return rows;
+  return lines;
 }
+
+const ENTRY_COLUMNS = [
+  'at',
+  'id',
+  'user_id',
+  'key_id',
+  'group_id',
+  'operation',
+  'model',
+  'upstream_model',
+  'client',
+  'target',
+  'stream',
+  'status',
+  'outcome',
+  'code',
+  'error',
+  'message',
+  'account_id',
+  'attempts',
+  'attempt_start_ms',
+  'attempt_end_ms',
+  'dropped',
+  'changed',
+  'first_byte_ms',
+  'total_ms',
+  'added_ms',
+  'failover_ms',
+  'usage',
+  'nanos',
+  'cost_nanos',
+  'price_id',
+  'group_ppm',
+  'user_ppm',
+  'estimated',
+  'session',
+] as const satisfies readonly (keyof Rows['requests'])[];
+type Column = (typeof ENTRY_COLUMNS)[number];
 
 /** Names that callers choose are stored only in the form of names, and only so many. */
 const NAME = /^[\w.[\]$-]{1,64}$/;
 const MAX_NAMES = 32;
-const namesOf = (names: readonly string[] | undefined): readonly string[] | undefined =>
-  names && names.length > 0 ? names.filter((name) => NAME.test(name)).slice(0, MAX_NAMES) : undefined;
+/** As a literal of an array. */
+const namesOf = (names: readonly string[] | undefined): string | undefined =>
+  names && names.length > 0
+    ? `{${names
+        .filter((name) => NAME.test(name))
+        .slice(0, MAX_NAMES)
+        .map((name) => `"${name}"`)
+        .join(',')}}`
+    : undefined;
 
 /** Callers choose model names. PostgreSQL cannot store a NUL character. */
 const storable = (text: string | undefined): string | undefined => text?.toWellFormed().replaceAll('\0', '');
@@ -119,11 +170,11 @@ const round = (ms: number | undefined): number | undefined =>
 
 const SESSION_BITS = 2 ** 48;
 
-const rowOf = (entry: RequestEntry, cost: Nanos | undefined) => {
+const rowOf = (entry: RequestEntry, cost: Nanos | undefined): Record<Column, CopiedValue> => {
   const { trace, charge } = entry;
   const [groupPpm, userPpm] = charge?.multipliersPpm ?? [];
   return {
-    at: entry.at,
+    at: new Date(entry.at).toISOString(),
     id: entry.id,
     user_id: entry.userId,
     key_id: entry.keyId,
@@ -138,6 +189,7 @@ const rowOf = (entry: RequestEntry, cost: Nanos | undefined) => {
     outcome: entry.outcome,
     code: entry.code,
     error: entry.error,
+    message: storable(entry.message),
     account_id: trace.attempts.at(-1)?.accountId,
     ...attemptsOf(entry),
     dropped: namesOf(trace.dropped),
@@ -146,26 +198,31 @@ const rowOf = (entry: RequestEntry, cost: Nanos | undefined) => {
     total_ms: round(entry.totalMs),
     added_ms: round(entry.addedMs),
     failover_ms: round(entry.failoverMs),
-    usage: charge && { ...charge.usage, tier: storable(charge.usage.tier) },
-    nanos: charge?.nanos.toString(),
-    cost_nanos: cost?.toString(),
-    price_id: charge?.priceId?.toString(),
-    group_ppm: groupPpm?.toString(),
-    user_ppm: userPpm?.toString(),
+    usage: charge && JSON.stringify({ ...charge.usage, tier: storable(charge.usage.tier) }),
+    nanos: charge?.nanos,
+    cost_nanos: cost,
+    price_id: charge?.priceId,
+    group_ppm: groupPpm,
+    user_ppm: userPpm,
     estimated: charge?.estimated,
     session: trace.session === undefined ? undefined : Math.floor(trace.session * SESSION_BITS),
   };
 };
 
 /** Most calls have one attempt, and the row has all of it but two times: those take a twentieth of the space of the list. */
-function attemptsOf({ trace: { attempts, upstreamModel }, status }: RequestEntry): object {
+function attemptsOf({
+  trace: { attempts, upstreamModel },
+  status,
+}: RequestEntry): Record<'attempts' | 'attempt_start_ms' | 'attempt_end_ms', CopiedValue> {
   const [only] = attempts;
-  if (!only) return {};
+  const none = { attempts: undefined, attempt_start_ms: undefined, attempt_end_ms: undefined };
+  if (!only) return none;
   const { start_ms, end_ms, words, ...attempt } = attemptOf(only);
-  const isPlain = attempt.outcome === 'ok' && attempt.status === status && only.model === upstreamModel;
+  const isPlain =
+    attempt.outcome === 'ok' && attempt.status === status && only.model === upstreamModel && only.groupId === undefined;
   if (attempts.length === 1 && isPlain && words === undefined && end_ms !== undefined)
-    return { attempt_start_ms: start_ms, attempt_end_ms: end_ms };
-  return { attempts: attempts.slice(0, MAX_NAMES).map(attemptOf) };
+    return { ...none, attempt_start_ms: start_ms, attempt_end_ms: end_ms };
+  return { ...none, attempts: JSON.stringify(attempts.slice(0, MAX_NAMES).map(attemptOf)) };
 }
 
 /** The attempts of a call, as `attemptsOf` has stored them. */
@@ -187,6 +244,7 @@ export function shownAttempts(row: RequestRow): readonly object[] {
 
 /** An attempt as the column `attempts` holds it; `fault` names the kind of a failure. */
 const attemptOf = (attempt: AttemptTrace) => ({
+  group: attempt.groupId,
   account: attempt.accountId,
   model: storable(attempt.model),
   outcome: attempt.outcome,
@@ -196,69 +254,85 @@ const attemptOf = (attempt: AttemptTrace) => ({
   first_byte_ms: round(attempt.firstByteMs),
   end_ms: round(attempt.lastByteMs === undefined || isFault(attempt.outcome) ? attempt.endMs : attempt.lastByteMs),
   words: storable(attempt.words),
+  request_id: attempt.providerRequestId,
 });
 
 interface Batch {
-  /** As JSON. */
-  readonly rows: string;
+  readonly entries: readonly RequestEntry[];
+  readonly lines: EntryLines;
   readonly hours: readonly number[];
-  /** What the roll-ups grow by. Without it, rows that exist already are left out, and the roll-ups stay. */
-  readonly sums?: HourSums;
+  /** What the roll-ups grow by. Without it, entries that exist already are left out, and the roll-ups stay. */
+  readonly sums?: HourSums | undefined;
   /** Hours that are to be rolled up from their rows. */
   readonly due: readonly number[];
 }
 
-/** The locks come first, so that the roll-up of an hour never misses rows that are on their way. */
-const insertStatement = ({ rows, hours, sums, due }: Batch): RawBuilder<unknown> => sql`
-  with locked as materialized (
-    select count(pg_advisory_xact_lock_shared(${HOUR_LOCK}::int, hour)) as n from unnest(${hours}::int[]) hour),
-  incoming as (
-    select to_timestamp(r.at / 1000.0) as at, r.id, r.user_id, r.key_id, r.group_id, r.operation, r.model, r.upstream_model, r.client,
-      r.target, r.stream, r.status, r.outcome, r.code, r.error, r.account_id, r.attempts, r.dropped, r.changed, r.first_byte_ms,
-      r.total_ms, r.added_ms, r.failover_ms, r.usage, r.nanos, r.cost_nanos, r.price_id, r.group_ppm, r.user_ppm, r.estimated, r.session,
-      r.attempt_start_ms, r.attempt_end_ms
-    from locked, json_to_recordset(${rows}::json) as r (
-      at numeric, id text, user_id text, key_id text, group_id text, operation text, model text, upstream_model text, client text,
-      target text, stream boolean, status smallint, outcome text, code text, error text, account_id text, attempts jsonb,
-      dropped text[], changed text[], first_byte_ms real, total_ms real, added_ms real, failover_ms real, usage jsonb, nanos bigint,
-      cost_nanos bigint, price_id bigint, group_ppm bigint, user_ppm bigint, estimated boolean, session bigint,
-      attempt_start_ms real, attempt_end_ms real)
-    where locked.n >= 0),
-  inserted as (
-    insert into requests select * from incoming order by at, id ${sums ? sql`` : sql`on conflict do nothing`}
-    returning at, id, group_id, model, attempts),
-  faults as (
-    insert into request_faults (at, request_id, attempt, group_id, account_id, model, kind, status, words)
-    select i.at, i.id, a.n, i.group_id, a.attempt ->> 'account', i.model, a.attempt ->> 'fault', (a.attempt ->> 'status')::smallint,
-      a.attempt ->> 'words'
-    from inserted i cross join jsonb_array_elements(i.attempts) with ordinality a (attempt, n)
-    where i.attempts is not null and a.attempt ? 'fault'
-    on conflict do nothing),
-  ${sums ? grownHours(sums) : sql``}
-  due as (select to_timestamp(hour * 3600::float8) as hour from unnest(${due}::int[]) hour order by 1)
-  insert into request_hours_due select hour from due on conflict do nothing`;
+async function insertEntries(tx: Transaction<Rows>, { entries, lines, hours, sums, due }: Batch): Promise<void> {
+  const fresh = sums ? entries : await withoutKnown(tx, entries);
+  const faults = fresh.flatMap(faultsOf);
+  await growHours(tx, [
+    hours,
+    ...[faults, sums?.hours ?? [], sums?.faults ?? []].map((rows) => JSON.stringify(rows)),
+    due,
+  ]);
+  const sorted = fresh.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+  const copied = sorted.map((entry) => lines.get(entry) ?? '');
+  if (copied.length > 0) await copyRows(tx, 'requests', { columns: ENTRY_COLUMNS, lines: copied });
+}
 
-/** After the rows of the batch are locked in, so that no roll-up of these hours from their rows is running. */
-const grownHours = (sums: HourSums): RawBuilder<unknown> => sql`
+async function withoutKnown(tx: Transaction<Rows>, entries: readonly RequestEntry[]): Promise<RequestEntry[]> {
+  const times = entries.map(({ at }) => at);
+  const { rows } = await sql<{ id: string }>`
+    select id from requests where at between ${new Date(Math.min(...times))} and ${new Date(Math.max(...times))}
+      and id = any(${entries.map(({ id }) => id)})`.execute(tx);
+  const known = new Set(rows.map(({ id }) => id));
+  return entries.filter(({ id }) => !known.has(id) && known.add(id));
+}
+
+const faultsOf = ({ at, id, groupId, model, trace }: RequestEntry): object[] =>
+  trace.attempts.slice(0, MAX_NAMES).flatMap((made, n) => {
+    const { fault, group = groupId, account, status, words, request_id } = attemptOf(made);
+    if (fault === undefined) return [];
+    const call = { at, request_id: id, attempt: n + 1, group_id: group, account_id: account, model: storable(model) };
+    return { ...call, kind: fault, status, words, provider_request_id: request_id };
+  });
+
+const COLUMNS = HOUR_COLUMNS.join(', ');
+
+/**
+ * Stores failed attempts, grows the roll-ups, and marks the hours that are due. The locks come first, so that the roll-up of an hour never
+ * misses rows that are on their way.
+ */
+const growHours = prepare(
+  'request_hours',
+  `with locked as materialized (
+    select count(pg_advisory_xact_lock_shared(${HOUR_LOCK}, hour)) as n from unnest($1::int[]) hour),
+  faults as (
+    insert into request_faults (at, request_id, attempt, group_id, account_id, model, kind, status, words, provider_request_id)
+    select to_timestamp(f.at / 1000.0), f.request_id, f.attempt, f.group_id, f.account_id, f.model, f.kind, f.status, f.words,
+      f.provider_request_id
+    from locked, json_to_recordset($2::json) as f (
+      at numeric, request_id text, attempt smallint, group_id text, account_id text, model text, kind text, status smallint,
+      words text, provider_request_id text)
+    where locked.n >= 0 order by 1, 2, 3
+    on conflict do nothing),
   grown as (
     insert into request_hours as h (level, hour, group_id, account_id, model, ${COLUMNS})
     select s.level, to_timestamp(s.hour * 3600::float8), s.group_id, s.account_id, s.model, ${COLUMNS}
-    from locked, jsonb_to_recordset(${JSON.stringify(sums.hours)}::jsonb) as s (
-      level text, hour int, group_id text, account_id text, model text, ${COLUMN_TYPES})
+    from locked, jsonb_to_recordset($3::jsonb) as s (
+      level text, hour int, group_id text, account_id text, model text, ${HOUR_COLUMNS.map((name) => `${name} numeric`).join(', ')})
     where locked.n >= 0 order by 1, 2, 3, 4, 5
-    on conflict (level, hour, group_id, account_id, model) do update set ${GROWTH}),
+    on conflict (level, hour, group_id, account_id, model) do update set
+      ${HOUR_COLUMNS.map((name) => `${name} = h.${name} + excluded.${name}`).join(', ')}),
   grown_faults as (
     insert into request_fault_hours as h (hour, group_id, account_id, model, kind, attempts)
     select to_timestamp(s.hour * 3600::float8), s.group_id, s.account_id, s.model, s.kind, s.attempts
-    from locked, jsonb_to_recordset(${JSON.stringify(sums.faults)}::jsonb) as s (
+    from locked, jsonb_to_recordset($4::jsonb) as s (
       hour int, group_id text, account_id text, model text, kind text, attempts bigint)
     where locked.n >= 0 order by 1, 2, 3, 4, 5
-    on conflict (hour, group_id, account_id, model, kind) do update set attempts = h.attempts + excluded.attempts),`;
-
-const COLUMNS = sql.join(HOUR_COLUMNS.map((name) => sql.ref(name)));
-const COLUMN_TYPES = sql.join(HOUR_COLUMNS.map((name) => sql`${sql.ref(name)} numeric`));
-const GROWTH = sql.join(
-  HOUR_COLUMNS.map((name) => sql`${sql.ref(name)} = h.${sql.ref(name)} + excluded.${sql.ref(name)}`),
+    on conflict (hour, group_id, account_id, model, kind) do update set attempts = h.attempts + excluded.attempts),
+  due as (select to_timestamp(hour * 3600::float8) as hour from unnest($5::int[]) hour, locked where locked.n >= 0 order by 1)
+  insert into request_hours_due select hour from due on conflict do nothing`,
 );
 
 /** The current hour, and earlier ones of calls that took long. */

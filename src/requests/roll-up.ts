@@ -85,7 +85,7 @@ const LEVEL = `case grouping(group_id, account_name, model_name)
   when 0 then 'all' when 3 then 'group' when 5 then 'account' when 6 then 'model' else 'total' end`;
 
 const BUILD_HOUR = `
-  with slice as materialized (select * from requests where at >= $1 and at < $2),
+  with slice as materialized (select * from requests where at >= $1 and at < $2 and user_id <> ''),
   frequent as (select model from slice where model is not null group by model order by count(*) desc, model limit $5),
   calls as (
     select s.*, coalesce(s.account_id, '') as account_name,

@@ -69,7 +69,11 @@ export async function openSpans(options: SpanOptions): Promise<SpanRecorder> {
       if (entry.error && entry.error !== 'caller') span.setStatus({ code: api.SpanStatusCode.ERROR });
       const context = api.trace.setSpan(api.ROOT_CONTEXT, span);
       for (const attempt of entry.trace.attempts) {
-        const attributes = attemptAttributes(attempt, entry, providerOf(catalog(), entry.groupId, attempt.accountId));
+        const attributes = attemptAttributes(
+          attempt,
+          entry,
+          providerOf(catalog(), attempt.groupId ?? entry.groupId, attempt.accountId),
+        );
         const name = `${operationName(entry)} ${attempt.model ?? ''}`.trim();
         const startTime = at(attempt.startMs);
         const child = tracer.startSpan(name, { kind: api.SpanKind.CLIENT, startTime, attributes }, context);
@@ -159,6 +163,7 @@ function attemptAttributes(attempt: AttemptTrace, entry: RequestEntry, provider:
     'http.response.status_code': attempt.status,
     'error.type': errorType(attempt),
     'dragoman.account': attempt.accountId,
+    'dragoman.fallback_group': attempt.groupId,
     'dragoman.outcome': attempt.outcome,
   });
 }
