@@ -12,8 +12,9 @@ import { credit } from '../ledger/index.ts';
 import { mergeLimits, type NameEffect, type SetupFile } from '../objects/index.ts';
 import { lockHealth } from '../pool/index.ts';
 import type { VideoVariant } from '../rules/index.ts';
-import { compareObjects, type ObjectDiff, readObjects } from './diff.ts';
+import { auditChanges, compareObjects, type ObjectDiff, readObjects } from './diff.ts';
 import { findEffects, isUnnamedRepricing, RepricingError } from './effects.ts';
+import { fallbackErrors } from './fallback.ts';
 import { mergeModelOrder } from './model-order.ts';
 import { findUnnamed, prune } from './prune.ts';
 import { checkReferences } from './references.ts';
@@ -21,7 +22,7 @@ import { characterRow, groupRow, modelRow, userRow } from './rows.ts';
 import { saveAccount } from './save-account.ts';
 import { savePrice } from './save-price.ts';
 import { type Change, type RecordChange, saveRow } from './save-row.ts';
-import { located, SetupError } from './setup-document.ts';
+import { ExistsError, located, SetupError } from './setup-document.ts';
 import { findUnpriced } from './unpriced.ts';
 import { findWarnings } from './warnings.ts';
 
@@ -44,7 +45,7 @@ export interface Applied {
   readonly unnamed: readonly string[];
   /** Likely mistakes in the file. */
   readonly warnings: readonly string[];
-  /** With `diff`: the fields of objects that the file names. */
+  /** The fields that differ, of objects that the file names. */
   readonly diff: readonly ObjectDiff[];
 }
 export interface ApplyOptions {
@@ -52,10 +53,10 @@ export interface ApplyOptions {
   readonly prune?: boolean;
   /** Reports what would change, then rolls back. */
   readonly dryRun?: boolean;
-  /** Reports the changed fields too. */
-  readonly diff?: boolean;
   /** Rejects a file that changes the price of model names which it does not name. */
   readonly refuseRepricing?: boolean;
+  /** Rejects a file that names an object of the database. */
+  readonly createOnly?: boolean;
   /** For the audit log; `file` by default, as for a configuration that is applied at start. */
   readonly by?: Actor;
 }
@@ -77,20 +78,27 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
       const lines = checkReferences(file, await readKnown(tx), { prune: options.prune === true });
       if (lines.length > 0) throw new SetupError(located(file, lines));
       const before = await readModelLines(tx);
-      const objects = options.diff ? await readObjects(tx, file) : undefined;
-      const done = await applyAll(tx, file, options);
+      const objects = await readObjects(tx, file);
+      if (options.createOnly) rejectExisting(file, objects);
+      const by = options.by ?? { actor: 'file' };
+      const done = await applyAll(tx, file, { ...options, by });
+      const diff = compareObjects(objects, await readObjects(tx, file));
+      const { groups } = await readKnown(tx);
+      const faults = fallbackErrors(file, await readModelLines(tx), groups);
+      if (faults.length > 0) throw new SetupError(located(file, faults));
       applied = {
         ...done,
         effects: done.changes.length === 0 ? [] : await findEffects(tx, before, file),
         unpriced: await findUnpriced(tx),
-        warnings: await findWarnings(tx, file, (await readKnown(tx)).groups),
-        diff: objects ? compareObjects(objects, await readObjects(tx, file)) : [],
+        warnings: await findWarnings(tx, file, groups),
+        diff,
       };
       if (options.dryRun) throw rollback;
       if (options.refuseRepricing) rejectRepricing(applied.effects);
       const { changes, effects } = applied;
+      await auditChanges(tx, by, diff);
       if (changes.length > 0)
-        await writeAudit(tx, options.by ?? { actor: 'file' }, {
+        await writeAudit(tx, by, {
           action: 'config.applied',
           subject: 'config',
           after: { changes, ...(effects.length > 0 && { effects }), ...(options.prune && { prune: true }) },
@@ -121,10 +129,28 @@ function rejectRepricing(effects: readonly NameEffect[]): void {
   if (unnamed.length > 0) throw new RepricingError(unnamed);
 }
 
+/** Names the first field of the file that names something of the database. */
+function rejectExisting(file: SetupFile, stored: ReadonlyMap<string, unknown>): void {
+  const named = [
+    ...file.groups.map(({ id }, n) => [`groups[${n}].id`, `group ${id}`] as const),
+    ...file.accounts.map(({ id }, n) => [`accounts[${n}].id`, `account ${id}`] as const),
+    ...file.models.flatMap(({ id, groups }, n) =>
+      groups.map((group) => [`models[${n}].id`, `model ${id} of ${group}`] as const),
+    ),
+    ...file.users.map(({ id }, n) => [`users[${n}].id`, `user ${id}`] as const),
+    ...file.keys.map(
+      ({ name = 'default', user, group }, n) => [`keys[${n}].name`, `key ${name} of ${user} in ${group}`] as const,
+    ),
+    ...file.characters.map(({ id }, n) => [`characters[${n}].id`, `character ${id}`] as const),
+  ];
+  const found = named.find(([, object]) => stored.has(object));
+  if (found) throw new ExistsError(found[0], found[1]);
+}
+
 async function applyAll(
   tx: Tx,
   file: SetupFile,
-  options: ApplyOptions,
+  options: ApplyOptions & { readonly by: Actor },
 ): Promise<Pick<Applied, 'changes' | 'keys' | 'rotated' | 'unnamed'>> {
   const changes: Change[] = [];
   const recordChange: RecordChange = (what, object) => {
@@ -134,7 +160,7 @@ async function applyAll(
     recordChange(await saveRow(tx, groupRow(group, position)), `group ${group.id}`);
   for (const [position, account] of file.accounts.entries())
     recordChange(await saveAccount(tx, { account, position, sealer: options.secrets.sealer }), `account ${account.id}`);
-  await applyModels(tx, file.models, recordChange);
+  await applyModels(tx, file.models, recordChange, options.by);
   for (const user of file.users) recordChange(await applyUser(tx, user), `user ${user.id}`);
   const { created, rotated } = await applyKeys(tx, file, options.secrets, recordChange);
   for (const [position, character] of file.characters.entries())
@@ -143,11 +169,11 @@ async function applyAll(
   return { changes, keys: created, rotated, unnamed: (await findUnnamed(tx, file)).map(({ object }) => object) };
 }
 
-async function applyModels(tx: Tx, models: SetupFile['models'], recordChange: RecordChange): Promise<void> {
+async function applyModels(tx: Tx, models: SetupFile['models'], recordChange: RecordChange, by: Actor): Promise<void> {
   const stored = await readModelOrder(tx);
   for (const [position, model] of models.entries())
     for (const group of model.groups)
-      recordChange(await applyModel(tx, model, group, position), `model ${model.id} of ${group}`);
+      recordChange(await applyModel(tx, model, { group, position, by }), `model ${model.id} of ${group}`);
   for (const group of new Set(models.flatMap((model) => model.groups))) {
     const named = models.filter(({ groups }) => groups.includes(group)).map(({ id }) => id);
     await orderModels(tx, { group, stored: stored.get(group) ?? [], named }, recordChange);
@@ -181,13 +207,19 @@ async function orderModels(tx: Tx, { group, stored, named }: ModelOrder, recordC
   recordChange(isDeepStrictEqual(kept, stored) ? undefined : 'changed', `order of the models of ${group}`);
 }
 
-async function applyModel(tx: Tx, model: SetupFile['models'][number], group: string, position: number) {
+interface ModelPlace {
+  readonly group: string;
+  readonly position: number;
+  readonly by: Actor;
+}
+
+async function applyModel(tx: Tx, model: SetupFile['models'][number], { group, position, by }: ModelPlace) {
   const saved = await saveRow(tx, modelRow(model, group, position));
-  const hasNewPrice = (model.prices || model.cost || model.free) && (await applyPrice(tx, model, group));
+  const hasNewPrice = (model.prices || model.cost || model.free) && (await applyPrice(tx, model, group, by));
   return saved ?? (hasNewPrice ? 'changed' : undefined);
 }
 
-async function applyPrice(tx: Tx, model: SetupFile['models'][number], group: string): Promise<boolean> {
+async function applyPrice(tx: Tx, model: SetupFile['models'][number], group: string, by: Actor): Promise<boolean> {
   const { id } = await tx
     .selectFrom('models')
     .select('id')
@@ -196,7 +228,8 @@ async function applyPrice(tx: Tx, model: SetupFile['models'][number], group: str
     .executeTakeFirstOrThrow();
   // A free model has no rates from then on; the row of its earlier price stays for the charges made with it.
   const rates = model.free ? {} : model.prices;
-  return savePrice(tx, id, { rates, cost: model.cost, validFrom: model.valid_from });
+  const input = { rates, cost: model.cost, validFrom: model.valid_from };
+  return savePrice(tx, { id, group, model: model.id }, input, by);
 }
 
 async function applyUser(tx: Tx, user: SetupFile['users'][number]) {

@@ -2,11 +2,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Rows } from '../db/index.ts';
+import { type Actor, type AuditAction, writeAudit } from '../identity/index.ts';
 import { membersOf, type SetupFile } from '../objects/index.ts';
+import { modelSubject } from './save-price.ts';
 
 export interface ObjectDiff {
   /** Kind and name, as in the list of changes. */
   readonly object: string;
+  readonly isNew: boolean;
+  /** Of audit lines. */
+  readonly subject: string;
   readonly fields: readonly FieldDiff[];
 }
 
@@ -59,8 +64,40 @@ function queries({
 export const compareObjects = (before: Snapshot, after: Snapshot): ObjectDiff[] =>
   [...after].flatMap(([object, row]) => {
     const fields = compareRows(before.get(object) ?? {}, row);
-    return fields.length === 0 ? [] : [{ object, fields }];
+    return fields.length === 0 ? [] : [{ object, isNew: !before.has(object), subject: subjectOf(object, row), fields }];
   });
+
+const subjectOf = (object: string, { id, pattern, group_id }: Row): string =>
+  pattern === undefined ? `${kindOf(object)}:${id}` : modelSubject({ group: String(group_id), model: String(pattern) });
+
+const kindOf = (object: string): string => object.slice(0, object.indexOf(' '));
+
+const ACTIONS: Readonly<Record<string, AuditAction>> = {
+  group: 'group.changed',
+  account: 'account.changed',
+  model: 'model.changed',
+  user: 'user.changed',
+  key: 'key.changed',
+  character: 'character.changed',
+};
+
+/** One line for each object that was changed, with both values of its fields. A price has a line of its own. */
+export async function auditChanges(tx: Tx, by: Actor, diffs: readonly ObjectDiff[]): Promise<void> {
+  for (const { object, isNew, subject, fields } of diffs) {
+    const shown = fields.filter(({ field }) => !PRICE_FIELDS.has(field));
+    const action = ACTIONS[kindOf(object)];
+    if (isNew || shown.length === 0 || !action) continue;
+    const before = Object.fromEntries(shown.map((one) => [one.field, auditValue(one.before)]));
+    const after = Object.fromEntries(shown.map((one) => [one.field, auditValue(one.after)]));
+    await writeAudit(tx, by, { action, subject, before, after });
+  }
+}
+
+const PRICE_FIELDS: ReadonlySet<string> = new Set(['prices', 'cost', 'valid_from']);
+
+/** Words in place of a secret are not JSON. */
+const auditValue = (text: string | undefined): unknown =>
+  text === undefined ? null : text === SECRET ? 'set' : text === NEW_SECRET ? 'changed' : JSON.parse(text);
 
 function compareRows(before: Row, after: Row): FieldDiff[] {
   const [was, is] = [membersOf(before), membersOf(after)] as [Row, Row];
@@ -69,7 +106,7 @@ function compareRows(before: Row, after: Row): FieldDiff[] {
     .map((name) => ({
       field: FILE_NAMES[name] ?? name,
       before: shown(name, was[name]),
-      after: shown(name, is[name], was[name] === undefined ? 'secret' : 'another secret'),
+      after: shown(name, is[name], was[name] === undefined ? SECRET : NEW_SECRET),
     }));
 }
 
@@ -94,11 +131,14 @@ const FILE_NAMES: Readonly<Record<string, string>> = {
   hash: 'key',
 };
 
-function shown(name: string, value: unknown, secret = 'secret'): string | undefined {
+const SECRET = '(secret)';
+const NEW_SECRET = '(another secret)';
+
+function shown(name: string, value: unknown, secret = SECRET): string | undefined {
   if (value === undefined || value === null) return undefined;
-  if (name === 'hash' || name.endsWith('_sealed')) return `(${secret})`;
+  if (name === 'hash' || name.endsWith('_sealed')) return secret;
   return JSON.stringify(value, (member, inner: unknown) =>
-    member === 'access_key' ? '(secret)' : typeof inner === 'string' ? withoutCredentials(inner) : inner,
+    member === 'access_key' ? SECRET : typeof inner === 'string' ? withoutCredentials(inner) : inner,
   );
 }
 

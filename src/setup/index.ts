@@ -3,6 +3,7 @@ export { changeAccount } from './change-account.ts';
 export { DEMO_CHARACTER_MODEL, DEMO_GROUPS, DEMO_VIDEO_MODEL, demoSetup, hasDemo } from './demo.ts';
 export type { ObjectDiff } from './diff.ts';
 export { describeEffect, isUnnamedRepricing, RepricingError } from './effects.ts';
+export { findIdleFallbacks } from './fallback.ts';
 export { issuesOf } from './issues.ts';
 export { parseLitellmList } from './litellm-list.ts';
 export {
@@ -16,5 +17,5 @@ export {
 export { characterRow, userRow } from './rows.ts';
 export { insertRow, saveRow } from './save-row.ts';
 export { parseSetupFile, type SecretSources } from './secrets.ts';
-export { parseSetup, SetupError } from './setup-document.ts';
+export { ExistsError, parseSetup, SetupError } from './setup-document.ts';
 export { findUnpriced, findWithoutOutput, NO_OUTPUT_ADVICE, UNPRICED_ADVICE } from './unpriced.ts';

@@ -55,7 +55,16 @@ const pathText = (path: readonly PropertyKey[], whole: string): string =>
     '',
   ) || whole;
 
-const SECRET = new Set<PropertyKey>(['key', 'api_key', 'secret_key', 'access_key', 'proxy']);
+const SECRET = new Set<PropertyKey>([
+  'key',
+  'api_key',
+  'secret_key',
+  'access_key',
+  'proxy',
+  'password',
+  'current',
+  'token',
+]);
 const CONTAINERS = new Set(['object', 'array', 'record']);
 const MAX_SHOWN_CHARS = 80;
 

@@ -46,6 +46,7 @@ const lineOf = (patterns: readonly string[], name: string): string | undefined =
       context: null,
       maxOutput: null,
       isFree: false,
+      fallback: [],
       prices: [],
     }),
   );

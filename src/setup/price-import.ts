@@ -97,8 +97,8 @@ export async function applyImport(db: Db, shown: ImportPlan, options: ImportOpti
     const plan = await planImport(tx, options);
     if (fingerprint(plan) !== fingerprint(shown))
       throw new ImportError('The configuration changed meanwhile; nothing was applied. Run the import again.');
-    for (const { modelId, rates, cost, from } of plan.changes)
-      await savePrice(tx, modelId, { rates, cost, validFrom: from });
+    for (const { modelId: id, group, model, rates, cost, from } of plan.changes)
+      await savePrice(tx, { id, group, model }, { rates, cost, validFrom: from }, by);
     const after = plan.changes.map(({ group, model, source, rates, cost }) => ({ group, model, source, rates, cost }));
     if (after.length > 0)
       await writeAudit(tx, by, { action: 'prices.imported', subject: 'prices', after: { prices: after } });

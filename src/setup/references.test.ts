@@ -60,3 +60,13 @@ test('checkReferences accepts presets and capabilities of chat servers in respon
   assert.throws(() => check({ group: 'text', capabilities: { refusedFields: ['modell'] } }), /refusedFields/);
   assert.throws(() => check({ group: 'text', capabilities: { imageinput: false } }), /imageinput/);
 });
+
+test('checkReferences admits Converse only at Bedrock, and nothing else of Bedrock outside of messages groups', () => {
+  const cloud = { kind: 'bedrock', auth: 'api-key' };
+  assert.deepEqual(check({ group: 'text', cloud }), []);
+  assert.deepEqual(check({ group: 'text', cloud, features: ['converse'] }), []);
+  assert.deepEqual(check({ group: 'text', cloud, features: ['chat'] }), [
+    'accounts[0].features: found "chat", expected some of converse',
+  ]);
+  assert.match(check({ group: 'text', features: ['converse'] })[0] ?? '', /^accounts\[0\]\.features: found "converse"/);
+});

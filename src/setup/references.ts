@@ -1,7 +1,7 @@
 /** Checks of a configuration file beyond its schema: references between objects, duplicates, unchanged styles. */
 
 import type { SetupFile } from '../objects/index.ts';
-import { FEATURES, OPT_IN_FEATURES } from '../rules/index.ts';
+import { FEATURES, kindOffers, OPT_IN_FEATURES } from '../rules/index.ts';
 import { type CloudAccount, cloudErrors } from './cloud-errors.ts';
 import { checkVideoModels, type GroupKind } from './video-models.ts';
 
@@ -125,10 +125,11 @@ export const accountErrors = (account: CheckedAccount, style: string | undefined
 ];
 
 function unsupportedFeatures(path: string, account: CheckedAccount, style: string | undefined): string[] {
-  const possible: readonly string[] =
+  const all: readonly string[] =
     style !== undefined && style in FEATURES
       ? [...FEATURES[style as keyof typeof FEATURES], ...OPT_IN_FEATURES[style as keyof typeof FEATURES]]
       : [];
+  const possible = all.filter((feature) => kindOffers(account.cloud?.kind, style ?? '', feature));
   return (account.features ?? [])
     .filter((feature) => !possible.includes(feature))
     .map((feature) => `${path}features: found "${feature}", expected some of ${possible.join(', ')}`);

@@ -85,6 +85,7 @@ const featuresOf = (style: string, { cloud }: AccountInput): readonly string[] =
 /** Faults of another credential, address or proxy say nothing about the account as it is now. An operator's park stays. */
 async function forgetHealth(tx: Tx, accountId: string): Promise<void> {
   await tx.deleteFrom('account_cooldowns').where('account_id', '=', accountId).execute();
+  await tx.deleteFrom('account_tests').where('account_id', '=', accountId).execute();
   await tx.deleteFrom('account_parks').where('account_id', '=', accountId).where('cause', '=', 'credential').execute();
 }
 

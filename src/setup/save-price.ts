@@ -1,6 +1,17 @@
 /** Writer of model prices. A price row is never changed, because charges refer to it; a different price is a new row. */
 import { sql, type Transaction } from 'kysely';
 import type { Rows } from '../db/index.ts';
+import { type Actor, writeAudit } from '../identity/index.ts';
+
+/** The line of the catalog that the price is for. */
+export interface PricedLine {
+  readonly id: bigint;
+  readonly group: string;
+  readonly model: string;
+}
+
+/** The subject of audit lines. The id of a group has no slash. */
+export const modelSubject = ({ group, model }: Omit<PricedLine, 'id'>): string => `model:${group}/${model}`;
 
 export interface PriceInput {
   /** Decimal strings, as in the configuration. An absent half (rates or cost) keeps its value. */
@@ -13,18 +24,23 @@ export interface PriceInput {
 
 /**
  * Inserts the price unless it equals the price already valid at `validFrom`. Prices with a later start are neither changed nor
- * compared. Returns whether a row was written.
+ * compared. Writes its audit line, and returns whether a row was written.
  */
-export async function savePrice(tx: Transaction<Rows>, modelId: bigint, input: PriceInput): Promise<boolean> {
+export async function savePrice(
+  tx: Transaction<Rows>,
+  line: PricedLine,
+  input: PriceInput,
+  by: Actor,
+): Promise<boolean> {
   const rates = input.rates && JSON.stringify(input.rates);
   const cost = input.cost && JSON.stringify(input.cost);
   const from = sql<Date>`greatest(${input.validFrom ?? null}::timestamptz, now())`;
   const before = await tx
     .selectFrom('prices')
-    .select(['rates', 'cost'])
+    .select(['id', 'rates', 'cost'])
     .select(sql<boolean>`rates = coalesce(${rates ?? null}::jsonb, rates)`.as('sameRates'))
     .select(sql<boolean>`cost is not distinct from coalesce(${cost ?? null}::jsonb, cost)`.as('sameCost'))
-    .where('model_id', '=', modelId)
+    .where('model_id', '=', line.id)
     .where('valid_from', '<=', from)
     .orderBy('valid_from', 'desc')
     .orderBy('id', 'desc')
@@ -32,15 +48,27 @@ export async function savePrice(tx: Transaction<Rows>, modelId: bigint, input: P
     .executeTakeFirst();
   if (before?.sameRates && before.sameCost) return false;
   if (!before && cost === undefined && rates === '{}') return false;
-  await tx
+  const saved = await tx
     .insertInto('prices')
     .values({
-      model_id: modelId,
+      model_id: line.id,
       rates: rates ?? JSON.stringify(before?.rates ?? {}),
       cost: cost ?? (before?.cost ? JSON.stringify(before.cost) : null),
       // Only the first price of a model may start in the past: later, calls were already charged by the earlier price.
       valid_from: before ? from : (input.validFrom ?? sql`now()`),
     })
-    .execute();
+    .returning(['id', 'rates', 'cost', 'valid_from'])
+    .executeTakeFirstOrThrow();
+  await writeAudit(tx, by, {
+    action: 'price.changed',
+    subject: modelSubject(line),
+    ...(before && { before: { price: String(before.id), prices: before.rates, cost: before.cost } }),
+    after: {
+      price: String(saved.id),
+      prices: saved.rates,
+      cost: saved.cost,
+      ...(input.validFrom !== undefined && { valid_from: saved.valid_from }),
+    },
+  });
   return true;
 }

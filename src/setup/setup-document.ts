@@ -13,6 +13,19 @@ export class SetupError extends Error {
   }
 }
 
+/** A file that must only create names something of the database; nothing of it was applied. */
+export class ExistsError extends Error {
+  /** Its path in the file. */
+  readonly field: string;
+  /** Kind and name. */
+  readonly object: string;
+  constructor(field: string, object: string) {
+    super(`${field}: ${object} exists.`);
+    this.field = field;
+    this.object = object;
+  }
+}
+
 export const parseSetup = (text: string): SetupFile => checkSetup(readDocument(text));
 
 export interface SetupDocument {

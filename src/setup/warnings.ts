@@ -5,6 +5,7 @@ import { isGlob, matchesGlob, parseNanos } from '../core/index.ts';
 import type { Rows } from '../db/index.ts';
 import type { SetupFile } from '../objects/index.ts';
 import { mistakenBaseUrl, type Style } from '../rules/index.ts';
+import { fallbackWarnings } from './fallback.ts';
 import type { Known } from './references.ts';
 import { located } from './setup-document.ts';
 
@@ -15,6 +16,7 @@ export async function findWarnings(tx: Transaction<Rows>, file: SetupFile, group
     ...addresses(file, groups),
     ...hiddenModels(file, (group) => (lines.get(group) ?? []).map(({ pattern }) => pattern)),
     ...zeroPrices(file),
+    ...fallbackWarnings(file, lines, groups),
   ]);
 }
 
