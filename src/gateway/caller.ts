@@ -1,13 +1,16 @@
 /** The caller of a request: its key with the user, and the key's group. */
-import type { Account, Catalog, Group } from '../catalog/index.ts';
+import type { Account, Catalog, Group, Model } from '../catalog/index.ts';
 import type { Key } from '../identity/index.ts';
-import type { Dialect, Style } from '../rules/index.ts';
+import type { Style, UpstreamDialect } from '../rules/index.ts';
 
 export interface Caller {
   readonly key: Key;
+  /** That of the key, or that of `fallback`. */
   readonly group: Group & { readonly style: Style };
+  /** The line of another group that takes the call: as the configuration names it, and as a model with the name that the caller uses. */
+  readonly fallback?: { readonly line: string; readonly model: Model };
 }
 
 /** The accounts of the caller's group that speak a dialect. */
-export const accountsSpeaking = (catalog: Catalog, { group }: Caller, dialect: Dialect): readonly Account[] =>
+export const accountsSpeaking = (catalog: Catalog, { group }: Caller, dialect: UpstreamDialect): readonly Account[] =>
   catalog.accounts(group.id).filter(({ features }) => features.has(dialect));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
   accountAt,
+  callerOf,
   callFor,
   openFailoverServices,
   type ProviderStep,
@@ -14,7 +15,8 @@ import { until } from '../../test/support/wait.ts';
 import type { Account } from '../catalog/index.ts';
 import { ApiError, type Clock, FakeClock, fail, systemClock } from '../core/index.ts';
 import { codecOf, type UpstreamFailure } from '../dialects/index.ts';
-import { type ErrorCode, errorRow, FAILOVER, RETRY_BUDGET, TIMEOUTS } from '../rules/index.ts';
+import { RetryBudget } from '../pool/index.ts';
+import { CIRCUIT, type ErrorCode, errorRow, FAILOVER, FALLBACK, RETRY_BUDGET, TIMEOUTS } from '../rules/index.ts';
 import { AttemptBudget, type LegTurn } from './attempt-budget.ts';
 import { type ResponseHandler, runWithFailover, type UpstreamCall } from './failover.ts';
 import { runLegs } from './legs.ts';
@@ -68,9 +70,12 @@ function openLegs(first: readonly string[], second: readonly string[]) {
     isNative: true,
     dialect: 'responses' as const,
     accounts: one.accounts.filter(({ id }) => ids.includes(id)),
+    feature: undefined,
+    caller: callerOf('responses'),
   });
   const legs = [legOf(first), legOf(second)];
-  const run = () => runLegs(one.services, one.call, legs, ({ accounts }, leg) => one.runLeg(leg, accounts));
+  const route = { call: one.call, operation: 'responses.create', legs, fallback: undefined } as const;
+  const run = () => runLegs(one.services, { ...route, run: ({ accounts }, leg) => one.runLeg(leg, accounts) });
   return { ...one, run };
 }
 
@@ -110,7 +115,8 @@ test('the legs of a call share its three attempts', async () => {
 test('the next round of a call has three attempts of its own, and takes no retry of the process', async () => {
   provider.script(error(500, 'x'), error(500, 'x'), ok, ok);
   const { runLeg, services, served, retryBudget } = openCall(['a', 'b', 'c']);
-  const turn: LegTurn = { onlyReady: false, budget: new AttemptBudget(services) };
+  const budget = new AttemptBudget(services);
+  const turn: LegTurn = { onlyReady: false, waits: true, hasFallback: false, budget, onModel() {} };
   await runLeg(turn);
   while (retryBudget.take()) {}
   await runLeg(turn);
@@ -184,6 +190,41 @@ test('failover starts no further attempt after its time', async () => {
   clock.advance(FAILOVER.withinMs.count + 1);
   assert.equal(await running, 'upstream_error');
   assert.deepEqual(provider.calls, ['a']);
+});
+
+test('failover gives up a silent provider when its circuit opens and a fallback can take the call', async () => {
+  provider.script(() => {});
+  const clock = new FakeClock();
+  const { runLeg, accounts, pool, services } = openCall(['a'], {}, clock);
+  const budget = new AttemptBudget(services);
+  const running = codeOf(() => runLeg({ onlyReady: true, waits: true, hasFallback: true, budget, onModel() {} }));
+  await until('the request', () => provider.calls.length === 1);
+  clock.advance(FALLBACK.firstByteMs.stream);
+  for (let n = 0; n < CIRCUIT.failuresInRow; n += 1) {
+    const lease = pool.lease(accounts);
+    if ('account' in lease) lease.release({ kind: 'timeout', hasFallback: true });
+  }
+  clock.advance(FALLBACK.circuitCheckMs);
+  assert.equal(await running, 'upstream_timeout');
+});
+
+test('a call has three attempts in each group and six in all, and the first in a group is no retry', () => {
+  const retryBudget = new RetryBudget(systemClock);
+  const budget = new AttemptBudget({ clock: systemClock, retryBudget });
+  const attempt = (): number => {
+    let made = 1;
+    budget.countAttempt();
+    for (; budget.takeRetry('reply'); made += 1) budget.countAttempt();
+    return made;
+  };
+  assert.ok(budget.beginLeg('reply'));
+  assert.equal(attempt(), FAILOVER.attempts);
+  assert.ok(budget.isSpent);
+  while (retryBudget.take()) {}
+  assert.deepEqual([budget.beginGroup(), budget.beginLeg('reply'), attempt()], [true, true, 1]);
+  assert.deepEqual([budget.beginGroup(), attempt(), budget.beginGroup(), attempt()], [true, 1, true, 1]);
+  assert.equal(budget.attempts, FALLBACK.attempts);
+  assert.equal(budget.beginGroup(), false);
 });
 
 test('failover does not repeat a request that the provider rejects as invalid', async () => {

@@ -2,7 +2,7 @@
  * One upstream call against the accounts of a group: lease an account, send, and either hand the response to its handler or classify
  * the failure and try the next account, as rules/faults.ts says. Never tries another account once the client has received anything.
  */
-import type { Account, Secrets } from '../catalog/index.ts';
+import type { Account, Model, Secrets } from '../catalog/index.ts';
 import { ApiError, type Clock, fail, type Log, type MaybePromise } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
 import type { HttpHeaders } from '../http/index.ts';
@@ -17,7 +17,7 @@ import type {
   Pool,
   RetryBudget,
 } from '../pool/index.ts';
-import { type FaultKind, faultRow, type TimeoutClass } from '../rules/index.ts';
+import { FALLBACK, type FaultKind, faultRow, TIMEOUTS, type TimeoutClass } from '../rules/index.ts';
 import type {
   TransportError,
   UpstreamClient,
@@ -37,7 +37,7 @@ import {
   redirected,
   withoutSecrets,
 } from './client-error.ts';
-import { failureMessage, failureReason, messageIn } from './failure-reason.ts';
+import { failureMessage, failureReason, messageIn, providerRequestId } from './failure-reason.ts';
 import { providerMessage } from './provider-message.ts';
 import type { ReadOn } from './read-on.ts';
 
@@ -99,8 +99,8 @@ export interface ResponseHandler {
    * the response for a short time.
    */
   readonly readsOn?: boolean;
-  /** Returns false to pause the upstream. */
-  onData(chunk: Buffer): boolean;
+  /** Returns false to pause the upstream. With `isLast`, `onEnd` follows in the same turn. */
+  onData(chunk: Buffer, isLast?: boolean): boolean;
   /**
    * The upstream ended, properly or with an error. Returns the fault of the account, if any; a `Fault` object says that the
    * client has received nothing and another account may be tried.
@@ -109,20 +109,35 @@ export interface ResponseHandler {
 }
 
 /**
+ * Why accounts cannot serve a call. `out`: providers fail, or accounts are at their limits. `request`: the request has no form there, or is
+ * rejected. `elsewhere`: what it continues is held by accounts of another group.
+ */
+export type Unavailability = 'out' | 'request' | 'elsewhere';
+
+/**
  * These accounts cannot serve the call, and the client has received nothing: accounts that speak another dialect may. `isSkipped`: none
- * was tried, because they are cooling down.
+ * was tried, because they are cooling down. `model` names the lines that hold what the request continues.
  */
 export class LegUnavailable extends ApiError {
+  readonly because: Unavailability;
   readonly isSkipped: boolean;
+  readonly model: Model | undefined;
 
-  constructor({ code, message, details }: ApiError, isSkipped = false) {
+  constructor(
+    { code, message, details }: ApiError,
+    because: Unavailability = 'request',
+    { isSkipped = false, model }: { readonly isSkipped?: boolean; readonly model?: Model } = {},
+  ) {
     super(code, message, details);
+    this.because = because;
     this.isSkipped = isSkipped;
+    this.model = model;
   }
 }
 
 /** The error of a leg that other legs may not have; a bug stays what it is. */
-export const legError = (error: unknown): unknown => (error instanceof ApiError ? new LegUnavailable(error) : error);
+export const legError = (error: unknown): unknown =>
+  error instanceof ApiError && !(error instanceof LegUnavailable) ? new LegUnavailable(error) : error;
 
 /** More of an error body is not read: its beginning says what failed. */
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -148,6 +163,7 @@ class Failover {
   /** A call waits once. */
   #hasWaited = false;
   #leaveQueue = (): void => {};
+  #endWatch = (): void => {};
   /** The account that gets the request again, because its provider rejected only a part of it. */
   #again: string | undefined;
 
@@ -184,7 +200,9 @@ class Failover {
   }
 
   #release(fault?: AttemptFault): void {
-    this.#lease?.release(fault);
+    this.#endWatch();
+    const hasFallback = this.#upstreamCall.leg?.hasFallback;
+    this.#lease?.release(fault && hasFallback ? { ...fault, hasFallback } : fault);
   }
 
   #next(last: ApiError | undefined): void {
@@ -192,23 +210,25 @@ class Failover {
     const { accounts } = this.#upstreamCall;
     const [first] = accounts;
     if (!first) return this.#failWithoutAccount();
-    const untried = accounts.filter(({ id }) => !this.#tried.includes(id));
+    const untried = this.#tried.length === 0 ? accounts : accounts.filter(({ id }) => !this.#tried.includes(id));
     if (last && (untried.length === 0 || !this.#budget.takeRetry(this.#operation))) return this.#giveUp(last);
     const { leg, use } = this.#upstreamCall;
     const onlyReady = leg?.onlyReady === true;
     const coolingMs = onlyReady ? this.#services.pool.cooldownMs(untried, use) : 0;
     if (coolingMs > 0) return this.#giveUp(last ?? allAccountsBusy({ ...FULL, retryMs: coolingMs }), !last);
+    const waits = !onlyReady || leg?.waits === true;
     const { accountQueue } = this.#services;
     const isBehindOthers = !this.#hasWaited && accountQueue.waiting(first.groupId) > 0;
     const lease = isBehindOthers ? FULL : this.#leaseOf(untried);
     if ('account' in lease) return this.#begin(lease);
-    if (lease.reason === 'full' && !this.#hasWaited && !onlyReady) return this.#wait(untried, last);
+    if (lease.reason === 'full' && !this.#hasWaited && waits) return this.#wait(untried, last);
     this.#giveUp(last ?? allAccountsBusy(lease), !last);
   }
 
   #leaseOf(untried: readonly Account[]): AccountLease<Account> | NoAccount {
-    const { affinity, use } = this.#upstreamCall;
-    return this.#services.pool.lease(untried, this.#again === undefined ? affinity : { accountId: this.#again }, use);
+    const { affinity, use, leg } = this.#upstreamCall;
+    const wanted = this.#again === undefined ? affinity : { accountId: this.#again };
+    return this.#services.pool.lease(untried, wanted, use, leg?.onlyReady);
   }
 
   get #operation(): TimeoutClass {
@@ -263,7 +283,9 @@ class Failover {
   }
 
   #giveUp(error: ApiError, isSkipped = false): void {
-    this.#done.reject(new LegUnavailable(this.#withWait(error), isSkipped));
+    // A firewall rejects what a request says, and so may any other one.
+    const because = this.#faults.at(-1) === 'forbidden' ? 'request' : 'out';
+    this.#done.reject(new LegUnavailable(this.#withWait(error), because, { isSkipped }));
   }
 
   #send(account: Account, request: UpstreamRequest): void {
@@ -274,13 +296,27 @@ class Failover {
     this.#sentBody = request.body;
     const attempt = new Attempt(this, account, this.#trace);
     this.#attempt = attempt;
+    const timeouts = this.#upstreamCall.leg?.hasFallback ? shortened(request.timeouts) : request.timeouts;
     this.#exchange = this.#services.upstream.send(
       // A second request would cost twice, so the first does not go out on a connection that the provider may be closing.
-      this.#upstreamCall.sends === 'once' ? { ...request, connection: 'new' } : { ...request, isResendable: true },
+      this.#upstreamCall.sends === 'once'
+        ? { ...request, connection: 'new' }
+        : { ...request, timeouts, isResendable: true },
       attempt,
     );
     attempt.exchange = this.#exchange;
+    if (timeouts !== request.timeouts && request.timeouts !== TIMEOUTS.stream) this.#watchCircuit(attempt, account);
     crashPoint('upstream.sent');
+  }
+
+  /** Silence says little about a whole response. Other calls of the account may have found out that it is down. */
+  #watchCircuit(attempt: Attempt, account: Account, ms: number = FALLBACK.firstByteMs.stream): void {
+    const { clock, pool } = this.#services;
+    this.#endWatch = clock.after(ms, () => {
+      if (pool.isOut(account, this.#upstreamCall.use))
+        attempt.reject(faultOf({ kind: 'timeout', code: 'CIRCUIT_OPEN' }));
+      else this.#watchCircuit(attempt, account, FALLBACK.circuitCheckMs);
+    });
   }
 
   /** An overload that names no time lasts until the first cooldown ends; a later request gets the same time. */
@@ -311,6 +347,7 @@ class Failover {
   }
 
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler {
+    this.#endWatch();
     this.#lease?.answered();
     // Large bodies must not stay in memory while the response is sent.
     this.#sentBody = null;
@@ -362,8 +399,14 @@ class Failover {
     this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs, providerCode, message });
     this.#logOutcome(fault.kind);
     const reason = failure ? failureReason(failure.body, account) : (transport?.code ?? fault.error.code);
-    if (this.#trace) this.#trace.reason = reason;
-    this.#endAttempt(fault.kind, this.#wordsOf(fault, account, failure) ?? reason);
+    const { model, sends } = this.#upstreamCall;
+    const shown = { ...fault, error: withoutSecrets(fault.error, { account, model }) };
+    if (this.#trace) {
+      this.#trace.reason = reason;
+      this.#trace.providerRequestId = failure && providerRequestId(failure);
+      this.#trace.isQuoted = !transport && clientErrorFor(shown).message.includes(shown.error.message);
+    }
+    this.#endAttempt(fault.kind, this.#wordsOf(account, failure) ?? reason);
     this.#services.log.warn('attempt.failed', {
       request: this.#call.id,
       account: account.id,
@@ -380,8 +423,6 @@ class Failover {
       this.#budget.repeatAttempt();
       return this.#next(undefined);
     }
-    const { model, sends } = this.#upstreamCall;
-    const shown = { ...fault, error: withoutSecrets(fault.error, { account, model }) };
     const { failover, maybeAccepted } = faultRow(fault.kind);
     if (maybeAccepted && sends === 'once') return this.#done.reject(notSentAgain(shown));
     if (failover) return this.#next(clientErrorFor(shown));
@@ -394,9 +435,9 @@ class Failover {
     }
   }
 
-  #wordsOf({ kind }: Fault, account: Account, failure: UpstreamFailure | undefined): string | undefined {
+  #wordsOf(account: Account, failure: UpstreamFailure | undefined): string | undefined {
     const message = failure && messageIn(failure.body);
-    return message && providerMessage({ kind, message, account, model: this.#trace?.model, sent: this.#sentBody });
+    return message && providerMessage({ message, account, model: this.#trace?.model, sent: this.#sentBody });
   }
 
   #logOutcome(kind: FaultKind | undefined): void {
@@ -407,6 +448,12 @@ class Failover {
     });
   }
 }
+
+/** Another line can take the call, so that a silent provider is not awaited as long. */
+const shortened = (timeouts: UpstreamRequest['timeouts']): UpstreamRequest['timeouts'] => {
+  const { stream, unary } = FALLBACK.firstByteMs;
+  return { ...timeouts, firstByte: Math.min(timeouts.firstByte, timeouts === TIMEOUTS.stream ? stream : unary) };
+};
 
 /** A response with an error status, as far as it has arrived. */
 interface ErrorResponse {
@@ -441,11 +488,11 @@ class Attempt implements UpstreamListener, UpstreamControl {
     else this.#handler = this.#failover.onResponse({ status, headers, account: this.#account }, this);
   }
 
-  onData(chunk: Buffer): boolean {
+  onData(chunk: Buffer, isLast?: boolean): boolean {
     crashPoint('upstream.data_received');
     this.#failover.onBytes(this.#trace);
     this.#trace.sample?.push(chunk);
-    if (this.#handler) return this.#handler.onData(chunk);
+    if (this.#handler) return this.#handler.onData(chunk, isLast);
     const response = this.#errorResponse;
     if (!response) return true;
     response.chunks.push(chunk);

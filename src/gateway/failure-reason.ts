@@ -3,6 +3,7 @@
  * operators: the message of errors about the account itself.
  */
 import { type AccountSecrets, redact } from '../catalog/index.ts';
+import type { UpstreamFailure } from '../dialects/index.ts';
 
 /** Codes and types are words; anything else may be text of the caller. */
 const NAME = /^[A-Za-z][\w.:-]{0,79}$/;
@@ -39,14 +40,28 @@ export function messageIn(body: string): string | undefined {
   return typeof message === 'string' && message.trim() !== '' ? message : undefined;
 }
 
+const ID = /^[\w.:-]{4,128}$/;
+/** Providers and clouds name it differently. */
+const ID_HEADERS = ['request-id', 'x-request-id', 'x-amzn-requestid', 'apim-request-id'] as const;
+
+/** The provider's id of the request: the one in the body, which a caller may have been sent, or that of a header. */
+export function providerRequestId({ headers, body }: UpstreamFailure): string | undefined {
+  const ids = [parsed(body).request_id, ...ID_HEADERS.map((name) => headers[name])];
+  return ids.find((id): id is string => typeof id === 'string' && ID.test(id));
+}
+
 type JsonRecord = Readonly<Record<string, unknown>>;
 
 /** Error bodies are `{ error: { ... } }`, a list with one such object, or the object itself. */
 function errorIn(body: string): JsonRecord {
+  const whole = parsed(body);
+  return typeof whole.error === 'object' ? asRecord(whole.error) : whole;
+}
+
+function parsed(body: string): JsonRecord {
   try {
-    const parsed: unknown = JSON.parse(body);
-    const whole = asRecord(Array.isArray(parsed) ? parsed[0] : parsed);
-    return typeof whole.error === 'object' ? asRecord(whole.error) : whole;
+    const value: unknown = JSON.parse(body);
+    return asRecord(Array.isArray(value) ? value[0] : value);
   } catch {
     return {};
   }

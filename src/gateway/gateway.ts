@@ -5,13 +5,23 @@ import type { Clock, Log, Sealer } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Metering } from '../ledger/index.ts';
 import { AccountQueue, acquireSlot, type Limiter, type Pool, RetryBudget } from '../pool/index.ts';
-import type { BodyClass, CountedDialect, Dialect, InferenceOperation, ServedCell } from '../rules/index.ts';
+import {
+  type BodyClass,
+  type CountedDialect,
+  type Dialect,
+  FALLBACK_HEADER,
+  type InferenceOperation,
+  mayFallBack,
+  type ServedCell,
+  WORKING_COPIES,
+} from '../rules/index.ts';
 import type { Threads } from '../threads/index.ts';
 import type { UpstreamClient } from '../upstream/index.ts';
 import {
   type Call,
   type ClientStreamLimits,
   ClientStreams,
+  SMALL_BODY_BYTES,
   type Spool,
   type WebSocketConnection,
 } from '../web/index.ts';
@@ -161,7 +171,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     store,
     jobs: background.jobs,
     acquireSlot: (call, caller) => acquireSlot(limiter, call, caller.key),
-    forward: (call, caller, forwarding) => forward(services, call, caller, forwarding),
+    forward: (call, caller, forwarding) =>
+      mayFallBack(forwarding.operation)
+        ? serve(services, call, caller, { ...forwarding, from: forwarding.dialect, cell: nativeCell(forwarding) })
+        : forward(services, call, caller, forwarding),
     serve: (call, caller, request) => serve(services, call, caller, request),
     convertImages: (call, caller, conversion) => convertImages(services, call, caller, conversion),
     countTokens: (call, caller, count) => counter.count(call, caller, count),
@@ -193,24 +206,57 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
+const nativeCell = ({ dialect, feature }: Forwarding): ServedCell => ({
+  kind: 'native',
+  dialect,
+  ...(feature && { feature }),
+});
+
 async function serve(
   services: NativeServices & ConvertedServices,
   call: Call,
   caller: Caller,
   { operation, from, cell }: ServedRequest,
 ): Promise<void> {
-  const feature = 'feature' in cell ? cell.feature : undefined;
+  const catalog = services.catalog();
+  const fallback = goesOn(catalog, call, caller, operation) ? catalog : undefined;
   // A native cell without a feature uses every account of its group.
-  if (cell.kind === 'native' && feature === undefined)
+  if (cell.kind === 'native' && cell.feature === undefined && !fallback)
     return forward(services, call, caller, { operation, dialect: cell.dialect });
-  const planned = planLegs(services.catalog(), caller, cell);
+  const planned = planLegs(catalog, caller, cell);
+  const isForwarded = planned.every(({ isNative }) => isNative);
   // Read once for all legs.
-  if (planned.length > 1) call.body = await readJsonBody(services, call, operation, 'converted');
+  if (planned.length > 1 || fallback)
+    call.body = await readJsonBody(services, call, operation, isForwarded ? 'forwarded' : 'converted');
   const isOwn = planned.length > 1 && from === 'responses' && call.body !== undefined && holdsOwnSummary(call.body);
   const legs = isOwn ? planned.filter(({ isNative }) => !isNative) : planned;
-  return runLegs(services, call, legs, ({ isNative, dialect, accounts }, leg) =>
-    isNative
-      ? forward(services, call, caller, { operation, dialect, ...(feature && { feature }), leg })
-      : convertCall(services, call, caller, { operation, from, to: dialect, accounts, leg }),
-  );
+  return runLegs(services, {
+    call,
+    operation,
+    legs,
+    fallback,
+    async run({ accounts, caller, feature, ...planned }, leg) {
+      if (planned.isNative)
+        return forward(services, call, caller, {
+          operation,
+          dialect: planned.dialect,
+          ...(feature && { feature }),
+          leg,
+        });
+      if (isForwarded) reserveForConversion(call);
+      return convertCall(services, call, caller, { operation, from, to: planned.dialect, accounts, leg });
+    },
+  });
+}
+
+/** Whether lines of other groups may take the call: by the configuration, the operation and the caller. */
+const goesOn = (catalog: Catalog, call: Call, { group }: Caller, operation: InferenceOperation): boolean =>
+  catalog.mayFallBack(group.id) &&
+  mayFallBack(operation) &&
+  call.header(FALLBACK_HEADER)?.trim().toLowerCase() !== 'none';
+
+/** The body was read to be forwarded; its conversion takes more memory. */
+function reserveForConversion(call: Call): void {
+  const bytes = call.body?.length ?? 0;
+  if (bytes > SMALL_BODY_BYTES) call.reserveMemory().add(bytes * (WORKING_COPIES.converted - WORKING_COPIES.forwarded));
 }

@@ -1,57 +1,183 @@
 /**
- * The plan of a call: the accounts of its group that can serve it, by the dialect in which they do, the best dialect first. A call moves
- * on to the next dialect while its client has received nothing.
+ * The plan of a call: the accounts of its group that can serve it, by the dialect in which they do, the best dialect first, and then the
+ * lines of other groups that its model names as fallback. A call moves on while its client has received nothing.
  */
-import type { Account, Catalog } from '../catalog/index.ts';
-import { type Dialect, type Leg, legsOf, type ServedCell } from '../rules/index.ts';
+import type { Account, Catalog, Model } from '../catalog/index.ts';
+import { ApiError } from '../core/index.ts';
+import {
+  FALLBACK_HEADER,
+  type Feature,
+  fallbackCell,
+  type InferenceOperation,
+  type Leg,
+  legsOf,
+  type ServedCell,
+  type UpstreamDialect,
+} from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 import { AttemptBudget, type AttemptBudgetServices, type LegTurn } from './attempt-budget.ts';
 import type { Caller } from './caller.ts';
 import { accountsSpeaking } from './caller.ts';
 import { LegUnavailable } from './failover.ts';
 
-export interface PlannedLeg extends Leg {
+export type PlannedLeg = Leg & {
+  readonly caller: Caller;
   readonly accounts: readonly Account[];
-}
+  /** Only accounts with this feature are used, on a native leg. */
+  readonly feature: Feature | undefined;
+  /** Only used when the provider of that leg rejects opaque values of the request, which a conversion can leave out. */
+  readonly after?: PlannedLeg;
+};
 
 /** Each account serves in the best dialect that it speaks. A group without any account keeps the first leg, which says so. */
 export function planLegs(catalog: Catalog, caller: Caller, cell: ServedCell): readonly PlannedLeg[] {
-  const earlier: Dialect[] = [];
+  const earlier: UpstreamDialect[] = [];
+  const feature = 'feature' in cell ? cell.feature : undefined;
   const legs = legsOf(cell).map((leg) => {
     const accounts = accountsSpeaking(catalog, caller, leg.dialect).filter(
       ({ features }) => !earlier.some((dialect) => features.has(dialect)),
     );
     earlier.push(leg.dialect);
-    return { ...leg, accounts };
+    return { ...leg, caller, accounts, feature };
   });
   const possible = legs.filter(({ accounts }) => accounts.length > 0);
   return possible.length > 0 ? possible : legs.slice(0, 1);
+}
+
+/** The legs of the lines that take the calls of a model. */
+const planFallback = (catalog: Catalog, { key }: Caller, model: Model, operation: InferenceOperation): PlannedLeg[] =>
+  catalog.fallbackLines(model).flatMap(({ group, model: line }) => {
+    const cell = fallbackCell(operation, group.style);
+    const fallback = { line: `${group.id}/${line.name}`, model: { ...line, name: model.name } };
+    const legs = cell ? planLegs(catalog, { key, group, fallback }, cell) : [];
+    // Providers of one style may be strangers to each other.
+    return legs.flatMap((leg): PlannedLeg[] => (leg.isNative ? [leg, { ...leg, isNative: false, after: leg }] : [leg]));
+  });
+
+export interface LegRoute {
+  readonly call: Call;
+  readonly operation: InferenceOperation;
+  readonly legs: readonly PlannedLeg[];
+  /** The catalog with the lines that may take the call; undefined where none may. */
+  readonly fallback: Catalog | undefined;
+  run(leg: PlannedLeg, turn?: LegTurn): Promise<void>;
 }
 
 /**
  * Runs the legs until one serves the call: first on accounts that are not cooling down, then on any that were skipped. All legs share
  * one budget of attempts. The client gets the error of the best leg, because that one counts when its accounts are back.
  */
-export async function runLegs(
-  services: AttemptBudgetServices,
-  call: Call,
-  legs: readonly PlannedLeg[],
-  run: (leg: PlannedLeg, turn?: LegTurn) => Promise<void>,
-): Promise<void> {
-  const [best] = legs;
-  if (best && legs.length === 1) return run(best);
-  const budget = new AttemptBudget(services);
-  const errors = new Map<PlannedLeg, LegUnavailable>();
-  for (const onlyReady of [true, false]) {
-    for (const leg of legs) {
-      if (errors.get(leg)?.isSkipped === false || budget.isSpent) continue;
-      try {
-        return await run(leg, { onlyReady, budget });
-      } catch (error) {
-        if (!(error instanceof LegUnavailable) || call.response.headersSent) throw error;
-        errors.set(leg, error);
+export function runLegs(services: AttemptBudgetServices, route: LegRoute): Promise<void> {
+  const [best] = route.legs;
+  return best && route.legs.length === 1 && !route.fallback ? route.run(best) : new LegRun(services, route).run();
+}
+
+class LegRun {
+  readonly #route: LegRoute;
+  readonly #budget: AttemptBudget;
+  readonly #errors = new Map<PlannedLeg, LegUnavailable>();
+  /** Known once a leg has read the request. */
+  #fallback: readonly PlannedLeg[] = [];
+
+  constructor(services: AttemptBudgetServices, route: LegRoute) {
+    this.#route = route;
+    this.#budget = new AttemptBudget(services);
+  }
+
+  async run(): Promise<void> {
+    const { legs, call } = this.#route;
+    for (const isFirstPass of [true, false]) {
+      if (!isFirstPass && this.#fallback.length > 0) {
+        call.trace.beginGroup(undefined);
+        this.#budget.beginGroup();
       }
+      for (const leg of legs) if (!this.#budget.isSpent && (await this.#serves(leg, isFirstPass))) return;
+      if (this.#mayFallBack)
+        for (const leg of this.#fallback)
+          if (this.#isOpen(leg) && this.#budget.beginGroup() && (await this.#fallsBackTo(leg, isFirstPass))) return;
+      if (legs.length + this.#fallback.length === 1) break;
+    }
+    throw this.#error;
+  }
+
+  get #error(): LegUnavailable | undefined {
+    const [best] = this.#route.legs;
+    const error = best && this.#errors.get(best);
+    // What the request continues is held by a line of another group, whose error says more.
+    const held = this.#fallback.map((leg) => this.#errors.get(leg)).find((one) => one?.because === 'out');
+    return error?.because === 'elsewhere' ? (held ?? error) : error;
+  }
+
+  /** Never because of the request. */
+  get #mayFallBack(): boolean {
+    return this.#route.legs.some((leg) => {
+      const because = this.#errors.get(leg)?.because;
+      return because === 'out' || because === 'elsewhere';
+    });
+  }
+
+  #isOpen(leg: PlannedLeg): boolean {
+    if (leg.after && this.#errors.get(leg.after)?.code !== 'invalid_encrypted_content') return false;
+    return this.#errors.get(leg)?.isSkipped !== false;
+  }
+
+  async #serves(leg: PlannedLeg, isFirstPass: boolean): Promise<boolean> {
+    if (!this.#isOpen(leg)) return false;
+    try {
+      await this.#route.run(leg, this.#turn(leg, isFirstPass));
+      return true;
+    } catch (error) {
+      if (!(error instanceof LegUnavailable) || this.#route.call.response.headersSent) throw error;
+      this.#errors.set(leg, error);
+      if (error.model) this.#planFallback(error.model);
+      return false;
     }
   }
-  throw best && errors.get(best);
+
+  /** Whatever keeps the line from serving the call, such as the balance at its price, the next one may do. */
+  async #fallsBackTo(leg: PlannedLeg, isFirstPass: boolean): Promise<boolean> {
+    const { call } = this.#route;
+    const { headers, trace } = call;
+    const { group, fallback } = leg.caller;
+    // A header holds ASCII only.
+    call.headers = { ...headers, [FALLBACK_HEADER]: encodeURI(fallback?.line ?? '') };
+    trace.beginGroup(group.id);
+    try {
+      if (await this.#serves(leg, isFirstPass)) return true;
+    } catch (error) {
+      if (!(error instanceof ApiError) || call.response.headersSent) throw error;
+      this.#errors.set(leg, new LegUnavailable(error));
+    }
+    call.headers = headers;
+    return false;
+  }
+
+  #turn(leg: PlannedLeg, isFirstPass: boolean): LegTurn {
+    const { legs, fallback } = this.#route;
+    const isOwn = legs.includes(leg);
+    const others = () => legs.length - 1 + this.#fallback.length;
+    const isLast = () =>
+      this.#fallback.slice(this.#fallback.indexOf(leg) + 1).every(({ after }) => after !== undefined);
+    return {
+      budget: this.#budget,
+      waits: isOwn && legs.length === 1,
+      // A getter, because the fallback of the model is known only when the leg has read the request.
+      get onlyReady() {
+        return isFirstPass && others() > 0;
+      },
+      get hasFallback() {
+        return !isLast();
+      },
+      onModel: (model, isBound) => {
+        if (isOwn && fallback && !isBound) this.#planFallback(model);
+      },
+    };
+  }
+
+  #planFallback(model: Model): void {
+    const { fallback, legs, operation } = this.#route;
+    const [best] = legs;
+    if (best && fallback && this.#fallback.length === 0)
+      this.#fallback = planFallback(fallback, best.caller, model, operation);
+  }
 }

@@ -14,11 +14,19 @@ import {
   redact,
 } from '../catalog/index.ts';
 import { ApiError, type Clock, EVENT_STREAM, isEventStream, isGlob, readSse } from '../core/index.ts';
-import { codecOf, type HubEvent, type UpstreamSide } from '../dialects/index.ts';
+import { codecOf, type HubEvent, type UpstreamSide, upstreamOf } from '../dialects/index.ts';
 import type { HttpHeaders } from '../http/index.ts';
 import { parseRates } from '../ledger/index.ts';
 import type { AttemptFault } from '../pool/index.ts';
-import { cloudAdvice, DIALECTS, type Dialect, type FaultKind, FEATURES, type Style } from '../rules/index.ts';
+import {
+  cloudAdvice,
+  type FaultKind,
+  FEATURES,
+  type Style,
+  styleOf,
+  UPSTREAM_DIALECTS,
+  type UpstreamDialect,
+} from '../rules/index.ts';
 import {
   credentialHeaders,
   locateUpstream,
@@ -75,11 +83,12 @@ export async function probeAccount(
 }
 
 /** Why an account cannot be tested. */
-export type Untestable = 'video' | 'no_text' | 'no_model' | 'unknown_model';
+export type Untestable = 'video' | 'no_text' | 'no_model' | 'no_price' | 'unknown_model';
 const UNTESTABLE: Readonly<Record<Untestable, string>> = {
   video: 'Video accounts are not tested, because a task costs money.',
   no_text: 'The account has no feature that answers a text request.',
   no_model: 'No text model of the group has a fixed name; name a model to test with.',
+  no_price: 'No text model of the group has a price; set one, or name a model to test with.',
   unknown_model: 'The group has no such model.',
 };
 
@@ -93,7 +102,8 @@ export function probeTarget(
   const dialect = dialectOf(style, account);
   if (!dialect) return 'no_text';
   const model = modelFor(services, id, modelName);
-  if (!model) return modelName === undefined ? 'no_model' : 'unknown_model';
+  if (!model && modelName !== undefined) return 'unknown_model';
+  if (!model) return textLines(services, id).length === 0 ? 'no_model' : 'no_price';
   return { style, account, model, dialect, name: upstreamName(model, account) };
 }
 
@@ -103,20 +113,24 @@ export const sendProbe = (services: ProbeServices, target: ProbeTarget): Promise
 const NOT_SENT: ProbeResult = { ok: false, status: null, firstByteMs: null, totalMs: 0, words: null, model: null };
 
 /** The first dialect of the style that the account has. */
-const dialectOf = (style: Style, { features }: Account): Dialect | undefined =>
-  DIALECTS.find((name) => name === FEATURES[style].find((feature) => isDialect(feature) && features.has(feature)));
+const dialectOf = (style: Style, { features }: Account): UpstreamDialect | undefined =>
+  [...FEATURES[style], 'converse' as const].filter(isDialect).find((name) => features.has(name));
 
-const isDialect = (feature: string): boolean => DIALECTS.some((name) => name === feature);
+const isDialect = (feature: string): feature is UpstreamDialect => UPSTREAM_DIALECTS.some((name) => name === feature);
 
 function modelFor({ catalog, clock }: ProbeServices, id: string, name: string | undefined): Model | undefined {
   if (name !== undefined) return catalog().resolve(id, name);
   const now = clock.now();
-  const named = catalog()
-    .lines(id)
-    .filter((line) => !isGlob(line.pattern) && line.overrides.imageOutput !== true && isUsable(line, now));
-  const [cheapest] = named.toSorted((a, b) => outputRate(a, now) - outputRate(b, now));
+  const priced = textLines({ catalog }, id).filter((line) => isUsable(line, now));
+  const [cheapest] = priced.toSorted((a, b) => outputRate(a, now) - outputRate(b, now));
   return cheapest && catalog().resolve(id, cheapest.pattern);
 }
+
+/** Models of the group with a fixed name. */
+const textLines = ({ catalog }: Pick<ProbeServices, 'catalog'>, id: string): readonly ModelLine[] =>
+  catalog()
+    .lines(id)
+    .filter((line) => !isGlob(line.pattern) && line.overrides.imageOutput !== true);
 
 /** Models without a price for output, such as those for embeddings, come last. */
 function outputRate(line: ModelLine, now: number): number {
@@ -129,7 +143,7 @@ export interface ProbeTarget {
   readonly style: Style;
   readonly account: Account;
   readonly model: Model;
-  readonly dialect: Dialect;
+  readonly dialect: UpstreamDialect;
   readonly name: string;
 }
 
@@ -138,13 +152,14 @@ function requestFor({ style, account, model, dialect, name }: ProbeTarget): Upst
     { model: name, messages: [{ role: 'user', content: 'Reply: ok' }], max_tokens: MAX_OUTPUT, stream: true },
     { headers: {} },
   );
-  const { body, headers } = codecOf(dialect).upstream.encodeRequest(
+  const { body, headers } = upstreamOf(dialect).encodeRequest(
     { ...hub, state: { store: false } },
     { model: name, capabilities: capabilitiesFor(style, { ...model, upstream: name }, { account, dialect }) },
   );
+  const located = locateUpstream(styleOf(dialect, style), account, UPSTREAM_PATHS[dialect](name, true), name);
   return {
     method: 'POST',
-    ...locateUpstream(style, account, UPSTREAM_PATHS[dialect](name, true), name),
+    ...located,
     headers: [...FIXED_HEADERS, ...Object.entries(headers).flat(), ...credentialHeaders(style, account)],
     body: JSON.stringify(body),
     proxy: account.proxy,
@@ -215,7 +230,7 @@ class Probe implements UpstreamListener {
   }
 
   get #upstream(): UpstreamSide {
-    return codecOf(this.#target.dialect).upstream;
+    return upstreamOf(this.#target.dialect);
   }
 
   /** A provider may fail inside a response that began with success. */

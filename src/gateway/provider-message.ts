@@ -1,13 +1,12 @@
 /**
- * The provider's own words about a failed attempt, for the request log. A message may quote the request, so only messages about the
- * account are kept, without secrets, without long quotations, and only when no piece of them occurs in what was sent.
+ * The provider's own words about a failed attempt, for the request log. A message may quote the request, so it is kept without secrets,
+ * without quotations, and only when no piece of it occurs in what was sent.
  */
 import { type AccountSecrets, redact } from '../catalog/index.ts';
-import type { FaultKind } from '../rules/index.ts';
+import { quoteNamesOnly } from '../core/index.ts';
 import type { UpstreamRequest } from '../upstream/index.ts';
 
 export interface FailedAttempt {
-  readonly kind: FaultKind;
   /** The message in the provider's error body. */
   readonly message: string;
   readonly account: AccountSecrets;
@@ -16,28 +15,16 @@ export interface FailedAttempt {
   readonly sent: UpstreamRequest['body'];
 }
 
-/** Faults of the account or the provider. Errors about a request explain it, and quote it. */
-const ABOUT_ACCOUNT: ReadonlySet<FaultKind> = new Set([
-  'rate_limited',
-  'quota_exhausted',
-  'credential',
-  'overloaded',
-  'failed',
-  'unreachable',
-  'timeout',
-]);
-
 const MAX_WORDS = 300;
 /** A longer request is not searched; then nothing of the message is kept. */
 const MAX_SEARCHED_BYTES = 256 * 1024;
-/** Any quotation of twice this length contains one of the pieces that are searched for. */
+/** Any quotation of 18 characters contains one of the pieces that are searched for. */
 const PIECE_CHARS = 12;
-const QUOTATION = /(["'`]).{24,}?\1/g;
+const STEP_CHARS = 6;
 
 /** Undefined where the message may hold text of the caller. */
-export function providerMessage({ kind, message, account, model, sent }: FailedAttempt): string | undefined {
-  if (!ABOUT_ACCOUNT.has(kind)) return undefined;
-  const words = redact(message, { account }).replaceAll(/\s+/g, ' ').replaceAll(QUOTATION, '$1[...]$1').trim();
+export function providerMessage({ message, account, model, sent }: FailedAttempt): string | undefined {
+  const words = quoteNamesOnly(redact(message, { account }).replaceAll(/\s+/g, ' ').trim());
   // Text outside ASCII may stand escaped in the request, where it would not be found.
   if (words === '' || !/^[\x20-\x7e]*$/.test(words)) return undefined;
   const searched = model === undefined ? words : words.replaceAll(model, '');
@@ -49,7 +36,7 @@ function quotes(words: string, sent: UpstreamRequest['body']): boolean {
   const isText = typeof sent === 'string';
   if (!isText && !Buffer.isBuffer(sent)) return true;
   if (sent.length > MAX_SEARCHED_BYTES) return true;
-  for (let start = 0; start + PIECE_CHARS <= words.length && start < MAX_WORDS; start += PIECE_CHARS)
+  for (let start = 0; start + PIECE_CHARS <= words.length && start < MAX_WORDS; start += STEP_CHARS)
     if (sent.includes(words.slice(start, start + PIECE_CHARS))) return true;
   return false;
 }

@@ -4,7 +4,7 @@
  * picture, distorts nothing.
  */
 import { blockData, estimateTokens, nextBlockEnd } from '../../core/index.ts';
-import type { Dialect } from '../../rules/index.ts';
+import type { UpstreamDialect } from '../../rules/index.ts';
 import { visibleIn } from './visible-text.ts';
 
 /** Bytes at the beginning that are all kept, unless they come in one chunk that is much longer, such as a picture. */
@@ -25,13 +25,13 @@ interface Window {
 }
 
 export class OutputMeter {
-  readonly #dialect: Dialect;
+  readonly #dialect: UpstreamDialect;
   readonly #exact: Events[] = [];
   readonly #windows: Window[] = [];
   #position = 0;
   #windowAt = 0;
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: UpstreamDialect) {
     this.#dialect = dialect;
   }
 

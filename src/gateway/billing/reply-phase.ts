@@ -2,7 +2,7 @@
  * Where a streamed reply stands. After the end of its content a provider reports usage within moments, so that it is read on although
  * the client is gone. Some signals, such as the end of a block, may be followed by more content; then it is not.
  */
-import type { Dialect } from '../../rules/index.ts';
+import type { UpstreamDialect } from '../../rules/index.ts';
 
 /** `undefined` for events that say nothing, such as pings and usage. */
 export type ReplyPhase = 'content' | 'finished' | undefined;
@@ -35,7 +35,7 @@ function responsesPhase({ type, item }: Json): ReplyPhase {
   return name.startsWith('response.') ? 'content' : undefined;
 }
 
-const PHASES: Readonly<Record<Dialect, (event: Json) => ReplyPhase>> = {
+const PHASES: Readonly<Record<UpstreamDialect, (event: Json) => ReplyPhase>> = {
   messages: ({ type }) => MESSAGES[String(type)],
   chat({ choices }) {
     const list = listOf(choices);
@@ -48,7 +48,11 @@ const PHASES: Readonly<Record<Dialect, (event: Json) => ReplyPhase>> = {
     if (list.some(({ finishReason: reason }) => isGiven(reason)) || isGiven(promptFeedback)) return 'finished';
     return list.length === 0 ? undefined : 'content';
   },
+  converse({ delta, start, contentBlockIndex: index, stopReason }) {
+    if (isGiven(delta) || isGiven(start)) return 'content';
+    return isGiven(stopReason) || isGiven(index) ? 'finished' : undefined;
+  },
 };
 
-export const replyPhase = (dialect: Dialect, event: unknown): ReplyPhase =>
+export const replyPhase = (dialect: UpstreamDialect, event: unknown): ReplyPhase =>
   typeof event === 'object' && event !== null ? PHASES[dialect](event as Json) : undefined;

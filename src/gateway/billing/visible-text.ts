@@ -2,7 +2,7 @@
  * The text of a reply that a client can see, read from the wire format of each dialect: text, thoughts, refusals and arguments of calls.
  * Never pictures, sound or results of hosted tools. For estimates only.
  */
-import type { Dialect } from '../../rules/index.ts';
+import type { UpstreamDialect } from '../../rules/index.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -51,7 +51,14 @@ const textOfCandidates = ({ candidates }: Json): string =>
     )
     .join('');
 
-const FORMS: Readonly<Record<Dialect, VisibleForm>> = {
+/** A block, or a delta of one. */
+function textOfConverse({ text, reasoningContent, toolUse, citationsContent }: Json): string {
+  const { text: thought, reasoningText } = objectOf(reasoningContent);
+  const cited = listOf(objectOf(citationsContent).content).map((part) => part.text);
+  return joined([text, thought, objectOf(reasoningText).text, ...cited]) + argumentsIn(objectOf(toolUse).input);
+}
+
+const FORMS: Readonly<Record<UpstreamDialect, VisibleForm>> = {
   messages: {
     added({ type, delta, content_block: block, message }) {
       const { text, thinking, partial_json: json } = objectOf(delta);
@@ -80,10 +87,17 @@ const FORMS: Readonly<Record<Dialect, VisibleForm>> = {
         .join(''),
   },
   generate: { added: textOfCandidates, whole: textOfCandidates },
+  converse: {
+    added: ({ delta }) => textOfConverse(objectOf(delta)),
+    whole: ({ output }) =>
+      listOf(objectOf(objectOf(output).message).content)
+        .map(textOfConverse)
+        .join(''),
+  },
 };
 
 /** The visible text of these events of a stream. */
-export function visibleIn(dialect: Dialect, events: readonly unknown[]): string {
+export function visibleIn(dialect: UpstreamDialect, events: readonly unknown[]): string {
   const { added } = FORMS[dialect];
   if (dialect === 'responses') return itemsText(events.map(objectOf), added);
   return events.map((event) => added(objectOf(event))).join('');
@@ -115,7 +129,7 @@ const longest = (texts: readonly string[]): string =>
   texts.reduce((best, text) => (text.length > best.length ? text : best));
 
 /** The visible text of a reply in one piece; that of a list of events in their order. */
-export const wholeText = (dialect: Dialect, reply: unknown): string =>
+export const wholeText = (dialect: UpstreamDialect, reply: unknown): string =>
   (Array.isArray(reply) ? reply : [reply]).map((part) => FORMS[dialect].whole(objectOf(part))).join('');
 
 /** Members with visible text, up to the end of a body that breaks off. */

@@ -67,6 +67,8 @@ export class ClientReply implements ReplySink {
     else {
       const text = encoder.push(event);
       if (text !== '') this.#pending.push(text);
+      // The end waits for the charge, and one text costs the garbage collector less than hundreds of blocks.
+      if (this.#isOver) this.#pending = [this.#pending.join('')];
     }
   }
 

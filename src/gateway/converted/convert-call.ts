@@ -3,20 +3,23 @@
  * dropped are named in `x-gateway-dropped`; what cannot be converted is rejected before anything is sent.
  */
 import { type Account, capabilitiesFor } from '../../catalog/index.ts';
+import { fail } from '../../core/index.ts';
 import {
-  codecOf,
   type HubRequest,
   type OpaqueForCall,
   type Pair,
   restoreOpaque,
   restoreTexts,
+  upstreamOf,
 } from '../../dialects/index.ts';
 import {
   type ChosenTier,
   chosenTiers,
   type Dialect,
   type InferenceOperation,
+  styleOf,
   TIER_DIALECTS,
+  type UpstreamDialect,
 } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { LegTurn } from '../attempt-budget.ts';
@@ -36,7 +39,7 @@ import { signerFor } from './opaque-signer.ts';
 export interface Conversion {
   readonly operation: InferenceOperation;
   readonly from: Dialect;
-  readonly to: Dialect;
+  readonly to: UpstreamDialect;
   /** Those that speak the second dialect. */
   readonly accounts: readonly Account[];
   /** Accounts of another dialect can take the call too. */
@@ -55,6 +58,8 @@ export async function convertCall(
     Promise.reject(legError(error)),
   );
   const { input, size, sign, pair, request, completed, model } = decoded;
+  const { previousId, background } = request.state;
+  leg?.onModel(model, previousId !== undefined || background === true);
   const facts = {
     operation,
     model,
@@ -63,7 +68,7 @@ export async function convertCall(
     tiers: tiersOf(pair, request),
   };
   const created = Math.floor(services.clock.now() / 1000);
-  const issuer = caller.group.style;
+  const issuer = styleOf(conversion.to, caller.group.style);
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   const base = { services, call, caller, operation, pair, accounts, request, input, size, model };
   const context = { ...base, inputTokens: () => estimateRequest(request), replyContext, sign };
@@ -85,7 +90,7 @@ async function decodeCall(
 ) {
   const { request, input, facts, size } = await decodeBody(services, call, caller, { operation, from });
   const sign = signerFor(services.opaqueKey, caller);
-  const pair: Pair = { client: clientFor(operation, from, input, sign), upstream: codecOf(to).upstream };
+  const pair: Pair = { client: clientFor(operation, from, input, sign), upstream: upstreamOf(to) };
   const model = resolveModel(services.catalog(), caller, request.model);
   call.addLogFields({ model: model.name, stream: request.stream, converted: `${from}->${to}` });
   call.trace.client = from;
@@ -93,7 +98,8 @@ async function decodeCall(
   const fetchesMedia = accounts.some(
     (account) => !capabilitiesFor(caller.group.style, model, { account, dialect: to }).urlMedia,
   );
-  const completed = await withOpaqueAndMedia(services, { call, caller, fetchesMedia }, request);
+  const signsText = styleOf(to, caller.group.style) === 'generate-content';
+  const completed = await withOpaqueAndMedia(services, { call, caller, fetchesMedia, signsText }, request);
   return { input, facts, size, sign, pair, request, completed, model };
 }
 
@@ -108,8 +114,8 @@ async function decodeBody(
   const { key, group } = caller;
   const bytes = await readJsonBody(services, call, operation, 'converted');
   const signedFor = { key: { userId: key.userId }, group: { id: group.id } };
-  const { headers } = call.request;
-  const input = { bytes, operation, from, headers, opaqueKey, signedFor, stores: key.store };
+  const head = { headers: call.request.headers, ...(from === 'generate' && headInPath(call, operation)) };
+  const input = { bytes, operation, from, head, opaqueKey, signedFor, stores: key.store };
   const decoded = await threads.run(decodeJob, input, { id: key.id, bytes: bytes.length });
   if (!decoded.refersTo) return { ...decoded, size: bytes.length };
   const stored = await loadStoredTurns(decoded.refersTo, key.userId, store);
@@ -118,6 +124,16 @@ async function decodeBody(
   const expanded = await threads.run(decodeJob, { ...input, stored, storedBytes }, { id: key.id, bytes: size });
   if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
   return { ...expanded, size };
+}
+
+/** Generate-content requests have their model and method in the path. The gateway writes events only, not the one list of all of them. */
+function headInPath(call: Call, operation: InferenceOperation) {
+  const stream = operation === 'generate.stream';
+  if (stream && !/(?:^|&)\$?alt=sse(?:&|$)/.test(call.query))
+    throw fail('unsupported_parameter', 'alt: only "sse" is supported for streams of this model; add ?alt=sse.', {
+      param: 'alt',
+    });
+  return { model: call.params.model ?? '', stream };
 }
 
 /** The tier that the provider is asked for; none where its dialect cannot demand one. */
@@ -132,16 +148,17 @@ interface MediaContext {
   readonly caller: Caller;
   /** Some account does not fetch media itself. */
   readonly fetchesMedia: boolean;
+  /** The provider signs its texts. */
+  readonly signsText: boolean;
 }
 
 /** Adds what the client's dialect cannot carry: opaque values kept from earlier turns, and bytes of media named by URL. */
 function withOpaqueAndMedia(
   { opaqueCache, rejectedOpaques, mediaFetcher }: ConvertedServices,
-  { call, caller: { key, group }, fetchesMedia }: MediaContext,
+  { call, caller: { key }, fetchesMedia, signsText }: MediaContext,
   request: HubRequest,
 ): HubRequest | Promise<HubRequest> {
   const lookUp = (id: string): OpaqueForCall | undefined => opaqueCache.get(key.id, id);
-  const signsText = group.style === 'generate-content';
   const restored =
     request.dialect === 'chat'
       ? restoreOpaque(request, lookUp, signsText)

@@ -3,7 +3,14 @@
  * thread. A body that refers to stored turns is decoded again with them.
  */
 import { type PackedJson, packJson, parseJson, unpackJson } from '../../core/index.ts';
-import { type ClientSide, codecOf, compactionClient, type HubRequest, openSummaries } from '../../dialects/index.ts';
+import {
+  type ClientRequestHead,
+  type ClientSide,
+  codecOf,
+  compactionClient,
+  type HubRequest,
+  openSummaries,
+} from '../../dialects/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import type { ThreadJob } from '../../threads/index.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
@@ -25,7 +32,7 @@ export interface DecodeInput {
   readonly bytes: Buffer;
   readonly operation: InferenceOperation;
   readonly from: Dialect;
-  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly head: ClientRequestHead;
   readonly opaqueKey: Uint8Array;
   readonly signedFor: SignedFor;
   /** The key may store responses. */
@@ -88,7 +95,7 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput): Deco
     previousId,
   } = from === 'responses' ? withStoredTurns(sent, stored ?? NO_STORED_TURNS) : notStored(sent);
   const sign = signerFor(input.opaqueKey, input.signedFor);
-  const decoded = clientFor(operation, from, items, sign).decodeRequest(body, { headers: input.headers });
+  const decoded = clientFor(operation, from, items, sign).decodeRequest(body, input.head);
   const request = withState(openSummaries(dropForged(decoded, sign)), {
     ...(previousId && { previousId }),
     ...(!input.stores && { store: false }),

@@ -10,7 +10,7 @@ import {
   pairOf,
   type UpstreamTarget,
 } from '../../dialects/index.ts';
-import type { Dialect } from '../../rules/index.ts';
+import type { UpstreamDialect } from '../../rules/index.ts';
 import type { ThreadJob } from '../../threads/index.ts';
 import { withoutMembers } from '../rejected-options/lessons.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
@@ -19,7 +19,7 @@ import { requestOfText, textOfRequest } from './request-text.ts';
 
 export interface EncodeInput {
   readonly request: HubRequest;
-  readonly to: Dialect;
+  readonly to: UpstreamDialect;
   readonly target: UpstreamTarget;
   /** Members and fields that the provider has rejected before. */
   readonly removed: readonly string[];

@@ -9,7 +9,7 @@ import {
   type UpstreamFailure,
   withClientField,
 } from '../../dialects/index.ts';
-import { type Dialect, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
+import { inferenceRow, styleOf, TIMEOUTS, type UpstreamDialect } from '../../rules/index.ts';
 import { credentialHeaders, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
 import type { UpstreamCall } from '../failover.ts';
 import { upstreamName } from '../models/resolve.ts';
@@ -18,12 +18,13 @@ import type { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { CallContext, EncodedFor } from './context.ts';
 import { type EncodeInput, encodeJob } from './encode.ts';
 
-export const UPSTREAM_PATHS: Readonly<Record<Dialect, (model: string, isStream: boolean) => string>> = {
+export const UPSTREAM_PATHS: Readonly<Record<UpstreamDialect, (model: string, isStream: boolean) => string>> = {
   messages: () => '/v1/messages',
   chat: () => '/v1/chat/completions',
   responses: () => '/v1/responses',
   generate: (model, isStream) =>
     `/v1beta/models/${encodeURIComponent(model)}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+  converse: (model, isStream) => `/model/${encodeURIComponent(model)}/converse${isStream ? '-stream' : ''}`,
 };
 
 export const FIXED_HEADERS = [
@@ -146,7 +147,7 @@ export class RoundRequest {
   #requestOf(account: Account, sent: EncodedFor): UpstreamRequest {
     const { pair, call, caller, operation, request } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
-    const { style } = caller.group;
+    const style = styleOf(pair.upstream.dialect, caller.group.style);
     this.#sent.set(account.id, sent);
     const { encoded, model, body } = sent;
     call.trace.upstreamModel = model;

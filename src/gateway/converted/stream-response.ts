@@ -16,7 +16,7 @@ import {
   openDecoding,
   type StreamDecoding,
 } from '../../dialects/index.ts';
-import { type Dialect, type FaultKind, faultRow, USAGE_GRACE_MS } from '../../rules/index.ts';
+import { type FaultKind, faultRow, type UpstreamDialect, USAGE_GRACE_MS } from '../../rules/index.ts';
 import type { TransportError } from '../../upstream/index.ts';
 import { OutputMeter } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
@@ -34,7 +34,7 @@ const CLOSE_WAIT_MS = 2_000;
 const PING_CHARS = '{"type": "ping"}'.length;
 
 /** Streams of these dialects may lack the blank line after the last event; elsewhere a missing one means truncation. */
-const KEEPS_TAIL: ReadonlySet<Dialect> = new Set<Dialect>(['generate', 'chat']);
+const KEEPS_TAIL: ReadonlySet<UpstreamDialect> = new Set<UpstreamDialect>(['generate', 'chat']);
 
 export class StreamResponse implements RoundResponse {
   readonly account: Account;

@@ -7,18 +7,23 @@ import type { Caller } from '../caller.ts';
 const MAX_NAME = 512;
 
 export function resolveModel(catalog: Catalog, caller: Caller, name: unknown): Model {
+  // The key was checked for the line that its caller names.
+  if (caller.fallback) return caller.fallback.model;
   if (typeof name !== 'string' || name === '' || name.length > MAX_NAME || !name.isWellFormed()) {
     throw fail('invalid_request', `model: expected a string of 1 to ${MAX_NAME} characters.`, { param: 'model' });
   }
   if (!mayUse(caller, name)) {
-    throw fail('model_not_allowed', `model: this API key may not use "${shown(name)}".`, { param: 'model' });
+    throw fail('model_not_allowed', `model: this API key may not use "${shown(name)}".`, {
+      param: 'model',
+      model: name,
+    });
   }
   const model = catalog.resolve(caller.group.id, name);
   if (!model) {
     throw fail(
       'model_not_found',
       `model: "${shown(name)}" is not available to keys of group "${caller.group.id}"; GET /v1/models lists what is.`,
-      { param: 'model' },
+      { param: 'model', model: name },
     );
   }
   return model;

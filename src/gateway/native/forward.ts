@@ -19,6 +19,7 @@ import type { Call } from '../../web/index.ts';
 import { affinityOf, sessionInHeaders } from '../affinity.ts';
 import type { LegTurn } from '../attempt-budget.ts';
 import type { Admission } from '../billing/admission.ts';
+import { STORED_MEMBERS } from '../billing/body-bounds.ts';
 import type { CallFacts } from '../billing/call-facts.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
@@ -56,6 +57,7 @@ export async function forward(
   if (operation === 'responses.delete') await services.background.endBeforeDelete(id, caller.key.userId);
   const request = await readRequest(services, call, caller, { operation, dialect });
   const { model, isStream, bounds, images, tiers, accountId } = request;
+  if (model) leg?.onModel(model, isBoundToProvider(request));
   const wanted = [feature, request.feature].filter((name) => name !== undefined);
   call.addLogFields({ model: model?.name, stream: isStream });
   call.trace.client = dialect;
@@ -83,7 +85,7 @@ export async function forward(
     images && isStream
       ? new EarlyStream(services.clientStreams, call, droppedHeaders(request.dropped ?? []))
       : undefined;
-  const canFailOver = accounts.length > 1 && !background && !images;
+  const canFailOver = (accounts.length > 1 || leg?.hasFallback === true) && !background && !images;
   const base = { services, call, caller, operation, dialect, request, admission, canFailOver };
   const context = { ...base, early, background, leg };
   const native = new NativeCall(context, accounts);
@@ -98,6 +100,13 @@ export async function forward(
   }
   if (operation === 'responses.cancel') await services.background.checkSoon(id);
 }
+
+/** Another provider has neither the stored objects that the request names, nor the background response that it makes. */
+const isBoundToProvider = ({ accountId, feature, isBackground, bounds: { wholeContext } }: NativeRequest): boolean =>
+  accountId !== undefined ||
+  feature !== undefined ||
+  isBackground === true ||
+  STORED_MEMBERS.some((name) => name === wholeContext);
 
 /** The money is held in the database, because the response outlives this call. */
 async function beginBackground(
@@ -223,7 +232,8 @@ class NativeCall implements UpstreamCall {
   }
 
   onRejected(failure: UpstreamFailure, fault: Fault, account: Account): void {
-    if (this.#context.early?.isOpen) throw clientErrorFor(fault);
+    // A line that rejects the request cannot serve it; its words would be about a model that the caller did not name.
+    if (this.#context.early?.isOpen || this.#context.caller.fallback) throw clientErrorFor(fault);
     sendRejection(this.#context.call, failure, { account, model: this.model });
   }
 }

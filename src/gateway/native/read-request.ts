@@ -168,9 +168,9 @@ function jsonRequest(
   const accounts = catalog().accounts(caller.group.id);
   return (async () => {
     const found = previousId === undefined ? undefined : await store.find(previousId, userId);
-    // A response in our own store can be continued by conversion only, one of another group not at all.
+    // A response in our own store can be continued by conversion only, one of another group by the line that made it.
     if (previousId !== undefined && !isInGroup(accounts, found?.accountId))
-      throw new LegUnavailable(previousNotFound(previousId));
+      throw new LegUnavailable(previousNotFound(previousId), found ? 'elsewhere' : 'request', { model });
     // A continued response fixes the account, so that only its features count.
     const possible = found ? accounts.filter(({ id }) => id === found.accountId) : accounts;
     const { accountId, feature } = ids

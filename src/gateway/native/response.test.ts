@@ -72,6 +72,44 @@ test('native response gives the client its full stall timeout after a failover',
   assert.equal(response.destroyed, true, 'the stalled client is disconnected');
 });
 
+test('native response sends the last chunk of a stream with its end, after the charge', async () => {
+  const written: string[] = [];
+  const response = Object.assign(new SlowClient(), { write: (bytes: Buffer) => written.push(bytes.toString()) > 0 });
+  const charge = Promise.withResolvers<void>();
+  const call = {
+    id: 'req_1',
+    headers: {},
+    response,
+    addLogFields: () => {},
+    onClose: () => {},
+    onInterrupted: () => {},
+    runAfter: (when: Promise<void>, task: () => void) => void when.then(task),
+  };
+  const context = {
+    call,
+    caller: { key: { userId: 'ana', store: false } },
+    operation: 'chat.create',
+    dialect: 'chat',
+    admission: { settle: () => {}, release: () => {}, flushed: () => charge.promise },
+    canFailOver: false,
+    request: { inputTokens: () => 10, streamType: 'text/event-stream' },
+    services: {
+      clientStreams: new ClientStreams(new FakeClock(), { heartbeatMs: 1_000, stalledMs: STALLED_MS }),
+      store: {},
+    },
+  } as unknown as NativeResponseContext;
+  const head = { status: 200, headers: { 'content-type': 'text/event-stream' }, account: { id: 'a' } };
+  const stream = new NativeResponse(context, head as unknown as ResponseHead, {} as UpstreamControl);
+  const event = 'data: {"id":"1","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n';
+  stream.onData(Buffer.from(event));
+  stream.onData(Buffer.from(`${event}data: [DONE]\n\n`), true);
+  assert.equal(stream.onEnd(), undefined);
+  assert.deepEqual([...written, response.received], [event, '']);
+  charge.resolve();
+  await until('the end', () => response.writableEnded);
+  assert.deepEqual([...written, response.received], [event, `${event}data: [DONE]\n\n`]);
+});
+
 test('native response closes the connection when the response head cannot be written', async () => {
   const response = new SlowClient();
   response.writeHead = () => {

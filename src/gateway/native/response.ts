@@ -71,7 +71,7 @@ export class NativeResponse implements ResponseHandler {
   /** The beginning of a unary response, not yet written. Undefined once writing has begun. */
   #held: Buffer[] | undefined;
   #heldBytes = 0;
-  /** The newest chunk of a long unary response, held back so that the client never has the full body before the charge is on disk. */
+  /** The newest chunk of a long unary response, or the last one of a stream: goes out with the end, when the charge is on disk. */
   #lastChunk: Buffer | undefined;
   #hasData = false;
   /** Charged, or over without a charge. */
@@ -131,25 +131,25 @@ export class NativeResponse implements ResponseHandler {
     return this.#held !== undefined || (this.#isSse && !this.#stream);
   }
 
-  onData(chunk: Buffer): boolean {
+  onData(chunk: Buffer, isLast = false): boolean {
     const opening = this.#stream ? undefined : this.#opening;
-    if (!opening) return this.#pass(chunk);
+    if (!opening) return this.#pass(chunk, isLast);
     const fault = opening.push(chunk);
     if (fault === 'unknown') return true;
-    if (fault === undefined) return this.#pass(opening.bytes);
+    if (fault === undefined) return this.#pass(opening.bytes, isLast);
     this.#cancelWait();
     this.#upstream.reject(fault);
     return true;
   }
 
-  #pass(chunk: Buffer): boolean {
+  #pass(chunk: Buffer, isLast = false): boolean {
     if (this.#isSse) this.#beginStream();
     this.#tap.push(chunk);
     this.#hasData = true;
     if (this.#context.call.isClientGone) return this.#readOn();
     if (this.#isSse && this.#context.background?.isAccepted === false) this.#accept(this.#tap.end());
     if (!this.#isSse && this.#context.early?.isOpen) return true;
-    if (this.#isSse) return this.#writeEvents(this.#filter ? this.#filter.push(chunk) : chunk);
+    if (this.#isSse) return this.#writeEvents(this.#filter ? this.#filter.push(chunk) : chunk, isLast);
     if (!this.#held) return this.#stream?.write(this.#holdBackLastChunk(chunk)) ?? true;
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
@@ -160,8 +160,12 @@ export class NativeResponse implements ResponseHandler {
     return true;
   }
 
-  #writeEvents(events: Buffer): boolean {
+  #writeEvents(events: Buffer, isLast: boolean): boolean {
     const bytes = this.#errors?.push(events) ?? events;
+    if (isLast) {
+      this.#lastChunk = bytes;
+      return true;
+    }
     if (bytes.length > 0) return this.#stream?.write(bytes) ?? true;
     // The head is not written yet if these are the first bytes.
     this.#context.call.response.flushHeaders();
@@ -309,10 +313,11 @@ export class NativeResponse implements ResponseHandler {
     return isAtBoundary ? rest : Buffer.concat([rest, BLANK_LINE]);
   }
 
-  /** What the filters still hold. */
+  /** The last chunk, and what the filters still hold. */
   #heldBack(): Buffer {
     const rest = this.#filter?.end() ?? EMPTY;
-    return this.#errors ? Buffer.concat([this.#errors.push(rest), this.#errors.end()]) : rest;
+    const pieces = this.#errors ? [this.#errors.push(rest), this.#errors.end()] : [rest];
+    return concatBuffers([this.#holdBackLastChunk(EMPTY), ...pieces].filter(({ length }) => length > 0));
   }
 
   /** The server stops. A settled stream waits only for its charge, and ends by itself. */

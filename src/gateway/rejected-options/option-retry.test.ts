@@ -3,14 +3,15 @@ import { test } from 'node:test';
 import type { Account } from '../../catalog/index.ts';
 import { createLog } from '../../core/index.ts';
 import type { HubRequest, JsonObject } from '../../dialects/index.ts';
-import { capabilitiesOf, type Dialect, type Style } from '../../rules/index.ts';
+import { capabilitiesOf, type Style, type UpstreamDialect } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import type { Lessons } from './lessons.ts';
 import { OptionRetry } from './option-retry.ts';
 import { RejectedOptions } from './rejected-options.ts';
 
 const ACCOUNT = { id: 'a' } as Account;
-const STYLES: Readonly<Record<Dialect, Style>> = {
+const STYLES: Readonly<Record<UpstreamDialect, Style>> = {
+  converse: 'messages',
   chat: 'responses',
   responses: 'responses',
   messages: 'messages',
@@ -19,7 +20,7 @@ const STYLES: Readonly<Record<Dialect, Style>> = {
 const REQUEST = { reasoning: {}, limits: {}, cache: {} } as HubRequest;
 
 interface Setting {
-  readonly dialect: Dialect;
+  readonly dialect: UpstreamDialect;
   readonly body: JsonObject;
   readonly request?: Partial<HubRequest>;
   readonly status?: number;
@@ -57,6 +58,43 @@ const openai = (message: string, param: string | null = null, code: string | nul
 });
 const anthropic = (message: string) => ({ type: 'error', error: { type: 'invalid_request_error', message } });
 const google = (message: string) => ({ error: { code: 400, message, status: 'INVALID_ARGUMENT' } });
+
+test('errors of Converse teach what a model lacks', () => {
+  const extra = (field: object) => ({ additionalModelRequestFields: field });
+  for (const [message, body, lesson] of [
+    [
+      "This model doesn't support the toolConfig.toolChoice.any field. Remove toolConfig.toolChoice.any and try again.",
+      { toolConfig: { toolChoice: { any: {} } } },
+      { toolChoices: [] },
+    ],
+    [
+      "This model doesn't support the stopSequences field. Remove stopSequences and try again.",
+      { inferenceConfig: { stopSequences: ['x'] } },
+      { stop: false },
+    ],
+    [
+      'You invoked an unsupported model or your request did not allow prompt caching.',
+      { messages: [] },
+      { explicitCache: false },
+    ],
+    [
+      "This model doesn't support the outputConfig field. Remove outputConfig and try again.",
+      { outputConfig: {} },
+      { schemaFormat: 'none' },
+    ],
+    [
+      'Malformed input request: #: extraneous key [reasoning_effort] is not permitted, please reformat your input and try again.',
+      extra({ reasoning_effort: 'low' }),
+      { efforts: [] },
+    ],
+    [
+      'adaptive thinking is not supported on this model',
+      extra({ thinking: { type: 'adaptive' } }),
+      { thinking: 'manual', display: false, efforts: [] },
+    ],
+  ] as const)
+    assert.deepEqual(learned(anthropic(message), { dialect: 'converse', body }), lesson, message);
+});
 
 test('errors of a chat provider about stream_options remove it, in every form', () => {
   const body = { stream_options: { include_usage: true } };

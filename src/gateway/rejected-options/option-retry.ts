@@ -5,7 +5,7 @@
 import type { Account } from '../../catalog/index.ts';
 import type { Log } from '../../core/index.ts';
 import type { HubRequest, UpstreamFailure } from '../../dialects/index.ts';
-import { ADDED_OPTIONS, type AddedOption, type Dialect } from '../../rules/index.ts';
+import { ADDED_OPTIONS, type AddedOption, type UpstreamDialect } from '../../rules/index.ts';
 import type { Call } from '../../web/index.ts';
 import { type Lessons, lessonOf, memberAt, mergeLessons, NO_LESSONS, type RejectedBody } from './lessons.ts';
 import { type Refusal, readRefusal } from './refusal.ts';
@@ -21,7 +21,7 @@ export interface OptionRetryOptions {
 
 /** What the provider received. */
 export interface RejectedRequest extends RejectedBody {
-  readonly dialect: Dialect;
+  readonly dialect: UpstreamDialect;
   readonly account: Account;
   /** The account's name for the model. */
   readonly model: string;

@@ -4,14 +4,14 @@
  * catalog are other objects.
  */
 import type { Account } from '../../catalog/index.ts';
-import type { AddedOption, Dialect } from '../../rules/index.ts';
+import type { AddedOption, UpstreamDialect } from '../../rules/index.ts';
 import { type Lessons, mergeLessons, NO_LESSONS } from './lessons.ts';
 
 /** Models of an account that are remembered. Callers may send any name where a pattern admits it. */
 const MAX_MODELS = 500;
 
 export interface OptionCount {
-  readonly dialect: Dialect;
+  readonly dialect: UpstreamDialect;
   readonly option: string;
   readonly count: number;
 }

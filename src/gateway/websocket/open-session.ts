@@ -52,8 +52,9 @@ export function openSession(
 function callFor(turn: Turn, upgrade: Call, { key, group }: Caller, clock: Clock): Call {
   const operation = ENDPOINTS['responses.socket'].turns;
   const { path, errorFormat } = ENDPOINTS[operation];
+  const startedAt = clock.now();
   const call = new Call({
-    id: newRequestId(),
+    id: newRequestId(startedAt),
     operation,
     errorFormat,
     request: upgrade.request,
@@ -62,7 +63,7 @@ function callFor(turn: Turn, upgrade: Call, { key, group }: Caller, clock: Clock
     path,
     query: '',
     address: upgrade.address,
-    startedAt: clock.now(),
+    startedAt,
     clock,
     bodyBudget: upgrade.bodyBudget,
   });

@@ -13,6 +13,7 @@ import { replyPhase } from '../billing/reply-phase.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import { chargedUsage, sumUsage, usageLogFields } from '../billing/usage.ts';
 import { wholeText } from '../billing/visible-text.ts';
+import { LegUnavailable } from '../failover.ts';
 import { isSuccessEvent, isTerminalEvent, type LifecycleEvent, usageOf } from './lifecycle.ts';
 import type { Turn } from './turn.ts';
 
@@ -115,7 +116,8 @@ export class RelayedTurn {
     // The client has the complete response already.
     if (this.#hasEnded) return this.settle();
     this.#charge();
-    this.#ended.reject(error);
+    // Nothing of the turn has reached the client, so that others may take it.
+    this.#ended.reject(this.#trace.firstByteMs === undefined ? new LegUnavailable(error, 'out') : error);
   }
 
   /** The client disconnected: charges what the provider reported, or an estimate of what was sent. */

@@ -4,6 +4,7 @@
  */
 import type { Account, Model } from '../../catalog/index.ts';
 import { type Clock, scanMembers, splice } from '../../core/index.ts';
+import type { AttemptFault } from '../../pool/index.ts';
 import { chosenTiers, JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
 import { locateUpstream } from '../../upstream/index.ts';
 import type { Call, WebSocketConnection } from '../../web/index.ts';
@@ -12,6 +13,7 @@ import type { Admission } from '../billing/admission.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
 import { estimateBody } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
+import { LegUnavailable } from '../failover.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
 import { idsIn } from '../native/provider-ids.ts';
@@ -61,11 +63,11 @@ export class UpgradeRejections {
   }
 
   has(accountId: string): boolean {
-    return (this.#until.get(accountId) ?? 0) > this.#clock.now();
+    return (this.#until.get(accountId) ?? 0) > this.#clock.elapsed();
   }
 
   add(accountId: string): void {
-    this.#until.set(accountId, this.#clock.now() + WEBSOCKET.upgradeRetryMs);
+    this.#until.set(accountId, this.#clock.elapsed() + WEBSOCKET.upgradeRetryMs);
   }
 }
 
@@ -114,11 +116,18 @@ export class RelayedTurns implements TurnRunner {
       }
       if (this.#isClosed) return;
       if (session) return await this.#relay({ call, turn, model, admission, previous }, session);
+    } catch (error) {
+      if (!(error instanceof LegUnavailable) || !this.#goesOn(model, call, previousId)) throw error;
     } finally {
       admission.release();
     }
     // HttpTurns admits the turn by itself, so the admission above is released first.
     await this.#httpTurns.run(call, turn);
+  }
+
+  /** The provider failed before it sent anything of the turn, and a line of another group can take it. */
+  #goesOn({ line }: Model, call: Call, previousId: string | undefined): boolean {
+    return line.fallback.length > 0 && previousId === undefined && !call.isClientGone;
   }
 
   #admit(
@@ -213,15 +222,18 @@ export class RelayedTurns implements TurnRunner {
 
   /** Undefined when no account offers a WebSocket, is free, and accepts the upgrade; the turn then uses HTTP. */
   async #open(accountId: string | undefined): Promise<UpstreamSession | undefined> {
-    const { pool, store, rejections: refusals, upstream, clock, log, readOn } = this.#services;
+    const { catalog, pool, store, rejections: refusals, upstream, clock, log, readOn } = this.#services;
     const usable = this.#usable().filter(
       ({ id }) => !refusals.has(id) && (accountId === undefined || id === accountId),
     );
-    const lease = pool.lease(usable, { accountId, ...affinityOf(this.#sessionName) });
+    // Where another group can take the turn, it does not wait for a provider that is out.
+    const onlyReady = catalog().mayFallBack(this.#caller.group.id) && accountId === undefined;
+    const lease = pool.lease(usable, { accountId, ...affinityOf(this.#sessionName) }, {}, onlyReady);
     if (!('account' in lease)) return undefined;
     const { account } = lease;
     const { key, group } = this.#caller;
-    const session = new UpstreamSession(lease, this.#client, {
+    const release = (fault?: AttemptFault): void => lease.release(fault && { ...fault, hasFallback: onlyReady });
+    const session = new UpstreamSession({ ...lease, release }, this.#client, {
       clock,
       log,
       readOn,

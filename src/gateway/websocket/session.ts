@@ -87,7 +87,7 @@ export class ResponsesSession {
   }
 
   #isOverRate(): boolean {
-    const now = this.#services.clock.now();
+    const now = this.#services.clock.elapsed();
     this.#messageTimes = this.#messageTimes.filter((at) => now - at < 10_000);
     this.#messageTimes.push(now);
     return this.#messageTimes.length > WEBSOCKET.messagesPerSecond * 10 || this.#queue.length > WEBSOCKET.queuedTurns;

@@ -101,7 +101,7 @@ export class UpstreamSession {
   run(task: RelayedTurnTask): Promise<void> {
     const turn = new RelayedTurn(task, this.account.id);
     this.#turns.set(task.turn.lane, turn);
-    this.#lastAt = this.#options.clock.now();
+    this.#lastAt = this.#options.clock.elapsed();
     this.#upstream?.send(task.text);
     crashPoint('upstream.sent');
     this.#cancelIdleTimer ??= this.#startIdleTimer(IDLE_MS);
@@ -156,7 +156,7 @@ export class UpstreamSession {
 
   #onText(text: string): void {
     crashPoint('upstream.data_received');
-    this.#lastAt = this.#options.clock.now();
+    this.#lastAt = this.#options.clock.elapsed();
     const event = parseLifecycleEvent(text);
     if (event?.type === 'error' && this.#isAccountError(event, text)) return;
     const isError = event?.type === 'error' || event?.type === 'response.failed';
@@ -242,14 +242,14 @@ export class UpstreamSession {
     this.#client.onDrain(() => {
       forget();
       this.#isPaused = false;
-      this.#lastAt = this.#options.clock.now();
+      this.#lastAt = this.#options.clock.elapsed();
       this.#upstream?.resume();
     });
   }
 
   #startIdleTimer(ms: number): () => void {
     return this.#options.clock.after(ms, () => {
-      const left = this.#lastAt + IDLE_MS - this.#options.clock.now();
+      const left = this.#lastAt + IDLE_MS - this.#options.clock.elapsed();
       this.#cancelIdleTimer = undefined;
       if (this.#turns.size === 0) return;
       if (left <= 0 && !this.#isPaused) this.#fail('timeout', 'IDLE_TIME');
