@@ -43,6 +43,12 @@ export const SERVER_BOUNDS = {
   restMs: ms(10_000, 'Time for that.'),
   refusedResponses: count(64, 'Refused connections that get a response at the same time; further ones are closed.'),
   examinedConnections: count(64, 'Connections searched for an idle one when there are too many.'),
+  healthConnections: count(64, 'Connections to the port of health checks; further ones are closed.'),
+  readyMs: ms(3_000, 'For the event loop to say whether it is ready, before a probe gets 503.'),
+  stalledMs: ms(
+    30_000,
+    'Without a sign of the event loop, after which the process counts as stuck: the turns of a flooded one take up to two seconds.',
+  ),
   cachedNames: count(512, 'Header names kept after their check. Clients choose the names.'),
   cachedNameBytes: bytes(64, 'Longest name kept.'),
 } as const satisfies Record<string, Bound>;

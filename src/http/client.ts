@@ -45,8 +45,8 @@ export interface HttpRequest {
 /** Exactly one of `onEnd` and `onError` comes last. After `abort` nothing more is called. */
 export interface ResponseListener {
   onHead(status: number, headers: HttpHeaders): void;
-  /** The listener owns `chunk`. Returns false to pause the server; `resume` continues. */
-  onData(chunk: Buffer): boolean;
+  /** The listener owns `chunk`. Returns false to pause the server; `resume` continues. With `isLast`, `onEnd` follows in the same turn. */
+  onData(chunk: Buffer, isLast?: boolean): boolean;
   onEnd(): void;
   onError(error: TransportError): void;
 }
@@ -75,8 +75,8 @@ export interface TransportUser {
   /** The connection is open, and the request is being sent. */
   onOpen(): void;
   onHead(status: number, headers: HttpHeaders): void;
-  /** The user owns `chunk`. Returns false to pause the connection. */
-  onData(chunk: Buffer): boolean;
+  /** The user owns `chunk`. Returns false to pause the connection. With `isLast`, `onEnd` follows in the same turn. */
+  onData(chunk: Buffer, isLast?: boolean): boolean;
   onEnd(): void;
   /**
    * `wasOpen` is false when the connection was never established, so that no request was sent. `wasClosing`: the server closed a

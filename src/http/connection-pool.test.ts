@@ -200,13 +200,29 @@ for (const [description, header, keptMs] of [
     await closed(sockets[0]);
   });
 
-testOnStacks('an expired idle connection is closed without further requests', async () => {
+testOnStacks('expired idle connections are closed without further requests, few in a turn', async () => {
   const { upstream, sockets } = upstreamOn();
   server.respond = ({ socket }) =>
     socket.write('HTTP/1.1 200 OK\r\nkeep-alive: timeout=2\r\ncontent-length: 2\r\n\r\nok');
-  await Promise.all([call(upstream), call(upstream)]);
-  assert.equal(sockets.length, 2);
+  await Promise.all(Array.from({ length: 40 }, () => call(upstream)));
+  assert.equal(sockets.length, 40);
+  const closedIn: number[] = [];
+  let turn = 0;
+  let next = setImmediate(function count() {
+    turn += 1;
+    next = setImmediate(count);
+  });
+  for (const socket of sockets) {
+    const destroy = socket.destroy.bind(socket);
+    socket.destroy = (error) => {
+      if (!socket.destroyed) closedIn[turn] = (closedIn[turn] ?? 0) + 1;
+      return destroy(error);
+    };
+  }
   await Promise.all(server.peers.map(({ socket }) => once(socket, 'close')));
+  clearImmediate(next);
+  // The client of the other stack closes them by timers of its own.
+  if (stackUnderTest() === 'own') assert.deepEqual(Object.values(closedIn), [16, 16, 8]);
 });
 
 testOnStacks('a reused connection that fails is an error, and the request is not resent', async () => {

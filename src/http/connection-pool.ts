@@ -58,6 +58,9 @@ export type OpenPooledConnection = (
 
 /** Interval for closing expired idle connections. An expired connection is never reused before that. */
 const SWEEP_MS = 1_000;
+/** Closing a thousand connections at once would delay every call by tens of milliseconds. The next ones follow soon. */
+const SWEPT_AT_ONCE = 16;
+const SWEEP_ON_MS = 2;
 
 export interface ConnectionPoolOptions {
   readonly clock: Clock;
@@ -151,7 +154,7 @@ export class ConnectionPool implements HttpTransport {
   }
 
   now(): number {
-    return this.#options.clock.now();
+    return this.#options.clock.elapsed();
   }
 
   remove(connection: PooledConnection): void {
@@ -159,13 +162,16 @@ export class ConnectionPool implements HttpTransport {
   }
 
   /** One timer for all idle connections, and none without them. Uses the system clock, because sockets exist in real time only. */
-  sweepSoon(): void {
+  sweepSoon(ms = SWEEP_MS): void {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
-    systemClock.after(SWEEP_MS, () => {
+    systemClock.after(ms, () => {
       this.#isSweeping = false;
       const now = this.now();
-      for (const origin of this.#origins.values()) if (origin.sweep(now)) this.sweepSoon();
+      const origins = [...this.#origins.values()];
+      const left = origins.reduce((most, origin) => most - origin.sweep(now, most), SWEPT_AT_ONCE);
+      if (left === 0) this.sweepSoon(SWEEP_ON_MS);
+      else if (origins.some(({ hasIdle }) => hasIdle)) this.sweepSoon();
     });
   }
 
@@ -236,9 +242,14 @@ class OriginPool implements ConnectionOwner {
     this.#pool.remove(connection);
   }
 
-  /** Closes expired connections. Returns whether idle ones remain. */
-  sweep(now: number): boolean {
-    for (const connection of [...this.#idle]) if (now >= connection.keptUntil) connection.close();
+  get hasIdle(): boolean {
     return this.#idle.length > 0;
+  }
+
+  /** Closes up to `most` expired connections, and returns how many. */
+  sweep(now: number, most: number): number {
+    const expired = this.#idle.filter(({ keptUntil }) => now >= keptUntil).slice(0, most);
+    for (const connection of expired) connection.close();
+    return expired.length;
   }
 }

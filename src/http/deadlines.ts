@@ -22,7 +22,7 @@ export class Deadlines {
   }
 
   now(): number {
-    return this.#clock.now();
+    return this.#clock.elapsed();
   }
 
   add(entry: HasDeadline): void {
@@ -41,12 +41,12 @@ export class Deadlines {
     if (deadline >= this.#timerFor) return;
     this.#cancelTimer();
     this.#timerFor = deadline;
-    this.#cancelTimer = this.#clock.after(Math.max(0, deadline - this.#clock.now()), () => this.#check());
+    this.#cancelTimer = this.#clock.after(Math.max(0, deadline - this.#clock.elapsed()), () => this.#check());
   }
 
   #check(): void {
     this.#timerFor = Number.POSITIVE_INFINITY;
-    const now = this.#clock.now();
+    const now = this.#clock.elapsed();
     for (const entry of this.#pending.all()) if (entry.deadline <= now) entry.onDeadline(now);
     this.schedule(
       this.#pending.all().reduce((nearest, { deadline }) => Math.min(nearest, deadline), Number.POSITIVE_INFINITY),

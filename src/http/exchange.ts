@@ -145,8 +145,8 @@ class LiveExchange implements Exchange, TransportUser, HasDeadline {
     this.#reportError({ kind: 'failed', code });
   }
 
-  onData(chunk: Buffer): boolean {
-    const wantsMore = this.#decoder ? this.#decoder.write(chunk) : this.#listener.onData(chunk);
+  onData(chunk: Buffer, isLast?: boolean): boolean {
+    const wantsMore = this.#decoder ? this.#decoder.write(chunk) : this.#listener.onData(chunk, isLast);
     if (this.#stage !== 'body') return wantsMore;
     this.deadline = this.#totalDeadline;
     if (wantsMore) this.deadline = Math.min(this.deadline, this.#deadlines.now() + this.#timeouts.idle);

@@ -194,7 +194,7 @@ export class Listener implements HttpServer {
     const { clock } = this.#host;
     this.#isChecking = true;
     this.#cancelCheck = clock.after(CHECK_MS, () => {
-      const now = clock.now();
+      const now = clock.elapsed();
       for (const connection of this.#connections.all()) connection.checkTimeouts(now);
       // Here, so that a flood of connections does not become a flood of log lines.
       if (this.#refusedTotal > this.#reportedRefused) this.#host.onRefused(this.#refusedTotal - this.#reportedRefused);

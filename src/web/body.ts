@@ -5,6 +5,7 @@ import { ApiError, concatBuffers, fail, type MaybePromise, mediaTypeOf } from '.
 import type { IncomingRequest } from '../http/index.ts';
 import { DECOMPRESSION } from '../rules/index.ts';
 import { type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts';
+import type { BodyTap } from './body-tap.ts';
 import type { Call } from './call.ts';
 
 const DECODERS: ReadonlyMap<string, () => NodeJS.ReadWriteStream & Readable> = new Map([
@@ -31,6 +32,7 @@ export function readBody(
   const { completeBody } = call.request;
   if (completeBody && !isEncoded(call.request)) {
     chunks.add(completeBody);
+    call.tap?.request.add(completeBody);
     return completeBody;
   }
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
@@ -54,9 +56,10 @@ export interface BodyTransfer {
 }
 
 /** Decompresses the body and passes it on as it arrives. Throws when the announced size or the encoding is not acceptable. */
-export function receiveBody(call: Call, limit: number, sink: BodySink): BodyTransfer {
+export function receiveBody(call: Call, limit: number, target: BodySink): BodyTransfer {
   const { request } = call;
   const begunMs = call.elapsedMs();
+  const sink = call.tap ? tapped(target, call.tap) : target;
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limit) throw tooLarge(limit);
   const encoding = encodingOf(request);
@@ -90,6 +93,16 @@ export function receiveBody(call: Call, limit: number, sink: BodySink): BodyTran
       ),
   });
 }
+
+/** A capture has the body as it is after decompression. */
+const tapped = (sink: BodySink, { request }: BodyTap): BodySink => ({
+  add: (chunk) => {
+    request.add(chunk);
+    return sink.add(chunk);
+  },
+  end: () => sink.end(),
+  fail: (error) => sink.fail(error),
+});
 
 /** What a compressed body has become so far. A few kilobytes could otherwise fill the memory of the endpoint's limit. */
 class Expansion {

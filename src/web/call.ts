@@ -1,9 +1,10 @@
 /** One API call as a handler sees it: request, response, route, client address, and the fields of its log line. */
 import type { Duplex } from 'node:stream';
-import { type Clock, type LogFields, type LogValue, systemClock } from '../core/index.ts';
+import { type Clock, type IndexedMember, type LogFields, type LogValue, systemClock } from '../core/index.ts';
 import type { IncomingRequest, OutgoingResponse } from '../http/index.ts';
 import type { AdminOperation, ConsoleOperation, ErrorFormat, Operation, OperatorOperation } from '../rules/index.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
+import type { BodyTap } from './body-tap.ts';
 import { CallTrace } from './call-trace.ts';
 
 /** Operations of the client API, the operator endpoints, the admin API and the console. */
@@ -36,7 +37,9 @@ export type CallOptions = Pick<
 const NO_HEADERS = {};
 const NO_RESERVATION: BodyReservation = { add() {}, release() {} };
 
-export class Call {
+export class Call implements IndexedMember {
+  /** In the list of open calls. */
+  index = -1;
   readonly id: string;
   readonly operation: AnyOperation | 'none';
   /** That of the path, or that of the client where several SDK families share a path. */
@@ -60,6 +63,8 @@ export class Call {
   /** Fields of the `request.completed` log line. */
   readonly logFields: Record<string, LogValue>;
   readonly trace = new CallTrace();
+  /** Keeps the bodies of the call, if capture is on for its key. */
+  tap: BodyTap | undefined = undefined;
   /** The call of a client that disconnects ends with its handler, which may still learn what to charge. */
   endsWithHandler = false;
   readonly #clock: Clock;

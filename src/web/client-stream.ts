@@ -67,7 +67,7 @@ export class ClientStreams {
 
   #tick(): () => void {
     return this.#clock.after(Math.max(10, this.#limits.heartbeatMs / 10), () => {
-      const now = this.#clock.now();
+      const now = this.#clock.elapsed();
       for (const stream of this.#open.all()) stream.checkTimeouts(now, this.#limits);
       this.#cancel = this.#open.size > 0 ? this.#tick() : undefined;
     });
@@ -88,7 +88,7 @@ export class ClientStream implements IndexedMember {
     this.#response = response;
     this.#options = options;
     this.#clock = clock;
-    this.#lastAt = clock.now();
+    this.#lastAt = clock.elapsed();
   }
 
   /** False when the client reads more slowly than the provider writes; `onDrain` follows. */
@@ -105,7 +105,7 @@ export class ClientStream implements IndexedMember {
   }
 
   #afterWrite(isReady: boolean): boolean {
-    this.#lastAt = this.#clock.now();
+    this.#lastAt = this.#clock.elapsed();
     if (!isReady && this.#blockedAt === undefined) {
       this.#blockedAt = this.#lastAt;
       this.#response.once('drain', () => {
@@ -117,7 +117,7 @@ export class ClientStream implements IndexedMember {
   }
 
   end(bytes?: Buffer | string): void {
-    this.#lastAt = this.#clock.now();
+    this.#lastAt = this.#clock.elapsed();
     this.#response.end(bytes);
   }
 

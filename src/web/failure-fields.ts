@@ -1,5 +1,5 @@
 /** Why a call failed and what to do, for its log line: codes and rules, never words of a request or a provider. */
-import type { LogFields } from '../core/index.ts';
+import { type ApiError, isPlainName, type LogFields, quoteNamesOnly } from '../core/index.ts';
 import {
   CODE_ADVICE,
   ERRORS,
@@ -27,4 +27,12 @@ function faultFields({ accountId, status, reason }: AttemptTrace, kind: FaultKin
   const facts = [status === undefined ? undefined : `HTTP ${status}`, reason].filter((fact) => fact !== undefined);
   const detail = facts.length === 0 ? '' : ` (${facts.join(', ')})`;
   return { why: `account ${accountId}: ${FAULTS[kind].means}${detail}`, action: FAULT_ADVICE[kind] };
+}
+
+const MAX_MESSAGE_CHARS = 300;
+
+/** The gateway's message to the client, with nothing of the request but names. */
+export function storedMessage({ message, details: { param } }: ApiError): string {
+  const named = param === undefined || isPlainName(param) ? message : message.replaceAll(param, '[...]');
+  return quoteNamesOnly(named).slice(0, MAX_MESSAGE_CHARS);
 }

@@ -1,5 +1,6 @@
 export { expectJson, mediaType, readBody } from './body.ts';
-export { BodyBudget, type BodyReservation } from './body-budget.ts';
+export { BodyBudget, type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts';
+export { BodyTap, type TappedBody } from './body-tap.ts';
 export { type AnyOperation, Call, type Handler, type ResponseWriter } from './call.ts';
 export { type AttemptEnd, type AttemptTrace, CallTrace, type ChargeTrace, endAttempt } from './call-trace.ts';
 export { Certificate, CertificateError, readCertificate } from './certificate.ts';

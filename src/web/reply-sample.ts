@@ -2,7 +2,7 @@
  * The beginning and the end of a provider's response, kept while traces are exported: there every dialect names the response, the model
  * and why it ended. Reads names only; a name that is not in the sample is left out.
  */
-import type { Dialect } from '../rules/index.ts';
+import type { UpstreamDialect } from '../rules/index.ts';
 
 export interface ReplyNames {
   readonly id: string | undefined;
@@ -23,7 +23,7 @@ export class ReplySample {
     this.#tail = (this.#tail + end).slice(-SAMPLE_BYTES);
   }
 
-  read(dialect: Dialect): ReplyNames {
+  read(dialect: UpstreamDialect): ReplyNames {
     const { id, model, finish } = NAMES[dialect];
     return {
       id: id.exec(this.#head)?.[1] ?? id.exec(this.#tail)?.[1],
@@ -43,6 +43,8 @@ const lastReasons = (name: string) => {
 };
 
 const [ID, MODEL] = [member('id'), member('model')];
+/** Converse names neither the response nor the model. */
+const NOWHERE = /(?!)/;
 const INCOMPLETE = /(?<!\\)"incomplete_details"\s*:\s*\{\s*"reason"\s*:\s*"([^"\\]{1,200})"/;
 const COMPLETED = /(?<!\\)"status"\s*:\s*"completed"/;
 
@@ -54,10 +56,11 @@ function statusOf(head: string, tail: string): string[] {
 }
 
 const NAMES: Readonly<
-  Record<Dialect, { readonly id: RegExp; readonly model: RegExp; finish(head: string, tail: string): string[] }>
+  Record<UpstreamDialect, { readonly id: RegExp; readonly model: RegExp; finish(head: string, tail: string): string[] }>
 > = {
   messages: { id: ID, model: MODEL, finish: lastReasons('stop_reason') },
   chat: { id: ID, model: MODEL, finish: lastReasons('finish_reason') },
   responses: { id: ID, model: MODEL, finish: statusOf },
   generate: { id: member('responseId'), model: member('modelVersion'), finish: lastReasons('finishReason') },
+  converse: { id: NOWHERE, model: NOWHERE, finish: lastReasons('stopReason') },
 };

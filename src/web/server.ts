@@ -8,6 +8,7 @@ import {
   type Clock,
   errorFields,
   fail,
+  IndexedList,
   type Log,
   newRequestId,
   toApiError,
@@ -34,7 +35,7 @@ import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { Certificate } from './certificate.ts';
 import { clientAddress, proxyReporter } from './client-address.ts';
 import type { Cors } from './cors.ts';
-import { failureFields } from './failure-fields.ts';
+import { failureFields, storedMessage } from './failure-fields.ts';
 import type { Metrics } from './metrics.ts';
 import { bodyBytesOf, isShed, overloaded, refuseOverloaded, refuseUpgrade, shedReporter } from './overload.ts';
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
@@ -59,6 +60,8 @@ export interface WebOptions {
   readonly cors?: Cors | undefined;
   /** Refuses requests under overload; without it none is refused. */
   readonly shedder?: Shedder | undefined;
+  /** The configuration of the start is not applied yet, so that valid keys may be unknown. */
+  readonly isStarting?: (() => boolean) | undefined;
   /** Called once for every call, when its response is sent or can no longer be sent. Must not throw. */
   readonly onCompleted?: ((call: CompletedCall) => void) | undefined;
 }
@@ -89,7 +92,7 @@ export interface Web {
 }
 
 interface WebState extends WebOptions {
-  readonly openCalls: Set<Call>;
+  readonly openCalls: IndexedList<Call>;
   /** A request was refused. */
   readonly reportShed: () => void;
 }
@@ -97,9 +100,9 @@ interface WebState extends WebOptions {
 export function createWeb(options: WebOptions): Web {
   let draining = false;
   let isStopping = false;
-  const state: WebState = { ...options, openCalls: new Set(), reportShed: shedReporter(options) };
+  const state: WebState = { ...options, openCalls: new IndexedList(), reportShed: shedReporter(options) };
   const handlers = Object.fromEntries(
-    ROUTES.map(({ operation }) => [operation, withStopCheck(operation, options, () => isStopping)]),
+    ROUTES.map(({ operation }) => [operation, withStateCheck(operation, options, () => isStopping)]),
   ) as Record<Route['operation'], Handler>;
   options.metrics.register('dragoman_log_lines_dropped_total', () => [{ value: options.log.droppedLines }]);
   const reportProxy = proxyReporter(options);
@@ -120,7 +123,7 @@ export function createWeb(options: WebOptions): Web {
       dispatch(state, handlers, exchangeOf(request, response), connection);
     },
     onInternalError: (error) => options.log.error('request.internal_error', errorFields(error)),
-    onViolation: (violation, error) => violationResponse(violation, error, options.log),
+    onViolation: (violation, error) => violationResponse(violation, error, options),
     onRefused: (count) => options.log.warn('connections.refused', { count, open: listener.openConnections }),
   };
   const listener: HttpServer = createHttpServer({
@@ -188,7 +191,11 @@ function redirectToConsole(options: WebState, exchange: Exchange): void {
 /** Refuses a request before its body is read, without a call and without a log line of its own; metrics and one log line a second count them. */
 function shed(options: WebState, { request, response }: Exchange, match: Match): void {
   const { errorFormat } = match.route;
-  const refusal = { id: newRequestId(), errorFormat, headers: headersOf(options, request, match) ?? {} };
+  const refusal = {
+    id: newRequestId(options.clock.now()),
+    errorFormat,
+    headers: headersOf(options, request, match) ?? {},
+  };
   options.reportShed();
   sendRefusal(response, refusal, options.renderError(overloaded(), refusal));
 }
@@ -199,15 +206,22 @@ function respondPreflight(options: WebState, exchange: Exchange, headers: Call['
   void runCall(options, call, sendNoContent);
 }
 
-/** While the server stops, only operator endpoints (health, metrics) respond. */
-function withStopCheck(operation: Route['operation'], { handlers }: WebOptions, isStopping: () => boolean): Handler {
+/** While the server starts or stops, only operator endpoints (health, metrics) respond. */
+function withStateCheck(
+  operation: Route['operation'],
+  { handlers, isStarting = () => false }: WebOptions,
+  isStopping: () => boolean,
+): Handler {
   const handler = handlers[operation];
   if (isOperator(operation)) return handler;
   return (call) => {
     if (isStopping()) throw fail('shutting_down');
+    if (isStarting()) throw fail('server_is_overloaded', STARTING, { retryAfter: 1 });
     return handler(call);
   };
 }
+
+const STARTING = 'This server is starting; retry after the time in retry-after.';
 
 function upgrade(
   options: WebState,
@@ -232,8 +246,9 @@ const rejectUpgrade: Handler = () => {
 /** Without `match` the request has no route. */
 function toCall(options: WebState, exchange: Exchange, match?: Match, upgrade?: Upgrade): Call {
   const { request, response, path, query } = exchange;
+  const startedAt = options.clock.now();
   return new Call({
-    id: newRequestId(),
+    id: newRequestId(startedAt),
     operation: match?.route.operation ?? 'none',
     errorFormat: match?.route.errorFormat ?? errorFormatOf(path),
     request,
@@ -242,7 +257,7 @@ function toCall(options: WebState, exchange: Exchange, match?: Match, upgrade?: 
     path,
     query,
     address: clientAddress(request, options.trustedProxies),
-    startedAt: options.clock.now(),
+    startedAt,
     clock: options.clock,
     upgrade,
     headers: headersOf(options, request, match),
@@ -290,11 +305,14 @@ async function runCall(options: WebState, call: Call, handler: Handler): Promise
     const pending = handler(call);
     if (pending) await pending;
   } catch (error) {
-    if (error instanceof ApiError) call.addLogFields({ code: error.code });
-    else if (error instanceof Unavailable) {
+    if (error instanceof ApiError) {
+      call.addLogFields({ code: error.code });
+      call.trace.askedModel = error.details.model;
+    } else if (error instanceof Unavailable) {
       call.addLogFields({ code: toApiError(error).code });
       options.log.warn('request.unavailable', { request: call.id, op: call.operation, ...errorFields(error) });
     } else options.log.error('request.internal_error', { request: call.id, op: call.operation, ...errorFields(error) });
+    call.trace.message = storedMessage(toApiError(error));
     sendError(call, error, options.renderError);
   }
   isRunning = false;
@@ -303,7 +321,7 @@ async function runCall(options: WebState, call: Call, handler: Handler): Promise
 
 /** The time limit of the shutdown is over. */
 function interruptCalls({ openCalls, renderError }: WebState): void {
-  for (const call of openCalls)
+  for (const call of openCalls.all())
     call.interrupt(() =>
       sendError(
         call,
@@ -326,7 +344,7 @@ function finish({ metrics, log, openCalls, onCompleted }: WebState, call: Call):
   const outcome: CallOutcome = call.isInterrupted ? 'interrupted' : call.isClientGone ? 'client_closed' : 'completed';
   const status = call.response.statusCode;
   metrics.openRequests.value -= 1;
-  openCalls.delete(call);
+  openCalls.remove(call);
   metrics.recordRequest({ operation: call.operation, status, ms, outcome });
   call.addLogFields({ status, outcome, ms });
   const failure = failureFields(call, status);
@@ -371,9 +389,13 @@ const VIOLATIONS: Readonly<Record<ProtocolViolation, readonly [number, string, s
 };
 
 /** Raw response for bytes that are not a request. It has no path, so it always uses the OpenAI error format. */
-function violationResponse(violation: ProtocolViolation, error: HttpParseError, log: Log): string {
+function violationResponse(
+  violation: ProtocolViolation,
+  error: HttpParseError,
+  { log, clock }: Pick<WebOptions, 'log' | 'clock'>,
+): string {
   const [status, code, message] = VIOLATIONS[violation];
-  const id = newRequestId();
+  const id = newRequestId(clock.now());
   const isOverload = violation === 'too_many_connections';
   if (!isOverload) log.info('request.malformed', { request: id, status, ...errorFields(error) });
   const type = isOverload ? 'service_unavailable_error' : 'invalid_request_error';

@@ -62,7 +62,7 @@ export class NodeResponse implements OutgoingResponse {
     if (this.writableEnded || this.destroyed) return;
     this.#begin(chunk);
     this.writableEnded = true;
-    this.endedAt = this.#options.clock.now();
+    this.endedAt = this.#options.clock.elapsed();
     this.#response.end(bytesOf(chunk));
   }
 

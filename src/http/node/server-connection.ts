@@ -79,7 +79,7 @@ class NodeServerConnection implements ServerConnection {
   constructor(socket: Socket, host: ServerHost, onClosed: (connection: ServerConnection) => void) {
     this.socket = socket;
     this.#host = host;
-    this.#stateSince = host.clock.now();
+    this.#stateSince = host.clock.elapsed();
     // Node closes a connection with this method after the last response. With unread bytes that would reset it, and lose the response.
     socket.destroySoon = () => this.#closeGracefully();
     socket.on('error', () => socket.destroy());
@@ -148,7 +148,7 @@ class NodeServerConnection implements ServerConnection {
         (request.isComplete || isSoonRead(request)) &&
         wantsKeepAlive(request),
     });
-    const open = { request, response, since: this.#host.clock.now() };
+    const open = { request, response, since: this.#host.clock.elapsed() };
     this.#open.push(open);
     nodeResponse.once('close', () => this.#onResponseClosed(open));
     if (this.#open.length === 1) this.#handle(open);
@@ -206,7 +206,7 @@ class NodeServerConnection implements ServerConnection {
   #onResponseClosed(open: OpenRequest): void {
     this.#open.splice(this.#open.indexOf(open), 1);
     this.#hasServed = true;
-    this.#stateSince = this.#host.clock.now();
+    this.#stateSince = this.#host.clock.elapsed();
     this.#idleBytes = this.socket.bytesRead;
     if (this.#isClosing || this.socket.destroyed) return;
     if (!open.request.isComplete) this.#destroyUnlessRead(open);

@@ -225,10 +225,11 @@ export class ClientConnection implements PooledConnection {
       this.#remaining -= end - from;
       if (end > from) payload = bytes.subarray(from, end);
     }
-    const wantsMore = payload === undefined || this.#user?.onData(payload) !== false;
+    const isLast = chunked ? chunked.isDone : this.#remaining === 0;
+    const wantsMore = payload === undefined || this.#user?.onData(payload, isLast) !== false;
     // The user may have closed the connection.
     if (this.#phase !== 'body') return;
-    if (chunked ? chunked.isDone : this.#remaining === 0) this.#finish(end === bytes.length);
+    if (isLast) this.#finish(end === bytes.length);
     else if (!wantsMore) this.#socket.pause();
   }
 

@@ -90,7 +90,7 @@ export class WireResponse implements OutgoingResponse {
   end(chunk?: Buffer | string): void {
     if (this.writableEnded || this.destroyed) return;
     this.writableEnded = true;
-    this.endedAt = this.#connection.clock.now();
+    this.endedAt = this.#connection.clock.elapsed();
     const rest = chunk === undefined || chunk.length === 0 ? undefined : chunk;
     const head = this.#takeHead(rest ?? '');
     const last = this.#framing === 'chunked' ? LAST_CHUNK : '';

@@ -69,7 +69,7 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
     this.#host = host;
     this.#onClosed = onClosed;
     this.address = socket.remoteAddress ?? '';
-    this.#stateSince = host.clock.now();
+    this.#stateSince = host.clock.elapsed();
     socket.on('data', this.#onData);
     socket.on('drain', this.#onDrain);
     socket.on('end', this.#onEnd);
@@ -184,7 +184,7 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
     const end = headEnd(bytes, Math.max(start, seen - 3));
     if ((end < 0 ? bytes.length : end) - start > MAX_HEAD_BYTES) throw new HeadTooLargeError('request head too large');
     // Line breaks alone must not restart the time limit of the head.
-    if (seen <= start && (bytes[start] ?? CR) !== CR) this.#stateSince = this.#host.clock.now();
+    if (seen <= start && (bytes[start] ?? CR) !== CR) this.#stateSince = this.#host.clock.elapsed();
     if (end >= 0) return this.#beginRequest(bytes, start, end);
     checkIncompleteHead(bytes, start, seen);
     return start;
@@ -275,7 +275,7 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
     this.#incoming = undefined;
     this.#outgoing = undefined;
     this.#buffered = undefined;
-    this.#stateSince = this.#host.clock.now();
+    this.#stateSince = this.#host.clock.elapsed();
     if (!early) {
       this.#growing = undefined;
       return;
