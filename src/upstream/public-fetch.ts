@@ -69,9 +69,9 @@ export class PublicFetcher {
   /** Sends a POST by the same rules. Any status is a result; never rejects. */
   post(address: string, request: PublicPost): Promise<PostResult> {
     const { clock } = this.#options;
-    const begun = clock.now();
+    const begun = clock.elapsed();
     return this.#guarded(address, request.timeoutMs, async (send, timeout) => {
-      const headMs = request.headMs - (clock.now() - begun);
+      const headMs = request.headMs - (clock.elapsed() - begun);
       const result = await postOnce({ send, clock }, { ...request, headMs }, timeout);
       if (typeof result === 'object') return result;
       return result === 'time' ? TOO_LONG : UNREADABLE;

@@ -17,6 +17,7 @@ const STATUSES: readonly (readonly [name: RegExp, status: number])[] = [
   [/^(?:ModelError|ModelStreamError|InternalServer)/, 500],
   [/^ResourceNotFound/, 404],
   [/^AccessDenied/, 403],
+  [/^Validation/, 400],
 ];
 /** Of validations: the model cannot be used like this, though the request is valid. */
 const NO_SUCH_MODEL =

@@ -1,26 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { awsFrame } from '../../../sim/clouds/bedrock.ts';
-import { BedrockStream } from './bedrock-stream.ts';
+import { BedrockStream, messagesEvent } from './bedrock-stream.ts';
 
 /** What a listener hears of the chunks, and whether the exchange was ended. */
 function heard(chunks: readonly Buffer[]): { text: string; end: string; isAborted: boolean } {
   const outcome = { text: '', end: '', isAborted: false };
-  const stream = new BedrockStream({
-    onHead(_status, headers) {
-      outcome.text += `${headers['content-type']}\n`;
+  const stream = new BedrockStream(
+    {
+      onHead(_status, headers) {
+        outcome.text += `${headers['content-type']}\n`;
+      },
+      onData: (chunk) => {
+        outcome.text += chunk.toString();
+        return true;
+      },
+      onEnd() {
+        outcome.end = 'end';
+      },
+      onError({ code }) {
+        outcome.end = code;
+      },
     },
-    onData: (chunk) => {
-      outcome.text += chunk.toString();
-      return true;
-    },
-    onEnd() {
-      outcome.end = 'end';
-    },
-    onError({ code }) {
-      outcome.end = code;
-    },
-  });
+    messagesEvent,
+  );
   stream.upstream = {
     resume() {},
     abort() {

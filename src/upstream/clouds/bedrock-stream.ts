@@ -1,4 +1,4 @@
-/** A stream of Bedrock as server-sent events of the Messages API. The JSON of each event keeps its bytes. */
+/** A stream of Bedrock as server-sent events of the Messages API, or of Converse. The JSON of each event keeps its bytes. */
 import { EVENT_STREAM } from '../../core/index.ts';
 import type { Exchange, HttpHeaders, ResponseListener, TransportError } from '../../http/index.ts';
 import { messagesStatus } from './bedrock-errors.ts';
@@ -13,10 +13,12 @@ export class BedrockStream implements ResponseListener {
   upstream: Exchange | undefined;
   readonly #listener: ResponseListener;
   #reader: EventStreamReader | undefined;
+  readonly #eventOf: EventForm;
   #isOver = false;
 
-  constructor(listener: ResponseListener) {
+  constructor(listener: ResponseListener, eventOf: EventForm) {
     this.#listener = listener;
+    this.#eventOf = eventOf;
   }
 
   onHead(status: number, headers: HttpHeaders): void {
@@ -40,7 +42,7 @@ export class BedrockStream implements ResponseListener {
   #read(chunk: Buffer, events: Buffer[]): string | undefined {
     try {
       for (const frame of this.#reader?.push(chunk) ?? []) {
-        const event = eventOf(frame);
+        const event = frame.headers[':message-type'] === 'event' ? this.#eventOf(frame) : failureOf(frame);
         if (event) events.push(event);
       }
       return undefined;
@@ -68,14 +70,24 @@ export class BedrockStream implements ResponseListener {
 }
 
 /** Undefined for frames that carry nothing, such as the one that begins a response. */
-function eventOf({ headers, payload }: EventFrame): Buffer | undefined {
-  const body = parseObject(payload.toString('utf8')) ?? {};
-  if (headers[':message-type'] !== 'event') return failureOf(headers, body);
-  if (typeof body.bytes !== 'string') return undefined;
-  const json = Buffer.from(body.bytes, 'base64');
-  return Buffer.concat([Buffer.from(`event: ${typeOf(json)}\ndata: `), json, BLOCK_END]);
-}
+export type EventForm = (frame: EventFrame) => Buffer | undefined;
 
+/** Frames of InvokeModel carry the events of the provider. */
+export const messagesEvent: EventForm = ({ payload }) => {
+  const { bytes } = parseObject(payload.toString('utf8')) ?? {};
+  if (typeof bytes !== 'string') return undefined;
+  const json = Buffer.from(bytes, 'base64');
+  return sseBlock(typeOf(json), json);
+};
+
+/** Frames of Converse are the events, with their type beside them. */
+export const converseEvent: EventForm = ({ headers, payload }) => {
+  const type = headers[':event-type'] ?? '';
+  return /^[A-Za-z]+$/.test(type) ? sseBlock(type, payload) : undefined;
+};
+
+const sseBlock = (type: string, json: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`event: ${type}\ndata: `), json, BLOCK_END]);
 const BLOCK_END = Buffer.from('\n\n');
 const TYPE_FIRST = /^\{\s*"type"\s*:\s*"(\w+)"/;
 
@@ -85,7 +97,8 @@ function typeOf(json: Buffer): string {
 }
 
 /** An exception ends the stream. */
-function failureOf(headers: EventFrame['headers'], { message }: Readonly<Record<string, unknown>>): Buffer {
+function failureOf({ headers, payload }: EventFrame): Buffer {
+  const { message } = parseObject(payload.toString('utf8')) ?? {};
   const name = headers[':exception-type'] ?? headers[':error-code'] ?? '';
   const words = typeof message === 'string' ? message : (headers[':error-message'] ?? 'The stream failed.');
   const error = messagesError({ status: messagesStatus(name, words, 500), message: words });

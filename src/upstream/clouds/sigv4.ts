@@ -58,7 +58,7 @@ function signedHeaders(flat: readonly string[]): (readonly [string, string])[] {
   const pairs: (readonly [string, string])[] = [];
   for (let n = 0; n < flat.length; n += 2) {
     const name = (flat[n] ?? '').toLowerCase();
-    if (name === 'host' || name.startsWith('x-amz-') || SIGNED.has(name))
+    if (name === 'host' || name.startsWith('x-amz') || SIGNED.has(name))
       pairs.push([name, (flat[n + 1] ?? '').trim().replaceAll(/ +/g, ' ')]);
   }
   return pairs.sort(([one], [other]) => (one < other ? -1 : 1));
