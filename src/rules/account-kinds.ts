@@ -94,6 +94,29 @@ export const CLOUD_SETTINGS = {
     example: '"arn:aws:iam::123456789012:role/gateway"',
     fallback: 'the identity itself',
   },
+  guardrail: {
+    label: 'Guardrail',
+    about: 'id or ARN of the guardrail that checks every request and reply',
+    form: /^(?:[a-z0-9]{1,64}|arn:aws[\w-]*:bedrock:[a-z0-9-]+:\d{12}:guardrail\/[a-z0-9]+)$/,
+    expected: 'the id or the ARN of a guardrail',
+    example: 'gr0abc1def2g',
+  },
+  guardrail_version: {
+    label: 'Guardrail version',
+    about: 'version of the guardrail',
+    form: /^(?:[1-9]\d{0,7}|DRAFT)$/,
+    expected: 'a number, or DRAFT',
+    example: '"1"',
+    fallback: 'DRAFT',
+  },
+  guardrail_trace: {
+    label: 'Guardrail trace',
+    about: 'whether Bedrock explains what the guardrail found; the gateway passes it to no client of Converse',
+    form: /^(?:enabled|disabled|enabled_full)$/,
+    expected: 'enabled, disabled or enabled_full',
+    example: 'enabled',
+    fallback: 'disabled',
+  },
   audience: {
     label: 'Audience',
     about: 'the provider of the workload identity pool',
@@ -151,6 +174,8 @@ export interface AccountKindRow {
   readonly baseUrl: string;
   /** What a new account offers by default. */
   readonly features: Partial<Record<Style, readonly Feature[]>>;
+  /** Serves every style by Converse, and no style but the first by anything else. */
+  readonly speaksConverse?: true;
   /** Hosts that name a region, which must be that of a setting. */
   readonly regionalHost?: { readonly host: RegExp; readonly setting: CloudSettingName };
   readonly needs?: readonly CloudSettingName[];
@@ -285,9 +310,11 @@ export const ACCOUNT_KINDS = {
   },
   bedrock: {
     label: 'Amazon Bedrock',
-    styles: ['messages'],
+    styles: ['messages', 'responses', 'generate-content'],
     baseUrl: 'https://bedrock-runtime.REGION.amazonaws.com',
-    features: { messages: ['messages', 'count'] },
+    features: { messages: ['messages', 'count'], responses: ['converse'], 'generate-content': ['converse'] },
+    speaksConverse: true,
+    takes: ['guardrail', 'guardrail_version', 'guardrail_trace'],
     regionalHost: { host: /^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$/, setting: 'region' },
     auths: {
       'api-key': { label: 'Bedrock API key', secret: 'a Bedrock API key', takes: ['region'] },
@@ -324,7 +351,7 @@ export const ACCOUNT_KINDS = {
       },
       {
         error: /on-demand throughput isn.t supported/i,
-        advice: 'the model needs an inference profile, such as eu.anthropic.NAME; name it in `models` of the account',
+        advice: 'the model needs an inference profile, such as eu.amazon.NAME; name it in `models` of the account',
       },
       {
         error: /have access to the model/i,
@@ -333,7 +360,15 @@ export const ACCOUNT_KINDS = {
       {
         error: /not authorized to perform: bedrock:/i,
         advice:
-          'the role or user lacks a permission; allow bedrock:InvokeModel and bedrock:InvokeModelWithResponseStream',
+          'the role or user lacks a permission; allow bedrock:InvokeModel and bedrock:InvokeModelWithResponseStream, and bedrock:ApplyGuardrail for a guardrail',
+      },
+      {
+        error: /guardrail identifier or version.{0,40}does not exist/i,
+        advice: 'the region has no such guardrail or version; check cloud.guardrail and cloud.guardrail_version',
+      },
+      {
+        error: /This action doesn.t support the model/i,
+        advice: 'the model cannot be used by Converse; check `models` of the account',
       },
       {
         error: /not authorized to perform:? sts:/i,
@@ -381,6 +416,13 @@ export const settingsOfCloud = (
   const needed = [...(row.needs ?? []), ...(way?.needs ?? [])];
   return { needed, possible: [...needed, ...(row.takes ?? []), ...(way?.takes ?? [])] };
 };
+
+/** Whether an account may offer the feature, as far as its kind decides that. */
+export function kindOffers(kind: AccountKind | undefined, style: string, feature: string): boolean {
+  const row = kind && accountKind(kind);
+  if (feature === 'converse') return row?.speaksConverse === true;
+  return row?.speaksConverse !== true || style === row.styles[0];
+}
 
 /** What an operator can do about an error of an account, if that is known. */
 export const cloudAdvice = (kind: AccountKind | undefined, error: string): string | undefined =>

@@ -4,12 +4,12 @@
  * providers name it in their errors, and what the gateway does without from then on. The rows of a dialect are tried in their order.
  */
 import type { CapabilityOverrides, ChatField } from './capabilities.ts';
-import type { Dialect } from './groups.ts';
+import type { UpstreamDialect } from './groups.ts';
 
 export interface AddedOption {
   /** The name in logs and metrics. */
   readonly option: string;
-  readonly dialect: Dialect;
+  readonly dialect: UpstreamDialect;
   /** The member of the body that carries it. */
   readonly path: string;
   /** Only this value of the member, or this entry of its list. */
@@ -328,14 +328,56 @@ const GENERATE: readonly Row[] = [
   },
 ];
 
-const optionsOf = (dialect: Dialect, rows: readonly Row[]): readonly AddedOption[] =>
+const EXTRA = 'additionalModelRequestFields';
+const CONVERSE: readonly Row[] = [
+  ...MESSAGES.filter(({ path }) => /^(?:thinking|output_config)\b/.test(path)).map((row) => ({
+    ...row,
+    path: `${EXTRA}.${row.path}`,
+  })),
+  ...['reasoning_effort', 'reasoning_config', 'reasoningConfig'].map(
+    (name): Row => ({
+      option: name,
+      path: `${EXTRA}.${name}`,
+      message: new RegExp(`\\[?${name}\\b`),
+      lesson: { set: { efforts: [] } },
+    }),
+  ),
+  {
+    option: 'outputConfig',
+    path: 'outputConfig',
+    message: /\boutput_?config\b|\bstructured outputs?\b|\bjson_?schema\b/i,
+    lesson: { set: { schemaFormat: 'none' } },
+  },
+  { option: 'strict', path: 'toolConfig', message: /\bstrict\b/, lesson: { set: { schemaFormat: 'none' } } },
+  {
+    option: 'toolChoice',
+    path: 'toolConfig.toolChoice',
+    message: /\btoolChoice\b/,
+    lesson: { set: { toolChoices: [] } },
+  },
+  {
+    option: 'cachePoint',
+    path: 'messages',
+    message: /\bprompt caching\b|\bcachePoint\b/i,
+    lesson: { set: { explicitCache: false } },
+  },
+  {
+    option: 'stopSequences',
+    path: 'inferenceConfig.stopSequences',
+    message: /\bstopSequences field\b/,
+    lesson: { set: { stop: false } },
+  },
+];
+
+const optionsOf = (dialect: UpstreamDialect, rows: readonly Row[]): readonly AddedOption[] =>
   rows.map((row) => ({ dialect, ...row }));
 
-export const ADDED_OPTIONS: Readonly<Record<Dialect, readonly AddedOption[]>> = {
+export const ADDED_OPTIONS: Readonly<Record<UpstreamDialect, readonly AddedOption[]>> = {
   chat: optionsOf('chat', CHAT),
   responses: optionsOf('responses', RESPONSES),
   messages: optionsOf('messages', MESSAGES),
   generate: optionsOf('generate', GENERATE),
+  converse: optionsOf('converse', CONVERSE),
 };
 
 /** Statuses of a provider that rejects a request before it works on it. */

@@ -34,15 +34,25 @@ export const ADMIN_ENDPOINTS = {
     path: `${BASE}/records`,
     about: 'Single usage records, newest first; of the last 30 days unless `request_id` or `start` is given',
   },
+  'admin.search': {
+    method: 'GET',
+    path: `${BASE}/search`,
+    about: 'Objects by a part of their id or name; requests and tasks by their id',
+  },
   'admin.requests': {
     method: 'GET',
     path: `${BASE}/requests`,
-    about: 'The request log: every call with a known key, including failed and refused calls, newest first',
+    about: 'The request log: every call with a known key, and some of those without one, newest first',
   },
   'admin.request': {
     method: 'GET',
     path: `${BASE}/requests/{request}`,
     about: 'A call with its attempts, and the arithmetic of its charge and cost',
+  },
+  'admin.capture': {
+    method: 'GET',
+    path: `${BASE}/requests/{request}/capture`,
+    about: 'The captured bodies of a call; every look is in the audit log',
   },
   'admin.stats': {
     method: 'GET',
@@ -127,12 +137,12 @@ export const ADMIN_ENDPOINTS = {
   'admin.callback': {
     method: 'GET',
     path: `${BASE}/callbacks/{event}`,
-    about: 'A callback with its attempts',
+    about: 'A callback with its URL, body and attempts',
   },
   'admin.redeliverCallback': {
     method: 'POST',
     path: `${BASE}/callbacks/{event}/redeliver`,
-    about: 'Deliver a delivered or dead callback again, with the same id and body',
+    about: 'Deliver a delivered or dead callback again, with the same id and body, or a waiting one at once',
   },
   'admin.testCallback': {
     method: 'POST',
@@ -260,10 +270,65 @@ export const ADMIN_ENDPOINTS = {
     about: 'Change the limits, expiry and permissions of a key',
   },
   'admin.revokeKey': { method: 'POST', path: `${BASE}/keys/{key}/revoke`, about: 'Revoke a key' },
+  'admin.captureKey': {
+    method: 'POST',
+    path: `${BASE}/keys/{key}/capture`,
+    about: 'Keep the bodies of the calls of a key, encrypted, for up to 24 hours from now, or end it',
+  },
   'admin.rotateKey': {
     method: 'POST',
     path: `${BASE}/keys/{key}/rotate`,
     about: 'Replace a key; the old one works until the overlap ends',
+  },
+  'admin.warnings': {
+    method: 'GET',
+    path: `${BASE}/warnings`,
+    about: 'Warnings of the operators: rules with a threshold',
+  },
+  'admin.createWarning': {
+    method: 'POST',
+    path: `${BASE}/warnings`,
+    about: 'Create a warning; each crossing of its threshold is one notice',
+  },
+  'admin.changeWarning': {
+    method: 'PATCH',
+    path: `${BASE}/warnings/{warning}`,
+    about: 'Change the threshold of a warning, or pause it',
+  },
+  'admin.deleteWarning': {
+    method: 'DELETE',
+    path: `${BASE}/warnings/{warning}`,
+    about: 'Delete a warning; its notices stay in the list',
+  },
+  'admin.destinations': {
+    method: 'GET',
+    path: `${BASE}/warning-destinations`,
+    about: 'Where notices of the operators go, without URLs and secrets',
+  },
+  'admin.createDestination': {
+    method: 'POST',
+    path: `${BASE}/warning-destinations`,
+    about: 'Create a destination; only this response contains the secret of a webhook',
+  },
+  'admin.changeDestination': {
+    method: 'PATCH',
+    path: `${BASE}/warning-destinations/{destination}`,
+    about: 'Change the name, the addresses or the quiet hours of a destination',
+  },
+  'admin.deleteDestination': {
+    method: 'DELETE',
+    path: `${BASE}/warning-destinations/{destination}`,
+    about: 'Delete a destination with the notices that wait for it',
+  },
+  'admin.testDestination': {
+    method: 'POST',
+    path: `${BASE}/warning-destinations/{destination}/test`,
+    about: 'Send a test notice at once, also in quiet hours, and wait for the outcome',
+  },
+  'admin.notices': {
+    method: 'GET',
+    path: `${BASE}/notices`,
+    about: 'Notices of the operators with the state of each delivery, newest first',
   },
   'admin.settings': {
     method: 'GET',

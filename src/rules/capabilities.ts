@@ -69,7 +69,10 @@ export interface Capabilities {
   readonly reasoningHistory: ReasoningHistory;
   /** Replies may begin with reasoning between `<think>` and `</think>`. */
   readonly thinkTags: boolean;
+  /** Whose fields a model of Converse takes beside those of all models. */
+  readonly converseFamily: ConverseFamily;
 }
+export type ConverseFamily = 'anthropic' | 'nova' | 'other';
 export type CapabilityOverrides = Partial<Capabilities>;
 
 export const CHAT_FIELDS = [
@@ -85,7 +88,7 @@ export type ToolChoiceForm = (typeof TOOL_CHOICE_FORMS)[number];
 
 /**
  * `reasoning_effort` alone, as OpenAI has it; or beside it `thinking.type`, `enable_thinking`, the same inside `chat_template_kwargs`, or
- * `reasoning.effort` in its place.
+ * `reasoning.effort` in its place. The last two are those of Qwen and of Nova at Bedrock.
  */
 export const THINKING_FIELDS = [
   'reasoning_effort',
@@ -93,6 +96,8 @@ export const THINKING_FIELDS = [
   'enable_thinking',
   'chat_template_kwargs',
   'reasoning',
+  'reasoning_config',
+  'reasoningConfig',
 ] as const;
 export type ThinkingField = (typeof THINKING_FIELDS)[number];
 
@@ -110,6 +115,7 @@ const OPENAI_CHAT = {
   thinkingField: 'reasoning_effort',
   reasoningHistory: 'none',
   thinkTags: false,
+  converseFamily: 'other',
 } as const satisfies CapabilityOverrides;
 
 const OPENAI_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;

@@ -15,13 +15,16 @@ export interface ConsoleRow {
   readonly access: ConsoleAccess;
   readonly deprecated?: Deprecation;
   /** The row of `CONSOLE_REQUESTS_PER_MINUTE`; `read` by default. */
-  readonly rate?: 'report';
+  readonly rate?: 'report' | 'send';
   /** Responds to HEAD as well, which players send. */
   readonly head?: true;
 }
 
-/** Of one person and operation. A page reads every five seconds, and a player many parts of a video; a report reads many rows. */
-export const CONSOLE_REQUESTS_PER_MINUTE = { read: 300, report: 60 } as const;
+/**
+ * Of one person and operation. A page reads every five seconds, and a player many parts of a video; a report reads many rows, and a test
+ * sends to another machine.
+ */
+export const CONSOLE_REQUESTS_PER_MINUTE = { read: 300, report: 60, send: 6 } as const;
 
 const BASE = '/console/v1';
 
@@ -36,14 +39,14 @@ export const CONSOLE_ENDPOINTS = {
   'console.reference': {
     method: 'GET',
     path: '/docs',
-    about: 'The API reference, a page that shows /openapi.json',
+    about: 'The API reference, made from /openapi.json',
     access: 'open',
     head: true,
   },
   'console.referenceFile': {
     method: 'GET',
     path: '/docs/{file*}',
-    about: 'A script or style of the API reference',
+    about: 'A page, script or style of the API reference',
     access: 'open',
     head: true,
   },
@@ -91,6 +94,12 @@ export const CONSOLE_ENDPOINTS = {
     access: 'open',
   },
   'console.me': { method: 'GET', path: `${BASE}/me`, about: 'Balance, limits and groups of the user', access: 'own' },
+  'console.models': {
+    method: 'GET',
+    path: `${BASE}/models`,
+    about: 'Models that a key of the user can call, with the prices of the user',
+    access: 'own',
+  },
   'console.keys': { method: 'GET', path: `${BASE}/keys`, about: 'API keys of the user', access: 'own' },
   'console.key': { method: 'GET', path: `${BASE}/keys/{key}`, about: 'An API key of the user', access: 'own' },
   'console.createKey': {
@@ -107,6 +116,12 @@ export const CONSOLE_ENDPOINTS = {
   },
   'console.rotateKey': { method: 'POST', path: `${BASE}/keys/{key}/rotate`, about: 'Replace a key', access: 'own' },
   'console.revokeKey': { method: 'POST', path: `${BASE}/keys/{key}/revoke`, about: 'Revoke a key', access: 'own' },
+  'console.captureKey': {
+    method: 'POST',
+    path: `${BASE}/keys/{key}/capture`,
+    about: 'Keep the bodies of the calls of a key, encrypted, for up to 24 hours from now, or end it',
+    access: 'own',
+  },
   'console.usage': {
     method: 'GET',
     path: `${BASE}/usage`,
@@ -121,6 +136,12 @@ export const CONSOLE_ENDPOINTS = {
     access: 'own',
     rate: 'report',
   },
+  'console.search': {
+    method: 'GET',
+    path: `${BASE}/search`,
+    about: 'Keys by a part of their id or name; requests and tasks by their id',
+    access: 'own',
+  },
   'console.requests': {
     method: 'GET',
     path: `${BASE}/requests`,
@@ -132,6 +153,12 @@ export const CONSOLE_ENDPOINTS = {
     method: 'GET',
     path: `${BASE}/requests/{request}`,
     about: 'A request of the log',
+    access: 'own',
+  },
+  'console.capture': {
+    method: 'GET',
+    path: `${BASE}/requests/{request}/capture`,
+    about: 'The captured bodies of a call; every look is in the audit log',
     access: 'own',
   },
   'console.tasks': { method: 'GET', path: `${BASE}/tasks`, about: 'Video tasks, newest first', access: 'own' },
@@ -167,6 +194,62 @@ export const CONSOLE_ENDPOINTS = {
     method: 'GET',
     path: `${BASE}/authorizations`,
     about: 'Real-person authorization sessions, newest first',
+    access: 'own',
+  },
+  'console.warnings': { method: 'GET', path: `${BASE}/warnings`, about: 'Warnings of the user', access: 'own' },
+  'console.createWarning': {
+    method: 'POST',
+    path: `${BASE}/warnings`,
+    about: 'Create a warning about the own wallet or keys',
+    access: 'own',
+  },
+  'console.changeWarning': {
+    method: 'PATCH',
+    path: `${BASE}/warnings/{warning}`,
+    about: 'Change the threshold of a warning, or pause it',
+    access: 'own',
+  },
+  'console.deleteWarning': {
+    method: 'DELETE',
+    path: `${BASE}/warnings/{warning}`,
+    about: 'Delete a warning; its notices stay in the list',
+    access: 'own',
+  },
+  'console.destinations': {
+    method: 'GET',
+    path: `${BASE}/warning-destinations`,
+    about: 'Where notices of the user go, without URLs and secrets',
+    access: 'own',
+  },
+  'console.createDestination': {
+    method: 'POST',
+    path: `${BASE}/warning-destinations`,
+    about: 'Create a destination; only this response contains the secret of a webhook',
+    access: 'own',
+  },
+  'console.changeDestination': {
+    method: 'PATCH',
+    path: `${BASE}/warning-destinations/{destination}`,
+    about: 'Change the name, the addresses or the quiet hours of a destination',
+    access: 'own',
+  },
+  'console.deleteDestination': {
+    method: 'DELETE',
+    path: `${BASE}/warning-destinations/{destination}`,
+    about: 'Delete a destination with the notices that wait for it',
+    access: 'own',
+  },
+  'console.testDestination': {
+    method: 'POST',
+    path: `${BASE}/warning-destinations/{destination}/test`,
+    about: 'Send a test notice at once, and wait for the outcome',
+    access: 'own',
+    rate: 'send',
+  },
+  'console.notices': {
+    method: 'GET',
+    path: `${BASE}/notices`,
+    about: 'Notices of the user with the state of each delivery, newest first',
     access: 'own',
   },
 } as const satisfies Record<string, ConsoleRow>;

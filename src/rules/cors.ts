@@ -11,6 +11,7 @@ export const CORS_REQUEST_HEADERS: readonly string[] = [
   'x-stainless-*',
   'idempotency-key',
   'x-gateway-links',
+  'x-gateway-fallback',
   // Some browsers let SDKs set it, and then ask for it.
   'user-agent',
   'range',
@@ -31,6 +32,7 @@ export const CORS_RESPONSE_HEADERS: readonly string[] = [
   'x-ratelimit-reset-tokens',
   'x-gateway-converted',
   'x-gateway-dropped',
+  'x-gateway-fallback',
   'x-gateway-token-count',
   'x-gateway-upstream-model',
   'content-disposition',

@@ -4,7 +4,7 @@
  * one of these facts does not compile; neither does one whose cells demand a handler or a dialect that it does not name.
  */
 import type { Deprecation } from './deprecation.ts';
-import type { CountedDialect, Dialect, Feature, Style } from './groups.ts';
+import type { CountedDialect, Dialect, Feature, Style, UpstreamDialect } from './groups.ts';
 import type { BodyClass } from './limits.ts';
 import type { VideoRateName } from './video/limits.ts';
 
@@ -22,14 +22,14 @@ export interface NativeCell {
   readonly kind: 'native';
   readonly dialect: Dialect;
   readonly feature?: Feature;
-  /** Requests are converted to this dialect for accounts that speak it and not the first one. */
-  readonly fallback?: Dialect;
+  /** Requests are converted to the first of these dialects that an account speaks, if it does not speak the one before. */
+  readonly otherwise?: readonly UpstreamDialect[];
 }
 export interface ConvertCell {
   readonly kind: 'convert';
   readonly to: Dialect;
   /** As in a native cell. */
-  readonly fallback?: Dialect;
+  readonly otherwise?: readonly UpstreamDialect[];
 }
 /** Native on accounts with the feature, converted on the others. With `to` = `dialect` the gateway estimates the count itself. */
 export interface PreferCell {
@@ -37,6 +37,8 @@ export interface PreferCell {
   readonly dialect: Dialect;
   readonly feature: Feature;
   readonly to: Dialect;
+  /** As in a native cell. */
+  readonly otherwise?: readonly UpstreamDialect[];
 }
 export interface RefuseCell {
   readonly kind: 'refuse';
@@ -126,11 +128,14 @@ export type EndpointRow = InferenceRow | VideoRow;
 
 const native = (dialect: Dialect, feature?: Feature): NativeCell =>
   feature ? { kind: 'native', dialect, feature } : { kind: 'native', dialect };
-const convert = (to: Dialect, fallback?: Dialect): ConvertCell => ({
-  kind: 'convert',
-  to,
-  ...(fallback && { fallback }),
+/** Accounts that speak only one of the other dialects go beyond the document (G 4.1). */
+const nativeOr = (dialect: Dialect, ...otherwise: UpstreamDialect[]): NativeCell => ({
+  kind: 'native',
+  dialect,
+  feature: dialect,
+  otherwise,
 });
+const convert = (to: Dialect, ...otherwise: UpstreamDialect[]): ConvertCell => ({ kind: 'convert', to, otherwise });
 const prefer = (dialect: Dialect, feature: Feature, to: Dialect): PreferCell => ({
   kind: 'prefer',
   dialect,
@@ -147,13 +152,11 @@ const onlyResponses = (dialect: Dialect, feature?: Feature) =>
 const onlyGenerate = <C extends Cell>(cell: C) =>
   ({ responses: refuse, messages: refuse, 'generate-content': cell }) as const;
 
-/** Native on accounts that speak responses; accounts that speak only chat completions go beyond the document (G 4.1). */
-const nativeOrChat = { kind: 'native', dialect: 'responses', feature: 'responses', fallback: 'chat' } as const;
 /** Reaches every group by conversion; the responses on the generate side go beyond the document (G 4.1). */
 const responsesEverywhere = {
-  responses: nativeOrChat,
-  messages: convert('messages'),
-  'generate-content': convert('generate'),
+  responses: nativeOr('responses', 'chat', 'converse'),
+  messages: convert('messages', 'converse'),
+  'generate-content': convert('generate', 'converse'),
 } as const;
 /** Stored responses: the account that made one on the responses side, our own store elsewhere. */
 const storedResponses = { responses: native('responses'), messages: own, 'generate-content': own } as const;
@@ -189,9 +192,9 @@ export const INFERENCE_ENDPOINTS = {
     convertsFrom: 'messages',
     converts: 'reply',
     groups: {
-      responses: convert('responses', 'chat'),
-      messages: native('messages'),
-      'generate-content': convert('generate'),
+      responses: convert('responses', 'chat', 'converse'),
+      messages: nativeOr('messages', 'converse'),
+      'generate-content': convert('generate', 'converse'),
     },
   },
   'messages.count': {
@@ -223,9 +226,9 @@ export const INFERENCE_ENDPOINTS = {
     convertsFrom: 'chat',
     converts: 'reply',
     groups: {
-      responses: prefer('chat', 'chat', 'responses'),
-      messages: convert('messages'),
-      'generate-content': convert('generate'),
+      responses: { ...prefer('chat', 'chat', 'responses'), otherwise: ['converse'] },
+      messages: convert('messages', 'converse'),
+      'generate-content': convert('generate', 'converse'),
     },
   },
   'responses.create': {
@@ -422,7 +425,9 @@ export const INFERENCE_ENDPOINTS = {
     body: JSON_TEXT,
     ...REPLY,
     reader: 'path-model',
-    groups: onlyGenerate(native('generate')),
+    convertsFrom: 'generate',
+    converts: 'reply',
+    groups: onlyGenerate(nativeOr('generate', 'converse')),
   },
   'generate.stream': {
     doc: 'G 4.6.2',
@@ -434,7 +439,9 @@ export const INFERENCE_ENDPOINTS = {
     body: JSON_TEXT,
     ...REPLY,
     reader: 'path-model',
-    groups: onlyGenerate(native('generate')),
+    convertsFrom: 'generate',
+    converts: 'reply',
+    groups: onlyGenerate(nativeOr('generate', 'converse')),
   },
   'generate.count': {
     doc: 'G 4.6.3',
@@ -826,17 +833,17 @@ export const isOfferedVideo = (operation: Operation): operation is OfferedVideoO
   operation in VIDEO_ENDPOINTS && !('status' in ENDPOINTS[operation]);
 
 /** One way to serve a request: the dialect of the accounts that it uses, and whether bytes pass or are converted. */
-export interface Leg {
-  readonly isNative: boolean;
-  readonly dialect: Dialect;
-}
+export type Leg =
+  | { readonly isNative: true; readonly dialect: Dialect }
+  | { readonly isNative: false; readonly dialect: UpstreamDialect };
 
 /** The ways of a cell to serve a request, the best first. */
 export function legsOf(cell: ServedCell): readonly Leg[] {
-  const converted = (dialect: Dialect | undefined): Leg[] => (dialect ? [{ isNative: false, dialect }] : []);
-  if (cell.kind === 'convert') return [...converted(cell.to), ...converted(cell.fallback)];
-  const native = { isNative: true, dialect: cell.dialect };
-  return [native, ...converted(cell.kind === 'prefer' ? cell.to : cell.fallback)];
+  const converted = (dialect: UpstreamDialect): Leg => ({ isNative: false, dialect });
+  const otherwise = (cell.otherwise ?? []).map(converted);
+  if (cell.kind === 'convert') return [converted(cell.to), ...otherwise];
+  const native: Leg = { isNative: true, dialect: cell.dialect };
+  return [native, ...(cell.kind === 'prefer' ? [converted(cell.to)] : []), ...otherwise];
 }
 
 /** The row of a request, with the facts that the path of a call reads. */

@@ -16,6 +16,9 @@ export type VideoAdapter = (typeof VIDEO_ADAPTERS)[number];
 
 export const DIALECTS = ['messages', 'chat', 'responses', 'generate'] as const;
 export type Dialect = (typeof DIALECTS)[number];
+/** Dialects of providers. Nobody calls the gateway in Converse, Bedrock's format for all its models. */
+export const UPSTREAM_DIALECTS = [...DIALECTS, 'converse'] as const;
+export type UpstreamDialect = (typeof UPSTREAM_DIALECTS)[number];
 /** Dialects of callers. The images API is not a dialect of providers here: it is converted or passes as it is. */
 export type ClientDialect = Dialect | 'images';
 /** Dialects with an endpoint that counts tokens. */
@@ -30,13 +33,16 @@ export const FEATURES = {
 } as const satisfies Record<Style | 'video', readonly string[]>;
 /**
  * Features that an account has only when it lists them. `objects`: callers of the group may name any file, cache, store, container,
- * item, conversation or tuned model of the account.
+ * item, conversation or tuned model of the account. `converse`: the account is one at Bedrock, and serves by Converse.
  */
 export const OPT_IN_FEATURES = {
-  responses: ['objects'],
-  messages: ['objects'],
-  'generate-content': ['objects'],
+  responses: ['objects', 'converse'],
+  messages: ['objects', 'converse'],
+  'generate-content': ['objects', 'converse'],
   video: [],
 } as const satisfies Record<Style | 'video', readonly string[]>;
 
 export type Feature = (typeof FEATURES)[Style | 'video'][number] | (typeof OPT_IN_FEATURES)[Style | 'video'][number];
+
+/** The style whose errors and opaque values a dialect has, in a group of a style. Those of Converse have the form of Anthropic's. */
+export const styleOf = (dialect: UpstreamDialect, group: Style): Style => (dialect === 'converse' ? 'messages' : group);

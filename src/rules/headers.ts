@@ -29,6 +29,7 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'cookie',
   'x-csrf-token',
   'x-dragoman-key',
+  'x-gateway-fallback',
   'forwarded',
   'via',
   'x-forwarded-for',

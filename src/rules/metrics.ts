@@ -83,6 +83,10 @@ export const METRICS = {
     help: 'calls by group, account of the last attempt and model',
     more: '`account` is empty without an attempt. `model` is the catalog line that the name resolves to, `other` for unknown names',
   },
+  dragoman_fallback_requests_total: {
+    type: 'counter',
+    help: 'calls that a line of another group took, by group and fallback group',
+  },
   dragoman_account_errors_total: {
     type: 'counter',
     help: 'failed calls, by the side of the failure',

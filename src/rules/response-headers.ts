@@ -4,7 +4,17 @@ export interface ResponseHeader {
   readonly about: string;
   readonly example: string;
   /** Which responses have it; see src/openapi/headers.ts. */
-  readonly on: 'every' | 'messages' | 'wait' | 'error' | 'limited' | 'converted' | 'counted' | 'deprecated' | 'range';
+  readonly on:
+    | 'every'
+    | 'messages'
+    | 'wait'
+    | 'error'
+    | 'limited'
+    | 'converted'
+    | 'fallback'
+    | 'counted'
+    | 'deprecated'
+    | 'range';
 }
 
 export const RESPONSE_HEADERS = {
@@ -37,6 +47,11 @@ export const RESPONSE_HEADERS = {
     on: 'converted',
     about: "the provider's name for the model",
     example: 'demo-messages',
+  },
+  'x-gateway-fallback': {
+    on: 'fallback',
+    about: 'the group and model that served the call, because no account of its own group could',
+    example: 'openai/gpt-5',
   },
   'x-gateway-token-count': {
     on: 'counted',

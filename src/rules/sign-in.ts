@@ -79,7 +79,7 @@ export const CONSOLE_HEADERS = {
 export const REFERENCE_HEADERS = {
   ...CONSOLE_HEADERS,
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' 'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='; img-src 'self' data:; connect-src 'self'; worker-src blob:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
 } as const;
 
 /** Files of the console in memory. The build has some dozens, and some megabytes. */

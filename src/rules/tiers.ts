@@ -1,5 +1,5 @@
 /** Service tiers that a request can choose and that a price can name. They cost the operator more or less than the standard tier. */
-import type { Dialect } from './groups.ts';
+import type { UpstreamDialect } from './groups.ts';
 
 /** `batch` is reported for requests of a batch; no single request can choose it. */
 export const PRICE_TIERS = ['priority', 'flex', 'fast', 'batch'] as const;
@@ -40,7 +40,7 @@ const TIER_FIELDS = {
 export const TIER_FIELD_NAMES = Object.keys(TIER_FIELDS) as (keyof typeof TIER_FIELDS)[];
 
 /** Dialects whose requests can demand a tier. A messages request only allows or forbids the one of the account. */
-export const TIER_DIALECTS: ReadonlySet<Dialect> = new Set(['chat', 'responses', 'generate']);
+export const TIER_DIALECTS: ReadonlySet<UpstreamDialect> = new Set(['chat', 'responses', 'generate', 'converse']);
 
 /** A tier other than the standard one, as a request asks for it. */
 export interface ChosenTier {
