@@ -55,7 +55,7 @@ async function changeSettings(tx: Tx, { id, settings, reason: why, by, sealer }:
   await changeAccount(tx, id, settings, sealer).catch(rejectChange);
   const after = {
     ...(await readAccountSettings(tx, id)),
-    ...(settings.api_key !== undefined && { credential: 'replaced' }),
+    ...(settings.api_key !== undefined && { credential: 'changed' }),
     reason: why,
   };
   await writeAudit(tx, by, { action: 'account.changed', subject: `account:${id}`, before, after });

@@ -35,6 +35,7 @@ type Secret = 'credential_sealed' | 'proxy_sealed' | 'assets_secret_sealed';
 interface AccountRow extends Omit<Selectable<Rows['accounts']>, Secret> {
   readonly cooldowns: readonly CooldownColumns[];
   readonly park: ParkColumns | null;
+  readonly last_test: ShownAccount['last_test'];
   /** Of all servers, and of the one with the most. */
   readonly in_flight: number;
   readonly most_in_flight: number;
@@ -60,9 +61,13 @@ const PARK = sql`
   (select to_jsonb(p) from (
     select state, cause, provider_code, message, reason, since from account_parks where account_id = accounts.id) p) as park`;
 
+const LAST_TEST = sql`
+  (select to_jsonb(t) from (
+    select at, ok, model, status, reason, provider_code, message from account_tests where account_id = accounts.id) t) as last_test`;
+
 /** Selects columns by name, so that a column added later is not shown by accident. */
 const SELECT = sql<AccountRow>`
-  select ${sql.join(ACCOUNT_COLUMNS.map((name) => sql.ref(name)))}, ${COOLDOWNS}, ${LOADS}, ${PARK} from accounts`;
+  select ${sql.join(ACCOUNT_COLUMNS.map((name) => sql.ref(name)))}, ${COOLDOWNS}, ${LOADS}, ${PARK}, ${LAST_TEST} from accounts`;
 
 export const listAccounts = orderedList({ query: GroupQuery, select: SELECT, view: accountView });
 
@@ -73,6 +78,7 @@ function accountView(row: AccountRow) {
     ...stateOf(row),
     base_url: withoutSecrets(row.base_url),
     assets: assetsView(row.assets),
+    last_test: row.last_test && { ...row.last_test, at: new Date(row.last_test.at).toISOString() },
     cooldowns: row.cooldowns.map(({ is_over, since, until, ...cooldown }) => ({
       ...cooldown,
       state: is_over ? 'half_open' : cooldown.reason === 'model' ? 'avoided' : cooldown.in_use ? 'in_use' : 'out',
@@ -147,13 +153,17 @@ const TestBody = z.strictObject({
 /** Waits for the outcome, at most a minute. */
 export const testAccountOperation = operation({
   body: TestBody,
-  async handle({ call, by, body }, { db, accounts }) {
+  async handle({ call, by, body }, { db, accounts, clock }) {
     const id = call.params.account ?? '';
     const tested = await accounts.test(id, body.model);
     if (tested === 'unknown_account') throw notFound('account', id);
     if (tested === 'unknown_model') throw notFound('model', body.model ?? '', 'model');
     if (tested === 'no_model')
       throw fail('invalid_request', 'model: the group has no text model without a pattern; name one.', {
+        param: 'model',
+      });
+    if (tested === 'no_price')
+      throw fail('invalid_request', 'model: no text model of the group has a price; set one, or name a model.', {
         param: 'model',
       });
     if (tested === 'no_text') throw fail('invalid_request', 'The account has no feature that answers a text request.');
@@ -163,6 +173,12 @@ export const testAccountOperation = operation({
     await db.transaction().execute(async (tx) => {
       await lockHealth(tx);
       await writeAudit(tx, by, { action: 'account.tested', subject: `account:${id}`, after: outcome });
+      const test = { ...outcome, message: words, at: new Date(clock.now()) };
+      await tx
+        .insertInto('account_tests')
+        .values({ account_id: id, ...test })
+        .onConflict((row) => row.column('account_id').doUpdateSet(test))
+        .execute();
       // The credential works again; a park by an operator stays.
       if (ok)
         await tx.deleteFrom('account_parks').where('account_id', '=', id).where('cause', '=', 'credential').execute();

@@ -1,4 +1,5 @@
 /** The audit log as a list, newest first. */
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { snapshot } from '../db/index.ts';
 import { operation } from './handler.ts';
@@ -24,15 +25,17 @@ export const listAudit = operation({
     const rows = await snapshot(db, (tx) => {
       let find = tx
         .selectFrom('audit')
-        .selectAll()
-        .orderBy('id', 'desc')
+        .leftJoin('people', (on) => on.on('people.id', '=', sql<string>`substr(audit.actor, ${'person:'.length + 1})`))
+        .selectAll('audit')
+        .select('people.name as actor_name')
+        .orderBy('audit.id', 'desc')
         .limit(limit + 1);
       if (actor) find = find.where('actor', '=', actor);
       if (action) find = find.where('action', '=', action);
       if (subject) find = find.where('subject', '=', subject);
       if (start) find = find.where('at', '>=', start);
       if (end) find = find.where('at', '<', end);
-      if (cursor) find = find.where('id', '<', cursor[0]);
+      if (cursor) find = find.where('audit.id', '<', cursor[0]);
       return find.execute();
     });
     sendPage(call, rows, { limit, view: (row) => ({ ...row, id: String(row.id) }), key: ({ id }) => [id] });

@@ -1,4 +1,4 @@
-/** The delivery log of callbacks: events with their attempts, redelivery, and test events. Bodies and secrets are never shown. */
+/** The delivery log of callbacks: events with their attempts, redelivery, and test events. Secrets are never shown. */
 import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { fail } from '../core/index.ts';
@@ -6,7 +6,7 @@ import { type Rows, snapshot } from '../db/index.ts';
 import { writeAudit } from '../identity/index.ts';
 import { line, type ShownCallback, type ShownCallbackAttempt } from '../objects/index.ts';
 import { CALLBACK_STATES } from '../rules/index.ts';
-import { type CallbackEventRow, redeliverEvent } from '../video/index.ts';
+import { type CallbackEventRow, deliverEventNow, redeliverEvent } from '../video/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
@@ -65,12 +65,14 @@ export const getCallback = operation({
     sendJson(call, 200, {
       object: 'callback',
       ...callbackView(found.event),
+      url: urlView(found.event.url),
+      body: found.event.body.toString('utf8'),
       attempt_log: found.attempts.map(attemptView),
     });
   },
 });
 
-/** The row is locked: two operators redeliver once, and a worker that has the event finishes it first. */
+/** The row is locked: two operators redeliver once, and a worker that has the event finishes it first. A waiting one is sent at once. */
 export const redeliverCallback = operation({
   body: z.strictObject({ reason: reason.optional() }),
   async handle({ call, by, body }, { db }) {
@@ -83,9 +85,8 @@ export const redeliverCallback = operation({
         .forUpdate()
         .executeTakeFirst();
       if (!row) throw notFound('callback', id);
-      if (row.state === 'pending')
-        throw fail('conflict', 'The callback is still being delivered; its next attempt is at next_attempt_at.');
-      const redelivered = await redeliverEvent(tx, row);
+      const redelivered = row.state === 'pending' ? await deliverEventNow(tx, row) : await redeliverEvent(tx, row);
+      if (!redelivered) throw fail('conflict', 'The callback is being delivered right now.');
       const subject = `callback:${id}`;
       const after = { user: row.user_id, task: row.task_id, host: row.host, reason: body.reason };
       await writeAudit(tx, by, { action: 'callback.redelivered', subject, before: { state: row.state }, after });
@@ -113,6 +114,14 @@ export const testCallbackOperation = operation({
     sendJson(call, 200, { object: 'callback_test', id: eventId, ...outcome, duration_ms: durationMs });
   },
 });
+
+/** Names of parameters stay; their values, a name and a password may be secrets of the receiver. */
+function urlView(text: string): string {
+  const url = new URL(text);
+  const names = [...new Set(url.searchParams.keys())];
+  const query = names.map((name) => `${encodeURIComponent(name)}=…`).join('&');
+  return `${url.origin}${url.pathname}${query === '' ? '' : `?${query}`}`;
+}
 
 const callbackView = (row: CallbackEventRow): ShownCallback => ({
   id: row.event_id,

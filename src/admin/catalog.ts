@@ -2,7 +2,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { type Rows, snapshot } from '../db/index.ts';
-import { CHARACTER_COLUMNS, membersOf } from '../objects/index.ts';
+import { CHARACTER_COLUMNS, membersOf, type ShownPrice } from '../objects/index.ts';
 import { operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param } from './query-params.ts';
@@ -54,7 +54,7 @@ interface ModelRow extends Selectable<Rows['models']> {
 export const listCatalogModels = orderedList({
   query: GroupQuery,
   select: sql<ModelRow>`
-    select m.id, m.group_id, m.pattern, m.upstream, m.capabilities, m.context, m.max_output, m.free, m.position, m.created_at,
+    select m.id, m.group_id, m.pattern, m.upstream, m.capabilities, m.context, m.max_output, m.fallback, m.free, m.position, m.created_at,
       p.id as price_id, p.rates, p.cost
     from models m left join lateral (
       select id, rates, cost from prices where model_id = m.id and valid_from <= now() order by valid_from desc, id desc limit 1) p on true`,
@@ -66,6 +66,14 @@ export const listCatalogModels = orderedList({
   }),
 });
 
+/** The audit line that `savePrice` wrote with the price. */
+const SET_BY = sql<ShownPrice['set_by']>`
+  (select jsonb_build_object('actor', a.actor, 'name', p.name, 'audit', a.id::text)
+    from audit a left join people p on a.actor = 'person:' || p.id
+    where a.subject = 'model:' || model_group || '/' || model_pattern and a.action = 'price.changed'
+      and a.after ->> 'price' = prices.id::text
+    order by a.id desc limit 1)`;
+
 const PricesQuery = z.strictObject({ group: param.group, model: param.model, ...pageParams(rowKey.id) });
 
 export const listPrices = operation({
@@ -75,6 +83,7 @@ export const listPrices = operation({
       let find = tx
         .selectFrom('prices')
         .selectAll()
+        .select(SET_BY.as('set_by'))
         .orderBy('id', 'desc')
         .limit(limit + 1);
       if (group !== undefined) find = find.where('model_group', '=', group);
@@ -94,6 +103,7 @@ export const listPrices = operation({
         valid_from: row.valid_from,
         prices: row.rates,
         cost: row.cost,
+        set_by: row.set_by,
       }),
     });
   },

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { SetupFile } from '../objects/index.ts';
 import { BODY_BYTES } from '../rules/index.ts';
-import { applySetup, parseSetup, RepricingError, SetupError } from '../setup/index.ts';
+import { applySetup, ExistsError, parseSetup, RepricingError, SetupError } from '../setup/index.ts';
 import { type Call, expectJson, mediaType, readBody, sendJson } from '../web/index.ts';
 import { operation } from './handler.ts';
 import { flags } from './query-params.ts';
@@ -19,14 +19,19 @@ export const applyConfig = operation({
     const dryRun = query.dry_run === 'true';
     const prune = query.prune === 'true';
     const refuseRepricing = query.accept_repricing !== 'true';
-    const options = { secrets, prune, dryRun, refuseRepricing, by };
-    const { changes, effects, unpriced, rotated, warnings, keys } = await applySetup(db, body, options).catch(
+    const createOnly = query.create_only === 'true';
+    const options = { secrets, prune, dryRun, refuseRepricing, createOnly, by };
+    const { changes, effects, unpriced, rotated, warnings, keys, diff } = await applySetup(db, body, options).catch(
       rejectSetup,
     );
     sendJson(call, 200, {
       object: 'config',
       dry_run: dryRun,
       changes,
+      diff: diff.map(({ object, fields }) => ({
+        object,
+        fields: fields.map(({ field, before = null, after = null }) => ({ field, before, after })),
+      })),
       effects,
       unpriced,
       rotated,
@@ -50,6 +55,8 @@ async function readSetup(call: Call): Promise<SetupFile> {
 }
 
 function rejectSetup(error: unknown): never {
+  if (error instanceof ExistsError)
+    throw rejection([`${error.field}: ${error.object} exists; use another name, or change it`], 'conflict');
   if (error instanceof RepricingError)
     throw rejection(error.lines.map((line) => `${line}; name it, or repeat the request with accept_repricing=true`));
   throw error instanceof SetupError ? rejection(error.lines) : error;

@@ -3,7 +3,7 @@ import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import { fail, formatNanos } from '../core/index.ts';
 import type { Rows } from '../db/index.ts';
-import { writeAudit } from '../identity/index.ts';
+import { type Actor, writeAudit } from '../identity/index.ts';
 import { charge, credit, type HouseAccount } from '../ledger/index.ts';
 import { CREDIT_KINDS, type CreditKind, line, type ShownCredit } from '../objects/index.ts';
 import { sendJson } from '../web/index.ts';
@@ -49,10 +49,7 @@ export const bookCredit = operation({
     const { isNew, booked } = await db.transaction().execute(async (tx) => {
       const user = await tx.selectFrom('users').select('id').where('id', '=', wanted.user).executeTakeFirst();
       if (!user) throw notFound('user', wanted.user, 'user');
-      const isNew = await book(tx, wanted, body.amount);
-      const booked = await readBooking(tx, wanted.reference);
-      if (isNew) await writeAudit(tx, by, { action: 'credit.booked', subject: `user:${wanted.user}`, after: booked });
-      return { isNew, booked };
+      return addCredit(tx, wanted, body.amount, by);
     });
     const fields = ['user', 'amount', 'kind', 'reason'] as const;
     const differing = fields.find((name) => booked[name] !== wanted[name]);
@@ -65,6 +62,14 @@ export const bookCredit = operation({
     sendJson(call, isNew ? 201 : 200, { object: 'credit', currency: 'USD', ...booked });
   },
 });
+
+/** Books the credit and writes its audit line, unless its reference is booked already. */
+export async function addCredit(tx: Transaction<Rows>, wanted: Booking, nanos: bigint, by: Actor) {
+  const isNew = await book(tx, wanted, nanos);
+  const booked = await readBooking(tx, wanted.reference);
+  if (isNew) await writeAudit(tx, by, { action: 'credit.booked', subject: `user:${wanted.user}`, after: booked });
+  return { isNew, booked };
+}
 
 function book(tx: Transaction<Rows>, { user, kind, reason, reference }: Booking, nanos: bigint): Promise<boolean> {
   const movement = { userId: user, reason, reference: PREFIX + reference };

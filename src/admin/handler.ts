@@ -6,6 +6,7 @@ import type { Gateway } from '../gateway/index.ts';
 import type { Actor, KeySecrets } from '../identity/index.ts';
 import type { SettingReport } from '../objects/index.ts';
 import type { Video } from '../video/index.ts';
+import type { Warnings } from '../warnings/index.ts';
 import type { Call } from '../web/index.ts';
 import { readQuery } from './query-params.ts';
 import { readJson } from './request-body.ts';
@@ -25,6 +26,7 @@ export interface AdminServices {
   /** The address of this installation, for links. */
   readonly publicUrl: () => string;
   readonly accounts: AccountControl;
+  readonly warnings: Warnings;
   readonly settings: readonly SettingReport[];
 }
 

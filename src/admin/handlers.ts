@@ -25,6 +25,7 @@ import { applyConfig } from './config.ts';
 import { bookCredit } from './credits.ts';
 import type { AdminSchemas, AdminServices, OperationHandler } from './handler.ts';
 import {
+  captureKeyOperation,
   changeKeyOperation,
   createKeyOperation,
   getKeyOperation,
@@ -42,8 +43,9 @@ import {
 import { importPrices } from './price-import.ts';
 import { getQuote } from './quote.ts';
 import { dismissRecord, listQuarantine, listRecords, resolveRecord } from './records.ts';
-import { getRequest, listRequestLog } from './requests.ts';
+import { getCapture, getRequest, listRequestLog } from './requests.ts';
 import { listReviews, releaseReview, settleReview } from './reviews.ts';
+import { searchObjects } from './search.ts';
 import { listSettings } from './settings.ts';
 import { getStatement } from './statement.ts';
 import { getAccountStats, getStats } from './stats.ts';
@@ -51,6 +53,18 @@ import { assignOperatorTask, dismissOperatorTask, listSubmissions } from './subm
 import { getOperatorTask, listOperatorTasks } from './tasks.ts';
 import { getUsageBreakdown } from './usage.ts';
 import { changeUser, createUser, listUsers } from './users.ts';
+import {
+  changeDestinationOperation,
+  changeWarningOperation,
+  createDestinationOperation,
+  createWarningOperation,
+  deleteDestinationOperation,
+  deleteWarningOperation,
+  listDestinationsOperation,
+  listNoticesOperation,
+  listWarningsOperation,
+  testDestinationOperation,
+} from './warnings.ts';
 
 const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.balances': listBalances,
@@ -59,8 +73,10 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.statement': getStatement,
   'admin.usage': getUsageBreakdown,
   'admin.records': listRecords,
+  'admin.search': searchObjects,
   'admin.requests': listRequestLog,
   'admin.request': getRequest,
+  'admin.capture': getCapture,
   'admin.stats': getStats,
   'admin.accountStats': getAccountStats,
   'admin.quarantine': listQuarantine,
@@ -116,6 +132,17 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.changeKey': changeKeyOperation,
   'admin.revokeKey': revokeKeyOperation,
   'admin.rotateKey': rotateKeyOperation,
+  'admin.captureKey': captureKeyOperation,
+  'admin.warnings': listWarningsOperation,
+  'admin.createWarning': createWarningOperation,
+  'admin.changeWarning': changeWarningOperation,
+  'admin.deleteWarning': deleteWarningOperation,
+  'admin.destinations': listDestinationsOperation,
+  'admin.createDestination': createDestinationOperation,
+  'admin.changeDestination': changeDestinationOperation,
+  'admin.deleteDestination': deleteDestinationOperation,
+  'admin.testDestination': testDestinationOperation,
+  'admin.notices': listNoticesOperation,
   'admin.settings': listSettings,
   'admin.applyConfig': applyConfig,
 };

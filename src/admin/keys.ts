@@ -2,7 +2,7 @@
 import type { Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { fail, type StoredLimits } from '../core/index.ts';
-import { type Db, type Rows, snapshot } from '../db/index.ts';
+import { type Db, likePattern, type Rows, snapshot } from '../db/index.ts';
 import {
   type Actor,
   checkKeyGroups,
@@ -15,7 +15,8 @@ import {
   saveKey,
   writeAudit,
 } from '../identity/index.ts';
-import { KeyChange, mergeLimits, NewKey, type ShownKey } from '../objects/index.ts';
+import { KeyCapture, KeyChange, mergeLimits, NewKey, type ShownKey } from '../objects/index.ts';
+import { captureKey } from '../requests/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import { type AdminServices, notFound, operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
@@ -28,7 +29,12 @@ const RotateBody = z.strictObject({
   overlap_seconds: z.number().int().min(0).max(MAX_OVERLAP_S).default(0).describe('how long the old key still works'),
 });
 
-const KeysQuery = z.strictObject({ user: param.user, group: param.group, ...pageParams(rowKey.text) });
+const KeysQuery = z.strictObject({
+  user: param.user,
+  group: param.group,
+  name: param.name,
+  ...pageParams(rowKey.text),
+});
 
 export const listKeysOperation = operation({
   query: KeysQuery,
@@ -37,7 +43,7 @@ export const listKeysOperation = operation({
 
 export async function sendKeys(
   call: Call,
-  { user, group, limit, cursor }: z.output<typeof KeysQuery>,
+  { user, group, name, limit, cursor }: z.output<typeof KeysQuery>,
   { db, clock, extend = (view) => view }: Pick<AdminServices, 'db' | 'clock'> & { extend?: (view: ShownKey) => object },
 ): Promise<void> {
   const rows = await snapshot(db, (tx) => {
@@ -49,6 +55,7 @@ export async function sendKeys(
     if (cursor) find = find.where('id', '>', cursor[0]);
     if (user !== undefined) find = find.where('user_id', '=', user);
     if (group !== undefined) find = find.where('group_id', '=', group);
+    if (name !== undefined) find = find.where('name', 'ilike', likePattern(name));
     return find.execute();
   });
   sendPage(call, rows, { limit, view: (row) => extend(keyView(row, clock.now())), key: ({ id }) => [id] });
@@ -188,4 +195,12 @@ const inputOf = (row: Selectable<Rows['keys']>): KeyInput => ({
   expiresAt: row.expires_at ?? undefined,
   spendId: row.spend_id ?? row.id,
   isOwn: row.is_own,
+});
+
+export const captureKeyOperation = operation({
+  body: KeyCapture,
+  async handle({ call, by, body }, { db, clock }) {
+    const view = await captureKey(db, call.params.key ?? '', body.hours, { by, now: clock.now() });
+    sendJson(call, 200, { object: 'key', ...view });
+  },
 });

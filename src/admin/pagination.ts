@@ -57,6 +57,7 @@ export const rowKey = {
     part,
   ]),
   timeAndId: z.tuple([z.string().refine(isTimestamp), part]),
+  valueTimeAndId: z.tuple([z.string().regex(/^-?\d{1,18}(?:\.\d{1,12})?$/), z.string().refine(isTimestamp), part]),
   texts: z.array(part),
 };
 
@@ -64,21 +65,24 @@ export interface PageOptions<T> {
   readonly limit: number;
   readonly view: (row: T) => object;
   readonly key: (row: T) => readonly (string | number | bigint)[];
+  /** The key of the next page, where it does not begin after the last row. */
+  readonly next?: readonly string[] | undefined;
   /** Members of the body beside the rows. */
   readonly more?: object | undefined;
 }
 
 /** `rows` holds one row more than `limit` when there is another page. */
-export function sendPage<T>(call: Call, rows: readonly T[], { limit, view, key, more }: PageOptions<T>): void {
+export function sendPage<T>(call: Call, rows: readonly T[], { limit, view, key, next, more }: PageOptions<T>): void {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
-  const hasMore = rows.length > limit;
+  const hasMore = rows.length > limit || next !== undefined;
+  const after = next ?? (last === undefined ? undefined : key(last));
   sendJson(call, 200, {
     object: 'list',
     ...more,
     data: shown.map(view),
     has_more: hasMore,
-    next_cursor: hasMore && last !== undefined ? encodeCursor(key(last)) : null,
+    next_cursor: hasMore && after !== undefined ? encodeCursor(after) : null,
   });
 }
 

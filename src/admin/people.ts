@@ -1,7 +1,9 @@
 /** People who sign in to the console: list, invite, change, new link, end of sessions. A link is only in the response that creates it. */
+import type { Transaction } from 'kysely';
 import { z } from 'zod';
-import { fail } from '../core/index.ts';
-import { snapshot } from '../db/index.ts';
+import { fail, formatNanos, parseNanos } from '../core/index.ts';
+import { type Rows, snapshot } from '../db/index.ts';
+import type { Actor } from '../identity/index.ts';
 import { type InvitedPerson, NewPerson, PersonChange } from '../objects/index.ts';
 import {
   changePerson,
@@ -14,10 +16,11 @@ import {
 } from '../people/index.ts';
 import { PERSON_ROLES } from '../rules/index.ts';
 import { sendJson } from '../web/index.ts';
+import { addCredit } from './credits.ts';
 import { operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param } from './query-params.ts';
-import { NOTHING_TO_UPDATE } from './users.ts';
+import { addUser, NOTHING_TO_UPDATE } from './users.ts';
 
 const PeopleQuery = z.strictObject({
   role: z.enum(PERSON_ROLES).describe('with this role').optional(),
@@ -46,11 +49,29 @@ export const listPeople = operation({
 export const invitePersonOperation = operation({
   body: NewPerson,
   async handle({ call, by, body }, { db, clock, publicUrl }) {
-    const invitation = { ...body, name: body.name ?? body.email.split('@')[0] ?? '', user: body.user ?? null };
-    const invited = await invitePerson(db, invitation, { by, now: clock.now() });
+    const { new_user: added, ...person } = body;
+    if (added && person.user !== undefined)
+      throw fail('invalid_request', 'user: found it beside new_user; send one of them.', { param: 'user' });
+    const name = person.name ?? person.email.split('@')[0] ?? '';
+    const invitation = { ...person, name, user: added?.id ?? person.user ?? null };
+    const prepare = added && ((tx: Transaction<Rows>) => addPaidUser(tx, added, by));
+    const invited = await invitePerson(db, invitation, { by, now: clock.now(), prepare });
     sendJson(call, 201, invitedView(invited, publicUrl()));
   },
 });
+
+/** The user of the invited person, with the first credit. */
+async function addPaidUser(
+  tx: Transaction<Rows>,
+  { credit, ...user }: NonNullable<z.output<typeof NewPerson>['new_user']>,
+  by: Actor,
+): Promise<void> {
+  await addUser(tx, user, by, 'new_user.');
+  const nanos = parseNanos(credit ?? '0') ?? 0n;
+  if (nanos === 0n) return;
+  const booking = { user: user.id, amount: formatNanos(nanos), kind: 'payment', reason: 'invitation' } as const;
+  await addCredit(tx, { ...booking, reference: `invitation:${user.id}` }, nanos, by);
+}
 
 const invitedView = ({ person, link }: Invited, publicUrl: string): InvitedPerson => ({
   ...personView(person),

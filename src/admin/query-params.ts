@@ -12,6 +12,19 @@ const text = z
 
 const filter = (description: string) => text.describe(description).optional();
 
+const STATUS = /^[1-5](?:xx|\d\d)$/;
+
+/** A status, or a class of them such as 5xx, as the first and the last status. */
+const status = text
+  .transform((value, context): readonly [number, number] => {
+    if (!STATUS.test(value)) context.addIssue('an HTTP status such as 429, or a class of them such as 5xx');
+    return value.endsWith('xx')
+      ? [Number(value[0]) * 100, Number(value[0]) * 100 + 99]
+      : [Number(value), Number(value)];
+  })
+  .describe('with this HTTP status, or of a class such as `5xx`')
+  .optional();
+
 export const param = {
   user: filter('of this user'),
   key: filter('of this key (`key_...`)'),
@@ -19,11 +32,15 @@ export const param = {
   group: filter('of this group'),
   account: filter('of this upstream account'),
   operation: filter('of this operation, such as messages.create'),
+  name: filter('of this name; `*` stands for any text'),
   task: filter('of this task (`task_...`)'),
   host: filter('of this host, with its port unless it is 443'),
+  code: filter('with this error code, such as rate_limit_exceeded, or rate_*'),
+  status,
   request_id: filter('of this request (`req_...`)'),
   action: filter('of this kind, such as credit.booked'),
   subject: filter('of this object, such as user:ana'),
+  text: filter('a part of an id or a name; an empty one finds the first of each kind'),
   // `periodOf` of the ledger validates dates, as for GET /v1/usage.
   start_date: filter('first UTC day, such as 2030-01-31; by default the last 30 days up to `end_date`'),
   end_date: filter('last UTC day; by default today. At most 366 days'),
@@ -38,6 +55,7 @@ const flag = (description: string) => z.enum(['true', 'false']).describe(descrip
 export const flags = {
   dry_run: flag('`true` reports what would change and changes nothing'),
   prune: flag('`true` also removes objects that the document does not name'),
+  create_only: flag('`true` rejects a document that names an object that exists, with 409'),
   accept_repricing: flag('`true` accepts new prices of models that the document does not name'),
 };
 

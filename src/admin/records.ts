@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { fail, formatNanos } from '../core/index.ts';
 import { type Db, type Rows, snapshot } from '../db/index.ts';
 import { type Actor, writeAudit } from '../identity/index.ts';
-import { charge, recordResolved } from '../ledger/index.ts';
+import { charge, isOfRequest, recordResolved, unpackUsage } from '../ledger/index.ts';
 import type { QuarantinedRecord } from '../objects/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
@@ -30,7 +30,8 @@ export const listRecords = operation({
     const { request_id, end, limit, cursor } = query;
     const defaultStart = request_id === undefined ? new Date(clock.now() - DEFAULT_PERIOD_MS) : undefined;
     const start = query.start ?? defaultStart;
-    const filters = { user_id: query.user, key_id: query.key, model: query.model, request_id };
+    const user = query.user ?? (query.key === undefined ? undefined : await userOf(db, query.key));
+    const filters = { user_id: user, key_id: query.key, model: query.model };
     let find = db
       .selectFrom('usage_records')
       .selectAll()
@@ -39,6 +40,7 @@ export const listRecords = operation({
       .limit(limit + 1);
     for (const [name, value] of Object.entries(filters))
       if (value !== undefined) find = find.where(sql.ref(name), '=', value);
+    if (request_id !== undefined) find = find.where(isOfRequest(request_id));
     if (start) find = find.where('at', '>=', start);
     if (end) find = find.where('at', '<', end);
     // Records have millisecond times, so the ISO text in the cursor is exact.
@@ -57,6 +59,12 @@ export const listRecords = operation({
   },
 });
 
+/** A key is found among the records of its user; the roll-ups know every key that has records. Empty for other keys: no user has this id. */
+async function userOf(db: Db, key: string): Promise<string> {
+  const find = db.selectFrom('usage_daily').select('user_id').where('key_id', '=', key).limit(1);
+  return (await find.executeTakeFirst())?.user_id ?? '';
+}
+
 const recordView = (row: Selectable<Rows['usage_records']>) => ({
   id: row.id,
   at: row.at.toISOString(),
@@ -67,7 +75,7 @@ const recordView = (row: Selectable<Rows['usage_records']>) => ({
   model: row.model,
   operation: row.operation,
   request_id: row.request_id,
-  usage: row.usage,
+  usage: unpackUsage(row),
   images: row.images,
   charge: formatNanos(row.nanos),
   cost: row.cost_nanos === null ? null : formatNanos(row.cost_nanos),

@@ -1,9 +1,9 @@
 /** Users: list, create, change. Money is in balances.ts and credits.ts. */
-import type { Selectable } from 'kysely';
+import type { Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { fail, type StoredLimits } from '../core/index.ts';
 import { type Db, type Rows, snapshot } from '../db/index.ts';
-import { checkKeyGroups, writeAudit } from '../identity/index.ts';
+import { type Actor, checkKeyGroups, writeAudit } from '../identity/index.ts';
 import { membersOf, mergeLimits, NewUser, type ShownUser, UserChange } from '../objects/index.ts';
 import { insertRow, saveRow, userRow } from '../setup/index.ts';
 import { sendJson } from '../web/index.ts';
@@ -33,18 +33,26 @@ export const listUsers = operation({
 export const createUser = operation({
   body: NewUser,
   async handle({ call, by, body }, { db }) {
-    const { id, key_groups = [] } = body;
-    const created = await db.transaction().execute(async (tx) => {
-      await checkKeyGroups(tx, key_groups, 'any', 'key_groups');
-      if (!(await insertRow(tx, userRow(body, mergeLimits({}, body)))))
-        throw fail('conflict', `id: a user "${id}" already exists; use another id.`, { param: 'id' });
-      const after = viewOf(await lockUser(tx, id));
-      await writeAudit(tx, by, { action: 'user.created', subject: `user:${id}`, after });
-      return after;
-    });
+    const created = await db.transaction().execute((tx) => addUser(tx, body, by));
     sendJson(call, 201, { object: 'user', ...created });
   },
 });
+
+/** `path` goes before the name of a field in errors. */
+export async function addUser(
+  tx: Transaction<Rows>,
+  user: z.output<typeof NewUser>,
+  by: Actor,
+  path = '',
+): Promise<ShownUser> {
+  const { id, key_groups = [] } = user;
+  await checkKeyGroups(tx, key_groups, 'any', `${path}key_groups`);
+  if (!(await insertRow(tx, userRow(user, mergeLimits({}, user)))))
+    throw fail('conflict', `${path}id: a user "${id}" already exists; use another id.`, { param: `${path}id` });
+  const after = viewOf(await lockUser(tx, id));
+  await writeAudit(tx, by, { action: 'user.created', subject: `user:${id}`, after });
+  return after;
+}
 
 export const changeUser = operation({
   body: UserChange,

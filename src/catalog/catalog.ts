@@ -10,8 +10,10 @@ import {
   type CloudSettings,
   capabilitiesOf,
   chatPresetFlags,
-  type Dialect,
+  converseFlags,
   type Style,
+  styleOf,
+  type UpstreamDialect,
   type VideoAdapter,
   type VideoVariant,
 } from '../rules/index.ts';
@@ -66,6 +68,8 @@ export interface ModelLine {
   readonly overrides: CapabilityOverrides;
   readonly context: number | null;
   readonly maxOutput: number | null;
+  /** Lines of other groups, in the order in which they are tried: see `fallbackTarget`. */
+  readonly fallback: readonly string[];
   /** Served without a charge while no price is in force. */
   readonly isFree: boolean;
   /** Newest first; some may start in the future. */
@@ -87,6 +91,18 @@ export interface Model {
   readonly line: ModelLine;
 }
 
+/** A model of another group that takes the calls of a line. */
+export interface FallbackLine {
+  readonly group: Group & { readonly style: Style };
+  readonly model: Model;
+}
+
+/** `group/model`, or `group` for the name of the request. */
+export function fallbackTarget(line: string, name: string): { readonly groupId: string; readonly name: string } {
+  const slash = line.indexOf('/');
+  return slash < 0 ? { groupId: line, name } : { groupId: line.slice(0, slash), name: line.slice(slash + 1) };
+}
+
 /** Bound of the cache: callers may send any number of different names. */
 const MAX_RESOLVED = 2_000;
 
@@ -94,6 +110,8 @@ export class Catalog {
   readonly #groups: ReadonlyMap<string, Group>;
   readonly #accounts: ReadonlyMap<string, readonly Account[]>;
   readonly #lines: ReadonlyMap<string, readonly ModelLine[]>;
+  /** Groups with a line that has a fallback. */
+  readonly #fallingBack: ReadonlySet<string>;
   readonly #resolved = new Map<string, Model | undefined>();
 
   constructor(
@@ -104,6 +122,9 @@ export class Catalog {
     this.#groups = new Map(groups.map((group) => [group.id, group]));
     this.#accounts = Map.groupBy(accounts, (account) => account.groupId);
     this.#lines = lines;
+    this.#fallingBack = new Set(
+      [...lines].flatMap(([group, own]) => (own.some(({ fallback }) => fallback.length > 0) ? [group] : [])),
+    );
   }
 
   /** All groups in the order of the configuration. */
@@ -138,7 +159,24 @@ export class Catalog {
     if (this.#resolved.size < MAX_RESOLVED) this.#resolved.set(id, model);
     return model;
   }
+
+  /** Whether calls of the group may go on at another one. */
+  mayFallBack(groupId: string): boolean {
+    return this.#fallingBack.has(groupId);
+  }
+
+  /** The lines that take the calls of a model, in the order in which they are tried. Those that were removed meanwhile are left out. */
+  fallbackLines({ name, line }: Model): FallbackLine[] {
+    return line.fallback.flatMap((text) => {
+      const target = fallbackTarget(text, name);
+      const group = this.group(target.groupId);
+      const model = this.resolve(target.groupId, target.name);
+      return group && model && isProviderGroup(group) ? [{ group, model }] : [];
+    });
+  }
 }
+
+const isProviderGroup = (group: Group): group is FallbackLine['group'] => group.style !== 'video';
 
 /** Whether private assets can be kept in the account. Another Dragoman has them behind the same key as its tasks. */
 export const hasAssetLibrary = ({ adapter, assets }: Pick<Account, 'adapter' | 'assets'>): boolean =>
@@ -159,13 +197,24 @@ const hasRates = (rates: unknown): boolean =>
 /** The account that a request is sent to, and the dialect in which it is. */
 export interface CapabilityTarget {
   readonly account: Account;
-  readonly dialect: Dialect;
+  readonly dialect: UpstreamDialect;
+}
+
+function serverFlags({ preset }: Account, dialect: UpstreamDialect, model: string): CapabilityOverrides {
+  if (dialect === 'converse') return converseFlags(model);
+  return dialect === 'chat' ? chatPresetFlags(preset ?? 'generic') : {};
 }
 
 /** The capabilities that a converted request is encoded for. Without a target, those of the model alone. */
 export const capabilitiesFor = (style: Style, model: Model, target?: CapabilityTarget): Capabilities => {
-  const { account, dialect } = target ?? {};
-  const server = account && dialect === 'chat' ? chatPresetFlags(account.preset ?? 'generic') : {};
-  const flags = capabilitiesOf(style, model.upstream, server, model.line.overrides, account?.capabilities ?? {});
+  const { account, dialect = 'chat' } = target ?? {};
+  const server = account ? serverFlags(account, dialect, model.upstream) : {};
+  const flags = capabilitiesOf(
+    styleOf(dialect, style),
+    model.upstream,
+    server,
+    model.line.overrides,
+    account?.capabilities ?? {},
+  );
   return model.line.maxOutput === null ? flags : { ...flags, maxOutput: model.line.maxOutput };
 };

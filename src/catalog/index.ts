@@ -3,6 +3,8 @@ export {
   type Account,
   Catalog,
   capabilitiesFor,
+  type FallbackLine,
+  fallbackTarget,
   type Group,
   hasAssetLibrary,
   isUsable,

@@ -111,6 +111,7 @@ export async function readModelLines(db: Db, group?: string): Promise<Map<string
         overrides: row.capabilities as CapabilityOverrides,
         context: row.context,
         maxOutput: row.max_output,
+        fallback: row.fallback,
         isFree: row.free,
         prices: prices.get(row.id) ?? [],
       })),

@@ -10,12 +10,21 @@ import {
 } from '../rules/index.ts';
 import type { Call, Handler } from '../web/index.ts';
 import { sendFile, sendReference } from './files.ts';
-import { changeOwnKey, createOwnKey, getOwnKey, listOwnKeys, revokeOwnKey, rotateOwnKey } from './keys.ts';
+import {
+  captureOwnKey,
+  changeOwnKey,
+  createOwnKey,
+  getOwnKey,
+  listOwnKeys,
+  revokeOwnKey,
+  rotateOwnKey,
+} from './keys.ts';
 import { readLinkHandler, useLinkHandler } from './links.ts';
 import { getMe } from './me.ts';
+import { listOwnModels } from './models.ts';
 import { finishOidc, startOidc } from './oidc.ts';
 import { ownerOf } from './owner.ts';
-import { getOwnRequest, listOwnRequests } from './requests.ts';
+import { getOwnCapture, getOwnRequest, listOwnRequests, searchOwn } from './requests.ts';
 import type { ConsoleServices, OpenHandler, OwnHandler, SessionHandler } from './services.ts';
 import { changePassword, getSession, signInHandler, signOut } from './session.ts';
 import { getCharges, getOwnUsage } from './usage.ts';
@@ -29,6 +38,18 @@ import {
   sendTaskLastFrame,
   sendTaskVideo,
 } from './videos.ts';
+import {
+  changeOwnDestination,
+  changeOwnWarning,
+  createOwnDestination,
+  createOwnWarning,
+  deleteOwnDestination,
+  deleteOwnWarning,
+  listOwnDestinations,
+  listOwnNotices,
+  listOwnWarnings,
+  testOwnDestination,
+} from './warnings.ts';
 
 interface HandlerOf {
   readonly open: OpenHandler;
@@ -51,16 +72,20 @@ const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
   'console.oidcStart': startOidc,
   'console.oidcCallback': finishOidc,
   'console.me': getMe,
+  'console.models': listOwnModels,
   'console.keys': listOwnKeys,
   'console.key': getOwnKey,
   'console.createKey': createOwnKey,
   'console.changeKey': changeOwnKey,
   'console.rotateKey': rotateOwnKey,
   'console.revokeKey': revokeOwnKey,
+  'console.captureKey': captureOwnKey,
   'console.usage': getOwnUsage,
   'console.charges': getCharges,
+  'console.search': searchOwn,
   'console.requests': listOwnRequests,
   'console.request': getOwnRequest,
+  'console.capture': getOwnCapture,
   'console.tasks': listOwnTasks,
   'console.task': getOwnTask,
   'console.taskVideo': sendTaskVideo,
@@ -69,6 +94,16 @@ const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
   'console.assets': listOwnAssets,
   'console.assetGroups': listOwnAssetGroups,
   'console.authorizations': listOwnAuthorizations,
+  'console.warnings': listOwnWarnings,
+  'console.createWarning': createOwnWarning,
+  'console.changeWarning': changeOwnWarning,
+  'console.deleteWarning': deleteOwnWarning,
+  'console.destinations': listOwnDestinations,
+  'console.createDestination': createOwnDestination,
+  'console.changeDestination': changeOwnDestination,
+  'console.deleteDestination': deleteOwnDestination,
+  'console.testDestination': testOwnDestination,
+  'console.notices': listOwnNotices,
 };
 
 export const createConsoleHandlers = (services: ConsoleServices): Record<ConsoleOperation, Handler> =>

@@ -16,8 +16,9 @@ import {
 import { fail } from '../core/index.ts';
 import type { Rows } from '../db/index.ts';
 import { createKey, keyView, revokeKey } from '../identity/index.ts';
-import { KeyChange, NewKey } from '../objects/index.ts';
+import { KeyCapture, KeyChange, NewKey } from '../objects/index.ts';
 import { personActor } from '../people/index.ts';
+import { captureKey } from '../requests/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import { expectGroup, expectRoom, openVideoGroups, readAllowance } from './key-allowance.ts';
 import type { ConsoleServices, Owner } from './services.ts';
@@ -132,6 +133,15 @@ export async function revokeOwnKey(services: ConsoleServices, call: Call, owner:
   await sendKey(services, call, 200, view);
 }
 
+/** Of any key of the user: the bodies are the user's own. */
+export async function captureOwnKey(services: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+  const { db, clock } = services;
+  readQuery(call.query, NO_QUERY);
+  const { hours } = await readJson(call, KeyCapture);
+  const view = await captureKey(db, call.params.key ?? '', hours, contextOf(call, owner, clock.now()));
+  await sendKey(services, call, 200, view);
+}
+
 export const KEY_SCHEMAS = {
   'console.keys': { query: KeysQuery },
   'console.key': { query: OneQuery },
@@ -139,6 +149,7 @@ export const KEY_SCHEMAS = {
   'console.changeKey': { query: NO_QUERY, body: OwnKeyChange },
   'console.rotateKey': { query: NO_QUERY, body: RotateBody },
   'console.revokeKey': { query: NO_QUERY, body: NO_BODY },
+  'console.captureKey': { query: NO_QUERY, body: KeyCapture },
 };
 
 /** Keys of other users do not exist for the person. */

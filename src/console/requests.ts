@@ -1,5 +1,5 @@
 /**
- * The request log of the signed-in person's user. Shows what the caller could observe, and the charge: neither attempts with their
+ * The request log of the signed-in person's user, and the search in what is theirs. Shows what the caller could observe, and the charge: neither attempts with their
  * accounts and the words of providers, nor the model and dialect of the provider, nor costs.
  */
 import { z } from 'zod';
@@ -7,38 +7,24 @@ import {
   chargeView,
   notFound,
   observedView,
-  outcomeParams,
-  pageParams,
   param,
-  period,
   readQuery,
-  rowKey,
-  sendPage,
+  requestParams,
+  searchParams,
+  sendHits,
+  sendRequests,
 } from '../admin/index.ts';
-import { chargedRequest, findRequest, listRequests } from '../requests/index.ts';
+import { OWN_HIT_KINDS } from '../objects/index.ts';
+import { personActor } from '../people/index.ts';
+import { chargedRequest, findRequest, isCaptured, viewCapture } from '../requests/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import type { ConsoleServices, Owner } from './services.ts';
 
-const RequestsQuery = z.strictObject({
-  user: param.user,
-  key: param.key,
-  group: param.group,
-  model: param.model,
-  operation: param.operation,
-  ...outcomeParams,
-  ...period,
-  ...pageParams(rowKey.timeAndId),
-});
+const RequestsQuery = z.strictObject({ user: param.user, ...requestParams });
 
 export async function listOwnRequests({ db }: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
-  const { user: _, limit, cursor, ...filters } = readQuery(call.query, RequestsQuery);
-  const rows = await listRequests(db, { ...filters, owner: userId, limit: limit + 1, after: cursor });
-  sendPage(call, rows, {
-    limit,
-    more: { currency: 'USD' },
-    key: (row) => [row.at.toISOString(), row.id],
-    view: observedView,
-  });
+  const { user: _, ...query } = readQuery(call.query, RequestsQuery);
+  await sendRequests(call, db, { ...query, owner: userId }, observedView);
 }
 
 const OneQuery = z.strictObject({ user: param.user });
@@ -55,10 +41,27 @@ export async function getOwnRequest({ db }: ConsoleServices, call: Call, { userI
     currency: 'USD',
     ...observedView(row),
     ...(charged && chargeView(charged)),
+    captured: await isCaptured(db, userId, id),
   });
 }
 
+export async function getOwnCapture(services: ConsoleServices, call: Call, { userId, session }: Owner): Promise<void> {
+  const { db, secrets } = services;
+  readQuery(call.query, OneQuery);
+  const context = { by: personActor(call, session), owner: userId, sealer: secrets.sealer };
+  sendJson(call, 200, await viewCapture(db, call.params.request ?? '', context));
+}
+
+const SearchQuery = z.strictObject({ user: param.user, ...searchParams(OWN_HIT_KINDS) });
+
+export async function searchOwn({ db }: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
+  const { text = '', kinds = OWN_HIT_KINDS, limit } = readQuery(call.query, SearchQuery);
+  await sendHits(call, db, { text, kinds, limit, owner: userId });
+}
+
 export const REQUEST_SCHEMAS = {
+  'console.search': { query: SearchQuery },
   'console.requests': { query: RequestsQuery },
   'console.request': { query: OneQuery },
+  'console.capture': { query: OneQuery },
 };

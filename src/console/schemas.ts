@@ -4,10 +4,12 @@ import type { ConsoleOperation } from '../rules/index.ts';
 import { KEY_SCHEMAS } from './keys.ts';
 import { LINK_SCHEMAS } from './links.ts';
 import { ME_SCHEMAS } from './me.ts';
+import { MODEL_SCHEMAS } from './models.ts';
 import { REQUEST_SCHEMAS } from './requests.ts';
 import { SIGN_IN_SCHEMAS } from './session.ts';
 import { REPORT_SCHEMAS } from './usage.ts';
 import { OWN_VIDEO_SCHEMAS } from './videos.ts';
+import { OWN_WARNING_SCHEMAS } from './warnings.ts';
 
 interface ConsoleSchemas {
   readonly query?: z.ZodObject;
@@ -20,7 +22,9 @@ export const CONSOLE_SCHEMAS: Readonly<Partial<Record<ConsoleOperation, ConsoleS
   ...LINK_SCHEMAS,
   ...ME_SCHEMAS,
   ...KEY_SCHEMAS,
+  ...MODEL_SCHEMAS,
   ...REPORT_SCHEMAS,
   ...REQUEST_SCHEMAS,
   ...OWN_VIDEO_SCHEMAS,
+  ...OWN_WARNING_SCHEMAS,
 };

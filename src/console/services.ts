@@ -1,6 +1,7 @@
 /** What the handlers of the console need, and the kinds of them. */
 import type { Clock, Log } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { KeySecrets } from '../identity/index.ts';
 import type {
   OidcClient,
@@ -13,6 +14,7 @@ import type {
 } from '../people/index.ts';
 import type { Limiter } from '../pool/index.ts';
 import type { Video } from '../video/index.ts';
+import type { Warnings } from '../warnings/index.ts';
 import type { Call } from '../web/index.ts';
 import type { ConsoleFiles } from './files.ts';
 
@@ -25,6 +27,8 @@ export interface ConsoleServices {
   readonly log: Log;
   readonly secrets: KeySecrets;
   readonly video: Video;
+  readonly warnings: Warnings;
+  readonly gateway: Pick<Gateway, 'catalog' | 'listModels'>;
   readonly guard: SessionGuard;
   readonly passwords: Passwords;
   readonly signIn: SignIn;

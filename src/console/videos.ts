@@ -12,9 +12,10 @@ import {
   sendAuthorizations,
   sendPage,
 } from '../admin/index.ts';
-import { fail } from '../core/index.ts';
+import { fail, formatNanos } from '../core/index.ts';
+import type { Db } from '../db/index.ts';
 import { findKeyOfUser } from '../identity/index.ts';
-import { line } from '../objects/index.ts';
+import { line, type OwnTask } from '../objects/index.ts';
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, TASK_STATUSES } from '../rules/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import type { ConsoleServices, Owner } from './services.ts';
@@ -29,18 +30,53 @@ const TasksQuery = z.strictObject({
   ...pageParams(rowKey.text, MAX_PAGE),
 });
 
-export async function listOwnTasks({ video }: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
+export async function listOwnTasks({ video, db }: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
   const { status, model, limit, cursor } = readQuery(call.query, TasksQuery);
   const filter = { userId, statuses: status, model };
   const rows = await video.listTasksAfter(filter, { after: cursor?.[0], limit, order: 'desc' });
-  sendPage(call, rows, { limit, view: (task) => video.taskView(task), key: ({ id }) => [id] });
+  const holds = await holdsOf(
+    db,
+    userId,
+    rows.map(({ id }) => id),
+  );
+  const view = (task: (typeof rows)[number]) => ({ ...video.taskView(task), hold: holds.get(task.id) ?? null });
+  sendPage(call, rows, { limit, view, key: ({ id }) => [id] });
 }
+
+/** What the tasks hold or were charged, by the id of the task. */
+async function holdsOf(db: Db, userId: string, tasks: readonly string[]): Promise<Map<string, OwnTask['hold']>> {
+  if (tasks.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('holds')
+    .select(['reference', 'state', 'nanos', 'settled_nanos'])
+    .where('user_id', '=', userId)
+    .where(
+      'reference',
+      'in',
+      tasks.map((id) => REFERENCE + id),
+    )
+    .execute();
+  return new Map(
+    rows.map(({ reference, state, nanos, settled_nanos }) => [
+      reference.slice(REFERENCE.length),
+      {
+        state: state as NonNullable<OwnTask['hold']>['state'],
+        held: formatNanos(nanos),
+        charged: settled_nanos === null ? null : formatNanos(settled_nanos),
+      },
+    ]),
+  );
+}
+
+const REFERENCE = 'task:';
 
 const OneQuery = z.strictObject({ user: param.user });
 
-export async function getOwnTask({ video }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
+export async function getOwnTask({ video, db }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
   readQuery(call.query, OneQuery);
-  sendJson(call, 200, video.taskView(await video.getTask(owner, call.params.task ?? '')));
+  const task = await video.getTask(owner, call.params.task ?? '');
+  const holds = await holdsOf(db, owner.userId, [task.id]);
+  sendJson(call, 200, { ...video.taskView(task), hold: holds.get(task.id) ?? null });
 }
 
 export async function sendTaskVideo({ video }: ConsoleServices, call: Call, owner: Owner): Promise<void> {

@@ -170,6 +170,16 @@ export type ShownCooldown = z.infer<typeof ShownCooldown>;
 
 const withoutSecrets = text.describe('without its query and credentials');
 
+const LastTest = z.strictObject({
+  at: moment,
+  ok: flag,
+  model: someText,
+  status: someInteger,
+  reason: someText,
+  provider_code: someText,
+  message: someText,
+});
+
 /** Columns of the table that operators see. */
 const StoredAccount = AccountEntry.omit({ api_key: true })
   .required()
@@ -197,6 +207,7 @@ export const ShownAccount = StoredAccount.extend({
   message: someText,
   since: someMoment,
   until: someMoment,
+  last_test: LastTest.nullable().describe('null when it was not tested since its address, credential or proxy changed'),
   cooldowns: list(ShownCooldown),
 }).meta({ id: 'Account' });
 export type ShownAccount = z.infer<typeof ShownAccount>;

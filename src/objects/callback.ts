@@ -27,6 +27,8 @@ export const ShownCallback = z
     next_attempt_at: someMoment,
     created_at: moment,
     finished_at: someMoment,
+    url: text.describe('without the values of its query').optional(),
+    body: text.describe('as it is signed and sent').optional(),
     attempt_log: list(ShownCallbackAttempt).optional(),
   })
   .meta({ id: 'Callback' });

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { AccountEntry } from './account.ts';
 import { CharacterEntry } from './character.ts';
-import { flag, list, text, texts } from './field.ts';
+import { flag, list, someText, text, texts } from './field.ts';
 import { GroupEntry } from './group.ts';
 import { KeyEntry } from './key.ts';
 import { ModelEntry } from './model.ts';
@@ -44,6 +44,12 @@ export const AppliedConfig = z
     changes: list(
       z.strictObject({ what: z.enum(CHANGES), object: text.describe('kind and name, such as `account oa1`') }),
     ),
+    diff: list(
+      z.strictObject({
+        object: text,
+        fields: list(z.strictObject({ field: text, before: someText, after: someText })),
+      }),
+    ).describe('fields that differ afterwards, as JSON; words in place of a secret, null for no value'),
     effects: list(NameEffect).describe('model names that resolve to another line or have another price afterwards'),
     unpriced: texts.describe('models without a price, which cannot be used'),
     rotated: texts.describe('keys of the file that were rotated since, and keep their newer value'),

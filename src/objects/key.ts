@@ -1,7 +1,7 @@
 /** API keys: in the configuration file, as they are created and changed, and as they are shown. */
 import { z } from 'zod';
 import { isKeyFormat } from '../core/index.ts';
-import { KEY_CHARS, STYLES } from '../rules/index.ts';
+import { CAPTURE, KEY_CHARS, STYLES } from '../rules/index.ts';
 import { fileField, flag, kind, moment, range, removable, someMoment, text, texts, time } from './field.ts';
 import { limitFields, OF_KEY } from './limits.ts';
 
@@ -58,6 +58,7 @@ export const ShownKey = NewKey.extend({
   models: texts.nullable().describe('patterns of models; null: every model'),
   addresses: texts.nullable().describe('networks of clients; null: every address'),
   store: flag.describe('whether responses are stored'),
+  capture_until: someMoment.describe('until when the bodies of its calls are kept; null: they are not'),
   own: flag.describe('made in the console by a person of the user'),
   expires_at: someMoment,
   revoked_at: someMoment,
@@ -71,6 +72,10 @@ export const KeyWithValue = ShownKey.extend({
   replaces: ShownKey.optional(),
 }).meta({ id: 'NewKey' });
 export type KeyWithValue = z.infer<typeof KeyWithValue>;
+
+export const KeyCapture = z.strictObject({
+  hours: z.int().min(0).max(CAPTURE.maxHours).describe('for so long the bodies of its calls are kept; 0 ends it'),
+});
 
 /** In the console, with what examples of calls depend on. */
 export const OwnKey = ShownKey.extend({

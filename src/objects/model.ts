@@ -1,7 +1,23 @@
 /** Models: the lines of the catalog that names of requests resolve to. */
 import { z } from 'zod';
-import { anyObject, count, fileField, flag, integer, moment, someInteger, someText, text, time } from './field.ts';
+import { FALLBACK } from '../rules/index.ts';
+import {
+  anyObject,
+  count,
+  fileField,
+  flag,
+  integer,
+  moment,
+  someInteger,
+  someText,
+  text,
+  texts,
+  time,
+} from './field.ts';
 import { Prices, shownRates } from './price.ts';
+
+/** The id of a group, and the name of a model there. */
+const FALLBACK_LINE = /^[a-z0-9][a-z0-9._-]{0,63}(?:\/[^*\s]{1,200})?$/;
 
 const fields = z.strictObject({
   id: fileField(
@@ -38,6 +54,14 @@ const fields = z.strictObject({
     example: '128000',
     fallback: '32,000 are reserved',
   }),
+  fallback: fileField(
+    z
+      .array(z.string().regex(FALLBACK_LINE, 'a group and a model such as openai/gpt-5, or a group for the same name'))
+      .max(FALLBACK.lines)
+      .optional(),
+    'lines of other groups that take a call while no account of its own group can, in this order: `group/model`, or `group` for the same name',
+    { example: '[openai/gpt-5]', fallback: 'none' },
+  ),
   valid_from: fileField(time.optional(), 'time from which the prices are in force', {
     example: '2030-01-31T00:00:00Z',
     fallback: 'now',
@@ -57,6 +81,7 @@ export const ShownModel = z
     capabilities: anyObject,
     context: someInteger,
     max_output: someInteger,
+    fallback: texts,
     free: flag,
     position: integer,
     created_at: moment,
@@ -66,3 +91,20 @@ export const ShownModel = z
   })
   .meta({ id: 'CatalogModel' });
 export type ShownModel = z.infer<typeof ShownModel>;
+
+const MODEL_KINDS = ['text', 'image', 'video', 'embeddings'] as const;
+export type ModelKind = (typeof MODEL_KINDS)[number];
+
+/** A model as the people of a user see it. */
+export const OwnModel = z
+  .strictObject({
+    id: text,
+    group: text,
+    kind: z.enum(MODEL_KINDS),
+    context: someInteger,
+    max_output: someInteger,
+    prices: shownRates.describe('what this user pays, with all multipliers; null for a free model'),
+    accepts: texts.describe('what it takes beside text; of a video model its resolutions and ratios'),
+  })
+  .meta({ id: 'OwnModel' });
+export type OwnModel = z.infer<typeof OwnModel>;

@@ -19,6 +19,7 @@ export const ShownAuditLine = z
     id: text,
     at: moment,
     actor: text,
+    actor_name: someText.describe('name of the person'),
     action: text,
     subject: text,
     before: anyObject.nullable(),

@@ -1,7 +1,8 @@
 /** People who sign in to the console, their sessions and one-time links. */
 import { z } from 'zod';
 import { CSRF_HEADER, LINK_MS, type LinkPurpose, PERSON_ROLES } from '../rules/index.ts';
-import { email, flag, kind, line, moment, someMoment, someText, text } from './field.ts';
+import { email, flag, kind, line, moment, moneyText, someMoment, someText, text } from './field.ts';
+import { NewUser } from './user.ts';
 
 const role = z
   .enum(PERSON_ROLES)
@@ -15,6 +16,9 @@ export const NewPerson = z.strictObject({
   role,
   name: personName.optional(),
   user: user.optional(),
+  new_user: NewUser.extend({ credit: moneyText.describe('first credit of the wallet').optional() })
+    .describe('creates this user for the person, in place of `user`')
+    .optional(),
 });
 
 export const PersonChange = z.strictObject({

@@ -150,6 +150,10 @@ export const ShownPrice = z
     valid_from: moment,
     prices: shownRates,
     cost: anyObject.nullable(),
+    set_by: z
+      .strictObject({ actor: text, name: someText.describe('of the person'), audit: text.describe('id of the line') })
+      .nullable()
+      .describe('from the audit log; null for a price that is older than it'),
   })
   .meta({ id: 'Price' });
 export type ShownPrice = z.infer<typeof ShownPrice>;

@@ -12,6 +12,7 @@ import {
   someDollars,
   someInteger,
   someMilliseconds,
+  someMoment,
   someText,
   text,
   texts,
@@ -29,8 +30,8 @@ export const OwnRequest = z
     currency: USD.currency.optional(),
     id: text,
     at: moment,
-    key: text,
-    group: text,
+    key: someText.describe('null where the call has no known key'),
+    group: someText,
     operation: text,
     model: someText,
     dialect: someText,
@@ -38,6 +39,7 @@ export const OwnRequest = z
     status: integer,
     outcome: z.enum(['completed', 'client_closed', 'interrupted']),
     code: someText.describe('the code of the error'),
+    message: someText.describe('the error message sent to the caller; null where it may quote the request'),
     error: z.enum(ERROR_SIDES).nullable().describe('on whose side the failure was'),
     dropped: texts.describe('fields that did not reach the provider'),
     changed: texts.describe('fields that were converted to another form'),
@@ -47,12 +49,14 @@ export const OwnRequest = z
     usage: anyObject.nullable().describe('tokens and pieces by kind'),
     estimated: flag.nullable(),
     charge: someDollars,
+    captured: flag.describe('its bodies can be read; of a single call only').optional(),
   })
   .meta({ id: 'OwnRequest' });
 export type OwnRequest = z.infer<typeof OwnRequest>;
 
 /** Members after `start_ms` are absent while the attempt runs. */
 const ShownAttempt = z.strictObject({
+  group: text.describe('of a line of another group that took the call').optional(),
   account: text,
   start_ms: milliseconds,
   model: text.optional(),
@@ -62,6 +66,7 @@ const ShownAttempt = z.strictObject({
   first_byte_ms: milliseconds.optional(),
   end_ms: milliseconds.optional(),
   words: text.describe('of the provider about the failure').optional(),
+  request_id: text.describe("the provider's id of the failed request").optional(),
 });
 export type ShownAttempt = z.infer<typeof ShownAttempt>;
 
@@ -106,7 +111,7 @@ const CallPrice = z.strictObject({
 export type CallPrice = z.infer<typeof CallPrice>;
 
 export const LoggedRequest = OwnRequest.extend({
-  user: text,
+  user: someText.describe('null where the call has no known key'),
   account: someText,
   upstream_model: someText,
   target_dialect: someText,
@@ -121,6 +126,34 @@ export const LoggedRequest = OwnRequest.extend({
 export type LoggedRequest = z.infer<typeof LoggedRequest>;
 /** As an operator or a person of the user reads it. */
 export type ReadRequest = OwnRequest & Partial<LoggedRequest>;
+
+/** Members of a page of the request log beside its rows. */
+export const REQUEST_PAGE = {
+  ...USD,
+  searched_to: someMoment.describe(
+    'set where the search for rare calls ended before the period did; the next page goes on from there',
+  ),
+};
+
+const CapturedBody = z.strictObject({
+  headers: z.record(text, text),
+  body: text,
+  encoding: z.enum(['utf8', 'base64']).describe('`base64` where the bytes are no text'),
+  bytes: integer.describe('of the whole body'),
+  cut: flag.describe('only the beginning was kept'),
+});
+
+/** The bodies of a call as its client sent and received them. */
+export const ShownCapture = z
+  .strictObject({
+    object: z.literal('capture'),
+    id: text.describe('of the call'),
+    at: moment,
+    request: CapturedBody.extend({ method: text, path: text.describe('with the query, without a key in it') }),
+    response: CapturedBody.extend({ status: integer }),
+  })
+  .meta({ id: 'Capture' });
+export type ShownCapture = z.infer<typeof ShownCapture>;
 
 /** What a call would be charged. */
 export const ShownQuote = CallPrice.extend({

@@ -1,6 +1,6 @@
 /** Sums of calls for charts, and how each account does. */
 import { z } from 'zod';
-import { DAYS, dollars, integer, list, moment, someInteger, someText, text, USD } from './field.ts';
+import { DAYS, dollars, integer, list, moment, someInteger, someMoment, someText, text, USD } from './field.ts';
 
 export const STATS_GROUPINGS = ['group', 'account', 'model'] as const;
 export type StatsGrouping = (typeof STATS_GROUPINGS)[number];
@@ -16,7 +16,7 @@ const StatsSums = z.strictObject({
   errors: z.strictObject({ provider: integer, ours: integer, caller: integer }),
   client_closed: integer,
   tokens: z.strictObject({ input: integer, cached_input: integer, output: integer }),
-  charge: dollars,
+  charge: dollars.describe('of calls in the log; the usage report also has video tasks and background responses'),
   cost: dollars,
   cost_unknown: integer.describe('charged calls whose cost is unknown'),
   first_byte_ms: Percentiles,
@@ -51,6 +51,7 @@ export const AccountStats = StatsSums.extend({
   cache_hit_share: some.describe('share of input tokens that the provider read from its cache; null without input'),
   faults: faults.describe('failed attempts by fault, also those that another account made good'),
   models: list(z.strictObject({ model: text, requests: integer, errors: integer, faults })),
+  served_hour: someMoment.describe('start of the last hour in which the provider answered a call'),
   last_fault: z
     .strictObject({ at: moment, request_id: text, fault: text, status: someInteger, words: someText })
     .nullable(),

@@ -68,6 +68,16 @@ export const ResultLinks = z
   })
   .meta({ id: 'ResultLinks' });
 
+const TaskHold = z.strictObject({
+  state: z.enum(['held', 'review', 'settled', 'released']),
+  held: dollars,
+  charged: someDollars,
+});
+
+/** With its money, for the people of the user. */
+export const OwnTask = CallerTask.extend({ hold: TaskHold.nullable() }).meta({ id: 'OwnTask' });
+export type OwnTask = z.infer<typeof OwnTask>;
+
 export const OperatorTask = z
   .strictObject({
     ...kind('task'),
@@ -86,13 +96,7 @@ export const OperatorTask = z
     parameters: anyObject.describe('as reported, else as requested'),
     tokens: someInteger,
     has_last_frame: flag,
-    hold: z
-      .strictObject({
-        state: z.enum(['held', 'review', 'settled', 'released']),
-        held: dollars,
-        charged: someDollars,
-      })
-      .nullable(),
+    hold: TaskHold.nullable(),
     in_review: flag,
     callback_host: someText,
     created_at: moment,

@@ -1,6 +1,6 @@
 /** Wallets of users: balances, movements and bookings. */
 import { z } from 'zod';
-import { dollars, integer, kind, moment, someText, text, USD } from './field.ts';
+import { dollars, integer, kind, moment, someDollars, someText, text, USD } from './field.ts';
 import { pageOf } from './page.ts';
 
 export const WalletReport = z
@@ -15,6 +15,10 @@ export const WalletReport = z
     leased: dollars.describe('reserved by servers for calls; part of `available`'),
     open_holds: integer,
     open_leases: integer,
+    spent_day: dollars.describe('charged in this UTC day'),
+    spent_month: dollars.describe('charged in this UTC month'),
+    spend_day: someDollars.describe('limit of the user a day'),
+    spend_month: someDollars.describe('limit of the user a month'),
   })
   .meta({ id: 'Balance' });
 export type WalletReport = z.infer<typeof WalletReport>;

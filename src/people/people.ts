@@ -1,6 +1,7 @@
 /** Operations on people for operators: checks, change, end of sessions and audit line in one transaction. Used by the admin API and the CLI. */
+import type { Transaction } from 'kysely';
 import { fail, newId } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
+import type { Db, Rows } from '../db/index.ts';
 import { type Actor, writeAudit } from '../identity/index.ts';
 import type { PersonChange } from '../objects/index.ts';
 import type { PersonRole } from '../rules/index.ts';
@@ -25,9 +26,19 @@ export interface Invited {
   readonly link: CreatedLink;
 }
 
-export const invitePerson = (db: Db, invitation: Invitation, { by, now }: PeopleContext): Promise<Invited> =>
+interface InvitationContext extends PeopleContext {
+  /** Creates the user of the person first, in the same transaction. */
+  readonly prepare?: ((tx: Transaction<Rows>) => Promise<void>) | undefined;
+}
+
+export const invitePerson = (
+  db: Db,
+  invitation: Invitation,
+  { by, now, prepare }: InvitationContext,
+): Promise<Invited> =>
   db.transaction().execute(async (tx) => {
     const { email, name, role, user } = invitation;
+    await prepare?.(tx);
     await checkUser(tx, role, user);
     const person = await tx
       .insertInto('people')
