@@ -54,14 +54,25 @@ function operatorRuleOf(text: string): { email: string } | { claim: string; valu
   return z.email().safeParse(text).success ? { email: text } : undefined;
 }
 
+const databaseUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+  .refine(
+    (url) => !/[?&]target_session_attrs=(?!(?:read-write|primary)(?:&|$))/.test(url),
+    'must have target_session_attrs=read-write or none, because Dragoman writes',
+  );
+
 const Settings = z.strictObject({
   HOST: z.string().default('127.0.0.1').describe('address the public API listens on'),
   PORT: port.default(8080).describe('port the public API listens on; 0 picks a free one'),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+  DATABASE_URL: databaseUrl
     .optional()
-    .describe('URL of a PostgreSQL 15 or later; without it an embedded PostgreSQL runs under DATA_DIR'),
+    .describe(
+      'URL of a PostgreSQL 15 or later, with several hosts for a primary and its standbys (`postgres://a:5432,b:5432/name`); without it an embedded PostgreSQL runs under DATA_DIR',
+    ),
+  DATABASE_DIRECT_URL: databaseUrl
+    .optional()
+    .describe('URL of PostgreSQL itself, where DATABASE_URL leads to a connection pooler in transaction mode'),
   DATA_DIR: z
     .string()
     .min(1)
@@ -240,12 +251,28 @@ const Settings = z.strictObject({
     .describe(
       'who becomes an operator by signing in with OpenID Connect: comma-separated e-mail addresses, or claims such as groups=gateway-admins; all others need an invitation',
     ),
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
+    .refine((text) => URL.canParse(text), 'must be a URL such as smtps://user:password@mail.example:465')
+    .optional()
+    .describe('URL of a mail server, with its user and password; without it warnings send no mail'),
+  SMTP_FROM: z
+    .string()
+    .regex(/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/, 'must be an address such as Dragoman <gateway@example.com>')
+    .optional()
+    .describe('sender of mail about warnings'),
   METRICS_TOKEN: z
     .string()
     .regex(/^[\x21-\x7e]{20,256}$/, 'must be 20 to 256 visible ASCII characters')
     .optional()
     .describe('bearer token that GET /metrics requires; without it the metrics are open'),
   METRICS_PORT: port.optional().describe('port on HOST that serves GET /metrics instead of PORT; 0 picks a free one'),
+  HEALTH_PORT: port
+    .optional()
+    .describe(
+      'port on HOST that serves GET /healthz and /readyz from a thread of their own, without TLS, also while a flood keeps PORT busy; 0 picks a free one',
+    ),
   HTTPS_PROXY: proxyUrl.describe(
     'URL of the proxy for accounts with an https:// base URL, unless an account names its own; also in lower case',
   ),
@@ -314,6 +341,7 @@ const Settings = z.strictObject({
 const PAIRS = [
   ['TLS_CERT', 'TLS_KEY'],
   ['OIDC_ISSUER', 'OIDC_CLIENT_ID'],
+  ['SMTP_URL', 'SMTP_FROM'],
 ] as const;
 
 const Environment = Settings.superRefine((settings, context) => {
@@ -322,6 +350,8 @@ const Environment = Settings.superRefine((settings, context) => {
     const [missing, given] = settings[one] === undefined ? [one, other] : [other, one];
     context.addIssue({ code: 'custom', path: [missing], message: `must be set together with ${given}` });
   }
+  if (settings.DATABASE_DIRECT_URL !== undefined && settings.DATABASE_URL === undefined)
+    context.addIssue({ code: 'custom', path: ['DATABASE_URL'], message: 'must be set with DATABASE_DIRECT_URL' });
 });
 
 export type Config = Readonly<z.infer<typeof Environment>>;
@@ -331,11 +361,13 @@ export class ConfigError extends Error {}
 /** Settings whose values an error must not repeat. */
 const SECRET = new Set([
   'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
   'REDIS_URL',
   'MASTER_KEY',
   'ADMIN_TOKEN',
   'METRICS_TOKEN',
   'OIDC_CLIENT_SECRET',
+  'SMTP_URL',
   'HTTPS_PROXY',
   'HTTP_PROXY',
   'OTEL_EXPORTER_OTLP_HEADERS',

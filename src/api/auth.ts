@@ -16,6 +16,8 @@ export interface AuthServices {
   readonly catalog: () => Catalog;
   readonly clock: Clock;
   readonly failuresPerMinute: number;
+  /** Keeps the bodies of the call. */
+  readonly capture: (call: Call, key: Key) => void;
 }
 
 export class Auth {
@@ -57,6 +59,7 @@ export class Auth {
     if (!group || group.style === 'video')
       throw fail('invalid_api_key', "The API key's provider group no longer exists.");
     call.owner = key.id;
+    if (key.captureUntil !== null) this.#services.capture(call, key);
     return { key, group: group as Caller['group'] };
   }
 

@@ -46,11 +46,11 @@ export function healthHandlers({
 
 export function metricsHandler(metrics: Metrics, clock: Clock, access: MetricsAccess): Handler {
   let text = Promise.resolve('');
-  let freshUntil = 0;
+  let freshUntil = Number.NEGATIVE_INFINITY;
   return async (call) => {
     checkMetricsAccess(call, access);
-    if (clock.now() >= freshUntil) {
-      freshUntil = clock.now() + METRICS_CACHE_MS;
+    if (clock.elapsed() >= freshUntil) {
+      freshUntil = clock.elapsed() + METRICS_CACHE_MS;
       text = metrics.text();
     }
     const body = await text;

@@ -51,7 +51,7 @@ export async function handleInference(
   if (cell.kind === 'own') return OWN_HANDLERS[operation as OwnOperation](services, call, caller);
   if (row.reader === 'stored' && (await isHeldHere(services, call, caller)))
     return OWN_HANDLERS[operation as OwnOperation](services, call, caller);
-  if (cell.kind === 'native' && cell.feature && !cell.fallback) checkFeature(services, call, caller, cell.feature);
+  if (cell.kind === 'native' && cell.feature && !cell.otherwise) checkFeature(services, call, caller, cell.feature);
   // Everything that reaches a provider counts against the limits of its key and its user.
   const acquiring = gateway.acquireSlot(call, caller);
   if (acquiring) await acquiring;

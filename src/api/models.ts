@@ -61,7 +61,7 @@ function find({ gateway }: ModelServices, call: Call, caller: Caller): ListedMod
   throw fail(
     'model_not_found',
     `model: "${id.slice(0, 100)}" is not available to keys of group "${caller.group.id}".`,
-    { param: 'model' },
+    { param: 'model', model: id },
   );
 }
 

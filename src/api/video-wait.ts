@@ -32,12 +32,12 @@ export async function streamTask(
   call: Call,
   first: TaskRow,
 ): Promise<void> {
-  const deadline = clock.now() + TASK_WAIT.streamSeconds * 1_000;
+  const deadline = clock.elapsed() + TASK_WAIT.streamSeconds * 1_000;
   const send = (task: TaskRow): void => void call.response.write(sse(JSON.stringify(video.taskView(task)), 'task'));
   call.response.writeHead(200, { ...idHeaders(call), ...STREAM_HEADERS });
   call.onInterrupted(() => call.response.end(SHUTDOWN_EVENT));
   send(first);
-  for (let task = first; task.finished_at === null && !call.isClientGone && clock.now() < deadline; ) {
+  for (let task = first; task.finished_at === null && !call.isClientGone && clock.elapsed() < deadline; ) {
     const isChanged = await video.waitForChange(task, HEARTBEAT_MS, (cancel) => call.onClientGone(cancel));
     if (call.isClientGone) return;
     if (!isChanged) call.response.write(SSE_COMMENT);

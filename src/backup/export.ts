@@ -6,7 +6,7 @@ import { connectForCopy, copyOut, type Database, readMigrationState } from '../d
 import { PEPPER_LOCATION } from '../identity/index.ts';
 import { version } from '../version.ts';
 import { BackupError, FORMAT, FrameWriter, type Header } from './frames.ts';
-import { type ExportedTable, quoted, readPartitions, readSequences, readTables } from './tables.ts';
+import { type ExportedTable, OPTIONAL_TABLES, quoted, readPartitions, readSequences, readTables } from './tables.ts';
 
 type Client = Awaited<ReturnType<typeof connectForCopy>>;
 
@@ -24,20 +24,29 @@ export interface ExportTotals {
 }
 
 /** Yields the frames of the export. Memory does not depend on the size of the database. */
-export async function* exportFrames(database: Database, totals: ExportTotals): AsyncGenerator<Buffer> {
+export async function* exportFrames(
+  database: Database,
+  totals: ExportTotals,
+  { hasCaptures }: { readonly hasCaptures: boolean } = { hasCaptures: false },
+): AsyncGenerator<Buffer> {
   const { done: migrations } = await readMigrationState(database.db);
   if (migrations.length === 0) throw new BackupError('the database is empty, so there is nothing to export');
   const client = await connectForCopy(database.url);
   try {
-    yield* framesOf(client, migrations, totals);
+    const tables = (await readTables(client)).filter(({ name }) => hasCaptures || !OPTIONAL_TABLES.includes(name));
+    yield* framesOf(client, tables, migrations, totals);
   } finally {
     await client.end();
   }
 }
 
-async function* framesOf(client: Client, migrations: readonly string[], totals: ExportTotals): AsyncGenerator<Buffer> {
+async function* framesOf(
+  client: Client,
+  tables: readonly ExportedTable[],
+  migrations: readonly string[],
+  totals: ExportTotals,
+): AsyncGenerator<Buffer> {
   await client.query(SESSION_SETTINGS);
-  const tables = await readTables(client);
   await openSnapshot(client, tables);
   const writer = new FrameWriter();
   yield writer.json('header', await readHeader(client, migrations));

@@ -6,7 +6,7 @@ import { type AuditAction, PEPPER_LOCATION } from '../identity/index.ts';
 import { version } from '../version.ts';
 import { SESSION_SETTINGS } from './export.ts';
 import { BackupError, FrameReader, Header, parseContent, Sequences, TableStart } from './frames.ts';
-import { type ExportedTable, PARTITION_FUNCTIONS, quoted, readTables } from './tables.ts';
+import { type ExportedTable, OPTIONAL_TABLES, PARTITION_FUNCTIONS, quoted, readTables } from './tables.ts';
 
 type Client = Awaited<ReturnType<typeof connectForCopy>>;
 
@@ -119,7 +119,8 @@ async function load(client: Client, reader: FrameReader, header: Header): Promis
       throw new BackupError(`its table ${table} differs from the schema of its migrations`);
     rows += await loadTable(client, reader, { ...known, columns });
   }
-  if (left.size > 0) throw new BackupError(`the tables ${[...left.keys()].join(', ')} are missing in it`);
+  const missing = [...left.keys()].filter((name) => !OPTIONAL_TABLES.includes(name));
+  if (missing.length > 0) throw new BackupError(`the tables ${missing.join(', ')} are missing in it`);
   await takeOver(client);
   await writeLine(client, header, rows);
   for (const name of names) await client.query(`alter table ${name} enable trigger user`);

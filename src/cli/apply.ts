@@ -32,9 +32,9 @@ export const applyCommand = (): Command =>
       if (isEmpty(file) && !options.prune) return;
       await withContext(async ({ database, secrets }) => {
         const prune = options.prune === true;
-        const apply = (more: Pick<ApplyOptions, 'dryRun' | 'diff' | 'refuseRepricing'>) =>
+        const apply = (more: Pick<ApplyOptions, 'dryRun' | 'refuseRepricing'>) =>
           applySetup(database.db, file, { secrets, prune, by: BY_CLI, ...more });
-        if (options.diff) return showDiff(await apply({ dryRun: true, diff: true }), path);
+        if (options.diff) return showDiff(await apply({ dryRun: true }), path);
         if (options.yes && !options.dryRun) return reportApplied(await apply({}), { path });
         const planned = await apply({ dryRun: true });
         const reprices = planned.effects.some(isUnnamedRepricing);

@@ -11,7 +11,13 @@ import { ALARMS, findAlarms, LEDGER_CHECKS, readAlarms } from '../ledger/index.t
 import { openRedisClient } from '../redis/index.ts';
 import type { VideoAdapter } from '../rules/index.ts';
 import { type AppContext, publicUrlOf, type Store } from '../server/index.ts';
-import { findUnpriced, findWithoutOutput, NO_OUTPUT_ADVICE, UNPRICED_ADVICE } from '../setup/index.ts';
+import {
+  findIdleFallbacks,
+  findUnpriced,
+  findWithoutOutput,
+  NO_OUTPUT_ADVICE,
+  UNPRICED_ADVICE,
+} from '../setup/index.ts';
 import { canReport, VIDEO_CHECKS } from '../video/index.ts';
 import { readCertificate } from '../web/index.ts';
 import { openCommandContext, openCommandStore } from './context.ts';
@@ -240,6 +246,9 @@ async function checkSetup({ config, database: { db }, isEmbedded }: AppContext):
     ),
     ...(await findWithoutOutput(db)).map(
       (model): Finding => ({ about: 'Price', state: 'bad', text: `model ${model} has no output. ${NO_OUTPUT_ADVICE}` }),
+    ),
+    ...(await findIdleFallbacks(db, systemClock.now())).map(
+      (text): Finding => ({ about: 'Fallback', state: 'bad', text }),
     ),
   ];
 }

@@ -17,11 +17,14 @@ export const exportCommand = (): Command =>
   new Command('export')
     .description('write the whole database as of one moment into a file, for a backup or a move; servers go on working')
     .argument('<file>', 'a new file, or - for stdout')
-    .action((path: string) => withStore((store) => exportTo(store, path)));
+    .option('--captures', 'also captured bodies of calls, which hold what callers wrote', false)
+    .action((path: string, { captures }: { captures: boolean }) =>
+      withStore((store) => exportTo(store, path, captures)),
+    );
 
-async function exportTo({ database }: Store, path: string): Promise<void> {
+async function exportTo({ database }: Store, path: string, hasCaptures: boolean): Promise<void> {
   const totals: ExportTotals = { tables: 0, rows: 0 };
-  const frames = exportFrames(database, totals);
+  const frames = exportFrames(database, totals, { hasCaptures });
   try {
     await (path === STDOUT ? writeToStdout(frames) : writeToFile(frames, path));
   } catch (error) {

@@ -19,16 +19,32 @@ import {
 import { info } from './output.ts';
 import { stopAfterPanic } from './panic.ts';
 import { SharedPorts } from './shared-ports.ts';
-import { endAtOnce, type StopRequests } from './stop-requests.ts';
-import { Supervisor } from './supervisor.ts';
+import { endAtOnce, STOP_MS, type StopRequests } from './stop-requests.ts';
+import { SUPERVISOR_STOP_MS, Supervisor } from './supervisor.ts';
 
 /** Settings of the primary itself, or of sockets that stay open during a reload. */
-const FIXED = ['HOST', 'PORT', 'METRICS_PORT', 'DATABASE_URL', 'WORKERS', 'DEMO', 'DEMO_PORT'] as const;
+const FIXED = [
+  'HOST',
+  'PORT',
+  'METRICS_PORT',
+  'HEALTH_PORT',
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'WORKERS',
+  'DEMO',
+  'DEMO_PORT',
+] as const;
+
+/** What health checks are told: undefined when ready, otherwise the reason. */
+export interface Readiness {
+  notReady: () => Promise<string | undefined>;
+}
 
 export interface PrimaryTask extends SetupSource {
   readonly workers: number;
   readonly stops: StopRequests;
   readonly log: Log;
+  readonly readiness: Readiness;
 }
 
 export async function runPrimary(config: Config, task: PrimaryTask): Promise<void> {
@@ -49,6 +65,7 @@ export async function runPrimary(config: Config, task: PrimaryTask): Promise<voi
     log,
     onGiveUp,
   });
+  task.readiness.notReady = () => supervisor.notReady();
   try {
     const context = await openContext(config, { say: info, log, share: { worker: PRIMARY, workers } });
     try {
@@ -84,6 +101,7 @@ async function superviseUntilStop(
     await supervisor.open();
     stopAfterPanic({ log, stop: () => stops.request('Uncaught exception.'), endAtOnce: end });
     control = await openControl(config, supervisor, log);
+    stops.allowDrain(config, SUPERVISOR_STOP_MS + STOP_MS / 2);
     await announceReady(context, publicUrlOf(config, ports.port), first);
     announceStop(await stops.first, config);
     ports.close();

@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { type Config, loadConfig } from '../config.ts';
 import { createLog, errorFields, type Log } from '../core/index.ts';
-import { type AppContext, openContext, serve } from '../server/index.ts';
+import { type AppContext, openContext, openHealthPort, serve } from '../server/index.ts';
 import { readSetup } from './config-file.ts';
 import {
   announceFolder,
@@ -20,7 +20,7 @@ import {
 import { info } from './output.ts';
 import { stopAfterPanic } from './panic.ts';
 import { prettyStream } from './pretty-log.ts';
-import { runPrimary } from './primary.ts';
+import { type Readiness, runPrimary } from './primary.ts';
 import { endAtOnce, endSoon, StopRequests } from './stop-requests.ts';
 import { isWorkerProcess, runWorkerProcess } from './worker-process.ts';
 
@@ -44,7 +44,9 @@ export const serveCommand = (): Command =>
       const config = loadConfig({ ...process.env, ...(options.workers !== undefined && { WORKERS: options.workers }) });
       const setup = options.config === undefined ? undefined : await readSetup(options.config);
       const log = createLog(config.LOG_LEVEL, process.stdout.isTTY ? prettyStream() : undefined);
-      const task = { ...options, setup, stops: new StopRequests(), log };
+      const readiness: Readiness = { notReady: async () => 'starting' };
+      await openHealthPort(config, log, () => readiness.notReady());
+      const task = { ...options, setup, stops: new StopRequests(), log, readiness };
       const workers = config.WORKERS ?? Math.min(MAX_DEFAULT_WORKERS, availableParallelism());
       announceStart(config);
       return (workers === 1 ? runAlone(config, task) : runPrimary(config, { ...task, workers })).finally(endSoon);
@@ -53,6 +55,7 @@ export const serveCommand = (): Command =>
 interface ServerTask extends Options, SetupSource {
   readonly stops: StopRequests;
   readonly log: Log;
+  readonly readiness: Readiness;
 }
 
 async function runAlone(config: Config, task: ServerTask): Promise<void> {
@@ -72,11 +75,13 @@ async function runServer(context: AppContext, task: ServerTask): Promise<void> {
   const { stops } = task;
   try {
     const running = await serve(context, { worker: task.worker, prepare: () => prepareStart(context, task, first) });
+    task.readiness.notReady = running.notReady;
     stopAfterPanic({
       log: context.log,
       stop: () => stops.request('Uncaught exception.'),
       endAtOnce: () => void endAtOnce(context),
     });
+    stops.allowDrain(context.config);
     await announceReady(context, running.url, first);
     announceStop(await stops.first, context.config);
     await running.stop().catch((error: unknown) => {

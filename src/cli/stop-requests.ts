@@ -3,6 +3,7 @@
  * ends the process by itself, because the embedded PostgreSQL would be left running.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config.ts';
 import type { Store } from '../server/index.ts';
 import { info } from './output.ts';
 
@@ -10,8 +11,10 @@ import { info } from './output.ts';
 export const SIGNALS = { SIGINT: 'Interrupted.', SIGTERM: 'SIGTERM received.', SIGHUP: 'SIGHUP received.' } as const;
 /** Ctrl-C reaches npm, the launcher and this process, and each forwards it: signals this close together count as one. */
 const SAME_SIGNAL_MS = 1_000;
-/** PostgreSQL stops in less than a second, unless its disk hangs. */
-const END_MS = 15_000;
+/** The embedded PostgreSQL stops in less than a second; on a slow disk it goes on by itself. */
+const END_MS = 5_000;
+/** Beyond the drain: the journal is written to the database and the connections are closed. */
+export const STOP_MS = 10_000;
 
 export class StopRequests {
   readonly #first = Promise.withResolvers<string>();
@@ -21,8 +24,10 @@ export class StopRequests {
     listener: () => this.#onSignal(reason),
   }));
   #requestedAt: number | undefined;
+  #limitMs = STOP_MS;
 
   constructor() {
+    void this.first.then(() => this.#watch());
     for (const { signal, listener } of this.#listeners) process.on(signal, listener);
   }
 
@@ -39,6 +44,11 @@ export class StopRequests {
     return this.#requestedAt !== undefined;
   }
 
+  /** From now on an orderly stop may take as long as requests take to drain. */
+  allowDrain({ DRAIN_BEFORE_MS, DRAIN_MS }: Config, marginMs = STOP_MS): void {
+    this.#limitMs = DRAIN_BEFORE_MS + DRAIN_MS + marginMs;
+  }
+
   /** Asks for a stop without a signal. */
   request(reason: string): void {
     this.#requestedAt ??= performance.now();
@@ -48,6 +58,15 @@ export class StopRequests {
   /** From now on signals end the process again. */
   close(): void {
     for (const { signal, listener } of this.#listeners) process.off(signal, listener);
+  }
+
+  /** A dependency that hangs must not keep the process: after the limit it stops at once, and ends even if that is not possible. */
+  #watch(): void {
+    setTimeout(() => {
+      warnOfOpen(`Not stopped within ${Math.round(this.#limitMs / 1_000)} s`);
+      this.#again.resolve();
+      setTimeout(() => process.exit(1), END_MS).unref();
+    }, this.#limitMs).unref();
   }
 
   #onSignal(reason: string): void {
@@ -72,8 +91,13 @@ const LINGER_MS = 3_000;
  */
 export function endSoon(): void {
   setTimeout(() => {
-    const open = [...new Set(process.getActiveResourcesInfo())].filter((kind) => kind !== 'Timeout');
-    process.stderr.write(`Ending with connections still open: ${open.join(', ')}\n`);
+    warnOfOpen('Ending');
     process.exit();
   }, LINGER_MS).unref();
+}
+
+/** Names what is open by its kind, such as TCPSocketWrap. */
+export function warnOfOpen(what: string): void {
+  const open = [...new Set(process.getActiveResourcesInfo())].filter((kind) => kind !== 'Timeout');
+  process.stderr.write(`${what} with connections still open: ${open.join(', ')}\n`);
 }

@@ -8,7 +8,8 @@ import { errorFields, type Log, systemClock } from '../core/index.ts';
 import { CliError } from '../server/index.ts';
 import { PrimaryState } from './primary-state.ts';
 import type { SharedPorts } from './shared-ports.ts';
-import { type WorkerEnd, WorkerHandle } from './worker-handle.ts';
+import { STOP_MS } from './stop-requests.ts';
+import { NotReady, type WorkerEnd, WorkerHandle } from './worker-handle.ts';
 
 export interface SupervisorOptions {
   readonly workers: number;
@@ -26,8 +27,8 @@ const SOON_MS = 5_000;
 const MAX_FAILURES = 5;
 /** The first replacement starts at once, the following ones after a delay that doubles. */
 const DELAY_MS = { first: 250, max: 10_000 } as const;
-/** Beyond the time of the drain: the journal is written to the database and the connections are closed. */
-const STOP_MARGIN_MS = 20_000;
+/** Beyond the time of the drain. A worker that hangs ends by itself before. */
+export const SUPERVISOR_STOP_MS = STOP_MS + 2_000;
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -82,12 +83,22 @@ export class Supervisor {
     }
   }
 
+  /** Undefined when a worker is ready, otherwise why none is. */
+  async notReady(): Promise<string | undefined> {
+    if (this.#stopping.signal.aborted) return 'shutting down';
+    const asked = [...this.#current.values()].map((handle) => handle.checkReady());
+    return Promise.any(asked).then(
+      () => undefined,
+      ({ errors }: AggregateError) => String(errors.find((error) => error instanceof NotReady)?.message ?? SILENT),
+    );
+  }
+
   /** Lets all workers finish their requests. Returns false when one of them did not end in an orderly way. */
   async stop(): Promise<boolean> {
     this.#stopping.abort();
     const handles = [...this.#running];
     for (const handle of handles) handle.drain({ isHandover: false });
-    const late = setTimeout(() => this.killAll(), this.#options.drainMs + STOP_MARGIN_MS);
+    const late = setTimeout(() => this.killAll(), this.#options.drainMs + SUPERVISOR_STOP_MS);
     const ends = await Promise.all(handles.map(({ ended }) => ended));
     clearTimeout(late);
     return ends.every(({ code }) => code === 0);
@@ -147,6 +158,11 @@ export class Supervisor {
     const { worker, pid, hasEnded } = handle;
     if (hasEnded) return;
     this.#options.log.info('worker.ready', { worker, pid });
+    // Its end leads to its replacement.
+    handle.watch(() => {
+      this.#options.log.error('worker.stalled', { worker, pid });
+      handle.kill();
+    });
   }
 
   async #replace(worker: number, env: Readonly<Record<string, string>>, report: (line: string) => void): Promise<void> {
@@ -169,6 +185,8 @@ export class Supervisor {
     await old?.ended;
   }
 }
+
+const SILENT = 'the workers do not respond';
 
 const UNKNOWN_END: WorkerEnd = { code: null, signal: null };
 

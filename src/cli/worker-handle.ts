@@ -4,11 +4,16 @@ import { type ChildProcess, fork } from 'node:child_process';
 import cluster from 'node:cluster';
 import { LINK_PROTOCOL, Link, LinkDown, type LinkService } from '../cluster/index.ts';
 import { systemClock } from '../core/index.ts';
+import { SERVER_BOUNDS } from '../http/index.ts';
 import type { SharedPorts } from './shared-ports.ts';
 import { type DrainNotice, PRIMARY_ENV, type StartQuestion, WORKER_SERVICES } from './worker-process.ts';
 
 /** A start may include a migration of the database. */
 const START_MS = 600_000;
+/** The longest turns of an event loop, under a flood, take two seconds. */
+const WATCH = { everyMs: 10_000, silentMs: SERVER_BOUNDS.stalledMs.limit } as const;
+/** Longer than the checks of a worker. */
+const NOT_READY_MS = 2_500;
 
 export interface WorkerEnd {
   readonly code: number | null;
@@ -23,6 +28,11 @@ export interface ForkOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly ports: SharedPorts;
   readonly services: Readonly<Record<string, LinkService>>;
+}
+
+/** Why requests should not be sent to a worker. */
+export class NotReady extends Error {
+  override readonly name = 'NotReady';
 }
 
 export class WorkerHandle {
@@ -82,6 +92,18 @@ export class WorkerHandle {
   async metricsText(): Promise<string> {
     if (!this.isReady) throw new LinkDown('the worker is not ready');
     return String(await this.#link.ask(WORKER_SERVICES.metrics, null));
+  }
+
+  /** Rejects with `NotReady` when the worker gives a reason, otherwise when it does not respond. */
+  async checkReady(): Promise<void> {
+    if (!this.isReady) throw new NotReady('starting');
+    const reason = await this.#link.ask(WORKER_SERVICES.notReady, null, NOT_READY_MS);
+    if (reason !== null) throw new NotReady(String(reason));
+  }
+
+  /** Calls back once when the event loop of the worker has stopped to turn. */
+  watch(onStalled: () => void): void {
+    this.#link.watch(WORKER_SERVICES.alive, WATCH, onStalled);
   }
 
   post(name: string, input: unknown): void {

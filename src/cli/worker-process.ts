@@ -9,10 +9,17 @@ import { type AppContext, CliError, openContext, type PortSockets, type Running,
 import { messageFor } from './error-message.ts';
 import { stopAfterPanic } from './panic.ts';
 import { prettyStream } from './pretty-log.ts';
-import { SIGNALS } from './stop-requests.ts';
+import { SIGNALS, STOP_MS, warnOfOpen } from './stop-requests.ts';
 
 /** What the primary asks of a worker. */
-export const WORKER_SERVICES = { start: 'start', open: 'open', drain: 'drain', metrics: 'metrics' } as const;
+export const WORKER_SERVICES = {
+  start: 'start',
+  open: 'open',
+  drain: 'drain',
+  metrics: 'metrics',
+  alive: 'alive',
+  notReady: 'notReady',
+} as const;
 /** What a worker asks of the primary, beside the limits. */
 export const PRIMARY_SERVICES = {
   allMetrics: 'metrics.all',
@@ -36,9 +43,12 @@ export const PRIMARY_ENV = 'DRAGOMAN_PRIMARY';
 /** The primary first collects the pages of all workers. */
 const ALL_METRICS_MS = 3_000;
 
-export const isWorkerProcess = (): boolean => process.env[PRIMARY_ENV] === String(process.ppid);
+export const isWorkerProcess = (): boolean => process.env[PRIMARY_ENV] !== undefined;
 
 export function runWorkerProcess({ runsJobs }: { readonly runsJobs: boolean }): void {
+  // The primary was killed while this process loaded its code. As a server of its own it would outlive everyone who knows of it.
+  if (process.env[PRIMARY_ENV] !== String(process.ppid) || !process.connected) process.exit(1);
+  delete process.env[PRIMARY_ENV];
   for (const signal of Object.keys(SIGNALS)) process.on(signal, () => {});
   const worker = new WorkerProcess(runsJobs);
   process.on('message', (message) => worker.link.receive(message));
@@ -64,6 +74,8 @@ class WorkerProcess {
         [WORKER_SERVICES.open]: () => this.#open(),
         [WORKER_SERVICES.drain]: (notice) => this.#end(notice as DrainNotice),
         [WORKER_SERVICES.metrics]: async () => (await this.#running)?.metricsText(),
+        [WORKER_SERVICES.alive]: () => {},
+        [WORKER_SERVICES.notReady]: async () => (await this.#running)?.notReady(),
       },
     });
   }
@@ -118,7 +130,14 @@ class WorkerProcess {
   async #drainAndExit({ isHandover }: DrainNotice): Promise<void> {
     // Nothing was promised to a client yet, and the next start cleans up.
     if (!this.#isReady || !this.#context) return process.exit();
-    const { log } = this.#context;
+    const { log, config } = this.#context;
+    setTimeout(
+      () => {
+        warnOfOpen('Not stopped in time');
+        process.exit(1);
+      },
+      config.DRAIN_BEFORE_MS + config.DRAIN_MS + STOP_MS,
+    );
     const running = await this.#running;
     try {
       await running?.stop({ isHandover });

@@ -64,3 +64,27 @@ test('a link ignores messages of others and failures of notices', async () => {
   here.post('note', null);
   assert.equal(await here.ask('add', null), 1);
 });
+
+test('a link reports a process that gives no sign of life in time, and none that has ended', async () => {
+  let isStuck = false;
+  const { here, clock } = connect({ alive: () => (isStuck ? new Promise(() => {}) : null) });
+  let silences = 0;
+  for (const name of ['alive', 'missing'])
+    here.watch(name, { everyMs: 10_000, silentMs: 30_000 }, () => (silences += 1));
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    for (let n = 0; n < 5; n += 1) await turn();
+  };
+  for (let n = 0; n < 5; n += 1) await pass(10_000);
+  isStuck = true;
+  await pass(10_000);
+  await pass(29_999);
+  assert.equal(silences, 0);
+  await pass(1);
+  assert.equal(silences, 1, 'an unknown question has a reply, too');
+  here.watch('alive', { everyMs: 10_000, silentMs: 30_000 }, () => (silences += 1));
+  await pass(10_000);
+  here.close();
+  await pass(60_000);
+  assert.equal(silences, 1);
+});

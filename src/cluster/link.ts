@@ -82,6 +82,18 @@ export class Link {
     if (!this.#isClosed) this.#queue(['post', name, input]);
   }
 
+  /** Asks for a sign of life again and again, and calls back once when none came in time. Any reply is one. */
+  watch(name: string, times: { readonly everyMs: number; readonly silentMs: number }, onSilent: () => void): void {
+    const again = (): void => this.watch(name, times, onSilent);
+    this.#options.clock.after(times.everyMs, () => {
+      if (this.#isClosed) return;
+      this.ask(name, null, times.silentMs).then(again, (error: unknown) => {
+        if (error instanceof LinkError) again();
+        else if (!this.#isClosed) onSilent();
+      });
+    });
+  }
+
   /** Takes a message of the other process. Other messages are ignored. */
   receive(message: unknown): void {
     const items = (message as { readonly items?: readonly Item[] } | null)?.items;

@@ -4,6 +4,8 @@ import { type ErrorCode, errorRow } from '../rules/index.ts';
 export interface FailureDetails {
   /** Path of the invalid field: `messages[2].content`. */
   readonly param?: string;
+  /** The model that the request names, where the gateway has none of that name. */
+  readonly model?: string;
   /** Seconds until a retry can succeed; fractional when the provider reports fractions. */
   readonly retryAfter?: number;
   /** Overrides the status of the code: for codes with two statuses, or to keep the status of the provider. */

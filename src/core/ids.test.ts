@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { base62, ID_PREFIXES, newId, newRequestId } from './ids.ts';
+import { base62, ID_PREFIXES, newId, newRequestId, requestIdTime } from './ids.ts';
 
 test('base62 has a fixed width and keeps the order of the values', () => {
   assert.equal(base62(Uint8Array.of(0)), '00');
@@ -30,13 +30,16 @@ test('newId returns unique ids with the prefix', () => {
   }
 });
 
-test('newRequestId returns unique ids of one length', () => {
-  const ids = Array.from({ length: 10_000 }, newRequestId);
+test('newRequestId returns unique ids of one length that begin with their time and do not count up', () => {
+  const now = Date.UTC(2026, 10, 17);
+  const ids = Array.from({ length: 10_000 }, () => newRequestId(now));
   assert.equal(new Set(ids).size, ids.length);
-  assert.deepEqual(new Set(ids.map((id) => id.length)).size, 1);
-  assert.match(ids[0] ?? '', /^req_[0-9a-f]{24}$/);
-  const sorted = [...ids].sort();
-  assert.notDeepEqual(ids, sorted, 'ids do not count up');
-  const firstHalf = ids.filter((id) => id < `req_8${'0'.repeat(23)}`).length;
-  assert.ok(firstHalf > 4_500 && firstHalf < 5_500, 'ids are spread evenly');
+  for (const id of ids) {
+    assert.match(id, /^req_[0-9a-f]{24}$/);
+    assert.equal(requestIdTime(id), now);
+  }
+  assert.notDeepEqual(ids, [...ids].sort());
+  assert.ok(newRequestId(now) < newRequestId(now + 1));
+  for (const other of ['', 'req_', 'req_abc', 'resp_019d6b2f4c00aabbccddeeff', newId('req')])
+    assert.equal(requestIdTime(other), undefined, other);
 });

@@ -13,24 +13,46 @@ export const ID_PREFIXES = [
   'resp',
   'evt',
   'person',
+  'warning',
+  'destination',
+  'notice',
 ] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 export const newId = (prefix: IdPrefix): string => `${prefix}_${base62(randomBytes(16))}`;
 
-const REQUEST_BYTES = 12;
+const REQUEST_BYTES = 6;
+/** Digits of the time in milliseconds: enough for thousands of years. */
+const TIME_DIGITS = 12;
 /** Random bytes for the next 512 requests: one call for all costs a tenth of a call for each. */
 const pool = Buffer.allocUnsafe(512 * REQUEST_BYTES);
 let used = pool.length;
+let prefix = '';
+let prefixAt = -1;
 
-/** Random, so that an id does not show how many requests there are. They label log lines and must never serve as a secret. */
-export function newRequestId(): string {
+/**
+ * Begins with the time, so that a call is found by its id without an index of ids. The rest is random, so that an id does not show how many
+ * requests there are. They label log lines and must never serve as a secret.
+ */
+export function newRequestId(now: number): string {
   if (used === pool.length) {
     randomFillSync(pool);
     used = 0;
   }
   used += REQUEST_BYTES;
-  return `req_${pool.toString('hex', used - REQUEST_BYTES, used)}`;
+  if (prefixAt !== now) {
+    prefixAt = now;
+    prefix = `req_${Math.max(0, Math.trunc(now)).toString(16).padStart(TIME_DIGITS, '0')}`;
+  }
+  return prefix + pool.toString('hex', used - REQUEST_BYTES, used);
+}
+
+const REQUEST_ID = /^req_([0-9a-f]{12})[0-9a-f]{12}$/;
+
+/** The time at which a call with this id began, in milliseconds; undefined for other texts. Random for ids of earlier versions. */
+export function requestIdTime(id: string): number | undefined {
+  const [, time] = REQUEST_ID.exec(id) ?? [];
+  return time === undefined ? undefined : Number.parseInt(time, 16);
 }
 
 /** Letters and digits only, so that a double click selects the whole value. */

@@ -13,7 +13,7 @@ export {
 } from './exact-json.ts';
 export { isGlob, matchesGlob } from './glob.ts';
 export { concatBuffers, GrowingBuffer } from './growing-buffer.ts';
-export { base62, newId, newRequestId } from './ids.ts';
+export { base62, newId, newRequestId, requestIdTime } from './ids.ts';
 export { imageSize, MAX_IMAGE_HEAD } from './image-size.ts';
 export { IndexedList, type IndexedMember } from './indexed-list.ts';
 export {
@@ -47,6 +47,7 @@ export {
   processStartTime,
 } from './process-identity.ts';
 export { isProxyUrl, PROXY_EXPECTED, proxyLabel } from './proxy-url.ts';
+export { isPlainName, quoteNamesOnly } from './quotations.ts';
 export { type Repetition, repeat } from './repeat.ts';
 export {
   createSealer,

@@ -184,17 +184,18 @@ function countLines(block: Buffer): number {
   return count;
 }
 
-let lastMs = 0;
+let lastSecond = Number.NaN;
 let lastTime = '';
 
-/** Formats the time once per millisecond, because many lines share it. */
+/** Formats the date once per second, because that takes as long as the rest of a line. */
 function timeNow(): string {
   const now = systemClock.now();
-  if (now !== lastMs) {
-    lastMs = now;
-    lastTime = new Date(now).toISOString();
+  const second = Math.floor(now / 1000);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    lastTime = new Date(now).toISOString().slice(0, -'000Z'.length);
   }
-  return lastTime;
+  return `${lastTime}${String(now % 1000).padStart(3, '0')}Z`;
 }
 
 export const silentLog: Log = createLog('silent', { write() {} });

@@ -19,6 +19,9 @@ export type AuditAction =
   | 'key.changed'
   | 'key.revoked'
   | 'key.rotated'
+  | 'key.capture_started'
+  | 'key.capture_ended'
+  | 'capture.viewed'
   | 'record.resolved'
   | 'record.dismissed'
   | 'review.settled'
@@ -39,6 +42,9 @@ export type AuditAction =
   | 'character.preview_changed'
   | 'character.deleted'
   | 'config.applied'
+  | 'group.changed'
+  | 'model.changed'
+  | 'price.changed'
   | 'database.exported'
   | 'database.imported'
   | 'prices.imported'
@@ -48,11 +54,18 @@ export type AuditAction =
   | 'person.link_created'
   | 'person.password_changed'
   | 'person.signed_out'
-  | 'token.rotated';
+  | 'token.rotated'
+  | 'warning.created'
+  | 'warning.changed'
+  | 'warning.deleted'
+  | 'destination.created'
+  | 'destination.changed'
+  | 'destination.deleted'
+  | 'destination.tested';
 
 export interface AuditLine {
   readonly action: AuditAction;
-  /** `user:ana`, `key:key_...`, `config`. */
+  /** `user:ana`, `key:key_...`, `model:openai/gpt-5`, `config`. */
   readonly subject: string;
   readonly before?: object;
   readonly after?: object;

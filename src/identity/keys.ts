@@ -33,6 +33,8 @@ export interface Key {
   readonly expiresAt: number | null;
   /** Whether responses are stored for `previous_response_id` and later reads. */
   readonly store: boolean;
+  /** Until when the bodies of its calls are kept; null: they are not. */
+  readonly captureUntil: number | null;
   /** Factor on the price for this user, in parts per million. */
   readonly userMultiplierPpm: bigint;
 }
@@ -165,6 +167,7 @@ export const keyView = (row: Selectable<Rows['keys']>, now: number): ShownKey =>
   addresses: row.allowed_addresses,
   ...(row.limits as StoredLimits),
   store: row.store,
+  capture_until: row.capture_until && row.capture_until.getTime() > now ? row.capture_until.toISOString() : null,
   own: row.is_own,
   expires_at: row.expires_at?.toISOString() ?? null,
   revoked_at: row.revoked_at?.toISOString() ?? null,
@@ -207,5 +210,6 @@ const toKey = (row: KeyAndUser): Key => ({
   userLimits: readLimits(row.user_limits as StoredLimits),
   expiresAt: row.expires_at?.getTime() ?? null,
   store: row.store,
+  captureUntil: row.capture_until?.getTime() ?? null,
   userMultiplierPpm: row.multiplier_ppm,
 });

@@ -2,8 +2,10 @@
 import { CallerUsage } from '../objects/index.ts';
 import {
   type ErrorCode,
+  FALLBACK_HEADER,
   INFERENCE_ENDPOINTS,
   type InferenceRow,
+  mayFallBack,
   OPERATION_ERRORS,
   takesGenerateCredentials,
 } from '../rules/index.ts';
@@ -59,11 +61,25 @@ export function describeInference(operation: Inference): OperationDescription {
     }),
   };
   return {
-    parameters: QUERIES[operation] ?? [],
+    parameters: [...(QUERIES[operation] ?? []), ...(fallsBack(operation) ? [FALLBACK_PARAMETER] : [])],
     ...(operation in BODIES && { requestBody: bodyOf(operation as WithBody) }),
-    responses: withHeaders(responses, ...headerSets(row, isServed)),
+    responses: withHeaders(
+      responses,
+      ...headerSets(row, isServed),
+      ...(fallsBack(operation) ? (['fallback'] as const) : []),
+    ),
   };
 }
+
+const fallsBack = (operation: Inference): boolean => operation !== 'responses.socket' && mayFallBack(operation);
+
+const FALLBACK_PARAMETER = {
+  name: FALLBACK_HEADER,
+  in: 'header',
+  required: false,
+  description: '`none`: no other group takes the call when the accounts of its own cannot',
+  schema: { type: 'string', enum: ['none'] },
+};
 
 function errorCodes(row: InferenceRow, isServed: boolean): ErrorCode[] {
   const { every, key, refused, query, body, provider, metered, stored, model, socket } = OPERATION_ERRORS;

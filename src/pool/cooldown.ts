@@ -16,6 +16,8 @@ export interface AttemptFault {
   readonly providerCode?: string | undefined;
   /** The provider's message without secrets, for operators. */
   readonly message?: string | undefined;
+  /** Lines of other groups take the calls, so that every account of the group may be ejected. */
+  readonly hasFallback?: boolean;
 }
 
 export interface Cooldown {

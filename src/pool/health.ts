@@ -205,7 +205,7 @@ export class AccountHealth {
   // ---------------------------------------------------------------- outcomes
 
   #onAnswered(use: AccountUse, attempt: BegunAttempt): void {
-    for (const key of keysOf(use)) {
+    for (const key of this.#keysFor(use)) {
       const scope = this.#scopes.get(key);
       if (scope?.probe !== attempt) continue;
       scope.probe = undefined;
@@ -222,7 +222,7 @@ export class AccountHealth {
 
   /** A success does not end a cooldown that began while the request was in flight. */
   #succeed(use: AccountUse, faultCount: number): void {
-    for (const key of keysOf(use)) {
+    for (const key of this.#keysFor(use)) {
       const scope = this.#scopes.get(key);
       if (!scope) continue;
       scope.circuit.succeed(this.#now());
@@ -281,7 +281,7 @@ export class AccountHealth {
   }
 
   #eject(key: string, scope: Scope, fault: AttemptFault): void {
-    const isKept = !this.#host.mayEject(key);
+    const isKept = fault.hasFallback !== true && !this.#host.mayEject(key);
     const { cooldown } = scope;
     // Attempts that began earlier, or that had no other account to use, carry no new information.
     const isOut = cooldown && cooldown.ejections > 0 && cooldown.until > this.#now();
@@ -314,8 +314,13 @@ export class AccountHealth {
 
   // ---------------------------------------------------------------- scopes
 
-  #scopesFor(use: AccountUse): Scope[] {
-    return keysOf(use).flatMap((key) => this.#scopes.get(key) ?? []);
+  #scopesFor(use: AccountUse): readonly Scope[] {
+    return this.#keysFor(use).flatMap((key) => this.#scopes.get(key) ?? []);
+  }
+
+  /** None for an account without faults, which is the usual case: a call asks four times. */
+  #keysFor(use: AccountUse): readonly string[] {
+    return this.#scopes.size === 0 ? NO_KEYS : [WHOLE, keyOf(use)];
   }
 
   /** Makes room by removing the use whose cooldown ends first, which is usually over. */
@@ -335,7 +340,7 @@ export class AccountHealth {
   }
 }
 
-const keysOf = (use: AccountUse): readonly string[] => [WHOLE, keyOf(use)];
+const NO_KEYS: readonly string[] = [];
 
 /** The ejection is over, and no attempt has succeeded since. */
 const isHalfOpen = ({ cooldown }: Scope, now: number): boolean =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../core/index.ts';
+import { CIRCUIT } from '../rules/index.ts';
 import { type AccountLease, Pool, type PooledAccount } from './pool.ts';
 
 const account = (id: string, given: Partial<PooledAccount> = {}): PooledAccount => ({
@@ -349,4 +350,19 @@ test('an account of weight 0 is used only when there is no other', () => {
     (_, n) => leased(pool.lease(accounts, n % 2 === 0 ? { hash: 0.5 } : {})).account.id,
   );
   assert.deepEqual(ids, ['b', 'b', 'b', 'b', 'a']);
+});
+
+test('failures of calls with a fallback eject the only account, which then gets nothing of them but probes', () => {
+  const clock = new FakeClock();
+  const pool = new Pool(clock);
+  const accounts = [account('a')];
+  const leaseReady = () => pool.lease(accounts, {}, {}, true);
+  for (let n = 0; n < CIRCUIT.failuresInRow; n++) leased(leaseReady()).release({ kind: 'failed', hasFallback: true });
+  assert.equal('reason' in leaseReady(), true);
+  leased(pool.lease(accounts)).release({ kind: 'request' });
+  clock.advance(CIRCUIT.ejectionMs * (1 + CIRCUIT.jitter));
+  const probe = leased(leaseReady());
+  assert.equal('reason' in leaseReady(), true, 'one probe at a time');
+  probe.release();
+  leased(leaseReady());
 });

@@ -122,16 +122,19 @@ export class Pool {
     this.#fingerprint = fingerprint;
   }
 
+  /** `onlyReady`: others can serve, so that an account that is cooling down gets nothing but the probe of its circuit. */
   lease<A extends PooledAccount>(
     accounts: readonly A[],
     affinity: Affinity = {},
     use: AccountUse = {},
+    onlyReady = false,
   ): AccountLease<A> | NoAccount {
     const usable = accounts.filter((account) => this.#isUsable(account, affinity.accountId));
     const open = usable.filter((account) => this.#hasRoom(account));
     const ready = open.filter((account) => this.#health(account).standing(use) !== 'out');
     const bound = ready.find(({ id }) => id === affinity.accountId);
-    const chosen = bound ?? this.#choose(ready, affinity.hash, use) ?? this.#leastBad(open, use);
+    const chosen =
+      bound ?? this.#choose(ready, affinity.hash, use) ?? (onlyReady ? undefined : this.#leastBad(open, use));
     return chosen ? this.#grant(chosen, use) : this.#noAccount(accounts, usable, use);
   }
 
@@ -150,6 +153,11 @@ export class Pool {
   /** True when the account takes no calls at all; a draining one still takes those that only it can serve. */
   isParked(id: string): boolean {
     return this.#accounts.get(id)?.health.park?.state === 'parked';
+  }
+
+  /** True while the account gets no calls of this use, unless no other account can take them. */
+  isOut(account: PooledAccount, use?: AccountUse): boolean {
+    return this.#health(account).standing(use ?? {}) === 'out';
   }
 
   /** Time until the first of the accounts is out of its cooldown; 0 when one is. */

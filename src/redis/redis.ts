@@ -155,7 +155,7 @@ export class Redis {
     }
     if (this.#isClosed) return client.destroy();
     this.#client = client;
-    this.#upSince = clock.now();
+    this.#upSince = clock.elapsed();
     this.#reportState(true);
     this.#renewAll();
   }
@@ -164,7 +164,7 @@ export class Redis {
     if (this.#client !== client) return;
     this.#client = undefined;
     client.destroy();
-    if (this.#options.clock.now() - this.#upSince > STABLE_MS) this.#pause = RETRY_MS.min;
+    if (this.#options.clock.elapsed() - this.#upSince > STABLE_MS) this.#pause = RETRY_MS.min;
     this.#reportState(false, error);
     this.#retry();
   }

@@ -9,10 +9,12 @@ import { type Db, isMigrated } from '../db/index.ts';
 import { createGateway, type Gateway } from '../gateway/index.ts';
 import { openApi } from '../openapi/index.ts';
 import { SessionGuard } from '../people/index.ts';
+import { CaptureLog } from '../requests/index.ts';
 import { BODY_BYTES, type Operation, type OperatorOperation, SPOOL_BYTES } from '../rules/index.ts';
 import { PublicFetcher } from '../upstream/index.ts';
 import { version } from '../version.ts';
 import type { Video } from '../video/index.ts';
+import type { Warnings } from '../warnings/index.ts';
 import {
   type AnyOperation,
   BodyBudget,
@@ -38,6 +40,7 @@ import { bodyLimit, splitList, streamLimitsOf } from './settings.ts';
 
 export interface AppParts extends Services {
   readonly video: Video;
+  readonly warnings: Warnings;
   readonly certificate: Certificate | undefined;
   readonly onCompleted: (call: CompletedCall) => void;
   readonly member: ClusterMember | undefined;
@@ -50,6 +53,8 @@ export interface App {
   readonly web: Web;
   /** Undefined without METRICS_PORT. */
   readonly metricsWeb: Web | undefined;
+  /** Resolves to undefined when ready, otherwise to the reason. */
+  notReady(): Promise<string | undefined>;
 }
 
 export function createApp(context: AppContext, parts: AppParts, closers: Closer[]): App {
@@ -63,12 +68,17 @@ export function createApp(context: AppContext, parts: AppParts, closers: Closer[
     failuresPerMinute,
   });
   const gateway = openGateway(context, parts);
-  const bound: BoundParts = { ...parts, gateway, guard, share, failuresPerMinute };
+  const captures = new CaptureLog({ ...context, db: database.db, flushMs: config.USAGE_FLUSH_MS });
+  closers.push(() => captures.stop());
+  const databaseProblem = databaseProblems(database.forCalls, clock);
+  const notReady = async (): Promise<string | undefined> =>
+    web.isEnding ? 'shutting down' : parts.isStarting() ? 'starting' : databaseProblem();
+  const bound: BoundParts = { ...parts, gateway, guard, share, failuresPerMinute, captures };
   const web: Web = createApiServer(
     context,
     parts,
     {
-      ...callerHandlers(context, bound, () => web),
+      ...callerHandlers(context, bound, { web: () => web, notReady }),
       ...createPeopleHandlers(context, bound, closers),
     },
     closers,
@@ -76,11 +86,12 @@ export function createApp(context: AppContext, parts: AppParts, closers: Closer[
   return {
     gateway,
     web,
+    notReady,
     metricsWeb: config.METRICS_PORT === undefined ? undefined : createMetricsServer(context, parts),
   };
 }
 
-type BoundParts = AppParts & PeopleParts;
+type BoundParts = AppParts & PeopleParts & { readonly captures: CaptureLog };
 
 function openGateway({ config, database, sealer, clock, log, secrets }: AppContext, parts: AppParts): Gateway {
   const { upstream, catalog, limiter, pool, metering, threads, member = WHOLE_MACHINE } = parts;
@@ -123,10 +134,9 @@ function accountTags(pepper: Buffer): (accountId: string) => string {
 function callerHandlers(
   { config, database, clock }: AppContext,
   parts: BoundParts,
-  web: () => Web,
+  { web, notReady }: { readonly web: () => Web; readonly notReady: App['notReady'] },
 ): Record<Operation | OperatorOperation, Handler> {
-  const { gateway, video, limiter, bodyBudget, keys, catalog, guard, failuresPerMinute, publicUrl, isStarting } = parts;
-  const databaseProblem = databaseProblems(database.forCalls, clock);
+  const { gateway, video, limiter, bodyBudget, keys, catalog, guard, failuresPerMinute, publicUrl } = parts;
   return createHandlers({
     gateway,
     video,
@@ -144,10 +154,11 @@ function callerHandlers(
       catalog,
       clock,
       failuresPerMinute,
+      capture: (call, key) => parts.captures.tap(call, key),
     }),
     webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
     runCall: (call, handler) => web().run(call, handler),
-    notReady: async () => (web().isEnding ? 'shutting down' : isStarting() ? 'starting' : databaseProblem()),
+    notReady,
   });
 }
 
@@ -180,7 +191,7 @@ const metricsAccess = (token: string | undefined): MetricsAccess => (token === u
 
 function createApiServer(
   { config, log, clock }: AppContext,
-  { metrics, bodyBudget, certificate, onCompleted, member }: AppParts,
+  { metrics, bodyBudget, certificate, onCompleted, member, isStarting }: AppParts,
   handlers: Record<AnyOperation, Handler>,
   closers: Closer[],
 ): Web {
@@ -208,6 +219,7 @@ function createApiServer(
     cors: config.CORS_ORIGINS.length > 0 ? new Cors(config.CORS_ORIGINS) : undefined,
     onCompleted,
     shedder,
+    isStarting,
   });
 }
 

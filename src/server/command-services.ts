@@ -3,15 +3,17 @@ import { loadCatalog } from '../catalog/index.ts';
 import type { RevisionWatch } from '../db/index.ts';
 import { type Background, createBackground, type ProbeServices, ResponseStore } from '../gateway/index.ts';
 import type { Video } from '../video/index.ts';
+import type { Warnings } from '../warnings/index.ts';
 import { openAccounts } from './accounts.ts';
 import { type AppContext, type Closer, closeAll } from './context.ts';
 import { createOidc } from './people.ts';
 import { publicUrlOf } from './ports.ts';
-import { openThreads, openUpstream, openVideo } from './services.ts';
+import { openThreads, openUpstream, openVideo, openWarnings } from './services.ts';
 
 export interface WorkerServices {
   readonly background: Background;
   readonly video: Video;
+  readonly warnings: Warnings;
   readonly watch: RevisionWatch;
   close(): Promise<void>;
 }
@@ -30,7 +32,8 @@ export async function openWorkerServices(context: AppContext): Promise<WorkerSer
   const { db } = context.database;
   const store = new ResponseStore({ ...context, db, days: context.config.STORED_RESPONSES_DAYS });
   const background = createBackground({ ...context, db, upstream, catalog, store });
-  return { video, background, watch, close: () => closeAll(closers) };
+  const warnings = openWarnings(context, publicUrl);
+  return { video, background, warnings, watch, close: () => closeAll(closers) };
 }
 
 /** Opens what a test of accounts needs. */

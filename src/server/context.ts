@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import { type Clock, createLog, createSealer, type Log, type Sealer, systemClock } from '../core/index.ts';
 import { prepareDataDir } from '../data-dir.ts';
 import {
+  areSessionsShared,
   checkConnection,
   claimServer,
   type Database,
@@ -84,9 +85,11 @@ export async function openStore(
     const embedded =
       config.DATABASE_URL === undefined ? await joinEmbedded({ dataDir: config.DATA_DIR, notify: say }) : undefined;
     if (embedded) closers.push(() => embedded.leave());
-    const database = openDatabase(embedded?.url ?? config.DATABASE_URL ?? '', poolSizes(share).main, limits);
+    const url = embedded?.url ?? config.DATABASE_URL ?? '';
+    const database = openDatabase(url, poolSizes(share).main, limits, config.DATABASE_DIRECT_URL);
     closers.push(() => database.close());
     await checkConnection(database);
+    if (!embedded && (await areSessionsShared(database.url))) throw new CliError(pooledMessage(config));
     return {
       config,
       database,
@@ -101,8 +104,15 @@ export async function openStore(
   }
 }
 
+/** What an operator reads when connections do not keep their session. */
+const pooledMessage = ({ DATABASE_DIRECT_URL }: Partial<Config>): string =>
+  DATABASE_DIRECT_URL === undefined
+    ? 'DATABASE_URL leads to a connection pooler in transaction mode. Set DATABASE_DIRECT_URL to the URL of PostgreSQL itself, which notifications, locks and migrations need.'
+    : 'DATABASE_DIRECT_URL leads to a connection pooler in transaction mode. Set it to the URL of PostgreSQL itself.';
+
 /** What an operator reads of a database that is away. */
 export function databaseMessage({ message }: Error): string {
+  if (message.includes('unsupported startup parameter')) return pooledMessage({});
   const sentence = message.startsWith('The database ') ? message : `The database cannot be used: ${message}.`;
   return `${sentence} Check DATABASE_URL, or unset it to use the embedded one.`;
 }

@@ -8,6 +8,6 @@ export {
   openStore,
   type Store,
 } from './context.ts';
-export { claimPort, type PortSockets, publicUrlOf } from './ports.ts';
+export { claimPort, openHealthPort, type PortSockets, publicUrlOf } from './ports.ts';
 export { type Running, serve } from './serve.ts';
 export { consoleFolder } from './settings.ts';

@@ -19,6 +19,7 @@ import {
 import { type AdminOperation, type ConsoleOperation, PASSWORD_QUEUE } from '../rules/index.ts';
 import type { UpstreamClient } from '../upstream/index.ts';
 import type { Video } from '../video/index.ts';
+import type { Warnings } from '../warnings/index.ts';
 import type { Handler } from '../web/index.ts';
 import type { AppContext, Closer } from './context.ts';
 import type { ClusterMember } from './ports.ts';
@@ -31,6 +32,7 @@ const REPORT_MS = 30_000;
 export interface PeopleParts extends Pick<Services, 'health' | 'limiter' | 'upstream'> {
   readonly gateway: Gateway;
   readonly video: Video;
+  readonly warnings: Warnings;
   readonly guard: SessionGuard;
   readonly share: WorkerShare;
   readonly member: ClusterMember | undefined;
@@ -58,7 +60,7 @@ export function createPeopleHandlers(
 
 function adminHandlers(
   { config, clock, sealer, secrets }: AppContext,
-  { gateway, health, video, guard, failuresPerMinute, publicUrl }: PeopleParts,
+  { gateway, health, video, warnings, guard, failuresPerMinute, publicUrl }: PeopleParts,
   db: Db,
 ): Record<AdminOperation, Handler> {
   return createAdminHandlers({
@@ -71,6 +73,7 @@ function adminHandlers(
     clock,
     secrets,
     video,
+    warnings,
     accounts: { test: gateway.testAccount, refresh: () => health.sync() },
     publicUrl,
     settings: settingsReport(config),
@@ -79,7 +82,7 @@ function adminHandlers(
 
 function consoleHandlers(
   context: AppContext,
-  { limiter, video, guard, share, member, failuresPerMinute, upstream, publicUrl }: PeopleParts,
+  { gateway, limiter, video, warnings, guard, share, member, failuresPerMinute, upstream, publicUrl }: PeopleParts,
   { db, ownDb }: { readonly db: Db; readonly ownDb: Db },
 ): Record<ConsoleOperation, Handler> {
   const { config, clock, log, secrets } = context;
@@ -96,6 +99,8 @@ function consoleHandlers(
     log,
     secrets,
     video,
+    warnings,
+    gateway,
     guard,
     passwords,
     signIn: new SignIn({ db, clock, passwords, pepper: secrets.pepper, counts }),

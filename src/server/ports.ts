@@ -2,11 +2,13 @@
 import type { BoundSocket } from 'node:net';
 import type { Link, WorkerShare } from '../cluster/index.ts';
 import type { Config } from '../config.ts';
-import { bindSockets, type ListeningSocket } from '../http/index.ts';
+import type { Log } from '../core/index.ts';
+import { bindSockets, HealthListener, type ListeningSocket } from '../http/index.ts';
+import { operatorRow } from '../rules/index.ts';
 import type { Web } from '../web/index.ts';
 import { CliError } from './context.ts';
 
-/** The ports of a server. */
+/** The ports that serve requests. */
 export type PortName = 'PORT' | 'METRICS_PORT';
 
 export type PortSockets = Readonly<Record<PortName, readonly ListeningSocket[]>>;
@@ -42,7 +44,21 @@ export async function claimPort(name: PortName, config: Config): Promise<readonl
   }
 }
 
-function listenFailure(host: string, port: number, setting: PortName, error: NodeJS.ErrnoException): string {
+/** Serves health checks on HEALTH_PORT, if it is set, until the process ends. */
+export async function openHealthPort(
+  { HOST: host, HEALTH_PORT: port }: Config,
+  log: Log,
+  notReady: () => Promise<string | undefined>,
+): Promise<void> {
+  if (port === undefined) return;
+  const paths = { alive: operatorRow('operator.alive').path, ready: operatorRow('operator.ready').path };
+  const health = await HealthListener.open({ host, port, paths, notReady }).catch((error: NodeJS.ErrnoException) => {
+    throw new CliError(listenFailure(host, port, 'HEALTH_PORT', error));
+  });
+  log.info('health.ready', { host, port: health.port });
+}
+
+function listenFailure(host: string, port: number, setting: string, error: NodeJS.ErrnoException): string {
   if (error.code === 'EADDRINUSE')
     return `Port ${port} on ${host} is taken. Stop what uses it, or set ${setting} to another one.`;
   if (error.code === 'EACCES')

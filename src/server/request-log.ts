@@ -1,7 +1,9 @@
 /** What operators learn of every call: its line in the request log, metrics by account, and a trace. */
 import type { Catalog } from '../catalog/index.ts';
 import {
+  isOfNobody,
   openSpans,
+  Refusals,
   RequestLog,
   RequestMetrics,
   RequestWriter,
@@ -26,12 +28,17 @@ export async function openCallRecorder(
   const requestMetrics = new RequestMetrics(metrics, catalog);
   const requestLog = openRequestLog(context, requestMetrics);
   if (requestLog) closers.push(() => requestLog.stop());
+  const refusals = new Refusals(context.clock);
   const spans = await openTraces(context, catalog);
   if (spans) closers.push(() => spans.stop());
   return {
     record: (completed) => {
       const entry = requestEntry(completed);
       if (!entry) return;
+      if (isOfNobody(entry)) {
+        if (refusals.take(completed.call.address)) requestLog?.add(entry);
+        return;
+      }
       requestMetrics.record(entry);
       requestLog?.add(entry);
       spans?.record(completed, entry);

@@ -1,6 +1,6 @@
 /** The life of a server: opens its services and ports, takes over configuration changes, and drains and closes in the opposite order. */
 import type { Catalog } from '../catalog/index.ts';
-import { type Clock, errorFields } from '../core/index.ts';
+import { type Clock, errorFields, within } from '../core/index.ts';
 import { findUnpriced } from '../setup/index.ts';
 import { Certificate, CertificateError } from '../web/index.ts';
 import { runWorker } from '../worker/index.ts';
@@ -9,10 +9,12 @@ import { type AppContext, CliError, type Closer, closeAll } from './context.ts';
 import { registerMetrics } from './metrics.ts';
 import { type ClusterMember, openPort, publicUrlOf } from './ports.ts';
 import { openCallRecorder } from './request-log.ts';
-import { openServices, openVideo, type Services } from './services.ts';
+import { openServices, openVideo, openWarnings, type Services } from './services.ts';
 
 /** At the time limit of a shutdown, turns end with an error event first. Then their WebSocket closes. */
 const SESSION_GRACE_MS = 500;
+/** Time for running jobs to end at a stop. */
+const JOBS_MS = 3_000;
 
 export interface Running {
   readonly url: string;
@@ -21,6 +23,8 @@ export interface Running {
   refresh(): Promise<void>;
   /** The metrics of this process. */
   metricsText(): Promise<string>;
+  /** Resolves to undefined when ready, otherwise to the reason. */
+  notReady(): Promise<string | undefined>;
   /** Drains and closes the server; the context stays open. In a handover, requests on open connections are served until the end. */
   stop(options?: { readonly isHandover: boolean }): Promise<void>;
 }
@@ -54,12 +58,14 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   let isStarting = true;
   const publicUrl = (): string => url;
   const video = openVideo(context, services, { publicUrl, closers });
+  const warnings = openWarnings(context, publicUrl);
   const recorder = await openCallRecorder(context, services, closers);
   const app = createApp(
     context,
     {
       ...services,
       video,
+      warnings,
       certificate: await openCertificate(context, closers),
       onCompleted: (call) => recorder.record(call),
       member,
@@ -78,8 +84,11 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   if (member) await openPorts(context, app, { member, closers });
   if (options.worker) {
     const clock = options.jobClock ?? context.clock;
-    const worker = runWorker({ ...context, clock, video, background: app.gateway, watch: services.watch });
-    closers.push(() => worker.stop());
+    const worker = runWorker({ ...context, clock, video, warnings, background: app.gateway, watch: services.watch });
+    // A job may wait for a dependency for minutes. Another replica takes its work over.
+    closers.push(() =>
+      within(worker.stop(), { clock: context.clock, ms: JOBS_MS, late: () => log.warn('jobs.abandoned') }),
+    );
   }
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
   log.info('server.ready', { host: config.HOST, port });
@@ -88,6 +97,7 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     catalog: services.catalog,
     refresh: () => services.watch.check(),
     metricsText: () => services.metrics.text(),
+    notReady: () => app.notReady(),
     stop: ({ isHandover } = { isHandover: false }) => stop(context, app, { isHandover, closers }),
   };
 }

@@ -8,6 +8,7 @@ import { BODY_BYTES } from '../rules/index.ts';
 import { ThreadPool } from '../threads/index.ts';
 import { UpstreamClient } from '../upstream/index.ts';
 import { createVideo, type Video } from '../video/index.ts';
+import { createWarnings, type Warnings } from '../warnings/index.ts';
 import { BodyBudget, createMetrics, type Metrics } from '../web/index.ts';
 import { type Accounts, openAccounts } from './accounts.ts';
 import { type AppContext, type Closer, claimRole } from './context.ts';
@@ -114,6 +115,21 @@ export function openVideo(
   closers.push(() => video.close());
   return video;
 }
+
+export const openWarnings = ({ config, database, sealer, clock, log }: AppContext, publicUrl: () => string): Warnings =>
+  createWarnings({
+    db: database.db,
+    sealer,
+    clock,
+    log,
+    publicUrl,
+    allowedOrigins: config.EGRESS_ALLOW,
+    httpStack: config.HTTP_STACK,
+    mail:
+      config.SMTP_URL === undefined || config.SMTP_FROM === undefined
+        ? undefined
+        : { url: config.SMTP_URL, from: config.SMTP_FROM },
+  });
 
 /** The server starts without Redis too: limits are then counted in this process until Redis is back. */
 async function openRedis(

@@ -1,6 +1,6 @@
 export { VIDEO_CHECKS } from './alarms.ts';
 export { isIdOf as isAssetIdOf, type Table as AssetTable } from './assets/rows.ts';
-export { type CallbackEventRow, redeliverEvent } from './callbacks/redeliver.ts';
+export { type CallbackEventRow, deliverEventNow, redeliverEvent } from './callbacks/redeliver.ts';
 export type { TestDelivery } from './callbacks/test-event.ts';
 export { readIdempotencyKey } from './idempotency/header.ts';
 export type { TaskEntry } from './request/task-request.ts';

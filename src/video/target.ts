@@ -44,9 +44,15 @@ export function resolveTarget(catalog: Catalog, key: Key, name: string): TargetR
 }
 
 const notFound = (name: string): ApiError =>
-  fail('model_not_found', `model: "${name.slice(0, 100)}" is not a video model of this service.`, { param: 'model' });
+  fail('model_not_found', `model: "${name.slice(0, 100)}" is not a video model of this service.`, {
+    param: 'model',
+    model: name,
+  });
 const notAllowed = (name: string): ApiError =>
-  fail('model_not_allowed', `model: this API key may not use "${name.slice(0, 100)}".`, { param: 'model' });
+  fail('model_not_allowed', `model: this API key may not use "${name.slice(0, 100)}".`, {
+    param: 'model',
+    model: name,
+  });
 
 /** The video prices of a model in force now. A model without one is not sold. */
 export function videoRates({ model }: VideoTarget, now: number): { readonly rates: Rates; readonly priceId: bigint } {

@@ -13,8 +13,9 @@ import {
   sumOldMonths,
 } from '../ledger/index.ts';
 import { expireSignIns } from '../people/index.ts';
-import { RequestRollUp, removeOldRequests, removeOldRollUps } from '../requests/index.ts';
+import { expireCaptures, RequestRollUp, removeOldRequests, removeOldRollUps } from '../requests/index.ts';
 import { VIDEO_CHECKS, type Video } from '../video/index.ts';
+import type { Warnings } from '../warnings/index.ts';
 import { reseal } from './reseal.ts';
 import type { Job } from './runner.ts';
 
@@ -25,11 +26,12 @@ export interface JobServices {
   readonly log: Log;
   readonly video: Pick<Video, 'jobs'>;
   readonly background: Pick<Background, 'jobs'>;
+  readonly warnings: Pick<Warnings, 'jobs'>;
   readonly watch: Pick<RevisionWatch, 'onWork'>;
   readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS' | 'REQUEST_LOG_DAYS'>;
 }
 
-export const jobsFor = ({ database, sealer, clock, log, config, video, background }: JobServices): Job[] => {
+export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: JobServices): Job[] => {
   const retention = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
   const rollUp = new RequestRollUp(database, clock);
   const days = config.REQUEST_LOG_DAYS;
@@ -52,9 +54,11 @@ export const jobsFor = ({ database, sealer, clock, log, config, video, backgroun
       everyMs: 3_600_000,
       run: () => removeOldRequests(database.db, { days, now: clock.now() }),
     },
+    { name: 'captures.expire', everyMs: 3_600_000, run: () => expireCaptures(database.db) },
     { name: 'requests.roll_ups', everyMs: 3_600_000, run: () => removeOldRollUps(database.db, clock.now()) },
-    ...video.jobs,
-    ...background.jobs,
+    ...modules.video.jobs,
+    ...modules.background.jobs,
+    ...modules.warnings.jobs,
     { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, retention()) },
   ];
 };

@@ -5,6 +5,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Sealer, SealLocation } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
+import { destinationSecret, destinationUrl } from '../warnings/index.ts';
 
 interface SealedColumn {
   readonly table: string;
@@ -41,6 +42,8 @@ const SEALED: readonly SealedColumn[] = [
     location: (id) => `video_tasks.callback_secret:${id}`,
     usedWith: 'callback_url',
   },
+  { table: 'warning_destinations', id: 'id', column: 'url_sealed', location: destinationUrl },
+  { table: 'warning_destinations', id: 'id', column: 'secret_sealed', location: destinationSecret },
 ];
 const BATCH = 100;
 

@@ -5,11 +5,11 @@
 import { errorFields } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import { CALLBACK_RULES, type CallbackRules } from '../../rules/index.ts';
+import { summaryOf, verdictOf } from '../../upstream/index.ts';
 import type { VideoServices } from '../services.ts';
 import { type AttemptOutcome, type Marked, markAttempt } from './mark.ts';
-import { type Callback, type CallbackSender, sendCallback, summaryOf } from './send.ts';
+import { type Callback, type CallbackSender, sendCallback } from './send.ts';
 import { type TakenEvent, takeCallbacks } from './take.ts';
-import { verdictOf } from './verdict.ts';
 
 export type DelivererServices = CallbackSender & Pick<VideoServices, 'db' | 'log'>;
 

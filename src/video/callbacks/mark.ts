@@ -5,9 +5,8 @@
 import { sql } from 'kysely';
 import type { Db } from '../../db/index.ts';
 import type { CallbackRules } from '../../rules/index.ts';
-import type { AttemptSummary } from './send.ts';
+import type { AttemptSummary, Verdict } from '../../upstream/index.ts';
 import type { TakenEvent } from './take.ts';
-import type { Verdict } from './verdict.ts';
 
 export interface AttemptOutcome extends AttemptSummary {
   readonly verdict: Verdict;

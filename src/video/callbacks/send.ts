@@ -1,10 +1,9 @@
 /** One attempt to send a callback: signed now, to an address that is checked now. */
 import type { Sealer } from '../../core/index.ts';
 import type { CallbackRules } from '../../rules/index.ts';
-import type { PostResult, PublicFetcher } from '../../upstream/index.ts';
+import { callbackHeaders, type PublicFetcher, type SendResult } from '../../upstream/index.ts';
 import type { VideoServices } from '../services.ts';
 import { callbackSecretLocation } from '../tasks/task.ts';
-import { callbackHeaders } from './sign.ts';
 
 export interface CallbackSender extends Pick<VideoServices, 'sealer' | 'clock'> {
   readonly fetcher: Pick<PublicFetcher, 'post'>;
@@ -18,23 +17,6 @@ export interface Callback {
   /** The secret of the key that created the task, sealed with the task: the key may be gone. Null when the task is gone. */
   readonly secretSealed: string | null;
 }
-
-/** `secret`: it cannot be decrypted, which only the operator can change. `task`: the task is gone, and the secret with it. */
-export type SendResult = PostResult | { readonly ok: false; readonly reason: 'secret' | 'task' };
-
-/** What the delivery log keeps of an attempt. */
-export interface AttemptSummary {
-  readonly status: number | null;
-  /** A reason of the gateway, never a text of the receiver. Null for a delivery. */
-  readonly error: string | null;
-}
-
-export const isDelivery = (result: SendResult): boolean => result.ok && result.status >= 200 && result.status < 300;
-
-export const summaryOf = (result: SendResult): AttemptSummary => ({
-  status: result.ok ? result.status : null,
-  error: result.ok ? (isDelivery(result) ? null : 'status') : result.reason,
-});
 
 /** Never rejects. */
 export async function sendCallback(

@@ -4,10 +4,11 @@
  */
 import { newId } from '../../core/index.ts';
 import { CALLBACK_RULES, TEST_EVENT_TYPE } from '../../rules/index.ts';
+import { type AttemptSummary, isDelivery, summaryOf } from '../../upstream/index.ts';
 import type { VideoServices } from '../services.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import { taskView } from '../tasks/view.ts';
-import { type AttemptSummary, type CallbackSender, isDelivery, sendCallback, summaryOf } from './send.ts';
+import { type CallbackSender, sendCallback } from './send.ts';
 
 export interface TestDelivery extends AttemptSummary {
   readonly eventId: string;

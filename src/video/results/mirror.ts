@@ -39,7 +39,7 @@ export class Mirror {
   readonly #downloads = new Map<string, MirrorDownload>();
   readonly #unsuitable = new Set<string>();
   #pausedUntil = 0;
-  #used = { bytes: 0, countedAt: 0 };
+  #used = { bytes: 0, countedAt: Number.NEGATIVE_INFINITY };
 
   constructor(options: MirrorOptions) {
     this.#options = options;
@@ -51,7 +51,7 @@ export class Mirror {
    * of `fetch`, or 503 when another replica takes too long.
    */
   async open(result: Result, fetch: Fetch): Promise<MirroredResult | undefined> {
-    if (this.#options.clock.now() < this.#pausedUntil) return undefined;
+    if (this.#options.clock.elapsed() < this.#pausedUntil) return undefined;
     try {
       return await this.#open(result, fetch);
     } catch (error) {
@@ -90,7 +90,7 @@ export class Mirror {
 
   async #open(result: Result, fetch: Fetch): Promise<MirroredResult | undefined> {
     const { clock } = this.#options;
-    const deadline = clock.now() + RESULT_READS.waitMs;
+    const deadline = clock.elapsed() + RESULT_READS.waitMs;
     for (let broken = 0; broken < MAX_BROKEN; ) {
       const found = await this.#folder.find(result.name);
       if (found) return new MirroredResult(found);
@@ -99,7 +99,7 @@ export class Mirror {
       if (begun instanceof MirrorDownload && !(await begun.facts)) return undefined;
       const file = begun && (await this.#folder.follow(begun.path));
       if (file) return new MirroredResult(file, progressOf(begun, file));
-      if (clock.now() >= deadline)
+      if (clock.elapsed() >= deadline)
         throw fail('server_is_overloaded', BUSY, { retryAfter: RESULT_READS.retryAfterSeconds });
       if (begun instanceof MirrorDownload) broken += begun.failure === undefined ? 0 : 1;
       else await sleep(POLL_MS);
@@ -109,8 +109,8 @@ export class Mirror {
 
   #pause(error: unknown): void {
     const { clock, log } = this.#options;
-    if (clock.now() < this.#pausedUntil) return;
-    this.#pausedUntil = clock.now() + RESULT_MIRROR.pauseMs;
+    if (clock.elapsed() < this.#pausedUntil) return;
+    this.#pausedUntil = clock.elapsed() + RESULT_MIRROR.pauseMs;
     log.error('result.mirror_failed', { fault: errorFields(error).fault });
   }
 
@@ -159,7 +159,7 @@ export class Mirror {
       return false;
     }
     const isFull = this.#used.bytes + this.#reserved() + bytes > maxBytes;
-    if (isFull || clock.now() - this.#used.countedAt > COUNT_MS) await this.#trim(bytes);
+    if (isFull || clock.elapsed() - this.#used.countedAt > COUNT_MS) await this.#trim(bytes);
     return true;
   }
 
@@ -181,7 +181,7 @@ export class Mirror {
       surplus.push(file);
       bytes -= file.bytes;
     }
-    this.#used = { bytes, countedAt: this.#options.clock.now() };
+    this.#used = { bytes, countedAt: this.#options.clock.elapsed() };
     return removeAll(surplus);
   }
 }

@@ -60,6 +60,7 @@ function libraryOf(variant: VideoVariant): { library: DragomanAssets; account: A
     context: null,
     maxOutput: null,
     isFree: false,
+    fallback: [],
     prices: [],
   };
   const catalog = new Catalog([group], [account], new Map([['group', [line]]]));

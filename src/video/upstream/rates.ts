@@ -25,14 +25,14 @@ export class AccountRates {
   /** Requests that the account takes now. */
   available(accountId: string): number {
     const bucket = this.#bucketOf(accountId);
-    return this.#clock.now() < bucket.pausedUntil ? 0 : Math.floor(bucket.tokens);
+    return this.#clock.elapsed() < bucket.pausedUntil ? 0 : Math.floor(bucket.tokens);
   }
 
   take(accountId: string): void {
     const bucket = this.#bucketOf(accountId);
     bucket.tokens -= 1;
     // A request that was allowed ends a series of pauses once the next one passes as well.
-    if (this.#clock.now() >= bucket.pausedUntil + bucket.pauseMs) bucket.pauseMs = 0;
+    if (this.#clock.elapsed() >= bucket.pausedUntil + bucket.pauseMs) bucket.pauseMs = 0;
   }
 
   /**
@@ -41,14 +41,14 @@ export class AccountRates {
    */
   pause(accountId: string, retryAfter?: number): void {
     const bucket = this.#bucketOf(accountId);
-    if (this.#clock.now() < bucket.pausedUntil) return;
+    if (this.#clock.elapsed() < bucket.pausedUntil) return;
     bucket.pauseMs = Math.min(MAX_PAUSE_MS, bucket.pauseMs === 0 ? FIRST_PAUSE_MS : bucket.pauseMs * 2);
     const named = retryAfter === undefined ? undefined : Math.min(MAX_PAUSE_MS, retryAfter * 1_000);
-    bucket.pausedUntil = this.#clock.now() + (named ?? bucket.pauseMs);
+    bucket.pausedUntil = this.#clock.elapsed() + (named ?? bucket.pauseMs);
   }
 
   #bucketOf(accountId: string): Bucket {
-    const now = this.#clock.now();
+    const now = this.#clock.elapsed();
     let bucket = this.#buckets.get(accountId);
     if (!bucket) {
       bucket = { tokens: this.#perSecond, at: now, pausedUntil: 0, pauseMs: 0 };
