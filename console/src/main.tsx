@@ -3,10 +3,11 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { Problem } from './api/client.ts';
+import { isLostSession, onLostSession, Problem } from './api/client.ts';
 import { Toasts } from './parts/toast.tsx';
 import { createConsoleRouter } from './router.tsx';
-import { forgetSession, SESSION_KEY } from './shell/session.ts';
+import { SESSION_KEY } from './shell/session.ts';
+import { askToSignIn, SignInAgain } from './shell/sign-in-again.tsx';
 import { applyTheme } from './shell/theme.ts';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -17,6 +18,8 @@ applyTheme();
 const FRESH_MS = 2_000;
 const client = new QueryClient({
   defaultOptions: {
+    // A form says at once that the gateway is out of reach.
+    mutations: { networkMode: 'always' },
     queries: {
       staleTime: FRESH_MS,
       // The gateway says what is wrong with a request; only a lost connection and an overload are worth a second try.
@@ -26,8 +29,9 @@ const client = new QueryClient({
 });
 client.getQueryCache().subscribe(({ query }) => {
   const { error } = query.state;
-  if (error instanceof Problem && error.status === 401 && query.queryKey[0] !== SESSION_KEY) forgetSession(client);
+  if (isLostSession(error) && query.queryKey[0] !== SESSION_KEY) void askToSignIn();
 });
+onLostSession(askToSignIn);
 
 const router = createConsoleRouter(client);
 const root = document.getElementById('root');
@@ -36,6 +40,7 @@ if (root)
     <StrictMode>
       <QueryClientProvider client={client}>
         <RouterProvider router={router} />
+        <SignInAgain />
         <Toasts />
       </QueryClientProvider>
     </StrictMode>,

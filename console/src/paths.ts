@@ -1,4 +1,6 @@
 /** Addresses of all pages, without the base path. The router and every link use them. */
+import { t } from './language.ts';
+
 const segment = encodeURIComponent;
 
 export const paths = {
@@ -27,10 +29,12 @@ export const paths = {
   ledger: '/ledger',
   review: '/review',
   audit: '/audit',
+  warnings: '/warnings',
   people: '/people',
   settings: '/settings',
   myKeys: '/my/keys',
   myKey: (id: string) => `/my/keys/${segment(id)}`,
+  myModels: '/my/models',
   myUsage: '/my/usage',
   myStatement: '/my/statement',
   myRequests: '/my/requests',
@@ -38,6 +42,7 @@ export const paths = {
   myTasks: '/my/tasks',
   myTask: (id: string) => `/my/tasks/${segment(id)}`,
   myAssets: '/my/assets',
+  myWarnings: '/my/warnings',
   playground: '/my/playground',
 } as const;
 
@@ -51,12 +56,12 @@ export interface NavSection {
   readonly entries: readonly NavEntry[];
 }
 
-const entry = (title: string, path: string): NavEntry => ({ title, path });
+const entry = (title: string, path: string): NavEntry => ({ title: t(title), path });
 
 export const OPERATOR_NAV: readonly NavSection[] = [
   { title: undefined, entries: [entry('Overview', paths.overview)] },
   {
-    title: 'Traffic',
+    title: t('Traffic'),
     entries: [
       entry('Requests', paths.requests),
       entry('Video tasks', paths.tasks),
@@ -64,7 +69,7 @@ export const OPERATOR_NAV: readonly NavSection[] = [
     ],
   },
   {
-    title: 'Supply',
+    title: t('Supply'),
     entries: [
       entry('Groups', paths.groups),
       entry('Accounts', paths.accounts),
@@ -73,13 +78,18 @@ export const OPERATOR_NAV: readonly NavSection[] = [
     ],
   },
   {
-    title: 'Customers',
+    title: t('Customers'),
     entries: [entry('Users', paths.users), entry('Keys', paths.keys), entry('Assets', paths.assets)],
   },
-  { title: 'Money', entries: [entry('Ledger', paths.ledger), entry('Review', paths.review)] },
+  { title: t('Money'), entries: [entry('Ledger', paths.ledger), entry('Review', paths.review)] },
   {
-    title: 'System',
-    entries: [entry('Audit', paths.audit), entry('People', paths.people), entry('Settings', paths.settings)],
+    title: t('System'),
+    entries: [
+      entry('Warnings', paths.warnings),
+      entry('Audit', paths.audit),
+      entry('People', paths.people),
+      entry('Settings', paths.settings),
+    ],
   },
 ];
 
@@ -88,11 +98,13 @@ export const USER_NAV: readonly NavSection[] = [
     title: undefined,
     entries: [
       entry('Keys', paths.myKeys),
+      entry('Models', paths.myModels),
       entry('Usage', paths.myUsage),
       entry('Statement', paths.myStatement),
       entry('Requests', paths.myRequests),
       entry('Tasks', paths.myTasks),
       entry('Assets', paths.myAssets),
+      entry('Warnings', paths.myWarnings),
       entry('Playground', paths.playground),
     ],
   },

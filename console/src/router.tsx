@@ -31,6 +31,7 @@ const operator = {
   '/assets': lazyRouteComponent(() => import('./operator/assets.tsx'), 'Assets'),
   '/ledger': lazyRouteComponent(() => import('./operator/ledger.tsx'), 'Ledger'),
   '/review': lazyRouteComponent(() => import('./operator/review.tsx'), 'ReviewPage'),
+  '/warnings': lazyRouteComponent(() => import('./operator/warnings.tsx'), 'Warnings'),
   '/audit': lazyRouteComponent(() => import('./operator/audit.tsx'), 'Audit'),
   '/people': lazyRouteComponent(() => import('./operator/people.tsx'), 'People'),
   '/settings': lazyRouteComponent(() => import('./operator/settings.tsx'), 'Settings'),
@@ -39,6 +40,7 @@ const operator = {
 const user = {
   '/my/keys': lazyRouteComponent(() => import('./user/keys.tsx'), 'MyKeys'),
   '/my/keys/$key': lazyRouteComponent(() => import('./user/keys.tsx'), 'MyKeyPage'),
+  '/my/models': lazyRouteComponent(() => import('./user/models.tsx'), 'MyModels'),
   '/my/usage': lazyRouteComponent(() => import('./user/usage.tsx'), 'MyUsage'),
   '/my/statement': lazyRouteComponent(() => import('./user/usage.tsx'), 'MyStatement'),
   '/my/requests': lazyRouteComponent(() => import('./user/requests.tsx'), 'MyRequests'),
@@ -46,6 +48,7 @@ const user = {
   '/my/tasks': lazyRouteComponent(() => import('./user/tasks.tsx'), 'MyTasks'),
   '/my/tasks/$task': lazyRouteComponent(() => import('./user/tasks.tsx'), 'MyTaskPage'),
   '/my/assets': lazyRouteComponent(() => import('./user/assets.tsx'), 'MyAssets'),
+  '/my/warnings': lazyRouteComponent(() => import('./user/warnings.tsx'), 'MyWarnings'),
   '/my/playground': lazyRouteComponent(() => import('./user/playground.tsx'), 'Playground'),
 } as const;
 

@@ -2,17 +2,111 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { parseSync, Visitor } from 'vite';
+import { pages, texts } from './texts.ts';
+import { labels, pages as zhPages, texts as zhTexts } from './zh/texts.ts';
+
+const sourceOf = (file: string) => ({ file, code: readFileSync(join(import.meta.dirname, file), 'utf8') });
+const SOURCES = globSync('**/*.{ts,tsx}', { cwd: import.meta.dirname })
+  .filter((file) => !/^(?:zh.|texts\.ts|language\.ts)|\.test\.ts$/.test(file))
+  .map(sourceOf);
 
 /** A literal or the text of an element that is a sentence: a capital, several words, and a full stop. */
 const SENTENCE = /(?:['"`]|>\s*)([A-Z][a-z]+(?: [^'"`<>{}\n]+)+[.…])(?=['"`]|\s*<)/g;
 
 test('every sentence of the console is in texts.ts', () => {
-  const folder = import.meta.dirname;
-  const found = globSync('**/*.{ts,tsx}', { cwd: folder })
-    .filter((file) => file !== 'texts.ts' && !file.endsWith('.test.ts'))
-    .flatMap((file) => {
-      const code = readFileSync(join(folder, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
-      return [...code.matchAll(SENTENCE)].map(([, text]) => `${file}: ${text}`);
-    });
+  const found = SOURCES.flatMap(({ file, code }) => {
+    const plain = code.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+    return [...plain.matchAll(SENTENCE)].map(([, text]) => `${file}: ${text}`);
+  });
   assert.deepEqual(found, []);
+});
+
+/** Names that are the same in every language, keys of the keyboard, and names of code. */
+const KEPT = new Set([
+  'Dragoman',
+  'English',
+  'Escape',
+  'Enter',
+  'ArrowDown',
+  'ArrowUp',
+  'AbortError',
+  'A brass desk lamp',
+  'p50',
+  'p95',
+  'p99',
+]);
+/** Names of components, and of the four APIs. */
+const CODE_ONLY = new Set(['router.tsx', 'user/dialects.ts']);
+
+/** Words between tags, and literals: those that `t` gets, and those that begin like a label. */
+function wordsIn({ file, code }: { readonly file: string; readonly code: string }) {
+  const [bare, wanted, all] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  let depth = 0;
+  const add = (value: unknown): void => {
+    if (typeof value === 'string' && /[a-z]/i.test(value) && !KEPT.has(value) && !CODE_ONLY.has(file))
+      wanted.add(value);
+  };
+  const isLookup = (callee: { readonly type: string }): boolean =>
+    callee.type === 'Identifier' && (callee as { readonly name?: string }).name === 't';
+  new Visitor({
+    JSXText: ({ value }) => {
+      if (/[a-z]{2}/.test(value) && !KEPT.has(value.trim())) bare.add(value.trim());
+    },
+    CallExpression: ({ callee }) => {
+      if (isLookup(callee)) depth += 1;
+    },
+    'CallExpression:exit': ({ callee }) => {
+      if (isLookup(callee)) depth -= 1;
+    },
+    TemplateElement: ({ value: { raw } }) => {
+      if (/^[A-Z][a-z]+ /.test(raw)) bare.add(raw);
+    },
+    Property: ({ key, value }) => {
+      if (key.type === 'Identifier') all.add(key.name).add(key.name.replaceAll('_', ' '));
+      const isLabel = key.type === 'Identifier' && ['label', 'head', 'action'].includes(key.name);
+      if (isLabel && value.type === 'Literal') add(value.value);
+    },
+    Literal: ({ value }) => {
+      if (typeof value !== 'string') return;
+      all.add(value).add(value.replaceAll('_', ' '));
+      if (depth > 0 || /^[A-Z][-a-z]/.test(value)) add(value);
+    },
+  }).visit(parseSync(file, code).program);
+  return { file, bare, wanted, all };
+}
+
+test('every label of the console is in zh/labels.ts, and none is there for nothing', () => {
+  const found = SOURCES.map(wordsIn);
+  assert.deepEqual(
+    found.flatMap(({ file, bare }) => [...bare].map((text) => `${file}: ${text}`)),
+    [],
+    'words outside of t() and texts.ts',
+  );
+  assert.deepEqual(
+    found.flatMap(({ file, wanted }) =>
+      [...wanted].filter((text) => !(text in labels)).map((text) => `${file}: ${text}`),
+    ),
+    [],
+  );
+  const rates = sourceOf('../../src/objects/price.ts');
+  const all = new Set([...found, wordsIn(rates)].flatMap((one) => [...one.all]));
+  assert.deepEqual(
+    Object.keys(labels).filter((text) => !all.has(text)),
+    [],
+    'labels that nothing shows',
+  );
+});
+
+/** Paths of all texts; a function with the number of its parameters. */
+const shapeOf = (value: unknown, path = ''): string[] =>
+  typeof value === 'function'
+    ? [`${path}(${value.length})`]
+    : typeof value === 'object' && value !== null
+      ? Object.entries(value).flatMap(([name, member]) => shapeOf(member, `${path}.${name}`))
+      : [path];
+
+test('the Chinese texts have the members of the English ones, with the same parameters', () => {
+  // The compiler sees what is missing, but not what is there for nothing, or is looked up by a code of the API.
+  assert.deepEqual(shapeOf({ pages: zhPages, texts: zhTexts }).toSorted(), shapeOf({ pages, texts }).toSorted());
 });

@@ -1,5 +1,12 @@
-/** Every sentence and title of the console. A label that only names a field of the API is next to that field. */
-import { countText } from './format/count.ts';
+/**
+ * Every sentence and title of the console in English; zh/texts.ts has the same in Chinese. A label that only names a field of
+ * the API is next to that field, and is looked up in zh/labels.ts.
+ */
+import type { WarningAudience, WarningScope } from '../../src/rules/warnings.ts';
+import { countText, plural } from './format/count.ts';
+import { chinese } from './language.ts';
+
+const isOrAre = (count: number): string => (count === 1 ? 'is' : 'are');
 
 export interface PageTexts {
   readonly title: string;
@@ -9,7 +16,7 @@ export interface PageTexts {
   readonly lead?: string;
 }
 
-export const pages = {
+const englishPages = {
   overview: { title: 'Overview', things: 'the overview', empty: 'No calls in this period.' },
   requests: { title: 'Requests', things: 'requests', empty: 'No calls match. Copy a command from a key to make one.' },
   request: { title: 'Request', things: 'this request', empty: '' },
@@ -23,7 +30,12 @@ export const pages = {
     empty: 'Add a group first: every key belongs to one.',
     lead: 'Every key belongs to one group, and its requests go to the accounts of that group.',
   },
-  accounts: { title: 'Accounts', things: 'accounts', empty: 'Add a provider account.' },
+  accounts: {
+    title: 'Accounts',
+    things: 'accounts',
+    empty: 'Add a provider account.',
+    lead: 'Calls, times and cost are of the last 24 hours.',
+  },
   account: { title: 'Account', things: 'this account', empty: '' },
   models: {
     title: 'Models',
@@ -45,6 +57,14 @@ export const pages = {
   },
   ledger: { title: 'Ledger', things: 'the ledger', empty: 'The first credit appears here.' },
   review: { title: 'Review', things: 'open decisions', empty: 'Nothing to decide.' },
+  warnings: {
+    title: 'Warnings',
+    things: 'warnings',
+    empty: 'No warnings. Add one to hear of a low balance before calls are refused.',
+    lead: 'A notice is sent once when a threshold is crossed, and again after the condition has ended.',
+  },
+  destinations: { title: 'Destinations', things: 'destinations', empty: 'Add a place that gets the notices.' },
+  notices: { title: 'Sent', things: 'notices', empty: 'Nothing was sent yet. Notices are kept for 90 days.' },
   audit: { title: 'Audit', things: 'the audit log', empty: 'Changes appear here.' },
   people: {
     title: 'People',
@@ -61,16 +81,90 @@ export const pages = {
   setup: { title: 'First steps', things: 'the first steps', empty: '' },
   usage: { title: 'Usage', things: 'usage', empty: 'No charges yet.', lead: 'Days are UTC.' },
   charges: { title: 'Statement', things: 'the statement', empty: 'No charges yet.' },
+  myModels: {
+    title: 'Models',
+    things: 'models',
+    empty: 'This key can call no model. Ask your operator.',
+    lead: 'What your keys can call. Prices are yours, in US dollars per million tokens unless they name a piece.',
+  },
   playground: { title: 'Playground', things: 'the playground', empty: '' },
 } as const satisfies Record<string, PageTexts>;
 
-export const texts = {
+const englishTexts = {
+  time: {
+    now: 'now',
+    ago: (age: string) => `${age} ago`,
+    ahead: (age: string) => `in ${age}`,
+    seconds: (count: number) => `${count} s`,
+    minutes: (count: number) => `${count} min`,
+    minutesAnd: (minutes: number, seconds: number) => `${minutes} min ${seconds} s`,
+    hours: (count: number) => `${count} h`,
+    days: (count: number) => `${count} days`,
+  },
+  counts: {
+    calls: (count: number) => plural(count, 'call'),
+    models: (count: number) => plural(count, 'model'),
+    accounts: (count: number) => plural(count, 'account'),
+    users: (count: number) => plural(count, 'user'),
+    tokens: (count: string) => `${count} tokens`,
+  },
+  limits: {
+    atOnce: (count: number) => `${count} at once`,
+    day: (amount: string) => `${amount} a day`,
+    month: (amount: string) => `${amount} a month`,
+  },
+  palette: {
+    operator: 'A page, a name, or an id of a request or task',
+    user: 'A page, a key, or an id of a request or task',
+    none: 'Nothing has this name or id.',
+  },
+  picker: { matches: 'Matches', none: 'Nothing with this name.' },
+  period: {
+    any: 'Any time',
+    own: 'From … to …',
+    local: 'local time',
+    start: (zone: string) => `From (${zone})`,
+    end: (zone: string) => `Before (${zone})`,
+  },
+  moreFilters: (count: number) => `${count} more filters`,
+  fewerFilters: 'Fewer filters',
+  table: {
+    sort: (head: string) => `Sort by ${head.toLowerCase()}`,
+    columns: 'Columns',
+    views: 'Views',
+    reset: 'Reset',
+    saveView: 'Save view',
+    viewName: 'Name of the view',
+    noViews: 'A view keeps the filters, the order and the columns under a name, in this browser.',
+    removeView: (name: string) => `Remove the view ${name}`,
+    times: 'Times',
+    searchedTo: (time: string) => `Searched back to ${time}.`,
+    searchOn: 'Search further back',
+    larger: 'Larger',
+    smaller: 'Smaller',
+    sorted: (count: string) => `The largest of the newest ${count} calls of the period.`,
+  },
+  request: {
+    told: 'Message to the caller:',
+    noKey: 'none that is known',
+    providerId: "Provider's id",
+    fallbackTo: (group: string) => `fallback to ${group}`,
+    firstByte: (time: string) => `first byte ${time}`,
+  },
+  or: ' or ',
   couldNotLoad: (things: string, reason: string) => `Could not load ${things}. ${reason}`,
   notHere: 'This page does not exist',
   goHome: 'Go to the first page',
   notOffered: 'This gateway does not offer this yet.',
   broken: 'This page failed. Load it again; if it fails once more, report what you did.',
   unreachable: 'The gateway did not respond. Check the connection, then retry.',
+  /** By code of the API, where its message speaks of tokens and headers. */
+  problems: {
+    not_signed_in: 'You are signed out. Sign in, then send it again.',
+    invalid_admin_token: 'You are signed out. Sign in, then send it again.',
+    cross_site_request: 'You signed in again in another tab. Load this page again.',
+  } as Readonly<Record<string, string>>,
+  offline: 'You are offline. This was read',
   status: (status: number) => `The gateway responded with status ${status}.`,
   retry: 'Retry',
   copied: 'Copied.',
@@ -86,11 +180,25 @@ export const texts = {
   estimated: 'Estimated',
 
   noDifference: 'No difference.',
+  audit: {
+    actors: { token: 'Admin token', cli: 'Command line', file: 'Configuration file' } as Readonly<
+      Record<string, string>
+    >,
+    someone: 'A person who was removed',
+    priceVersion: 'Price version',
+    modelOf: (model: string, group: string) => `${model} of ${group}`,
+  },
 
   form: {
     reason: 'For the audit log.',
     list: 'Separated by commas.',
     notJson: (why: string) => `This is not JSON: ${why}`,
+    missing: 'Enter a value.',
+    expected: (what: string) => `Expected ${what}.`,
+    changes: 'Changes',
+    noChanges: 'Nothing is changed yet.',
+    nothing: 'none',
+    changed: 'changed',
   },
   /** Confirmations. */
   done: {
@@ -111,14 +219,18 @@ export const texts = {
     passwordChanged: 'The password is changed.',
     personSaved: 'The person is saved.',
     pictureUploaded: 'The picture is uploaded.',
+    fallbackSaved: 'The fallback is saved.',
     priceSaved: 'The price is saved.',
     pricesImported: 'The prices are imported. Earlier charges stay as they are.',
     userSaved: 'The user is saved.',
+    warningSaved: 'The warning is saved.',
+    destinationSaved: 'The destination is saved.',
   },
   money: {
     arithmetic: 'The arithmetic of the charge',
     notCharged: 'This call was not charged.',
     costUnknown: 'The cost of this call is unknown.',
+    multipliers: (group: string | null, user: string | null) => `group × ${group}, user × ${user}`,
     price: ({ price, tier, above }: { price: string | null; tier: string | null; above: number | null }) =>
       [
         `price ${price}`,
@@ -130,6 +242,10 @@ export const texts = {
   signIn: {
     title: 'Sign in',
     action: 'Sign in',
+    again: 'Sign in again',
+    againLead: 'Your session has ended. The page stays as it is, and what you sent is sent again.',
+    oidcTab: 'Sign in with single sign-on in another tab',
+    continue: 'I have signed in',
     oidc: 'Continue with single sign-on',
     firstRun:
       'This gateway has no administrator yet. Open the one-time link that was printed at startup, or run: npx dragoman admin link',
@@ -162,7 +278,8 @@ export const texts = {
     add: 'The credential is encrypted before it is stored and is never shown again.',
     edit: 'Only what you change is sent. A new address, proxy or credential ends the cooldowns of the account.',
     keepCredential: 'Leave empty to keep the stored credential. It cannot be shown.',
-    noCloud: "The provider's own API",
+    converse: "Separated by commas: messages and count for Anthropic's own API, converse for all models of Bedrock.",
+    noCloud: 'None',
     holds: (secret: string) => `Enter ${secret}.`,
     noCredential: 'Enter "none" for a server that needs none.',
     presetFlags: 'What this server accepts, unless the account or the model overrides it',
@@ -176,7 +293,13 @@ export const texts = {
     noReason: 'the provider gave no reason',
     works: (first: string, all: string) => `It works: first byte after ${first}, done after ${all}.`,
     testModel: 'Empty: the first model of the group whose name is not a pattern.',
+    untested: 'Untested: no successful call in the last 24 hours, and no test.',
+    testOk: 'It worked',
+    testFailed: (words: string) => `It failed: ${words}`,
     tryNow: 'A test that succeeds ends the cooldown.',
+    inputTokens: (count: string) => `${count} input tokens`,
+    hour: (calls: string, failed: number) => `${calls}, ${failed} failed by the provider`,
+    noCalls: 'no calls',
   },
   states: {
     healthy: 'Healthy',
@@ -184,7 +307,11 @@ export const texts = {
     full: 'Full',
     parked: 'Parked',
     draining: 'Draining',
-    refused_credential: 'Credential rejected',
+    refused_credential: 'Credential refused',
+    refused_once: 'Refused once',
+    test_failed: 'Test failed',
+    tested: 'Tested',
+    untested: 'Untested',
   },
   cooldowns: {
     out: 'Out for',
@@ -192,6 +319,7 @@ export const texts = {
     half_open: 'The next call decides',
     avoided: 'Avoided for this model for',
   },
+  once: { done: 'Done', saved: 'I have saved it' },
   key: {
     shownOnce: 'The value is shown only now. Copy it to a safe place.',
     rotate: 'A new value replaces this one. The old value works until the overlap ends.',
@@ -204,16 +332,43 @@ export const texts = {
     oneGroup: 'Its requests go to the accounts of this group.',
     placeholder: '$DRAGOMAN_KEY',
   },
+  capture: {
+    start: (days: number) =>
+      `Requests and responses of this key are kept encrypted for ${days} days, and shown on the page of each call. Whoever reads them is in the audit log.`,
+    end: 'No further bodies are kept. Those that were kept stay until their days are over.',
+    hours: (most: number) => `From now, at most ${most}.`,
+    started: 'Capture is on.',
+    ended: 'Capture has ended.',
+    audited: 'Every look is in the audit log.',
+    cut: 'only the beginning was kept',
+    until: 'Bodies kept until',
+    bytes: (count: string) => `${count} bytes`,
+    base64: 'as Base64',
+  },
   group: {
     variant: 'Only for style video.',
     multiplier: 'Factor on every price of the group.',
+    up: (up: number, all: number) => `${up} of ${all} up`,
   },
   credit: {
     amount: 'Negative to adjust down.',
     explain: 'The booking cannot be undone; a later adjustment corrects it. The same reference is booked only once.',
   },
   user: {
+    used: 'Share of the limit',
+    noLimit: 'no limit',
+    /** Before the amount of a limit. */
+    of: 'of',
+    usedDay: (percent: number, limit: string) => `${percent} % of ${limit} a day`,
+    usedMonth: (percent: number, limit: string) => `${percent} % of ${limit} a month`,
+    mostKeys: (count: number) => `at most ${count}`,
+    usedShares: [
+      ['0.5', '50 % or more'],
+      ['0.8', '80 % or more'],
+      ['1', 'Reached'],
+    ] as const,
     multiplier: 'Factor on every price for this user.',
+    ownKeys: 'Keys that people of the user may make themselves.',
     create: 'A user owns a wallet and keys. Credit the wallet before the first call.',
     limits: 'Limits of a user apply to all of its keys together. Leave a field empty for no limit.',
     leased: 'Part of Available that running servers may spend without asking the database.',
@@ -226,9 +381,12 @@ export const texts = {
     apply: 'Apply changes',
     previewFirst: 'Shows what would change before anything is changed.',
     nothing: 'Nothing would change.',
+    effects: (count: number) => `Model names whose line or price changes (${count})`,
     name: 'A name, or a pattern such as gpt-*.',
     upstream: 'If the provider uses another name.',
     history: 'Newest first. A charge keeps the price that it was made with.',
+    fallback: 'In this order: group/model, or a group for the same name. Empty for none.',
+    setFallback: 'While no account of the group can take a call, these lines do, at their own prices.',
     setPrice: 'Calls from now on use the new price. Earlier charges stay as they are.',
     moreRates: 'Steps by input length, tiers, audio, images, pieces, as in the configuration file.',
     moreRatesExample: '{"steps": [{"above": 200000, "input": "6", "output": "22.5"}], "per_search": "0.01"}',
@@ -245,6 +403,8 @@ export const texts = {
       `${changed} to change, ${unchanged} unchanged, ${skipped} skipped.`,
     suspicious: 'Changes by more than ten times or disappears',
     onlyCost: 'Only the cost of the provider changes.',
+    above: (count: string) => `above ${count} tokens: `,
+    importFrom: (group: string, source: string) => `of ${group}, from ${source}`,
   },
   review: {
     holds: 'Holds in review',
@@ -267,7 +427,16 @@ export const texts = {
     dismiss: 'The record is closed and the user pays nothing.',
   },
   callback: {
-    redeliver: 'The receiver gets the same id and body again.',
+    again: {
+      label: 'Redeliver',
+      title: 'Redeliver callback',
+      explain: 'The receiver gets the same id and body again.',
+    },
+    now: {
+      label: 'Deliver now',
+      title: 'Deliver callback now',
+      explain: 'The next attempt is made at once instead of at its time. The same id and body are sent, once.',
+    },
     noAttempt: 'No attempt yet.',
     testTitle: 'Send test callback',
     testAction: 'Send test',
@@ -286,7 +455,9 @@ export const texts = {
     picture: 'A PNG, JPEG or WebP file of at most 2 MB. It replaces the preview URL.',
   },
   people: {
-    invite: 'Returns a link that works once. Send it to the person.',
+    user: 'Whose wallet and keys the person sees. Empty for an operator without one.',
+    invite:
+      'Returns a link that works once. Send it to the person. A user that does not exist is made with the credit and limits below.',
     linkOnce: 'The link is shown only now. It works once.',
     reset: 'The person gets a new link. The old password works until the link is used.',
     disable: 'The person is signed out everywhere and cannot sign in.',
@@ -297,29 +468,72 @@ export const texts = {
     faults: (count: string) =>
       `${count} differ from their entries. Back up the database and find the cause before you correct anything.`,
     unchecked: 'The worker has not checked the ledger yet.',
+    checked: (age: string) => `Checked ${age} ago`,
   },
   overview: {
-    fine: 'Nothing needs your attention.',
-    openItems: (count: number) => `${count} need${count === 1 ? 's' : ''} attention`,
-    worker: (age: string) => `The worker last checked ${age} ago. Alarms may be out of date; check that a worker runs.`,
     simulated: 'Simulated providers: no request leaves this machine.',
     useReal: 'Use a real account',
     costUnknown: (count: string) => `Cost unknown for ${count}`,
     setCost: 'Set cost',
     attempts: 'By account and fault, including those where another account succeeded.',
     noChart: 'No calls in this period.',
-    alarm: (about: string, count: string) => `${about.charAt(0).toUpperCase()}${about.slice(1)} (${count}).`,
-    /** By alarm, where the linked page is the place to act. Other alarms show the advice of the server. */
-    advice: {
-      ledger_faults: 'Read the faults before you correct anything.',
-      usage_quarantined: 'Charge or dismiss each record.',
-      video_usage_missing: 'Compare with the bill of the provider, then settle or release each task.',
-      callbacks_dead: 'Ask the owner of the receiver, then deliver them again.',
-      charges_above_reservation: 'Check prices and limits of the models in use; balances may be negative.',
-      video_submissions_unknown: 'Compare with the tasks in the console of the provider.',
-      accounts_out: 'Correct the credential or the quota of each, then test or resume it.',
-      groups_without_account: 'Add an account to the group, or resume one.',
-    } as Readonly<Record<string, string>>,
+    byDay: 'By UTC day, from the ledger',
+    utcDay: 'This UTC day',
+    utcDays: 'UTC days, with today',
+    byCallers: (count: number) => `${countText(count)} more by callers`,
+    noFaults: 'No attempt failed in this period.',
+  },
+  needs: {
+    title: (count: number) => (count === 1 ? 'One thing needs you' : `${count} things need you`),
+    none: 'Nothing needs you.',
+    worker: (age: string) => `The worker last checked ${age} ago. Alarms may be out of date; check that a worker runs.`,
+    openAccount: 'Open account',
+    what: 'What to do',
+    accounts: {
+      refused_credential: (id) =>
+        `The provider refuses the credential of ${id}. It takes no calls until you replace it.`,
+      refused_once: (id) => `The provider refused the credential of ${id} once. It is used after all others; test it.`,
+      test_failed: (id) => `The last test of ${id} failed.`,
+    } as Readonly<Record<string, (id: string) => string>>,
+    alarms: {
+      ledger_faults: {
+        sentence: (count) => `${plural(count, 'balance')} ${count === 1 ? 'differs' : 'differ'} from the entries.`,
+        action: 'Read the faults',
+      },
+      usage_quarantined: {
+        sentence: (count) => `${plural(count, 'usage record')} cannot be right and ${isOrAre(count)} not charged.`,
+        action: 'Charge or dismiss',
+      },
+      video_usage_missing: {
+        sentence: (count) => `${plural(count, 'video task')} ended without usage or a price; the money is held.`,
+        action: 'Settle or release',
+      },
+      video_submissions_unknown: {
+        sentence: (count) =>
+          `${plural(count, 'video task')} ${isOrAre(count)} not found at the provider; the money is held.`,
+        action: 'Assign or dismiss',
+      },
+      callbacks_dead: {
+        sentence: (count) => `${plural(count, 'callback')} of the last day ${isOrAre(count)} given up.`,
+        action: 'Deliver again',
+      },
+      charges_above_reservation: {
+        sentence: (count) => `Users were charged more than was reserved in the last hour (${plural(count, 'user')}).`,
+        action: 'Check prices',
+      },
+      accounts_out: {
+        sentence: (count) => `${plural(count, 'account')} ${isOrAre(count)} out until you act.`,
+        action: 'Open accounts',
+      },
+      groups_without_account: {
+        sentence: (count) => `No account of ${plural(count, 'group')} can serve; calls are refused.`,
+        action: 'Open groups',
+      },
+      replicas_stale: { sentence: (count) => `${plural(count, 'server')} died with usage that is not charged yet.` },
+      journal_backlog: { sentence: (count) => `${plural(count, 'server')} cannot store usage; it waits on disk.` },
+      checks_failing: { sentence: () => 'A check for alarms cannot run; its alarms are out of date.' },
+      flusher_failing: { sentence: () => 'This server cannot store usage; it waits on disk.' },
+    } as Readonly<Record<string, { sentence: (count: number) => string; action?: string }>>,
   },
   setup: {
     lead: 'Four steps from an empty gateway to the first call.',
@@ -338,6 +552,9 @@ export const texts = {
     review: 'The amount is held until an operator decides.',
     noResult: 'The result is no longer available.',
     noHold: 'Nothing is held.',
+    held: 'held',
+    done: (percent: number) => `${percent}% done`,
+    inReview: 'in review',
   },
   playground: {
     lead: 'Calls run with the chosen key: its limits hold and its wallet pays.',
@@ -352,9 +569,70 @@ export const texts = {
     atMost: 'Held at the start, at most:',
     arithmetic: (tokens: string, price: string, factor: string) =>
       `${tokens} tokens × $${price} per million${factor === '' ? '' : ` × ${factor}`}`,
+    noModel: (kind: string) => `This key can call no model for ${kind}.`,
+    sampleText: 'A brass desk lamp on a walnut table',
+    dimensions: (count: number) => `A vector of ${countText(count)} numbers.`,
+    noVector: 'The vector appears here.',
+    price: 'Price:',
+    charged: 'charged',
     drawing: 'Drawing…',
     noImage: 'The image appears here.',
     hint: 'Press ⌘↵ or Ctrl+Enter to run.',
+    mostPixels: (most: string) => `At most ${most} pixels.`,
+    pixels: (count: string, most: string) => `${count} of at most ${most} pixels.`,
+    firstEvent: (time: string) => `first event ${time}`,
+    converted: (from: string) => `converted ${from}`,
+    dropped: (members: string) => `dropped ${members}`,
+  },
+  warnings: {
+    tabs: { rules: 'Rules', destinations: 'Destinations', sent: 'Sent' },
+    kinds: {
+      balance: 'Balance is low',
+      spend: 'Spending is high',
+      limit: 'Near a spend limit',
+      account: 'Account cannot be used',
+      errors: 'Many calls fail',
+      margin: 'Margin is low',
+      alarm: 'Alarm is raised',
+    },
+    periods: { day: 'today', month: 'this month', last_hours: 'in the last 2 hours', last_day: 'in the last 24 hours' },
+    periodChoices: {
+      day: 'UTC day',
+      month: 'UTC month',
+      last_hours: 'Last 2 hours',
+      last_day: 'Last 24 hours',
+    },
+    states: { out: 'Out of use', parked: 'Parked', draining: 'Draining', cooling: 'Cooling down' },
+    each: (scope: string) => `each ${scope}`,
+    allCalls: 'all calls',
+    scopes: {
+      operator: { all: 'All calls', user: 'Users', key: 'Keys', group: 'Groups', account: 'Accounts', alarm: 'Alarms' },
+      user: { all: 'All calls', user: 'All my keys together', key: 'Each of my keys, or one' },
+    } as Readonly<Record<WarningAudience, Partial<Record<WarningScope, string>>>>,
+    minCalls: 'Fewer calls say nothing.',
+    below: (threshold: string) => `below ${threshold}`,
+    above: (threshold: string) => `above ${threshold}`,
+    fromCalls: (count: string) => `from ${count} calls`,
+    states_hint: 'Cooling down is frequent and ends by itself.',
+    to: 'None chosen: all destinations.',
+    fine: 'Fine',
+    holds: (count: string) => `Holds for ${count}`,
+    paused: 'Paused',
+    noDestination: 'Notices are only listed here until you add a destination.',
+    remove: 'It is not checked any more. Notices that were sent stay in the list.',
+    destinationKinds: { webhook: 'Webhook', slack: 'Slack', teams: 'Teams', mail: 'Mail' },
+    url: 'It is encrypted before it is stored, and only its host is shown later.',
+    ownAddresses: 'Only people of your user can get mail. Separated by commas.',
+    noMail: 'Mail needs SMTP_URL on the server.',
+    quiet: 'Notices wait until the end of these hours.',
+    quietTimes: (from: string, to: string, zone: string) => `${from} to ${to}, ${zone}`,
+    quietPair: 'Enter both times of the quiet hours, or none.',
+    secretOnce: 'Verifies the signatures of notices. It is shown only now.',
+    removeDestination: 'Notices that wait for it are not sent.',
+    tested: (name: string, time: string) => `${name} accepted the test: ${time}.`,
+    testFailed: (name: string, why: string) => `${name} did not accept the test: ${why}.`,
+    deleted: 'Deleted destination',
+    noDelivery: 'No destination',
   },
   assetTabs: { assets: 'Assets', groups: 'Groups', authorizations: 'Authorizations' },
   help: {
@@ -370,3 +648,16 @@ export const texts = {
     ],
   },
 } as const;
+
+/** The same members with any text; functions keep their parameters. */
+type Widened<T> = T extends string
+  ? string
+  : T extends (...values: infer V) => string
+    ? (...values: V) => string
+    : { readonly [K in keyof T]: Widened<T[K]> };
+
+export type Pages = Widened<typeof englishPages>;
+export type Texts = Widened<typeof englishTexts>;
+
+export const pages: Pages = chinese?.pages ?? englishPages;
+export const texts: Texts = chinese?.texts ?? englishTexts;

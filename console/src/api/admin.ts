@@ -4,6 +4,7 @@ import type {
   AccountTest,
   AppliedConfig,
   CallbackTest,
+  Hit,
   InvitedPerson,
   KeyWithValue,
   LoggedRequest,
@@ -21,6 +22,7 @@ import type {
   ShownAlarm,
   ShownAuditLine,
   ShownCallback,
+  ShownCapture,
   ShownCharacter,
   ShownGroup,
   ShownKey,
@@ -35,12 +37,15 @@ import type {
 } from '../../../src/objects/index.ts';
 import { get, type Query, send } from './client.ts';
 import { apiAt, type Body } from './paths.ts';
+import { warningsAt } from './warnings.ts';
 
 const { at, listOf } = apiAt('/admin/v1');
 
 export const admin = {
+  search: listOf<Hit>('/search'),
   requests: listOf<LoggedRequest>('/requests'),
   request: (id: string) => get<LoggedRequest>(at('/requests/{}', id)),
+  capture: (id: string) => get<ShownCapture>(at('/requests/{}/capture', id)),
   stats: (query: Query) => get<Stats>(at('/stats'), query),
   accountStats: listOf<AccountStats>('/stats/accounts'),
 
@@ -67,6 +72,9 @@ export const admin = {
   /** A document that names only what is new or changed leaves everything else as it is. */
   applyConfig: (document: Body, query: Query = {}) =>
     send<AppliedConfig>('PUT', at('/config'), { body: document, query }),
+  /** A document of new objects; one that exists is refused. */
+  create: (document: Body) =>
+    send<AppliedConfig>('PUT', at('/config'), { body: document, query: { create_only: 'true' } }),
 
   characters: listOf<ShownCharacter>('/characters'),
   createCharacter: (body: Body) => send<ShownCharacter>('POST', at('/characters'), { body }),
@@ -93,6 +101,7 @@ export const admin = {
   changeKey: (id: string, body: Body) => send<ShownKey>('PATCH', at('/keys/{}', id), { body }),
   rotateKey: (id: string, body: Body) => send<KeyWithValue>('POST', at('/keys/{}/rotate', id), { body }),
   revokeKey: (id: string, body: Body) => send<ShownKey>('POST', at('/keys/{}/revoke', id), { body }),
+  captureKey: (id: string, hours: number) => send<ShownKey>('POST', at('/keys/{}/capture', id), { body: { hours } }),
 
   alarms: listOf<ShownAlarm>('/alarms'),
   audit: listOf<ShownAuditLine>('/audit'),
@@ -112,4 +121,5 @@ export const admin = {
   resetPerson: (id: string) => send<InvitedPerson>('POST', at('/people/{}/reset', id), { body: {} }),
   signOutPerson: (id: string) => send<ShownPerson>('POST', at('/people/{}/sign-out', id), { body: {} }),
   settings: listOf<SettingReport>('/settings'),
+  warnings: warningsAt(at, listOf),
 };

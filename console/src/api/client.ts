@@ -1,4 +1,4 @@
-/** The only caller of `fetch` for JSON: adds the CSRF token to writes, and turns every failure into a `Problem`. */
+/** The only caller of `fetch`: adds the CSRF token, offers to sign in again, and turns every failure into a `Problem`. */
 import { texts } from '../texts.ts';
 
 /** A failed request, with what a person needs to act on it or to report it. */
@@ -44,11 +44,33 @@ export const keepCsrf = (token: string | undefined): void => {
 };
 export const csrfHeaders = (): Record<string, string> => (csrf === undefined ? {} : { 'x-csrf-token': csrf });
 
+/** Resolves with true when the person is signed in again. The shell knows how to ask. */
+type AskToSignIn = () => Promise<boolean>;
+let askToSignIn: AskToSignIn = () => Promise.resolve(false);
+export const onLostSession = (ask: AskToSignIn): void => {
+  askToSignIn = ask;
+};
+
+/** Without a cookie, the admin API asks for its token. */
+const LOST: readonly string[] = ['not_signed_in', 'invalid_admin_token'];
+export const isLostSession = (error: unknown): boolean => error instanceof Problem && LOST.includes(error.code);
+
+/**
+ * The response to a request by cookie. A lost session is offered back before the request fails, and the request is then sent again,
+ * so that nothing that was typed is lost.
+ */
+export async function fetchAgain(url: string, init: () => RequestInit): Promise<Response> {
+  const response = await fetch(url, init());
+  if (response.status !== 401) return response;
+  const problem = problemOf(response, await jsonOf(response.clone()));
+  return isLostSession(problem) && (await askToSignIn()) ? fetch(url, init()) : response;
+}
+
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export async function send<T>(method: Method, path: string, options: RequestOptions = {}): Promise<T> {
   const { query, body, signal } = options;
-  const response = await fetch(urlOf(path, query), {
+  const init = (): RequestInit => ({
     method,
     headers: {
       accept: 'application/json',
@@ -58,7 +80,10 @@ export async function send<T>(method: Method, path: string, options: RequestOpti
     credentials: 'same-origin',
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
-  }).catch((error: unknown) => {
+  });
+  // Pages ask for themselves: the shell watches their queries.
+  const sending = method === 'GET' ? fetch(urlOf(path, query), init()) : fetchAgain(urlOf(path, query), init);
+  const response = await sending.catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new Problem(texts.unreachable, {
       status: 0,
@@ -103,9 +128,10 @@ interface ErrorBody {
 
 export function problemOf(response: Response, body: unknown): Problem {
   const error = (body as ErrorBody | undefined)?.error;
-  return new Problem(error?.message ?? texts.status(response.status), {
+  const code = typeof error?.code === 'string' ? error.code : (error?.status ?? `http_${response.status}`);
+  return new Problem(texts.problems[code] ?? error?.message ?? texts.status(response.status), {
     status: response.status,
-    code: typeof error?.code === 'string' ? error.code : (error?.status ?? `http_${response.status}`),
+    code,
     requestId: response.headers.get('x-request-id') ?? undefined,
     param: error?.param ?? undefined,
     body,

@@ -2,14 +2,17 @@
 import type {
   AssetGroup,
   CallerAsset,
-  CallerTask,
+  Hit,
   KeyWithValue,
   Me,
   OwnAuthorization,
   OwnKey,
+  OwnModel,
   OwnRequest,
+  OwnTask,
   Page,
   ReadTask,
+  ShownCapture,
   ShownLink,
   ShownMovement,
   ShownSession,
@@ -18,6 +21,7 @@ import type {
 } from '../../../src/objects/index.ts';
 import { get, type Query, send, urlOf } from './client.ts';
 import { apiAt, type Body } from './paths.ts';
+import { warningsAt } from './warnings.ts';
 
 const { at, listOf } = apiAt('/console/v1');
 
@@ -33,28 +37,33 @@ export const session = {
 
 export const mine = {
   me: () => get<Me>(at('/me')),
+  models: listOf<OwnModel>('/models'),
   keys: listOf<OwnKey>('/keys'),
   key: (id: string) => get<OwnKey>(at('/keys/{}', id)),
   createKey: (body: Body) => send<OwnKey & KeyWithValue>('POST', at('/keys'), { body }),
   changeKey: (id: string, body: Body) => send<OwnKey>('PATCH', at('/keys/{}', id), { body }),
   rotateKey: (id: string, body: Body) => send<OwnKey & KeyWithValue>('POST', at('/keys/{}/rotate', id), { body }),
   revokeKey: (id: string, body: Body) => send<OwnKey>('POST', at('/keys/{}/revoke', id), { body }),
+  captureKey: (id: string, hours: number) => send<OwnKey>('POST', at('/keys/{}/capture', id), { body: { hours } }),
   usage: (query: Query) => get<UserUsagePage>(at('/usage'), query),
   usageCsv: (query: Query) => urlOf(at('/usage'), { ...query, format: 'csv' }),
   charges: listOf<ShownMovement>('/charges'),
+  search: listOf<Hit>('/search'),
   requests: listOf<OwnRequest>('/requests'),
   request: (id: string) => get<OwnRequest>(at('/requests/{}', id)),
+  capture: (id: string) => get<ShownCapture>(at('/requests/{}/capture', id)),
   chargesCsv: () => `${at('/charges')}?format=csv`,
   tasks: async (query: Query = {}, signal?: AbortSignal): Promise<Page<ReadTask>> => {
-    const page = await listOf<CallerTask>('/tasks')(query, signal);
+    const page = await listOf<OwnTask>('/tasks')(query, signal);
     return { ...page, data: page.data.map(taskOf) };
   },
-  task: async (id: string): Promise<ReadTask> => taskOf(await get<CallerTask>(at('/tasks/{}', id))),
+  task: async (id: string): Promise<ReadTask> => taskOf(await get<OwnTask>(at('/tasks/{}', id))),
   video: (task: string) => at('/tasks/{}/content', task),
   lastFrame: (task: string) => at('/tasks/{}/last-frame', task),
   assets: listOf<CallerAsset>('/assets'),
   assetGroups: listOf<AssetGroup>('/asset-groups'),
   authorizations: listOf<OwnAuthorization>('/authorizations'),
+  warnings: warningsAt(at, listOf),
   /** What the creation of a task would hold. */
   estimateTask: (body: Body, signal?: AbortSignal) =>
     send<TaskEstimate>('POST', at('/task-estimate'), { body, signal }),
@@ -71,8 +80,9 @@ function taskOf({
   updated_at,
   content,
   usage,
+  hold,
   ...rest
-}: CallerTask): ReadTask {
+}: OwnTask): ReadTask {
   const isDone = status !== 'queued' && status !== 'running';
   return {
     id,
@@ -81,6 +91,8 @@ function taskOf({
     progress,
     error,
     parameters: rest,
+    hold,
+    in_review: hold?.state === 'review',
     tokens: usage?.total_tokens ?? null,
     has_last_frame: content?.last_frame_url !== undefined,
     created_at: isoOf(created_at),

@@ -1,6 +1,8 @@
-/** Counts and shares as text, in one notation for all readers. */
-const COUNT = new Intl.NumberFormat('en-US');
-const COMPACT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+/** Counts and shares as text, in the notation of the language. */
+import { locale } from '../language.ts';
+
+const COUNT = new Intl.NumberFormat(locale);
+const COMPACT = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
 
 export const countText = (count: number): string => COUNT.format(count);
 export const compactText = (count: number): string => COMPACT.format(count);
@@ -10,8 +12,9 @@ export function shareText(part: number, whole: number): string {
   if (whole === 0) return '–';
   const percent = (100 * part) / whole;
   if (percent > 0 && percent < 0.01) return '<0.01%';
-  return `${percent.toFixed(percent < 10 ? 2 : 1)}%`;
+  return `${percent % 100 === 0 ? percent : percent.toFixed(percent < 10 ? 2 : 1)}%`;
 }
 
+/** English only; other languages have texts of their own. */
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${countText(count)} ${count === 1 ? one : many}`;

@@ -1,4 +1,4 @@
-/** Amounts as text. The API's decimal strings are never turned into floating-point numbers. */
+/** Amounts as text. The API's decimal strings are never turned into floating-point numbers. Both languages write them alike. */
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
 const MINUS = '−';

@@ -1,16 +1,17 @@
 /** Adding and changing accounts. A new account is a document of the configuration that names only it; a change sends what differs. */
-import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import type { GroupStyle, ShownAccount, ShownGroup } from '../../../src/objects/index.ts';
+import type { AccountKind } from '../../../src/rules/account-kinds.ts';
 import { chatServerChoices } from '../../../src/rules/chat-presets.ts';
 import { admin } from '../api/admin.ts';
+import { t } from '../language.ts';
 import { Choice } from '../parts/choice.tsx';
 import { Json } from '../parts/code.tsx';
 import { type FieldSpec, Form, FormDialog, type FormValues } from '../parts/form.tsx';
-import { notify } from '../parts/toast.tsx';
 import { texts } from '../texts.ts';
 import { changesOf, mapText } from './account-changes.ts';
 import {
+  apiFeatures,
   authChoices,
   type CloudChoice,
   cloudChoices,
@@ -27,9 +28,9 @@ const BASE_URLS: Readonly<Record<GroupStyle, string>> = {
 };
 
 const STYLE_LABELS: readonly (readonly [GroupStyle, string])[] = [
-  ['responses', 'Responses: OpenAI and compatible servers'],
-  ['messages', 'Messages: Anthropic'],
-  ['generate-content', 'Generate content: Google Gemini'],
+  ['responses', t('Responses: OpenAI and compatible servers')],
+  ['messages', t('Messages: Anthropic')],
+  ['generate-content', t('Generate content: Google Gemini')],
 ];
 
 const NEW_GROUP = '+new';
@@ -44,7 +45,6 @@ interface NewAccountProps {
 
 /** The choice of a group, style or server fills in the fields below, so the form is rendered again with it. */
 export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
-  const client = useQueryClient();
   const [group, setGroup] = useState(groups[0]?.id ?? NEW_GROUP);
   const [style, setStyle] = useState<GroupStyle>('responses');
   const [preset, setPreset] = useState<string>(OPENAI);
@@ -59,16 +59,15 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
   const server =
     shownStyle === 'responses' && cloud === 'none' ? SERVERS.find((one) => one.preset === preset) : undefined;
   const isOther = server !== undefined && server.preset !== OPENAI;
+  const added = useRef('');
   const submit = async (values: FormValues): Promise<void> => {
     const { group_id, ...account } = cloud === 'none' ? values : withCloud(values, cloud, auth);
     const target = known?.id ?? String(group_id);
-    await admin.applyConfig({
+    await admin.create({
       ...(known ? {} : { groups: [{ id: target, style: shownStyle }] }),
       accounts: [{ ...account, ...(isOther && { preset: server.preset }), group: target }],
     });
-    await client.invalidateQueries();
-    notify(texts.done.accountAdded);
-    done(String(account.id));
+    added.current = String(account.id);
   };
   return (
     <div className="fields">
@@ -76,7 +75,10 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
         <Choice
           label="Group"
           value={group}
-          options={[...groups.map(({ id, style: own }) => [id, `${id} (${own})`] as const), [NEW_GROUP, 'New group']]}
+          options={[
+            ...groups.map(({ id, style: own }) => [id, id === own ? id : `${id} (${own})`] as const),
+            [NEW_GROUP, t('New group')],
+          ]}
           onChange={setGroup}
         />
         {!known && (
@@ -102,18 +104,36 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
       </div>
       {isOther && <Json label={texts.account.presetFlags} value={server.flags} />}
       <Form
-        key={`${group} ${shownStyle} ${preset} ${cloud} ${auth}`}
         fields={[
-          ...(known ? [] : [{ name: 'group_id', label: 'Id of the group', isRequired: true, placeholder: 'openai' }]),
-          { name: 'id', label: 'Id of the account', isRequired: true, placeholder: `${isOther ? preset : 'openai'}-1` },
+          ...(known
+            ? []
+            : [
+                {
+                  name: 'group_id',
+                  label: 'Id of the group',
+                  isRequired: true,
+                  placeholder: 'openai',
+                  path: 'groups[0].id',
+                },
+              ]),
+          {
+            name: 'id',
+            label: 'Id of the account',
+            isRequired: true,
+            placeholder: `${isOther ? preset : 'openai'}-1`,
+            path: 'accounts[0].id',
+          },
           ...(cloud === 'none'
             ? providerFields(server ? server.baseUrl : BASE_URLS[shownStyle], isOther)
             : newCloudFields(cloud, auth)),
-          ...(isOther ? [featuresField(server.features)] : []),
+          ...(isOther ? [featuresField(server.features)] : cloud === 'none' ? [] : apiFields(cloud, shownStyle)),
           tuningFields(),
         ]}
         action="Add account"
         submit={submit}
+        refreshes="all"
+        done={texts.done.accountAdded}
+        finish={() => done(added.current)}
         {...(cancel && { cancel })}
       />
     </div>
@@ -138,13 +158,19 @@ const tuningFields = (account?: ShownAccount): readonly FieldSpec[] => [
   { name: 'max_concurrency', label: 'Max concurrency', kind: 'number', value: account?.max_concurrency },
 ];
 
-const featuresField = (value: readonly string[] | undefined): FieldSpec => ({
+const featuresField = (value: readonly string[] | undefined, hint: string = texts.form.list): FieldSpec => ({
   name: 'features',
   label: 'Features',
   kind: 'list',
   value,
-  hint: texts.form.list,
+  hint,
 });
+
+/** A cloud with several APIs for a style asks which one the account uses. */
+const apiFields = (kind: AccountKind, style: GroupStyle): readonly FieldSpec[] => {
+  const features = apiFeatures(kind, style);
+  return features ? [featuresField(features, texts.account.converse)] : [];
+};
 
 interface EditAccountProps {
   readonly account: ShownAccount;
@@ -153,21 +179,21 @@ interface EditAccountProps {
 }
 
 export const EditAccount = ({ account, style, close }: EditAccountProps) => {
-  const client = useQueryClient();
   return (
     <FormDialog
-      title={`Change ${account.id}`}
+      title={`${t('Change')} ${account.id}`}
       explain={texts.account.edit}
       close={close}
       action="Save account"
+      showsChanges
       fields={accountFields(account, style)}
       submit={async (values) => {
         const { cloud } = account;
         const changes = changesOf(account, cloud ? withCloud(values, cloud.kind, cloud.auth) : values);
         if (Object.keys(changes).length > 0) await admin.changeAccount(account.id, changes);
-        await client.invalidateQueries({ queryKey: ['accounts'] });
-        notify(texts.done.accountSaved);
       }}
+      refreshes={['accounts']}
+      done={texts.done.accountSaved}
     />
   );
 };

@@ -9,10 +9,11 @@ import type {
   StatsPoint,
 } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import { compactText, plural, shareText } from '../format/count.ts';
+import { compactText, shareText } from '../format/count.ts';
 import { absoluteTime, durationText } from '../format/time.ts';
+import { t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';
-import { FormDialog, ProblemNotice, REASON_FIELD } from '../parts/form.tsx';
+import { FormDialog, REASON_FIELD } from '../parts/form.tsx';
 import { POLL_MS } from '../parts/list.tsx';
 import { Card, Facts, Load, Page } from '../parts/page.tsx';
 import { HttpStatus } from '../parts/state.tsx';
@@ -22,7 +23,7 @@ import { Countdown, Id, Money, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { accountFacts, EditAccount } from './account-form.tsx';
-import { AccountStateText, isSimulated, reasonOf, wordsOf } from './account-state.tsx';
+import { AccountHealth, healthOf, isBad, isSimulated, reasonOf } from './account-state.tsx';
 import { useGroups } from './catalog.ts';
 import { testAccount } from './test-account.ts';
 
@@ -30,29 +31,33 @@ export const AccountPage = () => {
   const { account: id = '' } = useParams({ strict: false });
   const query = useQuery({ queryKey: ['accounts', id], queryFn: () => admin.account(id), refetchInterval: POLL_MS });
   const account = query.data;
+  const { data: stats } = useQuery({
+    queryKey: ['account-stats', 'one', id],
+    queryFn: () => admin.accountStats({ account: id, range: '24h' }),
+    refetchInterval: 60_000,
+  });
+  const own = stats?.data[0];
   return (
     <Page
       title={id}
       parent={{ title: pages.accounts.title, path: paths.accounts }}
-      beside={account && <AccountStateText account={account} />}
+      beside={account && <AccountHealth account={account} stats={own} />}
       actions={account && <AccountActions account={account} />}
     >
       <Load query={query} things={pages.account.things}>
-        {(found) => <AccountView account={found} />}
+        {(found) => <AccountView account={found} stats={own} />}
       </Load>
     </Page>
   );
 };
 
 const ACTIONS = {
-  park: { label: 'Park', done: texts.done.accountParked },
-  drain: { label: 'Drain', done: texts.done.accountDrained },
-  resume: { label: 'Resume', done: texts.done.accountResumed },
+  park: { label: 'Park', action: 'Park account', done: texts.done.accountParked },
+  drain: { label: 'Drain', action: 'Drain account', done: texts.done.accountDrained },
+  resume: { label: 'Resume', action: 'Resume account', done: texts.done.accountResumed },
 } as const;
 
 const AccountActions = ({ account }: { readonly account: ShownAccount }) => {
-  const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['accounts'] });
   const { state } = account;
   const isOut = state === 'parked' || state === 'draining' || state === 'refused_credential';
   return (
@@ -62,19 +67,17 @@ const AccountActions = ({ account }: { readonly account: ShownAccount }) => {
         <Opener key={action} label={ACTIONS[action].label} className={action === 'park' ? 'danger' : ''}>
           {(close) => (
             <FormDialog
-              title={`${ACTIONS[action].label} ${account.id}`}
+              title={`${t(ACTIONS[action].label)} ${account.id}`}
               explain={
                 action === 'resume' ? texts.account.resume : <Consequences account={account.id} action={action} />
               }
               close={close}
-              action={`${ACTIONS[action].label} account`}
+              action={ACTIONS[action].action}
               isDanger={action === 'park'}
               fields={action === 'resume' ? [] : [REASON_FIELD]}
-              submit={async (values) => {
-                await admin.accountAction(account.id, action, values);
-                await refresh();
-                notify(ACTIONS[action].done);
-              }}
+              submit={(values) => admin.accountAction(account.id, action, values)}
+              refreshes={['accounts']}
+              done={ACTIONS[action].done}
             />
           )}
         </Opener>
@@ -92,7 +95,7 @@ const Consequences = ({ account, action }: { readonly account: string; readonly 
   const users = new Set((data?.data ?? []).map(({ user }) => user)).size;
   return (
     <>
-      {texts.account[action]} {users > 0 && texts.account.assets(plural(users, 'user'))}
+      {texts.account[action]} {users > 0 && texts.account.assets(texts.counts.users(users))}
     </>
   );
 };
@@ -104,7 +107,7 @@ export const TestButton = ({ account }: { readonly account: Pick<ShownAccount, '
     <Opener label="Test">
       {(close) => (
         <FormDialog
-          title={`Test ${account.id}`}
+          title={`${t('Test')} ${account.id}`}
           explain={texts.account.test}
           close={close}
           action="Run test"
@@ -122,12 +125,12 @@ export const TestButton = ({ account }: { readonly account: Pick<ShownAccount, '
   );
 };
 
-const AccountView = ({ account }: { readonly account: ShownAccount }) => {
-  const stats = useQuery({
-    queryKey: ['account-stats', account.id],
-    queryFn: () => admin.accountStats({ account: account.id, range: '24h' }),
-    refetchInterval: 60_000,
-  });
+interface AccountViewProps {
+  readonly account: ShownAccount;
+  readonly stats: AccountStats | undefined;
+}
+
+const AccountView = ({ account, stats: own }: AccountViewProps) => {
   const series = useQuery({
     queryKey: ['stats', { account: account.id, range: '24h' }],
     queryFn: () => admin.stats({ account: account.id, range: '24h', bucket: 'hour' }),
@@ -137,11 +140,10 @@ const AccountView = ({ account }: { readonly account: ShownAccount }) => {
     queryFn: () => admin.requests({ account: account.id, limit: 20 }),
     refetchInterval: POLL_MS,
   });
-  const [own] = stats.data?.data ?? [];
   const style = useGroups().data?.data.find(({ id }) => id === account.group)?.style;
   return (
     <div className="stack">
-      <Why account={account} />
+      <Why account={account} stats={own} />
       {own && <AccountTiles account={account} stats={own} />}
       {series.data && series.data.data.length > 0 && (
         <Card title="Last 24 hours" lead={texts.account.strip}>
@@ -163,7 +165,7 @@ const AccountView = ({ account }: { readonly account: ShownAccount }) => {
         title="Latest calls"
         actions={
           <Link to={paths.requests} search={{ account: account.id } as never}>
-            All calls
+            {t('All calls')}
           </Link>
         }
         isFlush
@@ -181,7 +183,6 @@ const AccountView = ({ account }: { readonly account: ShownAccount }) => {
           )}
         </Load>
       </Card>
-      {stats.isError && <ProblemNotice problem={stats.error} />}
       <Card
         title="Settings"
         actions={
@@ -196,7 +197,8 @@ const AccountView = ({ account }: { readonly account: ShownAccount }) => {
             ['Simulated', isSimulated(account) ? texts.overview.simulated : undefined],
             ['Adapter', account.adapter === 'ark' ? undefined : account.adapter],
             ...accountFacts(account, style),
-            ['Added', absoluteTime(account.created_at)],
+            ['Last test', account.last_test ? <LastTest key="test" test={account.last_test} /> : undefined],
+            ['Made', absoluteTime(account.created_at)],
           ]}
         />
       </Card>
@@ -204,19 +206,17 @@ const AccountView = ({ account }: { readonly account: ShownAccount }) => {
   );
 };
 
-const Why = ({ account }: { readonly account: ShownAccount }) => {
-  const { state } = account;
-  if (state === 'healthy') return null;
-  const words = wordsOf(account);
+const Why = ({ account, stats }: AccountViewProps) => {
+  const health = healthOf(account, stats);
+  if (health === 'healthy' || health === 'tested') return null;
+  const words = reasonOf(account, stats);
+  const since = health === 'refused_once' ? stats?.last_fault?.at : (account.since ?? account.last_test?.at);
   return (
-    <div className="notice" data-tone={state === 'refused_credential' ? 'bad' : 'warn'}>
-      <span>
-        {texts.states[state]}
-        {reasonOf(account) ? `: ${reasonOf(account)}` : ''}
-      </span>
-      {account.since && (
+    <div className="notice" data-tone={isBad(health) ? 'bad' : 'warn'}>
+      <span>{health === 'untested' ? texts.account.untested : texts.states[health]}</span>
+      {since && (
         <span className="muted">
-          since <Time at={account.since} />
+          {t('since')} <Time at={since} />
         </span>
       )}
       {words && <blockquote>{words}</blockquote>}
@@ -230,7 +230,7 @@ const AccountTiles = ({ account, stats }: { readonly account: ShownAccount; read
     <Tile
       label="Success, 24 h"
       value={shareText(stats.requests - stats.errors.provider, stats.requests)}
-      note={plural(stats.requests, 'call')}
+      note={texts.counts.calls(stats.requests)}
     />
     <Tile
       label="First byte p50"
@@ -240,10 +240,10 @@ const AccountTiles = ({ account, stats }: { readonly account: ShownAccount; read
     <Tile
       label="Cache hits"
       value={stats.cache_hit_share === null ? '–' : shareText(stats.cache_hit_share, 1)}
-      note={`${compactText(stats.tokens.input)} input tokens`}
+      note={texts.account.inputTokens(compactText(stats.tokens.input))}
     />
     <div className="tile">
-      <span className="label">Cost, 24 h</span>
+      <span className="label">{t('Cost, 24 h')}</span>
       <span className="value">
         <Money amount={stats.cost} isRounded />
       </span>
@@ -253,10 +253,16 @@ const AccountTiles = ({ account, stats }: { readonly account: ShownAccount; read
 
 const Tile = ({ label, value, note }: { readonly label: string; readonly value: string; readonly note?: string }) => (
   <div className="tile">
-    <span className="label">{label}</span>
+    <span className="label">{t(label)}</span>
     <span className="value">{value}</span>
     {note && <span className="muted small">{note}</span>}
   </div>
+);
+
+const LastTest = ({ test }: { readonly test: NonNullable<ShownAccount['last_test']> }) => (
+  <span>
+    {test.ok ? texts.account.testOk : texts.account.testFailed(test.message ?? test.reason ?? '')} <Time at={test.at} />
+  </span>
 );
 
 const CELL = 10;
@@ -272,7 +278,7 @@ const HealthStrip = ({ points }: { readonly points: readonly StatsPoint[] }) => 
       viewBox={`0 0 ${24 * CELL} ${CELL}`}
       preserveAspectRatio="none"
       role="img"
-      aria-label="Success by hour"
+      aria-label={t('Success by hour')}
     >
       {hours.map((time, n) => {
         const point = byTime.get(time);
@@ -280,7 +286,9 @@ const HealthStrip = ({ points }: { readonly points: readonly StatsPoint[] }) => 
           <rect key={time} className={toneOf(point)} x={n * CELL} y="0" width={CELL - 1} height={CELL}>
             <title>
               {absoluteTime(new Date(time).toISOString())}:{' '}
-              {point ? `${point.requests} calls, ${point.errors.provider} failed by the provider` : 'no calls'}
+              {point
+                ? texts.account.hour(texts.counts.calls(point.requests), point.errors.provider)
+                : texts.account.noCalls}
             </title>
           </rect>
         );
@@ -298,7 +306,7 @@ function toneOf(point: StatsPoint | undefined): string {
 const COOLDOWN_COLUMNS = [
   {
     head: 'For',
-    cell: ({ model, operation }: ShownCooldown) => [operation, model].filter(Boolean).join(' ') || 'whole account',
+    cell: ({ model, operation }: ShownCooldown) => [operation, model].filter(Boolean).join(' ') || t('whole account'),
   },
   { head: 'Reason', cell: ({ reason }: ShownCooldown) => reason },
   { head: 'Provider', cell: ({ message, provider_code }: ShownCooldown) => message ?? provider_code ?? '–' },

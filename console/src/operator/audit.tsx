@@ -1,47 +1,89 @@
-/** Who changed what, with the difference. */
+/** Who changed what, with both values. */
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { ShownAuditLine } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import { Diff } from '../parts/code.tsx';
+import { type Change, ChangeList } from '../parts/changes.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Page } from '../parts/page.tsx';
 import type { Column } from '../parts/table.tsx';
-import { Id, Time } from '../parts/values.tsx';
-import { pages } from '../texts.ts';
+import { Time } from '../parts/values.tsx';
+import { pages, texts } from '../texts.ts';
+import { actorText, changesOf, subjectOf, wordsOf } from './audit-line.ts';
 
 const COLUMNS: readonly Column<ShownAuditLine>[] = [
-  { head: 'Action', cell: ({ action }) => action, phone: 'title' },
-  { head: 'Time', cell: ({ at }) => <Time at={at} />, phone: 'side' },
-  { head: 'Actor', cell: ({ actor }) => actor },
-  { head: 'Subject', cell: ({ subject }) => <Id id={subject} isWhole canCopy={false} /> },
-  { head: 'Address', cell: ({ address }) => address ?? '–', phone: 'hide' },
+  { head: 'What', cell: (line) => <What line={line} />, kind: 'prose', phone: 'title' },
+  { head: 'Change', cell: (line) => <Difference line={line} />, kind: 'prose' },
   {
-    head: 'Change',
-    kind: 'prose',
-    cell: ({ before, after }) => (
-      <details>
-        <summary>Difference</summary>
-        <Diff before={before} after={after} />
-      </details>
+    head: 'By',
+    cell: (line) => (
+      <>
+        {actorText(line)}
+        {line.address && <div className="muted small">{line.address}</div>}
+      </>
     ),
   },
+  { head: 'Time', cell: ({ at }) => <Time at={at} />, phone: 'side' },
 ];
 
-export const Audit = () => (
-  <Page title={pages.audit.title}>
-    <FilteredList
-      page={pages.audit}
-      name="audit"
-      load={admin.audit}
-      isLive
-      filters={[
-        { name: 'actor', label: 'Actor' },
-        { name: 'action', label: 'Action' },
-        { name: 'subject', label: 'Subject' },
-        { name: 'start', label: 'From (UTC)', type: 'date' },
-        { name: 'end', label: 'Before (UTC)', type: 'date' },
-      ]}
-      columns={COLUMNS}
-      rowKey={({ id }) => id}
-    />
-  </Page>
-);
+const What = ({ line }: { readonly line: ShownAuditLine }) => {
+  const { text, path } = subjectOf(line);
+  return (
+    <>
+      <strong>{wordsOf(line.action)}</strong>
+      <div className="break">{path === undefined ? text : <Link to={path}>{text}</Link>}</div>
+    </>
+  );
+};
+
+/** More fields are folded, so that a line does not fill the page. */
+const MAX_FIELDS = 5;
+
+const Difference = ({ line }: { readonly line: ShownAuditLine }) => {
+  const changes = changesOf(line);
+  if (changes.length === 0) return <span className="muted">{texts.noDifference}</span>;
+  const isWhole = line.before === null || line.after === null;
+  if (!isWhole && changes.length <= MAX_FIELDS) return <ChangeList changes={changes} />;
+  return (
+    <details className="folded-changes">
+      <summary>{changes.map(shortText).join(' · ')}</summary>
+      <ChangeList changes={changes} isWhole={isWhole} />
+    </details>
+  );
+};
+
+const shortText = ({ label, before, after }: Change): string => `${label} ${after ?? before}`;
+
+export const Audit = () => {
+  const people = useQuery({
+    queryKey: ['people', 'all'],
+    queryFn: () => admin.people({ limit: 1000 }),
+    staleTime: 30_000,
+  });
+  return (
+    <Page title={pages.audit.title}>
+      <FilteredList
+        page={pages.audit}
+        name="audit"
+        load={admin.audit}
+        isLive
+        filters={[
+          { name: 'subject', label: 'Subject' },
+          {
+            name: 'actor',
+            label: 'By',
+            options: [
+              ...(people.data?.data ?? []).map(({ id, name }) => [`person:${id}`, name] as const),
+              ...Object.entries(texts.audit.actors),
+            ],
+          },
+          { name: 'action', label: 'Action' },
+          { name: 'start', label: 'From (UTC)', type: 'date' },
+          { name: 'end', label: 'Before (UTC)', type: 'date' },
+        ]}
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+      />
+    </Page>
+  );
+};

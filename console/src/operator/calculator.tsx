@@ -4,6 +4,7 @@ import { useId, useState } from 'react';
 import type { GroupStyle, ShownModel } from '../../../src/objects/index.ts';
 import { RATIOS, RESOLUTIONS } from '../../../src/rules/video/sizes.ts';
 import { admin } from '../api/admin.ts';
+import { t } from '../language.ts';
 import { Choice, type ChoiceOption } from '../parts/choice.tsx';
 import { ProblemNotice } from '../parts/form.tsx';
 import { Card } from '../parts/page.tsx';
@@ -49,7 +50,7 @@ const fieldsOf = ({ prices }: ShownModel, style: GroupStyle | undefined): readon
   if (style === 'video') return [...VIDEO_FIELDS, USER];
   const billed = TEXT_FIELDS.filter(({ of }) => of === undefined || of.some((rate) => rate in (prices ?? {})));
   const tiers = Object.keys(prices?.tiers ?? {});
-  const tier = { name: 'tier', label: 'Tier', value: '', options: [['', 'standard'], ...tiers] as const };
+  const tier = { name: 'tier', label: 'Tier', value: '', options: [['', t('standard')], ...tiers] as const };
   return [...billed, ...(tiers.length === 0 ? [] : [tier]), USER];
 };
 
@@ -96,7 +97,7 @@ export const Calculator = ({
               {quote.data.charge === null ? (
                 <p className="muted">{quote.data.free ? texts.model.quoteFree : texts.model.unpriced}</p>
               ) : (
-                <Sums pricing={quote.data} isOperator verb={quote.data.at_most ? 'at most' : 'charge'} />
+                <Sums pricing={quote.data} isOperator verb={t(quote.data.at_most ? 'at most' : 'charge')} />
               )}
               {quote.data.line !== model.id && <p className="muted small">{texts.model.otherLine(quote.data.line)}</p>}
             </>
@@ -119,7 +120,7 @@ const QuoteInput = ({ field: { label, options }, value, change }: QuoteInputProp
   return (
     <div className="field">
       <label className="label" htmlFor={id}>
-        {label}
+        {t(label)}
       </label>
       <input
         id={id}

@@ -1,11 +1,14 @@
 /** Callbacks of video tasks: did the receiver get them. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { ShownCallback, ShownCallbackAttempt } from '../../../src/objects/index.ts';
 import { CALLBACK_STATES } from '../../../src/rules/video/callbacks.ts';
 import { admin } from '../api/admin.ts';
 import { durationText } from '../format/time.ts';
+import { choices } from '../language.ts';
+import { Json } from '../parts/code.tsx';
 import { Opener } from '../parts/dialog.tsx';
+import { finders } from '../parts/finders.ts';
 import { FormDialog, REASON_FIELD } from '../parts/form.tsx';
 import { FilteredList, POLL_MS } from '../parts/list.tsx';
 import { Card, Facts, Load, Page } from '../parts/page.tsx';
@@ -44,8 +47,8 @@ export const Callbacks = () => (
       load={admin.callbacks}
       isLive
       filters={[
-        { name: 'state', label: 'State', options: CALLBACK_STATES },
-        { name: 'user', label: 'User' },
+        { name: 'state', label: 'State', options: choices(CALLBACK_STATES) },
+        { name: 'user', label: 'User', finder: finders.user },
         { name: 'task', label: 'Task' },
         { name: 'host', label: 'Host' },
       ]}
@@ -77,7 +80,7 @@ export const CallbackPage = () => {
         query.data && (
           <>
             <TestCallback user={query.data.user} task={query.data.task} />
-            {query.data.state !== 'pending' && <Redeliver id={id} />}
+            <Redeliver id={id} isWaiting={query.data.state === 'pending'} />
           </>
         )
       }
@@ -91,7 +94,7 @@ export const CallbackPage = () => {
                   ['Task', <Id key="task" id={callback.task} to={paths.task(callback.task)} />],
                   ['Version', callback.version],
                   ['User', callback.user],
-                  ['Host', callback.host],
+                  ['URL', <code key="url">{callback.url}</code>],
                   ['Made', <Time key="made" at={callback.created_at} />],
                   [
                     'Next try',
@@ -110,11 +113,20 @@ export const CallbackPage = () => {
                 empty={texts.callback.noAttempt}
               />
             </Card>
+            <Json label="Body" value={parsed(callback.body)} />
           </div>
         )}
       </Load>
     </Page>
   );
+};
+
+const parsed = (body = ''): unknown => {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
 };
 
 interface TestCallbackProps {
@@ -143,22 +155,26 @@ export const TestCallback = ({ user, task }: TestCallbackProps) => (
   </Opener>
 );
 
-const Redeliver = ({ id }: { readonly id: string }) => {
-  const client = useQueryClient();
+interface RedeliverProps {
+  readonly id: string;
+  /** For its next attempt. */
+  readonly isWaiting: boolean;
+}
+
+const Redeliver = ({ id, isWaiting }: RedeliverProps) => {
+  const { label, title, explain } = texts.callback[isWaiting ? 'now' : 'again'];
   return (
-    <Opener label="Redeliver" className="primary">
+    <Opener label={label} className="primary">
       {(close) => (
         <FormDialog
-          title="Redeliver callback"
-          explain={texts.callback.redeliver}
+          title={title}
+          explain={explain}
           close={close}
-          action="Redeliver callback"
+          action={title}
           fields={[REASON_FIELD]}
-          submit={async (values) => {
-            await admin.redeliver(id, values);
-            await client.invalidateQueries({ queryKey: ['callback', id] });
-            notify(texts.done.callbackSent);
-          }}
+          submit={(values) => admin.redeliver(id, values)}
+          refreshes={['callback']}
+          done={texts.done.callbackSent}
         />
       )}
     </Opener>

@@ -1,5 +1,5 @@
 /** Lists that filters and forms choose from. They come from the catalog, never from logs. */
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { admin } from '../api/admin.ts';
 
 const MANY = { limit: 1000 };
@@ -9,11 +9,16 @@ export const useGroups = () =>
   useQuery({ queryKey: ['groups', 'all'], queryFn: () => admin.groups(MANY), staleTime: KEPT_MS });
 export const useAccounts = (refetchInterval: number | false = false) =>
   useQuery({ queryKey: ['accounts', 'all'], queryFn: () => admin.accounts(MANY), refetchInterval });
+/** By account. The roll-ups are built every few seconds; a minute is soon enough for their readers. */
+export const useAccountStats = (range: string) =>
+  useQuery({
+    queryKey: ['account-stats', range],
+    queryFn: async () => new Map((await admin.accountStats({ range })).data.map((stats) => [stats.account, stats])),
+    refetchInterval: 60_000,
+    placeholderData: keepPreviousData,
+  });
 export const useModels = () =>
   useQuery({ queryKey: ['models', 'all'], queryFn: () => admin.models(MANY), staleTime: KEPT_MS });
-export const useUsers = () =>
-  useQuery({ queryKey: ['users', 'all'], queryFn: () => admin.users(MANY), staleTime: KEPT_MS });
-
 /** Ids of the text groups, which keys belong to. */
 export function useGroupIds(kind: 'all' | 'text' | 'video' = 'all'): string[] {
   const { data } = useGroups();
@@ -21,6 +26,3 @@ export function useGroupIds(kind: 'all' | 'text' | 'video' = 'all'): string[] {
     .filter(({ style }) => kind === 'all' || (kind === 'video') === (style === 'video'))
     .map(({ id }) => id);
 }
-
-export const useAccountIds = (): string[] => (useAccounts().data?.data ?? []).map(({ id }) => id);
-export const useUserIds = (): string[] => (useUsers().data?.data ?? []).map(({ id }) => id);

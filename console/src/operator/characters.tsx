@@ -1,14 +1,13 @@
 /** Public characters: what callers may put into videos. */
-import { useQueryClient } from '@tanstack/react-query';
 import type { ShownCharacter } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
+import { t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Page } from '../parts/page.tsx';
 import { State } from '../parts/state.tsx';
 import type { Column } from '../parts/table.tsx';
-import { notify } from '../parts/toast.tsx';
 import { Id } from '../parts/values.tsx';
 import { pages, texts } from '../texts.ts';
 import { useGroupIds } from './catalog.ts';
@@ -19,7 +18,7 @@ const COLUMNS: readonly Column<ShownCharacter>[] = [
   {
     head: 'State',
     cell: ({ published }) => (
-      <State tone={published ? 'ok' : 'muted'}>{published ? 'Published' : 'Not published'}</State>
+      <State tone={published ? 'ok' : 'muted'}>{published ? t('Published') : t('Not published')}</State>
     ),
     phone: 'side',
   },
@@ -43,7 +42,6 @@ const Preview = ({ character }: { readonly character: ShownCharacter }) => {
 
 export const Characters = () => {
   const groups = useGroupIds('video');
-  const client = useQueryClient();
   return (
     <Page
       title={pages.characters.title}
@@ -64,11 +62,9 @@ export const Characters = () => {
                 { name: 'tags', label: 'Tags', kind: 'list' },
                 { name: 'licence', label: 'Licence', hint: texts.character.licence },
               ]}
-              submit={async (values) => {
-                await admin.createCharacter(values);
-                await client.invalidateQueries({ queryKey: ['characters'] });
-                notify(texts.done.characterAdded);
-              }}
+              submit={(values) => admin.createCharacter(values)}
+              refreshes={['characters']}
+              done={texts.done.characterAdded}
             />
           )}
         </Opener>
@@ -86,26 +82,19 @@ export const Characters = () => {
   );
 };
 
-interface PictureProps {
-  readonly character: ShownCharacter;
-  readonly done: () => Promise<void>;
-}
-
 /** A picture replaces the preview URL. */
-const Picture = ({ character, done }: PictureProps) => (
+const Picture = ({ character }: { readonly character: ShownCharacter }) => (
   <Opener label="Picture">
     {(close) => (
       <FormDialog
-        title={`Picture of ${character.name}`}
+        title={`${t('Picture of')} ${character.name}`}
         explain={texts.character.picture}
         close={close}
         action="Upload picture"
         fields={[{ name: 'file', label: 'File', kind: 'file', isRequired: true }]}
-        submit={async ({ file }) => {
-          await admin.uploadPreview(character.id, await base64Of(file as File));
-          await done();
-          notify(texts.done.pictureUploaded);
-        }}
+        submit={async ({ file }) => admin.uploadPreview(character.id, await base64Of(file as File))}
+        refreshes={['characters']}
+        done={texts.done.pictureUploaded}
       />
     )}
   </Opener>
@@ -121,8 +110,6 @@ const base64Of = (file: File): Promise<string> =>
   });
 
 const CharacterActions = ({ character }: { readonly character: ShownCharacter }) => {
-  const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['characters'] });
   const { id, published } = character;
   const verb = published ? 'Unpublish' : 'Publish';
   return (
@@ -130,32 +117,28 @@ const CharacterActions = ({ character }: { readonly character: ShownCharacter })
       <Opener label={verb}>
         {(close) => (
           <FormDialog
-            title={`${verb} ${character.name}`}
+            title={`${t(verb)} ${character.name}`}
             explain={published ? texts.character.unpublish : texts.character.publish}
             close={close}
-            action={`${verb} character`}
+            action={published ? 'Unpublish character' : 'Publish character'}
             fields={[]}
-            submit={async () => {
-              await admin.publishCharacter(id, !published);
-              await refresh();
-            }}
+            submit={() => admin.publishCharacter(id, !published)}
+            refreshes={['characters']}
           />
         )}
       </Opener>
-      <Picture character={character} done={refresh} />
+      <Picture character={character} />
       <Opener label="Delete" className="danger">
         {(close) => (
           <FormDialog
-            title={`Delete ${character.name}`}
+            title={`${t('Delete')} ${character.name}`}
             explain={texts.character.remove}
             close={close}
             action="Delete character"
             isDanger
             fields={[]}
-            submit={async () => {
-              await admin.deleteCharacter(id);
-              await refresh();
-            }}
+            submit={() => admin.deleteCharacter(id)}
+            refreshes={['characters']}
           />
         )}
       </Opener>

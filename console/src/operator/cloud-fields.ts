@@ -25,6 +25,12 @@ export const cloudChoices = (style: GroupStyle): readonly (readonly [CloudChoice
 export const authChoices = (kind: AccountKind): readonly (readonly [string, string])[] =>
   Object.entries(accountKind(kind).auths).map(([auth, { label }]) => [auth, label] as const);
 
+/** What a new account offers, where its cloud has another API for the same style. */
+export const apiFeatures = (kind: AccountKind, style: GroupStyle): readonly string[] | undefined => {
+  const { speaksConverse, features } = accountKind(kind);
+  return speaksConverse && style !== 'video' ? features[style] : undefined;
+};
+
 /** The address, the settings and the credential of a new account. */
 export const newCloudFields = (kind: AccountKind, auth: string): readonly FieldSpec[] => [
   { name: 'base_url', label: 'Base URL', isRequired: true, value: accountKind(kind).baseUrl },

@@ -1,8 +1,7 @@
 /** A button that opens the form of a decision. */
-import { useQueryClient } from '@tanstack/react-query';
+import { t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { type FieldSpec, FormDialog, type FormValues, REASON_FIELD } from '../parts/form.tsx';
-import { notify } from '../parts/toast.tsx';
 import { texts } from '../texts.ts';
 
 export const REASON: FieldSpec = { ...REASON_FIELD, isRequired: true };
@@ -15,24 +14,19 @@ interface DecisionProps {
   readonly decide: (values: FormValues) => Promise<unknown>;
 }
 
-export const Decision = ({ label, explain, subject, fields, decide }: DecisionProps) => {
-  const client = useQueryClient();
-  return (
-    <Opener label={label}>
-      {(close) => (
-        <FormDialog
-          title={`${label} ${subject}`}
-          explain={explain}
-          close={close}
-          action={label}
-          fields={fields}
-          submit={async (values) => {
-            await decide(values);
-            await client.invalidateQueries();
-            notify(texts.done.decided);
-          }}
-        />
-      )}
-    </Opener>
-  );
-};
+export const Decision = ({ label, explain, subject, fields, decide }: DecisionProps) => (
+  <Opener label={label}>
+    {(close) => (
+      <FormDialog
+        title={`${t(label)} ${subject}`}
+        explain={explain}
+        close={close}
+        action={label}
+        fields={fields}
+        submit={decide}
+        refreshes="all"
+        done={texts.done.decided}
+      />
+    )}
+  </Opener>
+);

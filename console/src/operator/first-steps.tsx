@@ -5,7 +5,6 @@ import { type ReactNode, useState } from 'react';
 import type { KeyWithValue, ShownModel } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
 import { Problem } from '../api/client.ts';
-import { plural } from '../format/count.ts';
 import { durationText } from '../format/time.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';
 import { Snippet } from '../parts/code.tsx';
@@ -73,7 +72,7 @@ export const FirstSteps = () => {
 };
 
 const realAccounts = (accounts: readonly Parameters<typeof isSimulated>[0][]): string =>
-  plural(accounts.filter((account) => !isSimulated(account)).length, 'account');
+  texts.counts.accounts(accounts.filter((account) => !isSimulated(account)).length);
 
 interface StepProps {
   readonly number: number;

@@ -1,15 +1,14 @@
 /** Groups: what a key opens. */
-import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ShownAccount, ShownGroup } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
+import { t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
 import { POLL_MS } from '../parts/list.tsx';
 import { Load, Page } from '../parts/page.tsx';
 import { State } from '../parts/state.tsx';
 import { Table } from '../parts/table.tsx';
-import { notify } from '../parts/toast.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { useAccounts, useGroups } from './catalog.ts';
@@ -43,10 +42,10 @@ export const Groups = () => {
                 cell: ({ id }) => (
                   <span className="row">
                     <Link to={paths.models} search={{ group: id } as never}>
-                      Models
+                      {t('Models')}
                     </Link>
                     <Link to={paths.requests} search={{ group: id } as never}>
-                      Calls
+                      {t('Calls')}
                     </Link>
                   </span>
                 ),
@@ -71,18 +70,17 @@ const AccountsUp = ({
   const tone = up === 0 ? 'bad' : up < accounts.length ? 'warn' : 'ok';
   return (
     <Link to={paths.accounts} search={{ group: group.id } as never}>
-      <State tone={tone}>{up === 0 ? 'No usable account' : `${up} of ${accounts.length} up`}</State>
+      <State tone={tone}>{up === 0 ? t('No usable account') : texts.group.up(up, accounts.length)}</State>
     </Link>
   );
 };
 
 const GroupForm = ({ group }: { readonly group?: ShownGroup }) => {
-  const client = useQueryClient();
   return (
     <Opener label={group ? 'Edit' : 'Add group'} className={group ? 'quiet' : 'primary'}>
       {(close) => (
         <FormDialog
-          title={group ? `Change ${group.id}` : 'Add group'}
+          title={group ? `${t('Change')} ${group.id}` : 'Add group'}
           close={close}
           action={group ? 'Save group' : 'Add group'}
           fields={[
@@ -100,7 +98,7 @@ const GroupForm = ({ group }: { readonly group?: ShownGroup }) => {
                     name: 'variant',
                     label: 'Variant',
                     kind: 'choice' as const,
-                    options: [['', 'none'], 'A', 'EP', 'HC'] as const,
+                    options: [['', t('none')], 'A', 'EP', 'HC'] as const,
                     hint: texts.group.variant,
                   },
                 ]),
@@ -113,16 +111,18 @@ const GroupForm = ({ group }: { readonly group?: ShownGroup }) => {
               hint: texts.group.multiplier,
             },
           ]}
-          submit={async (values) => {
+          showsChanges={group !== undefined}
+          submit={(values) => {
             const fixed = group && {
               id: group.id,
               style: group.style,
               ...(group.variant !== null && { variant: group.variant }),
             };
-            await admin.applyConfig({ groups: [{ ...fixed, ...values }] });
-            await client.invalidateQueries({ queryKey: ['groups'] });
-            notify(texts.done.groupSaved);
+            const document = { groups: [{ ...fixed, ...values }] };
+            return group ? admin.applyConfig(document) : admin.create(document);
           }}
+          refreshes={['groups']}
+          done={texts.done.groupSaved}
         />
       )}
     </Opener>

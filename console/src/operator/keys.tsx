@@ -1,11 +1,13 @@
 /** Keys of all users, and one key with the commands of its clients. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { KeyWithValue, ShownKey } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
+import { t } from '../language.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';
 import { Opener } from '../parts/dialog.tsx';
+import { finders } from '../parts/finders.ts';
 import { FormDialog } from '../parts/form.tsx';
 import { EditKey, KeyActions, type KeyTree } from '../parts/key-actions.tsx';
 import { KEY_FIELDS, KeyCreated, KeyFacts, KeyState, limitsText } from '../parts/key-parts.tsx';
@@ -15,7 +17,7 @@ import type { Column } from '../parts/table.tsx';
 import { Id, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
-import { useGroupIds, useGroups, useModels, useUserIds } from './catalog.ts';
+import { useGroupIds, useGroups, useModels } from './catalog.ts';
 
 export const KEY_COLUMNS: readonly Column<ShownKey>[] = [
   { head: 'Name', cell: ({ name }) => name, phone: 'title' },
@@ -36,7 +38,8 @@ export const Keys = () => {
         name="keys"
         load={admin.keys}
         filters={[
-          { name: 'user', label: 'User' },
+          { name: 'name', label: 'Name', type: 'part' },
+          { name: 'user', label: 'User', finder: finders.user },
           { name: 'group', label: 'Group', options: groups },
         ]}
         columns={KEY_COLUMNS}
@@ -61,10 +64,8 @@ export function useGroupFacts(group: string | undefined) {
 }
 
 export const MakeKey = ({ user }: { readonly user?: string }) => {
-  const client = useQueryClient();
   const groups = useGroupIds('text');
   const videoGroups = useGroupIds('video');
-  const users = useUserIds();
   const [made, setMade] = useState<KeyWithValue>();
   const { style, model } = useGroupFacts(made?.group);
   return (
@@ -79,8 +80,9 @@ export const MakeKey = ({ user }: { readonly user?: string }) => {
               {
                 name: 'user',
                 label: 'User',
-                kind: 'choice',
-                options: user === undefined ? users : [user],
+                finder: finders.user,
+                value: user,
+                isReadOnly: user !== undefined,
                 isRequired: true,
               },
               {
@@ -104,10 +106,8 @@ export const MakeKey = ({ user }: { readonly user?: string }) => {
                 : []),
               ...KEY_FIELDS(),
             ]}
-            submit={async (values) => {
-              setMade(await admin.createKey(values));
-              await client.invalidateQueries({ queryKey: ['keys'] });
-            }}
+            submit={async (values) => setMade(await admin.createKey(values))}
+            refreshes={['keys']}
           />
         )}
       </Opener>
@@ -134,14 +134,17 @@ export const KeyPage = () => {
         {(found) => (
           <div className="stack">
             <p className="row">
-              <code>{found.hint}</code> <Id id={found.id} /> of <Link to={paths.user(found.user)}>{found.user}</Link>
+              <code>{found.hint}</code> <Id id={found.id} /> {t('of')}{' '}
+              <Link to={paths.user(found.user)}>{found.user}</Link>
               <Link to={paths.requests} search={{ key: found.id } as never}>
-                Its calls
+                {t('Its calls')}
               </Link>
             </p>
-            <Card title="Use it">
-              <ClientSnippets style={style} model={model} />
-            </Card>
+            {found.state === 'valid' && (
+              <Card title="Use it">
+                <ClientSnippets style={style} model={model} />
+              </Card>
+            )}
             <Card title="Settings" actions={found.state === 'valid' && <EditKey value={found} tree={TREE} />}>
               <KeyFacts value={found} />
             </Card>

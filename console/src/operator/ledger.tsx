@@ -4,12 +4,14 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { OperatorUsage, ShownAlarm } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
 import { countText } from '../format/count.ts';
-import { dayBefore, durationText } from '../format/time.ts';
-import { FilterBar } from '../parts/list.tsx';
+import { ageText, dayBefore } from '../format/time.ts';
+import { choices, t } from '../language.ts';
+import { FilterBar } from '../parts/filters.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
 import { State } from '../parts/state.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Money, useNow } from '../parts/values.tsx';
+import { TableTools } from '../parts/table-tools.tsx';
+import { Margin, Money, useNow } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { type Search, withFilter } from '../search.ts';
 import { pages, texts } from '../texts.ts';
@@ -50,7 +52,7 @@ export const Ledger = () => {
         <section>
           <FilterBar
             filters={[
-              { name: 'by', label: 'By', options: DIMENSIONS },
+              { name: 'by', label: 'Sum by', options: choices(DIMENSIONS) },
               { name: 'start_date', label: 'First day (UTC)', type: 'date' },
               { name: 'end_date', label: 'Last day (UTC)', type: 'date' },
             ]}
@@ -59,13 +61,15 @@ export const Ledger = () => {
               void navigate({ to: '.', search: () => withFilter(search, name, value), replace: true })
             }
           />
+          <TableTools name="ledger" columns={columnsOf(by)} />
           <Load query={report} things={pages.usage.things}>
             {({ data, total }) => (
               <Table
+                name="ledger"
                 caption="Revenue, cost and margin"
                 columns={columnsOf(by)}
                 rows={data}
-                total={{ ...total, [by]: 'Total' }}
+                total={{ ...total, [by]: t('Total') }}
                 rowKey={(line) => String(line[by])}
                 {...(by === 'user' && { open: (line: OperatorUsage) => paths.user(String(line.user)) })}
                 empty={pages.ledger.empty}
@@ -85,7 +89,7 @@ const csvOf = (by: string, period: Readonly<Record<string, string>>): string =>
 const Invariants = ({ alarms }: { readonly alarms: readonly ShownAlarm[] }) => {
   const faults = alarms.find(({ name }) => name === 'ledger_faults');
   if (!faults) return <p className="muted">{texts.ledger.unchecked}</p>;
-  const age = durationText(faults.checked_seconds_ago * 1000);
+  const age = ageText(faults.checked_seconds_ago * 1000);
   return (
     <>
       <p>
@@ -94,7 +98,7 @@ const Invariants = ({ alarms }: { readonly alarms: readonly ShownAlarm[] }) => {
         ) : (
           <State tone="bad">{texts.ledger.faults(countText(faults.count))}</State>
         )}{' '}
-        <span className="muted">Checked {age} ago</span>
+        <span className="muted">{texts.ledger.checked(age)}</span>
       </p>
       {faults.count > 0 && <blockquote>{faults.detail}</blockquote>}
     </>
@@ -103,16 +107,41 @@ const Invariants = ({ alarms }: { readonly alarms: readonly ShownAlarm[] }) => {
 
 const columnsOf = (by: Dimension): readonly Column<OperatorUsage>[] => [
   { head: by, cell: (line) => String(line[by] ?? '–'), phone: 'title' },
-  { head: 'Requests', cell: ({ requests }) => countText(requests), kind: 'number', phone: 'label' },
-  { head: 'Input tokens', cell: ({ input_tokens }) => countText(input_tokens), kind: 'number', phone: 'hide' },
-  { head: 'Output tokens', cell: ({ output_tokens }) => countText(output_tokens), kind: 'number', phone: 'hide' },
-  { head: 'Revenue', cell: ({ revenue }) => <Money amount={revenue} />, kind: 'number', phone: 'side' },
   {
-    head: 'Cost',
-    cell: ({ cost, unknown_cost_requests }) =>
-      cost === null ? <span className="muted">unknown for {unknown_cost_requests}</span> : <Money amount={cost} />,
+    head: 'Requests',
+    cell: ({ requests }) => countText(requests),
+    value: ({ requests }) => requests,
     kind: 'number',
     phone: 'label',
   },
-  { head: 'Margin', cell: ({ margin }) => <Money amount={margin} />, kind: 'number', phone: 'label' },
+  {
+    head: 'Input tokens',
+    cell: ({ input_tokens }) => countText(input_tokens),
+    value: ({ input_tokens }) => input_tokens,
+    kind: 'number',
+    phone: 'hide',
+  },
+  {
+    head: 'Output tokens',
+    cell: ({ output_tokens }) => countText(output_tokens),
+    value: ({ output_tokens }) => output_tokens,
+    kind: 'number',
+    phone: 'hide',
+  },
+  { head: 'Revenue', cell: ({ revenue }) => <Money amount={revenue} />, kind: 'number', phone: 'side' },
+  {
+    head: 'Cost',
+    cell: ({ cost, known_cost, unknown_cost_requests }) =>
+      cost === null ? (
+        <>
+          <span title={texts.overview.costUnknown(texts.counts.calls(unknown_cost_requests))}>≥</span>{' '}
+          <Money amount={known_cost} />
+        </>
+      ) : (
+        <Money amount={cost} />
+      ),
+    kind: 'number',
+    phone: 'label',
+  },
+  { head: 'Margin', cell: (line) => <Margin usage={line} />, kind: 'number', phone: 'label' },
 ];

@@ -1,21 +1,23 @@
 /** One line of the catalog: its prices with their history, and a calculator. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ShownModel, ShownPrice } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
+import { t } from '../language.ts';
 import { Json } from '../parts/code.tsx';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
 import { Card, Facts, Load, Page } from '../parts/page.tsx';
+import { ratesText } from '../parts/rates.ts';
 import { Badge, State } from '../parts/state.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { notify } from '../parts/toast.tsx';
 import { Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
+import { actorText } from './audit-line.ts';
 import { Calculator } from './calculator.tsx';
 import { useGroups, useModels } from './catalog.ts';
-import { ratesText } from './model-prices.ts';
+import { EditFallback } from './model-fallback.tsx';
 import { priceFields, pricesIn } from './models.tsx';
 
 const PRICE_COLUMNS: readonly Column<ShownPrice>[] = [
@@ -23,8 +25,12 @@ const PRICE_COLUMNS: readonly Column<ShownPrice>[] = [
   { head: 'Valid from', cell: ({ valid_from }) => <Time at={valid_from} />, phone: 'side' },
   { head: 'Users pay', cell: ({ prices }) => ratesText(prices), kind: 'grow' },
   { head: 'Provider charges', cell: ({ cost }) => ratesText(cost) || texts.model.noCost, kind: 'grow' },
-  { head: 'Note', cell: ({ removed }) => (removed ? <Badge>removed</Badge> : '') },
+  { head: 'Set by', cell: ({ set_by }) => <SetBy by={set_by} /> },
+  { head: 'Note', cell: ({ removed }) => (removed ? <Badge>{t('removed')}</Badge> : '') },
 ];
+
+const SetBy = ({ by }: { readonly by: ShownPrice['set_by'] }) =>
+  by === null ? <span className="muted">–</span> : actorText({ actor: by.actor, actor_name: by.name });
 
 export const ModelPage = () => {
   const { group = '', model: id = '' } = useParams({ strict: false });
@@ -41,7 +47,14 @@ export const ModelPage = () => {
       name={id}
       parent={{ title: pages.models.title, path: paths.models }}
       beside={model && model.prices === null && !model.free && <State tone="bad">{texts.model.unpriced}</State>}
-      actions={model && <EditPrice model={model} />}
+      actions={
+        model && (
+          <>
+            {style !== 'video' && <EditFallback model={model} />}
+            <EditPrice model={model} />
+          </>
+        )
+      }
     >
       <div className="stack">
         {model && (
@@ -49,16 +62,17 @@ export const ModelPage = () => {
             <Facts
               rows={[
                 ['Group', model.group],
-                ['Upstream name', model.upstream ?? 'the same'],
+                ['Upstream name', model.upstream ?? t('the same')],
                 ['Context', model.context ?? undefined],
                 ['Max output', model.max_output ?? undefined],
+                ['Fallback', model.fallback.join(', ') || undefined],
                 ['Users pay', ratesText(model.prices) || (model.free ? texts.model.free : texts.model.unpriced)],
                 ['Provider charges', ratesText(model.cost) || texts.model.noCost],
                 [
                   'Calls',
                   id.includes('*') ? undefined : (
                     <Link key="calls" to={paths.requests} search={{ model: id } as never}>
-                      Its calls
+                      {t('Its calls')}
                     </Link>
                   ),
                 ],
@@ -68,7 +82,16 @@ export const ModelPage = () => {
           </Card>
         )}
         {model && style !== undefined && <Calculator key={`${group} ${id}`} model={model} style={style} />}
-        <Card title="Prices" lead={texts.model.history} isFlush>
+        <Card
+          title="Prices"
+          lead={texts.model.history}
+          actions={
+            <Link to={paths.audit} search={{ subject: `model:${group}/${id}` } as never}>
+              {t('All changes')}
+            </Link>
+          }
+          isFlush
+        >
           <Load query={prices} things={pages.model.things} lines={3}>
             {({ data }) => (
               <Table
@@ -87,18 +110,18 @@ export const ModelPage = () => {
 };
 
 const EditPrice = ({ model }: { readonly model: ShownModel }) => {
-  const client = useQueryClient();
   return (
     <Opener label="Set price" className="primary">
       {(close) => (
         <FormDialog
-          title={`Price of ${model.id}`}
+          title={`${t('Price of')} ${model.id}`}
           explain={texts.model.setPrice}
           close={close}
           action="Save price"
+          showsChanges
           fields={priceFields(model)}
-          submit={async (values) => {
-            await admin.applyConfig({
+          submit={(values) =>
+            admin.applyConfig({
               models: [
                 {
                   id: model.id,
@@ -107,10 +130,10 @@ const EditPrice = ({ model }: { readonly model: ShownModel }) => {
                   ...pricesIn(values),
                 },
               ],
-            });
-            await client.invalidateQueries({ queryKey: ['models'] });
-            notify(texts.done.priceSaved);
-          }}
+            })
+          }
+          refreshes={['models']}
+          done={texts.done.priceSaved}
         />
       )}
     </Opener>

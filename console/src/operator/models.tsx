@@ -1,20 +1,20 @@
 /** Models with the prices and costs in force. */
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { AppliedConfig, ShownModel } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import { JsonText } from '../parts/code.tsx';
+import { t } from '../language.ts';
+import { ChangeList } from '../parts/changes.tsx';
+import { Json } from '../parts/code.tsx';
 import { Dialog, Opener } from '../parts/dialog.tsx';
 import { type FieldSpec, Form, FormDialog, type FormValues } from '../parts/form.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Page } from '../parts/page.tsx';
+import { moreRates, rateOf, ratesText, TOKEN_RATES } from '../parts/rates.ts';
 import { State } from '../parts/state.tsx';
 import type { Column } from '../parts/table.tsx';
-import { notify } from '../parts/toast.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { useGroupIds } from './catalog.ts';
-import { moreRates, rateOf, ratesText, TOKEN_RATES } from './model-prices.ts';
 import { PriceImport } from './price-import.tsx';
 
 const COLUMNS: readonly Column<ShownModel>[] = [
@@ -63,7 +63,6 @@ export const Models = () => {
 };
 
 const AddModel = () => {
-  const client = useQueryClient();
   const groups = useGroupIds();
   return (
     <Opener label="Add model" className="primary">
@@ -84,13 +83,13 @@ const AddModel = () => {
             { name: 'upstream', label: 'Upstream name', hint: texts.model.upstream },
             ...priceFields(),
           ]}
-          submit={async ({ id, group, upstream, ...rates }) => {
-            await admin.applyConfig({
+          submit={({ id, group, upstream, ...rates }) =>
+            admin.create({
               models: [{ id, groups: [group], ...(upstream !== undefined && { upstream }), ...pricesIn(rates) }],
-            });
-            await client.invalidateQueries({ queryKey: ['models'] });
-            notify(texts.done.modelAdded);
-          }}
+            })
+          }
+          refreshes={['models']}
+          done={texts.done.modelAdded}
         />
       )}
     </Opener>
@@ -101,17 +100,17 @@ const AddModel = () => {
 export const priceFields = (model?: ShownModel): (FieldSpec | readonly FieldSpec[])[] =>
   (['prices', 'cost'] as const).flatMap((prefix) => {
     const rates = model?.[prefix] ?? null;
-    const label = prefix === 'prices' ? 'Price' : 'Cost';
+    const label = prefix === 'prices' ? t('Price') : t('Cost');
     return [
       TOKEN_RATES.map((name) => ({
         name: `${prefix}.${name}`,
-        label: `${label} ${name.replaceAll('_', ' ')}`,
+        label: `${label} ${t(name.replaceAll('_', ' '))}`,
         value: rateOf(rates, name),
         placeholder: '$ /1M',
       })),
       {
         name: `${prefix}.${MORE}`,
-        label: `${label}: further rates as JSON`,
+        label: `${label}: ${t('further rates as JSON')}`,
         kind: 'area' as const,
         value: moreRates(rates),
         hint: texts.model.moreRates,
@@ -136,7 +135,6 @@ export function pricesIn(values: FormValues): Record<string, unknown> {
 
 /** A document of the configuration, with what it would change before it changes anything. */
 const ImportConfig = () => {
-  const client = useQueryClient();
   const [preview, setPreview] = useState<{
     readonly document: Record<string, unknown>;
     readonly result: AppliedConfig;
@@ -145,13 +143,13 @@ const ImportConfig = () => {
     <Opener label="Import">
       {(close) => (
         <Dialog
-          title="Import"
+          title={t('Import')}
           onClose={() => {
             setPreview(undefined);
             close();
           }}
         >
-          <h2>Import</h2>
+          <h2>{t('Import')}</h2>
           <p className="muted">{texts.model.previewFirst}</p>
           {preview === undefined ? (
             <Form
@@ -178,12 +176,13 @@ const ImportConfig = () => {
           ) : (
             <Form
               fields={[]}
+              isIdle={preview.result.changes.length === 0}
               action={texts.model.apply}
               cancel={() => setPreview(undefined)}
-              submit={async () => {
-                await admin.applyConfig(preview.document, { accept_repricing: 'true' });
-                await client.invalidateQueries();
-                notify(texts.done.configApplied);
+              submit={() => admin.applyConfig(preview.document, { accept_repricing: 'true' })}
+              refreshes="all"
+              done={texts.done.configApplied}
+              finish={() => {
                 setPreview(undefined);
                 close();
               }}
@@ -191,7 +190,7 @@ const ImportConfig = () => {
               {preview.result.changes.length === 0 ? (
                 <p>{texts.model.nothing}</p>
               ) : (
-                <JsonText value={{ changes: preview.result.changes, effects: preview.result.effects }} />
+                <PlannedChanges planned={preview.result} />
               )}
             </Form>
           )}
@@ -200,6 +199,30 @@ const ImportConfig = () => {
     </Opener>
   );
 };
+
+const PlannedChanges = ({ planned: { changes, diff, effects } }: { readonly planned: AppliedConfig }) => (
+  <div className="stack">
+    {changes.map(({ what, object }) => {
+      const fields = diff.find((one) => one.object === object)?.fields ?? [];
+      return (
+        <section key={object}>
+          <h3>
+            {object} <span className="muted">{what}</span>
+          </h3>
+          <ChangeList
+            isWhole={what === 'created'}
+            changes={fields.map(({ field, before, after }) => ({
+              label: field,
+              before: before ?? undefined,
+              after: after ?? undefined,
+            }))}
+          />
+        </section>
+      );
+    })}
+    {effects.length > 0 && <Json label={texts.model.effects(effects.length)} value={effects} />}
+  </div>
+);
 
 function parseDocument(text: string): Record<string, unknown> {
   try {

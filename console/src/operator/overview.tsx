@@ -4,30 +4,35 @@ import { Link, Navigate, useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import type {
   AccountStats,
+  OperatorUsage,
+  OperatorUsagePage,
   ShownAccount,
-  ShownAlarm,
   Stats,
   StatsPoint,
   StatsSums,
 } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import { compactText, countText, plural, shareText } from '../format/count.ts';
-import { chartValue, roundMoney, subtractMoney } from '../format/money.ts';
-import { durationText } from '../format/time.ts';
+import { compactText, countText, shareText } from '../format/count.ts';
+import { chartValue, roundMoney } from '../format/money.ts';
+import { dayBefore, durationText } from '../format/time.ts';
+import { t } from '../language.ts';
 import { Chart } from '../parts/chart.tsx';
 import { POLL_MS } from '../parts/list.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
 import type { Series } from '../parts/series.ts';
-import { Badge, State } from '../parts/state.tsx';
+import { Badge } from '../parts/state.tsx';
 import { Table } from '../parts/table.tsx';
-import { Money } from '../parts/values.tsx';
+import { Margin, Money, useNow } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import type { Search } from '../search.ts';
 import { pages, texts } from '../texts.ts';
-import { AccountStateText, isSimulated, reasonOf, wordsOf } from './account-state.tsx';
-import { useAccounts } from './catalog.ts';
+import { AccountHealth, healthOf, healthRank, isSimulated } from './account-state.tsx';
+import { useAccountStats, useAccounts } from './catalog.ts';
+import { Needs } from './needs.tsx';
 
 const RANGES = ['24h', '7d', '30d'] as const;
+/** Money is booked by UTC day. */
+const DAYS = { '24h': 1, '7d': 7, '30d': 30 } as const;
 /** The roll-ups are built every few seconds; a minute is soon enough for a chart. */
 const CHART_MS = 60_000;
 
@@ -43,9 +48,13 @@ export const Overview = () => {
     refetchInterval: CHART_MS,
     placeholderData: keepPreviousData,
   });
-  const faults = useQuery({
-    queryKey: ['account-stats', range],
-    queryFn: () => admin.accountStats({ range }),
+  const faults = useAccountStats(range);
+  const today = useAccountStats('24h');
+  const now = useNow(CHART_MS);
+  const days = { start_date: dayBefore(DAYS[range] - 1, now), end_date: dayBefore(0, now) };
+  const money = useQuery({
+    queryKey: ['usage', 'overview', days],
+    queryFn: () => admin.usage({ by: 'day', ...days }),
     refetchInterval: CHART_MS,
     placeholderData: keepPreviousData,
   });
@@ -73,11 +82,19 @@ export const Overview = () => {
       }
     >
       <div className="stack">
-        <OpenItems alarms={alarms.data?.data ?? []} accounts={accounts.data?.data ?? []} />
+        <Needs alarms={alarms.data?.data ?? []} accounts={accounts.data?.data ?? []} stats={today.data} />
         <Load query={stats} things={pages.overview.things} lines={3}>
-          {(data) => <Numbers stats={data} accounts={accounts.data?.data ?? []} range={range} />}
+          {(data) => (
+            <>
+              <Tiles total={data.total} money={money.data} days={days} />
+              <Charts stats={data} money={money.data} />
+              <div className="grid-8-4">
+                <FailedAttempts stats={[...(faults.data?.values() ?? [])]} />
+                <AccountList accounts={accounts.data?.data ?? []} stats={today.data} />
+              </div>
+            </>
+          )}
         </Load>
-        {faults.data && <FailedAttempts stats={faults.data.data} />}
       </div>
     </Page>
   );
@@ -90,146 +107,86 @@ const SimulatedBadge = () => (
   </span>
 );
 
-interface Need {
-  readonly key: string;
-  readonly text: ReactNode;
-  readonly advice: string;
-  /** Undefined where an operator acts outside of the console. */
-  readonly path: string | undefined;
-}
-
-/** Where an operator acts on each alarm. */
-const ALARM_PAGES: Readonly<Record<string, string>> = {
-  ledger_faults: paths.ledger,
-  usage_quarantined: paths.review,
-  video_usage_missing: paths.review,
-  callbacks_dead: `${paths.callbacks}?state=dead`,
-  charges_above_reservation: paths.models,
-  video_submissions_unknown: paths.tasks,
-  accounts_out: paths.accounts,
-  groups_without_account: paths.groups,
-};
-
-/** Alarms are checked every minute; older ones mean that no worker runs. */
-const OLD_CHECK_S = 180;
-
-const OpenItems = ({
-  alarms,
-  accounts,
-}: {
-  readonly alarms: readonly ShownAlarm[];
-  readonly accounts: readonly ShownAccount[];
-}) => {
-  const needs = [...accounts.flatMap(accountNeed), ...alarms.filter(({ count }) => count > 0).map(alarmNeed)];
-  const oldest = Math.max(0, ...alarms.map((alarm) => alarm.checked_seconds_ago));
-  return (
-    <>
-      {oldest > OLD_CHECK_S && (
-        <p className="notice" data-tone="warn">
-          {texts.overview.worker(durationText(oldest * 1000))}
-        </p>
-      )}
-      {needs.length === 0 ? (
-        <p className="notice" data-tone="ok">
-          <State tone="ok">{texts.overview.fine}</State>
-        </p>
-      ) : (
-        <div className="notice" data-tone="bad">
-          <strong>{texts.overview.openItems(needs.length)}</strong>
-          <ul>
-            {needs.map(({ key, text, advice, path }) => (
-              <li key={key}>
-                <span>{text}</span> <span className="muted">{advice}</span>{' '}
-                {path !== undefined && <Link to={path}>Open</Link>}
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-    </>
-  );
-};
-
-function accountNeed(account: ShownAccount): Need[] {
-  if (account.state !== 'refused_credential') return [];
-  return [
-    {
-      key: account.id,
-      text: `${account.id}: credential refused`,
-      advice: wordsOf(account) ?? reasonOf(account) ?? '',
-      path: paths.account(account.id),
-    },
-  ];
-}
-
-const alarmNeed = ({ name, count, about, advice }: ShownAlarm): Need => ({
-  key: name,
-  text: texts.overview.alarm(about, countText(count)),
-  advice: texts.overview.advice[name] ?? advice,
-  path: ALARM_PAGES[name],
-});
-
-interface NumbersProps {
+interface ChartsProps {
   readonly stats: Stats;
-  readonly accounts: readonly ShownAccount[];
-  readonly range: string;
+  readonly money: OperatorUsagePage | undefined;
 }
 
-const Numbers = ({ stats, accounts, range }: NumbersProps) => (
+const Charts = ({ stats, money }: ChartsProps) => (
   <>
-    <Tiles total={stats.total} />
-    <div className="grid-8-4">
+    <div className="grid-2">
       <Card title="Requests and errors">
-        <Plotted stats={stats} series={requestSeries} format={compactText} title="Requests and errors" />
-      </Card>
-      <Card title="Accounts" actions={<Link to={paths.accounts}>All</Link>} isFlush>
-        <Table
-          caption="Accounts"
-          columns={ACCOUNT_COLUMNS}
-          rows={worstFirst(accounts).slice(0, 7)}
-          rowKey={({ id }) => id}
-          open={({ id }) => paths.account(id)}
-          empty={pages.accounts.empty}
-        />
-      </Card>
-    </div>
-    <div className="grid-8-4">
-      <Card title="Revenue and provider cost" lead={range}>
-        <Plotted stats={stats} series={moneySeries} format={dollars} title="Revenue and provider cost" isGapTinted />
-        {stats.total.cost_unknown > 0 && (
-          <p className="muted">
-            {texts.overview.costUnknown(plural(stats.total.cost_unknown, 'call'))} ·{' '}
-            <Link to={paths.models}>{texts.overview.setCost}</Link>
-          </p>
-        )}
+        <Plotted stats={stats} series={requestSeries} format={compactText} title={t('Requests and errors')} />
       </Card>
       <Card title="Provider first byte">
-        <Plotted stats={stats} series={firstByteSeries} format={seconds} title="Provider first byte" />
+        <Plotted stats={stats} series={firstByteSeries} format={seconds} title={t('Provider first byte')} />
       </Card>
     </div>
+    {money && money.data.length > 1 && <MoneyChart money={money} />}
     <div className="grid-2">
       <Card title="Added by us">
-        <Plotted stats={stats} series={addedSeries} format={milliseconds} title="Added by us" />
+        <Plotted stats={stats} series={addedSeries} format={milliseconds} title={t('Added by us')} />
       </Card>
       <Card title="Waiting for failover">
-        <Plotted stats={stats} series={failoverSeries} format={milliseconds} title="Waiting for failover" />
+        <Plotted stats={stats} series={failoverSeries} format={milliseconds} title={t('Waiting for failover')} />
       </Card>
     </div>
   </>
 );
 
-const STATE_ORDER = ['refused_credential', 'parked', 'cooling', 'draining', 'full', 'healthy'];
-const worstFirst = (accounts: readonly ShownAccount[]): ShownAccount[] =>
-  accounts.toSorted((a, b) => STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state));
+const MoneyChart = ({ money }: { readonly money: OperatorUsagePage }) => {
+  const { times, series } = useMemo(() => moneySeries(money), [money]);
+  return (
+    <Card title="Revenue and provider cost" lead={texts.overview.byDay}>
+      <Chart title={t('Revenue and provider cost')} times={times} series={series} format={dollars} isGapTinted />
+    </Card>
+  );
+};
+
+interface AccountListProps {
+  readonly accounts: readonly ShownAccount[];
+  readonly stats: ReadonlyMap<string, AccountStats> | undefined;
+}
+
+const MAX_ACCOUNTS = 7;
+
+const AccountList = ({ accounts, stats }: AccountListProps) => (
+  <Card title="Accounts" actions={<Link to={paths.accounts}>{t('All')}</Link>} isFlush>
+    <Table
+      caption="Accounts"
+      columns={ACCOUNT_COLUMNS}
+      rows={accounts
+        .map((account) => ({ account, stats: stats?.get(account.id) }))
+        .toSorted((a, b) => healthRank(healthOf(a.account, a.stats)) - healthRank(healthOf(b.account, b.stats)))
+        .slice(0, MAX_ACCOUNTS)}
+      rowKey={({ account }) => account.id}
+      open={({ account }) => paths.account(account.id)}
+      empty={pages.accounts.empty}
+    />
+  </Card>
+);
+
+interface AccountRow {
+  readonly account: ShownAccount;
+  readonly stats: AccountStats | undefined;
+}
 
 const ACCOUNT_COLUMNS = [
-  { head: 'Account', cell: ({ id }: ShownAccount) => id, phone: 'title' },
-  { head: 'State', cell: (account: ShownAccount) => <AccountStateText account={account} />, phone: 'side' },
+  { head: 'Account', cell: ({ account }: AccountRow) => account.id, phone: 'title' },
+  { head: 'Health', cell: (row: AccountRow) => <AccountHealth {...row} />, phone: 'side' },
 ] as const;
 
-const Tiles = ({ total }: { readonly total: StatsSums }) => {
+interface TilesProps {
+  readonly total: StatsSums;
+  readonly money: OperatorUsagePage | undefined;
+  readonly days: { readonly start_date: string; readonly end_date: string };
+}
+
+/** Money is what the ledger has for these days, and the page of the ledger shows the same amounts. */
+const Tiles = ({ total, money, days }: TilesProps) => {
   const errors = total.errors.provider + total.errors.ours;
-  const margin = subtractMoney(total.charge, total.cost);
+  const ledger = `${paths.ledger}?${new URLSearchParams(days)}`;
+  const isToday = days.start_date === days.end_date;
   return (
     <div className="tiles">
       <Tile label="Requests" to={paths.requests} value={countText(total.requests)} />
@@ -237,18 +194,19 @@ const Tiles = ({ total }: { readonly total: StatsSums }) => {
         label="Errors"
         to={`${paths.requests}?error=provider`}
         value={shareText(errors, total.requests)}
-        note={`${countText(total.errors.caller)} more by callers`}
+        note={texts.overview.byCallers(total.errors.caller)}
       />
-      <Tile label="Revenue" to={paths.ledger} value={<Money amount={total.charge} isRounded />} />
       <Tile
-        label="Margin"
-        to={paths.ledger}
-        value={total.cost_unknown > 0 ? '–' : <Money amount={margin} isRounded />}
-        note={
-          total.cost_unknown > 0
-            ? texts.overview.costUnknown(plural(total.cost_unknown, 'call'))
-            : shareText(Number(margin), Number(total.charge))
-        }
+        label={isToday ? 'Revenue today' : 'Revenue'}
+        to={ledger}
+        value={<Money amount={money?.total.revenue} isRounded />}
+        note={isToday ? texts.overview.utcDay : texts.overview.utcDays}
+      />
+      <Tile
+        label={isToday ? 'Margin today' : 'Margin'}
+        to={ledger}
+        value={<Margin usage={money?.total} isRounded />}
+        note={money && marginNote(money.total)}
       />
       <Tile
         label="Added p95"
@@ -259,6 +217,9 @@ const Tiles = ({ total }: { readonly total: StatsSums }) => {
     </div>
   );
 };
+
+const marginNote = ({ margin, revenue, unknown_cost_requests: unknown }: OperatorUsage): string =>
+  unknown > 0 ? texts.overview.costUnknown(texts.counts.calls(unknown)) : shareText(Number(margin), Number(revenue));
 
 /** Failed attempts by account and fault, also those that another account made good. */
 const FailedAttempts = ({ stats }: { readonly stats: readonly AccountStats[] }) => {
@@ -273,7 +234,6 @@ const FailedAttempts = ({ stats }: { readonly stats: readonly AccountStats[] }) 
     )
     .toSorted((a, b) => b.count - a.count)
     .slice(0, 10);
-  if (rows.length === 0) return null;
   return (
     <Card title="Failed attempts" lead={texts.overview.attempts} isFlush>
       <Table
@@ -281,7 +241,7 @@ const FailedAttempts = ({ stats }: { readonly stats: readonly AccountStats[] }) 
         rows={rows}
         rowKey={({ account, fault }) => `${account} ${fault}`}
         open={({ account }) => paths.account(account)}
-        empty=""
+        empty={texts.overview.noFaults}
         columns={[
           { head: 'Account', cell: ({ account }) => account, phone: 'title' },
           { head: 'Count', cell: ({ count }) => countText(count), kind: 'number', phone: 'side' },
@@ -297,12 +257,12 @@ interface TileProps {
   readonly label: string;
   readonly to: string;
   readonly value: ReactNode;
-  readonly note?: string;
+  readonly note?: string | undefined;
 }
 
 const Tile = ({ label, to, value, note }: TileProps) => (
   <Link className="tile" to={to}>
-    <span className="label">{label}</span>
+    <span className="label">{t(label)}</span>
     <span className="value">{value}</span>
     {note && <span className="muted small">{note}</span>}
   </Link>
@@ -344,22 +304,38 @@ const valuesOf = (points: Points, read: (point: StatsPoint) => number | null | u
   points.map((point) => (point ? (read(point) ?? missing) : missing));
 
 const requestSeries = (points: Points): Series[] => [
-  { label: 'Requests', color: 1, values: valuesOf(points, ({ requests }) => requests, 0) },
-  { label: 'Failed by provider', color: 2, dash: true, values: valuesOf(points, ({ errors }) => errors.provider, 0) },
-  { label: 'Failed by gateway', color: 4, dash: true, values: valuesOf(points, ({ errors }) => errors.ours, 0) },
-  { label: 'Failed by caller', color: 3, values: valuesOf(points, ({ errors }) => errors.caller, 0) },
-];
-
-/** Unknown cost breaks the line. */
-const moneySeries = (points: Points): Series[] => [
-  { label: 'Revenue', color: 1, values: valuesOf(points, ({ charge }) => chartValue(charge), 0) },
+  { label: t('Requests'), color: 1, values: valuesOf(points, ({ requests }) => requests, 0) },
   {
-    label: 'Provider cost',
+    label: t('Failed by provider'),
     color: 2,
     dash: true,
-    values: points.map((point) => (!point ? 0 : point.cost_unknown > 0 ? undefined : chartValue(point.cost))),
+    values: valuesOf(points, ({ errors }) => errors.provider, 0),
   },
+  { label: t('Failed by gateway'), color: 4, dash: true, values: valuesOf(points, ({ errors }) => errors.ours, 0) },
+  { label: t('Failed by caller'), color: 3, values: valuesOf(points, ({ errors }) => errors.caller, 0) },
 ];
+
+/** Days without money are points too. Unknown cost breaks the line. */
+function moneySeries({ data, period }: OperatorUsagePage): { readonly times: string[]; readonly series: Series[] } {
+  const byDay = new Map(data.map((line) => [line.day, line]));
+  const [start, end] = [Date.parse(period.start), Date.parse(period.end)];
+  const times = Array.from({ length: Math.round((end - start) / BUCKET_MS.day) + 1 }, (_, n) =>
+    new Date(start + n * BUCKET_MS.day).toISOString(),
+  );
+  const lines = times.map((time) => byDay.get(time.slice(0, 10)));
+  return {
+    times,
+    series: [
+      { label: t('Revenue'), color: 1, values: lines.map((line) => (line ? chartValue(line.revenue) : 0)) },
+      {
+        label: t('Provider cost'),
+        color: 2,
+        dash: true,
+        values: lines.map((line) => (!line ? 0 : line.cost === null ? undefined : chartValue(line.cost))),
+      },
+    ],
+  };
+}
 
 const percentiles =
   (name: 'first_byte_ms' | 'added_ms' | 'failover_ms') =>

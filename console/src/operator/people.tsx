@@ -1,18 +1,19 @@
 /** People who sign in: invite, change, new link, sign out. */
-import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { InvitedPerson, ShownPerson } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import { Snippet } from '../parts/code.tsx';
-import { Dialog, Opener } from '../parts/dialog.tsx';
-import { FormDialog } from '../parts/form.tsx';
+import { choices, t } from '../language.ts';
+import { Opener } from '../parts/dialog.tsx';
+import { finders } from '../parts/finders.ts';
+import { FormDialog, type FormFields, type FormValues } from '../parts/form.tsx';
+import { LIMIT_FIELDS } from '../parts/key-parts.tsx';
 import { FilteredList } from '../parts/list.tsx';
+import { Once } from '../parts/once.tsx';
 import { Page } from '../parts/page.tsx';
 import { State, type Tone } from '../parts/state.tsx';
-import { notify } from '../parts/toast.tsx';
 import { Time } from '../parts/values.tsx';
 import { pages, texts } from '../texts.ts';
-import { useUserIds } from './catalog.ts';
+import { DEFAULT_KEYS } from './users.tsx';
 
 const TONES: Readonly<Record<ShownPerson['state'], Tone>> = { invited: 'warn', active: 'ok', disabled: 'muted' };
 
@@ -24,12 +25,12 @@ export const People = () => {
         page={pages.people}
         name="people"
         load={admin.people}
-        filters={[{ name: 'role', label: 'Role', options: ['operator', 'user'] }]}
+        filters={[{ name: 'role', label: 'Role', options: choices(['operator', 'user']) }]}
         columns={[
           { head: 'Name', cell: ({ name }) => name, phone: 'title' },
           { head: 'State', cell: ({ state }) => <State tone={TONES[state]}>{state}</State>, phone: 'side' },
           { head: 'E-mail', cell: ({ email }) => email },
-          { head: 'Role', cell: ({ role }) => role },
+          { head: 'Role', cell: ({ role }) => t(role) },
           { head: 'User', cell: ({ user }) => user ?? '–', phone: 'hide' },
           { head: 'Signed in', cell: ({ signed_in_at }) => <Time at={signed_in_at} />, phone: 'hide' },
           { head: 'Change', cell: (person) => <PersonActions person={person} showLink={setLink} /> },
@@ -37,29 +38,22 @@ export const People = () => {
         rowKey={({ id }) => id}
       />
       {link && (
-        <Dialog title="Link" onClose={() => setLink(undefined)}>
-          <h2>Link for {link.email}</h2>
-          <p className="notice" data-tone="warn">
-            {texts.people.linkOnce}
-          </p>
-          <Snippet text={link.link} />
+        <Once
+          title={`${t('Link for')} ${link.email}`}
+          warning={texts.people.linkOnce}
+          value={link.link}
+          close={() => setLink(undefined)}
+        >
           <p className="muted">
-            Valid until <Time at={link.link_expires_at} />
+            {t('Valid until')} <Time at={link.link_expires_at} />
           </p>
-          <div className="ends">
-            <button type="button" className="primary" onClick={() => setLink(undefined)}>
-              Done
-            </button>
-          </div>
-        </Dialog>
+        </Once>
       )}
     </Page>
   );
 };
 
 const Invite = ({ done }: { readonly done: (link: InvitedPerson) => void }) => {
-  const client = useQueryClient();
-  const users = useUserIds();
   return (
     <Opener label="Invite person" className="primary">
       {(close) => (
@@ -69,20 +63,41 @@ const Invite = ({ done }: { readonly done: (link: InvitedPerson) => void }) => {
           close={close}
           action="Invite person"
           fields={[
-            { name: 'email', label: 'E-mail', kind: 'email', isRequired: true },
-            { name: 'name', label: 'Name' },
-            { name: 'role', label: 'Role', kind: 'choice', options: ['user', 'operator'] },
-            { name: 'user', label: 'User', kind: 'choice', options: [['', 'None'], ...users] },
+            [
+              { name: 'email', label: 'E-mail', kind: 'email', isRequired: true },
+              { name: 'name', label: 'Name' },
+            ],
+            [
+              { name: 'role', label: 'Role', kind: 'choice', options: choices(['user', 'operator']) },
+              { name: 'user', label: 'User', finder: finders.user, path: 'new_user.id' },
+            ],
+            ...NEW_USER_FIELDS,
           ]}
-          submit={async (values) => {
-            done(await admin.invite(values));
-            await client.invalidateQueries({ queryKey: ['people'] });
-          }}
+          submit={async ({ email, name, role, user, ...settings }) =>
+            done(await admin.invite({ email, name, role, ...(await userOf(user, settings)) }))
+          }
+          refreshes={['people', 'users', 'balances']}
         />
       )}
     </Opener>
   );
 };
+
+/** For a user that the invitation makes. */
+const NEW_USER_FIELDS: FormFields = [
+  [
+    { name: 'credit', label: 'First credit in dollars', placeholder: '10.00', path: 'new_user.credit' },
+    { name: 'max_keys', label: 'Own keys', kind: 'number', value: DEFAULT_KEYS, hint: texts.user.ownKeys },
+  ],
+  ...LIMIT_FIELDS(),
+];
+
+/** The members of the invitation that name an existing user, or make a new one. */
+async function userOf(user: unknown, settings: FormValues): Promise<object> {
+  if (user === undefined) return {};
+  const { data } = await admin.users({ user: String(user) });
+  return data.length > 0 ? { user } : { new_user: { id: user, ...settings } };
+}
 
 interface PersonActionsProps {
   readonly person: ShownPerson;
@@ -90,45 +105,44 @@ interface PersonActionsProps {
 }
 
 const PersonActions = ({ person, showLink }: PersonActionsProps) => {
-  const client = useQueryClient();
-  const users = useUserIds();
-  const refresh = () => client.invalidateQueries({ queryKey: ['people'] });
   const isDisabled = person.state === 'disabled';
   return (
     <span className="row">
       <Opener label="Edit">
         {(close) => (
           <FormDialog
-            title={`Change ${person.name}`}
+            title={`${t('Change')} ${person.name}`}
             close={close}
             action="Save person"
+            showsChanges
             fields={[
               { name: 'name', label: 'Name', value: person.name, isRequired: true },
-              { name: 'role', label: 'Role', kind: 'choice', options: ['user', 'operator'], value: person.role },
-              { name: 'user', label: 'User', kind: 'choice', options: [['', 'None'], ...users], value: person.user },
+              {
+                name: 'role',
+                label: 'Role',
+                kind: 'choice',
+                options: choices(['user', 'operator']),
+                value: person.role,
+              },
+              { name: 'user', label: 'User', finder: finders.user, value: person.user, hint: texts.people.user },
             ]}
-            submit={async ({ user = null, ...values }) => {
-              await admin.changePerson(person.id, { ...values, user });
-              await refresh();
-              notify(texts.done.personSaved);
-            }}
+            submit={({ user = null, ...values }) => admin.changePerson(person.id, { ...values, user })}
+            refreshes={['people']}
+            done={texts.done.personSaved}
           />
         )}
       </Opener>
       <Confirmed
         label="New link"
         explain={texts.people.reset}
-        title={`New link for ${person.name}`}
+        title={`${t('New link for')} ${person.name}`}
         act={async () => showLink(await admin.resetPerson(person.id))}
       />
       <Confirmed
         label={isDisabled ? 'Enable' : 'Disable'}
         explain={isDisabled ? texts.people.enable : texts.people.disable}
-        title={`${isDisabled ? 'Enable' : 'Disable'} ${person.name}`}
-        act={async () => {
-          await admin.changePerson(person.id, { disabled: !isDisabled });
-          await refresh();
-        }}
+        title={`${t(isDisabled ? 'Enable' : 'Disable')} ${person.name}`}
+        act={() => admin.changePerson(person.id, { disabled: !isDisabled })}
       />
     </span>
   );
@@ -138,11 +152,21 @@ interface ConfirmedProps {
   readonly label: string;
   readonly title: string;
   readonly explain: ReactNode;
-  readonly act: () => Promise<void>;
+  readonly act: () => Promise<unknown>;
 }
 
 const Confirmed = ({ label, title, explain, act }: ConfirmedProps) => (
   <Opener label={label}>
-    {(close) => <FormDialog title={title} explain={explain} close={close} action={label} fields={[]} submit={act} />}
+    {(close) => (
+      <FormDialog
+        title={title}
+        explain={explain}
+        close={close}
+        action={label}
+        fields={[]}
+        submit={act}
+        refreshes={['people']}
+      />
+    )}
   </Opener>
 );

@@ -1,13 +1,11 @@
 /** Prices from the public list: what would change, rate by rate, and then the change itself. */
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { PriceImport as Plan, ShownRateChange } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import { plural } from '../format/count.ts';
+import { t } from '../language.ts';
 import { Dialog, Opener } from '../parts/dialog.tsx';
 import { Form, type FormValues } from '../parts/form.tsx';
 import { State } from '../parts/state.tsx';
-import { notify } from '../parts/toast.tsx';
 import { Time } from '../parts/values.tsx';
 import { texts } from '../texts.ts';
 
@@ -17,7 +15,6 @@ interface Shown {
 }
 
 export const PriceImport = ({ groups }: { readonly groups: readonly string[] }) => {
-  const client = useQueryClient();
   const [shown, setShown] = useState<Shown>();
   return (
     <Opener label="Import prices">
@@ -27,14 +24,14 @@ export const PriceImport = ({ groups }: { readonly groups: readonly string[] }) 
           close();
         };
         return (
-          <Dialog title="Import prices" onClose={end}>
-            <h2>Import prices</h2>
+          <Dialog title={t('Import prices')} onClose={end}>
+            <h2>{t('Import prices')}</h2>
             <p className="muted">{texts.model.importLead}</p>
             {shown === undefined ? (
               <Form
                 fields={[
                   [
-                    { name: 'group', label: 'Group', kind: 'choice', options: [['', 'All groups'], ...groups] },
+                    { name: 'group', label: 'Group', kind: 'choice', options: [['', t('All groups')], ...groups] },
                     { name: 'multiplier', label: 'Multiplier', value: '1', hint: texts.model.importMultiplier },
                   ],
                   { name: 'provider', label: 'Provider', placeholder: 'openai', hint: texts.model.importProvider },
@@ -47,6 +44,7 @@ export const PriceImport = ({ groups }: { readonly groups: readonly string[] }) 
               />
             ) : (
               <Form
+                isIdle={shown.plan.changes.length === 0}
                 fields={
                   hasSuspicious(shown.plan)
                     ? [{ name: 'force', label: texts.model.importForce, kind: 'check', value: false }]
@@ -54,12 +52,10 @@ export const PriceImport = ({ groups }: { readonly groups: readonly string[] }) 
                 }
                 action={texts.model.apply}
                 cancel={() => setShown(undefined)}
-                submit={async ({ force = false }) => {
-                  await admin.importPrices({ ...shown.request, plan: shown.plan.plan, force });
-                  await client.invalidateQueries({ queryKey: ['models'] });
-                  notify(texts.done.pricesImported);
-                  end();
-                }}
+                submit={({ force = false }) => admin.importPrices({ ...shown.request, plan: shown.plan.plan, force })}
+                refreshes={['models']}
+                done={texts.done.pricesImported}
+                finish={end}
               >
                 <PlanView plan={shown.plan} />
               </Form>
@@ -76,14 +72,11 @@ const hasSuspicious = ({ changes }: Plan): boolean =>
 
 const PlanView = ({ plan: { changes, unchanged, remarks, skipped } }: { readonly plan: Plan }) => (
   <div className="stack">
-    <p>{texts.model.importCounts(plural(changes.length, 'model'), String(unchanged), String(skipped.length))}</p>
+    <p>{texts.model.importCounts(texts.counts.models(changes.length), String(unchanged), String(skipped.length))}</p>
     {changes.map(({ group, model, source, valid_from, rates }) => (
       <section key={`${group} ${model} ${valid_from}`}>
         <h3>
-          <code>{model}</code>{' '}
-          <span className="muted">
-            of {group}, from {source}
-          </span>{' '}
+          <code>{model}</code> <span className="muted">{texts.model.importFrom(group, source)}</span>{' '}
           {valid_from !== null && <Time at={valid_from} />}
         </h3>
         {rates.length === 0 ? <p className="muted">{texts.model.onlyCost}</p> : <Rates rates={rates} />}

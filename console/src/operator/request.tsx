@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { admin } from '../api/admin.ts';
+import { CaptureCard } from '../parts/capture.tsx';
 import { Load, Page } from '../parts/page.tsx';
 import { WRITTEN_SOON } from '../parts/recent-call.ts';
 import { RequestView } from '../parts/request-view.tsx';
@@ -21,7 +22,12 @@ export const RequestPage = () => {
       beside={query.data && <HttpStatus status={query.data.status} code={query.data.code} />}
     >
       <Load query={query} things={pages.request.things}>
-        {(request) => <RequestView request={request} reader="operator" />}
+        {(request) => (
+          <div className="stack">
+            <CaptureCard request={request} load={admin.capture} />
+            <RequestView request={request} reader="operator" />
+          </div>
+        )}
       </Load>
     </Page>
   );

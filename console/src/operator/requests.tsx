@@ -1,15 +1,15 @@
 /** The request log: every call, newest first. */
 import { admin } from '../api/admin.ts';
+import { finders } from '../parts/finders.ts';
 import { FilteredList } from '../parts/list.tsx';
 import { Page } from '../parts/page.tsx';
-import { requestColumns } from '../parts/request-columns.tsx';
+import { REQUEST_VIEWS, requestColumns, requestFilters } from '../parts/request-columns.tsx';
 import { paths } from '../paths.ts';
 import { pages } from '../texts.ts';
-import { useAccountIds, useGroupIds } from './catalog.ts';
+import { useGroupIds } from './catalog.ts';
 
 export const Requests = () => {
   const groups = useGroupIds();
-  const accounts = useAccountIds();
   return (
     <Page title={pages.requests.title}>
       <FilteredList
@@ -18,29 +18,19 @@ export const Requests = () => {
         load={admin.requests}
         isLive
         filters={[
-          { name: 'request_id', label: 'Request id' },
-          { name: 'user', label: 'User' },
-          { name: 'key', label: 'Key id' },
-          { name: 'model', label: 'Model' },
-          { name: 'group', label: 'Group', options: groups },
-          { name: 'account', label: 'Account', options: accounts },
-          { name: 'status', label: 'Status' },
-          {
-            name: 'error',
-            label: 'Failed by',
-            options: [
-              ['provider', 'Provider'],
-              ['ours', 'Gateway'],
-              ['caller', 'Caller'],
-            ],
-          },
-          { name: 'start', label: 'From (UTC)', type: 'date' },
-          { name: 'end', label: 'Before (UTC)', type: 'date' },
+          ...requestFilters(finders.model),
+          { name: 'user', label: 'User', type: 'part', finder: finders.user },
+          { name: 'account', label: 'Account', finder: finders.account, isMore: true },
+          { name: 'key', label: 'Key', finder: finders.key, isMore: true },
+          { name: 'group', label: 'Group', options: groups, isMore: true },
         ]}
-        columns={requestColumns('operator')}
+        views={REQUEST_VIEWS}
+        columns={COLUMNS}
         rowKey={({ id }) => id}
         open={({ id }) => paths.request(id)}
       />
     </Page>
   );
 };
+
+const COLUMNS = requestColumns('operator');

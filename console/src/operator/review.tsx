@@ -47,11 +47,21 @@ const Holds = ({ rows }: { readonly rows: readonly Review[] }) => (
     rowKey={({ task }) => task}
     empty={texts.review.noHolds}
     columns={[
-      { head: 'Task', cell: ({ task }) => <Id id={task} to={paths.task(task)} />, phone: 'title' },
+      { head: 'Task', cell: ({ task }) => <Id id={task} to={paths.task(task)} canCopy={false} />, phone: 'title' },
       { head: 'User', cell: ({ user }) => <Link to={paths.user(user)}>{user}</Link> },
       { head: 'Model', cell: ({ model }) => model },
-      { head: 'Account', cell: ({ account }) => account ?? '–', phone: 'hide' },
-      { head: 'At the provider', cell: ({ upstream_task }) => <Id id={upstream_task} />, phone: 'hide' },
+      {
+        head: 'At the provider',
+        cell: ({ account, upstream_task }) => (
+          <>
+            {account ?? '–'}
+            <div>
+              <Id id={upstream_task} />
+            </div>
+          </>
+        ),
+        phone: 'hide',
+      },
       {
         head: 'Tokens',
         cell: ({ tokens, reported }) => (tokens === null ? (reported ?? 'missing') : countText(tokens)),

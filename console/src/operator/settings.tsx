@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { SettingReport } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
+import { t } from '../language.ts';
 import { Load, Page } from '../parts/page.tsx';
 import { Badge } from '../parts/state.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -12,15 +13,15 @@ const COLUMNS: readonly Column<SettingReport>[] = [
   { head: 'Value', cell: (setting) => <Value setting={setting} /> },
   {
     head: 'Source',
-    cell: ({ source }) => (source === 'environment' ? <Badge tone="held">environment</Badge> : 'default'),
+    cell: ({ source }) => (source === 'environment' ? <Badge tone="held">{t('environment')}</Badge> : t('default')),
     phone: 'side',
   },
   { head: 'Meaning', cell: ({ about }) => <span className="muted">{about}</span>, kind: 'prose' },
 ];
 
 const Value = ({ setting: { value, secret } }: { readonly setting: SettingReport }) => {
-  if (value === null) return <span className="muted">not set</span>;
-  return secret ? <span className="muted">set, not shown</span> : <code className="break">{value}</code>;
+  if (value === null) return <span className="muted">{t('not set')}</span>;
+  return secret ? <span className="muted">{t('set, not shown')}</span> : <code className="break">{value}</code>;
 };
 
 export const Settings = () => {

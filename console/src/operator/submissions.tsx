@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router';
 import type { OpenSubmission, SubmissionCandidate } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
+import { t } from '../language.ts';
 import { Badge } from '../parts/state.tsx';
 import { Table } from '../parts/table.tsx';
 import { Id, Money, Time } from '../parts/values.tsx';
@@ -33,10 +34,10 @@ const Submission = ({ submission }: { readonly submission: OpenSubmission }) => 
           <Link to={paths.user(user)}>{user}</Link>
           <span>{model}</span>
           <span>
-            <Money amount={held} /> held
+            <Money amount={held} /> {t('held')}
           </span>
           <span>
-            expires <Time at={decide_until} />
+            {t('expires')} <Time at={decide_until} />
           </span>
           <Decision
             label="Dismiss"
@@ -59,7 +60,7 @@ const Submission = ({ submission }: { readonly submission: OpenSubmission }) => 
         ...names.map((name) => ({
           head: name,
           cell: ({ parameters, differs }: SubmissionCandidate) => (
-            <Value value={parameters[name]} isDifferent={differs.includes(name)} />
+            <Value value={withUnit(name, parameters[name])} isDifferent={differs.includes(name)} />
           ),
           phone: 'label' as const,
         })),
@@ -97,6 +98,9 @@ const SHOWN = [
   'service_tier',
   'execution_expires_after',
 ];
+
+const withUnit = (name: string, value: unknown): unknown =>
+  name === 'duration' && typeof value === 'number' && value > 0 ? `${value} s` : value;
 
 const Value = ({ value, isDifferent }: { readonly value: unknown; readonly isDifferent: boolean }) => {
   if (value === undefined) return null;

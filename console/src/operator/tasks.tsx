@@ -3,14 +3,15 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { OperatorTask, ShownCallback } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
-import { subtractMoney } from '../format/money.ts';
+import { choices, t } from '../language.ts';
+import { finders } from '../parts/finders.ts';
 import { FilteredList, POLL_MS } from '../parts/list.tsx';
 import { Card, Facts, Load, Page } from '../parts/page.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { TASK_STATUSES, TaskState, TaskView, taskColumns } from '../parts/task-parts.tsx';
-import { Countdown, Id, Money } from '../parts/values.tsx';
+import { HoldFacts, TASK_STATUSES, TaskState, TaskView, taskColumns } from '../parts/task-parts.tsx';
+import { Countdown, Id } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
-import { pages, texts } from '../texts.ts';
+import { pages } from '../texts.ts';
 import { CallbackState, TestCallback } from './callbacks.tsx';
 
 export const Tasks = () => (
@@ -21,10 +22,10 @@ export const Tasks = () => (
       load={admin.tasks}
       isLive
       filters={[
-        { name: 'status', label: 'State', options: TASK_STATUSES },
-        { name: 'user', label: 'User' },
-        { name: 'model', label: 'Model' },
-        { name: 'account', label: 'Account' },
+        { name: 'status', label: 'State', options: choices(TASK_STATUSES) },
+        { name: 'user', label: 'User', finder: finders.user },
+        { name: 'model', label: 'Model', finder: finders.model },
+        { name: 'account', label: 'Account', finder: finders.account },
       ]}
       columns={taskColumns('operator')}
       rowKey={({ id }) => id}
@@ -45,7 +46,7 @@ export const TaskPage = () => {
       actions={
         query.data?.in_review && (
           <Link className="button primary" to={paths.review}>
-            Open review
+            {t('Open review')}
           </Link>
         )
       }
@@ -56,7 +57,7 @@ export const TaskPage = () => {
             <TaskView task={task} video={resultOf(task, 'content')} lastFrame={resultOf(task, 'last-frame')} />
             <div className="grid-2">
               <Card title="Money">
-                <HoldFacts task={task} />
+                <HoldFacts hold={task.hold} />
               </Card>
               <Card title="Route">
                 <Facts
@@ -91,23 +92,6 @@ export const TaskPage = () => {
 /** An operator reads the result as support of the user. */
 const resultOf = (task: OperatorTask, part: 'content' | 'last-frame'): string =>
   `/console/v1/tasks/${encodeURIComponent(task.id)}/${part}?user=${encodeURIComponent(task.user ?? '')}`;
-
-const HoldFacts = ({ task: { hold } }: { readonly task: OperatorTask }) =>
-  hold ? (
-    <Facts
-      rows={[
-        ['Held', <Money key="held" amount={hold.held} />],
-        ['Charged', hold.charged === null ? undefined : <Money key="charged" amount={hold.charged} />],
-        [
-          'Released',
-          hold.charged === null ? undefined : <Money key="rest" amount={subtractMoney(hold.held, hold.charged)} />,
-        ],
-        ['State', hold.state],
-      ]}
-    />
-  ) : (
-    <p className="muted">{texts.task.noHold}</p>
-  );
 
 const CALLBACK_COLUMNS: readonly Column<ShownCallback>[] = [
   { head: 'Version', cell: ({ version }) => `v${version}`, phone: 'title' },

@@ -1,8 +1,10 @@
 /** One user: wallet, keys, limits, and every movement of money. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import type { ShownUser, WalletReport } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
+import { t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
 import { LIMIT_FIELDS, limitsText } from '../parts/key-parts.tsx';
@@ -10,12 +12,11 @@ import { FilteredList } from '../parts/list.tsx';
 import { Card, Facts, Load, Page } from '../parts/page.tsx';
 import { STATEMENT_COLUMNS } from '../parts/statement.tsx';
 import { Table } from '../parts/table.tsx';
-import { notify } from '../parts/toast.tsx';
 import { Money, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { KEY_COLUMNS, MakeKey } from './keys.tsx';
-import { Credit } from './users.tsx';
+import { Credit, LimitUsed } from './users.tsx';
 
 export const UserPage = () => {
   const { user: id = '' } = useParams({ strict: false });
@@ -28,62 +29,68 @@ export const UserPage = () => {
       title={id}
       parent={{ title: pages.users.title, path: paths.users }}
       actions={
-        <>
-          <Link className="button" to={paths.requests} search={{ user: id } as never}>
-            Calls
-          </Link>
-          <Credit user={id} />
-        </>
+        balance.data && (
+          <>
+            <Link className="button" to={paths.requests} search={{ user: id } as never}>
+              {t('Calls')}
+            </Link>
+            <Credit user={id} />
+          </>
+        )
       }
     >
       <div className="stack">
         <Load query={balance} things={pages.user.things} lines={2}>
           {(wallet) => <Wallet wallet={wallet} />}
         </Load>
-        <Card title="Keys" actions={<MakeKey user={id} />} isFlush>
-          <Load query={keys} things={pages.keys.things} lines={3}>
-            {({ data }) => (
-              <Table
-                caption={pages.keys.title}
-                columns={KEY_COLUMNS.filter(({ head }) => head !== 'User')}
-                rows={data}
-                rowKey={(key) => key.id}
-                open={(key) => paths.key(key.id)}
-                empty={pages.keys.empty}
-              />
+        {balance.data && (
+          <>
+            <Card title="Keys" actions={<MakeKey user={id} />} isFlush>
+              <Load query={keys} things={pages.keys.things} lines={3}>
+                {({ data }) => (
+                  <Table
+                    caption={pages.keys.title}
+                    columns={KEY_COLUMNS.filter(({ head }) => head !== 'User')}
+                    rows={data}
+                    rowKey={(key) => key.id}
+                    open={(key) => paths.key(key.id)}
+                    empty={pages.keys.empty}
+                  />
+                )}
+              </Load>
+            </Card>
+            {user && (
+              <Card title="Settings" actions={<EditUser user={user} />}>
+                <Facts
+                  rows={[
+                    ['E-mail', user.email ?? '–'],
+                    ['Multiplier', `× ${user.multiplier}`],
+                    ['Limits', limitsText(user)],
+                    ['Own keys', user.max_keys === undefined ? undefined : texts.user.mostKeys(user.max_keys)],
+                    ['Made', <Time key="made" at={user.created_at} />],
+                  ]}
+                />
+              </Card>
             )}
-          </Load>
-        </Card>
-        {user && (
-          <Card title="Settings" actions={<EditUser user={user} />}>
-            <Facts
-              rows={[
-                ['E-mail', user.email ?? '–'],
-                ['Multiplier', `× ${user.multiplier}`],
-                ['Limits', limitsText(user)],
-                ['Own keys', user.max_keys === undefined ? undefined : `at most ${user.max_keys}`],
-                ['Made', <Time key="made" at={user.created_at} />],
-              ]}
-            />
-          </Card>
+            <section>
+              <div className="page-head">
+                <h2>{t('Statement')}</h2>
+                <div className="actions">
+                  <a className="button" href={admin.statementCsv(id)} download>
+                    CSV
+                  </a>
+                </div>
+              </div>
+              <FilteredList
+                page={pages.charges}
+                name={`statement-${id}`}
+                load={(query) => admin.statement(id, query)}
+                columns={STATEMENT_COLUMNS}
+                rowKey={({ entry }) => entry}
+              />
+            </section>
+          </>
         )}
-        <section>
-          <div className="page-head">
-            <h2>Statement</h2>
-            <div className="actions">
-              <a className="button" href={admin.statementCsv(id)} download>
-                CSV
-              </a>
-            </div>
-          </div>
-          <FilteredList
-            page={pages.charges}
-            name={`statement-${id}`}
-            load={(query) => admin.statement(id, query)}
-            columns={STATEMENT_COLUMNS}
-            rowKey={({ entry }) => entry}
-          />
-        </section>
       </div>
     </Page>
   );
@@ -93,6 +100,7 @@ const Wallet = ({ wallet }: { readonly wallet: WalletReport }) => (
   <div className="tiles">
     <WalletTile label="Available" amount={wallet.available} />
     <WalletTile label="Held for tasks" amount={wallet.held} />
+    <WalletTile label="Spent this month" amount={wallet.spent_month} note={<LimitUsed wallet={wallet} />} />
     {wallet.leased !== undefined && <WalletTile label="Leased" amount={wallet.leased} note={texts.user.leased} />}
   </div>
 );
@@ -100,12 +108,12 @@ const Wallet = ({ wallet }: { readonly wallet: WalletReport }) => (
 interface WalletTileProps {
   readonly label: string;
   readonly amount: string;
-  readonly note?: string;
+  readonly note?: ReactNode;
 }
 
 export const WalletTile = ({ label, amount, note }: WalletTileProps) => (
   <div className="tile">
-    <span className="label">{label}</span>
+    <span className="label">{t(label)}</span>
     <span className="value">
       <Money amount={amount} isRounded />
     </span>
@@ -114,16 +122,16 @@ export const WalletTile = ({ label, amount, note }: WalletTileProps) => (
 );
 
 const EditUser = ({ user }: { readonly user: ShownUser }) => {
-  const client = useQueryClient();
   return (
     <Opener label="Edit user">
       {(close) => (
         <FormDialog
-          title={`Change ${user.id}`}
+          title={`${t('Change')} ${user.id}`}
           explain={texts.user.limits}
           close={close}
           action="Save user"
           clearsEmpty
+          showsChanges
           fields={[
             { name: 'email', label: 'E-mail', kind: 'email', value: user.email },
             { name: 'multiplier', label: 'Multiplier', value: user.multiplier, isRequired: true },
@@ -140,11 +148,9 @@ const EditUser = ({ user }: { readonly user: ShownUser }) => {
                 ]),
             ...LIMIT_FIELDS(user),
           ]}
-          submit={async (values) => {
-            await admin.changeUser(user.id, values);
-            await client.invalidateQueries({ queryKey: ['users'] });
-            notify(texts.done.userSaved);
-          }}
+          submit={(values) => admin.changeUser(user.id, values)}
+          refreshes={['users']}
+          done={texts.done.userSaved}
         />
       )}
     </Opener>

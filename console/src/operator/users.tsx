@@ -1,15 +1,15 @@
 /** Users with their wallets: who runs dry. */
-import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { WalletReport } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
+import { exactMoney } from '../format/money.ts';
+import { t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { type FieldSpec, FormDialog } from '../parts/form.tsx';
 import { LIMIT_FIELDS } from '../parts/key-parts.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Page } from '../parts/page.tsx';
 import type { Column } from '../parts/table.tsx';
-import { notify } from '../parts/toast.tsx';
 import { Money } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
@@ -18,8 +18,43 @@ const COLUMNS: readonly Column<WalletReport>[] = [
   { head: 'User', cell: ({ user }) => user, phone: 'title' },
   { head: 'Available', cell: ({ available }) => <Money amount={available} />, kind: 'number', phone: 'side' },
   { head: 'Held for tasks', cell: ({ held }) => <Money amount={held} />, kind: 'number', phone: 'label' },
-  { head: 'Leased', cell: ({ leased }) => <Money amount={leased} />, kind: 'number', phone: 'hide' },
+  {
+    head: 'Spent today',
+    cell: ({ spent_day }) => <Money amount={spent_day} isRounded />,
+    kind: 'number',
+    phone: 'hide',
+  },
+  {
+    head: 'This month',
+    cell: ({ spent_month }) => <Money amount={spent_month} isRounded />,
+    kind: 'number',
+    phone: 'label',
+  },
+  { head: 'Limit used', cell: (wallet) => <LimitUsed wallet={wallet} /> },
 ];
+
+/** The fuller one of the two spend limits. */
+export const LimitUsed = ({ wallet }: { readonly wallet: WalletReport }) => {
+  const [fullest] = [
+    { spent: wallet.spent_day, limit: wallet.spend_day, used: 'usedDay' as const },
+    { spent: wallet.spent_month, limit: wallet.spend_month, used: 'usedMonth' as const },
+  ]
+    .flatMap(({ spent, limit, used }) =>
+      limit === null ? [] : [{ share: Number(limit) === 0 ? 1 : Number(spent) / Number(limit), limit, used }],
+    )
+    .toSorted((one, other) => other.share - one.share);
+  if (!fullest) return <span className="muted">{texts.user.noLimit}</span>;
+  const { share, limit, used } = fullest;
+  const tone = share >= 1 ? 'bad' : share >= NEAR ? 'warn' : 'ok';
+  return (
+    <span className="limit-used" data-tone={tone}>
+      <meter aria-label={texts.user.used} min={0} max={1} value={Math.min(1, share)} />
+      <span className="nowrap">{texts.user[used](Math.floor(share * 100), exactMoney(limit))}</span>
+    </span>
+  );
+};
+
+const NEAR = 0.8;
 
 export const Users = () => (
   <Page title={pages.users.title} actions={<MakeUser />}>
@@ -28,8 +63,9 @@ export const Users = () => (
       name="balances"
       load={admin.balances}
       filters={[
-        { name: 'user', label: 'User' },
+        { name: 'user', label: 'User', type: 'part' },
         { name: 'below', label: 'Available below ($)' },
+        { name: 'used', label: 'Limit used', options: texts.user.usedShares },
       ]}
       columns={COLUMNS}
       rowKey={({ user }) => user}
@@ -38,8 +74,10 @@ export const Users = () => (
   </Page>
 );
 
+/** Keys that people of a new user may make, unless the operator says otherwise. */
+export const DEFAULT_KEYS = 5;
+
 const MakeUser = () => {
-  const client = useQueryClient();
   const navigate = useNavigate();
   return (
     <Opener label="Make user" className="primary">
@@ -53,13 +91,14 @@ const MakeUser = () => {
             { name: 'id', label: 'Id', isRequired: true, placeholder: 'ana' },
             { name: 'email', label: 'E-mail', kind: 'email' },
             { name: 'multiplier', label: 'Multiplier', placeholder: '1', hint: texts.user.multiplier },
+            { name: 'max_keys', label: 'Own keys', kind: 'number', value: DEFAULT_KEYS, hint: texts.user.ownKeys },
             ...LIMIT_FIELDS(),
           ]}
           submit={async (values) => {
             const { id } = await admin.createUser(values);
-            await client.invalidateQueries();
             await navigate({ to: paths.user(id) });
           }}
+          refreshes="all"
         />
       )}
     </Opener>
@@ -80,10 +119,10 @@ export const CREDIT_FIELDS: readonly (FieldSpec | readonly FieldSpec[])[] = [
       label: 'Kind',
       kind: 'choice',
       options: [
-        ['', 'By the sign'],
-        ['payment', 'Payment'],
-        ['refund', 'Refund'],
-        ['adjustment', 'Adjustment'],
+        ['', t('By the sign')],
+        ['payment', t('Payment')],
+        ['refund', t('Refund')],
+        ['adjustment', t('Adjustment')],
       ],
     },
   ],
@@ -92,21 +131,18 @@ export const CREDIT_FIELDS: readonly (FieldSpec | readonly FieldSpec[])[] = [
 ];
 
 export const Credit = ({ user }: { readonly user: string }) => {
-  const client = useQueryClient();
   return (
     <Opener label="Credit" className="primary">
       {(close) => (
         <FormDialog
-          title={`Credit ${user}`}
+          title={`${t('Credit')} ${user}`}
           explain={texts.credit.explain}
           close={close}
           action="Book credit"
           fields={CREDIT_FIELDS}
-          submit={async (values) => {
-            await admin.credit({ user, ...values });
-            await client.invalidateQueries();
-            notify(texts.done.creditBooked);
-          }}
+          submit={(values) => admin.credit({ user, ...values })}
+          refreshes="all"
+          done={texts.done.creditBooked}
         />
       )}
     </Opener>

@@ -1,6 +1,7 @@
 /** A line chart with a table for readers who need the numbers. uPlot is loaded when the first chart is shown. */
 import { lazy, Suspense, useState } from 'react';
 import { absoluteTime } from '../format/time.ts';
+import { t } from '../language.ts';
 import type { ChartProps } from './series.ts';
 
 const Plot = lazy(() => import('./plot.tsx').then(({ Plot }) => ({ default: Plot })));
@@ -36,7 +37,7 @@ export const Chart = (props: ChartProps) => {
           ))}
         </ul>
         <button type="button" className="quiet" onClick={() => setTable(!isTable)} aria-pressed={isTable}>
-          {isTable ? 'Chart' : 'Table'}
+          {isTable ? t('Chart') : t('Table')}
         </button>
       </figcaption>
     </figure>
@@ -50,7 +51,7 @@ const ChartTable = ({ title, times, series, format }: ChartProps) => (
       <caption>{title}</caption>
       <thead>
         <tr>
-          <th scope="col">Time</th>
+          <th scope="col">{t('Time')}</th>
           {series.map(({ label }) => (
             <th key={label} scope="col" className="num">
               {label}

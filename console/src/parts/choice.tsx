@@ -1,5 +1,6 @@
 /** A choice with a label, for forms that react to it at once. */
 import { useId } from 'react';
+import { t } from '../language.ts';
 
 export type ChoiceOption = string | readonly [value: string, label: string];
 
@@ -15,7 +16,7 @@ export const Choice = ({ label, value, options, onChange }: ChoiceProps) => {
   return (
     <div className="field">
       <label className="label" htmlFor={id}>
-        {label}
+        {t(label)}
       </label>
       <select id={id} value={value} onChange={(event) => onChange(event.target.value)}>
         {options.map((option) => {

@@ -34,7 +34,7 @@ export const ClientSnippets = ({ style, model, value = texts.key.placeholder }: 
         ))}
       </div>
       {shown?.text === undefined ? (
-        <p className="muted">{texts.key.needs(shown?.styles.join(' or ') ?? '')}</p>
+        <p className="muted">{texts.key.needs(shown?.styles.join(texts.or) ?? '')}</p>
       ) : (
         <Snippet text={shown.text} />
       )}

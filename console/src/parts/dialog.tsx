@@ -1,15 +1,18 @@
 /** Dialogs on the native element, which brings focus, Escape and the backdrop. */
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { t } from '../language.ts';
 
 interface DialogProps {
   readonly title: string;
   readonly className?: string;
   readonly onClose: () => void;
+  /** Escape does not close it. */
+  readonly isKept?: boolean;
   readonly children: ReactNode;
 }
 
 /** Open while it is rendered. A dialog that is removed does not return the focus by itself, as one that is closed does. */
-export const Dialog = ({ title, className, onClose, children }: DialogProps) => {
+export const Dialog = ({ title, className, onClose, isKept = false, children }: DialogProps) => {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = element.current;
@@ -21,13 +24,22 @@ export const Dialog = ({ title, className, onClose, children }: DialogProps) => 
     };
   }, []);
   return (
-    <dialog ref={element} className={className} aria-label={title} onClose={onClose}>
+    <dialog
+      ref={element}
+      className={className}
+      aria-label={title}
+      // Chromium ignores the second prevented cancel event, but not a prevented key.
+      onKeyDown={(event) => isKept && event.key === 'Escape' && event.preventDefault()}
+      onCancel={(event) => isKept && event.preventDefault()}
+      onClose={onClose}
+    >
       <div className="inside">{children}</div>
     </dialog>
   );
 };
 
 interface OpenerProps {
+  /** A text is a label of the console, never data. */
   readonly label: ReactNode;
   readonly className?: string;
   readonly isDisabled?: boolean;
@@ -40,7 +52,7 @@ export const Opener = ({ label, className, isDisabled = false, children }: Opene
   return (
     <>
       <button type="button" className={className} disabled={isDisabled} onClick={() => setOpen(true)}>
-        {label}
+        {typeof label === 'string' ? t(label) : label}
       </button>
       {isOpen && children(() => setOpen(false))}
     </>

@@ -1,8 +1,14 @@
-/** Forms from a list of fields. The server validates; its error is shown at the field that it names. */
-import { type FormEvent, type ReactNode, useId, useState } from 'react';
+/** Forms from a list of fields: the one way in which the console changes something. The server validates; its errors are shown at their fields. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { Problem } from '../api/client.ts';
+import { t } from '../language.ts';
 import { texts } from '../texts.ts';
+import { type Change, Changes } from './changes.tsx';
 import { Dialog } from './dialog.tsx';
+import { fieldErrors } from './field-errors.ts';
+import { type Finder, Picker } from './picker.tsx';
+import { notify } from './toast.tsx';
 import { Id } from './values.tsx';
 
 export interface FieldSpec {
@@ -12,82 +18,109 @@ export interface FieldSpec {
   /** `list` is text separated by commas; `number` is a whole number. */
   readonly kind?: 'text' | 'password' | 'email' | 'number' | 'list' | 'choice' | 'check' | 'area' | 'time' | 'file';
   readonly options?: readonly (string | readonly [value: string, label: string])[];
+  /** Finds the object whose id the field holds. */
+  readonly finder?: Finder;
   readonly value?: string | number | boolean | readonly string[] | null | undefined;
   readonly isRequired?: boolean;
   readonly isReadOnly?: boolean;
   readonly placeholder?: string;
   readonly autoComplete?: string;
+  /** Where the API has the field, if not at its name; its parts belong to the field too. */
+  readonly path?: string;
 }
 
 /** For the audit log. */
 export const REASON_FIELD: FieldSpec = { name: 'reason', label: 'Reason', hint: texts.form.reason };
 
 export type FormValues = Readonly<Record<string, unknown>>;
+export type FormFields = readonly (FieldSpec | readonly FieldSpec[])[];
 
 interface FormProps {
-  readonly fields: readonly (FieldSpec | readonly FieldSpec[])[];
+  readonly fields: FormFields;
   readonly action: string;
   readonly isDanger?: boolean;
   /** Empty fields are absent from the values, or null when `clearsEmpty`. */
   readonly clearsEmpty?: boolean;
+  /** Shows what differs from the values that the form opened with; without a difference nothing is sent. */
+  readonly showsChanges?: boolean;
+  /** There is nothing to send. */
+  readonly isIdle?: boolean;
   readonly submit: (values: FormValues) => Promise<unknown>;
-  readonly cancel?: () => void;
+  /** First parts of the keys of queries that the change makes old. */
+  readonly refreshes?: readonly string[] | 'all';
+  /** What is said when it is done. */
+  readonly done?: string;
+  readonly cancel?: (() => void) | undefined;
+  /** After everything else. */
+  readonly finish?: () => void;
   readonly children?: ReactNode;
 }
 
-export const Form = ({ fields, action, isDanger, clearsEmpty, submit, cancel, children }: FormProps) => {
-  const [problem, setProblem] = useState<Error>();
-  const [isBusy, setBusy] = useState(false);
+export const Form = (props: FormProps) => {
+  const { fields, action, isDanger, clearsEmpty = false, showsChanges = false, isIdle = false } = props;
+  const client = useQueryClient();
+  const form = useRef<HTMLFormElement>(null);
+  const [changes, setChanges] = useState<readonly Change[]>([]);
   const specs = fields.flat() as readonly FieldSpec[];
-  const onSubmit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
+  const sending = useMutation({
+    mutationFn: async (values: FormValues) => {
+      await props.submit(values);
+      const { refreshes = [] } = props;
+      if (refreshes === 'all') await client.invalidateQueries();
+      else for (const name of refreshes) await client.invalidateQueries({ queryKey: [name] });
+      if (props.done !== undefined) notify(props.done);
+      props.finish?.();
+    },
+  });
+  const { error: problem, isPending } = sending;
+  const { at, rest } = fieldErrors(problem, specs);
+  useEffect(() => {
+    if (problem) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus();
+  }, [problem]);
+  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    setProblem(undefined);
-    setBusy(true);
-    try {
-      await submit(valuesOf(new FormData(event.currentTarget), specs, clearsEmpty === true));
-    } catch (error) {
-      setProblem(error instanceof Error ? error : new Error(String(error)));
-    } finally {
-      setBusy(false);
-    }
+    sending.mutate(valuesOf(new FormData(event.currentTarget), specs, clearsEmpty));
   };
-  const at = problem instanceof Problem ? specs.find(({ name }) => isAbout(problem.param, name)) : undefined;
+  const onInput = (event: FormEvent<HTMLFormElement>): void => {
+    if (showsChanges) setChanges(changesIn(new FormData(event.currentTarget), specs));
+  };
   return (
-    <form className="fields" onSubmit={(event) => void onSubmit(event)}>
-      {children}
+    <form className="fields" ref={form} onSubmit={onSubmit} onInput={onInput}>
+      {props.children}
       {fields.map((field) =>
         Array.isArray(field) ? (
           <div className="field-row" key={(field as readonly FieldSpec[])[0]?.name}>
             {(field as readonly FieldSpec[]).map((spec) => (
-              <Field key={spec.name} spec={spec} error={at === spec ? problem?.message : undefined} />
+              <Field key={spec.name} spec={spec} error={at.get(spec.name)} />
             ))}
           </div>
         ) : (
-          <Field
-            key={(field as FieldSpec).name}
-            spec={field as FieldSpec}
-            error={at === field ? problem?.message : undefined}
-          />
+          <Field key={(field as FieldSpec).name} spec={field as FieldSpec} error={at.get((field as FieldSpec).name)} />
         ),
       )}
-      {problem && !at && <ProblemNotice problem={problem} />}
+      {showsChanges && <Changes changes={changes} />}
+      {problem && rest !== undefined && <ProblemNotice problem={problem} text={rest} />}
       <div className="ends row">
-        {cancel && (
-          <button type="button" onClick={cancel}>
-            Cancel
+        {props.cancel && (
+          <button type="button" onClick={props.cancel}>
+            {t('Cancel')}
           </button>
         )}
-        <button type="submit" className={isDanger ? 'danger' : 'primary'} disabled={isBusy}>
-          {action}
+        <button
+          type="submit"
+          className={isDanger ? 'danger' : 'primary'}
+          disabled={isPending || isIdle || (showsChanges && changes.length === 0)}
+        >
+          {t(action)}
         </button>
       </div>
     </form>
   );
 };
 
-export const ProblemNotice = ({ problem }: { readonly problem: Error }) => (
+export const ProblemNotice = ({ problem, text }: { readonly problem: Error; readonly text?: string }) => (
   <div className="notice" data-tone="bad" role="alert">
-    <span className="break">{problem.message}</span>
+    <span className="break">{text ?? problem.message}</span>
     {problem instanceof Problem && problem.requestId !== undefined && (
       <span className="muted small">
         <Id id={problem.requestId} isWhole />
@@ -95,10 +128,6 @@ export const ProblemNotice = ({ problem }: { readonly problem: Error }) => (
     )}
   </div>
 );
-
-/** The API names a member of a document as `accounts[0].base_url`. */
-const isAbout = (param: string | undefined, name: string): boolean =>
-  param !== undefined && (param === name || param.endsWith(`.${name}`));
 
 const Field = ({ spec, error }: { readonly spec: FieldSpec; readonly error: string | undefined }) => {
   const id = useId();
@@ -115,14 +144,14 @@ const Field = ({ spec, error }: { readonly spec: FieldSpec; readonly error: stri
       <div className="field check">
         {input}
         <div>
-          <label htmlFor={id}>{spec.label}</label> {more}
+          <label htmlFor={id}>{t(spec.label)}</label> {more}
         </div>
       </div>
     );
   return (
     <div className="field">
       <label className="label" htmlFor={id}>
-        {spec.label}
+        {t(spec.label)}
       </label>
       {input}
       {(spec.hint || error) && more}
@@ -138,11 +167,12 @@ interface InputProps {
 }
 
 const Input = ({ spec, id, notes, isInvalid }: InputProps) => {
-  const { name, kind = 'text', options = [], value, isRequired, isReadOnly, placeholder, autoComplete = 'off' } = spec;
+  const { name, kind = 'text', options = [], isRequired, placeholder } = spec;
   const shared = { id, name, 'aria-describedby': notes, 'aria-invalid': isInvalid, required: isRequired };
+  const text = textOf(spec);
   if (kind === 'file') return <input {...shared} type="file" accept="image/png,image/jpeg,image/webp" />;
-  if (kind === 'check') return <input {...shared} type="checkbox" defaultChecked={value === true} required={false} />;
-  const text = Array.isArray(value) ? value.join(', ') : value === null || value === undefined ? '' : String(value);
+  if (kind === 'check')
+    return <input {...shared} type="checkbox" defaultChecked={spec.value === true} required={false} />;
   if (kind === 'choice')
     return (
       <select {...shared} defaultValue={text}>
@@ -157,20 +187,73 @@ const Input = ({ spec, id, notes, isInvalid }: InputProps) => {
       </select>
     );
   if (kind === 'area') return <textarea {...shared} defaultValue={text} placeholder={placeholder} spellCheck={false} />;
+  if (spec.finder && !spec.isReadOnly)
+    return (
+      <Picker
+        id={id}
+        name={name}
+        finder={spec.finder}
+        value={text}
+        isRequired={isRequired}
+        placeholder={placeholder}
+        describedBy={notes}
+        isInvalid={isInvalid}
+      />
+    );
+  return <TextInput spec={spec} shared={shared} />;
+};
+
+interface TextInputProps {
+  readonly spec: FieldSpec;
+  readonly shared: { readonly id: string; readonly name: string };
+}
+
+/** Another suggested value replaces the one before it, unless the person has typed. */
+const TextInput = ({ spec, shared }: TextInputProps) => {
+  const { kind = 'text', isReadOnly, placeholder } = spec;
+  const text = textOf(spec);
+  const input = useRef<HTMLInputElement>(null);
+  const suggested = useRef(text);
+  useEffect(() => {
+    if (input.current?.value === suggested.current) input.current.value = text;
+    suggested.current = text;
+  }, [text]);
   const type = kind === 'password' || kind === 'email' ? kind : kind === 'time' ? 'datetime-local' : 'text';
   return (
     <input
       {...shared}
+      ref={input}
       type={type}
-      defaultValue={kind === 'time' ? text.slice(0, 16) : text}
+      defaultValue={text}
       placeholder={placeholder}
-      autoComplete={autoComplete}
+      autoComplete={spec.autoComplete ?? 'off'}
       readOnly={isReadOnly}
       inputMode={kind === 'number' ? 'numeric' : undefined}
       spellCheck={false}
     />
   );
 };
+
+/** The value as the control shows it. */
+function textOf({ value, kind }: FieldSpec): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value)) return value.join(', ');
+  return kind === 'time' ? String(value).slice(0, 16) : String(value);
+}
+
+function changesIn(data: FormData, specs: readonly FieldSpec[]): Change[] {
+  return specs.flatMap((spec) => {
+    const raw = data.get(spec.name);
+    const isEntered = raw instanceof File ? raw.size > 0 : raw !== null && raw !== '';
+    // A secret is not shown, before or after.
+    if (spec.kind === 'password' || spec.kind === 'file')
+      return isEntered ? [{ label: t(spec.label), before: undefined, after: texts.form.changed }] : [];
+    const before = spec.kind === 'check' ? (spec.value === true ? t('yes') : t('no')) : textOf(spec).trim();
+    const after =
+      spec.kind === 'check' ? (raw === 'on' ? t('yes') : t('no')) : typeof raw === 'string' ? raw.trim() : '';
+    return before === after ? [] : [{ label: t(spec.label), before: before || undefined, after: after || undefined }];
+  });
+}
 
 function valuesOf(data: FormData, specs: readonly FieldSpec[], clearsEmpty: boolean): FormValues {
   return Object.fromEntries(
@@ -198,24 +281,17 @@ function fieldValue(raw: FormDataEntryValue | null, { kind }: FieldSpec): unknow
   return text;
 }
 
-interface FormDialogProps extends Omit<FormProps, 'cancel' | 'children'> {
+interface FormDialogProps extends Omit<FormProps, 'cancel' | 'finish' | 'children'> {
   readonly title: string;
   readonly explain?: ReactNode;
   readonly close: () => void;
 }
 
 /** Closes when the submission succeeds. */
-export const FormDialog = ({ title, explain, close, submit, ...form }: FormDialogProps) => (
-  <Dialog title={title} onClose={close}>
-    <h2>{title}</h2>
+export const FormDialog = ({ title, explain, close, ...form }: FormDialogProps) => (
+  <Dialog title={t(title)} onClose={close}>
+    <h2>{t(title)}</h2>
     {explain && <p className="muted">{explain}</p>}
-    <Form
-      {...form}
-      cancel={close}
-      submit={async (values) => {
-        await submit(values);
-        close();
-      }}
-    />
+    <Form {...form} cancel={close} finish={close} />
   </Dialog>
 );

@@ -1,19 +1,20 @@
 /** What can be done to a key, in both trees: change, rotate, revoke. The tree decides which API is asked. */
-import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { GroupStyle, KeyWithValue, ShownKey } from '../../../src/objects/index.ts';
+import { t } from '../language.ts';
 import { texts } from '../texts.ts';
+import { CaptureKey } from './capture.tsx';
 import { Opener } from './dialog.tsx';
 import { FormDialog, REASON_FIELD } from './form.tsx';
 import { KEY_FIELDS, KeyCreated } from './key-parts.tsx';
-import { notify } from './toast.tsx';
 
 type Body = Readonly<Record<string, unknown>>;
 
 export interface KeyTree {
   readonly changeKey: (id: string, body: Body) => Promise<ShownKey>;
   readonly rotateKey: (id: string, body: Body) => Promise<KeyWithValue>;
+  readonly captureKey: (id: string, hours: number) => Promise<ShownKey>;
   readonly revokeKey: (id: string, body: Body) => Promise<ShownKey>;
   /** The first part of the keys of its queries. */
   readonly queries: string;
@@ -28,21 +29,19 @@ interface KeyProps {
 }
 
 export const EditKey = ({ value, tree }: KeyProps) => {
-  const client = useQueryClient();
   return (
     <Opener label="Edit key">
       {(close) => (
         <FormDialog
-          title={`Change ${value.name}`}
+          title={`${t('Change')} ${value.name}`}
           close={close}
           action="Save key"
           clearsEmpty
+          showsChanges
           fields={KEY_FIELDS(value)}
-          submit={async (values) => {
-            await tree.changeKey(value.id, values);
-            await client.invalidateQueries({ queryKey: [tree.queries] });
-            notify(texts.done.keySaved);
-          }}
+          submit={(values) => tree.changeKey(value.id, values)}
+          refreshes={[tree.queries]}
+          done={texts.done.keySaved}
         />
       )}
     </Opener>
@@ -56,41 +55,36 @@ interface KeyActionsProps extends KeyProps {
 }
 
 export const KeyActions = ({ value, tree, style, model }: KeyActionsProps) => {
-  const client = useQueryClient();
   const navigate = useNavigate();
   const [made, setMade] = useState<KeyWithValue>();
-  const refresh = () => client.invalidateQueries({ queryKey: [tree.queries] });
   return (
     <>
       <Opener label="Rotate">
         {(close) => (
           <FormDialog
-            title={`Rotate ${value.name}`}
+            title={`${t('Rotate')} ${value.name}`}
             explain={texts.key.rotate}
             close={close}
             action="Rotate key"
             fields={[{ name: 'overlap_seconds', label: 'Overlap in seconds', kind: 'number', value: 3600 }]}
-            submit={async (values) => {
-              setMade(await tree.rotateKey(value.id, values));
-              await refresh();
-            }}
+            submit={async (values) => setMade(await tree.rotateKey(value.id, values))}
+            refreshes={[tree.queries]}
           />
         )}
       </Opener>
+      <CaptureKey value={value} tree={tree} />
       <Opener label="Revoke" className="danger">
         {(close) => (
           <FormDialog
-            title={`Revoke ${value.name}`}
+            title={`${t('Revoke')} ${value.name}`}
             explain={texts.key.revoke}
             close={close}
             action="Revoke key"
             isDanger
             fields={tree.takesReason ? [REASON_FIELD] : []}
-            submit={async (values) => {
-              await tree.revokeKey(value.id, values);
-              await refresh();
-              notify(texts.done.keyRevoked);
-            }}
+            submit={(values) => tree.revokeKey(value.id, values)}
+            refreshes={[tree.queries]}
+            done={texts.done.keyRevoked}
           />
         )}
       </Opener>

@@ -1,10 +1,10 @@
 /** Keys in both trees: columns, the form fields, and the dialog that shows a value once. */
 import type { GroupStyle, KeyWithValue, ShownKey, ShownLimits } from '../../../src/objects/index.ts';
+import { t } from '../language.ts';
 import { texts } from '../texts.ts';
 import { ClientSnippets } from './client-snippets.tsx';
-import { Snippet } from './code.tsx';
-import { Dialog } from './dialog.tsx';
 import type { FieldSpec } from './form.tsx';
+import { Once } from './once.tsx';
 import { Facts } from './page.tsx';
 import { State, type Tone } from './state.tsx';
 import { Money, Time } from './values.tsx';
@@ -12,18 +12,18 @@ import { Money, Time } from './values.tsx';
 const TONES: Readonly<Record<ShownKey['state'], Tone>> = { valid: 'ok', expired: 'muted', revoked: 'muted' };
 const WORDS: Readonly<Record<ShownKey['state'], string>> = { valid: 'Active', expired: 'Expired', revoked: 'Revoked' };
 
-export const KeyState = ({ state }: Pick<ShownKey, 'state'>) => <State tone={TONES[state]}>{WORDS[state]}</State>;
+export const KeyState = ({ state }: Pick<ShownKey, 'state'>) => <State tone={TONES[state]}>{t(WORDS[state])}</State>;
 
 /** One line: "60 rpm · $5.00 a day". */
 export function limitsText({ rpm, tpm, concurrency, spend_day, spend_month }: ShownLimits): string {
   const parts = [
     rpm === undefined ? undefined : `${rpm} rpm`,
     tpm === undefined ? undefined : `${tpm} tpm`,
-    concurrency === undefined ? undefined : `${concurrency} at once`,
-    spend_day === undefined ? undefined : `$${spend_day} a day`,
-    spend_month === undefined ? undefined : `$${spend_month} a month`,
+    concurrency === undefined ? undefined : texts.limits.atOnce(concurrency),
+    spend_day === undefined ? undefined : texts.limits.day(`$${spend_day}`),
+    spend_month === undefined ? undefined : texts.limits.month(`$${spend_month}`),
   ].filter((part) => part !== undefined);
-  return parts.join(' · ') || 'none';
+  return parts.join(' · ') || t('none');
 }
 
 export const LIMIT_FIELDS = (key: ShownLimits = {}): readonly (FieldSpec | readonly FieldSpec[])[] => [
@@ -64,10 +64,11 @@ export const KeyFacts = ({ value: key }: { readonly value: ShownKey }) => (
       ['Video groups', key.video_groups ? key.video_groups.join(', ') : undefined],
       ['Limits', limitsText(key)],
       ['Spend a day', key.spend_day === undefined ? undefined : <Money key="day" amount={key.spend_day} />],
-      ['Models', key.models ? key.models.join(', ') : 'all of the group'],
-      ['Addresses', key.addresses ? key.addresses.join(', ') : 'all'],
-      ['Stores responses', key.store ? 'yes' : 'no'],
-      ['Expires', key.expires_at ? <Time key="end" at={key.expires_at} /> : 'never'],
+      ['Models', key.models ? key.models.join(', ') : t('all of the group')],
+      ['Addresses', key.addresses ? key.addresses.join(', ') : t('all')],
+      ['Stores responses', key.store ? t('yes') : t('no')],
+      [texts.capture.until, key.capture_until ? <Time key="capture" at={key.capture_until} /> : undefined],
+      ['Expires', key.expires_at ? <Time key="end" at={key.expires_at} /> : t('never')],
       ['Made', <Time key="made" at={key.created_at} />],
       ['Revoked', key.revoked_at ? <Time key="revoked" at={key.revoked_at} /> : undefined],
     ]}
@@ -82,17 +83,7 @@ interface KeyCreatedProps {
 }
 
 export const KeyCreated = ({ made, style, model, close }: KeyCreatedProps) => (
-  <Dialog title="New key" onClose={close}>
-    <h2>Key {made.name}</h2>
-    <p className="notice" data-tone="warn">
-      {texts.key.shownOnce}
-    </p>
-    <Snippet text={made.value} />
+  <Once title={`${t('Key')} ${made.name}`} warning={texts.key.shownOnce} value={made.value} close={close}>
     <ClientSnippets style={style} model={model} value={made.value} />
-    <div className="ends">
-      <button type="button" className="primary" onClick={close}>
-        Done
-      </button>
-    </div>
-  </Dialog>
+  </Once>
 );

@@ -1,26 +1,25 @@
-/** A filtered list in pages. Filters and the page are in the address; new rows wait until the reader asks for them. */
+/** A filtered list in pages. Filters, order and page are in the address; new rows wait until the reader asks for them. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import type { Page } from '../../../src/objects/index.ts';
 import type { Query } from '../api/client.ts';
+import { countText } from '../format/count.ts';
+import { absoluteTime } from '../format/time.ts';
+import { t } from '../language.ts';
 import { cursorOf, filtersIn, newerPage, olderPage, type Search, withFilter } from '../search.ts';
 import { type PageTexts, texts } from '../texts.ts';
+import { type Filter, FilterBar, namesOf } from './filters.tsx';
 import { Load } from './page.tsx';
+import { periodQuery, withPeriod } from './period.ts';
 import { type Column, Table } from './table.tsx';
-
-export interface Filter {
-  readonly name: string;
-  readonly label: string;
-  /** Values to choose from; any text without them. */
-  readonly options?: readonly (string | readonly [value: string, label: string])[] | undefined;
-  readonly type?: 'text' | 'date';
-}
+import { type SavedView, TableTools } from './table-tools.tsx';
+import { orderIn } from './table-view.ts';
 
 interface ListPageProps<T> {
   readonly page: PageTexts;
   readonly name: string;
-  readonly load: (query: Query, signal: AbortSignal) => Promise<Page<T>>;
+  readonly load: (query: Query, signal: AbortSignal) => Promise<Page<T> & { readonly searched_to?: string | null }>;
   readonly fixed?: Query;
   readonly filters?: readonly Filter[];
   readonly columns: readonly Column<T>[];
@@ -29,48 +28,66 @@ interface ListPageProps<T> {
   readonly empty?: ReactNode;
   /** Looks for new rows at the top every few seconds. */
   readonly isLive?: boolean;
+  readonly views?: readonly SavedView[];
 }
 
 const PAGE_ROWS = 50;
 export const POLL_MS = 5_000;
 
 export function FilteredList<T>(props: ListPageProps<T>) {
-  const { page, name, load, fixed = {}, filters = [], columns, rowKey, open, empty, isLive = false } = props;
+  const { page, name, load, fixed = {}, filters = [], columns, rowKey, open, empty, isLive = false, views } = props;
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
-  const names = filters.map((filter) => filter.name);
-  const chosen = filtersIn(search, names);
+  const names = namesOf(filters);
+  const { range, start, end, ...chosen } = filtersIn(search, names);
   const cursor = cursorOf(search);
+  const order = orderIn(search);
+  const sort = columns.some((column) => column.sort !== undefined && column.sort === order?.by) ? order?.by : undefined;
+  const isAtTop = cursor === undefined && sort === undefined;
+  const queryKey = [name, fixed, chosen, range, start, end, sort, cursor];
   const query = useQuery({
-    queryKey: [name, fixed, chosen, cursor],
-    queryFn: ({ signal }) => load({ ...fixed, ...chosen, cursor, limit: PAGE_ROWS }, signal),
+    queryKey,
+    queryFn: ({ signal }) =>
+      load({ ...fixed, ...chosen, ...periodQuery(search, Date.now()), sort, cursor, limit: PAGE_ROWS }, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: isLive && cursor === undefined ? POLL_MS : false,
+    refetchInterval: isLive && isAtTop ? POLL_MS : false,
   });
-  const steady = useSteadyRows(query.data?.data, rowKey, `${JSON.stringify([fixed, chosen])}${cursor}`);
+  const steady = useSteadyRows(query.data?.data, rowKey, JSON.stringify(queryKey));
   // Rows of other lists change only by what the reader does.
-  const { rows, fresh, showFresh } = isLive ? steady : { rows: query.data?.data, fresh: 0, showFresh: () => {} };
+  const { rows, fresh, showFresh } =
+    isLive && isAtTop ? steady : { rows: query.data?.data, fresh: 0, showFresh: () => {} };
   const go = (next: Search, replace = false): void => void navigate({ to: '.', search: () => next, replace });
+  const change = useCallback(
+    (filter: string, value: string): void =>
+      void navigate({
+        to: '.',
+        search: (before: Search) => withFilter(withPeriod(before, filter), filter, value),
+        replace: true,
+      } as never),
+    [navigate],
+  );
   return (
     <>
-      {filters.length > 0 && (
-        <FilterBar
-          filters={filters}
-          search={search}
-          change={(filter, value) => go(withFilter(search, filter, value), true)}
-        />
-      )}
+      <TableTools name={name} columns={columns} views={views} hasTimes={columns.some(({ head }) => TIMES.has(head))} />
+      {filters.length > 0 && <FilterBar filters={filters} search={search} change={change} />}
       <Load query={query} things={page.things}>
         {(list) => (
           <>
             <Table
+              name={name}
               caption={page.title}
               columns={columns}
               rows={rows ?? list.data}
               rowKey={rowKey}
               {...(open && { open })}
+              isWhole={cursor === undefined && !list.has_more && sort === undefined && !columns.some((one) => one.sort)}
               empty={
-                <EmptyText chosen={chosen} empty={empty ?? page.empty} clear={() => go(fixedSearch(search, names))} />
+                <EmptyText
+                  isFiltered={names.some((one) => search[one] !== undefined)}
+                  searchedTo={list.searched_to}
+                  empty={empty ?? page.empty}
+                  clear={() => go(fixedSearch(search, names))}
+                />
               }
               above={
                 fresh > 0 && (
@@ -80,18 +97,21 @@ export function FilteredList<T>(props: ListPageProps<T>) {
                 )
               }
             />
-            {(cursor !== undefined || list.has_more) && (
-              <nav className="pager" aria-label="Pages of the list">
-                <span className="muted" />
+            {(cursor !== undefined || list.has_more || sort !== undefined) && (
+              <nav className="pager" aria-label={t('Pages of the list')}>
+                <span className="muted">
+                  {sort !== undefined && texts.table.sorted(countText(SEARCHED_ROWS))}
+                  {list.searched_to && list.data.length > 0 && texts.table.searchedTo(absoluteTime(list.searched_to))}
+                </span>
                 <button type="button" disabled={cursor === undefined} onClick={() => go(newerPage(search))}>
-                  {texts.newer}
+                  {sort === undefined ? texts.newer : texts.table.larger}
                 </button>
                 <button
                   type="button"
                   disabled={!list.has_more || list.next_cursor === null}
                   onClick={() => go(olderPage(search, list.next_cursor ?? ''))}
                 >
-                  {texts.older}
+                  {sort !== undefined ? texts.table.smaller : list.searched_to ? texts.table.searchOn : texts.older}
                 </button>
               </nav>
             )}
@@ -102,21 +122,29 @@ export function FilteredList<T>(props: ListPageProps<T>) {
   );
 }
 
+/** Of the API: what it looks at for an order or a part of a name. */
+const SEARCHED_ROWS = 100_000;
+/** Heads of columns with a time. */
+const TIMES: ReadonlySet<string> = new Set(['Time', 'Made', 'Created', 'Finished', 'Expires']);
+
 const fixedSearch = (search: Search, names: readonly string[]): Search =>
   Object.fromEntries(Object.entries(search).filter(([name]) => !names.includes(name) && name !== 'page'));
 
 interface EmptyProps {
-  readonly chosen: Readonly<Record<string, string | undefined>>;
+  readonly isFiltered: boolean;
+  readonly searchedTo: string | null | undefined;
   readonly empty: ReactNode;
   readonly clear: () => void;
 }
 
-const EmptyText = ({ chosen, empty, clear }: EmptyProps) =>
-  Object.keys(chosen).length === 0 ? (
+const EmptyText = ({ isFiltered, searchedTo, empty, clear }: EmptyProps) =>
+  !isFiltered ? (
     <p>{empty}</p>
   ) : (
     <>
-      <p>{texts.noFilterHits}</p>
+      <p>
+        {texts.noFilterHits} {searchedTo && texts.table.searchedTo(absoluteTime(searchedTo))}
+      </p>
       <button type="button" onClick={clear}>
         {texts.clearFilters}
       </button>
@@ -140,79 +168,3 @@ function useSteadyRows<T>(latest: readonly T[] | undefined, rowKey: (row: T) => 
     showFresh: () => setShown({ list, keys: latest.map(rowKey) }),
   };
 }
-
-interface FilterBarProps {
-  readonly filters: readonly Filter[];
-  readonly search: Search;
-  readonly change: (name: string, value: string) => void;
-}
-
-export const FilterBar = ({ filters, search, change }: FilterBarProps) => (
-  <search>
-    <details className="filter-box" open={isOpenAtFirst(filters, search)}>
-      <summary>{texts.filters}</summary>
-      <div className="filters">
-        {filters.map((filter) => (
-          // biome-ignore lint/a11y/noLabelWithoutControl: the control is inside, in a component
-          <label key={filter.name}>
-            {filter.label}
-            {filter.options ? (
-              <select value={search[filter.name] ?? ''} onChange={(event) => change(filter.name, event.target.value)}>
-                <option value="">All</option>
-                {filter.options.map((option) => {
-                  const [value, label] = typeof option === 'string' ? [option, option] : option;
-                  return (
-                    <option key={value} value={value}>
-                      {label}
-                    </option>
-                  );
-                })}
-              </select>
-            ) : (
-              <FilterText filter={filter} value={search[filter.name] ?? ''} change={change} />
-            )}
-          </label>
-        ))}
-      </div>
-    </details>
-  </search>
-);
-
-/** A phone has room for two filters above the list; more are folded unless one is set. */
-const isOpenAtFirst = (filters: readonly Filter[], search: Search): boolean =>
-  filters.length <= 2 ||
-  !matchMedia('(max-width: 700px)').matches ||
-  Object.keys(
-    filtersIn(
-      search,
-      filters.map(({ name }) => name),
-    ),
-  ).length > 0;
-
-const TYPING_MS = 350;
-
-interface FilterTextProps {
-  readonly filter: Filter;
-  readonly value: string;
-  readonly change: (name: string, value: string) => void;
-}
-
-/** Applies the text when typing pauses, on Enter, and on leaving the field. */
-const FilterText = ({ filter, value, change }: FilterTextProps) => {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => change(filter.name, text.trim()), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text, value, filter.name, change]);
-  return (
-    <input
-      type={filter.type ?? 'text'}
-      value={text}
-      onChange={(event) => setText(event.target.value)}
-      autoComplete="off"
-      spellCheck={false}
-    />
-  );
-};

@@ -1,10 +1,12 @@
 /** The frame of a page: title, actions, and the three states of what it loads. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { createPortal } from 'react-dom';
 import { Problem } from '../api/client.ts';
+import { t } from '../language.ts';
 import { texts } from '../texts.ts';
-import { Id } from './values.tsx';
+import { Id, Time } from './values.tsx';
 
 interface PageProps {
   readonly title: ReactNode;
@@ -16,6 +18,15 @@ interface PageProps {
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
+
+/** Where the list of a page puts what its reader can set. */
+const TOOLS_ID = 'page-tools';
+
+export const PageTools = ({ children }: { readonly children: ReactNode }) => {
+  const [place, setPlace] = useState<HTMLElement | null>(null);
+  useEffect(() => setPlace(document.getElementById(TOOLS_ID)), []);
+  return place && createPortal(children, place);
+};
 
 export const Page = ({ title, name, parent, lead, beside, actions, children }: PageProps) => {
   const heading = useRef<HTMLHeadingElement>(null);
@@ -40,7 +51,10 @@ export const Page = ({ title, name, parent, lead, beside, actions, children }: P
           {title}
         </h1>
         {beside}
-        {actions && <div className="actions row">{actions}</div>}
+        <div className="actions row">
+          <div id={TOOLS_ID} className="row" />
+          {actions}
+        </div>
       </div>
       {lead && <p className="lead">{lead}</p>}
       {children}
@@ -59,6 +73,11 @@ export function Load<T>({ query, things, children, lines = 8 }: LoadProps<T>) {
   if (query.data !== undefined)
     return (
       <>
+        {query.isPaused && (
+          <p className="notice" data-tone="warn" role="status">
+            {texts.offline} <Time at={new Date(query.dataUpdatedAt).toISOString()} />
+          </p>
+        )}
         {query.isError && <LoadFailed error={query.error} things={things} retry={() => void query.refetch()} />}
         {children(query.data)}
       </>
@@ -102,6 +121,7 @@ export const Skeleton = ({ lines }: { readonly lines: number }) => (
 );
 
 interface CardProps {
+  /** A text is a label of the console, never data. */
   readonly title?: ReactNode;
   readonly lead?: string;
   readonly actions?: ReactNode;
@@ -114,7 +134,7 @@ export const Card = ({ title, lead, actions, children, isFlush }: CardProps) => 
   <section className="card">
     {(title || actions) && (
       <header>
-        {title && <h2>{title}</h2>}
+        {title && <h2>{typeof title === 'string' ? t(title) : title}</h2>}
         {lead && <span className="muted">{lead}</span>}
         {actions && <div className="actions row">{actions}</div>}
       </header>
@@ -143,7 +163,7 @@ export const Facts = ({ rows }: { readonly rows: readonly (FactRow | undefined)[
 
 const Fact = ({ label, children }: { readonly label: string; readonly children: ReactNode }) => (
   <>
-    <dt>{label}</dt>
+    <dt>{t(label)}</dt>
     <dd>{children}</dd>
   </>
 );

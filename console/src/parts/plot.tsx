@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { ChartProps } from './series.ts';
+import type { ChartProps, Series } from './series.ts';
 
 const HEIGHT = 220;
 const DASH = [5, 4];
@@ -19,7 +19,16 @@ export const Plot = ({ title, times, series, format, isGapTinted }: ChartProps) 
         times.map((time) => new Date(time).getTime() / 1000),
         ...series.map(({ values }) => values.map((value) => value ?? null)),
       ] as uPlot.AlignedData;
-      plot = new uPlot(optionsOf(host, { series, format, isGapTinted: isGapTinted === true }), data, host);
+      plot = new uPlot(
+        optionsOf(host, {
+          series,
+          format,
+          isGapTinted: isGapTinted === true,
+          isDaily: times.every((time) => time.endsWith('T00:00:00.000Z')),
+        }),
+        data,
+        host,
+      );
     };
     draw();
     const resize = new ResizeObserver(() => plot?.setSize({ width: host.clientWidth, height: HEIGHT }));
@@ -35,9 +44,13 @@ export const Plot = ({ title, times, series, format, isGapTinted }: ChartProps) 
   return <div ref={box} className="chart" role="img" aria-label={title} />;
 };
 
-type Drawn = Pick<ChartProps, 'series' | 'format'> & { readonly isGapTinted: boolean };
+type Drawn = Pick<ChartProps, 'series' | 'format'> & {
+  readonly isGapTinted: boolean;
+  /** One point for each UTC day. */
+  readonly isDaily: boolean;
+};
 
-function optionsOf(host: HTMLElement, { series, format, isGapTinted }: Drawn): uPlot.Options {
+function optionsOf(host: HTMLElement, { series, format, isGapTinted, isDaily }: Drawn): uPlot.Options {
   const style = getComputedStyle(host);
   const token = (name: string): string => style.getPropertyValue(name).trim();
   const axis = { stroke: token('--muted'), grid: { stroke: token('--line'), width: 1 }, ticks: { show: false } };
@@ -54,17 +67,22 @@ function optionsOf(host: HTMLElement, { series, format, isGapTinted }: Drawn): u
         ...axis,
         font: FONT,
         size: 32,
-        values: (_plot, seconds, _axis, _space, step) => seconds.map((at) => timeLabel(at, step)),
+        values: (_plot, seconds, _axis, _space, step) =>
+          seconds.map((at) => (isDaily && at % DAY_S !== 0 ? '' : timeLabel(at, step))),
       },
       { ...axis, font: FONT, size: 64, values: (_plot, values) => values.map((value) => format(value)) },
     ],
     series: [
       {},
-      ...series.map(({ label, color, dash }) => ({
+      ...series.map(({ label, color, dash, values }) => ({
         label,
         stroke: token(`--series-${color}`),
         width: 2,
-        points: { size: 5 },
+        // A point without neighbours has no line.
+        points: {
+          size: 5,
+          filter: (_plot: uPlot, _series: number, isShown: boolean) => (isShown ? null : lonely(values)),
+        },
         ...(dash && { dash: DASH }),
       })),
     ],
@@ -79,6 +97,11 @@ function optionsOf(host: HTMLElement, { series, format, isGapTinted }: Drawn): u
     plugins: [hover(series, format)],
   };
 }
+
+const lonely = (values: Series['values']): number[] =>
+  values.flatMap((value, n) =>
+    value !== undefined && values[n - 1] === undefined && values[n + 1] === undefined ? [n] : [],
+  );
 
 const DAY_S = 86_400;
 

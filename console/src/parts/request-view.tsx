@@ -1,7 +1,8 @@
 /** One call: its attempts on one time axis, its conversion, and the arithmetic of its charge as the server computed it. */
 import type { ReadRequest, ShownAttempt } from '../../../src/objects/index.ts';
 import { countText } from '../format/count.ts';
-import { absoluteTime, durationText } from '../format/time.ts';
+import { absoluteTime, durationText, isUtc, localTime } from '../format/time.ts';
+import { t } from '../language.ts';
 import { paths } from '../paths.ts';
 import { texts } from '../texts.ts';
 import { Json } from './code.tsx';
@@ -19,6 +20,11 @@ export const RequestView = ({ request, reader }: RequestViewProps) => {
   const attempts = request.attempts ?? [];
   return (
     <div className="stack">
+      {request.message && (
+        <p className="notice" data-tone={request.status >= 500 ? 'bad' : 'warn'}>
+          <strong>{texts.request.told}</strong> {request.message}
+        </p>
+      )}
       {attempts.length > 0 && (
         <Card title="Attempts">
           <Attempts attempts={attempts} totalMs={request.total_ms} />
@@ -29,30 +35,35 @@ export const RequestView = ({ request, reader }: RequestViewProps) => {
           <Facts
             rows={[
               ['Time', absoluteTime(request.at)],
+              ['Local time', isUtc() ? undefined : localTime(request.at)],
               [
                 'User',
-                request.user !== undefined ? (
+                request.user ? (
                   <Id key="user" id={request.user} to={paths.user(request.user)} canCopy={false} />
                 ) : undefined,
               ],
               [
                 'Key',
-                <Id key="key" id={request.key} to={isOperator ? paths.key(request.key) : paths.myKey(request.key)} />,
+                request.key ? (
+                  <Id key="key" id={request.key} to={isOperator ? paths.key(request.key) : paths.myKey(request.key)} />
+                ) : (
+                  texts.request.noKey
+                ),
               ],
-              ['Group', request.group],
+              ['Group', request.group ?? undefined],
               ['Operation', request.operation],
               ['Model', request.model],
               [
                 'Upstream model',
                 isOperator && request.upstream_model !== request.model ? request.upstream_model : undefined,
               ],
-              ['Stream', request.stream === null ? undefined : request.stream ? 'yes' : 'no'],
+              ['Stream', request.stream === null ? undefined : request.stream ? t('yes') : t('no')],
               ['Dialect', isOperator ? undefined : request.dialect],
-              ['Conversion', isOperator ? conversionText(request) : undefined],
+              ['Conversion', isOperator && request.dialect !== null ? conversionText(request) : undefined],
               ['Dropped', request.dropped.length > 0 ? request.dropped.join(', ') : undefined],
               ['Changed', request.changed.length > 0 ? request.changed.join(', ') : undefined],
-              ['First byte', durationText(request.first_byte_ms)],
-              ['Added by us', isOperator ? durationText(request.added_ms) : undefined],
+              ['First byte', request.first_byte_ms === null ? undefined : durationText(request.first_byte_ms)],
+              ['Added by us', isOperator && request.added_ms !== null ? durationText(request.added_ms) : undefined],
               ['Failover', isOperator && request.failover_ms !== null ? durationText(request.failover_ms) : undefined],
               ['Total', durationText(request.total_ms)],
               ['Session', isOperator && request.session ? <Id key="session" id={request.session} /> : undefined],
@@ -69,7 +80,7 @@ export const RequestView = ({ request, reader }: RequestViewProps) => {
 };
 
 const conversionText = ({ converted, dialect, target_dialect }: ReadRequest): string =>
-  converted ? `${dialect} → ${target_dialect}` : 'none';
+  converted ? `${dialect} → ${target_dialect}` : t('none');
 
 const Attempts = ({ attempts, totalMs }: { readonly attempts: readonly ShownAttempt[]; readonly totalMs: number }) => (
   <div className="attempts">
@@ -80,11 +91,17 @@ const Attempts = ({ attempts, totalMs }: { readonly attempts: readonly ShownAtte
         <Id id={attempt.account} to={paths.account(attempt.account)} canCopy={false} />
         <AttemptBar attempt={attempt} totalMs={totalMs} />
         <span className="small">
-          {attempt.status ?? ''} {attempt.outcome ?? 'open'}
+          {attempt.status ?? ''} {attempt.outcome ?? t('open')}
+          {attempt.group !== undefined && ` · ${texts.request.fallbackTo(attempt.group)}`}
           {typeof attempt.first_byte_ms === 'number' &&
-            ` · first byte ${durationText(attempt.first_byte_ms - attempt.start_ms)}`}
+            ` · ${texts.request.firstByte(durationText(attempt.first_byte_ms - attempt.start_ms))}`}
         </span>
         {attempt.words && <blockquote>{attempt.words}</blockquote>}
+        {attempt.request_id && (
+          <span className="small muted">
+            {texts.request.providerId} <Id id={attempt.request_id} isWhole />
+          </span>
+        )}
       </div>
     ))}
   </div>
@@ -139,5 +156,5 @@ const TOKEN_NAMES = {
 const tokensOf = (usage: ReadRequest['usage']): [string, string][] =>
   Object.entries(TOKEN_NAMES).flatMap(([name, label]): [string, string][] => {
     const count = usage?.[name];
-    return typeof count === 'number' && count > 0 ? [[label, `${countText(count)} tokens`]] : [];
+    return typeof count === 'number' && count > 0 ? [[label, texts.counts.tokens(countText(count))]] : [];
   });

@@ -1,5 +1,6 @@
 /** A state as a mark and a word in one colour: the colour never speaks alone. */
 import type { ReactNode } from 'react';
+import { t } from '../language.ts';
 
 export type Tone = 'ok' | 'warn' | 'bad' | 'held' | 'muted';
 
@@ -8,7 +9,7 @@ const MARKS: Readonly<Record<Tone, string>> = { ok: '●', warn: '◐', bad: '�
 export const State = ({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) => (
   <span className="state" data-tone={tone}>
     <span aria-hidden="true">{MARKS[tone]}</span>
-    <span>{children}</span>
+    <span>{typeof children === 'string' ? t(children) : children}</span>
   </span>
 );
 

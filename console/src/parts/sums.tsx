@@ -2,6 +2,7 @@
 import type { CallPrice, PriceLine } from '../../../src/objects/index.ts';
 import { countText } from '../format/count.ts';
 import { exactMoney } from '../format/money.ts';
+import { t } from '../language.ts';
 import { texts } from '../texts.ts';
 import { Money } from './values.tsx';
 
@@ -13,7 +14,7 @@ interface SumsProps {
   readonly verb?: string;
 }
 
-export const Sums = ({ pricing: { charge, cost }, isOperator, isEstimated = null, verb = 'charged' }: SumsProps) =>
+export const Sums = ({ pricing: { charge, cost }, isOperator, isEstimated = null, verb = t('charged') }: SumsProps) =>
   charge && (
     <div className="stack">
       <table className="sums">
@@ -23,13 +24,11 @@ export const Sums = ({ pricing: { charge, cost }, isOperator, isEstimated = null
             <SumLine key={line.part} line={line} />
           ))}
           <tr className="total">
-            <td colSpan={3}>subtotal</td>
+            <td colSpan={3}>{t('subtotal')}</td>
             <td className="num">{exactMoney(charge.subtotal)}</td>
           </tr>
           <tr>
-            <td colSpan={3}>
-              group × {charge.group_multiplier}, user × {charge.user_multiplier}
-            </td>
+            <td colSpan={3}>{texts.money.multipliers(charge.group_multiplier, charge.user_multiplier)}</td>
             <td className="num" />
           </tr>
           <tr className="total">
@@ -49,8 +48,9 @@ export const Sums = ({ pricing: { charge, cost }, isOperator, isEstimated = null
             texts.money.costUnknown
           ) : (
             <>
-              Provider cost{cost.multiplier === null ? '' : ` × ${cost.multiplier}`} <Money amount={cost.cost} /> ·
-              margin <Money amount={cost.margin} />
+              {t('Provider cost')}
+              {cost.multiplier === null ? '' : ` × ${cost.multiplier}`} <Money amount={cost.cost} /> · {t('margin')}{' '}
+              <Money amount={cost.margin} />
               {cost.margin_percent !== null && ` ${cost.margin_percent}%`}
             </>
           )}
@@ -59,12 +59,12 @@ export const Sums = ({ pricing: { charge, cost }, isOperator, isEstimated = null
     </div>
   );
 
-const UNITS: Record<PriceLine['per'], string> = { million_tokens: '/1M', piece: 'each', hour: '/hour' };
+const UNITS: Record<PriceLine['per'], string> = { million_tokens: '/1M', piece: t('each'), hour: t('/hour') };
 
 const SumLine = ({ line }: { readonly line: PriceLine }) => (
   <tr>
     <td className="num">{countText(line.count)}</td>
-    <td>{line.part.replaceAll('_', ' ')}</td>
+    <td>{t(line.part.replaceAll('_', ' '))}</td>
     <td className="muted nowrap">
       × {exactMoney(line.rate)} {UNITS[line.per]}
     </td>

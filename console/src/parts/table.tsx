@@ -1,17 +1,16 @@
 /** A table of rows that open pages. On a phone each row is a card; a column says where it goes. */
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type MouseEvent, type PointerEvent, type ReactNode, useRef } from 'react';
+import { t } from '../language.ts';
+import { texts } from '../texts.ts';
+import type { Column } from './column.ts';
+import { canSort, idOf, sortedRows, useTableView, useWidths, type Widths } from './table-view.ts';
 
-export interface Column<T> {
-  readonly head: string;
-  readonly cell: (row: T) => ReactNode;
-  /** `grow` takes the free width and is cut; `prose` may have several lines. */
-  readonly kind?: 'text' | 'number' | 'grow' | 'prose';
-  /** `title` is the first line of the card, `side` its right end, `line` (default) the second line; `label` shows the head too. */
-  readonly phone?: 'title' | 'side' | 'line' | 'label' | 'hide';
-}
+export type { Column } from './column.ts';
 
 interface TableProps<T> {
+  /** With a name, the reader chooses columns, widths and the order. At most one table of a page has one. */
+  readonly name?: string;
   readonly caption: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
@@ -22,52 +21,79 @@ interface TableProps<T> {
   readonly above?: ReactNode;
   /** The sum of all rows. */
   readonly total?: T | undefined;
+  /** False for a page of a longer list, which only the API can order. */
+  readonly isWhole?: boolean;
 }
 
-export function Table<T>({ caption, columns, rows, rowKey, open, empty, above, total }: TableProps<T>) {
+export function Table<T>(props: TableProps<T>) {
+  const { name, caption, columns, rows, rowKey, open, empty, above, total, isWhole = true } = props;
+  const view = useTableView(columns);
+  const [widths, setWidths] = useWidths(name);
+  const shown = name === undefined ? columns : view.shown;
+  const ordered = name === undefined || !isWhole ? rows : sortedRows(rows, columns, view.order);
+  const isFixed = Object.keys(widths).length > 0;
+  const cellOf = (column: Column<T>, row: T, n: number): ReactNode => (
+    <td key={column.head} className={classOf(column, n)} data-head={headOf(column)}>
+      {open && n === 0 && row !== total ? (
+        <Link to={open(row)} className="row-link">
+          {column.cell(row)}
+        </Link>
+      ) : (
+        column.cell(row)
+      )}
+    </td>
+  );
   return (
     <div className="table-box cards">
       {above}
       {rows.length === 0 ? (
         <div className="empty">{empty}</div>
       ) : (
-        <table>
-          <caption>{caption}</caption>
+        <table className={isFixed ? 'fixed' : undefined} style={isFixed ? { width: sumOf(shown, widths) } : undefined}>
+          <caption>{t(caption)}</caption>
+          {isFixed && (
+            <colgroup>
+              {shown.map((column) => (
+                <col key={column.head} style={{ width: widths[idOf(column)] ?? NEW_WIDTH }} />
+              ))}
+            </colgroup>
+          )}
           <thead>
             <tr>
-              {columns.map(({ head, kind }) => (
-                <th key={head} scope="col" className={kind === 'number' ? 'num' : undefined}>
-                  {head}
-                </th>
+              {shown.map((column, n) => (
+                <Head
+                  key={column.head}
+                  column={column}
+                  className={classOf(column, n)}
+                  order={
+                    view.order?.by === idOf(column) ? (view.order.isAscending ? 'ascending' : 'descending') : 'none'
+                  }
+                  sort={
+                    name !== undefined && (isWhole ? canSort(column, rows) : column.sort !== undefined)
+                      ? () => view.sortBy(column)
+                      : undefined
+                  }
+                  resize={
+                    name === undefined
+                      ? undefined
+                      : (row, width, isDone) =>
+                          setWidths({ ...(isFixed ? widths : measured(shown, row)), [idOf(column)]: width }, isDone)
+                  }
+                />
               ))}
             </tr>
           </thead>
-          <tbody>
-            {rows.map((row) => (
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: the link in the row has the keys */}
+          <tbody onClick={open && openRow} onPointerOver={nameCut}>
+            {ordered.map((row) => (
               <tr key={rowKey(row)} data-id={rowKey(row)} className={open ? 'opens' : undefined}>
-                {columns.map((column, n) => (
-                  <td key={column.head} className={classOf(column)} data-head={headOf(column)}>
-                    {open && n === 0 ? (
-                      <Link to={open(row)} className="row-link">
-                        {column.cell(row)}
-                      </Link>
-                    ) : (
-                      column.cell(row)
-                    )}
-                  </td>
-                ))}
+                {shown.map((column, n) => cellOf(column, row, n))}
               </tr>
             ))}
           </tbody>
           {total !== undefined && (
             <tfoot>
-              <tr>
-                {columns.map((column) => (
-                  <td key={column.head} className={classOf(column)} data-head={headOf(column)}>
-                    {column.cell(total)}
-                  </td>
-                ))}
-              </tr>
+              <tr>{shown.map((column, n) => cellOf(column, total, n))}</tr>
             </tfoot>
           )}
         </table>
@@ -76,10 +102,79 @@ export function Table<T>({ caption, columns, rows, rowKey, open, empty, above, t
   );
 }
 
+interface HeadProps<T> {
+  readonly column: Column<T>;
+  readonly className: string;
+  readonly order: 'ascending' | 'descending' | 'none';
+  readonly sort: (() => void) | undefined;
+  readonly resize: ((row: HTMLElement, width: number, isDone: boolean) => void) | undefined;
+}
+
+const MIN_WIDTH = 56;
+const NEW_WIDTH = 120;
+
+function Head<T>({ column: { head }, className, order, sort, resize }: HeadProps<T>) {
+  const from = useRef<{ readonly x: number; readonly width: number }>(undefined);
+  const drag = (event: PointerEvent<HTMLElement>, isDone: boolean): void => {
+    const cell = event.currentTarget.closest('th');
+    const row = cell?.parentElement;
+    if (!from.current || !row || !resize) return;
+    resize(row, Math.max(MIN_WIDTH, Math.round(from.current.width + event.clientX - from.current.x)), isDone);
+    if (isDone) from.current = undefined;
+  };
+  return (
+    <th scope="col" className={className} aria-sort={sort && order !== 'none' ? order : undefined}>
+      {sort ? (
+        <button type="button" className="sort" onClick={sort} title={texts.table.sort(t(head))}>
+          {t(head)}
+          {order !== 'none' && <span aria-hidden="true">{order === 'ascending' ? ' ↑' : ' ↓'}</span>}
+        </button>
+      ) : (
+        t(head)
+      )}
+      {resize && (
+        <span
+          className="grip"
+          aria-hidden="true"
+          onPointerDown={(event) => {
+            event.currentTarget.setPointerCapture(event.pointerId);
+            from.current = { x: event.clientX, width: event.currentTarget.closest('th')?.offsetWidth ?? NEW_WIDTH };
+          }}
+          onPointerMove={(event) => drag(event, false)}
+          onPointerUp={(event) => drag(event, true)}
+        />
+      )}
+    </th>
+  );
+}
+
+const measured = <T,>(columns: readonly Column<T>[], row: HTMLElement): Widths =>
+  Object.fromEntries(
+    columns.map((column, n) => [idOf(column), (row.children[n] as HTMLElement | undefined)?.offsetWidth ?? NEW_WIDTH]),
+  );
+
+const sumOf = <T,>(columns: readonly Column<T>[], widths: Widths): number =>
+  columns.reduce((sum, column) => sum + (widths[idOf(column)] ?? NEW_WIDTH), 0);
+
+/** A click anywhere in a row is one on its link, with the keys that open another tab; selecting text is none. */
+function openRow(event: MouseEvent<HTMLElement>): void {
+  const { target, ctrlKey, metaKey, shiftKey } = event;
+  if (!(target instanceof HTMLElement) || target.closest('a, button, input, label, dialog')) return;
+  if (getSelection()?.toString() !== '') return;
+  const link = target.closest('tr')?.querySelector<HTMLElement>('.row-link');
+  link?.dispatchEvent(new window.MouseEvent('click', { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey }));
+}
+
+/** Text that is cut shows in full. */
+function nameCut({ target }: PointerEvent<HTMLElement>): void {
+  const cell = target instanceof Element ? target.closest('td') : null;
+  if (cell && cell.scrollWidth > cell.clientWidth) cell.title = cell.innerText;
+}
+
 const KIND_CLASS = { text: '', number: 'num', grow: 'grow', prose: 'prose' } as const;
 
-const classOf = <T,>({ kind = 'text', phone = 'line' }: Column<T>): string =>
-  `${KIND_CLASS[kind]} phone-${phone}`.trim();
+const classOf = <T,>({ kind = 'text', phone = 'line', isPinned }: Column<T>, n: number): string =>
+  `${KIND_CLASS[kind]} phone-${phone}${n === 0 ? ' first' : ''}${isPinned ? ' pinned' : ''}`.trim();
 
 /** On a phone, a cell with a label shows its head in front. */
-const headOf = <T,>({ head, phone }: Column<T>): string | undefined => (phone === 'label' ? head : undefined);
+const headOf = <T,>({ head, phone }: Column<T>): string | undefined => (phone === 'label' ? t(head) : undefined);

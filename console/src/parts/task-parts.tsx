@@ -2,7 +2,9 @@
 import { useState } from 'react';
 import type { ReadTask } from '../../../src/objects/index.ts';
 import { countText } from '../format/count.ts';
+import { subtractMoney } from '../format/money.ts';
 import { clockTime } from '../format/time.ts';
+import { t } from '../language.ts';
 import { texts } from '../texts.ts';
 import { Json } from './code.tsx';
 import { Card, Facts } from './page.tsx';
@@ -21,9 +23,9 @@ const TONES: Readonly<Record<ReadTask['status'], Tone>> = {
 
 export const TaskState = ({ task }: { readonly task: ReadTask }) => (
   <State tone={task.in_review ? 'held' : TONES[task.status]}>
-    {task.status}
+    {t(task.status)}
     {task.status === 'running' && task.progress > 0 ? ` ${task.progress}%` : ''}
-    {task.in_review ? ', in review' : ''}
+    {task.in_review ? `, ${texts.task.inReview}` : ''}
   </State>
 );
 
@@ -43,16 +45,43 @@ export function taskColumns(reader: 'operator' | 'user'): Column<ReadTask>[] {
     { head: 'User', cell: ({ user }) => user, phone: 'hide', only: 'operator' },
     { head: 'Account', cell: ({ account }) => account ?? '–', phone: 'hide', only: 'operator' },
     {
-      head: 'Held',
-      cell: ({ hold }) => <Money amount={hold?.held} />,
+      head: 'Charge',
+      cell: ({ hold }) => <TaskMoney hold={hold} />,
       kind: 'number',
       phone: 'label',
-      only: 'operator',
     },
     { head: 'Made', cell: ({ created_at }) => <Time at={created_at} />, phone: 'line' },
   ];
   return all.filter(({ only }) => only === undefined || only === reader);
 }
+
+/** The charge; before it, what is held for it. */
+const TaskMoney = ({ hold }: { readonly hold: ReadTask['hold'] }) =>
+  !hold || hold.state === 'released' || hold.charged !== null ? (
+    <Money amount={hold?.state === 'released' ? '0' : hold?.charged} />
+  ) : (
+    <>
+      <span className="muted">{texts.task.held}</span> <Money amount={hold.held} />
+    </>
+  );
+
+/** What the task holds, and what it was charged. */
+export const HoldFacts = ({ hold }: { readonly hold: ReadTask['hold'] }) =>
+  hold ? (
+    <Facts
+      rows={[
+        ['Held', <Money key="held" amount={hold.held} />],
+        ['Charged', hold.charged === null ? undefined : <Money key="charged" amount={hold.charged} />],
+        [
+          'Released',
+          hold.charged === null ? undefined : <Money key="rest" amount={subtractMoney(hold.held, hold.charged)} />,
+        ],
+        ['State', hold.state],
+      ]}
+    />
+  ) : (
+    <p className="muted">{texts.task.noHold}</p>
+  );
 
 const Player = ({ source }: { readonly source: string }) => {
   const [isGone, setGone] = useState(false);
@@ -84,11 +113,11 @@ export const TaskView = ({ task, video, lastFrame }: TaskViewProps) => (
           <Player source={video} />
           <div className="row">
             <a className="button" href={video} download={`${task.id}.mp4`}>
-              Download
+              {t('Download')}
             </a>
             {task.has_last_frame && lastFrame !== undefined && (
               <a className="button" href={lastFrame} target="_blank" rel="noreferrer">
-                Last frame
+                {t('Last frame')}
               </a>
             )}
           </div>
@@ -96,7 +125,7 @@ export const TaskView = ({ task, video, lastFrame }: TaskViewProps) => (
       ) : (
         !task.error && (
           <p className="muted">
-            {task.status === 'queued' || task.status === 'running' ? `${task.progress}% done` : task.status}
+            {task.status === 'queued' || task.status === 'running' ? texts.task.done(task.progress) : t(task.status)}
           </p>
         )
       )}

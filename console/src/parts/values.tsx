@@ -1,10 +1,13 @@
 /** Values in tables and facts: money, times, ids. */
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { exactMoney, isNegative, roundMoney } from '../format/money.ts';
-import { absoluteTime, countdownText, relativeTime } from '../format/time.ts';
+import type { OperatorUsage } from '../../../src/objects/index.ts';
+import { exactMoney, isNegative, roundMoney, subtractMoney } from '../format/money.ts';
+import { bothTimes, columnTime, countdownText, relativeTime } from '../format/time.ts';
+import { t } from '../language.ts';
 import { texts } from '../texts.ts';
 import { Badge } from './state.tsx';
+import { useTimeMode } from './time-mode.tsx';
 import { notify } from './toast.tsx';
 
 interface MoneyProps {
@@ -16,8 +19,11 @@ interface MoneyProps {
   readonly isMovement?: boolean;
 }
 
+/** No value. A card on a phone leaves it out. */
+export const None = () => <span className="muted none">–</span>;
+
 export const Money = ({ amount, isRounded, isEstimated, isMovement }: MoneyProps) => {
-  if (amount === null || amount === undefined) return <span className="muted">–</span>;
+  if (amount === null || amount === undefined) return <None />;
   const className = isNegative(amount) && !isMovement ? 'bad-text' : '';
   const exact = exactMoney(amount);
   const shown = isRounded ? roundMoney(amount) : exact;
@@ -36,6 +42,21 @@ export const Money = ({ amount, isRounded, isEstimated, isMovement }: MoneyProps
           <Badge tone="warn">{texts.estimated}</Badge>
         </>
       ) : null}
+    </>
+  );
+};
+
+interface MarginProps {
+  readonly usage: Pick<OperatorUsage, 'revenue' | 'margin' | 'known_cost'> | undefined;
+  readonly isRounded?: boolean;
+}
+
+/** Where costs are unknown, the margin is at most what the known ones leave. */
+export const Margin = ({ usage, isRounded = false }: MarginProps) => {
+  if (!usage || usage.margin !== null) return <Money amount={usage?.margin} isRounded={isRounded} />;
+  return (
+    <>
+      ≤ <Money amount={subtractMoney(usage.revenue, usage.known_cost)} isRounded={isRounded} />
     </>
   );
 };
@@ -69,11 +90,12 @@ export function useNow(everyMs = 10_000): number {
 
 export const Time = ({ at }: { readonly at: string | null | undefined }) => {
   const now = useNow();
+  const mode = useTimeMode();
   if (!at) return <span className="muted">–</span>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the absolute time shows on focus, for readers without a pointer
-    <time dateTime={at} className="full nowrap" data-full={absoluteTime(at)} tabIndex={0}>
-      {relativeTime(at, now)}
+    <time dateTime={at} className="full nowrap" data-full={bothTimes(at)} tabIndex={0}>
+      {mode === 'ago' ? relativeTime(at, now) : columnTime(at, mode)}
     </time>
   );
 };
@@ -100,7 +122,7 @@ export const Id = ({ id, to, isWhole, canCopy = true }: IdProps) => {
     <span className="id">
       {to === undefined ? <span title={id}>{text}</span> : <Link to={to}>{text}</Link>}
       {canCopy && (
-        <button type="button" className="quiet" aria-label={`Copy ${id}`} onClick={() => void copyText(id)}>
+        <button type="button" className="quiet" aria-label={`${t('Copy')} ${id}`} onClick={() => void copyText(id)}>
           <CopyIcon />
         </button>
       )}
@@ -115,11 +137,14 @@ const CopyIcon = () => (
   </svg>
 );
 
-export async function copyText(text: string): Promise<void> {
+/** Whether the text is in the clipboard now. */
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     notify(texts.copied);
+    return true;
   } catch {
     notify(texts.copyFailed);
+    return false;
   }
 }

@@ -1,6 +1,7 @@
 /** A page outside of the frame: one card in the middle. */
 import { type ReactNode, useEffect } from 'react';
 import icon from '../icon.svg';
+import { LanguageSwitch } from './language-switch.tsx';
 
 export const Alone = ({ title, children }: { readonly title: string; readonly children: ReactNode }) => {
   useEffect(() => {
@@ -19,6 +20,7 @@ export const Alone = ({ title, children }: { readonly title: string; readonly ch
             {children}
           </div>
         </div>
+        <LanguageSwitch />
       </main>
     </div>
   );

@@ -5,6 +5,7 @@ import { useCallback, useEffect, useState } from 'react';
 import type { ShownSession } from '../../../src/objects/index.ts';
 import { session } from '../api/user.ts';
 import icon from '../icon.svg';
+import { t } from '../language.ts';
 import { Dialog, Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
 import { LoadFailed } from '../parts/page.tsx';
@@ -13,6 +14,7 @@ import { useShortcuts } from '../parts/shortcuts.ts';
 import { notify } from '../parts/toast.tsx';
 import { type NavSection, OPERATOR_NAV, paths, USER_NAV } from '../paths.ts';
 import { texts } from '../texts.ts';
+import { LanguageSwitch } from './language-switch.tsx';
 import { enterSession, leaveSession, sessionQuery } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { switchTheme } from './theme.ts';
@@ -24,7 +26,7 @@ export const Layout = () => {
   if (query.isError)
     return (
       <main className="content">
-        <LoadFailed error={query.error} things="the session" retry={() => void query.refetch()} />
+        <LoadFailed error={query.error} things={t('the session')} retry={() => void query.refetch()} />
       </main>
     );
   if (!query.data) return <div aria-busy="true" />;
@@ -58,22 +60,22 @@ const Frame = ({ person, isUserTree }: { readonly person: ShownSession['person']
       <div className="topbar">
         <button type="button" className="quiet" aria-expanded={isDrawerOpen} onClick={() => setDrawer(true)}>
           <MenuIcon />
-          <span className="hidden-label">Menu</span>
+          <span className="hidden-label">{t('Menu')}</span>
         </button>
         <Brand />
         <div className="actions">
           <button type="button" className="quiet" onClick={openPalette}>
-            Go to
+            {t('Go to')}
           </button>
         </div>
       </div>
       {isDrawerOpen && (
-        <button type="button" className="drawer-back" aria-label="Close menu" onClick={() => setDrawer(false)} />
+        <button type="button" className="drawer-back" aria-label={t('Close menu')} onClick={() => setDrawer(false)} />
       )}
       <aside className="sidebar" data-open={isDrawerOpen}>
         <Brand />
         <button type="button" className="goto" onClick={openPalette}>
-          Go to <kbd>⌘K</kbd>
+          {t('Go to')} <kbd>⌘K</kbd>
         </button>
         <Navigation nav={nav} />
         <SidebarEnd person={person} isUserTree={isUserTree} />
@@ -95,7 +97,7 @@ const Brand = () => (
 );
 
 const Navigation = ({ nav }: { readonly nav: readonly NavSection[] }) => (
-  <nav className="nav" aria-label="Pages">
+  <nav className="nav" aria-label={t('Pages')}>
     {nav.map(({ title, entries }) => (
       <div key={title ?? entries[0]?.path}>
         {title && <div className="nav-section">{title}</div>}
@@ -126,15 +128,16 @@ const SidebarEnd = ({
       <div className="row">
         {person.role === 'operator' && (person.user !== null || isUserTree) && (
           <Link to={isUserTree ? paths.overview : paths.myKeys} className="small">
-            {isUserTree ? 'Operator pages' : 'My keys'}
+            {isUserTree ? t('Operator pages') : t('My keys')}
           </Link>
         )}
         <a href="/docs" className="small">
-          API reference
+          {t('API reference')}
         </a>
         <button type="button" className="quiet" onClick={switchTheme}>
-          Theme
+          {t('Theme')}
         </button>
+        <LanguageSwitch />
         <Opener className="quiet" label="Password">
           {(close) => (
             <FormDialog
@@ -159,7 +162,7 @@ const SidebarEnd = ({
           )}
         </Opener>
         <button type="button" className="quiet" onClick={() => void leaveSession(client)}>
-          Sign out
+          {t('Sign out')}
         </button>
       </div>
     </div>
@@ -184,7 +187,7 @@ const Help = ({ close }: { readonly close: () => void }) => (
     </table>
     <div className="ends">
       <button type="button" onClick={close}>
-        Close
+        {t('Close')}
       </button>
     </div>
   </Dialog>

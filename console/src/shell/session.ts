@@ -39,6 +39,12 @@ export function enterSession(client: QueryClient, current: ShownSession): void {
   forgetData(client);
 }
 
+/** The same person as before: pages keep what they show and read it again. */
+export function resumeSession(client: QueryClient, current: ShownSession): void {
+  client.setQueryData(sessionQuery.queryKey, signedIn(current));
+  void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY });
+}
+
 /** Reads the session again; signed out, the layout shows the sign-in page. */
 export function forgetSession(client: QueryClient): void {
   keepCsrf(undefined);

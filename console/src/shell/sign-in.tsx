@@ -2,11 +2,16 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { session } from '../api/user.ts';
-import { Form } from '../parts/form.tsx';
+import { type FieldSpec, Form } from '../parts/form.tsx';
 import type { Search } from '../search.ts';
 import { texts } from '../texts.ts';
 import { Alone } from './alone.tsx';
 import { enterSession } from './session.ts';
+
+export const SIGN_IN_FIELDS = (email?: string): readonly FieldSpec[] => [
+  { name: 'email', label: 'E-mail', kind: 'email', isRequired: true, autoComplete: 'username', value: email },
+  { name: 'password', label: 'Password', kind: 'password', isRequired: true, autoComplete: 'current-password' },
+];
 
 interface SignInProps {
   readonly hasOidc: boolean;
@@ -25,16 +30,7 @@ export const SignIn = ({ hasOidc, isFirstRun }: SignInProps) => {
       )}
       {isFirstRun && <p className="notice">{texts.signIn.firstRun}</p>}
       <Form
-        fields={[
-          { name: 'email', label: 'E-mail', kind: 'email', isRequired: true, autoComplete: 'username' },
-          {
-            name: 'password',
-            label: 'Password',
-            kind: 'password',
-            isRequired: true,
-            autoComplete: 'current-password',
-          },
-        ]}
+        fields={SIGN_IN_FIELDS()}
         action={texts.signIn.action}
         submit={async (values) => enterSession(client, await session.open(values))}
       />

@@ -1,6 +1,7 @@
 /** Private assets, asset groups and real-person authorizations of the signed-in user. */
 import type { AssetGroup } from '../../../src/objects/index.ts';
 import { mine } from '../api/user.ts';
+import { choices } from '../language.ts';
 import { ASSET_STATES, assetColumns } from '../parts/asset-columns.tsx';
 import { AUTHORIZATION_STATES, authorizationColumns } from '../parts/authorization-columns.tsx';
 import { FilteredList } from '../parts/list.tsx';
@@ -24,13 +25,13 @@ const GROUP_COLUMNS: readonly Column<AssetGroup>[] = [
 export const MyAssets = () => {
   const tab = useTab(['assets', 'groups', 'authorizations']);
   return (
-    <Page title={pages.assets.title} actions={<Tabs labels={texts.assetTabs} chosen={tab} />}>
+    <Page title={pages.assets.title} beside={<Tabs labels={texts.assetTabs} chosen={tab} />}>
       {tab === 'assets' && (
         <FilteredList
           page={pages.assets}
           name="my-assets"
           load={mine.assets}
-          filters={[{ name: 'status', label: 'State', options: ASSET_STATES }]}
+          filters={[{ name: 'status', label: 'State', options: choices(ASSET_STATES) }]}
           columns={assetColumns('user')}
           rowKey={({ id }) => id}
         />
@@ -49,7 +50,7 @@ export const MyAssets = () => {
           page={pages.authorizations}
           name="my-authorizations"
           load={mine.authorizations}
-          filters={[{ name: 'status', label: 'State', options: AUTHORIZATION_STATES }]}
+          filters={[{ name: 'status', label: 'State', options: choices(AUTHORIZATION_STATES) }]}
           columns={authorizationColumns('user')}
           rowKey={({ id }) => id}
         />

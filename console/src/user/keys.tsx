@@ -1,9 +1,10 @@
 /** Keys of the signed-in user: the home of the user's pages. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { KeyWithValue, Me, OwnKey } from '../../../src/objects/index.ts';
 import { mine } from '../api/user.ts';
+import { t } from '../language.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
@@ -15,7 +16,7 @@ import type { Column } from '../parts/table.tsx';
 import { Id, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
-import { playModels } from './play-models.ts';
+import { ofKind, useModels } from './play-models.ts';
 import { Wallet } from './wallet.tsx';
 
 export const useMe = () => useQuery({ queryKey: ['me'], queryFn: () => mine.me() });
@@ -34,7 +35,7 @@ export const MyKeys = () => {
   return (
     <Page title={pages.keys.title} actions={me.data && me.data.groups.length > 0 && <MakeKey me={me.data} />}>
       <div className="stack">
-        <Load query={me} things="the balance" lines={2}>
+        <Load query={me} things={t('the balance')} lines={2}>
           {(own) => <Wallet me={own} />}
         </Load>
         <FilteredList
@@ -54,20 +55,14 @@ export const MyKeys = () => {
 /** The style of a key's group, and a model that a command can name. */
 function useKeyFacts(key: OwnKey | undefined) {
   const me = useMe();
-  const models = useQuery({
-    queryKey: ['play-models', key?.id],
-    queryFn: () => playModels(key?.id ?? ''),
-    enabled: key !== undefined && key.state === 'valid',
-    staleTime: 60_000,
-  });
+  const models = useModels(key?.state === 'valid' ? key.id : undefined);
   return {
     style: key?.style ?? me.data?.groups.find(({ id }) => id === key?.group)?.style ?? ('responses' as const),
-    model: models.data?.find(({ kind }) => kind === 'text')?.id ?? 'MODEL',
+    model: ofKind(models.data?.data, 'text')[0]?.id ?? 'MODEL',
   };
 }
 
 const MakeKey = ({ me }: { readonly me: Me }) => {
-  const client = useQueryClient();
   const [made, setMade] = useState<KeyWithValue & OwnKey>();
   const { style, model } = useKeyFacts(made);
   return (
@@ -90,11 +85,8 @@ const MakeKey = ({ me }: { readonly me: Me }) => {
               { name: 'name', label: 'Name', isRequired: true, placeholder: 'ci' },
               ...KEY_FIELDS(),
             ]}
-            submit={async (values) => {
-              setMade(await mine.createKey(values));
-              await client.invalidateQueries({ queryKey: ['my-keys'] });
-              await client.invalidateQueries({ queryKey: ['me'] });
-            }}
+            submit={async (values) => setMade(await mine.createKey(values))}
+            refreshes={['my-keys', 'me']}
           />
         )}
       </Opener>
@@ -126,15 +118,24 @@ export const MyKeyPage = () => {
             <p className="row">
               <code>{found.hint}</code> <Id id={found.id} />
               <Link to={paths.myRequests} search={{ key: found.id } as never}>
-                Its calls
+                {t('Its calls')}
               </Link>
-              <Link to={paths.playground} search={{ key: found.id } as never}>
-                Try it
-              </Link>
+              {found.state === 'valid' && (
+                <>
+                  <Link to={paths.myModels} search={{ key: found.id } as never}>
+                    {t('Its models')}
+                  </Link>
+                  <Link to={paths.playground} search={{ key: found.id } as never}>
+                    {t('Try it')}
+                  </Link>
+                </>
+              )}
             </p>
-            <Card title="Use it">
-              <ClientSnippets style={style} model={model} />
-            </Card>
+            {found.state === 'valid' && (
+              <Card title="Use it">
+                <ClientSnippets style={style} model={model} />
+              </Card>
+            )}
             <Card
               title="Settings"
               actions={found.own && found.state === 'valid' && <EditKey value={found} tree={TREE} />}

@@ -6,8 +6,8 @@ import { countText } from '../format/count.ts';
 import { Choice } from '../parts/choice.tsx';
 import { ProblemNotice } from '../parts/form.tsx';
 import { texts } from '../texts.ts';
-import { playHeaders } from './play-models.ts';
-import { footerOf, ModelField, PlayForm, type PlayProps } from './play-parts.tsx';
+import { ofKind, play } from './play-models.ts';
+import { Charge, footerOf, ModelField, PlayForm, type PlayProps } from './play-parts.tsx';
 
 const SIZES = [
   ...new Set([...STANDARD_IMAGE_SIZES, ...Object.values(IMAGE_PRESETS).flatMap((row) => Object.values(row))]),
@@ -16,32 +16,27 @@ const QUALITIES = ['auto', 'low', 'medium', 'high'] as const;
 
 interface Result {
   readonly images: readonly string[];
-  readonly footer: string;
+  readonly headers: Headers;
 }
 
-export const PlayImage = ({ keyId, models, prompt, setPrompt }: PlayProps) => {
-  const [chosen, setModel] = useState<string>();
+export const PlayImage = ({ keyId, models, wanted, prompt, setPrompt }: PlayProps) => {
+  const [chosen, setModel] = useState(wanted);
   const [size, setSize] = useState('1024x1024');
   const [quality, setQuality] = useState<string>('low');
   const [isRunning, setRunning] = useState(false);
   const [problem, setProblem] = useState<Error>();
   const [result, setResult] = useState<Result>();
-  const names = models.filter(({ kind }) => kind === 'image').map(({ id }) => id);
-  const model = chosen ?? names[0] ?? '';
+  const own = ofKind(models, 'image');
+  const model = chosen ?? own[0]?.id ?? '';
   const start = async (): Promise<void> => {
     setRunning(true);
     setProblem(undefined);
     setResult(undefined);
     try {
-      const response = await fetch('/v1/images/generations', {
-        method: 'POST',
-        headers: { ...playHeaders(keyId), 'content-type': 'application/json' },
-        credentials: 'same-origin',
-        body: JSON.stringify({ model, prompt, size, quality }),
-      });
+      const response = await play('/v1/images/generations', { key: keyId, body: { model, prompt, size, quality } });
       const body = await response.json();
       if (!response.ok) throw problemOf(response, body);
-      setResult({ images: imagesIn(body), footer: footerOf(response.headers) });
+      setResult({ images: imagesIn(body), headers: response.headers });
     } catch (error) {
       setProblem(error as Error);
     } finally {
@@ -51,7 +46,7 @@ export const PlayImage = ({ keyId, models, prompt, setPrompt }: PlayProps) => {
   return (
     <div className="play">
       <PlayForm prompt={prompt} setPrompt={setPrompt} isRunning={isRunning} run={() => void start()}>
-        <ModelField value={model} names={names} onChange={setModel} />
+        <ModelField value={model} models={own} onChange={setModel} />
         <div className="field-row">
           <Choice label="Size" value={size} options={SIZES} onChange={setSize} />
           <Choice label="Quality" value={quality} options={QUALITIES} onChange={setQuality} />
@@ -67,7 +62,11 @@ export const PlayImage = ({ keyId, models, prompt, setPrompt }: PlayProps) => {
           {!result && !problem && (
             <div className="empty">{isRunning ? texts.playground.drawing : texts.playground.noImage}</div>
           )}
-          {result && <p className="muted small break">{result.footer}</p>}
+          {result && (
+            <p className="muted small break">
+              {footerOf(result.headers)} <Charge headers={result.headers} />
+            </p>
+          )}
         </div>
       </section>
     </div>
@@ -76,8 +75,8 @@ export const PlayImage = ({ keyId, models, prompt, setPrompt }: PlayProps) => {
 
 function pixelText(size: string): string {
   const [width, height] = size.split('x').map(Number);
-  if (!width || !height) return `At most ${countText(PIXEL_BUDGET)} pixels.`;
-  return `${countText(width * height)} of at most ${countText(PIXEL_BUDGET)} pixels.`;
+  if (!width || !height) return texts.playground.mostPixels(countText(PIXEL_BUDGET));
+  return texts.playground.pixels(countText(width * height), countText(PIXEL_BUDGET));
 }
 
 interface ImageBody {

@@ -1,18 +1,34 @@
-/** Calls of the caller API by the session: a header names the key that pays, and its value stays unknown to the browser. */
-import { csrfHeaders, problemOf } from '../api/client.ts';
+/** Models of a key, and calls of the caller API by the session: a header names the key that pays, and its value stays unknown to the browser. */
+import { useQuery } from '@tanstack/react-query';
+import type { ModelKind, OwnModel } from '../../../src/objects/index.ts';
+import { csrfHeaders, fetchAgain } from '../api/client.ts';
+import { mine } from '../api/user.ts';
 
-export const playHeaders = (key: string): Record<string, string> => ({ ...csrfHeaders(), 'x-dragoman-key': key });
+/** The models that a valid key may use. Listing them does not appear in the request log of the key. */
+export const useModels = (key: string | undefined) =>
+  useQuery({
+    queryKey: ['my-models', key],
+    queryFn: () => mine.models({ key }),
+    enabled: key !== undefined,
+    staleTime: 60_000,
+  });
 
-export interface PlayModel {
-  readonly id: string;
-  readonly kind: 'text' | 'image' | 'other';
+export const ofKind = (models: readonly OwnModel[] | undefined, kind: ModelKind): readonly OwnModel[] =>
+  (models ?? []).filter((model) => model.kind === kind);
+
+interface PlayCall {
+  readonly key: string;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
 }
 
-/** The list has names only, so the kind is read from the name; every name can be typed in every form. */
-export async function playModels(key: string): Promise<PlayModel[]> {
-  const response = await fetch('/v1/models', { headers: playHeaders(key), credentials: 'same-origin' });
-  const body = await response.json();
-  if (!response.ok) throw problemOf(response, body);
-  const { data } = body as { readonly data: readonly { readonly id: string }[] };
-  return data.map(({ id }) => ({ id, kind: /image|imagen/.test(id) ? 'image' : /embed/.test(id) ? 'other' : 'text' }));
-}
+/** One call with the key. A lost session is offered back, as for forms. */
+export const play = (path: string, { key, body, headers = {}, signal }: PlayCall): Promise<Response> =>
+  fetchAgain(path, () => ({
+    method: 'POST',
+    headers: { ...csrfHeaders(), 'x-dragoman-key': key, 'content-type': 'application/json', ...headers },
+    credentials: 'same-origin',
+    body: JSON.stringify(body),
+    ...(signal && { signal }),
+  }));

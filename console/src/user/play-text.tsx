@@ -3,13 +3,15 @@ import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { problemOf } from '../api/client.ts';
 import { durationText } from '../format/time.ts';
+import { t } from '../language.ts';
 import { JsonText } from '../parts/code.tsx';
 import { ProblemNotice } from '../parts/form.tsx';
+import { Markdown } from '../parts/markdown.tsx';
 import { paths } from '../paths.ts';
 import { texts } from '../texts.ts';
 import { dialectsFor, PLAY_DIALECTS, type PlayDialect, type StreamEvent, takeEvents } from './dialects.ts';
-import { playHeaders } from './play-models.ts';
-import { footerOf, ModelField, PlayForm, type PlayProps } from './play-parts.tsx';
+import { ofKind, play } from './play-models.ts';
+import { Charge, footerOf, ModelField, PlayForm, type PlayProps } from './play-parts.tsx';
 
 const TABS = ['Reply', 'Request', 'Response', 'Headers'] as const;
 /** A long stream would slow the page down; the reply itself is always whole. */
@@ -35,20 +37,20 @@ const EMPTY: Run = {
   problem: undefined,
 };
 
-export const PlayText = ({ keyId, style, models, prompt, setPrompt }: PlayProps) => {
+export const PlayText = ({ keyId, style, models, wanted: opened, prompt, setPrompt }: PlayProps) => {
   const dialects = dialectsFor(style);
   const [wanted, setDialect] = useState<PlayDialect>();
   // Another key may not take the dialect that was chosen for the last one.
   const dialect = dialects.find((name) => name === wanted) ?? dialects[0] ?? 'responses';
-  const [chosen, setModel] = useState<string>();
+  const [chosen, setModel] = useState(opened);
   const [system, setSystem] = useState('');
   const [tab, setTab] = useState<(typeof TABS)[number]>('Reply');
   const [run, setRun] = useState<Run>(EMPTY);
   const aborter = useRef<AbortController>(undefined);
   const [isRunning, setRunning] = useState(false);
   useEffect(() => () => aborter.current?.abort(), []);
-  const names = models.filter(({ kind }) => kind === 'text').map(({ id }) => id);
-  const model = chosen ?? names[0] ?? '';
+  const own = ofKind(models, 'text');
+  const model = chosen ?? own[0]?.id ?? '';
 
   const start = async (): Promise<void> => {
     const row = PLAY_DIALECTS[dialect];
@@ -59,13 +61,7 @@ export const PlayText = ({ keyId, style, models, prompt, setPrompt }: PlayProps)
     setTab('Reply');
     const began = performance.now();
     try {
-      const response = await fetch(row.path(model), {
-        method: 'POST',
-        headers: { ...playHeaders(keyId), 'content-type': 'application/json' },
-        credentials: 'same-origin',
-        body: JSON.stringify(body),
-        signal: aborter.current.signal,
-      });
+      const response = await play(row.path(model), { key: keyId, body, signal: aborter.current.signal });
       setRun((before) => ({ ...before, headers: response.headers }));
       if (!response.ok) throw problemOf(response, await response.json().catch(() => undefined));
       for await (const event of eventsOf(response)) {
@@ -104,9 +100,9 @@ export const PlayText = ({ keyId, style, models, prompt, setPrompt }: PlayProps)
             </button>
           ))}
         </div>
-        <ModelField value={model} names={names} onChange={setModel} />
+        <ModelField value={model} models={own} onChange={setModel} />
         <label className="field">
-          <span className="label">Instructions</span>
+          <span className="label">{t('Instructions')}</span>
           <input value={system} onChange={(event) => setSystem(event.target.value)} />
         </label>
       </PlayForm>
@@ -115,7 +111,7 @@ export const PlayText = ({ keyId, style, models, prompt, setPrompt }: PlayProps)
           <div className="segments">
             {TABS.map((name) => (
               <button key={name} type="button" aria-pressed={name === tab} onClick={() => setTab(name)}>
-                {name}
+                {t(name)}
               </button>
             ))}
           </div>
@@ -124,7 +120,11 @@ export const PlayText = ({ keyId, style, models, prompt, setPrompt }: PlayProps)
           {run.problem && <ProblemNotice problem={run.problem} />}
           {tab === 'Reply' && (
             <div className="reply" aria-live="polite" aria-busy={isRunning}>
-              {run.text || (!isRunning && <span className="muted">{texts.playground.empty}</span>)}
+              {run.text ? (
+                <Markdown text={run.text} />
+              ) : (
+                !isRunning && <span className="muted">{texts.playground.empty}</span>
+              )}
             </div>
           )}
           {tab === 'Request' && <JsonText value={run.request ?? {}} />}
@@ -141,13 +141,15 @@ const Footer = ({ run, headers }: { readonly run: Run; readonly headers: Headers
   const id = headers.get('x-request-id');
   return (
     <p className="muted small break">
-      {run.firstMs !== undefined && `first event ${durationText(run.firstMs)} · `}
+      {run.firstMs !== undefined && `${texts.playground.firstEvent(durationText(run.firstMs))} · `}
       {run.totalMs !== undefined && `total ${durationText(run.totalMs)} · `}
       {footerOf(headers)}
       {id && run.totalMs !== undefined && (
         <>
+          {' '}
+          <Charge headers={headers} />
           {' · '}
-          <Link to={paths.myRequest(id)}>charge and details</Link>
+          <Link to={paths.myRequest(id)}>{t('charge and details')}</Link>
         </>
       )}
     </p>

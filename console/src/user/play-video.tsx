@@ -11,7 +11,7 @@ import { ProblemNotice } from '../parts/form.tsx';
 import { Money } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { texts } from '../texts.ts';
-import { playHeaders } from './play-models.ts';
+import { ofKind, play } from './play-models.ts';
 import { ModelField, PlayForm, type PlayProps } from './play-parts.tsx';
 
 const FIELDS = {
@@ -22,32 +22,23 @@ const FIELDS = {
 type FieldName = keyof typeof FIELDS;
 const NAMES = Object.keys(FIELDS) as FieldName[];
 
-export const PlayVideo = ({ keyId, prompt, setPrompt }: PlayProps) => {
+export const PlayVideo = ({ keyId, models, wanted, prompt, setPrompt }: PlayProps) => {
   const navigate = useNavigate();
-  const [chosen, setModel] = useState<string>();
+  const [chosen, setModel] = useState(wanted);
   const [values, setValues] = useState<Record<FieldName, string>>({ resolution: '720p', ratio: '16:9', duration: '5' });
   const [isRunning, setRunning] = useState(false);
   const [problem, setProblem] = useState<Error>();
-  // The list of models holds those of the key's own group; video models are known from earlier tasks.
-  const tasks = useQuery({ queryKey: ['my-tasks', 'models'], queryFn: () => mine.tasks({ limit: 50 }) });
-  const names = [...new Set((tasks.data?.data ?? []).map((task) => task.model))];
-  const model = chosen ?? names[0] ?? '';
+  const own = ofKind(models, 'video');
+  const model = chosen ?? own[0]?.id ?? '';
+  const accepts = own.find(({ id }) => id === model)?.accepts;
   const { resolution, ratio, duration } = values;
   const task = { model, content: [{ type: 'text', text: prompt }], resolution, ratio, duration: Number(duration) };
   const start = async (): Promise<void> => {
     setRunning(true);
     setProblem(undefined);
     try {
-      const response = await fetch('/api/v3/contents/generations/tasks', {
-        method: 'POST',
-        headers: {
-          ...playHeaders(keyId),
-          'content-type': 'application/json',
-          'idempotency-key': `playground-${crypto.randomUUID()}`,
-        },
-        credentials: 'same-origin',
-        body: JSON.stringify(task),
-      });
+      const headers = { 'idempotency-key': `playground-${crypto.randomUUID()}` };
+      const response = await play('/api/v3/contents/generations/tasks', { key: keyId, body: task, headers });
       const body = await response.json();
       if (!response.ok) throw problemOf(response, body);
       await navigate({ to: paths.myTask((body as { readonly id: string }).id) });
@@ -60,14 +51,14 @@ export const PlayVideo = ({ keyId, prompt, setPrompt }: PlayProps) => {
   return (
     <div className="play">
       <PlayForm prompt={prompt} setPrompt={setPrompt} isRunning={isRunning} run={() => void start()}>
-        <ModelField value={model} names={names} onChange={setModel} />
+        <ModelField value={model} models={own} onChange={setModel} />
         <div className="field-row">
           {NAMES.map((name) => (
             <Choice
               key={name}
               label={name}
               value={values[name]}
-              options={FIELDS[name]}
+              options={FIELDS[name].filter((value) => name === 'duration' || !accepts || accepts.includes(value))}
               onChange={(value) => setValues({ ...values, [name]: value })}
             />
           ))}

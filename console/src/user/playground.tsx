@@ -1,19 +1,20 @@
 /** Try a key: text in every dialect, images, videos. The prompt survives a change of the dialect. */
-import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import type { OwnKey } from '../../../src/objects/index.ts';
+import { t } from '../language.ts';
 import { Load, Page } from '../parts/page.tsx';
 import { paths } from '../paths.ts';
 import type { Search } from '../search.ts';
 import { pages, texts } from '../texts.ts';
 import { useMyKeys } from './keys.tsx';
+import { PlayEmbeddings } from './play-embeddings.tsx';
 import { PlayImage } from './play-image.tsx';
-import { playModels } from './play-models.ts';
+import { ofKind, useModels } from './play-models.ts';
 import { PlayText } from './play-text.tsx';
 import { PlayVideo } from './play-video.tsx';
 
-const FORMS = { text: 'Text', image: 'Image', video: 'Video' } as const;
+const FORMS = { text: 'Text', image: 'Image', video: 'Video', embeddings: 'Embeddings' } as const;
 type FormName = keyof typeof FORMS;
 
 export const Playground = () => {
@@ -39,19 +40,17 @@ export const Playground = () => {
 const Forms = ({ keys }: { readonly keys: readonly OwnKey[] }) => {
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
-  const form: FormName = search.form === 'image' || search.form === 'video' ? search.form : 'text';
+  const id = useId();
+  const form: FormName = (Object.keys(FORMS) as FormName[]).find((name) => name === search.form) ?? 'text';
   const key = keys.find(({ id }) => id === search.key) ?? keys[0];
   const [prompt, setPrompt] = useState<string>(SAMPLES[form]);
-  const models = useQuery({
-    queryKey: ['play-models', key?.id],
-    queryFn: () => playModels(key?.id ?? ''),
-    staleTime: 60_000,
-  });
+  const models = useModels(key?.id);
   const change = (next: Search): void =>
     void navigate({ to: '.', search: () => ({ ...search, ...next }), replace: true });
   if (!key) return null;
   const style = key.style ?? 'responses';
-  const shared = { keyId: key.id, style, models: models.data ?? [], prompt, setPrompt };
+  const shared = { keyId: key.id, style, models: models.data?.data ?? [], wanted: search.model, prompt, setPrompt };
+  const hasNone = models.data !== undefined && ofKind(models.data.data, form).length === 0;
   return (
     <>
       <div className="filters">
@@ -63,27 +62,29 @@ const Forms = ({ keys }: { readonly keys: readonly OwnKey[] }) => {
               aria-pressed={name === form}
               onClick={() => {
                 if (Object.values(SAMPLES).some((sample) => sample === prompt)) setPrompt(SAMPLES[name]);
-                change({ form: name });
+                change({ form: name, model: undefined });
               }}
             >
-              {FORMS[name]}
+              {t(FORMS[name])}
             </button>
           ))}
         </div>
-        <label>
-          Key
-          <select value={key.id} onChange={(event) => change({ key: event.target.value })}>
-            {keys.map(({ id, name, group }) => (
-              <option key={id} value={id}>
+        <div className="filter" data-name="key">
+          <label htmlFor={id}>{t('Key')}</label>
+          <select id={id} value={key.id} onChange={(event) => change({ key: event.target.value, model: undefined })}>
+            {keys.map(({ id: own, name, group }) => (
+              <option key={own} value={own}>
                 {name} ({group})
               </option>
             ))}
           </select>
-        </label>
+        </div>
       </div>
+      {hasNone && <p className="notice">{texts.playground.noModel(t(FORMS[form]).toLowerCase())}</p>}
       {form === 'text' && <PlayText {...shared} />}
       {form === 'image' && <PlayImage {...shared} />}
       {form === 'video' && <PlayVideo {...shared} />}
+      {form === 'embeddings' && <PlayEmbeddings {...shared} />}
     </>
   );
 };
@@ -92,4 +93,5 @@ const SAMPLES: Readonly<Record<FormName, string>> = {
   text: texts.playground.sample,
   image: texts.playground.sampleImage,
   video: texts.playground.sampleVideo,
+  embeddings: texts.playground.sampleText,
 };

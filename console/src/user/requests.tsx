@@ -2,15 +2,19 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { mine } from '../api/user.ts';
+import { CaptureCard } from '../parts/capture.tsx';
+import { ownKeys } from '../parts/finders.ts';
 import { FilteredList } from '../parts/list.tsx';
 import { Load, Page } from '../parts/page.tsx';
 import { WRITTEN_SOON } from '../parts/recent-call.ts';
-import { requestColumns } from '../parts/request-columns.tsx';
+import { REQUEST_VIEWS, requestColumns, requestFilters } from '../parts/request-columns.tsx';
 import { RequestView } from '../parts/request-view.tsx';
 import { HttpStatus } from '../parts/state.tsx';
 import { Id } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages } from '../texts.ts';
+
+const COLUMNS = requestColumns('user');
 
 export const MyRequests = () => (
   <Page title={pages.requests.title}>
@@ -19,15 +23,9 @@ export const MyRequests = () => (
       name="my-requests"
       load={mine.requests}
       isLive
-      filters={[
-        { name: 'request_id', label: 'Request id' },
-        { name: 'key', label: 'Key id' },
-        { name: 'model', label: 'Model' },
-        { name: 'status', label: 'Status' },
-        { name: 'start', label: 'From (UTC)', type: 'date' },
-        { name: 'end', label: 'Before (UTC)', type: 'date' },
-      ]}
-      columns={requestColumns('user')}
+      filters={[...requestFilters(undefined), { name: 'key', label: 'Key', finder: ownKeys, isMore: true }]}
+      views={REQUEST_VIEWS.filter(([, search]) => !search.includes('401'))}
+      columns={COLUMNS}
       rowKey={({ id }) => id}
       open={({ id }) => paths.myRequest(id)}
     />
@@ -45,7 +43,12 @@ export const MyRequestPage = () => {
       beside={query.data && <HttpStatus status={query.data.status} code={query.data.code} />}
     >
       <Load query={query} things={pages.request.things}>
-        {(request) => <RequestView request={request} reader="user" />}
+        {(request) => (
+          <div className="stack">
+            <CaptureCard request={request} load={mine.capture} />
+            <RequestView request={request} reader="user" />
+          </div>
+        )}
       </Load>
     </Page>
   );

@@ -7,8 +7,10 @@ import { mine } from '../api/user.ts';
 import { countText } from '../format/count.ts';
 import { chartValue, roundMoney } from '../format/money.ts';
 import { dayBefore } from '../format/time.ts';
+import { choices, t } from '../language.ts';
 import { Chart } from '../parts/chart.tsx';
-import { FilterBar, FilteredList } from '../parts/list.tsx';
+import { FilterBar } from '../parts/filters.tsx';
+import { FilteredList } from '../parts/list.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
 import { STATEMENT_COLUMNS } from '../parts/statement.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -44,7 +46,7 @@ export const MyUsage = () => {
     >
       <FilterBar
         filters={[
-          { name: 'by', label: 'By', options: DIMENSIONS },
+          { name: 'by', label: 'Sum by', options: choices(DIMENSIONS) },
           { name: 'start_date', label: 'First day (UTC)', type: 'date' },
           { name: 'end_date', label: 'Last day (UTC)', type: 'date' },
         ]}
@@ -61,7 +63,7 @@ export const MyUsage = () => {
               caption={pages.usage.title}
               columns={columnsOf(by)}
               rows={data}
-              total={{ ...total, [by]: 'Total' }}
+              total={{ ...total, [by]: t('Total') }}
               rowKey={(line) => String(line[by])}
               empty={pages.usage.empty}
             />
@@ -77,12 +79,12 @@ const Spend = ({ lines }: { readonly lines: readonly UserUsage[] }) => {
     const days = lines.toSorted((a, b) => String(a.day).localeCompare(String(b.day)));
     return {
       times: days.map(({ day }) => `${day}T00:00:00Z`),
-      series: [{ label: 'Charged', color: 1 as const, values: days.map(({ charge }) => chartValue(charge)) }],
+      series: [{ label: t('Charged'), color: 1 as const, values: days.map(({ charge }) => chartValue(charge)) }],
     };
   }, [lines]);
   return (
     <Card title="Charged by day">
-      <Chart title="Charged by day" times={times} series={series} format={dollars} />
+      <Chart title={t('Charged by day')} times={times} series={series} format={dollars} />
     </Card>
   );
 };

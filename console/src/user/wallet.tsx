@@ -1,17 +1,19 @@
 /** What a user can spend, what is held, and what is spent of the limits. */
 import type { Me } from '../../../src/objects/index.ts';
+import { t } from '../language.ts';
 import { Money } from '../parts/values.tsx';
+import { texts } from '../texts.ts';
 
 export const Wallet = ({ me: { balance, limits } }: { readonly me: Me }) => (
   <div className="tiles">
     <div className="tile">
-      <span className="label">Available</span>
+      <span className="label">{t('Available')}</span>
       <span className="value">
         <Money amount={balance.available} isRounded />
       </span>
     </div>
     <div className="tile">
-      <span className="label">Held for tasks</span>
+      <span className="label">{t('Held for tasks')}</span>
       <span className="value">
         <Money amount={balance.held} isRounded />
       </span>
@@ -21,12 +23,12 @@ export const Wallet = ({ me: { balance, limits } }: { readonly me: Me }) => (
       return (
         limit !== undefined && (
           <div className="tile" key={period}>
-            <span className="label">{period === 'day' ? 'Today' : 'This month'} (UTC)</span>
+            <span className="label">{period === 'day' ? t('Today (UTC)') : t('This month (UTC)')}</span>
             <span className="value">
               <Money amount={limits[`spent_${period}`] ?? '0'} isRounded />
             </span>
             <span className="muted small">
-              of <Money amount={limit} />
+              {texts.user.of} <Money amount={limit} />
             </span>
           </div>
         )

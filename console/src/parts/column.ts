@@ -1,0 +1,20 @@
+/** A column of a table: what it shows, where it goes on a phone, and how it orders the rows. */
+import type { ReactNode } from 'react';
+
+export interface Column<T> {
+  /** In English: it is also the name of the column in addresses. The table translates it. */
+  readonly head: string;
+  readonly cell: (row: T) => ReactNode;
+  /** `grow` takes the free width and is cut; `prose` may have several lines. */
+  readonly kind?: 'text' | 'number' | 'grow' | 'prose';
+  /** `title` is the first line of the card, `side` its right end, `line` (default) the second line; `label` shows the head too. */
+  readonly phone?: 'title' | 'side' | 'line' | 'label' | 'hide';
+  /** Orders the rows where `cell` shows no plain text. */
+  readonly value?: (row: T) => string | number | null | undefined;
+  /** The name of this order in the API, for lists in pages: the largest first. */
+  readonly sort?: string;
+  /** Stays in view at the right end. */
+  readonly isPinned?: true;
+  /** Hidden until the reader chooses it. */
+  readonly isExtra?: true;
+}

@@ -1,0 +1,297 @@
+/** Rules of warnings: the list, and the form whose fields follow the kind. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { ShownDestination, ShownWarning } from '../../../src/objects/index.ts';
+import {
+  ACCOUNT_TROUBLES,
+  WARNING_KIND_NAMES,
+  type WarningKindName,
+  type WarningScope,
+  warningKind,
+} from '../../../src/rules/warnings.ts';
+import { countText } from '../format/count.ts';
+import { exactMoney } from '../format/money.ts';
+import { t } from '../language.ts';
+import { pages, texts } from '../texts.ts';
+import { Choice } from './choice.tsx';
+import { Dialog, Opener } from './dialog.tsx';
+import { type FieldSpec, Form, FormDialog, type FormValues } from './form.tsx';
+import { Load } from './page.tsx';
+import { State } from './state.tsx';
+import { type Column, Table } from './table.tsx';
+import { notify } from './toast.tsx';
+import type { WarningTree } from './warning-tree.ts';
+
+const words = texts.warnings;
+
+interface RulesProps {
+  readonly tree: WarningTree;
+  /** Undefined until they are read. */
+  readonly destinations: readonly ShownDestination[] | undefined;
+}
+
+export const Rules = ({ tree, destinations }: RulesProps) => {
+  const query = useQuery({ queryKey: [tree.name, 'rules'], queryFn: () => tree.api.rules() });
+  const columns: readonly Column<ShownWarning>[] = [
+    { head: 'Name', cell: ({ name }) => name, kind: 'prose', phone: 'title' },
+    { head: 'Now', cell: (rule) => <Holds {...rule} />, phone: 'side' },
+    { head: 'Warns when', cell: conditionOf, kind: 'prose' },
+    {
+      head: 'Sent to',
+      cell: (rule) =>
+        rule.destinations === null
+          ? t('all')
+          : rule.destinations.map((id) => destinations?.find((one) => one.id === id)?.name ?? '–').join(', '),
+      phone: 'label',
+    },
+    { head: 'Change', cell: (rule) => <RuleActions tree={tree} rule={rule} destinations={destinations ?? []} /> },
+  ];
+  return (
+    <>
+      {destinations?.length === 0 && (
+        <p className="notice" data-tone="warn">
+          {words.noDestination}
+        </p>
+      )}
+      <Load query={query} things={pages.warnings.things}>
+        {({ data }) => (
+          <Table
+            name={tree.name}
+            caption={pages.warnings.title}
+            columns={columns}
+            rows={data}
+            rowKey={({ id }) => id}
+            empty={pages.warnings.empty}
+          />
+        )}
+      </Load>
+    </>
+  );
+};
+
+const Holds = ({ paused, holds_for }: ShownWarning) =>
+  paused ? (
+    <State tone="muted">{words.paused}</State>
+  ) : (
+    <State tone={holds_for === 0 ? 'ok' : 'warn'}>
+      {holds_for === 0 ? words.fine : words.holds(countText(holds_for))}
+    </State>
+  );
+
+function conditionOf(rule: ShownWarning): string {
+  const { name, kind, scope, subject, amount, percent, period, states, min_calls } = rule;
+  const { unit, holds } = warningKind(kind);
+  const whose = scope === 'all' ? words.allCalls : subject === null ? words.each(scope) : `${scope} ${subject}`;
+  const threshold =
+    unit === 'dollars'
+      ? words[holds](exactMoney(amount ?? '0'))
+      : unit === 'percent'
+        ? words[holds](`${percent} %`)
+        : statesText(states);
+  return [
+    // A rule without a name of its own has that of its kind.
+    name === words.kinds[kind] ? whose : `${words.kinds[kind]}: ${whose}`,
+    threshold,
+    ...(period === null ? [] : [words.periods[period]]),
+    ...(min_calls === null ? [] : [words.fromCalls(countText(min_calls))]),
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
+}
+
+const statesText = (states: ShownWarning['states']): string =>
+  (states ?? []).map((state) => words.states[state].toLowerCase()).join(texts.or);
+
+export const AddRule = ({ tree, destinations }: RulesProps) => {
+  const client = useQueryClient();
+  const kinds = WARNING_KIND_NAMES.filter((name) => isOpen(tree, name));
+  const [kind, setKind] = useState<WarningKindName>(kinds[0] ?? 'balance');
+  const [chosen, setScope] = useState<WarningScope>();
+  const { scopes } = warningKind(kind);
+  const scope = scopes.find((one) => one === chosen) ?? scopes[0] ?? 'all';
+  return (
+    <Opener label="Add warning" className="primary">
+      {(close) => (
+        <Dialog title={t('Add warning')} onClose={close}>
+          <h2>{t('Add warning')}</h2>
+          <div className="fields">
+            <Choice
+              label="Warn when"
+              value={kind}
+              options={kinds.map((name) => [name, words.kinds[name]] as const)}
+              onChange={(name) => setKind(name as WarningKindName)}
+            />
+            {scopes.length > 1 && (
+              <Choice
+                label="Of"
+                value={scope}
+                options={scopes.map((one) => [one, words.scopes[tree.audience][one] ?? one] as const)}
+                onChange={(name) => setScope(name as WarningScope)}
+              />
+            )}
+          </div>
+          <Form
+            key={kind}
+            fields={[
+              ...subjectFields(tree, scope),
+              ...periodFields(kind),
+              ...thresholdFields(kind),
+              { name: 'name', label: 'Name', placeholder: words.kinds[kind] },
+              ...destinationFields(destinations ?? []),
+            ]}
+            action="Add warning"
+            cancel={close}
+            submit={async (values) => {
+              const subject = values[`of:${scope}`];
+              await tree.api.createRule({ kind, scope, subject, name: words.kinds[kind], ...bodyOf(values) });
+              await client.invalidateQueries({ queryKey: [tree.name] });
+              notify(texts.done.warningSaved);
+              close();
+            }}
+          />
+        </Dialog>
+      )}
+    </Opener>
+  );
+};
+
+const isOpen = (tree: WarningTree, name: WarningKindName): boolean =>
+  tree.audience === 'operator' || warningKind(name).audience === 'user';
+
+/** One object of the scope, or each of them. */
+function subjectFields(tree: WarningTree, scope: WarningScope): FieldSpec[] {
+  const shared = { name: `of:${scope}`, path: 'subject', label: scope };
+  const finder = tree.finders[scope];
+  if (finder) return [{ ...shared, finder, placeholder: words.each(scope) }];
+  if (scope !== 'alarm') return [];
+  const alarms = Object.keys(texts.needs.alarms).map((name) => [name, name.replaceAll('_', ' ')] as const);
+  return [{ ...shared, kind: 'choice', options: [['', words.each(scope)], ...alarms] }];
+}
+
+const periodFields = (kind: WarningKindName): FieldSpec[] => {
+  const { periods } = warningKind(kind);
+  const options = periods.map((period) => [period, words.periodChoices[period]] as const);
+  return periods.length === 0 ? [] : [{ name: 'period', label: 'Period', kind: 'choice', options }];
+};
+
+/** What can be changed later; `rule` has the values. */
+function thresholdFields(kind: WarningKindName, rule?: ShownWarning): FieldSpec[] {
+  const { unit, hasMinCalls, holds } = warningKind(kind);
+  const fields: FieldSpec[] = [];
+  if (unit === 'dollars')
+    fields.push({
+      name: 'amount',
+      label: holds === 'below' ? 'Below (US dollars)' : 'From (US dollars)',
+      isRequired: true,
+      value: rule?.amount,
+    });
+  if (unit === 'percent')
+    fields.push({
+      name: 'percent',
+      label: holds === 'below' ? 'Below (percent)' : 'From (percent)',
+      kind: 'number',
+      isRequired: true,
+      value: rule?.percent,
+    });
+  if (hasMinCalls)
+    fields.push({
+      name: 'min_calls',
+      label: 'Min calls',
+      kind: 'number',
+      hint: words.minCalls,
+      value: rule?.min_calls ?? 20,
+    });
+  if (kind === 'account')
+    for (const [n, state] of ACCOUNT_TROUBLES.entries())
+      fields.push({
+        name: `state:${state}`,
+        label: words.states[state],
+        kind: 'check',
+        value: rule ? (rule.states ?? []).includes(state) : n < 2,
+        ...(state === 'cooling' && { hint: words.states_hint }),
+      });
+  return fields;
+}
+
+const destinationFields = (destinations: readonly ShownDestination[], rule?: ShownWarning): FieldSpec[] =>
+  destinations.map(({ id, name }, n) => ({
+    name: `to:${id}`,
+    label: `${t('Send to')} ${name}`,
+    kind: 'check',
+    value: rule?.destinations?.includes(id) ?? false,
+    ...(n === destinations.length - 1 && { hint: words.to }),
+  }));
+
+/** Checks become the lists that they stand for. */
+function bodyOf(values: FormValues): FormValues {
+  const chosen = (prefix: string): string[] =>
+    Object.entries(values).flatMap(([name, value]) =>
+      name.startsWith(prefix) && value === true ? [name.slice(prefix.length)] : [],
+    );
+  const plain = Object.entries(values).filter(([name]) => !name.includes(':'));
+  const [states, to] = [chosen('state:'), chosen('to:')];
+  return {
+    ...Object.fromEntries(plain),
+    ...(Object.keys(values).some((name) => name.startsWith('state:')) && { states }),
+    destinations: to.length === 0 ? null : to,
+  };
+}
+
+interface RuleActionsProps {
+  readonly tree: WarningTree;
+  readonly rule: ShownWarning;
+  readonly destinations: readonly ShownDestination[];
+}
+
+const RuleActions = ({ tree, rule, destinations }: RuleActionsProps) => {
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: [tree.name] });
+  return (
+    <span className="row">
+      <Opener label="Edit">
+        {(close) => (
+          <FormDialog
+            title={`${t('Change')} ${rule.name}`}
+            close={close}
+            action="Save warning"
+            showsChanges
+            fields={[
+              { name: 'name', label: 'Name', value: rule.name, isRequired: true },
+              ...thresholdFields(rule.kind, rule),
+              ...destinationFields(destinations, rule),
+            ]}
+            submit={async (values) => {
+              await tree.api.changeRule(rule.id, bodyOf(values));
+              await refresh();
+              notify(texts.done.warningSaved);
+            }}
+          />
+        )}
+      </Opener>
+      <button
+        type="button"
+        onClick={() => void tree.api.changeRule(rule.id, { paused: !rule.paused }).then(refresh, report)}
+      >
+        {rule.paused ? t('Resume') : t('Pause')}
+      </button>
+      <Opener label="Delete" className="danger">
+        {(close) => (
+          <FormDialog
+            title={`${t('Delete')} ${rule.name}`}
+            explain={words.remove}
+            close={close}
+            action="Delete warning"
+            isDanger
+            fields={[]}
+            submit={async () => {
+              await tree.api.deleteRule(rule.id);
+              await refresh();
+            }}
+          />
+        )}
+      </Opener>
+    </span>
+  );
+};
+
+const report = (error: unknown): void => notify(error instanceof Error ? error.message : String(error));
