@@ -1,9 +1,11 @@
 /** What can become stale in deploy/: settings, ports, paths, commands, probes and times. `npm run release -- deploy` does the rest. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { environmentTable, loadConfig } from '../src/config.ts';
+import { HealthListener } from '../src/http/index.ts';
 import { PROCESS_BYTES } from '../src/rules/index.ts';
 import { bodyMemory } from '../src/server/settings.ts';
 import { parseSetupFile } from '../src/setup/index.ts';
@@ -49,6 +51,7 @@ test('deploy files use the default port everywhere', () => {
   assert.deepEqual(ports, [
     { name: 'http', containerPort: PORT },
     { name: 'metrics', containerPort: metrics },
+    { name: 'health', containerPort: Number(at(documentOf('ConfigMap'), 'data.HEALTH_PORT')) },
   ]);
 });
 
@@ -83,6 +86,8 @@ test('deploy files run commands and probe paths that exist', () => {
   const probes = ['startupProbe', 'readinessProbe', 'livenessProbe'].map((probe) =>
     String(at(container(), `${probe}.httpGet.path`)),
   );
+  for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe'])
+    assert.equal(at(container(), `${probe}.httpGet.port`), 'health');
   const [, health = ''] = /path: '(\/\w+)'/.exec(readDeploy('Dockerfile')) ?? [];
   for (const path of [...probes, health])
     assert.ok(
@@ -115,4 +120,18 @@ test('deploy files leave a server the time to drain', () => {
   assert.equal(before, 10_000, 'the longest is that of Kubernetes');
   for (const seconds of [Number(unit), grace, pod])
     assert.ok(seconds * 1_000 >= before + DRAIN_MS + 10_000, String(seconds));
+});
+
+test('the health check of the image asks the port of health checks', async () => {
+  const [, command = ''] = /HEALTHCHECK [^\n]*\\\n\s*CMD (\[.*\])$/m.exec(readDeploy('Dockerfile')) ?? [];
+  const [, ...args] = JSON.parse(command) as string[];
+  const isHealthy = (port: number): Promise<boolean> =>
+    new Promise((resolve) => {
+      execFile(process.execPath, args, { env: { HEALTH_PORT: String(port) } }, (error) => resolve(error === null));
+    });
+  const paths = { alive: '/healthz', ready: '/readyz' };
+  const listener = await HealthListener.open({ host: '127.0.0.1', port: 0, paths, notReady: async () => 'starting' });
+  assert.equal(await isHealthy(listener.port), true);
+  await listener.close();
+  assert.equal(await isHealthy(listener.port), false);
 });

@@ -31,7 +31,7 @@ const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
   native: (cell) => `passed through${fallbackText(cell)}`,
   convert: (cell) => `converted to ${'to' in cell ? cell.to : ''}${fallbackText(cell)}`,
   prefer: (cell) =>
-    `passed through if the account supports it, otherwise ${'dialect' in cell && 'to' in cell && cell.to !== cell.dialect ? `converted to ${cell.to}` : 'estimated'}`,
+    `passed through if the account supports it, otherwise ${'dialect' in cell && 'to' in cell && cell.to !== cell.dialect ? `converted to ${cell.to}` : 'estimated'}${fallbackText(cell)}`,
   refuse: (cell) =>
     'optIn' in cell && cell.optIn
       ? `rejected; converted to ${cell.optIn.to} for models with the capability \`${cell.optIn.capability}\``
@@ -40,7 +40,9 @@ const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
 };
 
 const fallbackText = (cell: Cell): string =>
-  'fallback' in cell && cell.fallback ? `; converted to ${cell.fallback} for accounts that speak only that` : '';
+  'otherwise' in cell && cell.otherwise && cell.otherwise.length > 0
+    ? `; converted to ${cell.otherwise.join(' or ')} for accounts that speak only that`
+    : '';
 
 export function renderEndpoints(): string {
   const text = Object.values<InferenceRow>(INFERENCE_ENDPOINTS).map((row) => [

@@ -25,9 +25,9 @@ const SIZES = {
 
 /** The pictures of the README: page, theme, and the height that shows what matters. */
 const README: readonly (readonly [page: string, theme: Theme, height: number])[] = [
-  ['overview', 'dark', 748],
-  ['request', 'light', 690],
-  ['task', 'light', 668],
+  ['overview', 'dark', 768],
+  ['request', 'light', 748],
+  ['task', 'light', 820],
 ];
 const README_WIDTH = 1280;
 
@@ -124,9 +124,9 @@ async function signedIn(
   return page;
 }
 
-/** Until a frame is shown, a player shows that it loads. */
+/** Until a frame is shown, and for a moment longer, a player shows that it loads. */
 const SHOW_FRAMES = `Promise.all([...document.querySelectorAll('video')].map((video) => new Promise((resolve) => {
-  video.onseeked = resolve;
+  video.onseeked = () => setTimeout(resolve, 1000);
   video.currentTime = 2;
 }))).then(() => undefined)`;
 

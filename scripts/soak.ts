@@ -32,11 +32,44 @@ const PARTS = {
       'hostile requests to a server with a memory limit; --count 10000, --limit-mb 2048, --workers 2, --cgroup DIR',
     run: () => import('../test/soak/memory.ts'),
   },
-  rolling: {
-    about: 'restarts of two servers behind nginx, one after the other, under load; --rounds 20',
+  fallback: {
+    about:
+      'a provider that goes away under load, while lines of another group serve; --calls 10000, --rate 25, --seconds 40',
     run: () => {
-      const { values } = parseArgs({ options: { rounds: { type: 'string', default: '20' } } });
-      return runTests(['test/e2e/rolling.test.ts'], 3_600, { ROLLING_ROUNDS: values.rounds });
+      const options = { type: 'string' } as const;
+      const { values } = parseArgs({
+        options: {
+          calls: { ...options, default: '10000' },
+          rate: { ...options, default: '25' },
+          seconds: { ...options, default: '40' },
+        },
+      });
+      const settings = { FALLBACK_CALLS: values.calls, FALLBACK_RATE: values.rate, FALLBACK_SECONDS: values.seconds };
+      return runTests(['test/soak/fallback.ts'], 3_600, settings);
+    },
+  },
+  rolling: {
+    about: 'replaces servers under load; --rounds 20, --way nginx, kubernetes (pods of a Service) or reload (workers)',
+    run: () => {
+      const { values } = parseArgs({
+        options: { rounds: { type: 'string', default: '20' }, way: { type: 'string', default: 'nginx' } },
+      });
+      const settings = { ROLLING_ROUNDS: values.rounds, ROLLING_WAY: values.way };
+      return runTests(['test/e2e/rolling.test.ts'], 3_600, settings);
+    },
+  },
+  failover: {
+    about: 'kills a PostgreSQL primary under load and promotes its standby; --rounds 10',
+    run: () => {
+      const { values } = parseArgs({ options: { rounds: { type: 'string', default: '10' } } });
+      return runTests(['test/e2e/failover.test.ts'], 3_600, { FAILOVER_ROUNDS: values.rounds });
+    },
+  },
+  stops: {
+    about: 'ends every kind of process while a dependency refuses, says nothing, drips or resets; --only "two workers"',
+    run: () => {
+      const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } });
+      return runTests(['test/e2e/stops.test.ts'], 1_800, { STOPS: values.only });
     },
   },
   crash: {

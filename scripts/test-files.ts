@@ -12,38 +12,43 @@ export const ALL_ONLY: Readonly<Record<string, string>> = {
   'src/ledger/reports/usage-breakdown.db.test.ts': 'random reports of random records',
   'test/browser/pages.test.ts': 'every page in two roles and two colours',
   'test/e2e/admin-invalid.test.ts': 'every invalid value in every field of the admin API',
-  'test/e2e/agents.test.ts': '150 requests in every pair of dialect and group',
   'test/e2e/api-fuzz.test.ts': 'hundreds of damaged requests to every operation',
   'test/e2e/asset-crash.test.ts': 'every crash point of assets and groups',
   'test/e2e/backup.test.ts': 'an export under load',
-  'test/e2e/body-memory.test.ts': 'memory under load',
   'test/e2e/convert-faults.test.ts': 'every error in every pair of dialects',
   'test/e2e/crash.test.ts': 'every crash point of every kind of call',
   'test/e2e/fault-matrix.test.ts': 'every fault in every dialect',
   'test/e2e/first-start.test.ts': 'a new process and PostgreSQL for each case',
   'test/e2e/launcher.test.ts': 'a new process for each command; demo.test.ts starts one too',
   'test/e2e/native-fields.test.ts': "every member of the SDKs' request types",
-  'test/e2e/overload.test.ts': 'load',
   'test/e2e/overspend.test.ts': 'sixty calls for each way to overspend; admission-bounds.test.ts sends some of them',
   'test/e2e/pages.test.ts': 'every command of the documentation; demo.test.ts runs those of the demo',
-  'test/e2e/replica-loss.test.ts': 'load with a lost replica',
   'test/e2e/report-plan.test.ts': 'plans of queries over many rows',
   'test/e2e/request-plan.test.ts': 'plans of queries over many rows',
-  'test/e2e/slow-clients.test.ts': 'load of slow clients',
-  'test/e2e/soak.test.ts': 'load with faults and kills',
+  'test/e2e/stops.test.ts': 'a new process for each dependency that hangs',
   'test/e2e/usage-plan.test.ts': 'plans of queries over many rows',
   'test/e2e/video-crash.test.ts': 'every crash point of creating a task',
   'test/e2e/video-follow-crash.test.ts': 'every crash point of following a task',
   'test/e2e/video-plan.test.ts': 'plans of queries over many rows',
-  'test/e2e/websocket-memory.test.ts': 'memory under load',
   'test/e2e/workers.test.ts': 'kills and reloads of three worker processes',
   'test/laws/fields.test.ts': "every member of the SDKs' types in every pair of dialects",
 };
 
-/** Only in `npm run test:all -- --load`: memory and throughput over many calls, which say nothing on a busy machine. */
-const LOAD_ONLY = ['memory', 'images-memory', 'video-results-memory', 'native-load', 'video-callbacks-load'].map(
-  (name) => `test/e2e/${name}.test.ts`,
-);
+/** Only in `npm run test:all -- --load`: memory and throughput over many calls, which say nothing on a busy machine, and long runs under load. */
+const LOAD_ONLY = [
+  ...['memory', 'body-memory', 'images-memory', 'video-results-memory', 'websocket-memory'],
+  ...[
+    'agents',
+    'failover',
+    'native-load',
+    'overload',
+    'replica-loss',
+    'rolling',
+    'slow-clients',
+    'soak',
+    'video-callbacks-load',
+  ],
+].map((name) => `test/e2e/${name}.test.ts`);
 
 /** What differs between the HTTP stacks: everything else runs the same code on both. */
 const STACK_TESTS = ['test/e2e/**', 'src/http/*', 'src/web/*', 'src/upstream/*'].map((path) => `${path}.test.ts`);

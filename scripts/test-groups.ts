@@ -12,9 +12,12 @@ const GROUP_BYTES = 128 * 1024;
 const NEEDS_PROCESS =
   /process\.(?:env\.\w+ = |memoryUsage|on\()|globalThis\.\w+ = |setFlagsFromString|^\S(?:(?!async)[^\n])*\bawait /m;
 
+/** Those in a browser take minutes: in a group they would run one after the other. Modules of the console await their language as they load. */
+const RUNS_ALONE = /^(?:test\/browser|console)\//;
+
 /** Writes a file per group into `folder`, and returns these and the files that stay alone. */
 export function groupTests(files: readonly string[], folder: string): string[] {
-  const alone = files.filter((file) => NEEDS_PROCESS.test(readFileSync(file, 'utf8')));
+  const alone = files.filter((file) => RUNS_ALONE.test(file) || NEEDS_PROCESS.test(readFileSync(file, 'utf8')));
   const groups: string[][] = [];
   let bytes = GROUP_BYTES;
   // From test/ back to console/: the longest files first, so that no core waits for the last of them.

@@ -1,5 +1,5 @@
 /** The smallest response of each dialect, for requests whose response does not matter. */
-import type { Dialect } from '../../src/rules/index.ts';
+import type { UpstreamDialect } from '../../src/rules/index.ts';
 import { sseOf } from './events.ts';
 import { type JsonRecord, jsonOf, recordOf } from './recording.ts';
 import type { Received, Reply } from './upstream.ts';
@@ -15,7 +15,14 @@ const CHAT_USAGE = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
 const CANDIDATES = [{ index: 0, content: { role: 'model', parts: [{ text: 'Yes' }] }, finishReason: 'STOP' }];
 const GENERATED = { candidates: CANDIDATES, usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1 } };
 
-const UNARY: Readonly<Record<Dialect, JsonRecord>> = {
+const REPORT = { usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4 }, metrics: { latencyMs: 1 } };
+
+const UNARY: Readonly<Record<UpstreamDialect, JsonRecord>> = {
+  converse: {
+    output: { message: { role: 'assistant', content: [{ text: 'Yes' }] } },
+    stopReason: 'end_turn',
+    ...REPORT,
+  },
   messages: { ...MESSAGE, content: [{ type: 'text', text: 'Yes' }], stop_reason: 'end_turn', usage: USAGE },
   responses: DONE,
   chat: {
@@ -27,7 +34,14 @@ const UNARY: Readonly<Record<Dialect, JsonRecord>> = {
   generate: GENERATED,
 };
 
-const STREAMS: Readonly<Record<Dialect, readonly JsonRecord[]>> = {
+const STREAMS: Readonly<Record<UpstreamDialect, readonly JsonRecord[]>> = {
+  converse: [
+    { messageStart: { role: 'assistant' } },
+    { contentBlockDelta: { contentBlockIndex: 0, delta: { text: 'Yes' } } },
+    { contentBlockStop: { contentBlockIndex: 0 } },
+    { messageStop: { stopReason: 'end_turn' } },
+    { metadata: REPORT },
+  ],
   messages: [
     { type: 'message_start', message: { ...MESSAGE, content: [], usage: USAGE } },
     { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
@@ -55,10 +69,10 @@ const STREAMS: Readonly<Record<Dialect, readonly JsonRecord[]>> = {
 };
 
 /** A stream where the request asks for one. */
-export function cannedReply(dialect: Dialect, { target, body }: Received): Reply {
+export function cannedReply(dialect: UpstreamDialect, { target, body }: Received): Reply {
   const isStream =
-    dialect === 'generate'
-      ? target.includes(':streamGenerateContent')
+    dialect === 'generate' || dialect === 'converse'
+      ? /:streamGenerateContent|\/converse-stream$/.test(target)
       : recordOf(jsonOf(body.toString('utf8'))).stream === true;
   const bytes = isStream ? sseOf(dialect, STREAMS[dialect]) : Buffer.from(JSON.stringify(UNARY[dialect]));
   return { status: 200, isStream, body: bytes };

@@ -1,24 +1,30 @@
 /** Detection of the dialect of a recording: by its address, or by its shape where it has none. */
-import type { Dialect } from '../../src/rules/index.ts';
-import { isRecord, type JsonRecord, recordOf, textOf } from './recording.ts';
+import type { UpstreamDialect } from '../../src/rules/index.ts';
+import { isRecord, type JsonRecord, type ReplayedCloud, recordOf, textOf } from './recording.ts';
 
 /** Either a dialect that the gateway serves, or why the recording is skipped. */
-export type Detected = { readonly dialect: Dialect } | { readonly skip: string };
+export type Detected =
+  | { readonly dialect: UpstreamDialect; readonly cloud?: ReplayedCloud }
+  | { readonly skip: string };
 
 interface UrlRow {
   readonly url: RegExp;
   readonly is: Detected;
 }
 
-const PLATFORM = 'not replayed yet';
-
 /** The first match wins. The paths of chat completions and responses are those of every compatible server. */
 const BY_URL: readonly UrlRow[] = [
+  { url: /\/model\/[^/]+\/converse(?:-stream)?$/, is: { dialect: 'converse', cloud: 'bedrock' } },
   {
-    url: /bedrock-runtime\.|\/bedrock\/model\/|\/model\/[^/]+\/(?:converse|invoke)/,
-    is: { skip: `Bedrock: ${PLATFORM}` },
+    url: /\/model\/[^/]*\banthropic\.[^/]+\/invoke(?:-with-response-stream)?$/,
+    is: { dialect: 'messages', cloud: 'bedrock' },
   },
-  { url: /:(?:stream)?rawPredict\b/i, is: { skip: `Vertex with a partner's model: ${PLATFORM}` } },
+  { url: /\/model\/[^/]+\/invoke/, is: { skip: 'embeddings and other models of Bedrock with an API of their own' } },
+  {
+    url: /\/publishers\/google\/models\/[^/]+:(?:generate|streamGenerate)Content$/,
+    is: { dialect: 'generate', cloud: 'vertex' },
+  },
+  { url: /:(?:stream)?rawPredict\b/i, is: { skip: "Vertex with a partner's model" } },
   { url: /:(?:generate|streamGenerate)Content$/, is: { dialect: 'generate' } },
   { url: /\/chat\/completions$/, is: { dialect: 'chat' } },
   { url: /\/responses$/, is: { dialect: 'responses' } },
@@ -52,8 +58,8 @@ export function detectByShape(events: readonly JsonRecord[]): Detected {
     if (Array.isArray(event.choices) && isChat(event.choices)) return { dialect: 'chat' };
     if (Array.isArray(event.candidates) || isRecord(event.promptFeedback)) return { dialect: 'generate' };
     if ('messageStart' in event || 'contentBlockDelta' in event || 'contentBlockStart' in event)
-      return { skip: `Bedrock: ${PLATFORM}` };
-    if ('message' in recordOf(event.output)) return { skip: `Bedrock: ${PLATFORM}` };
+      return { dialect: 'converse', cloud: 'bedrock' };
+    if ('message' in recordOf(event.output)) return { dialect: 'converse', cloud: 'bedrock' };
   }
   return { skip: 'fixture of something else' };
 }

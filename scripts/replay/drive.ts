@@ -1,5 +1,5 @@
 /** Drives every recording through the gateway, with a bounded number of lanes. */
-import { DIALECTS, type Dialect } from '../../src/rules/index.ts';
+import { DIALECTS, type Dialect, UPSTREAM_DIALECTS, type UpstreamDialect } from '../../src/rules/index.ts';
 import { startGateway } from '../../test/support/gateway.ts';
 import { replayAnswer } from './answer.ts';
 import { type Lane, openLane } from './lanes.ts';
@@ -14,19 +14,24 @@ const LANES = 4;
 type Player = (replay: Replay, lane: Lane, upstream: Upstream) => Promise<Outcome>;
 const PLAYERS: Readonly<Record<Way, Player>> = { native: replayNative, request: replayRequest, answer: replayAnswer };
 
-/** The calls that a recording allows. Generate-content clients are not converted, and an error is a response of its own request only. */
+/**
+ * The calls that a recording allows. Generate-content clients are not converted, nobody calls in Converse, and an error is a response of
+ * its own request only.
+ */
 export function replaysOf(recording: Recording): Replay[] {
   const { dialect, request, status, events } = recording;
   // The first response of a background request has no content yet.
   const isFinal = !['queued', 'in_progress'].includes(textOf(events[0]?.status));
-  const others = DIALECTS.filter((other) => other !== dialect);
-  const pair = (way: Way, client: Dialect, provider: Dialect): Replay => ({ recording, way, client, provider });
+  const clients = DIALECTS.filter((other) => other !== dialect && other !== 'generate');
+  const pair = (way: Way, client: Dialect, provider: UpstreamDialect): Replay => ({ recording, way, client, provider });
+  const answers = clients.filter(() => isFinal).map((client) => pair('answer', client, dialect));
+  if (dialect === 'converse') return answers;
   return [
     pair('native', dialect, dialect),
     ...(request && dialect !== 'generate' && status === 200
-      ? others.map((provider) => pair('request', dialect, provider))
+      ? UPSTREAM_DIALECTS.filter((other) => other !== dialect).map((provider) => pair('request', dialect, provider))
       : []),
-    ...others.filter((client) => isFinal && client !== 'generate').map((client) => pair('answer', client, dialect)),
+    ...answers,
   ];
 }
 
@@ -38,7 +43,13 @@ export async function drive(
   const gateway = await startGateway({ env: { LOG_LEVEL: 'error' } });
   const source = files[Symbol.asyncIterator]();
   let opened = 0;
-  const open = (): Promise<Lane> => openLane(gateway, upstream, `lane${++opened}`);
+  let opening: Promise<unknown> = Promise.resolve();
+  // One after the other: all of them wait for one lock of the configuration.
+  const open = (): Promise<Lane> => {
+    const lane = opening.then(() => openLane(gateway, upstream, `lane${++opened}`));
+    opening = lane;
+    return lane;
+  };
   const runLane = async (): Promise<void> => {
     let lane = await open();
     for (let next = await source.next(); !next.done; next = await source.next())

@@ -1,6 +1,7 @@
 /** Events of a recorded response: the chunks of a stream, or one JSON object. */
 import { createParser } from 'eventsource-parser';
-import type { Dialect } from '../../src/rules/index.ts';
+import type { UpstreamDialect } from '../../src/rules/index.ts';
+import { framesOf } from './frames.ts';
 import { isRecord, type JsonRecord, jsonOf, textOf } from './recording.ts';
 
 export interface ReadBody {
@@ -58,7 +59,8 @@ export function splitStreams(events: readonly JsonRecord[]): JsonRecord[][] {
 /** A generate-content stream without `alt=sse` is one JSON list. */
 export const isList = (body: Buffer): boolean => body.toString('latin1', 0, 64).trimStart().startsWith('[');
 
-export function sseOf(dialect: Dialect, events: readonly JsonRecord[]): Buffer {
+export function sseOf(dialect: UpstreamDialect, events: readonly JsonRecord[]): Buffer {
+  if (dialect === 'converse') return framesOf(events);
   const named = dialect === 'messages' || dialect === 'responses';
   const end = dialect === 'generate' ? '\r\n\r\n' : '\n\n';
   const blocks = events.map((event) => {

@@ -1,6 +1,6 @@
 /** What a user of a response would notice, read from the unary form of each dialect. */
 import { createHash } from 'node:crypto';
-import type { Dialect } from '../../src/rules/index.ts';
+import type { UpstreamDialect } from '../../src/rules/index.ts';
 import { joinPieces } from './partial-args.ts';
 import { isRecord, type JsonRecord, jsonOf, listOf, recordOf, textOf } from './recording.ts';
 
@@ -31,13 +31,14 @@ export interface Tokens {
   readonly output: number;
 }
 
-export const factsOf = (dialect: Dialect, response: JsonRecord): Facts => READERS[dialect](response);
+export const factsOf = (dialect: UpstreamDialect, response: JsonRecord): Facts => READERS[dialect](response);
 
-const READERS: Readonly<Record<Dialect, (response: JsonRecord) => Facts>> = {
+const READERS: Readonly<Record<UpstreamDialect, (response: JsonRecord) => Facts>> = {
   messages: messagesFacts,
   chat: chatFacts,
   responses: responsesFacts,
   generate: generateFacts,
+  converse: converseFacts,
 };
 
 // ---------------------------------------------------------------- messages
@@ -230,6 +231,42 @@ const generateTokens = (usage: JsonRecord): Tokens => ({
   cached: count(usage.cachedContentTokenCount),
   output: count(usage.candidatesTokenCount) + count(usage.thoughtsTokenCount),
 });
+
+// ---------------------------------------------------------------- converse
+
+function converseFacts({ output, stopReason, usage: counts }: JsonRecord): Facts {
+  const blocks = listOf(recordOf(recordOf(output).message).content);
+  const cited = blocks.map(({ citationsContent }) => recordOf(citationsContent));
+  const usage = recordOf(counts);
+  const cached = count(usage.cacheReadInputTokens);
+  return {
+    text: joined(blocks.flatMap(({ text }, n) => [text, ...listOf(cited[n]?.content).map((part) => part.text)])),
+    thinking: joined(blocks.map((block) => recordOf(recordOf(block.reasoningContent).reasoningText).text)),
+    refusal: '',
+    // The others are tools of the provider itself.
+    calls: blocks.flatMap(({ toolUse }) =>
+      isRecord(toolUse) && toolUse.type !== 'server_tool_use' ? [callOf(toolUse.name, toolUse.input)] : [],
+    ),
+    citations: distinct(
+      cited.flatMap(({ citations }) => listOf(citations).map(({ location }) => recordOf(recordOf(location).web).url)),
+    ),
+    images: [],
+    stop: CONVERSE_STOPS[textOf(stopReason)] ?? 'end',
+    tokens: reported({
+      input: count(usage.inputTokens) + cached + count(usage.cacheWriteInputTokens),
+      cached,
+      output: count(usage.outputTokens),
+    }),
+  };
+}
+
+const CONVERSE_STOPS: Readonly<Record<string, Stop>> = {
+  tool_use: 'tool',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  guardrail_intervened: 'declined',
+  content_filtered: 'declined',
+};
 
 // ---------------------------------------------------------------- values
 

@@ -2,7 +2,7 @@
  * Folds the events of a recorded response into one object of the unary form. It reads what the provider sent, not what the gateway
  * makes of it, so it shares no code with `src/dialects/`.
  */
-import type { Dialect } from '../../src/rules/index.ts';
+import type { UpstreamDialect } from '../../src/rules/index.ts';
 import { isRecord, type JsonRecord, jsonOf, listOf, type Recording, recordOf, textOf } from './recording.ts';
 
 export function foldRecording(recording: Recording): JsonRecord {
@@ -20,11 +20,12 @@ export function isBroken({ dialect, isStream, events, body }: Recording): boolea
   );
 }
 
-const FOLDS: Readonly<Record<Dialect, (events: readonly JsonRecord[]) => JsonRecord>> = {
+const FOLDS: Readonly<Record<UpstreamDialect, (events: readonly JsonRecord[]) => JsonRecord>> = {
   messages: foldMessages,
   chat: foldChat,
   responses: foldResponses,
   generate: foldGenerate,
+  converse: foldConverse,
 };
 
 type Open = Record<string, unknown>;
@@ -136,4 +137,38 @@ function foldGenerate(events: readonly JsonRecord[]): JsonRecord {
       if (first[name]) candidate[name] = first[name];
   }
   return { ...whole, candidates: [{ ...candidate, content: { parts } }] };
+}
+
+// ---------------------------------------------------------------- converse
+
+function foldConverse(events: readonly JsonRecord[]): JsonRecord {
+  const blocks = new Map<unknown, Open>();
+  const blockAt = (index: unknown): Open => {
+    const block = blocks.get(index) ?? {};
+    blocks.set(index, block);
+    return block;
+  };
+  const whole: Open = {};
+  for (const event of events) {
+    const [[type, payload] = ['', {}]] = Object.entries(event);
+    const { contentBlockIndex: index, start, delta, ...members } = recordOf(payload);
+    if (type.endsWith('Exception')) whole.error = payload;
+    else if (type === 'contentBlockStart') Object.assign(blockAt(index), open(start));
+    else if (type === 'contentBlockDelta') addConverseDelta(blockAt(index), recordOf(delta));
+    else Object.assign(whole, members);
+  }
+  for (const block of blocks.values())
+    if (typeof block.json === 'string')
+      block.toolUse = { ...recordOf(block.toolUse), input: jsonOf(block.json || '{}') };
+  return { ...whole, output: { message: { content: [...blocks.values()] } } };
+}
+
+function addConverseDelta(block: Open, { text, reasoningContent, toolUse, citation }: JsonRecord): void {
+  if (text !== undefined) append(block, 'text', text);
+  if (isRecord(toolUse)) append(block, 'json', toolUse.input);
+  if (isRecord(citation)) block.citationsContent = { citations: [citation] };
+  if (!isRecord(reasoningContent)) return;
+  const before = recordOf(recordOf(block.reasoningContent).reasoningText);
+  const reasoningText = { text: textOf(before.text) + textOf(reasoningContent.text) };
+  block.reasoningContent = { reasoningText };
 }

@@ -64,6 +64,17 @@ export const KNOWN: readonly KnownRow[] = [
       provider === 'chat' && loss(difference, /^reasoning\.(?:generate_)?summary$/),
   },
   {
+    rule: 'names of documents',
+    why: 'Converse takes letters, digits, spaces and brackets in them; the extension is the format of the document',
+    applies: (difference, { provider }) => provider === 'converse' && loss(difference, /\.(?:filename|title)$/),
+  },
+  {
+    rule: 'tag in a text',
+    why: 'a model at Bedrock wrote `<think>` into its text; the reader of this replay takes that for reasoning in a chat response',
+    applies: ({ what }, { client, provider, recording: { body } }) =>
+      client === 'chat' && provider === 'converse' && /^(?:text|thinking)$/.test(what) && body.includes('<think>'),
+  },
+  {
     rule: 'missing counts',
     why: 'tokens that a provider does not count are estimated, so that they are not free',
     applies: ({ what, expected, found }, { way }) =>

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { framesOf, isFramed, readFrames } from './frames.ts';
 import { readLibrary, recordingsIn } from './library.ts';
 import type { Recording } from './recording.ts';
 
@@ -78,10 +79,9 @@ test('the address decides the dialect, and what is not text generation is skippe
   const skipped = (uri: string) => recordingsIn('a.yaml', cassette(asText, base64(plain), uri))[0];
   assert.equal(skipped('https://api.openai.com/v1/embeddings'), 'embeddings');
   assert.equal(skipped('https://api.anthropic.com/v1/messages/count_tokens'), 'counts tokens');
-  assert.equal(
-    skipped('https://bedrock-runtime.us-east-1.amazonaws.com/model/x/converse'),
-    'Bedrock: not replayed yet',
-  );
+  const bedrock = 'https://bedrock-runtime.us-east-1.amazonaws.com/model';
+  assert.equal(skipped(`${bedrock}/x/converse`), 'response of another API');
+  assert.match(String(skipped(`${bedrock}/amazon.titan-embed-text-v1/invoke`)), /^embeddings/);
   assert.equal(skipped('https://api.example.test/v2/chat'), 'another API');
   for (const method of ['generateContent', 'streamGenerateContent?alt=sse'])
     assert.equal(skipped(`https://google.test/v1beta/models/x:${method}`), 'response of another API', method);
@@ -101,7 +101,17 @@ test('fixtures are detected by shape; chunks become a stream, several streams se
   const twice = [...message, ...message].map((event) => JSON.stringify(event)).join('\n');
   assert.equal(recordingsIn('a.chunks.txt', twice).length, 2);
   assert.deepEqual(recordingsIn('a.txt', 'A note.'), ['not a recording']);
-  assert.deepEqual(recordingsIn('a.json', '{"contentBlockDelta":{}}'), ['Bedrock: not replayed yet']);
+  assert.equal(only('a.json', '{"contentBlockDelta":{}}').dialect, 'converse');
+});
+
+test('streams of Converse are read from their frames', () => {
+  const events = [{ messageStart: { role: 'assistant' } }, { messageStop: { stopReason: 'end_turn' } }];
+  const frames = framesOf(events);
+  assert.deepEqual([isFramed(frames), isFramed(plain)], [true, false]);
+  assert.deepEqual(readFrames(frames), { isStream: true, events });
+  const uri = 'https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b%3A0/converse-stream';
+  const { dialect, cloud, request, body } = only('a.yaml', cassette(asText, base64(frames), uri));
+  assert.deepEqual([dialect, cloud, request?.model, body.equals(frames)], ['converse', 'bedrock', 'm', true]);
 });
 
 test('readLibrary reads gzipped files and skips files that are too large', async () => {

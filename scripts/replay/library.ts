@@ -8,6 +8,7 @@ import { isGzip } from './body.ts';
 import { readCassette } from './cassette.ts';
 import { detectByShape, detectByUrl } from './dialect.ts';
 import { readBody, splitStreams, sseOf } from './events.ts';
+import { isFramed, readFrames } from './frames.ts';
 import {
   type Exchange,
   isRecord,
@@ -83,16 +84,16 @@ function ofExchange(exchange: Exchange): Found {
   const detected = isMasked ? detectByShape(eventsIn(exchange)) : detectByUrl(exchange.method, exchange.url);
   if ('skip' in detected) return detected.skip;
   if (!REPLAYED_STATUSES.has(exchange.status)) return `recorded status ${exchange.status}`;
-  const { dialect } = detected;
+  const { dialect, cloud } = detected;
   const request = requestOf(exchange);
   if (request === undefined) return 'request without a JSON body';
   const { responseBody: body } = exchange;
-  const read = readBody(body.toString('utf8'));
+  const read = isFramed(body) ? readFrames(body) : readBody(body.toString('utf8'));
   if (read === undefined) return body.length === 0 ? 'response without a body' : 'response is not JSON';
   const shape = detectByShape(read.events);
   const isError = exchange.status !== 200 || read.events.some(({ error }) => isRecord(error));
   if (!isError && !('dialect' in shape && shape.dialect === dialect)) return 'response of another API';
-  return { dialect, request, status: exchange.status, body, ...read };
+  return { dialect, cloud, request, status: exchange.status, body, ...read };
 }
 
 const eventsIn = ({ responseBody }: Exchange): readonly JsonRecord[] =>
@@ -129,7 +130,7 @@ function requestOf({ requestBody, requestHeaders, url }: Exchange): RecordedRequ
   const { pathname, searchParams } = new URL(url, ANY_HOST);
   for (const name of ['key', 'api-version']) searchParams.delete(name);
   const query = searchParams.size > 0 ? `?${searchParams}` : '';
-  const inPath = /\/models\/([^/:]+):/.exec(pathname)?.[1] ?? /\/deployments\/([^/]+)\//.exec(pathname)?.[1];
+  const inPath = /\/models\/([^/:]+):/.exec(pathname)?.[1] ?? /\/(?:deployments|model)\/([^/]+)\//.exec(pathname)?.[1];
   const headers = Object.fromEntries(
     KEPT_HEADERS.flatMap((name) => (requestHeaders[name] === undefined ? [] : [[name, requestHeaders[name]]])),
   );

@@ -43,11 +43,11 @@ const TRANSLATED: readonly Translation[] = [
   { path: /^tool_choice|^function_call$/, into: /"(?:tool_choice|toolConfig)":/, implied: ['auto'] },
   {
     path: /effort$|^(?:thinking|reasoning)\./,
-    into: /"(?:thinkingConfig|thinking|reasoning|reasoning_effort|output_config)":/,
+    into: /"(?:thinkingConfig|thinking|reasoning|reasoning_effort|output_config|reasoningConfig|reasoning_config)":/,
     implied: ['none', 'default', 'summarized'],
   },
   { path: /^user$|^metadata\.user_id$|^safety_identifier$/, into: /"(?:safety_identifier|user|user_id)":/ },
-  { path: /prompt_cache_breakpoint\.mode$/, into: /"cache_control":/ },
+  { path: /prompt_cache_breakpoint\.mode$/, into: /"(?:cache_control|cachePoint)":/ },
   { path: /cache_control\.ttl$/, into: /"ttl":"1h"/, implied: ['5m'] },
   { path: /^n$/, implied: [1] },
   { path: /^service_tier$/, into: /"service_?tier":/i, implied: ['on_demand', 'standard_only', 'auto', 'default'] },

@@ -1,5 +1,5 @@
 /** The first way: a real request on a key of its own dialect. Request and response pass unchanged. */
-import type { Dialect } from '../../src/rules/index.ts';
+import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
 import { canonical } from './facts.ts';
 import { isBroken } from './fold.ts';
 import type { Lane } from './lanes.ts';
@@ -20,7 +20,7 @@ export async function replayNative(replay: Replay, lane: Lane, upstream: Upstrea
   const received = upstream.play(lane.name, () => recording);
   const response = await fetch(lane.url + sent.path, {
     method: 'POST',
-    headers: headersOf(sent.headers, lane.keys[recording.dialect]),
+    headers: headersOf(sent.headers, lane.keys[recording.cloud ?? recording.dialect]),
     body: sent.body,
   });
   const body = Buffer.from(await response.arrayBuffer());
@@ -44,18 +44,24 @@ export const headersOf = (headers: Readonly<Record<string, string>>, key: string
 });
 
 /** The recorded request, or the smallest one that a fixture could be the response to. */
-export function requestFor({ dialect, request, isStream }: Recording): Sent {
+export function requestFor({ dialect, cloud, request, isStream }: Recording): Sent {
+  if (dialect === 'converse') throw new TypeError('nobody calls the gateway in Converse');
   const model = request?.model || 'replayed-model';
   const verb = isStream ? 'streamGenerateContent' : 'generateContent';
   const query = request?.query ?? (dialect === 'generate' && isStream ? '?alt=sse' : '');
   return {
     path: (dialect === 'generate' ? `/v1beta/models/${model}:${verb}` : PATHS[dialect]) + query,
-    body: (request && withModel(dialect, request.json, model, request.body)) || smallest(dialect, model, isStream),
+    body:
+      (request && withModel(dialect, cloud ? fromCloud(request.json) : request.json, model, request.body)) ||
+      smallest(dialect, model, isStream),
     headers: request?.headers ?? {},
   };
 }
 
 export const PATHS = { messages: '/v1/messages', chat: '/v1/chat/completions', responses: '/v1/responses' } as const;
+
+/** What the cloud adds to a body of the provider's own API. */
+const fromCloud = ({ anthropic_version: _, ...json }: JsonRecord): JsonRecord => json;
 
 /** Some servers take the model from the path. */
 function withModel(dialect: Dialect, json: JsonRecord, model: string, body: Buffer): Buffer {
@@ -77,14 +83,32 @@ function smallest(dialect: Dialect, model: string, isStream: boolean): Buffer {
 
 // ---------------------------------------------------------------- comparison
 
-function requestDifferences(sent: Sent, received: Received, { dialect }: Recording): Difference[] {
+function requestDifferences(sent: Sent, received: Received, recording: Recording): Difference[] {
+  const { dialect, cloud } = recording;
+  if (cloud) return cloudDifferences(received, recording);
   const path = sent.path === received.target ? [] : [difference('request path', sent.path, received.target)];
   if (sent.body.equals(received.body) || isUsageAdded(dialect, sent.body, received.body)) return path;
   return [...path, difference('request bytes', sent.body.toString('utf8'), received.body.toString('utf8'))];
 }
 
+/** A cloud gets its own path, and what it adds to the body in another place. */
+function cloudDifferences({ target, body }: Received, { cloud, request, isStream }: Recording): Difference[] {
+  const model = request?.model ?? '';
+  const path =
+    cloud === 'bedrock'
+      ? `/model/${encodeURIComponent(model)}/${isStream ? 'invoke-with-response-stream' : 'invoke'}`
+      : `/publishers/google/models/${model}:${isStream ? 'streamGenerateContent' : 'generateContent'}`;
+  const [given, expected] = [jsonOf(body.toString('utf8')), request?.json];
+  return [
+    ...(target.replace(/\?.*$/, '').endsWith(path) ? [] : [difference('request path', path, target)]),
+    ...(canonical(given) === canonical(expected)
+      ? []
+      : [difference('request body', canonical(expected), canonical(given))]),
+  ];
+}
+
 /** The gateway asks a chat stream for its usage, and changes nothing else (ADR 13). */
-function isUsageAdded(dialect: Dialect, sent: Buffer, received: Buffer): boolean {
+function isUsageAdded(dialect: UpstreamDialect, sent: Buffer, received: Buffer): boolean {
   if (dialect !== 'chat') return false;
   const [before, after] = [sent, received].map((bytes) => recordOf(jsonOf(bytes.toString('utf8'))));
   const { stream_options: asked, ...rest } = recordOf(before);

@@ -1,5 +1,5 @@
 /** What a replayed call showed. */
-import type { Dialect } from '../../src/rules/index.ts';
+import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
 import type { Recording } from './recording.ts';
 
 /** `native`: bytes through; `request`: a real request on a key of another style; `answer`: a real response for another client. */
@@ -11,7 +11,7 @@ export interface Replay {
   readonly recording: Recording;
   readonly way: Way;
   readonly client: Dialect;
-  readonly provider: Dialect;
+  readonly provider: UpstreamDialect;
 }
 
 export interface Difference {

@@ -1,5 +1,7 @@
 /** One recorded exchange with a provider, and the call that the replay makes of it. */
-import type { Dialect } from '../../src/rules/index.ts';
+import type { UpstreamDialect } from '../../src/rules/index.ts';
+
+export type ReplayedCloud = 'bedrock' | 'vertex';
 
 /** An exchange as its file states it. */
 export interface Exchange {
@@ -17,7 +19,9 @@ export interface Recording {
   readonly collection: string;
   /** Relative to the folder, with the number of the exchange in it. */
   readonly file: string;
-  readonly dialect: Dialect;
+  readonly dialect: UpstreamDialect;
+  /** The cloud that served it, in its own form. */
+  readonly cloud?: ReplayedCloud | undefined;
   /** Undefined for fixtures, which hold only a response. */
   readonly request: RecordedRequest | undefined;
   readonly status: number;

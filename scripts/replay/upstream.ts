@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { isList } from './events.ts';
+import { isFramed } from './frames.ts';
 
 export interface Received {
   /** Path and query below the address of the lane. */
@@ -42,7 +43,11 @@ export async function startUpstream(): Promise<Upstream> {
     const reply = stage.script(received);
     const isEvents = reply.isStream && !isList(reply.body);
     response.writeHead(reply.status, {
-      'content-type': isEvents ? 'text/event-stream; charset=utf-8' : 'application/json',
+      'content-type': isFramed(reply.body)
+        ? 'application/vnd.amazon.eventstream'
+        : isEvents
+          ? 'text/event-stream; charset=utf-8'
+          : 'application/json',
       ...(!isEvents && { 'content-length': reply.body.length }),
     });
     response.end(reply.body);
