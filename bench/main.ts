@@ -4,7 +4,7 @@ import { type Part, runPart } from '../scripts/parts.ts';
 
 const PARTS = {
   quick: {
-    about: "CPU time of calls, events and idling beside Node's plain proxy and nginx; a minute; --write, --repeats",
+    about: "CPU time of calls, events and idling beside Node's plain proxy and nginx; two minutes; --write, --repeats",
     run: () => import('./quick.ts'),
   },
   compare: {
@@ -15,6 +15,11 @@ const PARTS = {
     about: 'ten times the load that one gateway can serve; --seconds, --factor, --connections',
     run: () => import('./overload.ts'),
   },
+  connections: {
+    about:
+      "new connections beside Node's own server, a crowd of 1,500, health checks, two workers; a minute; --seconds",
+    run: () => import('./connections.ts'),
+  },
   'slow-clients': {
     about: 'latency beside clients that read nothing or stop halfway; --readers, --halves, --seconds',
     run: () => import('./slow-clients.ts'),
@@ -22,6 +27,10 @@ const PARTS = {
   footprint: {
     about: 'statements, log bytes and row bytes of a call in PostgreSQL; two minutes; --seconds',
     run: () => import('./footprint.ts'),
+  },
+  writes: {
+    about: 'log bytes and CPU time of PostgreSQL for a call at 2,000 calls a second; --seconds, --records',
+    run: () => import('./writes.ts'),
   },
   metering: { about: 'CPU time that limits and metering add to a call', run: () => import('./metering.ts') },
   ledger: { about: 'records a second from reservation to charge, on one wallet', run: () => import('./ledger.ts') },

@@ -72,7 +72,7 @@ async function measure(run: (call: Call) => void | Promise<void>): Promise<numbe
 function newCall(): Call {
   const logFields = {};
   const addLogFields = (fields: object) => Object.assign(logFields, fields);
-  return { id: newRequestId(), logFields, addLogFields } as unknown as Call;
+  return { id: newRequestId(Date.now()), logFields, addLogFields } as unknown as Call;
 }
 
 async function withoutMetering(call: Call): Promise<void> {

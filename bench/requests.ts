@@ -7,6 +7,7 @@ import { connect } from '../src/db/index.ts';
 import {
   findRequest,
   listRequests,
+  REQUEST_SORTS,
   type RequestFilters,
   RequestRollUp,
   readRequestStats,
@@ -37,12 +38,17 @@ const FILTERS: readonly Partial<RequestFilters>[] = [
   { account: 'rare' },
   { operation: 'chat.create' },
   { operation: 'rare' },
-  { status: 200 },
-  { status: 502 },
-  { status: 418 },
+  { status: [200, 200] },
+  { status: [502, 502] },
+  { status: [418, 418] },
   { error: 'provider' },
   { error: 'ours' },
-  { owner: 'u77', status: 502 },
+  { owner: 'u77', status: [502, 502] },
+  { status: [500, 599] },
+  { status: [300, 399] },
+  { model: '*el-7*' },
+  { user: '*rare*' },
+  { code: 'upstream_*' },
 ];
 
 const { context, close } = await openBenchFixture();
@@ -70,6 +76,8 @@ try {
   await report('a page in the middle', () =>
     listRequests(db, { owner: undefined, limit: PAGE, after: [middle, 'req_'] }),
   );
+  for (const sort of REQUEST_SORTS)
+    await report(`sorted by ${sort}`, () => listRequests(db, { owner: undefined, sort, limit: PAGE }));
   await report('by id', () => findRequest(db, 'req_8f14e45fceea167a5a36dedd', undefined));
   await client.query(
     `insert into request_hours_due select h from generate_series(date_trunc('hour', now()) - $1 * interval '1 day', now(), interval '1 hour') h`,
