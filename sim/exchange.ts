@@ -54,6 +54,7 @@ export class Exchange {
   /** The cloud that hosts the model; undefined for the provider's own API. */
   cloud: CloudCall | undefined;
   reply: ((reply: JsonObject) => JsonObject) | undefined;
+  frames: ((event: JsonObject) => Buffer[]) | undefined;
   fault: Fault = {};
   readonly #clientGone = new AbortController();
   #isCut = false;

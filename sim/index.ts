@@ -15,7 +15,7 @@ import type { VideoOptions } from './video/settings.ts';
 import { VideoSim } from './video/video-sim.ts';
 import { acceptSockets } from './websocket.ts';
 
-export { AZURE, BEDROCK, type Clouds, serviceAccountKey, VERTEX } from './clouds/index.ts';
+export { AZURE, BEDROCK, type Clouds, GUARDRAIL, serviceAccountKey, VERTEX } from './clouds/index.ts';
 export { type Damage, FAULT_CASES, type FaultCase, type FaultMode } from './fault-cases.ts';
 export type { Fault, FaultKind, UsageDistortion } from './faults.ts';
 export { FAULTS, parseFault } from './faults.ts';

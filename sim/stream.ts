@@ -41,7 +41,8 @@ function writer(exchange: Exchange, framing: Framing): Write {
     if (fault.gapMs) await exchange.pause(fault.gapMs);
     // With a fast reader `write` never waits for drain, so yield to notice a disconnect.
     if (entry.eventsSent % YIELD_EVERY === YIELD_EVERY - 1) await nextTurn();
-    if (!(await exchange.write(FRAMINGS[framing](frame, entry.eventsSent)))) return false;
+    const own = framing === 'aws' ? exchange.frames?.(JSON.parse(String(frame.data))) : undefined;
+    if (!(await exchange.write(own ?? FRAMINGS[framing](frame, entry.eventsSent)))) return false;
     entry.eventsSent += 1;
     state.journal.changed();
     return true;

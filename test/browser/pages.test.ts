@@ -13,6 +13,7 @@ import { addPerson } from '../support/console.ts';
 import { type ConsolePage, consolePages, type Reader } from '../support/console-pages.ts';
 import { failInWords, playScene, SCENE_VIDEO, sceneSetup } from '../support/console-scene.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { sampled } from '../support/properties.ts';
 
 const executable = chromiumPath();
 const skip = executable === undefined && NO_CHROMIUM;
@@ -79,15 +80,18 @@ for (const reader of ['operator', 'user'] as const)
   }, async () => {
     const { page, faults } = readers[reader];
     const own = pages.filter((one) => one.reader === reader);
+    const examined = new Set(sampled(own));
     const findings: string[] = [];
     let seen = 0;
-    for (const { name, path } of own) {
+    for (const one of own) {
+      const { name, path } = one;
       await page.goto(`${gateway.url}/console${path}`);
       await untilLoaded(page);
       if ((await page.locator('body').innerText()).includes(PROBE)) seen += 1;
       // Markup that was parsed is an element, even where the policy keeps it from running.
       if ((await page.locator('img[src=x]').count()) > 0) findings.push(`${name}: the text became markup`);
-      findings.push(...[...(await obstaclesOf(page)), ...faults.splice(0)].map((finding) => `${name}: ${finding}`));
+      const obstacles = examined.has(one) ? await obstaclesOf(page) : [];
+      findings.push(...[...obstacles, ...faults.splice(0)].map((finding) => `${name}: ${finding}`));
     }
     assert.deepEqual(findings, []);
     assert.ok(seen > own.length / 2, `only ${seen} of ${own.length} pages show a hostile text`);
@@ -110,6 +114,34 @@ test('a hostile text in an address is shown as text', { skip }, async () => {
     [],
   );
   await stranger.page.context().close();
+});
+
+test('a browser that asks for Chinese gets it, and its reader can switch to English', { skip }, async () => {
+  const { page } = await openPage(browser, { locale: 'zh-CN' });
+  await page.goto(`${gateway.url}/console/`);
+  await page.getByRole('heading', { name: '登录' }).waitFor();
+  const id = await addPerson(gateway.context.database.db, {
+    email: 'lin@example.test',
+    role: 'operator',
+    user: 'demo',
+  });
+  await signInAs(page.context(), gateway, id);
+  for (const path of ['/accounts', '/requests']) {
+    await page.goto(`${gateway.url}/console${path}`);
+    await untilLoaded(page);
+    const labels = await page.locator('h1, th, label, nav a').allInnerTexts();
+    assert.ok(labels.length > 20, path);
+    assert.deepEqual(
+      labels.filter((text) => text !== '' && !/\p{Script=Han}/u.test(text)),
+      [],
+      path,
+    );
+  }
+  assert.match(await page.locator('time').first().innerText(), /前$|^刚刚$/);
+  await page.getByRole('button', { name: 'English' }).click();
+  await page.getByRole('columnheader', { name: 'Status' }).waitFor();
+  assert.equal(await page.locator('html').getAttribute('lang'), 'en');
+  await page.context().close();
 });
 
 const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');

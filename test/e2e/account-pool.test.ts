@@ -274,7 +274,7 @@ test('an account parked by hand finishes its work and takes no new calls on any 
   );
   assert.deepEqual(
     audit.body.data.map(({ action }) => action),
-    ['account.resumed', 'account.parked'],
+    ['account.resumed', 'account.changed', 'account.parked'],
   );
   assert.equal((await act('nothing', 'park')).status, 404);
 });

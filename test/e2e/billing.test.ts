@@ -7,7 +7,7 @@ import { toFile } from 'openai';
 import { WebSocket } from 'ws';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { rgbPng } from '../../sim/png.ts';
-import { checkLedger, readBalance } from '../../src/ledger/index.ts';
+import { checkLedger, readBalance, USAGE_COLUMNS, unpackUsage } from '../../src/ledger/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, google, openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
@@ -244,12 +244,20 @@ interface Recorded {
 }
 
 const recordsOf = async (user: string): Promise<Recorded[]> =>
-  (await gateway.context.database.db
-    .selectFrom('usage_records')
-    .select(['model', 'operation', 'nanos', 'estimated', 'usage'])
-    .where('user_id', '=', user)
-    .orderBy('id')
-    .execute()) as unknown as Recorded[];
+  (
+    await gateway.context.database.db
+      .selectFrom('usage_records')
+      .select(['model', 'operation', 'nanos', 'estimated', ...USAGE_COLUMNS])
+      .where('user_id', '=', user)
+      .orderBy('id')
+      .execute()
+  ).map(({ model, operation, nanos, estimated, ...columns }) => ({
+    model,
+    operation,
+    nanos,
+    estimated,
+    usage: unpackUsage(columns),
+  }));
 
 const quarantined = async (user: string): Promise<{ fault: string; model: string }[]> => {
   const rows = await gateway.context.database.db.selectFrom('usage_quarantine').selectAll().execute();

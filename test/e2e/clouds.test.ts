@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { AZURE, BEDROCK, type Sim, serviceAccountKey, startSim, VERTEX } from '../../sim/index.ts';
+import { AZURE, BEDROCK, GUARDRAIL, type Sim, serviceAccountKey, startSim, VERTEX } from '../../sim/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { certificateFor } from '../support/certificate.ts';
 import { runHere } from '../support/cli.ts';
@@ -15,6 +15,9 @@ import { anthropic, google, openai } from '../support/sdk.ts';
 let sim: Sim;
 let gateway: TestGateway;
 let keys: Record<string, string>;
+
+import { until } from '../support/wait.ts';
+
 const folder = mkdtempSync(join(tmpdir(), 'dragoman-clouds-'));
 const certificate = certificateFor('gateway.example', 1, 'rsa');
 const key = (group: string): string => keys[group] ?? assert.fail(`no key for ${group}`);
@@ -24,6 +27,7 @@ interface CloudGroup {
   readonly cloud: object;
   readonly secret?: string;
   readonly models?: object;
+  readonly features?: readonly string[];
 }
 
 const ENTRA = { kind: 'azure-openai', tenant: AZURE.tenant, client_id: AZURE.app.id };
@@ -89,6 +93,31 @@ const groupsOf = (url: string): Record<string, CloudGroup> => ({
   },
   'bedrock-container': { style: 'messages', cloud: { ...AWS, auth: 'container' } },
   'bedrock-instance': { style: 'messages', cloud: { ...AWS, auth: 'instance', metadata_url: url } },
+  converse: {
+    style: 'messages',
+    features: ['converse'],
+    cloud: { ...AWS, auth: 'access-key' },
+    secret: `${BEDROCK.key.id}:${BEDROCK.key.secret}`,
+    models: { 'demo-nova': 'eu.amazon.nova-2-lite-v1:0', 'demo-oss': 'openai.gpt-oss-120b-1:0' },
+  },
+  'converse-responses': {
+    style: 'responses',
+    cloud: { ...AWS, auth: 'access-key' },
+    secret: `${BEDROCK.key.id}:${BEDROCK.key.secret}`,
+  },
+  'converse-google': { style: 'generate-content', cloud: { kind: 'bedrock', auth: 'api-key' }, secret: BEDROCK.apiKey },
+  'converse-guarded': {
+    style: 'messages',
+    features: ['converse', 'messages'],
+    cloud: { kind: 'bedrock', auth: 'api-key', guardrail: GUARDRAIL.id, guardrail_version: GUARDRAIL.version },
+    secret: BEDROCK.apiKey,
+  },
+  guarded: {
+    style: 'messages',
+    features: ['converse'],
+    cloud: { kind: 'bedrock', auth: 'api-key', guardrail: GUARDRAIL.id, guardrail_trace: 'enabled' },
+    secret: BEDROCK.apiKey,
+  },
 });
 
 before(async () => {
@@ -113,16 +142,17 @@ before(async () => {
   const groups = Object.entries(groupsOf(sim.url));
   keys = await gateway.apply({
     groups: groups.map(([id, { style }]) => ({ id, style })),
-    accounts: groups.map(([id, { cloud, secret, models }]) => ({
+    accounts: groups.map(([id, { cloud, secret, models, features }]) => ({
       id: `${id}-1`,
       group: id,
       base_url: sim.url,
       cloud,
       ...(secret && { api_key: secret }),
       ...(models && { models }),
+      ...(features && { features }),
     })),
     models: [
-      { id: 'demo-gone', groups: ['bedrock-keys'], upstream: 'missing-model' },
+      { id: 'demo-gone', groups: ['bedrock-keys', 'converse'], upstream: 'missing-model' },
       { id: 'demo-*', groups: groups.map(([id]) => id) },
     ],
     users: [{ id: 'ana' }],
@@ -450,7 +480,117 @@ describe('Amazon Bedrock', () => {
     });
 });
 
-for (const group of ['vertex-claude', 'bedrock-keys'])
+describe('Converse of Bedrock', () => {
+  const ASK = { model: 'demo-x', messages: [{ role: 'user' as const, content: PROMPT }] };
+  const sentBody = (n = 0): Record<string, unknown> =>
+    JSON.parse(sim.journal.requests[n]?.body?.toString() ?? 'null') as Record<string, unknown>;
+
+  for (const group of ['converse', 'converse-responses', 'converse-google'])
+    test(`it serves all dialects in the group ${group}`, async () => {
+      await provesAllDialects(group, 'demo-x', { isGoogle: group === 'converse-google' });
+      const used = new Set(sim.journal.requests.map(({ path }) => path));
+      assert.deepEqual(used, new Set(['/model/demo-x/converse', '/model/demo-x/converse-stream']));
+    });
+
+  test('streams of generate-content are events', async () => {
+    const gemini = google(gateway.url, key('converse-google'));
+    let text = '';
+    for await (const chunk of await gemini.models.generateContentStream({ model: 'demo-x', contents: PROMPT }))
+      text += chunk.text ?? '';
+    assert.match(text, /simulated answer/);
+    const contents = [{ role: 'user', parts: [{ text: PROMPT }] }];
+    const response = await post('converse-google', '/v1beta/models/demo-x:streamGenerateContent', { contents });
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), /alt=sse/);
+  });
+
+  test('the families of models get their own fields, and what a model lacks is named', async () => {
+    const body = { ...ASK, reasoning_effort: 'medium', temperature: 0.5, top_k: 3, seed: 7 };
+    const expected = {
+      'demo-nova': [{ reasoningConfig: { type: 'enabled', maxReasoningEffort: 'medium' } }, 'seed,top_k'],
+      'demo-oss': [{ reasoning_effort: 'medium' }, 'seed,top_k'],
+    } as const;
+    for (const [model, [fields, dropped]] of Object.entries(expected)) {
+      sim.journal.clear();
+      const response = await post('converse', '/v1/chat/completions', { ...body, model });
+      assert.equal(response.status, 200, await response.clone().text());
+      assert.deepEqual(sentBody().additionalModelRequestFields, fields);
+      assert.deepEqual(sentBody().inferenceConfig, { temperature: 0.5 });
+      assert.equal(response.headers.get('x-gateway-dropped'), dropped);
+    }
+    assert.equal(sim.journal.requests[0]?.path, '/model/openai.gpt-oss-120b-1%3A0/converse');
+  });
+
+  test('the history of a conversation with tools comes back as it was, also without a list of tools', async () => {
+    const tools = [{ name: 'get_weather', description: 'Weather', input_schema: SCHEMA }];
+    const claude = anthropic(gateway.url, key('converse'));
+    const asked = { role: 'user' as const, content: TOOL_PROMPT };
+    const thinking = { type: 'adaptive' as const };
+    // `strict`: the provider checks the signatures.
+    const ask = { model: 'demo-x@strict', max_tokens: 4_000, thinking };
+    const first = await claude.messages.stream({ ...ask, messages: [asked], tools }).finalMessage();
+    const call = first.content.find((block) => block.type === 'tool_use');
+    const result = { type: 'tool_result' as const, tool_use_id: call?.id ?? '', content: 'Sunny' };
+    const history = [
+      asked,
+      { role: 'assistant' as const, content: first.content },
+      { role: 'user' as const, content: [result] },
+    ];
+    for (const offered of [{ tools }, {}]) {
+      const second = await claude.messages.create({ ...ask, ...offered, messages: history });
+      assert.match(JSON.stringify(second.content), /Sunny/);
+    }
+    const { toolConfig } = sentBody(2) as { toolConfig: { tools: { toolSpec: { name: string } }[] } };
+    assert.deepEqual(
+      toolConfig.tools.map(({ toolSpec }) => toolSpec.name),
+      ['get_weather'],
+    );
+  });
+
+  test('a guardrail ends a reply like a content filter, and no caller can leave it out', async () => {
+    const messages = [{ role: 'user' as const, content: 'tell me of the forbidden topic' }];
+    const gpt = openai(gateway.url, key('guarded'));
+    const whole = await gpt.chat.completions.create({ ...ASK, messages });
+    assert.equal(whole.choices[0]?.finish_reason, 'content_filter');
+    assert.match(whole.choices[0]?.message.content ?? '', /Blocked by the guardrail/);
+    const streamed = await gpt.chat.completions.stream({ ...ASK, messages }).finalChatCompletion();
+    assert.equal(streamed.choices[0]?.finish_reason, 'content_filter');
+    const claude = anthropic(gateway.url, key('guarded'));
+    const message = await claude.messages.create({ ...ASK, max_tokens: 50, messages });
+    assert.equal(message.stop_reason, 'refusal');
+    assert.deepEqual(sentBody().guardrailConfig, {
+      guardrailIdentifier: GUARDRAIL.id,
+      guardrailVersion: 'DRAFT',
+      trace: 'enabled',
+    });
+    const given = { ...ASK, guardrailConfig: { guardrailIdentifier: 'other' } };
+    const own = await post('guarded', '/v1/chat/completions', given);
+    assert.equal(own.headers.get('x-gateway-dropped'), 'guardrailConfig');
+    sim.journal.clear();
+    // An account that speaks both uses the provider's own API, which names the guardrail in headers.
+    assert.equal((await post('converse-guarded', '/v1/messages', { ...ASK, max_tokens: 50 })).status, 200);
+    const { path, headers } = sim.journal.requests[0] ?? assert.fail('nothing sent');
+    assert.equal(path, '/model/demo-x/invoke');
+    assert.equal(headers['x-amzn-bedrock-guardrailidentifier'], GUARDRAIL.id);
+    assert.equal(headers['x-amzn-bedrock-guardrailversion'], GUARDRAIL.version);
+  });
+
+  test('throttling, an unknown model and an exception inside a stream are told apart', async () => {
+    for (const [model, status, code] of [
+      ['demo-slow@status=429', 429, 'rate_limit_exceeded'],
+      ['demo-gone', 404, 'model_not_found'],
+    ] as const) {
+      const response = await post('converse', '/v1/chat/completions', { ...ASK, model });
+      const { error } = (await response.json()) as { error: { code: string } };
+      assert.deepEqual([response.status, error.code], [status, code]);
+    }
+    const late = await post('converse', '/v1/chat/completions', { ...ASK, model: 'demo-late@error_mid', stream: true });
+    assert.match(await late.text(), /"code":"upstream_error"/);
+    assert.equal((await post('converse', '/v1/chat/completions', ASK)).status, 200);
+  });
+});
+
+for (const group of ['vertex-claude', 'bedrock-keys', 'converse'])
   test(`thoughts and pictures pass through ${group}`, () => provesThinkingAndPictures(group));
 
 /** What is wrong with an account, and what doctor says about it. */
@@ -564,6 +704,47 @@ const WRONG = (url: string): Record<string, CloudGroup & { readonly advice: RegE
       secret: `${BEDROCK.key.id}:wrong/secret`,
       advice: /does not match.*; the secret of the access key is wrong/,
     },
+    'converse-region': {
+      style: 'responses',
+      cloud: { ...AWS, auth: 'access-key', region: 'us-west-2' },
+      secret: `${BEDROCK.key.id}:${BEDROCK.key.secret}`,
+      advice: /scoped to a valid region.*; the region of the signature/,
+    },
+    'converse-model': {
+      style: 'generate-content',
+      cloud: { kind: 'bedrock', auth: 'api-key' },
+      secret: BEDROCK.apiKey,
+      model: 'missing-model',
+      advice: /model identifier is invalid.*; the region has no such model/,
+    },
+    'converse-profile': {
+      style: 'responses',
+      cloud: { kind: 'bedrock', auth: 'api-key' },
+      secret: BEDROCK.apiKey,
+      model: 'profiled-model',
+      advice: /on-demand throughput isn.t supported.*; the model needs an inference profile/,
+    },
+    'converse-unsupported': {
+      style: 'messages',
+      features: ['converse'],
+      cloud: { kind: 'bedrock', auth: 'api-key' },
+      secret: BEDROCK.apiKey,
+      model: 'silent-model',
+      advice: /doesn't support the model.*; the model cannot be used by Converse/,
+    },
+    'converse-permission': {
+      style: 'messages',
+      features: ['converse'],
+      cloud: { ...AWS, auth: 'access-key' },
+      secret: `${BEDROCK.stranger.id}:${BEDROCK.stranger.secret}`,
+      advice: /not authorized to perform: bedrock:.*; the role or user lacks a permission/,
+    },
+    'converse-guardrail': {
+      style: 'responses',
+      cloud: { kind: 'bedrock', auth: 'api-key', guardrail: 'gr0other' },
+      secret: BEDROCK.apiKey,
+      advice: /guardrail identifier or version.*; the region has no such guardrail/,
+    },
     'bedrock-trust': {
       style: 'messages',
       cloud: {
@@ -586,12 +767,13 @@ test('doctor tells a wrong region, deployment, role, scope and credential apart'
     const file = join(folder, 'wrong.json');
     const setup = {
       groups: groups.map(([id, { style }]) => ({ id, style })),
-      accounts: groups.map(([id, { cloud, secret }]) => ({
+      accounts: groups.map(([id, { cloud, secret, features }]) => ({
         id: `${id}-1`,
         group: id,
         base_url: sim.url,
         cloud,
         ...(secret && { api_key: secret }),
+        ...(features && { features }),
       })),
       models: groups.map(([id, { model = 'demo-x' }]) => ({ id: model, groups: [id], free: true })),
     };
@@ -646,8 +828,10 @@ test('operators see and change the settings of a cloud, but its credential goes 
   assert.deepEqual([other.status, other.body.error.param], [400, 'cloud.project']);
   const changed = { cloud: { ...shown.cloud, api_version: '2025-03-01-preview' }, api_key: AZURE.app.secret };
   assert.equal((await admin('PATCH', path, changed)).status, 200);
-  assert.equal((await post('azure-deployments', '/v1/responses', { model: 'demo-x', input: PROMPT })).status, 200);
-  assert.match(sim.journal.requests[0]?.query ?? '', /2025-03-01-preview/);
+  await until('the new version', async () => {
+    assert.equal((await post('azure-deployments', '/v1/responses', { model: 'demo-x', input: PROMPT })).status, 200);
+    return sim.journal.requests.at(-1)?.query.includes('2025-03-01-preview') === true;
+  });
 });
 
 test('tokens and secrets are in no log line', () => {

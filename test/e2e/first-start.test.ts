@@ -107,7 +107,7 @@ test('a demo start that is refused exits, and the next start shows the keys, the
   assert.equal(new Set(stderr.match(TOKEN)).size, 1);
 });
 
-test('serve --config with a taken port of its API or its metrics exits, and applies nothing on a shared database', async () => {
+test('serve --config with a taken port of its API, its metrics or its health exits, and applies nothing on a shared database', async () => {
   const database = await testDatabase();
   const occupant = createServer().listen(0, '127.0.0.1');
   await until('the port', () => occupant.listening);
@@ -115,7 +115,7 @@ test('serve --config with a taken port of its API or its metrics exits, and appl
   const env = { DATA_DIR: join(folder, 'shared'), DATABASE_URL: database.url };
   try {
     const port = String(typeof address === 'object' && address?.port);
-    for (const setting of ['PORT', 'METRICS_PORT']) {
+    for (const setting of ['PORT', 'METRICS_PORT', 'HEALTH_PORT']) {
       const refused = await run(['serve', '--config', setupFile], { env: { ...env, [setting]: port } });
       assert.deepEqual([refused.code, refused.stdout], [1, ''], setting);
       assert.match(refused.stderr, new RegExp(`or set ${setting} to another one`));

@@ -98,10 +98,34 @@ test('a change of an account may replace its credential and its state, which no 
   });
   assert.deepEqual([parked.status, parked.body.state, parked.body.reason], [200, 'parked', 'moved']);
   const { text } = await admin('GET', '/audit?subject=account:cl1&limit=5');
-  assert.ok(text.includes('"credential":"replaced"'));
+  assert.ok(text.includes('"credential":"changed"'));
   for (const shown of [parked.text, text]) assert.ok(!shown.includes(secret));
   const resumed = await admin<AccountBody>('PATCH', '/accounts/cl1', { state: 'in_use', api_key: 'sk-upstream-cl1' });
   assert.equal(resumed.body.state, 'healthy');
+});
+
+test('an account has the outcome of its last test until its credential changes', async () => {
+  const read = async () =>
+    (await admin<{ last_test: { ok: boolean; at: string } | null }>('GET', '/accounts/cl1')).body;
+  assert.equal((await read()).last_test, null);
+  await admin('POST', '/accounts/cl1/test', { model: 'demo-messages' });
+  assert.equal((await read()).last_test?.ok, true);
+  await admin('PATCH', '/accounts/cl1', { weight: 6 });
+  assert.equal((await read()).last_test?.ok, true);
+  await admin('PATCH', '/accounts/cl1', { api_key: 'sk-upstream-new' });
+  assert.equal((await read()).last_test, null);
+  await admin('PATCH', '/accounts/cl1', { api_key: 'sk-upstream-cl1', weight: 7 });
+});
+
+test('a test of an account whose models have no price names the price, not the model', async () => {
+  await admin('PUT', '/config', {
+    groups: [{ id: 'bare', style: 'messages' }],
+    accounts: [{ id: 'bare1', group: 'bare', base_url: fixture.sim.url, api_key: 'sk-bare' }],
+    models: [{ id: 'unpriced', groups: ['bare'] }],
+  });
+  const tested = async () => (await admin<ConsoleFault>('POST', '/accounts/bare1/test', {})).body.error?.message ?? '';
+  await until('the new account', async () => !(await tested()).includes('no account'));
+  assert.match(await tested(), /no text model of the group has a price/);
 });
 
 test('the state of an account changes in one way: `state` and the operation of its own write the same audit line', async () => {
@@ -128,6 +152,76 @@ test('the state of an account changes in one way: `state` and the operation of i
   ];
   assert.deepEqual(lines, [parked, parked, resumed, resumed, ['account.changed'], drained, drained]);
   await admin('PATCH', '/accounts/cl1', { weight: 7, state: 'in_use' });
+});
+
+interface AuditPage {
+  readonly data: readonly { actor: string; action: string; before: unknown; after: unknown }[];
+}
+
+test('a document that must only create is refused with 409 and the field when one of its objects exists', async () => {
+  const account = { id: 'cl1', group: 'claude', base_url: 'https://elsewhere.test', api_key: 'sk-other' };
+  const model = { id: 'demo-*', groups: ['claude'], prices: { input: '9', output: '9' } };
+  for (const [document, field] of [
+    [{ accounts: [account] }, 'accounts[0].id'],
+    [{ models: [{ ...model, id: 'quite-new' }, model] }, 'models[1].id'],
+    [{ groups: [{ id: 'claude', style: 'messages' }] }, 'groups[0].id'],
+  ] as const) {
+    const before = [await admin('GET', '/accounts'), await admin('GET', '/models')].map(({ text }) => text);
+    const { status, body } = await admin<{ error: object }>('PUT', '/config?create_only=true', document);
+    assert.deepEqual([status, Reflect.get(body.error, 'param')], [409, field]);
+    assert.deepEqual([(await admin('GET', '/accounts')).text, (await admin('GET', '/models')).text], before);
+  }
+});
+
+test('a document that changes an account, a limit and a price writes one audit line for each, with both values', async () => {
+  const change = (weight: number, rpm: number, output: string) =>
+    admin<{ diff: readonly object[] }>('PUT', '/config', {
+      accounts: [{ id: 'cl1', group: 'claude', base_url: fixture.sim.url, api_key: `sk-upstream-${weight}`, weight }],
+      users: [{ id: 'audited', rpm }],
+      models: [{ id: 'audited', groups: ['claude'], prices: { input: '1', output }, cost: { input: '0.5', output } }],
+    });
+  assert.equal((await change(2, 10, '4')).status, 200);
+  const { body } = await change(3, 20, '5');
+  assert.deepEqual(
+    body.diff.map((one) => Reflect.get(one, 'object')),
+    ['account cl1', 'model audited of claude', 'user audited'],
+  );
+  const lineOf = async (subject: string) =>
+    (await admin<AuditPage>('GET', `/audit?subject=${subject}&limit=1`)).body.data[0] ?? assert.fail(subject);
+  const account = await lineOf('account:cl1');
+  assert.deepEqual(
+    [account.action, account.before, account.after],
+    ['account.changed', { weight: 2, api_key: 'set' }, { weight: 3, api_key: 'changed' }],
+  );
+  const user = await lineOf('user:audited');
+  assert.deepEqual(
+    [user.action, user.before, user.after],
+    ['user.changed', { limits: { rpm: 10 } }, { limits: { rpm: 20 } }],
+  );
+  const price = await lineOf('model:claude/audited');
+  const [before, after] = [price.before, price.after] as Record<string, unknown>[];
+  assert.equal(price.action, 'price.changed');
+  assert.deepEqual(
+    [before?.prices, after?.prices],
+    [
+      { input: '1', output: '4' },
+      { input: '1', output: '5' },
+    ],
+  );
+  const { body: prices } = await admin<{ data: readonly { id: string; set_by: { actor: string } }[] }>(
+    'GET',
+    '/prices?group=claude&model=audited',
+  );
+  assert.deepEqual(
+    prices.data.map(({ id, set_by }) => [id, set_by.actor]),
+    [
+      [after?.price, 'token'],
+      [before?.price, 'token'],
+    ],
+  );
+  await admin('PUT', '/config', {
+    accounts: [{ id: 'cl1', group: 'claude', base_url: fixture.sim.url, api_key: 'sk-upstream-cl1', weight: 7 }],
+  });
 });
 
 test('a change of an account names what is wrong, and changes nothing', async () => {
@@ -312,4 +406,57 @@ test('authorizations of real persons are listed for operators and for their user
     [[second, undefined]],
   );
   for (const { text } of [all, own]) assert.ok(!/https?:|sealed|token/.test(text), text);
+});
+
+test('an invitation makes the user of the person with limits and credit, or nothing at all', async () => {
+  const new_user = { id: 'zoe', max_keys: 3, spend_day: '5', credit: '12.50' };
+  const taken = await admin<ConsoleFault>('POST', '/people', {
+    email: 'zoe@example.test',
+    role: 'user',
+    new_user: { ...new_user, id: 'carl' },
+  });
+  assert.deepEqual([taken.status, taken.body.error.param], [409, 'new_user.id']);
+  const { status } = await admin('POST', '/people', { email: 'zoe@example.test', role: 'user', new_user });
+  assert.equal(status, 201);
+  const { body: wallet } = await admin<{ available: string; spend_day: string }>('GET', '/users/zoe/balance');
+  assert.deepEqual([wallet.available, wallet.spend_day], ['12.5', '5']);
+  const again = await admin<ConsoleFault>('POST', '/people', {
+    email: 'zoe@example.test',
+    role: 'user',
+    new_user: { ...new_user, id: 'zoe-2' },
+  });
+  assert.deepEqual([again.status, again.body.error.param], [409, 'email']);
+  assert.equal((await admin('GET', '/users/zoe-2/balance')).status, 404, 'nothing is left of a refused invitation');
+});
+
+test('the models of a key have their kinds by the catalog, and the prices of the user', async () => {
+  await admin('PUT', '/config', {
+    models: [
+      { id: 'plain', groups: ['claude'], prices: { input: '1', output: '2' }, context: 1000 },
+      { id: 'vectors', groups: ['claude'], prices: { input: '0.1', output: '0' } },
+      { id: 'pictures', groups: ['claude'], prices: { input: '1', output: '2', per_image: { '*': '0.04' } } },
+    ],
+  });
+  const { body: keys } = await admin<{ data: { id: string }[] }>('GET', '/keys?user=carl');
+  const person = await addPerson(db(), { email: 'carl@example.test', role: 'user', user: 'carl' });
+  const browser = await browserOf(fixture.gateway, person);
+  const read = async () => {
+    const path = `/console/v1/models?key=${keys.data[0]?.id}`;
+    const { body } = await browser.send<{ data: { id: string; kind: string; prices: Record<string, unknown> }[] }>(
+      'GET',
+      path,
+    );
+    return new Map(body.data.map((model) => [model.id, model]));
+  };
+  await until('the new models', async () => (await read()).has('pictures'));
+  const models = await read();
+  assert.deepEqual(
+    ['plain', 'vectors', 'pictures', VIDEO_MODELS.EP].map((id) => models.get(id)?.kind),
+    ['text', 'embeddings', 'image', 'video'],
+  );
+  // The group's 1.2 times the user's 1.5.
+  assert.deepEqual(models.get('pictures')?.prices, { input: '1.8', output: '3.6', per_image: { '*': '0.072' } });
+  const { body: log } = await browser.send<{ data: { operation: string }[] }>('GET', '/console/v1/requests');
+  assert.ok(!log.data.some(({ operation }) => operation === 'models.list'), 'the list is no call of the user');
+  assert.equal((await browser.send('GET', '/console/v1/models?key=key_none')).status, 404);
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import type { Client } from 'pg';
+import { newRequestId } from '../../src/core/index.ts';
 import { connect } from '../../src/db/index.ts';
 import { breakdownQuery, recordUsage, sumOldDays, sumOldMonths } from '../../src/ledger/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
@@ -58,6 +59,8 @@ const PAGES: readonly (readonly [about: string, path: string, maxBlocks: number]
   ['records of an unused key', `/records?key=key_none&start=${dayOf(DAYS)}`, 300],
   ['records of a model', `/records?model=model-1&start=${dayOf(DAYS)}`, 600],
   ['records of a user', `/records?user=u7&start=${dayOf(DAYS)}`, 600],
+  ['records of a long call', '/records?request_id=req_60000', 300],
+  ['records of a call', `/records?request_id=${newRequestId(Date.now() - DAY_MS)}`, 300],
 ];
 for (const [about, path, maxBlocks] of PAGES)
   test(`a page with ${about} over most of a year reads no large table from end to end`, async (t) => {

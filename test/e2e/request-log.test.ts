@@ -138,7 +138,8 @@ test('the request log shows the attempts of a call, its times, and the arithmeti
 test('the request log has refused calls, with whose side the failure is on, and never text of a request', async () => {
   const unknownModel = await logged(await messages({ model: 'none' }));
   assert.deepEqual([unknownModel.status, unknownModel.code, unknownModel.error], [404, 'model_not_found', 'caller']);
-  assert.deepEqual(unknownModel.attempts, []);
+  assert.deepEqual([unknownModel.attempts, unknownModel.model], [[], 'none']);
+  assert.match(String(unknownModel.message), /^model: "none" is not available to keys of group "claude"/);
   provider.respondWith(
     jsonResponse(
       JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message: `bad: ${PROMPT}` } }),
@@ -153,11 +154,48 @@ test('the request log has refused calls, with whose side the failure is on, and 
   const failed = await logged(await messages());
   assert.deepEqual([failed.status, failed.error, failed.attempts.length], [502, 'provider', 2]);
   assert.equal(failed.attempts[0]?.words, 'api_error', 'only the names of an error that quotes the request');
-  const wrongKey = await post('/v1/messages', {}, 'dg-unknown-key-of-some-length');
-  assert.equal(wrongKey.status, 401);
-  const { text, body } = await admin<{ data: LoggedRequest[] }>('GET', '/requests?user=ana');
+  assert.equal(failed.message, 'The provider failed to respond.');
+  const { text } = await admin('GET', '/requests?user=ana');
   assert.doesNotMatch(text, /acme|sk-upstream/);
-  assert.ok(body.data.every(({ id }) => id !== idOf(wrongKey)));
+});
+
+test('a call without a known key is in the request log, but a flood of them is not', async () => {
+  const send = (): Promise<Response> => post('/v1/messages', { model: PROMPT }, 'dg-unknown-key-of-some-length');
+  const entry = await logged(await send());
+  assert.deepEqual(
+    [entry.status, entry.code, entry.error, entry.user, entry.key, entry.group, entry.model],
+    [401, 'invalid_api_key', 'caller', null, null, null, null],
+  );
+  assert.match(String(entry.message), /^The API key is not valid/);
+  const flood = await Promise.all(Array.from({ length: 30 }, send));
+  await logged(await messages({ model: 'none' }));
+  const { body } = await admin<{ data: LoggedRequest[] }>('GET', '/requests?code=invalid_*&limit=100');
+  // A minute may end meanwhile.
+  assert.ok(body.data.length >= 10 && body.data.length <= 20, `${body.data.length} of ${flood.length}`);
+  const roll = await admin<Stats>('GET', '/stats?by=group');
+  assert.ok(roll.body.data.every(({ name }) => name !== ''));
+});
+
+test('the request log finds a failed call by the id that the provider gave it', async () => {
+  const respond = (id: string) =>
+    jsonResponse(
+      JSON.stringify({
+        type: 'error',
+        error: { type: 'invalid_request_error', message: "max_tokens: 900 > 800, the most of 'claude-x'" },
+        request_id: id,
+      }),
+      400,
+    );
+  provider.respondWith(respond('req_011CExampleOfTheProvider'));
+  const response = await messages();
+  assert.match(await response.clone().text(), /req_011CExampleOfTheProvider/);
+  const { id, message } = await logged(response);
+  assert.equal(message, "max_tokens: 900 > 800, the most of 'claude-x'");
+  const { body } = await admin<{ data: LoggedRequest[] }>('GET', '/requests?request_id=req_011CExampleOfTheProvider');
+  assert.deepEqual(
+    body.data.map((entry) => [entry.id, entry.attempts[0]?.request_id]),
+    [[id, 'req_011CExampleOfTheProvider']],
+  );
 });
 
 test('the request log shows the conversion of a call, its dropped and changed fields, and its stream', async () => {
@@ -196,23 +234,50 @@ test('GET /requests finds calls by every filter and pages through them without g
     `model=odd-1&key=${key}`,
     'model=odd-1&group=claude&status=200&operation=messages.create',
     'model=odd-1&start=2020-01-01',
+    'model=*DD-*&user=*n*&operation=messages.*&status=2xx',
+    'model=odd-*&sort=total',
   ])
     assert.deepEqual(await find(query), ids, query);
   for (const query of ['model=odd-1&error=caller', 'model=odd-1&end=2020-01-01', 'account=none', 'user=bob'])
     assert.deepEqual(await find(query), [], query);
   assert.deepEqual(await find(`request_id=${ids[0]}`), [ids[0]]);
   assert.ok((await find('error=caller')).length >= 2 && (await find('status=404')).length >= 1);
-  const pages: string[] = [];
-  for (let cursor = ''; ; ) {
-    const { body } = await admin<{ data: LoggedRequest[]; next_cursor: string | null }>(
-      'GET',
-      `/requests?model=odd-1&limit=2${cursor}`,
-    );
-    pages.push(...body.data.map(({ id }) => id));
-    if (body.next_cursor === null) break;
-    cursor = `&cursor=${body.next_cursor}`;
+  for (const query of ['model=odd-1', 'model=odd-*', 'model=odd-1&sort=total', 'model=odd-1&sort=charge']) {
+    const rows: LoggedRequest[] = [];
+    for (let cursor = ''; ; ) {
+      const { body } = await admin<{ data: LoggedRequest[]; next_cursor: string | null }>(
+        'GET',
+        `/requests?${query}&limit=2${cursor}`,
+      );
+      rows.push(...body.data);
+      if (body.next_cursor === null) break;
+      cursor = `&cursor=${body.next_cursor}`;
+    }
+    assert.deepEqual(rows.map(({ id }) => id).sort(), ids, query);
+    const times = rows.map(({ total_ms }) => total_ms);
+    if (query.endsWith('total'))
+      assert.deepEqual(
+        times,
+        times.toSorted((a, b) => b - a),
+      );
   }
-  assert.deepEqual(pages.toSorted(), ids);
+  for (const query of ['status=5', 'status=6xx', 'sort=model']) {
+    const { status } = await admin('GET', `/requests?${query}`);
+    assert.equal(status, 400, query);
+  }
+});
+
+test('GET /search finds objects by a part of their name, and requests by their id', async () => {
+  const { id } = await logged(await messages({ model: 'odd-1' }));
+  const search = async (query: string): Promise<string[]> => {
+    const { body } = await admin<{ data: { kind: string; id: string }[] }>('GET', `/search?${query}`);
+    return body.data.map((hit) => `${hit.kind} ${hit.id}`);
+  };
+  assert.deepEqual(await search('text=AN'), ['user ana']);
+  assert.deepEqual(await search('text=claude&kinds=group,model'), ['group claude', 'model claude-x']);
+  assert.deepEqual(await search(`text=${id}`), [`request ${id}`]);
+  assert.deepEqual(await search('text=acme-1'), []);
+  assert.deepEqual(await search('text=%25'), [], 'signs of a pattern are text');
 });
 
 interface Stats {
@@ -240,7 +305,7 @@ test('roll-ups give the series of charts and the state of accounts, and building
   });
   const stats = async (query = '') => (await admin<Stats>('GET', `/stats${query}`)).body;
   const first = await stats();
-  const { body: page } = await admin<{ data: LoggedRequest[] }>('GET', '/requests?limit=1000');
+  const { body: page } = await admin<{ data: LoggedRequest[] }>('GET', '/requests?limit=1000&user=ana');
   assert.equal(first.total.requests, page.data.length);
   const sum = (side: string) => page.data.filter(({ error }) => error === side).length;
   assert.deepEqual((first.total as unknown as { errors: object }).errors, {
@@ -279,7 +344,7 @@ test('roll-ups give the series of charts and the state of accounts, and building
   const [a] = accounts.data;
   assert.equal(a?.account, 'a');
   assert.equal(a?.faults.overloaded, 1);
-  assert.equal(a?.last_fault?.words, 'api_error');
+  assert.equal(a?.last_fault?.words, "max_tokens: 900 > 800, the most of 'claude-x'");
   const b = accounts.data[1];
   assert.ok(Number(b?.cache_hit_share) > 0.5 && Number(b?.cost) > 0);
 });
@@ -294,8 +359,8 @@ test('GET /metrics counts calls, failures, tokens, cost and times by group, acco
   const labels = 'group="claude",account="b",model="claude-x"';
   for (const line of [
     `dragoman_account_requests_total{${labels}} `,
-    // One overloaded response does not put an account out of use: the request that the provider rejected went to it.
-    'dragoman_account_errors_total{group="claude",account="a",model="claude-x",side="caller"} 1',
+    // One overloaded response does not put an account out of use: the requests that the provider rejected went to it.
+    'dragoman_account_errors_total{group="claude",account="a",model="claude-x",side="caller"} 2',
     `dragoman_account_tokens_total{${labels},kind="cached_input"} 3000`,
     `dragoman_account_first_byte_seconds_count{${labels}} `,
     `dragoman_account_added_seconds_count{${labels}} `,

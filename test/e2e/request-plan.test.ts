@@ -33,22 +33,17 @@ for (const query of [
   '',
   'user=u77',
   'user=rare',
-  'key=key_77',
-  'key=rare',
   'group=group-1',
-  'group=rare',
   'model=model-7',
   'model=rare',
   'account=account-7',
   'account=rare',
   'operation=chat.create',
-  'operation=rare',
   'status=200',
   'status=502',
   'status=418',
   'error=ours',
   'user=u77&status=200&model=model-17',
-  'request_id=req_8f14e45fceea167a5a36dedd',
 ])
   test(`GET /requests reads an index with "${query}"`, async () => {
     const found: { data: readonly { readonly at: string }[]; next_cursor: string | null }[] = [];
@@ -73,6 +68,42 @@ for (const query of [
       assert.deepEqual([...scanned], [], statement.text);
       assert.ok(blocks <= MAX_BLOCKS, `${blocks} blocks: ${statement.text}`);
     }
+  });
+
+test('GET /requests finds a call by the time in its id', async () => {
+  const [, middle] = (await client.query<{ id: string }>('select id from requests order by at limit 2 offset 9000'))
+    .rows;
+  const sent = await statementsOf(async () => {
+    const { body } = await admin<{ data: readonly { readonly id: string }[] }>(
+      'GET',
+      `/requests?request_id=${middle?.id}`,
+    );
+    assert.deepEqual(
+      body.data.map(({ id }) => id),
+      [middle?.id],
+    );
+  });
+  const [statement] = sent.filter(({ text }) => /from "requests"/.test(text));
+  assert.ok(statement);
+  const { scanned, blocks } = await explain(client, statement);
+  assert.deepEqual([...scanned], []);
+  assert.ok(blocks <= 20, `${blocks} blocks`);
+});
+
+for (const query of [
+  'user=*none*',
+  'status=3xx',
+  'code=none',
+  'sort=charge',
+  'key=rare',
+  'group=rare',
+  'operation=rare',
+])
+  test(`GET /requests reads a bounded number of rows with "${query}"`, async () => {
+    const sent = await statementsOf(() => admin('GET', `/requests?${query}`));
+    const statements = sent.filter(({ text }) => /from "requests"/.test(text));
+    assert.ok(statements.length >= 1);
+    for (const { text } of statements) assert.match(text, /limit \$\d+\) requests|offset \$\d+ limit 1$/);
   });
 
 /** A day by hour and account has 1,000 roll-ups of a few hundred bytes, which are read twice. Arrays of counts would take six times as many. */

@@ -1,25 +1,31 @@
 /**
- * Servers that are restarted one after the other behind nginx, as `deploy/nginx.conf` sets it up: no call fails. `npm run soak -- rolling`
- * does it many times.
+ * Servers that are replaced under load, and no call fails: one after the other behind nginx as `deploy/nginx.conf` sets it up, as pods of a
+ * Kubernetes Service, and by `dragoman reload`. `npm run soak -- rolling` does it many times.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findProgram, freePort } from '../../bench/child.ts';
 import { readDeploy } from '../../scripts/deploy-files.ts';
 import { startSim } from '../../sim/index.ts';
-import { basicSetup, startGateway } from '../support/gateway.ts';
+import { run } from '../support/command.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { type LaunchedProcess, launch } from '../support/process.ts';
+import { assetSettings, callVideo, TASKS, taskBody, VIDEO_MODELS, VIDEO_PRICES } from '../support/video.ts';
+import { contentPath } from '../support/video-results.ts';
 import { until } from '../support/wait.ts';
 import { isTerminal, ResponsesSocketClient } from '../support/websocket.ts';
 
 const ROUNDS = Number(process.env.ROLLING_ROUNDS ?? 2);
-/** Longer than nginx keeps idle connections. */
+/** Only this way; all of them by default. */
+const WAY = process.env.ROLLING_WAY;
+/** Longer than nginx keeps idle connections, and than a Service needs to forget a pod. */
 const DRAIN_BEFORE_MS = '4000';
 const nginx = findProgram('nginx');
 
@@ -59,28 +65,90 @@ async function startNginx(program: string, servers: readonly number[]) {
   };
 }
 
+/** How Kubernetes acts on deploy/kubernetes, five times as fast: the readiness probe, and the time until a Service forgets a pod. */
+const PROBE_MS = 1_000;
+const FAILED_PROBES = 2;
+const FORGET_MS = 1_000;
+
+/** A Service: sends each connection to a ready pod. Open connections stay, whatever becomes of the pod. */
+class Service {
+  readonly #ready: number[] = [];
+  readonly #server = createServer((client) => this.#accept(client));
+  #turn = 0;
+  url = '';
+
+  async listen(): Promise<this> {
+    const port = await freePort();
+    this.#server.listen(port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.url = `http://127.0.0.1:${port}`;
+    return this;
+  }
+
+  /** Probes a pod until `isOver`. */
+  async watch(port: number, isOver: () => boolean): Promise<void> {
+    for (let failed = 0; !isOver(); await pause(PROBE_MS)) {
+      const isReady = await fetch(`http://127.0.0.1:${port}/readyz`).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+      failed = isReady ? 0 : failed + 1;
+      if (isReady && !isOver() && !this.#ready.includes(port)) this.#ready.push(port);
+      if (failed >= FAILED_PROBES) this.forget(port);
+    }
+  }
+
+  forget(port: number): void {
+    if (this.#ready.includes(port)) this.#ready.splice(this.#ready.indexOf(port), 1);
+  }
+
+  isReady(port: number): boolean {
+    return this.#ready.includes(port);
+  }
+
+  close(): void {
+    this.#server.close();
+  }
+
+  #accept(client: Socket): void {
+    this.#turn += 1;
+    const pod = connect(this.#ready[this.#turn % this.#ready.length] ?? 0, '127.0.0.1');
+    for (const [from, to] of [
+      [client, pod],
+      [pod, client],
+    ] as const) {
+      from.on('error', () => to.destroy());
+      from.pipe(to);
+    }
+  }
+}
+
 class Replica {
   readonly port: number;
-  readonly #databaseUrl: string;
+  readonly env: Record<string, string>;
   readonly #folder = mkdtempSync(join(tmpdir(), 'dragoman-rolling-'));
   #process: LaunchedProcess | undefined;
 
-  constructor(port: number, databaseUrl: string) {
+  constructor(port: number, databaseUrl: string, workers = 1) {
     this.port = port;
-    this.#databaseUrl = databaseUrl;
+    mkdirSync(join(this.#folder, 'mirror'));
+    this.env = {
+      DATABASE_URL: databaseUrl,
+      DATA_DIR: this.#folder,
+      MASTER_KEY,
+      PORT: String(port),
+      DEMO: 'off',
+      DRAIN_BEFORE_MS,
+      // The provider gives out a result a hundred times only.
+      RESULT_MIRROR_DIR: join(this.#folder, 'mirror'),
+      WORKERS: String(workers),
+      LOG_LEVEL: 'error',
+    };
   }
 
   async start(): Promise<void> {
-    this.#process = launch(['serve', '--no-worker'], {
-      DATABASE_URL: this.#databaseUrl,
-      DATA_DIR: this.#folder,
-      MASTER_KEY,
-      PORT: String(this.port),
-      DEMO: 'off',
-      DRAIN_BEFORE_MS,
-      LOG_LEVEL: 'error',
-    });
-    await this.#process.until(/is ready/, 60_000);
+    this.#process = launch(['serve', '--no-worker'], this.env);
+    await this.#process.until(/is ready/, 120_000);
   }
 
   async stop(): Promise<void> {
@@ -95,22 +163,27 @@ class Replica {
 
 const MASTER_KEY = `k1:${'r'.repeat(40)}`;
 
-/** Calls of three kinds, one after the other, until `stop`. */
+/** Calls of all kinds, one after the other, until `stop`. */
 class Load {
-  readonly counts = { calls: 0, streams: 0, turns: 0 };
+  readonly counts = { calls: 0, streams: 0, turns: 0, uploads: 0, results: 0 };
   readonly failures: string[] = [];
   readonly #url: string;
   readonly #keys: Readonly<Record<string, string>>;
   readonly #lanes: Promise<void>[];
+  readonly #videoPath: string;
   #isOver = false;
 
-  constructor(url: string, keys: Readonly<Record<string, string>>) {
+  /** `videoPath` is that of a result. */
+  constructor(url: string, keys: Readonly<Record<string, string>>, videoPath: string) {
     this.#url = url;
     this.#keys = keys;
+    this.#videoPath = videoPath;
     this.#lanes = [
       ...Array.from({ length: 4 }, () => this.#repeat('calls', () => this.#call())),
       ...Array.from({ length: 4 }, () => this.#repeat('streams', () => this.#stream())),
       this.#repeat('turns', () => this.#turn()),
+      ...Array.from({ length: 2 }, () => this.#repeat('uploads', () => this.#upload())),
+      this.#repeat('results', () => this.#result()),
     ];
   }
 
@@ -148,6 +221,37 @@ class Load {
     return end.type === 'response.completed' ? undefined : JSON.stringify(end);
   }
 
+  /** An image edit whose form takes half a second to arrive. */
+  async #upload(): Promise<string | undefined> {
+    const form = new FormData();
+    form.set('model', 'demo-image');
+    form.set('prompt', 'brighter');
+    form.set('image', new Blob([PNG, Buffer.alloc(300_000)], { type: 'image/png' }), 'lamp.png');
+    const whole = new Response(form);
+    const [headers, bytes] = [whole.headers, Buffer.from(await whole.arrayBuffer())];
+    const response = await fetch(`${this.#url}/v1/images/edits`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${this.#keys.openai}`,
+        'content-type': headers.get('content-type') ?? '',
+        'content-length': String(bytes.length),
+      },
+      body: ReadableStream.from(slowly(bytes)),
+      duplex: 'half',
+    });
+    const text = await response.text();
+    return response.status === 200 ? undefined : `${response.status} ${text}`;
+  }
+
+  async #result(): Promise<string | undefined> {
+    const response = await fetch(`${this.#url}${this.#videoPath}`, {
+      headers: { authorization: `Bearer ${this.#keys.openai}` },
+    });
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const isWhole = String(bytes.length) === response.headers.get('content-length');
+    return response.status === 200 && isWhole ? undefined : `${response.status} ${bytes.length} bytes`;
+  }
+
   #post(body: object): Promise<Response> {
     return fetch(`${this.#url}/v1/messages`, {
       method: 'POST',
@@ -157,31 +261,147 @@ class Load {
   }
 }
 
-test('servers that are restarted one after the other behind nginx fail no call', {
-  skip: nginx === undefined && 'nginx is not installed',
-  timeout: 120_000 + ROUNDS * 60_000,
-}, async (t) => {
-  const sim = await startSim();
+const PNG = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+
+async function* slowly(bytes: Buffer): AsyncGenerator<Buffer> {
+  const size = Math.ceil(bytes.length / 10);
+  for (let start = 0; start < bytes.length; start += size) {
+    yield bytes.subarray(start, start + size);
+    await pause(50);
+  }
+}
+
+function setup(url: string, videoUrl: string): object {
+  const basic = basicSetup(url) as Record<'groups' | 'accounts' | 'models', object[]>;
+  return {
+    ...basic,
+    groups: [...basic.groups, { id: 'ep', style: 'video', variant: 'EP' }],
+    accounts: [
+      ...basic.accounts,
+      {
+        id: 'account-ep',
+        group: 'ep',
+        base_url: videoUrl,
+        api_key: 'sk-simulated-ep',
+        assets: assetSettings(videoUrl, 'ep'),
+      },
+    ],
+    models: [...basic.models, { id: VIDEO_MODELS.EP, groups: ['ep'], prices: VIDEO_PRICES }],
+  };
+}
+
+interface Scene {
+  readonly gateway: TestGateway;
+  readonly keys: Readonly<Record<string, string>>;
+  readonly videoPath: string;
+}
+
+async function openScene(t: TestContext): Promise<Scene> {
+  const sim = await startSim({ video: { rateLimits: false, queuedMs: 10, runningMs: 10 } });
   t.after(() => sim.close());
-  const gateway = await startGateway({ env: { MASTER_KEY } });
+  const gateway = await startGateway({ env: { MASTER_KEY }, worker: true });
   t.after(() => gateway.stop());
-  const keys = await gateway.apply(basicSetup(sim.url));
-  const replicas = [await freePort(), await freePort()].map((port) => new Replica(port, gateway.database.url));
+  const keys = await gateway.apply(setup(sim.url, sim.video.url));
+  const key = keys.openai;
+  const { body } = await callVideo(gateway.url, TASKS, { key, body: taskBody('EP') });
+  const path = `${TASKS}/${String(body.id)}`;
+  await until('a video', async () => (await callVideo(gateway.url, path, { key })).body.status === 'succeeded', 30_000);
+  return { gateway, keys, videoPath: contentPath(String(body.id)) };
+}
+
+/** Replaces servers `ROUNDS` times under load. */
+async function replaceUnderLoad(
+  t: TestContext,
+  url: string,
+  { keys, videoPath }: Scene,
+  replace: (round: number) => Promise<void>,
+): Promise<void> {
+  const load = new Load(url, keys, videoPath);
+  try {
+    for (let round = 0; round < ROUNDS; round += 1) await replace(round);
+  } finally {
+    await load.stop();
+  }
+  t.diagnostic(`${ROUNDS} rounds: ${JSON.stringify(load.counts)}, ${load.failures.length} failed`);
+  assert.deepEqual(load.failures, []);
+  assert.ok(Object.values(load.counts).every((count) => count > 0));
+}
+
+async function startPair(t: TestContext, { gateway }: Scene): Promise<readonly [Replica, Replica]> {
+  const replicas = [
+    new Replica(await freePort(), gateway.database.url),
+    new Replica(await freePort(), gateway.database.url),
+  ] as const;
   for (const replica of replicas) t.after(() => replica.remove());
   await Promise.all(replicas.map((replica) => replica.start()));
+  return replicas;
+}
+
+const timeout = 180_000 + ROUNDS * 60_000;
+const skipUnless = (way: string): string | false => WAY !== undefined && WAY !== way && `--way ${WAY}`;
+
+test('servers that are restarted one after the other behind nginx fail no call', {
+  skip: skipUnless('nginx') || (nginx === undefined && 'nginx is not installed'),
+  timeout,
+}, async (t) => {
+  const scene = await openScene(t);
+  const replicas = await startPair(t, scene);
   const front = await startNginx(
     nginx ?? '',
     replicas.map(({ port }) => port),
   );
   t.after(() => front.stop());
-  const load = new Load(front.url, keys);
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const replica = replicas[round % replicas.length];
-    await replica?.stop();
-    await replica?.start();
-  }
-  await load.stop();
-  t.diagnostic(`${ROUNDS} restarts: ${JSON.stringify(load.counts)}, ${load.failures.length} failed`);
-  assert.deepEqual(load.failures, []);
-  assert.ok(Object.values(load.counts).every((count) => count > 0));
+  await replaceUnderLoad(t, front.url, scene, async (round) => {
+    const replica = replicas[round % 2 === 0 ? 0 : 1];
+    await replica.stop();
+    await replica.start();
+  });
+});
+
+test('pods that Kubernetes replaces one after the other fail no call', {
+  skip: skipUnless('kubernetes') || (WAY === undefined && 'npm run soak -- rolling --way kubernetes'),
+  timeout,
+}, async (t) => {
+  const scene = await openScene(t);
+  const replicas = await startPair(t, scene);
+  const service = await new Service().listen();
+  t.after(() => service.close());
+  const ended = new Set<number>();
+  const watched = new Set<Promise<void>>();
+  const watch = ({ port }: Replica): void => {
+    ended.delete(port);
+    const watching = service.watch(port, () => ended.has(port)).finally(() => watched.delete(watching));
+    watched.add(watching);
+  };
+  const untilReady = ({ port }: Replica) => until('a ready pod', () => service.isReady(port), 60_000);
+  replicas.forEach(watch);
+  await Promise.all(replicas.map(untilReady));
+  await replaceUnderLoad(t, service.url, scene, async (round) => {
+    const replica = replicas[round % 2 === 0 ? 0 : 1];
+    // The signal and the news for the Service are sent at once, and the Service learns of it later.
+    const forgotten = pause(FORGET_MS).then(() => {
+      ended.add(replica.port);
+      service.forget(replica.port);
+    });
+    await Promise.all([replica.stop(), forgotten]);
+    await replica.start();
+    watch(replica);
+    await untilReady(replica);
+  });
+  for (const { port } of replicas) ended.add(port);
+  await Promise.all(watched);
+});
+
+test('workers that a reload replaces fail no call', {
+  skip: skipUnless('reload') || (WAY === undefined && 'npm run soak -- rolling --way reload'),
+  timeout,
+}, async (t) => {
+  const scene = await openScene(t);
+  const replica = new Replica(await freePort(), scene.gateway.database.url, 2);
+  t.after(() => replica.remove());
+  await replica.start();
+  await replaceUnderLoad(t, `http://127.0.0.1:${replica.port}`, scene, async () => {
+    const { code, stderr } = await run(['reload'], { env: replica.env });
+    assert.equal(code, 0, stderr);
+  });
 });

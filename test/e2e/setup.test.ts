@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { rotateKey } from '../../src/admin/index.ts';
 import { loadCatalog, priceAt } from '../../src/catalog/index.ts';
 import { markKeyRevoked } from '../../src/identity/index.ts';
-import { type Applied, applySetup, parseSetup, SetupError } from '../../src/setup/index.ts';
+import { type Applied, applySetup, findIdleFallbacks, parseSetup, SetupError } from '../../src/setup/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
 
@@ -248,6 +248,61 @@ test('setup rejects references to missing objects or objects of the wrong kind',
     'keys[0].user: found "unknown", expected a user of the file or the database',
     'keys[1].video_groups[1]: found "yaml", expected a video group',
   ]);
+});
+
+const FALLBACK_FILE = `
+groups:
+  - { id: near, style: messages }
+  - { id: far, style: responses }
+  - { id: film, style: video, variant: A }
+models:
+  - id: m
+    groups: [near]
+    free: true
+    context: 200000
+    fallback: [LINES]
+  - { id: "far-*", groups: [far], free: true, context: 100000 }
+`;
+
+test('setup rejects fallback lines that cannot take a call, by their place in the file', async () => {
+  const errors = (lines: string) => setupErrors(FALLBACK_FILE.replace('LINES', lines));
+  const at = (n: number, text: string, expected: string): string =>
+    `models[0].fallback[${n}]: found "${text}", expected ${expected}`;
+  const lines = ['far/far-1', 'nowhere/x', 'film/x', 'near/x'];
+  assert.deepEqual(
+    (await errors(lines.join(', '))).map((line) => line.replace(/ \(line 11, column \d+\)$/, ' (there)')),
+    [
+      `${at(1, 'nowhere/x', 'a provider group of the file or the database')} (there)`,
+      `${at(2, 'film/x', 'a provider group of the file or the database')} (there)`,
+      `${at(3, 'near/x', 'a line of another group')} (there)`,
+    ],
+  );
+  assert.match((await errors('far/other, far'))[0] ?? '', /expected a model of group far/);
+  assert.match((await errors('far/far-1, far/far-1'))[0] ?? '', /fallback\[1\]: found "far\/far-1", expected it once/);
+  assert.match((await errors('"far/*"'))[0] ?? '', /expected a group and a model such as openai\/gpt-5/);
+  assert.match((await errors('far/a, far/b, far/c, far/d, far/e'))[0] ?? '', /expected at most 4 entries/);
+});
+
+test('setup accepts lines that fall back to each other, warns of what differs, and keeps a named line from being pruned', async () => {
+  const file = FALLBACK_FILE.replace('LINES', 'far/far-1').replace(
+    'context: 100000',
+    'context: 100000, fallback: [near/m]',
+  );
+  const { warnings } = await apply(file);
+  assert.deepEqual(
+    warnings.map((line) => line.replace(/ \(line.*/, '')),
+    [
+      'models[0].fallback[0]: "far/far-1" has the style responses, so that requests are converted there; signatures and hosted tools of messages are left out',
+      'models[0].fallback[0]: "far/far-1" has a smaller context than "m", so that it cannot take every call',
+      'models[1].fallback[0]: "near/m" has the style messages, so that requests are converted there; signatures and hosted tools of responses are left out',
+    ],
+  );
+  assert.deepEqual(
+    (await findIdleFallbacks(db(), Date.now())).filter((line) => line.startsWith('far/')),
+    ['far/far-1, the fallback of m of near, cannot serve: group far has no account'],
+  );
+  const pruned = { groups: [{ id: 'near', style: 'messages' }], models: [{ id: 'm', groups: ['near'] }] };
+  await assert.rejects(apply(pruned, { prune: true }), /fallback\[0\]: found "far\/far-1", expected a provider group/);
 });
 
 test('setup rejects capabilities and prices that a video model cannot have, and keeps those of text models open', async () => {

@@ -1,8 +1,7 @@
 /** The gateway with a certificate of its own: HTTPS, streams and WebSockets over TLS, renewed files, and the checks of doctor. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { get, request } from 'node:https';
 import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -73,19 +72,6 @@ const isServed = async ({ cert }: Pair): Promise<boolean> => {
   socket.destroy();
   return outcome === 'open';
 };
-
-test('the health check of the image follows TLS_CERT', () => {
-  const dockerfile = readFileSync(new URL('../../deploy/Dockerfile', import.meta.url), 'utf8');
-  const [, command = ''] = /HEALTHCHECK [^\n]*\\\n\s*CMD (\[.*\])$/m.exec(dockerfile) ?? [];
-  const [, ...args] = JSON.parse(command) as string[];
-  const check = (settings: Record<string, string>) => {
-    const PORT = new URL(gateway.url).port;
-    return new Promise((resolve) => {
-      execFile(process.execPath, args, { env: { PORT, ...settings } }, (error) => resolve(error === null));
-    });
-  };
-  return Promise.all([check(env), check({})]).then((healthy) => assert.deepEqual(healthy, [true, false]));
-});
 
 test('a gateway with a certificate serves HTTPS, and its links are HTTPS', async () => {
   assert.match(gateway.url, /^https:\/\/127\.0\.0\.1:\d+$/);

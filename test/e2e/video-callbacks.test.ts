@@ -415,12 +415,30 @@ test('V 6 r2: operators redeliver a delivered and a dead callback with the same 
   assert.equal((await admin('POST', '/callbacks/evt_missing/redeliver', {})).status, 404);
 });
 
-test('V 6 r2: a pending callback cannot be redelivered', async () => {
+test('V 6 r2: a waiting callback is delivered at once when an operator asks, and not while an attempt runs', async () => {
   receiver.respond = () => 500;
   const task = await create('EP', { content: [textItem('[sim:stuck=running]')] });
   await untilDelivered(task, 1);
-  const [event = assert.fail()] = await eventsOf(task);
+  const event = await until('the end of the attempt', async () => {
+    const [found] = await eventsOf(task);
+    return found?.last_status === 500 ? found : undefined;
+  });
+  const lease = (until: Date | null) =>
+    db().updateTable('callback_events').set({ sending_until: until }).where('event_id', '=', event.id).execute();
+  await lease(new Date(Date.now() + 60_000));
   assert.equal((await admin('POST', `/callbacks/${event.id}/redeliver`, {})).status, 409);
+  await lease(null);
+  receiver.respond = () => 200;
+  for (const _ of ['first', 'second']) {
+    const { status } = await admin('POST', `/callbacks/${event.id}/redeliver`, { reason: 'receiver repaired' });
+    assert.equal(status, 202);
+  }
+  await untilState(task, 'delivered');
+  await work();
+  assert.equal(deliveriesOf(task).length, 2);
+  const { body } = await admin<CallbackView & { url: string; body: string }>('GET', `/callbacks/${event.id}`);
+  assert.deepEqual([body.attempts, body.body], [2, deliveriesOf(task)[1]?.body]);
+  assert.equal(body.url, `${receiver.origin}/hook?token=…`);
 });
 
 test('V 6 r2: operators send a signed test event to the callback URL of a task, without an effect on it', async () => {

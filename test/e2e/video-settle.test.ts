@@ -32,7 +32,11 @@ const { db } = gateway.context.database;
 const admin = adminApi(() => gateway.url);
 /** Milliseconds that the clock of the workers is ahead. */
 let ahead = 0;
-const clock = { ...gateway.context.clock, now: () => Date.now() + ahead };
+const clock = {
+  ...gateway.context.clock,
+  now: () => Date.now() + ahead,
+  elapsed: () => performance.now() + ahead,
+};
 const workers: TestWorkers = testWorkers(gateway, clock);
 
 beforeEach(async () => {

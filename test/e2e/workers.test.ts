@@ -40,6 +40,7 @@ before(async () => {
     WORKERS: String(WORKERS),
     DRAIN_MS: '10000',
     USAGE_FLUSH_MS: '200',
+    HEALTH_PORT: '0',
   };
   const names = ['plain', 'rpm', 'open', 'spend'];
   writeFileSync(
@@ -104,6 +105,7 @@ interface Line {
   readonly msg: string;
   readonly worker?: number;
   readonly pid?: number;
+  readonly port?: number;
 }
 const logLines = (msg: string): Line[] =>
   command.stdout
@@ -132,6 +134,22 @@ test('the server prints one ready line, and every worker writes its number into 
   assert.deepEqual([...served].sort(), [1, 2, 3]);
   assert.equal(command.stderr.match(/^Dragoman is ready/gm)?.length, 1);
   await until('the log of their starts', () => pids().size === WORKERS);
+});
+
+test('health checks need no worker to say that the server is alive, and one to say that it is ready', async () => {
+  const check = async (path: string): Promise<unknown> => {
+    const response = await fetch(`http://127.0.0.1:${logLines('health.ready')[0]?.port}${path}`);
+    return [response.status, await response.json()];
+  };
+  assert.deepEqual(await check('/readyz'), [200, { status: 'ready' }]);
+  const [running = 0, ...stopped] = pids().values();
+  for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+  assert.deepEqual(await check('/readyz'), [200, { status: 'ready' }]);
+  process.kill(running, 'SIGSTOP');
+  assert.deepEqual(await check('/readyz'), [503, { status: 'not ready', reason: 'the workers do not respond' }]);
+  assert.deepEqual(await check('/healthz'), [200, { status: 'alive' }]);
+  for (const pid of [running, ...stopped]) process.kill(pid, 'SIGCONT');
+  await until('a worker', async () => (await fetch(url)).status === 404);
 });
 
 test('a limit of 60 requests per minute holds over all workers', async () => {

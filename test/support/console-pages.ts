@@ -23,9 +23,9 @@ const OPERATOR_LISTS = [
     'characters',
     'users',
   ],
-  ...['keys', 'assets', 'ledger', 'review', 'audit', 'people', 'settings'],
+  ...['keys', 'assets', 'ledger', 'review', 'warnings', 'audit', 'people', 'settings'],
 ];
-const USER_LISTS = ['keys', 'usage', 'statement', 'requests', 'tasks', 'assets', 'playground'];
+const USER_LISTS = ['keys', 'models', 'usage', 'statement', 'requests', 'tasks', 'assets', 'warnings', 'playground'];
 
 /** `user` is whose keys, calls and tasks the reader of the user's pages has. */
 export function consolePages(scene: Scene, ownKey: string): ConsolePage[] {
@@ -54,5 +54,6 @@ export function consolePages(scene: Scene, ownKey: string): ConsolePage[] {
     user('asset-groups', 'assets?tab=groups'),
     user('playground-image', 'playground?form=image'),
     user('playground-video', 'playground?form=video'),
+    user('playground-embeddings', 'playground?form=embeddings'),
   ];
 }

@@ -15,7 +15,7 @@ import { RejectedOptions } from '../../src/gateway/rejected-options/rejected-opt
 import { ResponseStore } from '../../src/gateway/stored/store.ts';
 import type { Metering, Reservation, UsageRecord } from '../../src/ledger/index.ts';
 import { type Limiter, Pool } from '../../src/pool/index.ts';
-import type { Dialect, InferenceOperation, Style } from '../../src/rules/index.ts';
+import type { Dialect, InferenceOperation, Style, UpstreamDialect } from '../../src/rules/index.ts';
 import { ThreadPool } from '../../src/threads/index.ts';
 import type { UpstreamClient, UpstreamListener } from '../../src/upstream/index.ts';
 import { Call, ClientStreams } from '../../src/web/index.ts';
@@ -23,7 +23,7 @@ import { accountAt, callerOf, groupOf, openFailoverServices, RecordingClient } f
 
 export interface Exchange {
   readonly client: Dialect;
-  readonly upstream: Dialect;
+  readonly upstream: UpstreamDialect;
   readonly body: object;
   readonly isStream: boolean;
   /** What the provider sends, a chunk at a time. */
@@ -43,7 +43,8 @@ export interface Outcome {
 /** Nano-dollars of a token. */
 export const RATES = { input: 1_000n, output: 10_000n } as const;
 const PRICE = { id: 1n, from: 0, rates: { input: '1', output: '10' } };
-const STYLES: Readonly<Record<Dialect, Style>> = {
+const STYLES: Readonly<Record<UpstreamDialect, Style>> = {
+  converse: 'messages',
   messages: 'messages',
   chat: 'responses',
   responses: 'responses',
@@ -151,7 +152,15 @@ function servicesFor(
   { upstream }: ChunkProvider,
 ): NativeServices & ConvertedServices {
   const clock = systemClock;
-  const line = { pattern: '*', upstream: null, overrides: {}, context: null, maxOutput: null, isFree: false };
+  const line = {
+    pattern: '*',
+    upstream: null,
+    overrides: {},
+    context: null,
+    maxOutput: null,
+    isFree: false,
+    fallback: [],
+  };
   const catalog = new Catalog([groupOf(style)], accounts, new Map([['group', [{ ...line, prices: [PRICE] }]]]));
   const limiter = { count: () => {} } as unknown as Limiter;
   const unused = {} as never;

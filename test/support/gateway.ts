@@ -40,6 +40,8 @@ export interface GatewayOptions {
   /** Shorter limits for statements, for tests of a database that does not respond. */
   readonly limits?: Partial<PoolLimits>;
   readonly clock?: Clock;
+  /** Changes the configuration at the start, while the port is open. */
+  readonly prepare?: (context: AppContext) => Promise<void>;
 }
 
 /** Jobs that run each second for a server run five times a second, so that a test does not wait for them. */
@@ -72,7 +74,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...(options.clock && { clock: options.clock }),
   });
   const jobClock = options.clock ?? new FastClock(JOB_SPEED);
-  const running = await serve(context, { worker: options.worker === true, jobClock }).catch(async (error: unknown) => {
+  const { prepare } = options;
+  const running = await serve(context, {
+    worker: options.worker === true,
+    jobClock,
+    ...(prepare && { prepare: () => prepare(context) }),
+  }).catch(async (error: unknown) => {
     await context.close();
     throw error;
   });

@@ -8,6 +8,12 @@ export interface LossyStatement {
   readonly oneIn: number;
 }
 
+/** The driver takes a text, or an object with it. */
+function textOf(query: unknown): string {
+  if (typeof query === 'string') return query;
+  return typeof query === 'object' && query !== null && 'text' in query ? String(query.text) : '';
+}
+
 export interface LostResponses {
   /** Number of lost responses by the name of their statement. */
   readonly counts: Readonly<Record<string, number>>;
@@ -20,8 +26,7 @@ export function loseResponses(statements: readonly LossyStatement[], below: (lim
   const { query } = pg.Client.prototype;
   pg.Client.prototype.query = async function (this: pg.Client, ...args: unknown[]) {
     const result = await (query as (...args: unknown[]) => Promise<unknown>).apply(this, args);
-    const text = typeof args[0] === 'string' ? args[0] : '';
-    const lossy = statements.find(({ pattern }) => pattern.test(text));
+    const lossy = statements.find(({ pattern }) => pattern.test(textOf(args[0])));
     if (!lossy || below(lossy.oneIn) > 0) return result;
     counts[lossy.name] = (counts[lossy.name] ?? 0) + 1;
     throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
@@ -47,7 +52,7 @@ export function holdResponse(pattern: RegExp): HeldResponse {
   const { query } = pg.Client.prototype;
   pg.Client.prototype.query = async function (this: pg.Client, ...args: unknown[]) {
     const result = await (query as (...args: unknown[]) => Promise<unknown>).apply(this, args);
-    if (typeof args[0] !== 'string' || !pattern.test(args[0])) return result;
+    if (!pattern.test(textOf(args[0]))) return result;
     pg.Client.prototype.query = query;
     executed.resolve();
     await released.promise;

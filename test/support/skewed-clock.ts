@@ -3,16 +3,17 @@ import { type Clock, systemClock } from '../../src/core/index.ts';
 
 export class SkewedClock implements Clock {
   #shiftMs = 0;
+  #passedMs = 0;
   #late: { readonly timerMs: number; lateMs: number } | undefined;
   /** What `elapsed` returns inside the task of a late timer. */
   #elapsed: number | undefined;
 
   now(): number {
-    return systemClock.now() + this.#shiftMs;
+    return systemClock.now() + this.#shiftMs + this.#passedMs;
   }
 
   elapsed(): number {
-    return this.#elapsed ?? systemClock.elapsed();
+    return this.#elapsed ?? systemClock.elapsed() + this.#passedMs;
   }
 
   after(ms: number, task: () => void): () => void {
@@ -27,6 +28,11 @@ export class SkewedClock implements Clock {
   /** Moves the time of day forward. */
   shift(ms: number): void {
     this.#shiftMs += ms;
+  }
+
+  /** Lets time pass, without running timers. */
+  pass(ms: number): void {
+    this.#passedMs += ms;
   }
 
   /** Timers of this length seem to be late by exactly so much, whatever the machine does. */

@@ -1,6 +1,13 @@
-/** A TCP relay in front of PostgreSQL that can go silent: it keeps connections open and forwards nothing, as a broken network does. */
+/** A TCP relay in front of a server that can misbehave, for example keep connections open and forward nothing, as a broken network does. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** What a dependency does to its clients, on open connections and new ones. */
+export type Misbehaviour = (typeof MISBEHAVIOURS)[number];
+export const MISBEHAVIOURS = ['refuses', 'says nothing', 'drips', 'resets'] as const;
+
+/** Slow enough that no handshake ends within a time limit. */
+const DRIP_MS = 250;
 
 export class TcpRelay {
   readonly #target: URL;
@@ -9,12 +16,17 @@ export class TcpRelay {
   readonly #sockets = new Set<Socket>();
   readonly #silenced = new Set<Socket>();
   #isSilent = false;
+  #port = 0;
+  #misbehaviour: Misbehaviour | undefined;
+  /** Connections and chunks that arrived since it misbehaves. */
+  touches = 0;
 
   /** Relays to the server of the URL. */
   static async start(url: string): Promise<TcpRelay> {
     const relay = new TcpRelay(new URL(url));
     relay.#server.listen(0, '127.0.0.1');
     await once(relay.#server, 'listening');
+    relay.#port = (relay.#server.address() as AddressInfo).port;
     return relay;
   }
 
@@ -26,7 +38,7 @@ export class TcpRelay {
   get url(): string {
     const url = new URL(this.#target);
     url.hostname = '127.0.0.1';
-    url.port = String((this.#server.address() as AddressInfo).port);
+    url.port = String(this.#port);
     return url.href;
   }
 
@@ -49,6 +61,17 @@ export class TcpRelay {
     this.silenceOpen();
   }
 
+  /** For good. */
+  misbehave(how: Misbehaviour): void {
+    this.#misbehaviour = how;
+    if (how === 'says nothing') this.silenceAll();
+    if (how === 'refuses') this.#server.close();
+    for (const [client] of this.#pairs) {
+      if (how === 'resets') client.resetAndDestroy();
+      if (how === 'refuses') client.destroy();
+    }
+  }
+
   /** New connections work again. Those that were silent stay so. */
   resume(): void {
     this.#isSilent = false;
@@ -56,11 +79,14 @@ export class TcpRelay {
 
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
+    if (!this.#server.listening) return;
     this.#server.close();
     await once(this.#server, 'close');
   }
 
   #accept(client: Socket): void {
+    if (this.#misbehaviour) this.touches += 1;
+    if (this.#misbehaviour === 'resets') return void client.on('error', () => {}).resetAndDestroy();
     const host = decodeURIComponent(this.#target.hostname);
     const port = Number(this.#target.port);
     // The embedded server listens on a socket file in the folder that the URL names as host.
@@ -82,11 +108,28 @@ export class TcpRelay {
 
   #forward(from: Socket, to: Socket): void {
     from.on('error', () => {});
-    from.on('data', (chunk) => {
-      if (!this.#silenced.has(from)) to.write(chunk);
+    from.on('data', (chunk: Buffer) => {
+      if (this.#misbehaviour) this.touches += 1;
+      if (this.#silenced.has(from)) return;
+      if (this.#misbehaviour === 'drips') this.#drip(from, to, chunk);
+      else to.write(chunk);
     });
     from.on('end', () => {
       if (!this.#silenced.has(from)) to.end();
     });
+  }
+
+  /** Byte by byte, in both directions. */
+  #drip(from: Socket, to: Socket, chunk: Buffer): void {
+    from.pause();
+    let sent = 0;
+    const timer = setInterval(() => {
+      to.write(chunk.subarray(sent, sent + 1));
+      sent += 1;
+      if (sent < chunk.length) return;
+      clearInterval(timer);
+      from.resume();
+    }, DRIP_MS);
+    to.once('close', () => clearInterval(timer));
   }
 }

@@ -170,6 +170,7 @@ export const MODEL: Model = {
     context: null,
     maxOutput: null,
     isFree: true,
+    fallback: [],
     prices: [],
   },
 };
@@ -189,6 +190,7 @@ export const callerOf = (style: Style): Caller => ({
     userLimits: undefined,
     expiresAt: null,
     store: true,
+    captureUntil: null,
     userMultiplierPpm: 1_000_000n,
   },
 });

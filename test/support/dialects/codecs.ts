@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { DecodeContext, EncodedRequest, ReplyContext, StreamDecoder } from '../../../src/dialects/codec.ts';
 import { type Pair, readReply } from '../../../src/dialects/convert.ts';
 import type { HubEvent, HubItem, HubReply, HubRequest } from '../../../src/dialects/hub/types.ts';
-import type { Dialect } from '../../../src/rules/index.ts';
+import type { UpstreamDialect } from '../../../src/rules/index.ts';
 import '../response-shapes.ts';
 
 export const hubRequest = (changes: Partial<HubRequest> = {}): HubRequest =>
@@ -55,7 +55,7 @@ export interface WireEvent {
 export interface Vector {
   readonly name: string;
   readonly about: string;
-  readonly upstream: Dialect;
+  readonly upstream: UpstreamDialect;
   readonly events: readonly WireEvent[];
   readonly unary?: unknown;
   readonly reply?: HubReply;
@@ -64,7 +64,7 @@ export interface Vector {
 
 const FOLDER = new URL('../../vectors/replies/', import.meta.url);
 
-export const readVectors = (dialect: Dialect): readonly Vector[] =>
+export const readVectors = (dialect: UpstreamDialect): readonly Vector[] =>
   readdirSync(FOLDER)
     .filter((name) => name.startsWith(`${dialect}-`) && name.endsWith('.json'))
     .map((name) => ({ name, ...(JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as Omit<Vector, 'name'>) }));
