@@ -248,11 +248,16 @@ export class StreamResponse implements RoundResponse {
   /** The client has all its content; the upstream gets a moment to report usage. */
   #waitForUsage(ms: number, finish: () => readonly HubEvent[]): void {
     this.#isWaitingForUsage = true;
-    this.#cancelTimer = this.#host.context.services.clock.after(ms, () => {
+    const { clock } = this.#host.context.services;
+    const end = (): void => {
       this.#onHubEvents(finish());
       this.#flush();
       this.#cancelTimer();
       this.#upstream.done();
+    };
+    this.#cancelTimer = clock.after(ms, () => {
+      // A process that was busy for all this time first reads what has arrived meanwhile.
+      this.#cancelTimer = clock.after(0, end);
     });
   }
 }
