@@ -13,8 +13,8 @@ interface Result {
 
 const SHOWN = 8;
 
-export const PlayEmbeddings = ({ keyId, models, prompt, setPrompt }: PlayProps) => {
-  const [chosen, setModel] = useState<string>();
+export const PlayEmbeddings = ({ keyId, models, wanted, prompt, setPrompt }: PlayProps) => {
+  const [chosen, setModel] = useState(wanted);
   const [isRunning, setRunning] = useState(false);
   const [problem, setProblem] = useState<Error>();
   const [result, setResult] = useState<Result>();

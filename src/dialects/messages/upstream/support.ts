@@ -23,8 +23,8 @@ export const support = {
   imageSettings: 'dropped',
   /** An effort, a budget or a mode, depending on the model. */
   reasoning: 'changed',
-  /** A schema without the keywords that constrained decoding lacks; plain JSON becomes an instruction. */
   reasoningStyle: 'dropped',
+  /** A schema without the keywords that constrained decoding lacks; plain JSON becomes an instruction. */
   structuredOutput: 'changed',
   citations: 'kept',
   /** Images have one resolution, chosen by their size. */
