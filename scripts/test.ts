@@ -12,7 +12,8 @@ import { groupTests } from './test-groups.ts';
 
 const USAGE = `npm test                                the tests of every capability, in less than four minutes
 npm test -- FILE...                     only these files
-npm run test:all                        also crash points, soak, browser sweeps and whole matrices (scripts/test-files.ts)
+npm run test:all                        also crash points, every page in a browser and new processes (scripts/test-files.ts)
+npm run test:all -- --sweeps            every field, fault and damaged request, of which the others test some; takes minutes
 npm run test:all -- --stack=node        the tests of HTTP on the twin of our HTTP stack, which uses Node's own
 npm run test:all -- --load              memory and throughput over many calls; takes minutes, needs an idle machine
 LAWS_RUNS=1 LAWS_SEED=7 npm test -- FILE...  all runs of each property instead of a quarter, with another seed
@@ -29,6 +30,7 @@ const { values, positionals } = parseArgs({
   options: {
     all: { type: 'boolean', default: false },
     load: { type: 'boolean', default: false },
+    sweeps: { type: 'boolean', default: false },
     stack: { type: 'string' },
     /** Of `npm run fuzz -- explore`. */
     explore: { type: 'boolean', default: false },
@@ -49,6 +51,7 @@ process.exitCode = await runFiles().finally(() => rmSync(groups, { recursive: tr
 
 function chooseFiles(): readonly string[] {
   if (values.load) return testFiles('load');
+  if (values.sweeps) return groupTests(testFiles('sweeps'), groups);
   if (positionals.length > 0) return positionals;
   if (values.explore) return testFiles('all').filter((file) => HAS_PROPERTIES.test(readFileSync(file, 'utf8')));
   if (values.stack) return groupTests(testFiles('stack'), groups);
