@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Account, Group } from '../catalog/index.ts';
 import { type ProbeServices, probeAccount } from '../gateway/index.ts';
-import { type AppContext, openProbeServices } from '../server/index.ts';
+import { type AppContext, loadServices } from '../server/index.ts';
 import type { Finding } from './finding.ts';
 
 const QUOTA_ADVICE = 'it has no quota left; add credit at the provider';
@@ -62,6 +62,7 @@ const TESTS_AT_A_TIME = 8;
 
 /** Sends one request to every account. Video accounts are left out, because a task costs money. */
 export async function testAccounts(context: AppContext): Promise<Finding[]> {
+  const { openProbeServices } = await loadServices();
   const services = await openProbeServices(context);
   try {
     const accounts = services.catalog().allAccounts();

@@ -1,6 +1,6 @@
 /** What `dragoman doctor` checks about sign-in to the console: its first operator, and the OpenID provider. */
 import { firstRunCheck } from '../people/index.ts';
-import { type AppContext, tryOidc } from '../server/index.ts';
+import { type AppContext, loadServices } from '../server/index.ts';
 import { type Finding, firstLineOf } from './finding.ts';
 
 export const checkSignIn = async (context: AppContext): Promise<Finding[]> => [
@@ -19,7 +19,7 @@ async function checkOidc(context: AppContext): Promise<Finding[]> {
   const { OIDC_ISSUER: issuer } = context.config;
   if (issuer === undefined) return [];
   try {
-    await tryOidc(context);
+    await (await loadServices()).tryOidc(context);
     return [{ about: 'Sign-in', state: 'good', text: `OpenID Connect: ${issuer} is reachable and describes itself` }];
   } catch (error) {
     // The library wraps the failure of the request.

@@ -1,21 +1,25 @@
 /** The command line program: thin commands that call modules. Expected errors are printed as a sentence, without a stack trace. */
 import { Command } from 'commander';
 import { version } from '../version.ts';
-import { adminCommand } from './admin.ts';
-import { applyCommand } from './apply.ts';
-import { doctorCommand } from './doctor.ts';
 import { messageFor } from './error-message.ts';
-import { exportCommand } from './export.ts';
-import { importCommand } from './import.ts';
-import { keyCommand } from './key.ts';
-import { ledgerCommand } from './ledger.ts';
-import { migrateCommand } from './migrate.ts';
-import { pricesCommand } from './prices.ts';
-import { reloadCommand } from './reload.ts';
-import { replicaCommand } from './replica.ts';
-import { serveCommand } from './serve.ts';
-import { taskCommand } from './task.ts';
-import { workCommand } from './work.ts';
+
+/** Each is loaded when it is asked for: most need a small part of the program. In the order of --help. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./serve.ts')).serveCommand(),
+  work: async () => (await import('./work.ts')).workCommand(),
+  reload: async () => (await import('./reload.ts')).reloadCommand(),
+  migrate: async () => (await import('./migrate.ts')).migrateCommand(),
+  apply: async () => (await import('./apply.ts')).applyCommand(),
+  key: async () => (await import('./key.ts')).keyCommand(),
+  prices: async () => (await import('./prices.ts')).pricesCommand(),
+  replica: async () => (await import('./replica.ts')).replicaCommand(),
+  ledger: async () => (await import('./ledger.ts')).ledgerCommand(),
+  task: async () => (await import('./task.ts')).taskCommand(),
+  export: async () => (await import('./export.ts')).exportCommand(),
+  import: async () => (await import('./import.ts')).importCommand(),
+  admin: async () => (await import('./admin.ts')).adminCommand(),
+  doctor: async () => (await import('./doctor.ts')).doctorCommand(),
+};
 
 export async function run(argv: readonly string[]): Promise<void> {
   // A closed terminal or pipe must not end the process by an exception, because it has a database to stop.
@@ -26,27 +30,20 @@ export async function run(argv: readonly string[]): Promise<void> {
     )
     .version(version)
     .showHelpAfterError('Run "dragoman --help" for the list of commands.')
-    .addCommand(serveCommand())
-    .addCommand(workCommand())
-    .addCommand(reloadCommand())
-    .addCommand(migrateCommand())
-    .addCommand(applyCommand())
-    .addCommand(keyCommand())
-    .addCommand(pricesCommand())
-    .addCommand(replicaCommand())
-    .addCommand(ledgerCommand())
-    .addCommand(taskCommand())
-    .addCommand(exportCommand())
-    .addCommand(importCommand())
-    .addCommand(adminCommand())
-    .addCommand(doctorCommand())
     .addHelpText('after', EXAMPLES);
+  for (const load of commandsFor(argv[2] ?? '')) program.addCommand(await load());
   try {
     await program.parseAsync(argv);
   } catch (error) {
     process.exitCode = 1;
     process.stderr.write(`${messageFor(error)}\n`);
   }
+}
+
+function commandsFor(word: string): readonly (() => Promise<Command>)[] {
+  if (word === '--version') return [];
+  const named = COMMANDS[word];
+  return named ? [named] : Object.values(COMMANDS);
 }
 
 const EXAMPLES = `

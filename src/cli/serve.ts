@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { type Config, loadConfig } from '../config.ts';
 import { createLog, errorFields, type Log } from '../core/index.ts';
-import { type AppContext, openContext, openHealthPort, serve } from '../server/index.ts';
+import { type AppContext, loadServer, openContext, openHealthPort } from '../server/index.ts';
 import { readSetup } from './config-file.ts';
 import {
   announceFolder,
@@ -60,6 +60,8 @@ interface ServerTask extends Options, SetupSource {
 
 async function runAlone(config: Config, task: ServerTask): Promise<void> {
   const { stops, log } = task;
+  // The code loads while PostgreSQL starts.
+  void loadServer();
   const context = await openContext(config, { say: info, log });
   void stops.again.then(() => endAtOnce(context));
   try {
@@ -74,6 +76,7 @@ async function runServer(context: AppContext, task: ServerTask): Promise<void> {
   const first: FirstStart = {};
   const { stops } = task;
   try {
+    const { serve } = await loadServer();
     const running = await serve(context, { worker: task.worker, prepare: () => prepareStart(context, task, first) });
     task.readiness.notReady = running.notReady;
     stopAfterPanic({

@@ -1,7 +1,7 @@
 /** `dragoman task list | assign | dismiss`: video tasks whose submission stayed unknown, and the operator's decision about each. */
 import { Command } from 'commander';
 import { decideSubmission, oldestSubmissions } from '../admin/index.ts';
-import { openWorkerServices } from '../server/index.ts';
+import { loadServices } from '../server/index.ts';
 import { BY_CLI, withContext } from './context.ts';
 import { info, print } from './output.ts';
 
@@ -57,7 +57,7 @@ const dismissCommand = (): Command =>
 
 const decide = (task: string, upstreamTask: string | undefined, reason: string): Promise<void> =>
   withContext(async (context) => {
-    const { video, close } = await openWorkerServices(context);
+    const { video, close } = await (await loadServices()).openWorkerServices(context);
     try {
       await decideSubmission({ db: context.database.db, video }, { task, upstreamTask, reason, by: BY_CLI });
     } finally {

@@ -1,7 +1,7 @@
 /** `dragoman work`: the background jobs without the API, beside servers that run with --no-worker. */
 import { Command } from 'commander';
 import { loadConfig } from '../config.ts';
-import { type AppContext, openContext, openWorkerServices } from '../server/index.ts';
+import { type AppContext, loadServices, openContext } from '../server/index.ts';
 import { runWorker } from '../worker/index.ts';
 import { info } from './output.ts';
 import { endAtOnce, endSoon, StopRequests } from './stop-requests.ts';
@@ -24,7 +24,7 @@ export const workCommand = (): Command =>
   });
 
 async function work(context: AppContext, stops: StopRequests): Promise<void> {
-  const services = await openWorkerServices(context);
+  const services = await (await loadServices()).openWorkerServices(context);
   try {
     const worker = runWorker({ ...context, ...services });
     info('Worker is running. Stop it with Ctrl-C.');

@@ -5,7 +5,7 @@
 import { LINK_PROTOCOL, Link, type WorkerShare } from '../cluster/index.ts';
 import { loadConfig } from '../config.ts';
 import { createLog, errorFields, sharedOutput, systemClock } from '../core/index.ts';
-import { type AppContext, CliError, openContext, type PortSockets, type Running, serve } from '../server/index.ts';
+import { type AppContext, CliError, loadServer, openContext, type PortSockets, type Running } from '../server/index.ts';
 import { messageFor } from './error-message.ts';
 import { stopAfterPanic } from './panic.ts';
 import { prettyStream } from './pretty-log.ts';
@@ -95,10 +95,12 @@ class WorkerProcess {
     const config = loadConfig(process.env);
     const stream = process.stdout.isTTY ? prettyStream() : sharedOutput();
     const log = createLog(config.LOG_LEVEL, stream, { worker: place.worker });
+    void loadServer();
     const context = await openContext(config, { log, share: place });
     this.#context = context;
     stopAfterPanic({ log, stop: () => void this.#end({ isHandover: false }), endAtOnce: () => process.exit(1) });
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { serve } = await loadServer();
     this.#running = serve(context, {
       // One worker runs the background jobs. Its replacement takes them over.
       worker: this.#runsJobs && place.worker === 1,

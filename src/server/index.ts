@@ -1,4 +1,3 @@
-export { openProbeServices, openWorkerServices, tryOidc } from './command-services.ts';
 export {
   type AppContext,
   CliError,
@@ -9,5 +8,9 @@ export {
   type Store,
 } from './context.ts';
 export { claimPort, openHealthPort, type PortSockets, publicUrlOf } from './ports.ts';
-export { type Running, serve } from './serve.ts';
+export type { Running } from './serve.ts';
 export { consoleFolder } from './settings.ts';
+
+// A process loads what it runs: the primary of several workers, and most commands, need neither gateway nor API.
+export const loadServer = () => import('./serve.ts');
+export const loadServices = () => import('./command-services.ts');

@@ -8,7 +8,7 @@ import type OpenAI from 'openai';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
 import { BACKGROUND } from '../../src/rules/index.ts';
-import { openWorkerServices } from '../../src/server/index.ts';
+import { openWorkerServices } from '../../src/server/command-services.ts';
 import { CrashLane } from '../support/crash-lane.ts';
 import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
 import { openai } from '../support/sdk.ts';

@@ -4,7 +4,7 @@ import { beginSession } from '../../src/people/index.ts';
 import type { TestGateway } from './gateway.ts';
 
 /** Longer than any page needs on a busy machine. */
-const PAGE_MS = 30_000;
+const PAGE_MS = 60_000;
 
 export interface WatchedPage {
   readonly page: Page;

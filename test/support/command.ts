@@ -6,7 +6,7 @@ import { HTTP_STACK } from './http-stack.ts';
 import { until } from './wait.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url));
-const READY_MS = 30_000;
+const READY_MS = 90_000;
 
 export interface CommandResult {
   readonly code: number | null;

@@ -35,7 +35,7 @@ export function launch(args: readonly string[], env: Record<string, string>, pre
   return {
     child,
     output: () => output,
-    until(pattern, timeoutMs = 30_000) {
+    until(pattern, timeoutMs = 90_000) {
       const { promise, resolve, reject } = Promise.withResolvers<RegExpMatchArray>();
       const fail = (): void => reject(new Error(`no ${pattern} in:\n${output}`));
       const timer = setTimeout(fail, timeoutMs);

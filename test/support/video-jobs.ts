@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { VideoSim } from '../../sim/video/video-sim.ts';
 import type { Db } from '../../src/db/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
-import { openWorkerServices } from '../../src/server/index.ts';
+import { openWorkerServices } from '../../src/server/command-services.ts';
 import type { TestGateway } from './gateway.ts';
 
 export interface VideoJobs {

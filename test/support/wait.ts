@@ -1,8 +1,8 @@
 /** Waiting for a condition instead of a fixed time. */
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Calls `probe` until it returns a truthy value, and returns that value. Throws after `ms`. */
-export async function until<T>(what: string, probe: () => T | Promise<T>, ms = 5_000): Promise<NonNullable<T>> {
+/** Calls `probe` until it returns a truthy value, and returns that value. Throws after `ms`, which is long: machines that test may be slow. */
+export async function until<T>(what: string, probe: () => T | Promise<T>, ms = 20_000): Promise<NonNullable<T>> {
   const begun = performance.now();
   for (;;) {
     const value = await probe();
