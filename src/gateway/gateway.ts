@@ -49,7 +49,7 @@ import { readJsonBody } from './services.ts';
 import { ResponseStore, type StoredContent } from './stored/store.ts';
 import { openSession, type SessionHost } from './websocket/open-session.ts';
 import { UpgradeRejections } from './websocket/relayed-turns.ts';
-import { type ResponsesSession, ResponsesSessions } from './websocket/session.ts';
+import { type ResponsesSession, ResponsesSessions, type SessionDrain } from './websocket/session.ts';
 
 export interface GatewayOptions {
   readonly db: Db;
@@ -123,10 +123,10 @@ export interface Gateway {
   ): Promise<void>;
   /** Ends such a response, on whichever process it runs, and returns it. */
   cancelBackground(id: string, userId: string): Promise<StoredContent['response']>;
-  /** Asks the open WebSocket sessions to close within the time. */
-  drainSessions(withinMs: number): void;
-  /** Lets background responses that this process makes end within the time; the others fail. */
-  drainBackground(withinMs: number): Promise<void>;
+  /** Asks the WebSocket sessions to close: those that are open, and those that clients still open. */
+  drainSessions(times: SessionDrain): void;
+  /** Lets background responses that this process makes end within the time; the others fail. New ones come until `closed`. */
+  drainBackground(withinMs: number, closed: Promise<void>): Promise<void>;
   /** Waits for no usage reports any more, and writes what waits to be stored. */
   flush(): Promise<void>;
 }
@@ -195,8 +195,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     testAccount: (accountId, model) => testAccount(services, accountId, model),
     followBackground: (call, followed) => backgroundRuns.follow(call, services.clientStreams, followed),
     cancelBackground: (id, userId) => backgroundRuns.cancel(id, userId),
-    drainSessions: (withinMs) => sessions.drainAll(withinMs),
-    drainBackground: (withinMs) => backgroundRuns.drain(withinMs),
+    drainSessions: (times) => sessions.drainAll(times),
+    drainBackground: (withinMs, closed) => backgroundRuns.drain(withinMs, closed),
     async flush() {
       services.readOn.endAll();
       // The calls charge what they know.

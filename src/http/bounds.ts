@@ -31,6 +31,10 @@ export const SERVER_BOUNDS = {
     65_000,
     'Idle time between two requests: longer than the usual 60 s of load balancers, which therefore close first.',
   ),
+  lingerMs: ms(
+    5_000,
+    'Idle time after which a handover closes a connection: before, the next request may be on its way. Many clients and proxies close after 5 s themselves.',
+  ),
   handshakeMs: ms(10_000, 'TLS handshake; as long as a head.'),
   earlyBytes: bytes(64 * KIB, 'Pipelined bytes kept while a response is pending; then the socket is not read.'),
   unreadBytes: bytes(64 * KIB, 'Body kept before a reader asks for it; then the socket is not read.'),

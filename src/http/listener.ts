@@ -25,6 +25,7 @@ const SWEEP_MS = 50;
 const LAST_BYTES_MS = 1_000;
 const MAX_REFUSED = SERVER_BOUNDS.refusedResponses.limit;
 const MAX_EXAMINED = SERVER_BOUNDS.examinedConnections.limit;
+const LINGER_MS = SERVER_BOUNDS.lingerMs.limit;
 const HANDSHAKE_MS = SERVER_BOUNDS.handshakeMs.limit;
 
 const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true } as const;
@@ -119,10 +120,11 @@ export class Listener implements HttpServer {
       }, LAST_BYTES_MS);
     }, ms);
     // Closes connections as they become idle; they would delay the shutdown until the time limit.
-    // The first request of a new connection may be under way; the time limit of its head bounds the wait.
+    // In a handover, the next request of a connection may be on its way. The time limit of the head bounds the wait for the first one.
     const isOver = ({ isIdle, idleSince }: ServerConnection): boolean =>
-      isIdle && (!isHandover || idleSince < Number.POSITIVE_INFINITY);
-    const sweep = setInterval(() => this.#destroyAll(isOver), SWEEP_MS);
+      isIdle && (!isHandover || this.#host.clock.elapsed() - idleSince >= LINGER_MS);
+    // Just after the sockets were read: a request may have arrived while the event loop was busy.
+    const sweep = setInterval(() => setImmediate(() => this.#destroyAll(isOver)), SWEEP_MS);
     await Promise.all(this.#servers.map((server) => new Promise((resolve) => server.close(resolve))));
     clearInterval(sweep);
     clearTimeout(deadline);

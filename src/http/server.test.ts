@@ -9,6 +9,7 @@ import { HTTP_STACK, ownStackOnly } from '../../test/support/http-stack.ts';
 import { jsonOf, request, Wire } from '../../test/support/raw.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock } from '../core/index.ts';
+import { SERVER_BOUNDS } from './bounds.ts';
 import { bindSockets } from './listening-sockets.ts';
 import type {
   ConnectionLimits,
@@ -612,16 +613,36 @@ test('a released connection gets the same time as others at shutdown', async () 
   await stopped;
 });
 
-test('a handover closes idle connections, and serves the first request of a client that has just connected', async () => {
+test('a handover serves one more request of clients that were here shortly before, and closes the others', async () => {
   const fixture = await open(respondHello);
-  const [idle, fresh] = [fixture.wire(), fixture.wire()];
+  const [used, idle, fresh] = [fixture.wire(), fixture.wire(), fixture.wire()];
   await serveFirst(fixture, idle);
-  await until('both connections', () => fixture.listener.openConnections === 2);
+  fixture.clock.advance(SERVER_BOUNDS.lingerMs.limit);
+  await serveFirst(fixture, used);
+  await until('all connections', () => fixture.listener.openConnections === 3);
   const stopped = fixture.listener.close(60_000, { isHandover: true });
-  await idle.closed();
   fixture.isDraining = true;
-  fresh.send(GET);
-  assert.equal((await fresh.response())?.status, 200);
+  await idle.closed();
+  for (const wire of [used, fresh]) {
+    wire.send(GET);
+    const response = await wire.response();
+    assert.deepEqual([response?.status, response?.headers.get('connection')], [200, 'close']);
+  }
+  await stopped;
+});
+
+test('a request that has arrived unread while the event loop was busy is served in a handover', async () => {
+  const fixture = await open(respondHello);
+  const wire = fixture.wire();
+  await serveFirst(fixture, wire);
+  fixture.clock.advance(SERVER_BOUNDS.lingerMs.limit);
+  const stopped = fixture.listener.close(60_000, { isHandover: true });
+  fixture.isDraining = true;
+  // Written to the kernel at once, and long before this turn ends.
+  wire.send(GET);
+  const end = performance.now() + 200;
+  while (performance.now() < end);
+  assert.equal((await wire.response())?.status, 200);
   await stopped;
 });
 

@@ -1,6 +1,7 @@
 /** The life of a server: opens its services and ports, takes over configuration changes, and drains and closes in the opposite order. */
 import type { Catalog } from '../catalog/index.ts';
 import { type Clock, errorFields, within } from '../core/index.ts';
+import { SERVER_BOUNDS } from '../http/index.ts';
 import { findUnpriced } from '../setup/index.ts';
 import { Certificate, CertificateError } from '../web/index.ts';
 import { runWorker } from '../worker/index.ts';
@@ -144,11 +145,14 @@ async function stop(
     log.info('server.draining', { ms: config.DRAIN_BEFORE_MS });
     await new Promise<void>((resolve) => void clock.after(config.DRAIN_BEFORE_MS, resolve));
   }
-  gateway.drainSessions(config.DRAIN_MS + SESSION_GRACE_MS);
-  const background = gateway.drainBackground(config.DRAIN_MS);
   // Behind a load balancer, a last request may have been on its way when the server stopped to listen.
-  await web.drain(config.DRAIN_MS, { isHandover: isHandover || isAnnounced });
-  await background;
+  const isServedElsewhere = isHandover || isAnnounced;
+  gateway.drainSessions({
+    withinMs: config.DRAIN_MS + SESSION_GRACE_MS,
+    lingerMs: isServedElsewhere ? SERVER_BOUNDS.lingerMs.limit : 0,
+  });
+  const closed = web.drain(config.DRAIN_MS, { isHandover: isServedElsewhere });
+  await Promise.all([closed, gateway.drainBackground(config.DRAIN_MS, closed)]);
   await gateway.flush();
   await closeAll(closers);
   log.info('server.stopped');

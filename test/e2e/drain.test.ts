@@ -6,6 +6,7 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import type { ErrorFormat } from '../../src/rules/index.ts';
 import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { jsonOf, request, Wire } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 import { ResponsesSocketClient } from '../support/websocket.ts';
 
@@ -135,6 +136,36 @@ test('for DRAIN_BEFORE_MS a server that stops is not ready, serves new connectio
   await response.text();
   await stopped;
   await assert.rejects(fetch(`${own.url}/readyz`));
+});
+
+test('behind a load balancer, every connection that was used shortly before gets one more answer', async () => {
+  const own = await startGateway({ database: gateway.database, env: { DRAIN_MS: '60000', DRAIN_BEFORE_MS: '1' } });
+  const headers: [string, string][] = [
+    ['authorization', `Bearer ${keys.claude}`],
+    ['content-type', 'application/json'],
+  ];
+  const wire = new Wire(own.url);
+  wire.send(request('GET /v1/models HTTP/1.1', headers));
+  assert.equal((await wire.response())?.status, 200);
+  const client = await new ResponsesSocketClient(own.url, keys.claude ?? '').open();
+  const closed = once(client.socket, 'close');
+  const stopped = own.stop();
+  await until('the server to refuse connections', () =>
+    fetch(own.url).then(
+      () => false,
+      () => true,
+    ),
+  );
+  const body = JSON.stringify({ model: 'demo-messages', input: 'Hello!', background: true });
+  wire.send(request('POST /v1/responses HTTP/1.1', [...headers, ['content-length', String(body.length)]], body));
+  const made = (await wire.response()) ?? assert.fail('no response');
+  assert.deepEqual([made.status, made.headers.get('connection')], [200, 'close'], made.text);
+  assert.equal((await client.turn({ model: 'demo-messages', input: 'Hello!' })).type, 'response.completed');
+  assert.equal((await closed)[0], 1012);
+  await stopped;
+  const { id } = jsonOf(made) as { id: string };
+  const read = await fetch(`${gateway.url}/v1/responses/${id}`, { headers });
+  assert.equal(((await read.json()) as { status: string }).status, 'completed');
 });
 
 test('unary calls that are open after DRAIN_MS get 503 in their dialect, with retry-after', async () => {

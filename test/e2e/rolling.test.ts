@@ -6,9 +6,11 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findProgram, freePort } from '../../bench/child.ts';
@@ -20,7 +22,7 @@ import { type LaunchedProcess, launch } from '../support/process.ts';
 import { assetSettings, callVideo, TASKS, taskBody, VIDEO_MODELS, VIDEO_PRICES } from '../support/video.ts';
 import { contentPath } from '../support/video-results.ts';
 import { until } from '../support/wait.ts';
-import { isTerminal, ResponsesSocketClient } from '../support/websocket.ts';
+import { ResponsesSocketClient } from '../support/websocket.ts';
 
 const ROUNDS = Number(process.env.ROLLING_ROUNDS ?? 2);
 /** Only this way; all of them by default. */
@@ -163,14 +165,17 @@ class Replica {
 
 const MASTER_KEY = `k1:${'r'.repeat(40)}`;
 
-/** Calls of all kinds, one after the other, until `stop`. */
+const KINDS = ['calls', 'rare calls', 'streams', 'sockets', 'turns', 'uploads', 'results'] as const;
+
+/** Calls of all kinds, each lane one after the other, until `stop`. */
 class Load {
-  readonly counts = { calls: 0, streams: 0, turns: 0, uploads: 0, results: 0 };
+  readonly counts = new Map(KINDS.map((kind) => [kind, { served: 0, failed: 0 }]));
   readonly failures: string[] = [];
   readonly #url: string;
   readonly #keys: Readonly<Record<string, string>>;
   readonly #lanes: Promise<void>[];
   readonly #videoPath: string;
+  readonly #begun = performance.now();
   #isOver = false;
 
   /** `videoPath` is that of a result. */
@@ -178,12 +183,20 @@ class Load {
     this.#url = url;
     this.#keys = keys;
     this.#videoPath = videoPath;
+    const lanes = (count: number, lane: (n: number) => Promise<void>) =>
+      Array.from({ length: count }, (_, n) => lane(n));
     this.#lanes = [
-      ...Array.from({ length: 4 }, () => this.#repeat('calls', () => this.#call())),
-      ...Array.from({ length: 4 }, () => this.#repeat('streams', () => this.#stream())),
-      this.#repeat('turns', () => this.#turn()),
-      ...Array.from({ length: 2 }, () => this.#repeat('uploads', () => this.#upload())),
-      this.#repeat('results', () => this.#result()),
+      ...lanes(4, () => this.#repeat('calls', () => this.#call())),
+      ...lanes(8, (n) => this.#callRarely(n)),
+      ...lanes(4, () => this.#repeat('streams', () => this.#stream())),
+      this.#repeat('sockets', () => this.#socket()),
+      ...lanes(2, () => this.#converse()),
+      ...lanes(2, () => this.#repeat('uploads', () => this.#upload())),
+      this.#repeat(
+        'results',
+        () => this.#result(),
+        () => 200,
+      ),
     ];
   }
 
@@ -192,13 +205,37 @@ class Load {
     await Promise.all(this.#lanes);
   }
 
-  async #repeat(kind: keyof Load['counts'], run: () => Promise<string | undefined>): Promise<void> {
+  async #repeat(
+    kind: (typeof KINDS)[number],
+    run: () => Promise<string | undefined>,
+    pauseMs: () => number = () => 20,
+  ): Promise<void> {
     while (!this.#isOver) {
-      const failure = await run().catch((error: unknown) => String(error));
-      if (failure === undefined) this.counts[kind] += 1;
-      else this.failures.push(`${kind}: ${failure.slice(0, 200)}`);
-      await pause(20);
+      const failure = await run().catch((error: Error) => `${error} ${error.cause ?? ''}`);
+      const count = this.counts.get(kind);
+      if (count) count[failure === undefined ? 'served' : 'failed'] += 1;
+      const seconds = ((performance.now() - this.#begun) / 1_000).toFixed(1);
+      if (failure !== undefined) this.failures.push(`${seconds} s, ${kind}: ${failure.slice(0, 300)}`);
+      await pause(pauseMs());
     }
+  }
+
+  /** A client that keeps its connection, and leaves it idle for up to two seconds. */
+  async #callRarely(lane: number): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    let turn = lane;
+    await this.#repeat(
+      'rare calls',
+      async () => {
+        const sent = request(`${this.#url}/v1/messages`, { ...this.#message, agent });
+        sent.end(JSON.stringify({ ...HELLO, model: 'demo-messages' }));
+        const [response] = (await once(sent, 'response')) as [IncomingMessage];
+        const text = await textOf(response);
+        return response.statusCode === 200 ? undefined : `${response.statusCode} ${text}`;
+      },
+      () => (++turn * 397) % 2_000,
+    );
+    agent.destroy();
   }
 
   async #call(): Promise<string | undefined> {
@@ -213,11 +250,31 @@ class Load {
     return text.includes('event: message_stop') ? undefined : `${response.status} ${text.slice(-200)}`;
   }
 
-  async #turn(): Promise<string | undefined> {
-    const client = await new ResponsesSocketClient(this.#url, this.#keys.openai ?? '').open();
-    client.create({ model: 'demo-responses', input: 'Hello!' });
-    const end = await client.until(isTerminal);
+  /** A WebSocket for one turn. */
+  async #socket(): Promise<string | undefined> {
+    const client = await this.#connect();
+    const failure = await this.#turn(client);
     client.socket.close();
+    return failure;
+  }
+
+  /** Turns on one WebSocket for as long as the server keeps it. */
+  async #converse(): Promise<void> {
+    let client: ResponsesSocketClient | undefined;
+    await this.#repeat('turns', async () => {
+      if (client?.socket.readyState !== client?.socket.OPEN) client = undefined;
+      client ??= await this.#connect();
+      return this.#turn(client);
+    });
+    client?.socket.close();
+  }
+
+  #connect(): Promise<ResponsesSocketClient> {
+    return new ResponsesSocketClient(this.#url, this.#keys.openai ?? '').open();
+  }
+
+  async #turn(client: ResponsesSocketClient): Promise<string | undefined> {
+    const end = await client.turn({ model: 'demo-responses', input: 'Hello!' });
     return end.type === 'response.completed' ? undefined : JSON.stringify(end);
   }
 
@@ -253,14 +310,16 @@ class Load {
   }
 
   #post(body: object): Promise<Response> {
-    return fetch(`${this.#url}/v1/messages`, {
-      method: 'POST',
-      headers: { 'x-api-key': this.#keys.claude ?? '', 'content-type': 'application/json' },
-      body: JSON.stringify({ max_tokens: 50, messages: [{ role: 'user', content: 'Hello!' }], ...body }),
-    });
+    return fetch(`${this.#url}/v1/messages`, { ...this.#message, body: JSON.stringify({ ...HELLO, ...body }) });
+  }
+
+  get #message() {
+    const headers = { 'x-api-key': this.#keys.claude ?? '', 'content-type': 'application/json' };
+    return { method: 'POST', headers };
   }
 }
 
+const HELLO = { max_tokens: 50, messages: [{ role: 'user', content: 'Hello!' }] };
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
 async function* slowly(bytes: Buffer): AsyncGenerator<Buffer> {
@@ -322,9 +381,10 @@ async function replaceUnderLoad(
   } finally {
     await load.stop();
   }
-  t.diagnostic(`${ROUNDS} rounds: ${JSON.stringify(load.counts)}, ${load.failures.length} failed`);
+  const lines = [...load.counts].map(([kind, { served, failed }]) => `${kind} ${served} served, ${failed} failed`);
+  t.diagnostic(`${ROUNDS} rounds: ${lines.join('; ')}`);
   assert.deepEqual(load.failures, []);
-  assert.ok(Object.values(load.counts).every((count) => count > 0));
+  for (const [kind, { served }] of load.counts) assert.ok(served > 0, kind);
 }
 
 async function startPair(t: TestContext, { gateway }: Scene): Promise<readonly [Replica, Replica]> {

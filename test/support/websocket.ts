@@ -34,6 +34,7 @@ export class ResponsesSocketClient {
       this.frames.push(JSON.parse(String(data)));
       this.#wake();
     });
+    this.socket.once('close', () => this.#wake());
   }
 
   async open(): Promise<this> {
@@ -49,12 +50,14 @@ export class ResponsesSocketClient {
     this.send({ type: 'response.create', ...frame });
   }
 
+  /** Rejects when the connection closes before. */
   async until(test: (frame: Frame) => boolean): Promise<Frame> {
     for (let seen = 0; ; ) {
       for (; seen < this.frames.length; seen++) {
         const frame = this.frames[seen];
         if (frame && test(frame)) return frame;
       }
+      if (this.socket.readyState === WebSocket.CLOSED) throw new Error('the WebSocket is closed');
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

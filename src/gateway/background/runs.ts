@@ -2,7 +2,7 @@
  * The background responses that this process makes, for groups that do not speak the responses dialect: admits them, keeps their leases,
  * and ends those that were cancelled. Reasons: docs/adr/0014-background-responses.md
  */
-import { errorFields, fail, newId, sse } from '../../core/index.ts';
+import { errorFields, fail, newId, sse, within } from '../../core/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
 import { type Call, type ClientStreams, idHeaders, STREAM_HEADERS, sendJson } from '../../web/index.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
@@ -112,10 +112,12 @@ export class BackgroundRuns implements BackgroundRunner {
     return (await find()).response;
   }
 
-  /** Lets running responses end within the time; then the others fail. */
-  async drain(ms: number): Promise<void> {
-    const withinMs = Math.max(ms - FINISH_MS, ms / 2);
-    await this.#until(() => this.#runs.size + this.#starting === 0, withinMs);
+  /** Lets responses end within the time, also those that clients ask for until `closed`; then the others fail. */
+  async drain(ms: number, closed: Promise<void>): Promise<void> {
+    const { clock } = this.#services;
+    const deadline = clock.elapsed() + Math.max(ms - FINISH_MS, ms / 2);
+    await within(closed, { clock, ms: deadline - clock.elapsed(), late: () => {} });
+    await this.#until(() => this.#runs.size + this.#starting === 0, deadline - clock.elapsed());
     this.#isStopped = true;
     for (const run of this.#runs.values()) run.interrupt();
     await this.#until(() => this.#runs.size === 0, FINISH_LIMIT_MS);

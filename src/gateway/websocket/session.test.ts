@@ -19,7 +19,7 @@ function open() {
   const turns: Turn[] = [];
   const closed: number[] = [];
   let hear: (text: string | undefined) => void = () => undefined;
-  new ResponsesSession(
+  const session = new ResponsesSession(
     {
       send(text) {
         frames.push(JSON.parse(text));
@@ -46,7 +46,7 @@ function open() {
     turn?.response.write('event: response.completed\ndata: {"type":"response.completed"}\n\n');
     turn?.response.end();
   };
-  return { clock, frames, turns, closed, create, finish };
+  return { session, clock, frames, turns, closed, create, finish };
 }
 
 test('session past its lifetime finishes its turn, rejects others, and closes', () => {
@@ -77,4 +77,24 @@ test('session without a turn closes at the end of its lifetime', () => {
   const { clock, closed } = open();
   clock.advance(WEBSOCKET.lifetimeMs);
   assert.deepEqual(closed, [CLOSE.normal]);
+});
+
+test('session that a restart ends serves one more turn of a client that was here shortly before', () => {
+  const times = { withinMs: 30_000, lingerMs: 5_000 };
+  const { session, clock, turns, frames, closed, create, finish } = open();
+  clock.advance(4_000);
+  session.drain(CLOSE.restart, 'the server restarts', times);
+  assert.deepEqual(closed, [], 'its first turn may be on the way');
+  create('a');
+  create('b');
+  assert.deepEqual([turns.length, frames[0]?.stream_id], [1, 'b']);
+  clock.advance(4_000);
+  finish(turns[0]);
+  assert.deepEqual(closed, [CLOSE.restart]);
+
+  const idle = open();
+  idle.clock.advance(4_999);
+  idle.session.drain(CLOSE.restart, 'the server restarts', times);
+  idle.clock.advance(1);
+  assert.deepEqual(idle.closed, [CLOSE.restart]);
 });

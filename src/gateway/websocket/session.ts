@@ -17,6 +17,11 @@ export interface SessionOptions {
   runTurn(turn: Turn): Promise<void>;
 }
 
+export interface SessionDrain {
+  readonly withinMs: number;
+  readonly lingerMs: number;
+}
+
 type QueuedTurn = Omit<Turn, 'response'> & { readonly bytes: number };
 
 const FORWARDED_EVENTS: ReadonlySet<unknown> = new Set(['response.steer', 'response.inject']);
@@ -29,12 +34,15 @@ export class ResponsesSession {
   readonly #queue: QueuedTurn[] = [];
   #queuedBytes = 0;
   #messageTimes: number[] = [];
-  /** Set when no new turns are accepted: how to close after the last running turn, and why. */
-  #closing: { readonly close: () => void; readonly reason: string } | undefined;
+  /** Since when no turn runs. */
+  #idleSince: number;
+  /** Set when at most one more turn is accepted: how to close after the last running turn, and why. */
+  #closing: { readonly close: () => void; readonly reason: string; takesTurn: boolean } | undefined;
 
   constructor(socket: WebSocketConnection, services: SessionOptions) {
     this.#socket = socket;
     this.#services = services;
+    this.#idleSince = services.clock.elapsed();
     const cancelExpiry = services.clock.after(WEBSOCKET.lifetimeMs, () => this.#expire());
     socket.onMessage((text) => this.#onMessage(text));
     socket.onClose(() => {
@@ -43,17 +51,24 @@ export class ResponsesSession {
     });
   }
 
-  /** Takes no new turns; closes when the running ones are done or the time is up. */
-  drain(code: number, reason: string, withinMs: number): void {
+  /**
+   * Takes no new turns; closes when the running ones are done or the time is up. For `lingerMs` after the last turn, the next one may be on
+   * its way: it is served.
+   */
+  drain(code: number, reason: string, { withinMs, lingerMs }: SessionDrain): void {
+    const { clock } = this.#services;
+    const isIdle = this.#running.size === 0;
     const close = (): void => this.#socket.close(code, reason);
-    this.#closing = { close, reason };
+    this.#closing = { close, reason, takesTurn: isIdle };
     for (const { streamId } of this.#clearQueue()) this.#rejectTurn(reason, streamId);
-    if (this.#running.size === 0) return close();
-    this.#services.clock.after(withinMs, close);
+    const lingerLeft = this.#idleSince + lingerMs - clock.elapsed();
+    if (isIdle && lingerLeft <= 0) return close();
+    clock.after(withinMs, close);
+    if (isIdle) clock.after(lingerLeft, () => this.#running.size === 0 && close());
   }
 
   #expire(): void {
-    this.drain(CLOSE.normal, 'the connection is 60 minutes old', WEBSOCKET.drainMs);
+    this.drain(CLOSE.normal, 'the connection is 60 minutes old', { withinMs: WEBSOCKET.drainMs, lingerMs: 0 });
   }
 
   #onClosed(): void {
@@ -98,7 +113,7 @@ export class ResponsesSession {
     { text, memoryBytes }: { readonly text: string; readonly memoryBytes: number },
     streamId: string | undefined,
   ): void {
-    if (this.#closing) return this.#rejectTurn(this.#closing.reason, streamId);
+    if (this.#closing?.takesTurn === false) return this.#rejectTurn(this.#closing.reason, streamId);
     const create = bodyOf(event);
     if (create.background === true) {
       const message = 'background: background responses are not supported.';
@@ -115,6 +130,7 @@ export class ResponsesSession {
     }
     const memory = this.#reserve(memoryBytes, streamId);
     if (!memory) return;
+    if (this.#closing) this.#closing.takesTurn = false;
     if (streamId !== undefined) this.#lanes.add(streamId);
     const given = 'response' in event ? undefined : text;
     this.#queue.push({ lane: streamId ?? '', streamId, create, text: given, bytes, memory });
@@ -164,6 +180,7 @@ export class ResponsesSession {
       onEnd: (isComplete) => {
         if (!isComplete) this.#send(rejectionFrame(502, 'upstream_error', TRUNCATED), streamId);
         this.#running.delete(lane);
+        this.#idleSince = this.#services.clock.elapsed();
         memory.release();
         if (this.#running.size === 0) this.#closing?.close();
         this.#startNext();
@@ -188,8 +205,20 @@ const TRUNCATED = 'The upstream closed the stream before completion.';
 
 /** All open sessions of this replica. */
 export class ResponsesSessions extends Set<ResponsesSession> {
+  #draining: SessionDrain | undefined;
+
   /** The replica is stopping: running turns get `withinMs`, then clients are asked to reconnect. */
-  drainAll(withinMs: number): void {
-    for (const session of this) session.drain(CLOSE.restart, 'the server restarts', withinMs);
+  drainAll(times: SessionDrain): void {
+    this.#draining = times;
+    for (const session of this) this.#drain(session, times);
+  }
+
+  override add(session: ResponsesSession): this {
+    if (this.#draining) this.#drain(session, this.#draining);
+    return super.add(session);
+  }
+
+  #drain(session: ResponsesSession, times: SessionDrain): void {
+    session.drain(CLOSE.restart, 'the server restarts', times);
   }
 }
