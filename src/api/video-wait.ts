@@ -35,11 +35,11 @@ export async function streamTask(
   const deadline = clock.elapsed() + TASK_WAIT.streamSeconds * 1_000;
   const send = (task: TaskRow): void => void call.response.write(sse(JSON.stringify(video.taskView(task)), 'task'));
   call.response.writeHead(200, { ...idHeaders(call), ...STREAM_HEADERS });
-  call.onInterrupted(() => call.response.end(SHUTDOWN_EVENT));
   send(first);
   for (let task = first; task.finished_at === null && !call.isClientGone && clock.elapsed() < deadline; ) {
     const isChanged = await video.waitForChange(task, HEARTBEAT_MS, (cancel) => call.onClientGone(cancel));
     if (call.isClientGone) return;
+    if (video.hasEndedWaits) return call.response.end(SHUTDOWN_EVENT);
     if (!isChanged) call.response.write(SSE_COMMENT);
     else {
       task = await video.readAgain(task);

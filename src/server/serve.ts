@@ -3,6 +3,7 @@ import type { Catalog } from '../catalog/index.ts';
 import { type Clock, errorFields, within } from '../core/index.ts';
 import { SERVER_BOUNDS } from '../http/index.ts';
 import { findUnpriced } from '../setup/index.ts';
+import type { Video } from '../video/index.ts';
 import { Certificate, CertificateError } from '../web/index.ts';
 import { runWorker } from '../worker/index.ts';
 import { type App, createApp } from './app.ts';
@@ -99,7 +100,7 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     refresh: () => services.watch.check(),
     metricsText: () => services.metrics.text(),
     notReady: () => app.notReady(),
-    stop: ({ isHandover } = { isHandover: false }) => stop(context, app, { isHandover, closers }),
+    stop: ({ isHandover } = { isHandover: false }) => stop(context, { ...app, video }, { isHandover, closers }),
   };
 }
 
@@ -136,7 +137,7 @@ async function prepare({ database, log }: AppContext, options: ServeOptions, { w
 
 async function stop(
   { config, clock, log }: AppContext,
-  { gateway, web }: App,
+  { gateway, web, video }: App & { readonly video: Video },
   { isHandover, closers }: { readonly isHandover: boolean; readonly closers: Closer[] },
 ): Promise<void> {
   const isAnnounced = !isHandover && config.DRAIN_BEFORE_MS > 0;
@@ -151,6 +152,7 @@ async function stop(
     withinMs: config.DRAIN_MS + SESSION_GRACE_MS,
     lingerMs: isServedElsewhere ? SERVER_BOUNDS.lingerMs.limit : 0,
   });
+  video.endWaits();
   const closed = web.drain(config.DRAIN_MS, { isHandover: isServedElsewhere });
   await Promise.all([closed, gateway.drainBackground(config.DRAIN_MS, closed)]);
   await gateway.flush();

@@ -105,6 +105,9 @@ export interface Video {
   readAgain(task: TaskRow): Promise<TaskRow>;
   /** Waits for a newer version of the task; false when the time is up or the caller disconnected. */
   waitForChange(task: TaskRow, waitMs: number, onCancel: (cancel: () => void) => void): Promise<boolean>;
+  /** The server stops: requests that wait for a change get the task as it is. */
+  endWaits(): void;
+  readonly hasEndedWaits: boolean;
   listTasks(filter: TaskFilter, page: { number: number; size: number }): Promise<TaskPage>;
   listTasksAfter(filter: TaskFilter, page: CursorPage): Promise<readonly TaskRow[]>;
   deleteTask(key: Key, id: string): Promise<void>;
@@ -184,6 +187,10 @@ export function createVideo(options: VideoOptions): Video {
     getTask: ({ userId }, id) => readTask(userId, id),
     readAgain: ({ user_id, id }) => readTask(user_id, id),
     waitForChange: (task, waitMs, onCancel) => watcher.next(task, waitMs, onCancel),
+    endWaits: () => watcher.end(),
+    get hasEndedWaits() {
+      return watcher.hasEnded;
+    },
     listTasks: (filter, page) => listTasks(db, filter, page),
     listTasksAfter: (filter, page) => listTasksAfter(db, filter, page),
     async deleteTask(key, id) {

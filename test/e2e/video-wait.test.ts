@@ -1,6 +1,7 @@
 /** Long polls and status streams of video tasks, beyond the document. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { startGateway } from '../support/gateway.ts';
 import { callVideo, KEYS, startVideo, TASKS, taskBody, textItem, type VideoFixture } from '../support/video.ts';
 import { until } from '../support/wait.ts';
 
@@ -85,4 +86,20 @@ test('a status stream of a foreign task is 404, and a client that disconnects is
       ({ msg, task, outcome }) => msg === 'request.completed' && task === id && outcome === 'client_closed',
     ),
   );
+});
+
+test('at a stop a long poll returns the task as it is, and a status stream says to read it again', async () => {
+  const id = await create();
+  const replica = await startGateway({ database: fixture.gateway.database, env: { DRAIN_MS: '60000' } });
+  const poll = callVideo(replica.url, `${TASKS}/${id}?wait=60`);
+  const stream = await fetch(`${replica.url}${TASKS}/${id}`, {
+    headers: { authorization: `Bearer ${KEYS.ana}`, accept: 'text/event-stream' },
+  });
+  await until('the requests to wait', async () =>
+    /^dragoman_open_requests(?:{.*})? 3$/m.test(await (await fetch(`${replica.url}/metrics`)).text()),
+  );
+  await replica.stop();
+  const { status, body } = await poll;
+  assert.deepEqual([status, body.status], [200, 'queued']);
+  assert.match(await stream.text(), /^event: error\ndata: .*read the task again/m);
 });

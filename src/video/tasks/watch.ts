@@ -19,6 +19,8 @@ export class TaskWatcher {
   readonly #log: Log;
   readonly #waiters = new Set<Waiter>();
   #cancelTick: (() => void) | undefined;
+  /** The server stops: nothing waits any more. */
+  hasEnded = false;
 
   constructor({ db, clock, log }: { readonly db: Db; readonly clock: Clock; readonly log: Log }) {
     this.#db = db;
@@ -31,14 +33,15 @@ export class TaskWatcher {
   }
 
   /**
-   * Resolves to true once the task has a newer version, to false when the time is up or `onCancel` is called. Throws when too many
-   * requests are waiting.
+   * Resolves to true once the task has a newer version, to false when the time is up, `onCancel` is called or the server stops. Throws
+   * when too many requests are waiting.
    */
   next(task: Waiter['task'], waitMs: number, onCancel: (cancel: () => void) => void): Promise<boolean> {
     if (this.#waiters.size >= TASK_WAIT.maxWaiting)
       throw fail('server_is_overloaded', 'Too many requests are waiting for tasks; poll without `wait`.', {
         retryAfter: 5,
       });
+    if (this.hasEnded) return Promise.resolve(false);
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiter: Waiter = { task, resolve };
     this.#waiters.add(waiter);
@@ -49,6 +52,11 @@ export class TaskWatcher {
       cancelTimeout();
       this.#waiters.delete(waiter);
     });
+  }
+
+  end(): void {
+    this.hasEnded = true;
+    for (const { resolve } of this.#waiters) resolve(false);
   }
 
   #tick(): () => void {
