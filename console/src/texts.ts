@@ -526,7 +526,7 @@ const englishTexts = {
         action: 'Open accounts',
       },
       groups_without_account: {
-        sentence: (count) => `No account of ${plural(count, 'group')} can serve; calls are refused.`,
+        sentence: (count) => `No account of ${plural(count, 'group')} can serve; calls without a fallback are refused.`,
         action: 'Open groups',
       },
       replicas_stale: { sentence: (count) => `${plural(count, 'server')} died with usage that is not charged yet.` },

@@ -49,7 +49,7 @@ export const ALARMS = {
       'read /admin/v1/accounts; correct the api_key or the quota of each, then POST /admin/v1/accounts/ID/test or resume it',
   },
   groups_without_account: {
-    about: 'every account of a group is parked or cools down, so that its requests are refused',
+    about: 'every account of a group is parked or cools down: its requests are refused, unless a fallback takes them',
     advice: 'read /admin/v1/accounts for the reasons; add an account, or resume one',
   },
   checks_failing: {

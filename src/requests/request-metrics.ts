@@ -32,7 +32,8 @@ const MAX_SERIES = 2_000;
 const NANOS_PER_DOLLAR = 1e9;
 /** From a fast cache to a slow reasoning model. */
 const FIRST_BYTE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 120];
-const ADDED_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5];
+/** From a forwarded call to one that waited for a slot. */
+const ADDED_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 
 export class RequestMetrics {
   readonly #catalog: () => Catalog;
@@ -119,7 +120,14 @@ export class RequestMetrics {
   }
 
   #lineOf(groupId: string, model: string): string {
-    return this.#catalog().resolve(groupId, model)?.line.pattern ?? 'other';
+    const catalog = this.#catalog();
+    // A key of any group may create videos.
+    const videos = catalog.groups().filter(({ style }) => style === 'video');
+    for (const id of [groupId, ...videos.map(({ id }) => id)]) {
+      const pattern = catalog.resolve(id, model)?.line.pattern;
+      if (pattern !== undefined) return pattern;
+    }
+    return 'other';
   }
 
   #findSeries(group: string, account: string, model: string): Series {

@@ -90,7 +90,7 @@ export const METRICS = {
   dragoman_account_errors_total: {
     type: 'counter',
     help: 'failed calls, by the side of the failure',
-    more: 'with the labels of `dragoman_account_requests_total`, and `side`: `provider`, `ours` or `caller`',
+    more: 'With the labels of `dragoman_account_requests_total`, and `side`: `provider`, `ours` or `caller`',
   },
   dragoman_account_first_byte_seconds: {
     type: 'histogram',
@@ -99,16 +99,21 @@ export const METRICS = {
   dragoman_account_added_seconds: {
     type: 'histogram',
     help: 'time that the gateway adds to that of client and provider',
+    more: 'Includes the wait for a slot while all accounts are full',
   },
   dragoman_account_tokens_total: {
     type: 'counter',
     help: 'tokens of charged calls by kind',
     more: '`input`, `cached_input` (part of `input`) and `output`. The cache hit rate is `cached_input` divided by `input`',
   },
-  dragoman_account_charge_dollars_total: { type: 'counter', help: 'what users paid' },
+  dragoman_account_charge_dollars_total: {
+    type: 'counter',
+    help: 'what users paid for calls',
+    more: 'Without video tasks and background responses, which are charged later: `GET /admin/v1/usage` has everything',
+  },
   dragoman_account_cost_dollars_total: {
     type: 'counter',
-    help: 'what the provider charges, if the cost is known',
+    help: 'what the provider charges for them, if the cost is known',
     more: 'Needs the request log',
   },
   dragoman_request_log_dropped_total: {

@@ -5,7 +5,7 @@ import type { RevisionWatch } from '../db/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import { type AlarmState, type Metering, type MeteringState, readAlarms } from '../ledger/index.ts';
 import type { Pool } from '../pool/index.ts';
-import type { MetricName } from '../rules/index.ts';
+import type { FaultKind, MetricName } from '../rules/index.ts';
 import type { BodyBudget, Metrics } from '../web/index.ts';
 import type { AppContext } from './context.ts';
 
@@ -74,10 +74,17 @@ function registerPoolMetrics(metrics: Metrics, { pool, catalog }: MeasuredParts)
       .allAccounts()
       .map(({ id }) => ({ value: pool.inFlight(id), labels: { account: id } })),
   );
-  metrics.register('dragoman_account_faults_total', () =>
-    pool.faults().map(({ account, kind, count }) => ({ value: count, labels: { account, fault: kind } })),
-  );
+  metrics.register('dragoman_account_faults_total', () => {
+    const none = catalog()
+      .allAccounts()
+      .flatMap(({ id }) => SINGLE_FAULTS.map((kind) => ({ account: id, kind, count: 0 })));
+    const known = new Map([...none, ...pool.faults()].map((fault) => [`${fault.account}\n${fault.kind}`, fault]));
+    return [...known.values()].map(({ account, kind, count }) => ({ value: count, labels: { account, fault: kind } }));
+  });
 }
+
+/** One of these takes the account out, so there may be no second one; a rate does not count what a series begins with. */
+const SINGLE_FAULTS = ['credential', 'quota_exhausted'] as const satisfies FaultKind[];
 
 function registerCallMetrics(metrics: Metrics, { gateway, bodyBudget, droppedCalls }: MeasuredParts): void {
   metrics.register('dragoman_request_log_dropped_total', () => [{ value: droppedCalls() }]);

@@ -143,7 +143,8 @@ test('operators see a cooldown in the log, the metrics, the admin API and doctor
 
   const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
   assert.match(metrics, /dragoman_account_cooling\{account="a",scope="account"\} 1/);
-  assert.match(metrics, /dragoman_account_faults_total\{account="a",fault="quota_exhausted"\} \d/);
+  assert.match(metrics, /dragoman_account_faults_total\{account="a",fault="quota_exhausted"\} [1-9]/);
+  assert.match(metrics, /dragoman_account_faults_total\{account="a",fault="credential"\} \d/, 'from zero on');
 
   await until('the report', async () => (await accounts()).every(({ cooldowns }) => cooldowns.length === 1));
   const first = (await accounts()).find(({ id }) => id === 'a');

@@ -11,6 +11,7 @@ import {
   textItem,
   type VideoFixture,
 } from '../support/video.ts';
+import { until } from '../support/wait.ts';
 
 let fixture: VideoFixture;
 before(async () => {
@@ -69,6 +70,13 @@ for (const variant of TEST_VARIANTS) {
     assert.ok(!JSON.stringify(task.body).includes('lighthouse'), 'V 2: the prompt is never returned');
   });
 }
+
+test('metrics count creates under the line of their model, whatever the group of the key', async () => {
+  const { model } = taskBody('A');
+  await create(taskBody('A'));
+  const line = new RegExp(`^dragoman_account_requests_total\\{.*,model="${model}"\\} [1-9]`, 'm');
+  await until('the metric', async () => line.test(await (await fetch(`${fixture.gateway.url}/metrics`)).text()));
+});
 
 test('V 8: a create holds the maximum cost of the task', async () => {
   const before = await holds();

@@ -491,7 +491,7 @@ export const texts = {
         action: '打开账户',
       },
       groups_without_account: {
-        sentence: (count: number) => `${number(count)} 个分组没有可用账户，调用被拒绝。`,
+        sentence: (count: number) => `${number(count)} 个分组没有可用账户，无后备的调用被拒绝。`,
         action: '打开分组',
       },
       replicas_stale: { sentence: (count: number) => `${number(count)} 台服务器已停止，尚有用量未扣费。` },
