@@ -1,8 +1,9 @@
 /** `npm run check`: types, lint, imports, names, clauses, generated files and schemas. Reports all findings, then fails once. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { renderAlertTests } from './alerts.ts';
 import { checkCircles } from './check-circles.ts';
 import { checkExports } from './check-exports.ts';
 import { checkImports } from './check-imports.ts';
@@ -36,15 +37,26 @@ function checkChart(): string[] {
   return plain.stdout === '' || findings.length > 0 ? findings : differingObjects(plain.stdout, whole.stdout);
 }
 
-/** With the files that an operator makes, in a copy. */
-function checkKustomize(): string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'dragoman-kustomize-'));
+function withFolder(check: (folder: string) => string[]): string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'dragoman-check-'));
   try {
-    copyKustomization(folder);
-    return installed('kubectl', ['kustomize', folder]).findings;
+    return check(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function checkAlerts(folder: string): string[] {
+  const tests = join(folder, 'tests.yaml');
+  writeFileSync(tests, renderAlertTests());
+  const check = installed('promtool', ['check', 'rules', 'deploy/prometheus-alerts.yaml']);
+  return [...check.findings, ...installed('promtool', ['test', 'rules', tests]).findings];
+}
+
+/** With the files that an operator makes, in a copy. */
+function checkKustomize(folder: string): string[] {
+  copyKustomization(folder);
+  return installed('kubectl', ['kustomize', folder]).findings;
 }
 
 const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
@@ -57,9 +69,9 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['clauses', checkClauses],
   ['generated files', staleFiles],
   ['schemas', checkSchemas],
-  ['alerts', () => installed('promtool', ['check', 'rules', 'deploy/prometheus-alerts.yaml']).findings],
+  ['alerts', () => withFolder(checkAlerts)],
   ['chart', checkChart],
-  ['kustomization', checkKustomize],
+  ['kustomization', () => withFolder(checkKustomize)],
 ];
 
 let failed = false;
