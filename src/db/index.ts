@@ -7,7 +7,7 @@ export { isMigrated, MigrationError, type MigrationState, migrate, migrateTo, re
 export { DUE_SOON, LOOK_MS, type OpenWork } from './open-work.ts';
 export { likePattern } from './pattern.ts';
 export { DatabaseUnavailable, type PoolLimits } from './pool.ts';
-export { prepare } from './prepared.ts';
+export { type Prepared, prepare } from './prepared.ts';
 export type { Json, Rows } from './rows.ts';
 export { areSessionsShared } from './sessions.ts';
 export { streamRows } from './stream.ts';

@@ -30,6 +30,9 @@ export const POOL_LIMITS: PoolLimits = {
   probeMs: 1_000,
 };
 
+/** Longer than the minute between most jobs, so that their connections stay: a new one costs more than their statements. */
+const UNUSED_MS = 90_000;
+
 /** Time for PostgreSQL to report that it cancelled a statement. */
 const CANCEL_MS = 1_000;
 
@@ -85,6 +88,7 @@ export class DatabasePool {
       max: connections,
       // Otherwise a process without calls would open a connection for most of its statements, which costs more than all of them.
       min: 1,
+      idleTimeoutMillis: UNUSED_MS,
       Client: SeverableClient,
       connectionTimeoutMillis: limits.connectMs,
       ...(!isPooled && {

@@ -134,7 +134,7 @@ export class RevisionWatch {
 async function readRevisions(client: SeverableClient, clock: Clock): Promise<readonly Revision[] | undefined> {
   const cancel = clock.after(RESPONSE_MS, () => client.sever());
   return client
-    .query<Revision & QueryResultRow>('select name, revision from revisions order by name')
+    .query<Revision & QueryResultRow>({ name: 'revisions', text: 'select name, revision from revisions order by name' })
     .then(({ rows }) => rows)
     .catch(() => undefined)
     .finally(cancel);

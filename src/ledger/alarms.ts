@@ -179,13 +179,14 @@ export async function checkAlarms(
   await db.transaction().execute(async (tx) => {
     await sql`lock table alarms in share row exclusive mode`.execute(tx);
     const known = new Map((await tx.selectFrom('alarms').selectAll().execute()).map((row) => [row.name, row]));
+    await sql`
+      insert into alarms (name, count, detail, since, looked_at)
+      select name, count, detail, case when count > 0 then now() end, now()
+      from jsonb_to_recordset(${JSON.stringify(found)}::jsonb) as found (name text, count bigint, detail text)
+      on conflict (name) do update set count = excluded.count, detail = excluded.detail, looked_at = excluded.looked_at,
+        since = case when excluded.count > 0 then coalesce(alarms.since, excluded.since) end`.execute(tx);
     for (const { name, count, detail } of found) {
       const since = known.get(name)?.since ?? null;
-      await sql`
-        insert into alarms (name, count, detail, since, looked_at)
-        values (${name}, ${count}, ${detail}, ${count > 0 ? sql`now()` : null}, now())
-        on conflict (name) do update set count = excluded.count, detail = excluded.detail, looked_at = excluded.looked_at,
-          since = case when excluded.count > 0 then coalesce(alarms.since, excluded.since) end`.execute(tx);
       if (count > 0 && since === null) logLines.push(() => logAlarmRaised(log, { name, count, detail }));
       if (count === 0 && since !== null) logLines.push(() => logAlarmCleared(log, name));
     }

@@ -22,8 +22,8 @@ export interface SharedHealthOptions {
 }
 
 const INTERVAL_MS = 1_000;
-/** The others' changes are read this often even if none was noticed. */
-const READ_MS = 10_000;
+/** The others' changes are read this often even if the revision of the pool stays the same. */
+const READ_MS = 60_000;
 /** Enough for an operator to see what is wrong. */
 const MAX_ROWS = 1_000;
 /** The number of requests in flight is written this often even if it stays the same; older numbers are of processes that ended. */

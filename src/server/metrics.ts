@@ -99,7 +99,7 @@ function registerCallMetrics(metrics: Metrics, { gateway, bodyBudget, droppedCal
 }
 
 /** Beside the announcements of the worker. */
-const ALARM_READ_MS = 10_000;
+const ALARM_READ_MS = 30_000;
 
 export interface AlarmWatch {
   /** The alarms as last read, none while the database is down, and how old the reading is. */

@@ -36,7 +36,8 @@ export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: Jo
   const rollUp = new RequestRollUp(database, clock);
   const days = config.REQUEST_LOG_DAYS;
   return [
-    { name: 'secrets.reseal', everyMs: 60_000, run: () => reseal(database.db, sealer) },
+    // The key changes only with a restart. Later runs are for what replicas with the old one have sealed.
+    { name: 'secrets.reseal', everyMs: 600_000, run: () => reseal(database.db, sealer) },
     // Also verifies the ledger.
     {
       name: 'alarms.check',

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { type Clock, errorFields, type Log, type Repetition, repeat } from '../core/index.ts';
-import { type Db, LOOK_MS, type OpenWork } from '../db/index.ts';
+import { type Db, LOOK_MS, type OpenWork, type Prepared, prepare } from '../db/index.ts';
 
 export interface WorkGateOptions {
   readonly db: Db;
@@ -21,12 +21,14 @@ const FOUND_MS = 3 * LOOK_MS;
 export class WorkGate {
   readonly #options: WorkGateOptions;
   readonly #doors: ReadonlyMap<string, Door>;
+  readonly #findWork: Prepared<Readonly<Record<string, boolean>>>;
   readonly #repetition: Repetition;
 
   /** All gates are open until the first look has found nothing. */
   constructor(options: WorkGateOptions) {
     const { clock, log, kinds } = options;
     this.#options = options;
+    this.#findWork = prepareLook(options);
     this.#doors = new Map(kinds.map(({ name }) => [name, new Door(clock.elapsed() + LOOK_MS + ANNOUNCED_MS)]));
     const onError = (error: unknown): void => log.warn('work.look_failed', errorFields(error));
     this.#repetition = repeat(() => this.look(), { clock, intervalMs: LOOK_MS, onError });
@@ -49,12 +51,10 @@ export class WorkGate {
   }
 
   async look(): Promise<void> {
-    const { db, kinds, clock } = this.#options;
-    const columns = kinds.map(({ name, condition }) => sql`(${condition}) as ${sql.ref(name)}`);
-    if (columns.length === 0) return;
-    const { rows } = await sql<Readonly<Record<string, boolean>>>`select ${sql.join(columns)}`.execute(db);
+    const { db, clock } = this.#options;
+    const [found = {}] = await this.#findWork(db, []);
     const now = clock.elapsed();
-    for (const [name, hasWork] of Object.entries(rows[0] ?? {}))
+    for (const [name, hasWork] of Object.entries(found))
       if (hasWork) this.#doors.get(name)?.open(now + FOUND_MS);
       else this.#doors.get(name)?.closeBy(now + ANNOUNCED_MS);
   }
@@ -62,6 +62,12 @@ export class WorkGate {
   stop(): Promise<void> {
     return this.#repetition.stop();
   }
+}
+
+/** Planning the conditions takes far longer than their answer. */
+function prepareLook({ db, kinds }: WorkGateOptions): Prepared<Readonly<Record<string, boolean>>> {
+  const columns = kinds.map(({ name, condition }) => sql`(${condition}) as ${sql.ref(name)}`);
+  return prepare('work_look', sql`select ${sql.join(columns)}`.compile(db).sql);
 }
 
 class Door {
