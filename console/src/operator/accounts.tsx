@@ -129,7 +129,6 @@ export const Accounts = () => {
         <Opener label="Add account" className="primary">
           {(close) => (
             <Dialog title={t('Add account')} onClose={close}>
-              <h2>{t('Add account')}</h2>
               <NewAccountForm
                 groups={groups.data?.data ?? []}
                 done={(id) => void navigate({ to: paths.account(id) })}

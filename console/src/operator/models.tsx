@@ -144,13 +144,12 @@ const ImportConfig = () => {
       {(close) => (
         <Dialog
           title={t('Import')}
+          lead={texts.model.previewFirst}
           onClose={() => {
             setPreview(undefined);
             close();
           }}
         >
-          <h2>{t('Import')}</h2>
-          <p className="muted">{texts.model.previewFirst}</p>
           {preview === undefined ? (
             <Form
               fields={[

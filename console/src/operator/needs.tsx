@@ -106,15 +106,9 @@ function alarmNeed({ name, count, about, advice, detail }: ShownAlarm): Need {
       path === undefined ? (
         <Opener label={texts.needs.what}>
           {(close) => (
-            <Dialog title={texts.needs.what} onClose={close}>
-              <h2>{texts.needs.what}</h2>
+            <Dialog title={texts.needs.what} onClose={close} isRead>
               <p>{`${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`}</p>
               <p className="muted break">{detail}</p>
-              <div className="ends">
-                <button type="button" onClick={close}>
-                  {t('Close')}
-                </button>
-              </div>
             </Dialog>
           )}
         </Opener>

@@ -24,9 +24,7 @@ export const PriceImport = ({ groups }: { readonly groups: readonly string[] }) 
           close();
         };
         return (
-          <Dialog title={t('Import prices')} onClose={end}>
-            <h2>{t('Import prices')}</h2>
-            <p className="muted">{texts.model.importLead}</p>
+          <Dialog title={t('Import prices')} lead={texts.model.importLead} onClose={end}>
             {shown === undefined ? (
               <Form
                 fields={[

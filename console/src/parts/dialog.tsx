@@ -1,18 +1,23 @@
 /** Dialogs on the native element, which brings focus, Escape and the backdrop. */
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { createPortal } from 'react-dom';
 import { t } from '../language.ts';
 
 interface DialogProps {
   readonly title: string;
-  readonly className?: string;
+  readonly lead?: ReactNode;
+  /** The title is only spoken. */
+  readonly className?: 'palette';
   readonly onClose: () => void;
   /** Escape does not close it. */
   readonly isKept?: boolean;
+  /** Nothing is sent: a button closes it. */
+  readonly isRead?: boolean;
   readonly children: ReactNode;
 }
 
-/** Open while it is rendered. A dialog that is removed does not return the focus by itself, as one that is closed does. */
-export const Dialog = ({ title, className, onClose, isKept = false, children }: DialogProps) => {
+/** Open while it is rendered, outside of the table or text that opens it, whose style it must not get. A dialog that is removed does not return the focus by itself, as one that is closed does. */
+export const Dialog = ({ title, lead, className, onClose, isKept = false, isRead = false, children }: DialogProps) => {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = element.current;
@@ -23,7 +28,7 @@ export const Dialog = ({ title, className, onClose, isKept = false, children }: 
       (isThere ? opener : document.getElementById('content'))?.focus();
     };
   }, []);
-  return (
+  return createPortal(
     <dialog
       ref={element}
       className={className}
@@ -33,8 +38,20 @@ export const Dialog = ({ title, className, onClose, isKept = false, children }: 
       onCancel={(event) => isKept && event.preventDefault()}
       onClose={onClose}
     >
-      <div className="inside">{children}</div>
-    </dialog>
+      <div className="inside">
+        {className === undefined && <h2>{title}</h2>}
+        {lead && <p className="muted">{lead}</p>}
+        {children}
+        {isRead && (
+          <div className="ends">
+            <button type="button" onClick={onClose}>
+              {t('Close')}
+            </button>
+          </div>
+        )}
+      </div>
+    </dialog>,
+    document.body,
   );
 };
 

@@ -289,9 +289,7 @@ interface FormDialogProps extends Omit<FormProps, 'cancel' | 'finish' | 'childre
 
 /** Closes when the submission succeeds. */
 export const FormDialog = ({ title, explain, close, ...form }: FormDialogProps) => (
-  <Dialog title={t(title)} onClose={close}>
-    <h2>{t(title)}</h2>
-    {explain && <p className="muted">{explain}</p>}
+  <Dialog title={t(title)} lead={explain} onClose={close}>
     <Form {...form} cancel={close} finish={close} />
   </Dialog>
 );

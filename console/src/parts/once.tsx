@@ -16,7 +16,6 @@ export const Once = ({ title, warning, value, close, children }: OnceProps) => {
   const [isCopied, setCopied] = useState(false);
   return (
     <Dialog title={title} onClose={close} isKept={!isCopied}>
-      <h2>{title}</h2>
       <p className="notice" data-tone="warn">
         {warning}
       </p>

@@ -89,7 +89,7 @@ export const Picker = (props: PickerProps) => {
         aria-describedby={describedBy}
         aria-invalid={isInvalid}
         onChange={(event) => take(event.target.value, false)}
-        onFocus={() => setOpen(true)}
+        onClick={() => setOpen(true)}
         onBlur={() => setOpen(false)}
         onKeyDown={onKey}
       />

@@ -56,7 +56,6 @@ export const AddDestination = ({ tree, hasMail }: { readonly tree: WarningTree; 
       <Opener label="Add destination" className="primary">
         {(close) => (
           <Dialog title={t('Add destination')} onClose={close}>
-            <h2>{t('Add destination')}</h2>
             <div className="fields">
               <Choice
                 label="Kind"

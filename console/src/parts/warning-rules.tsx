@@ -113,7 +113,6 @@ export const AddRule = ({ tree, destinations }: RulesProps) => {
     <Opener label="Add warning" className="primary">
       {(close) => (
         <Dialog title={t('Add warning')} onClose={close}>
-          <h2>{t('Add warning')}</h2>
           <div className="fields">
             <Choice
               label="Warn when"

@@ -170,8 +170,7 @@ const SidebarEnd = ({
 };
 
 const Help = ({ close }: { readonly close: () => void }) => (
-  <Dialog title={texts.help.title} onClose={close}>
-    <h2>{texts.help.title}</h2>
+  <Dialog title={texts.help.title} onClose={close} isRead>
     <table>
       <caption>{texts.help.title}</caption>
       <tbody>
@@ -185,11 +184,6 @@ const Help = ({ close }: { readonly close: () => void }) => (
         ))}
       </tbody>
     </table>
-    <div className="ends">
-      <button type="button" onClick={close}>
-        {t('Close')}
-      </button>
-    </div>
   </Dialog>
 );
 

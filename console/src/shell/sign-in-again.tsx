@@ -60,15 +60,7 @@ export const SignInAgain = () => {
     open.end(false);
   };
   return (
-    <Dialog title={texts.signIn.again} onClose={leave}>
-      <h2>{texts.signIn.again}</h2>
-      <p className="muted">{texts.signIn.againLead}</p>
-      <Form
-        fields={SIGN_IN_FIELDS(last?.person.email)}
-        action={texts.signIn.action}
-        cancel={leave}
-        submit={async (values) => enter(await session.open(values))}
-      />
+    <Dialog title={texts.signIn.again} lead={texts.signIn.againLead} onClose={leave}>
       {last?.oidc && (
         <p className="row">
           <a href={session.oidcStart} target="_blank" rel="noreferrer">
@@ -79,6 +71,12 @@ export const SignInAgain = () => {
           </button>
         </p>
       )}
+      <Form
+        fields={SIGN_IN_FIELDS(last?.person.email)}
+        action={texts.signIn.action}
+        cancel={leave}
+        submit={async (values) => enter(await session.open(values))}
+      />
     </Dialog>
   );
 };

@@ -124,14 +124,8 @@ const Try = ({ model, keyOf: { id, style } }: { readonly model: OwnModel; readon
   <span className="row">
     <Opener label="Command" className="quiet">
       {(close) => (
-        <Dialog title={model.id} onClose={close}>
-          <h2>{model.id}</h2>
+        <Dialog title={model.id} onClose={close} isRead>
           <Snippet text={commandFor(model, (style ?? 'responses') as GroupStyle)} />
-          <div className="ends">
-            <button type="button" onClick={close}>
-              {t('Close')}
-            </button>
-          </div>
         </Dialog>
       )}
     </Opener>
