@@ -140,8 +140,6 @@ const englishTexts = {
     times: 'Times',
     searchedTo: (time: string) => `Searched back to ${time}.`,
     searchOn: 'Search further back',
-    larger: 'Larger',
-    smaller: 'Smaller',
     sorted: (count: string) => `The largest of the newest ${count} calls of the period.`,
   },
   request: {

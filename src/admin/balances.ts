@@ -4,7 +4,7 @@ import { snapshot } from '../db/index.ts';
 import { walletReports } from '../ledger/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
-import { pageParams, rowKey, sendPage } from './pagination.ts';
+import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
 import { money, param } from './query-params.ts';
 
 const BalancesQuery = z.strictObject({
@@ -16,19 +16,19 @@ const BalancesQuery = z.strictObject({
     .max(1000)
     .describe('of users who have used this share of a spend limit, such as 0.8')
     .optional(),
-  ...pageParams(rowKey.text),
+  ...sortedParams('balances'),
 });
 
 export const listBalances = operation({
   query: BalancesQuery,
-  async handle({ call, query: { user, below, used, limit, cursor } }, { db, clock }) {
-    const page = { user, below, used, after: cursor?.[0], limit: limit + 1, now: clock.now() };
-    const reports = await snapshot(db, (tx) => walletReports(tx, page));
-    sendPage(call, reports, {
-      limit,
+  async handle({ call, query: { user, below, used, ...query } }, { db, clock }) {
+    const page = sortedPage('balances', query);
+    const found = await snapshot(db, (tx) => walletReports(tx, { user, below, used, ...page, now: clock.now() }));
+    sendPage(call, found, {
+      limit: query.limit,
       more: { currency: 'USD' },
-      view: (report) => report,
-      key: (report) => [report.user],
+      view: ({ report }) => report,
+      key: (row) => sortedKey(row, row.report.user, page.order),
     });
   },
 });
@@ -36,8 +36,8 @@ export const listBalances = operation({
 export const getBalance = operation({
   async handle({ call }, { db, clock }) {
     const user = call.params.user ?? '';
-    const [report] = await snapshot(db, (tx) => walletReports(tx, { user, limit: 1, now: clock.now() }));
-    if (!report) throw notFound('user', user);
-    sendJson(call, 200, { object: 'balance', currency: 'USD', ...report });
+    const [found] = await snapshot(db, (tx) => walletReports(tx, { user, limit: 1, now: clock.now() }));
+    if (!found) throw notFound('user', user);
+    sendJson(call, 200, { object: 'balance', currency: 'USD', ...found.report });
   },
 });

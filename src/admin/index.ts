@@ -3,7 +3,7 @@ export { authorizationView, OwnAuthorizationsQuery, sendAuthorizations } from '.
 export { type AdminSchemas, notFound } from './handler.ts';
 export { ADMIN_SCHEMAS, createAdminHandlers, withReportErrors } from './handlers.ts';
 export { changeKey, newKeyInput, rotateKey, sendKeys } from './keys.ts';
-export { CURSOR_EXPECTED, pageParams, rowKey, sendPage } from './pagination.ts';
+export { CURSOR_EXPECTED, pageParams, rowKey, sendPage, sortedParams } from './pagination.ts';
 export { listOf, param, period, readQuery } from './query-params.ts';
 export { readJson } from './request-body.ts';
 export { chargeView, observedView, requestParams, sendRequests } from './requests.ts';

@@ -1,8 +1,8 @@
 /** API keys: list, create, change, revoke, rotate. The value of a key is only in the response that creates it. */
-import type { Selectable, Transaction } from 'kysely';
+import { type Selectable, sql, type Transaction } from 'kysely';
 import { z } from 'zod';
 import { fail, type StoredLimits } from '../core/index.ts';
-import { type Db, likePattern, type Rows, snapshot } from '../db/index.ts';
+import { type Db, likePattern, type Rows, snapshot, sortedRows } from '../db/index.ts';
 import {
   type Actor,
   checkKeyGroups,
@@ -19,7 +19,7 @@ import { KeyCapture, KeyChange, mergeLimits, NewKey, type ShownKey } from '../ob
 import { captureKey } from '../requests/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import { type AdminServices, notFound, operation } from './handler.ts';
-import { pageParams, rowKey, sendPage } from './pagination.ts';
+import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
 import { param } from './query-params.ts';
 import { reason } from './request-body.ts';
 import { NOTHING_TO_UPDATE } from './users.ts';
@@ -33,7 +33,7 @@ const KeysQuery = z.strictObject({
   user: param.user,
   group: param.group,
   name: param.name,
-  ...pageParams(rowKey.text),
+  ...sortedParams('keys'),
 });
 
 export const listKeysOperation = operation({
@@ -43,22 +43,20 @@ export const listKeysOperation = operation({
 
 export async function sendKeys(
   call: Call,
-  { user, group, name, limit, cursor }: z.output<typeof KeysQuery>,
+  { user, group, name, ...query }: z.output<typeof KeysQuery>,
   { db, clock, extend = (view) => view }: Pick<AdminServices, 'db' | 'clock'> & { extend?: (view: ShownKey) => object },
 ): Promise<void> {
-  const rows = await snapshot(db, (tx) => {
-    let find = tx
-      .selectFrom('keys')
-      .selectAll()
-      .orderBy('id')
-      .limit(limit + 1);
-    if (cursor) find = find.where('id', '>', cursor[0]);
-    if (user !== undefined) find = find.where('user_id', '=', user);
-    if (group !== undefined) find = find.where('group_id', '=', group);
-    if (name !== undefined) find = find.where('name', 'ilike', likePattern(name));
-    return find.execute();
+  const page = sortedPage('keys', query);
+  const from = sql`select * from keys where true
+    ${user === undefined ? sql`` : sql`and user_id = ${user}`}
+    ${group === undefined ? sql`` : sql`and group_id = ${group}`}
+    ${name === undefined ? sql`` : sql`and name ilike ${likePattern(name)}`}`;
+  const rows = await snapshot(db, (tx) => sortedRows<Selectable<Rows['keys']>>(tx, { ...page, from, id: 'id' }));
+  sendPage(call, rows, {
+    limit: query.limit,
+    view: (row) => extend(keyView(row, clock.now())),
+    key: (row) => sortedKey(row, row.id, page.order),
   });
-  sendPage(call, rows, { limit, view: (row) => extend(keyView(row, clock.now())), key: ({ id }) => [id] });
 }
 
 export const getKeyOperation = operation({

@@ -1,6 +1,9 @@
 /** Pages of a list: the `limit` and `cursor` parameters, and the response body. */
 import { z } from 'zod';
+import type { RowOrder } from '../db/index.ts';
+import { LIST_SORTS, type ListSort, SORTED_ROWS, type SortedList } from '../rules/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
+import { rejection } from './request-body.ts';
 
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 1_000;
@@ -60,6 +63,55 @@ export const rowKey = {
   valueTimeAndId: z.tuple([z.string().regex(/^-?\d{1,18}(?:\.\d{1,12})?$/), z.string().refine(isTimestamp), part]),
   texts: z.array(part),
 };
+
+const ASCENDING = '.asc';
+const sortsOf = (list: SortedList): Readonly<Record<string, ListSort>> => LIST_SORTS[list];
+
+/** The parameters of a page of a list that has orders. */
+export function sortedParams(list: SortedList) {
+  const names = Object.keys(sortsOf(list));
+  const searched = names.filter((name) => !sortsOf(list)[name]?.hasIndex);
+  const bound = searched.length === 0 ? '' : `; \`${searched.join('` and `')}\` among the first ${SORTED_ROWS} rows`;
+  return {
+    sort: z
+      .enum(names.flatMap((name) => [name, `${name}${ASCENDING}`]))
+      .describe(`the largest first by this value, or the smallest with \`${ASCENDING}\`${bound}`)
+      .optional(),
+    ...pageParams(rowKey.texts),
+  };
+}
+
+interface SortedPageQuery {
+  readonly sort?: string | undefined;
+  readonly cursor?: readonly string[] | undefined;
+  readonly limit: number;
+}
+
+/** The page that a query asks for. A cursor belongs to one order: it has the value of the last row, where the id alone is not the order. */
+export function sortedPage(list: SortedList, { sort, cursor, limit }: SortedPageQuery, own?: string) {
+  const name = sort ?? own;
+  const order: RowOrder | undefined = name === undefined ? undefined : orderOf(list, name);
+  const kinds = order ? [CURSOR_PARTS[order.type], part] : [part];
+  if (cursor && !(cursor.length === kinds.length && kinds.every((kind, n) => kind.safeParse(cursor[n]).success)))
+    throw rejection([`cursor: ${CURSOR_EXPECTED}`], 'invalid_value');
+  return { order, after: cursor, limit: limit + 1 };
+}
+
+function orderOf(list: SortedList, name: string): RowOrder | undefined {
+  const isAscending = name.endsWith(ASCENDING);
+  const sort = sortsOf(list)[isAscending ? name.slice(0, -ASCENDING.length) : name];
+  return sort && { ...sort, isAscending };
+}
+
+const CURSOR_PARTS: Readonly<Record<ListSort['type'], z.ZodType>> = {
+  text: part,
+  bigint: z.string().regex(/^-?\d{1,18}$/),
+  timestamptz: z.string().refine(isTimestamp),
+};
+
+/** What the next page begins after. */
+export const sortedKey = ({ sorted_by }: { readonly sorted_by: string }, id: string, order?: RowOrder): string[] =>
+  order ? [sorted_by, id] : [id];
 
 export interface PageOptions<T> {
   readonly limit: number;

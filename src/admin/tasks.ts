@@ -2,16 +2,18 @@
 import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { formatNanos } from '../core/index.ts';
-import { type Rows, snapshot } from '../db/index.ts';
+import { type Rows, snapshot, sortedRows } from '../db/index.ts';
 import type { OperatorTask } from '../objects/index.ts';
 import { TASK_STATUSES } from '../rules/index.ts';
 import { sendJson } from '../web/index.ts';
 import { notFound, operation } from './handler.ts';
-import { pageParams, rowKey, sendPage } from './pagination.ts';
+import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
 import { param, period } from './query-params.ts';
 
 /** The default start. Without one, a rare status would be searched for in every task. */
 const DEFAULT_PERIOD_MS = 30 * 86_400_000;
+
+const NEWEST = 'created';
 
 const TasksQuery = z.strictObject({
   user: param.user,
@@ -23,30 +25,28 @@ const TasksQuery = z.strictObject({
     .describe(`of video tasks: ${TASK_STATUSES.map((status) => `\`${status}\``).join(', ')}; all by default`)
     .optional(),
   ...period,
-  ...pageParams(rowKey.timeAndId),
+  ...sortedParams('tasks'),
 });
 
 interface TaskRow extends Selectable<Rows['video_tasks']> {
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly reported: Readonly<Record<string, unknown>> | null;
-  readonly created: string;
   readonly hold_state: NonNullable<OperatorTask['hold']>['state'] | null;
   readonly hold_nanos: bigint | null;
   readonly settled_nanos: bigint | null;
 }
 
-/** Times as text are exact: a JavaScript Date has no microseconds. */
 const SELECT = sql`
   select t.id, t.user_id, t.key_id, t.group_id, t.account_id, t.upstream_id, t.model, t.status, t.submission, t.progress, t.error,
     t.parameters, t.reported, t.usage_tokens, t.callback_url, t.review_until, t.created_at, t.updated_at, t.finished_at,
-    to_char(t.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created,
     h.state as hold_state, h.nanos as hold_nanos, h.settled_nanos
   from video_tasks t left join holds h on h.reference = 'task:' || t.id`;
 
 export const listOperatorTasks = operation({
   query: TasksQuery,
   async handle({ call, query }, { db, clock }) {
-    const { end, limit, cursor } = query;
+    const { end, limit } = query;
+    const page = sortedPage('tasks', query, NEWEST);
     const start = query.start ?? new Date(clock.now() - DEFAULT_PERIOD_MS);
     const columns = {
       user_id: query.user,
@@ -61,15 +61,13 @@ export const listOperatorTasks = operation({
         value === undefined ? [] : [sql`${sql.ref(`t.${name}`)} = ${value}`],
       ),
       ...(end ? [sql`t.created_at < ${end}`] : []),
-      ...(cursor ? [sql`(t.created_at, t.id) < (${cursor[0]}::timestamptz, ${cursor[1]})`] : []),
     ];
-    const page = sql<TaskRow>`
-      ${SELECT} where ${sql.join(conditions, sql` and `)} order by t.created_at desc, t.id desc limit ${limit + 1}`;
-    const { rows } = await snapshot(db, (tx) => page.execute(tx));
+    const from = sql`${SELECT} where ${sql.join(conditions, sql` and `)}`;
+    const rows = await snapshot(db, (tx) => sortedRows<TaskRow>(tx, { ...page, from, id: 'id' }));
     sendPage(call, rows, {
       limit,
       more: { currency: 'USD' },
-      key: (row) => [row.created, row.id],
+      key: (row) => sortedKey(row, row.id, page.order),
       view: taskForOperator,
     });
   },

@@ -5,13 +5,12 @@ import {
   changeKey,
   newKeyInput,
   notFound,
-  pageParams,
   param,
   readJson,
   readQuery,
   rotateKey,
-  rowKey,
   sendKeys,
+  sortedParams,
 } from '../admin/index.ts';
 import { fail } from '../core/index.ts';
 import type { Rows } from '../db/index.ts';
@@ -23,7 +22,7 @@ import { type Call, sendJson } from '../web/index.ts';
 import { expectGroup, expectRoom, openVideoGroups, readAllowance } from './key-allowance.ts';
 import type { ConsoleServices, Owner } from './services.ts';
 
-const KeysQuery = z.strictObject({ user: param.user, group: param.group, ...pageParams(rowKey.text) });
+const KeysQuery = z.strictObject({ user: param.user, group: param.group, ...sortedParams('keys') });
 const OneQuery = z.strictObject({ user: param.user });
 const NO_QUERY = z.strictObject({});
 const NO_BODY = z.strictObject({});

@@ -10,5 +10,6 @@ export { DatabaseUnavailable, type PoolLimits } from './pool.ts';
 export { type Prepared, prepare } from './prepared.ts';
 export type { Json, Rows } from './rows.ts';
 export { areSessionsShared } from './sessions.ts';
+export { orderBy, type RowOrder, type SortedRow, sortedQuery, sortedRows } from './sorted-rows.ts';
 export { streamRows } from './stream.ts';
 export { type RevisionName, RevisionWatch } from './watch.ts';

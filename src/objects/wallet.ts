@@ -19,6 +19,7 @@ export const WalletReport = z
     spent_month: dollars.describe('charged in this UTC month'),
     spend_day: someDollars.describe('limit of the user a day'),
     spend_month: someDollars.describe('limit of the user a month'),
+    created_at: moment.describe('when the user was created'),
   })
   .meta({ id: 'Balance' });
 export type WalletReport = z.infer<typeof WalletReport>;

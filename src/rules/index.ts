@@ -25,6 +25,7 @@ export * from './headers.ts';
 export * from './hosted-tools.ts';
 export * from './images.ts';
 export * from './limits.ts';
+export * from './list-sorts.ts';
 export * from './metrics.ts';
 export * from './model-families.ts';
 export * from './native-queries.ts';

@@ -120,3 +120,67 @@ test('a day is not summed while its records are on their way', async () => {
     await other.end();
   }
 });
+
+interface Listed {
+  readonly id?: string;
+  readonly user: string;
+  readonly name: string;
+  readonly available: string;
+  readonly created_at: string;
+}
+interface ListedPage {
+  readonly data: readonly Listed[];
+  readonly next_cursor: string | null;
+}
+
+/** Path, value and the most blocks that a page of 100 may read: with an index its own rows, otherwise the table once, and no sums of others. */
+const SORTED: readonly (readonly [path: string, value: (row: Listed) => string | number, maxBlocks: number])[] = [
+  ['/balances?user=member-*&sort=user', ({ user }) => user, 2_500],
+  ['/balances?user=member-*&sort=available.asc', ({ available }) => Number(available), 2_500],
+  ['/balances?user=member-*&sort=created', ({ created_at }) => created_at, 2_500],
+  ['/keys?sort=user', ({ user }) => user, 400],
+  ['/keys?sort=name.asc', ({ name }) => name, 1_000],
+  ['/keys?sort=created', ({ created_at }) => created_at, 1_000],
+];
+test('lists of 10,000 users and keys are sorted by the server, each page after the last', async (t) => {
+  await gateway.apply({ groups: [{ id: 'openai', style: 'responses' }] });
+  await client.query(`
+    with made as (
+      insert into users (id, created_at) select 'member-' || lpad(n::text, 5, '0'), now() - hashint4(n) * interval '1 ms'
+      from generate_series(1, 10000) n returning id, created_at)
+    insert into keys (id, user_id, group_id, name, hash, hint, callback_secret_sealed, created_at)
+    select 'key_' || id, id, 'openai', 'name-' || md5(id), decode(md5(id), 'hex'), '', '', created_at from made`);
+  await client.query(`
+    with changed as (
+      update wallets set credits = (1 + abs(hashtext(user_id)) % 1000) * 1000000000::bigint, created_at = u.created_at
+      from users u where u.id = user_id and u.id like 'member-%' returning user_id, credits)
+    insert into entries (debit, credit, nanos, kind, reference, reason)
+    select '@funding', user_id, credits, 'credit', 'first:' || user_id, '' from changed`);
+  await client.query('vacuum (analyze) users, wallets, keys');
+  for (const [path, value, maxBlocks] of SORTED) {
+    const rows: Listed[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: { readonly body: ListedPage } = await admin('GET', `${path}&limit=1000&cursor=${cursor}`);
+      rows.push(...page.body.data);
+      cursor = page.body.next_cursor;
+    }
+    assert.equal(new Set(rows.map(({ id, user }) => id ?? user)).size, rows.length, path);
+    assert.ok(rows.length >= 10_000, path);
+    const sign = path.endsWith('.asc') ? 1 : -1;
+    const values = rows.map(value);
+    assert.deepEqual(
+      values,
+      values.toSorted((a, b) => (a < b ? -sign : a > b ? sign : 0)),
+      path,
+    );
+    const second = await admin<ListedPage>('GET', `${path}&limit=100`);
+    const sent = await statementsOf(() => admin('GET', `${path}&limit=100&cursor=${second.body.next_cursor}`));
+    const page = sent.find(({ text }) => /sorted_by/.test(text)) ?? assert.fail(path);
+    const { blocks, ms } = await explain(client, page);
+    t.diagnostic(`${path}: ${blocks} blocks, ${ms.toFixed(1)} ms`);
+    assert.ok(blocks <= maxBlocks, `${path}: ${blocks} blocks`);
+  }
+  const refused = await admin<{ error: { message: string } }>('GET', '/balances?sort=held');
+  assert.equal(refused.status, 400);
+  assert.match(refused.body.error.message, /sort.*available/);
+});

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { KeyWithValue, ShownKey } from '../../../src/objects/index.ts';
+import type { KeyWithValue } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';
@@ -10,24 +10,13 @@ import { Opener } from '../parts/dialog.tsx';
 import { finders } from '../parts/finders.ts';
 import { FormDialog } from '../parts/form.tsx';
 import { EditKey, KeyActions, type KeyTree } from '../parts/key-actions.tsx';
-import { KEY_FIELDS, KeyCreated, KeyFacts, KeyState, limitsText } from '../parts/key-parts.tsx';
+import { KEY_COLUMNS, KEY_FIELDS, KeyCreated, KeyFacts, KeyState } from '../parts/key-parts.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
-import type { Column } from '../parts/table.tsx';
-import { Id, Time } from '../parts/values.tsx';
+import { Id } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { useGroupIds, useGroups, useModels } from './catalog.ts';
-
-export const KEY_COLUMNS: readonly Column<ShownKey>[] = [
-  { head: 'Name', cell: ({ name }) => name, phone: 'title' },
-  { head: 'State', cell: ({ state }) => <KeyState state={state} />, phone: 'side' },
-  { head: 'Key', cell: ({ hint }) => <code>{hint}</code> },
-  { head: 'User', cell: ({ user }) => <Link to={paths.user(user)}>{user}</Link> },
-  { head: 'Group', cell: ({ group }) => group },
-  { head: 'Limits', cell: (key) => <span className="muted">{limitsText(key)}</span>, phone: 'hide' },
-  { head: 'Made', cell: ({ created_at }) => <Time at={created_at} />, phone: 'hide' },
-];
 
 export const Keys = () => {
   const groups = useGroupIds('text');

@@ -7,7 +7,7 @@ import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
-import { LIMIT_FIELDS, limitsText } from '../parts/key-parts.tsx';
+import { LIMIT_FIELDS, limitsText, OWN_KEY_COLUMNS } from '../parts/key-parts.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Card, Facts, Load, Page } from '../parts/page.tsx';
 import { STATEMENT_COLUMNS } from '../parts/statement.tsx';
@@ -15,7 +15,7 @@ import { Table } from '../parts/table.tsx';
 import { Money, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
-import { KEY_COLUMNS, MakeKey } from './keys.tsx';
+import { MakeKey } from './keys.tsx';
 import { Credit, LimitUsed } from './users.tsx';
 
 export const UserPage = () => {
@@ -50,7 +50,7 @@ export const UserPage = () => {
                 {({ data }) => (
                   <Table
                     caption={pages.keys.title}
-                    columns={KEY_COLUMNS.filter(({ head }) => head !== 'User')}
+                    columns={OWN_KEY_COLUMNS}
                     rows={data}
                     rowKey={(key) => key.id}
                     open={(key) => paths.key(key.id)}

@@ -10,13 +10,19 @@ import { LIMIT_FIELDS } from '../parts/key-parts.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Page } from '../parts/page.tsx';
 import type { Column } from '../parts/table.tsx';
-import { Money } from '../parts/values.tsx';
+import { Money, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 
 const COLUMNS: readonly Column<WalletReport>[] = [
-  { head: 'User', cell: ({ user }) => user, phone: 'title' },
-  { head: 'Available', cell: ({ available }) => <Money amount={available} />, kind: 'number', phone: 'side' },
+  { head: 'User', cell: ({ user }) => user, phone: 'title', sort: 'user' },
+  {
+    head: 'Available',
+    cell: ({ available }) => <Money amount={available} />,
+    kind: 'number',
+    phone: 'side',
+    sort: 'available',
+  },
   { head: 'Held for tasks', cell: ({ held }) => <Money amount={held} />, kind: 'number', phone: 'label' },
   {
     head: 'Spent today',
@@ -31,6 +37,7 @@ const COLUMNS: readonly Column<WalletReport>[] = [
     phone: 'label',
   },
   { head: 'Limit used', cell: (wallet) => <LimitUsed wallet={wallet} /> },
+  { head: 'Made', cell: ({ created_at }) => <Time at={created_at} />, phone: 'hide', sort: 'created', isExtra: true },
 ];
 
 /** The fuller one of the two spend limits. */

@@ -11,8 +11,10 @@ export interface Column<T> {
   readonly phone?: 'title' | 'side' | 'line' | 'label' | 'hide';
   /** Orders the rows where `cell` shows no plain text. */
   readonly value?: (row: T) => string | number | null | undefined;
-  /** The name of this order in the API, for lists in pages: the largest first. */
+  /** The name of this order in the API, for lists in pages. */
   readonly sort?: string;
+  /** The API has this order only with the largest first. */
+  readonly isLargestFirst?: true;
   /** Stays in view at the right end. */
   readonly isPinned?: true;
   /** Hidden until the reader chooses it. */

@@ -1,12 +1,15 @@
 /** Keys in both trees: columns, the form fields, and the dialog that shows a value once. */
+import { Link } from '@tanstack/react-router';
 import type { GroupStyle, KeyWithValue, ShownKey, ShownLimits } from '../../../src/objects/index.ts';
 import { t } from '../language.ts';
+import { paths } from '../paths.ts';
 import { texts } from '../texts.ts';
 import { ClientSnippets } from './client-snippets.tsx';
 import type { FieldSpec } from './form.tsx';
 import { Once } from './once.tsx';
 import { Facts } from './page.tsx';
 import { State, type Tone } from './state.tsx';
+import type { Column } from './table.tsx';
 import { Money, Time } from './values.tsx';
 
 const TONES: Readonly<Record<ShownKey['state'], Tone>> = { valid: 'ok', expired: 'muted', revoked: 'muted' };
@@ -25,6 +28,19 @@ export function limitsText({ rpm, tpm, concurrency, spend_day, spend_month }: Sh
   ].filter((part) => part !== undefined);
   return parts.join(' · ') || t('none');
 }
+
+export const KEY_COLUMNS: readonly Column<ShownKey>[] = [
+  { head: 'Name', cell: ({ name }) => name, phone: 'title', sort: 'name' },
+  { head: 'State', cell: ({ state }) => <KeyState state={state} />, phone: 'side' },
+  { head: 'Key', cell: ({ hint }) => <code>{hint}</code> },
+  { head: 'User', cell: ({ user }) => <Link to={paths.user(user)}>{user}</Link>, sort: 'user' },
+  { head: 'Group', cell: ({ group }) => group },
+  { head: 'Limits', cell: (key) => <span className="muted">{limitsText(key)}</span>, phone: 'hide' },
+  { head: 'Made', cell: ({ created_at }) => <Time at={created_at} />, phone: 'hide', sort: 'created' },
+];
+
+/** Where all keys are of one user. */
+export const OWN_KEY_COLUMNS = KEY_COLUMNS.filter(({ head }) => head !== 'User');
 
 export const LIMIT_FIELDS = (key: ShownLimits = {}): readonly (FieldSpec | readonly FieldSpec[])[] => [
   [

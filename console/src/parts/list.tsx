@@ -41,8 +41,10 @@ export function FilteredList<T>(props: ListPageProps<T>) {
   const names = namesOf(filters);
   const { range, start, end, ...chosen } = filtersIn(search, names);
   const cursor = cursorOf(search);
-  const order = orderIn(search);
-  const sort = columns.some((column) => column.sort !== undefined && column.sort === order?.by) ? order?.by : undefined;
+  const by = orderIn(search)?.by;
+  const sorted = columns.find((column) => column.sort !== undefined && column.sort === by);
+  const sort = sorted?.isLargestFirst ? by : sorted && search.sort;
+  const isByTime = isLive && sort === undefined;
   const isAtTop = cursor === undefined && sort === undefined;
   const queryKey = [name, fixed, chosen, range, start, end, sort, cursor];
   const query = useQuery({
@@ -80,7 +82,7 @@ export function FilteredList<T>(props: ListPageProps<T>) {
               rows={rows ?? list.data}
               rowKey={rowKey}
               {...(open && { open })}
-              isWhole={cursor === undefined && !list.has_more && sort === undefined && !columns.some((one) => one.sort)}
+              isWhole={!isLive && cursor === undefined && !list.has_more}
               empty={
                 <EmptyText
                   isFiltered={names.some((one) => search[one] !== undefined)}
@@ -97,21 +99,21 @@ export function FilteredList<T>(props: ListPageProps<T>) {
                 )
               }
             />
-            {(cursor !== undefined || list.has_more || sort !== undefined) && (
+            {(cursor !== undefined || list.has_more || sorted?.isLargestFirst) && (
               <nav className="pager" aria-label={t('Pages of the list')}>
                 <span className="muted">
-                  {sort !== undefined && texts.table.sorted(countText(SEARCHED_ROWS))}
+                  {sorted?.isLargestFirst && texts.table.sorted(countText(SEARCHED_ROWS))}
                   {list.searched_to && list.data.length > 0 && texts.table.searchedTo(absoluteTime(list.searched_to))}
                 </span>
                 <button type="button" disabled={cursor === undefined} onClick={() => go(newerPage(search))}>
-                  {sort === undefined ? texts.newer : texts.table.larger}
+                  {isByTime ? texts.newer : t('Previous')}
                 </button>
                 <button
                   type="button"
                   disabled={!list.has_more || list.next_cursor === null}
                   onClick={() => go(olderPage(search, list.next_cursor ?? ''))}
                 >
-                  {sort !== undefined ? texts.table.smaller : list.searched_to ? texts.table.searchOn : texts.older}
+                  {!isByTime ? t('Next') : list.searched_to ? texts.table.searchOn : texts.older}
                 </button>
               </nav>
             )}

@@ -27,6 +27,7 @@ export function requestColumns(reader: 'operator' | 'user'): Column<ReadRequest>
       kind: 'number',
       phone: 'hide',
       sort: 'first_byte',
+      isLargestFirst: true,
       isExtra: true,
     },
     {
@@ -42,12 +43,14 @@ export function requestColumns(reader: 'operator' | 'user'): Column<ReadRequest>
       kind: 'number',
       phone: 'hide',
       sort: 'total',
+      isLargestFirst: true,
     },
     {
       head: 'Charge',
       cell: ({ charge, estimated }) => <Money amount={charge} isEstimated={estimated} />,
       kind: 'number',
       sort: 'charge',
+      isLargestFirst: true,
       isPinned: true,
     },
   ];

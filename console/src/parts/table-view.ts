@@ -46,10 +46,10 @@ export function useTableView<T>(columns: readonly Column<T>[]) {
       const isDefault = columns.every((one) => next.includes(one) !== (one.isExtra === true));
       change({ cols: isDefault || next.length === 0 ? undefined : next.map(idOf).join('.') });
     },
-    /** Numbers begin with the largest, names with the first; then the other way where the list can, then as it comes. */
+    /** Numbers begin with the largest, names with the first; then the other way, then as it comes. */
     sortBy: (column: Column<T>): void => {
       const by = idOf(column);
-      const orders = [by, ...(column.sort ? [] : [`${by}${ASCENDING}`])];
+      const orders = [by, ...(column.isLargestFirst ? [] : [`${by}${ASCENDING}`])];
       if (column.kind !== 'number') orders.reverse();
       change({ sort: order?.by === by ? orders[orders.indexOf(search.sort ?? '') + 1] : orders[0] });
     },

@@ -21,7 +21,7 @@ interface TableProps<T> {
   readonly above?: ReactNode;
   /** The sum of all rows. */
   readonly total?: T | undefined;
-  /** False for a page of a longer list, which only the API can order. */
+  /** False for a page of a longer list, which only the API can order, by the columns that have a `sort`. */
   readonly isWhole?: boolean;
 }
 
@@ -30,7 +30,7 @@ export function Table<T>(props: TableProps<T>) {
   const view = useTableView(columns);
   const [widths, setWidths] = useWidths(name);
   const shown = name === undefined ? columns : view.shown;
-  const ordered = name === undefined || !isWhole ? rows : sortedRows(rows, columns, view.order);
+  const here = name === undefined || !isWhole ? [] : columns.filter(({ sort }) => sort === undefined);
   const isFixed = Object.keys(widths).length > 0;
   const cellOf = (column: Column<T>, row: T, n: number): ReactNode => (
     <td key={column.head} className={classOf(column, n)} data-head={headOf(column)}>
@@ -69,7 +69,8 @@ export function Table<T>(props: TableProps<T>) {
                     view.order?.by === idOf(column) ? (view.order.isAscending ? 'ascending' : 'descending') : 'none'
                   }
                   sort={
-                    name !== undefined && (isWhole ? canSort(column, rows) : column.sort !== undefined)
+                    name !== undefined &&
+                    (column.sort !== undefined || (here.includes(column) && canSort(column, rows)))
                       ? () => view.sortBy(column)
                       : undefined
                   }
@@ -85,7 +86,7 @@ export function Table<T>(props: TableProps<T>) {
           </thead>
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: the link in the row has the keys */}
           <tbody onClick={open && openRow} onPointerOver={nameCut}>
-            {ordered.map((row) => (
+            {sortedRows(rows, here, view.order).map((row) => (
               <tr key={rowKey(row)} data-id={rowKey(row)} className={open ? 'opens' : undefined}>
                 {shown.map((column, n) => cellOf(column, row, n))}
               </tr>

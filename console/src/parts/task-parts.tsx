@@ -50,7 +50,12 @@ export function taskColumns(reader: 'operator' | 'user'): Column<ReadTask>[] {
       kind: 'number',
       phone: 'label',
     },
-    { head: 'Made', cell: ({ created_at }) => <Time at={created_at} />, phone: 'line' },
+    {
+      head: 'Made',
+      cell: ({ created_at }) => <Time at={created_at} />,
+      phone: 'line',
+      ...(reader === 'operator' && { sort: 'created' }),
+    },
   ];
   return all.filter(({ only }) => only === undefined || only === reader);
 }

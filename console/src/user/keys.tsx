@@ -9,26 +9,16 @@ import { ClientSnippets } from '../parts/client-snippets.tsx';
 import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
 import { EditKey, KeyActions, type KeyTree } from '../parts/key-actions.tsx';
-import { KEY_FIELDS, KeyCreated, KeyFacts, KeyState, limitsText } from '../parts/key-parts.tsx';
+import { KEY_FIELDS, KeyCreated, KeyFacts, KeyState, OWN_KEY_COLUMNS } from '../parts/key-parts.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
-import type { Column } from '../parts/table.tsx';
-import { Id, Time } from '../parts/values.tsx';
+import { Id } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { ofKind, useModels } from './play-models.ts';
 import { Wallet } from './wallet.tsx';
 
 export const useMe = () => useQuery({ queryKey: ['me'], queryFn: () => mine.me() });
-
-const COLUMNS: readonly Column<OwnKey>[] = [
-  { head: 'Name', cell: ({ name }) => name, phone: 'title' },
-  { head: 'State', cell: ({ state }) => <KeyState state={state} />, phone: 'side' },
-  { head: 'Key', cell: ({ hint }) => <code>{hint}</code> },
-  { head: 'Group', cell: ({ group }) => group },
-  { head: 'Limits', cell: (key) => <span className="muted">{limitsText(key)}</span>, phone: 'hide' },
-  { head: 'Made', cell: ({ created_at }) => <Time at={created_at} />, phone: 'hide' },
-];
 
 export const MyKeys = () => {
   const me = useMe();
@@ -42,7 +32,7 @@ export const MyKeys = () => {
           page={pages.keys}
           name="my-keys"
           load={mine.keys}
-          columns={COLUMNS}
+          columns={OWN_KEY_COLUMNS}
           rowKey={({ id }) => id}
           open={({ id }) => paths.myKey(id)}
           empty={me.data?.max_keys === 0 ? texts.key.byOperator : pages.keys.empty}

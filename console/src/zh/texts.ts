@@ -126,8 +126,6 @@ export const texts = {
     times: '时间显示',
     searchedTo: (time: string) => `已查找至 ${time}。`,
     searchOn: '继续向前查找',
-    larger: '更大',
-    smaller: '更小',
     sorted: (count: string) => `该时段内最新 ${count} 次调用中数值最大的记录。`,
   },
   request: {

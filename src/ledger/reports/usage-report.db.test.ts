@@ -138,25 +138,26 @@ test('balanceReport() includes holds and leaves out leases', async () => {
     [0.81, []],
   ] as const)
     assert.deepEqual(
-      (await walletReports(db, { used, limit: 10, now })).map(({ user }) => user),
+      (await walletReports(db, { used, limit: 10, now })).map(({ report }) => report.user),
       users,
     );
-  assert.deepEqual(await walletReports(db, { user: userId, limit: 10, now }), [
-    {
-      user: userId,
-      credits: '1',
-      debits: '0',
-      available: '0.75',
-      held: '0.25',
-      leased: '0.1',
-      open_holds: 1,
-      open_leases: 1,
-      spent_day: '0.1',
-      spent_month: '0.4',
-      spend_day: '2',
-      spend_month: '0.5',
-    },
-  ]);
+  const [found] = await walletReports(db, { user: userId, limit: 10, now });
+  const { created_at, ...report } = found?.report ?? assert.fail('no report');
+  assert.ok(Date.parse(created_at) > 0);
+  assert.deepEqual(report, {
+    user: userId,
+    credits: '1',
+    debits: '0',
+    available: '0.75',
+    held: '0.25',
+    leased: '0.1',
+    open_holds: 1,
+    open_leases: 1,
+    spent_day: '0.1',
+    spent_month: '0.4',
+    spend_day: '2',
+    spend_month: '0.5',
+  });
 });
 
 test('dailyQuery() reads roll-ups by primary key', async (t) => {

@@ -9,7 +9,7 @@ import {
   type StoredLimits,
   showLimits,
 } from '../../core/index.ts';
-import { type Db, likePattern } from '../../db/index.ts';
+import { type Db, likePattern, orderBy, type RowOrder, type SortedRow, sortedQuery } from '../../db/index.ts';
 import type {
   BalanceReport,
   LimitsReport,
@@ -116,24 +116,30 @@ export interface WalletQuery {
   readonly user?: string | undefined;
   /** Only wallets with less than this available. */
   readonly below?: Nanos | undefined;
-  /** The last user of the previous page. */
-  readonly after?: string | undefined;
   /** Only users who have used at least this share of a spend limit. */
   readonly used?: number | undefined;
+  /** By user without one. */
+  readonly order?: RowOrder | undefined;
+  /** The value and the user of the last wallet of the previous page. */
+  readonly after?: readonly string[] | undefined;
   readonly limit: number;
   /** Whose day and month count as spent. */
   readonly now: number;
 }
 
-/** For operators: wallets by user id. `available` and `held` are the values that users see. */
-export async function walletReports(db: Db, query: WalletQuery): Promise<WalletReport[]> {
-  const { user, below, after, used, limit } = query;
+/** For operators: `available` and `held` are the values that users see. What was spent is read for the wallets of the page only. */
+export async function walletReports(db: Db, query: WalletQuery): Promise<SortedRow<{ report: WalletReport }>[]> {
+  const { user, below, used, order, after, limit } = query;
   const today = sql`${textOf(query.now)}::date`;
+  const spent = sql`lateral (
+    select coalesce(sum(d.nanos), 0)::bigint as month,
+      coalesce(sum(d.nanos) filter (where d.day = ${today}), 0)::bigint as day
+    from usage_daily d
+    where d.user_id = w.user_id and d.day between date_trunc('month', ${today})::date and ${today}) s`;
   const filters = [
     ...(user === undefined
       ? []
       : [user.includes('*') ? sql`and w.user_id ilike ${likePattern(user)}` : sql`and w.user_id = ${user}`]),
-    ...(after === undefined ? [] : [sql`and w.user_id > ${after}`]),
     // The first condition is implied by the second, and skips the lateral query for most wallets.
     ...(below === undefined
       ? []
@@ -147,38 +153,47 @@ export async function walletReports(db: Db, query: WalletQuery): Promise<WalletR
             or s.month >= ${used} * 1e9 * (u.limits ->> 'spend_month')::numeric)`,
         ]),
   ];
-  const { rows } = await sql<WalletRow>`
-    select w.user_id, w.credits, w.debits, w.held, l.nanos as leased, l.open as leases,
-      (select count(*) from holds h where h.user_id = w.user_id and h.state in ('held', 'review')) as holds,
-      s.day as spent_day, s.month as spent_month, u.limits
-    from wallets w join users u on u.id = w.user_id, lateral (
-      select coalesce(sum(d.nanos), 0)::bigint as month,
-        coalesce(sum(d.nanos) filter (where d.day = ${today}), 0)::bigint as day
-      from usage_daily d
-      where d.user_id = w.user_id and d.day between date_trunc('month', ${today})::date and ${today}) s, lateral (
-      select coalesce(sum(nanos), 0)::bigint as nanos, count(*) filter (where nanos > 0) as open from leases where user_id = w.user_id) l
-    where true ${sql.join(filters, sql` `)} order by w.user_id limit ${limit}`.execute(db);
-  return rows.map((row) => ({
-    user: row.user_id,
-    credits: formatNanos(row.credits),
-    debits: formatNanos(row.debits),
-    held: formatNanos(row.held - row.leased),
-    available: formatNanos(row.credits - row.debits - row.held + row.leased),
-    leased: formatNanos(row.leased),
-    open_holds: Number(row.holds),
-    open_leases: Number(row.leases),
-    spent_day: formatNanos(row.spent_day),
-    spent_month: formatNanos(row.spent_month),
-    spend_day: row.limits.spend_day ?? null,
-    spend_month: row.limits.spend_month ?? null,
-  }));
+  const from = sql`
+    select w.user_id, w.created_at, w.credits, w.debits, w.held, coalesce(l.nanos, 0) as leased, coalesce(l.open, 0) as leases,
+      w.credits - w.debits - w.held + coalesce(l.nanos, 0) as available, u.limits
+    from wallets w join users u on u.id = w.user_id left join ${order === undefined || order.hasIndex ? OWN_LEASES : ALL_LEASES}
+    ${used === undefined ? sql`` : sql`cross join ${spent}`} where true ${sql.join(filters, sql` `)}`;
+  const { rows } = await sql<SortedRow<WalletRow>>`
+    select w.*, s.day as spent_day, s.month as spent_month,
+      (select count(*) from holds h where h.user_id = w.user_id and h.state in ('held', 'review')) as holds
+    from (${sortedQuery({ from, id: 'user_id', order, after, limit })}) w cross join ${spent}
+    ${orderBy(order, 'user_id')}`.execute(db);
+  return rows.map((row) => ({ sorted_by: row.sorted_by, report: reportOf(row) }));
 }
+
+const SUM_OF_LEASES = sql`coalesce(sum(nanos), 0)::bigint as nanos, count(*) filter (where nanos > 0) as open from leases`;
+/** Of one wallet after the other, for a page; of all at once where every wallet is read. */
+const OWN_LEASES = sql`lateral (select ${SUM_OF_LEASES} where user_id = w.user_id) l on true`;
+const ALL_LEASES = sql`(select user_id, ${SUM_OF_LEASES} group by user_id) l on l.user_id = w.user_id`;
+
+const reportOf = (row: WalletRow): WalletReport => ({
+  user: row.user_id,
+  credits: formatNanos(row.credits),
+  debits: formatNanos(row.debits),
+  held: formatNanos(row.held - row.leased),
+  available: formatNanos(row.available),
+  leased: formatNanos(row.leased),
+  open_holds: Number(row.holds),
+  open_leases: Number(row.leases),
+  spent_day: formatNanos(row.spent_day),
+  spent_month: formatNanos(row.spent_month),
+  spend_day: row.limits.spend_day ?? null,
+  spend_month: row.limits.spend_month ?? null,
+  created_at: row.created_at.toISOString(),
+});
 
 interface WalletRow {
   readonly user_id: string;
+  readonly created_at: Date;
   readonly credits: Nanos;
   readonly debits: Nanos;
   readonly held: Nanos;
+  readonly available: Nanos;
   readonly leased: Nanos;
   readonly leases: bigint;
   readonly spent_day: Nanos;

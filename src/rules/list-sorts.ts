@@ -1,0 +1,27 @@
+/**
+ * What lists can be sorted by, beside their own order; anything else is refused. Where an index has the order, a page reads its own rows.
+ * Elsewhere each page reads up to `SORTED_ROWS` rows of the list: an index for the sake of a list would cost every write of the table.
+ */
+export const SORTED_ROWS = 100_000;
+
+export interface ListSort {
+  readonly column: string;
+  readonly type: 'text' | 'bigint' | 'timestamptz';
+  readonly hasIndex?: true;
+}
+
+export const LIST_SORTS = {
+  balances: {
+    user: { column: 'user_id', type: 'text', hasIndex: true },
+    available: { column: 'available', type: 'bigint' },
+    created: { column: 'created_at', type: 'timestamptz' },
+  },
+  keys: {
+    name: { column: 'name', type: 'text' },
+    user: { column: 'user_id', type: 'text', hasIndex: true },
+    created: { column: 'created_at', type: 'timestamptz' },
+  },
+  tasks: { created: { column: 'created_at', type: 'timestamptz', hasIndex: true } },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, ListSort>>>>;
+
+export type SortedList = keyof typeof LIST_SORTS;
