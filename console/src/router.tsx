@@ -5,7 +5,6 @@ import { paths } from './paths.ts';
 import { parseSearch, stringifySearch } from './search.ts';
 import { Alone } from './shell/alone.tsx';
 import { Layout } from './shell/layout.tsx';
-import { LinkPage } from './shell/link.tsx';
 import { sessionQuery } from './shell/session.ts';
 import { texts } from './texts.ts';
 
@@ -52,9 +51,11 @@ const user = {
   '/my/playground': lazyRouteComponent(() => import('./user/playground.tsx'), 'Playground'),
 } as const;
 
+const linkPage = lazyRouteComponent(() => import('./shell/link.tsx'), 'LinkPage');
+
 export function createConsoleRouter(client: QueryClient) {
   const root = createRootRoute({ component: Outlet });
-  const link = createRoute({ getParentRoute: () => root, path: '/link', component: LinkPage });
+  const link = createRoute({ getParentRoute: () => root, path: '/link', component: linkPage });
   const layout = createRoute({
     getParentRoute: () => root,
     id: 'layout',

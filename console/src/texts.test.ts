@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseSync, Visitor } from 'vite';
+import { ACCOUNT_KIND_NAMES, accountKind, CLOUD_SETTINGS, type CloudSetting } from '../../src/rules/account-kinds.ts';
 import { pages, texts } from './texts.ts';
 import { labels, pages as zhPages, texts as zhTexts } from './zh/texts.ts';
 
@@ -76,6 +77,22 @@ function wordsIn({ file, code }: { readonly file: string; readonly code: string 
   return { file, bare, wanted, all };
 }
 
+/** What the forms of accounts at clouds show of the tables of their kinds. */
+const CLOUD_WORDS = [
+  ...Object.values<CloudSetting>(CLOUD_SETTINGS).flatMap(({ label, about, fallback = '' }) => [
+    label,
+    about,
+    // One word is a value.
+    fallback.includes(' ') ? fallback : '',
+  ]),
+  ...ACCOUNT_KIND_NAMES.flatMap((kind) => Object.values(accountKind(kind).auths)).flatMap(({ label, secret = '' }) => [
+    label,
+    secret,
+  ]),
+]
+  .filter((text) => text !== '')
+  .map((text) => text.replaceAll('`', ''));
+
 test('every label of the console is in zh/labels.ts, and none is there for nothing', () => {
   const found = SOURCES.map(wordsIn);
   assert.deepEqual(
@@ -89,8 +106,12 @@ test('every label of the console is in zh/labels.ts, and none is there for nothi
     ),
     [],
   );
+  assert.deepEqual(
+    CLOUD_WORDS.filter((text) => !(text in labels)),
+    [],
+  );
   const rates = sourceOf('../../src/objects/price.ts');
-  const all = new Set([...found, wordsIn(rates)].flatMap((one) => [...one.all]));
+  const all = new Set([...CLOUD_WORDS, ...[...found, wordsIn(rates)].flatMap((one) => [...one.all])]);
   assert.deepEqual(
     Object.keys(labels).filter((text) => !all.has(text)),
     [],

@@ -135,7 +135,8 @@ const englishTexts = {
     reset: 'Reset',
     saveView: 'Save view',
     viewName: 'Name of the view',
-    noViews: 'A view keeps the filters, the order and the columns under a name, in this browser.',
+    noViews:
+      'A view keeps the filters, the order and the columns under a name, in this browser only. Its address opens it for others.',
     removeView: (name: string) => `Remove the view ${name}`,
     times: 'Times',
     searchedTo: (time: string) => `Searched back to ${time}.`,
@@ -386,6 +387,7 @@ const englishTexts = {
     fallback: 'In this order: group/model, or a group for the same name. Empty for none.',
     setFallback: 'While no account of the group can take a call, these lines do, at their own prices.',
     setPrice: 'Calls from now on use the new price. Earlier charges stay as they are.',
+    rateLabel: (whose: string, rate: string) => `${whose} ${rate}`,
     moreRates: 'Steps by input length, tiers, audio, images, pieces, as in the configuration file.',
     moreRatesExample: '{"steps": [{"above": 200000, "input": "6", "output": "22.5"}], "per_search": "0.01"}',
     calculator: 'What would a request cost?',
@@ -602,6 +604,8 @@ const englishTexts = {
     },
     states: { out: 'Out of use', parked: 'Parked', draining: 'Draining', cooling: 'Cooling down' },
     each: (scope: string) => `each ${scope}`,
+    about: (kind: string) => `${kind}: `,
+    and: (part: string) => `, ${part}`,
     allCalls: 'all calls',
     scopes: {
       operator: { all: 'All calls', user: 'Users', key: 'Keys', group: 'Groups', account: 'Accounts', alarm: 'Alarms' },

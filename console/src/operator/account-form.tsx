@@ -59,6 +59,7 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
   const server =
     shownStyle === 'responses' && cloud === 'none' ? SERVERS.find((one) => one.preset === preset) : undefined;
   const isOther = server !== undefined && server.preset !== OPENAI;
+  const example = cloud === 'none' ? (shownStyle === 'responses' ? preset : shownStyle) : cloud;
   const added = useRef('');
   const submit = async (values: FormValues): Promise<void> => {
     const { group_id, ...account } = cloud === 'none' ? values : withCloud(values, cloud, auth);
@@ -92,7 +93,6 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
         {clouds.length > 0 && (
           <Choice label="Cloud" value={cloud} options={clouds} onChange={(next) => setCloud(next as CloudChoice)} />
         )}
-        {cloud !== 'none' && <Choice label="Sign-in" value={auth} options={auths} onChange={setAuth} />}
         {server && (
           <Choice
             label="Server"
@@ -102,6 +102,7 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
           />
         )}
       </div>
+      {cloud !== 'none' && <Choice label="Sign-in" value={auth} options={auths} onChange={setAuth} />}
       {isOther && <Json label={texts.account.presetFlags} value={server.flags} />}
       <Form
         fields={[
@@ -120,7 +121,7 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
             name: 'id',
             label: 'Id of the account',
             isRequired: true,
-            placeholder: `${isOther ? preset : 'openai'}-1`,
+            placeholder: `${example}-1`,
             path: 'accounts[0].id',
           },
           ...(cloud === 'none'

@@ -43,13 +43,16 @@ const PAGES: Readonly<Record<string, (id: string) => string>> = {
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** The line has them in its other columns. */
+const SAID: ReadonlySet<string> = new Set(['id', 'object', 'at', 'created_at', 'updated_at']);
+
 /** Members that differ; of a created or deleted object all of them. */
 export function changesOf({ action, before, after }: ShownAuditLine): Change[] {
   if (action === 'config.applied') return appliedChanges(after ?? {});
   const [left, right] = [flat(before ?? {}), flat(after ?? {})];
   return (
     [...new Set([...left.keys(), ...right.keys()])]
-      .filter((name) => left.get(name) !== right.get(name))
+      .filter((name) => left.get(name) !== right.get(name) && !SAID.has(name))
       // What users pay comes first.
       .toSorted((one, other) => Number(one.startsWith('cost ')) - Number(other.startsWith('cost ')))
       .map((name) => ({ label: labelOf(name), before: left.get(name), after: right.get(name) }))

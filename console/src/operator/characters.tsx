@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<ShownCharacter>[] = [
   { head: 'Id', cell: ({ public_id }) => <Id id={public_id} />, phone: 'hide' },
   { head: 'Group', cell: ({ group }) => group },
   { head: 'Models', cell: ({ models }) => models.join(', '), kind: 'grow', phone: 'hide' },
-  { head: 'Change', cell: (character) => <CharacterActions character={character} /> },
+  { head: 'Change', cell: (character) => <CharacterActions character={character} />, kind: 'actions' },
 ];
 
 /** The gateway serves an uploaded picture once its character is published. */

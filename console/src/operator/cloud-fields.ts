@@ -9,6 +9,7 @@ import {
   cloudAuth,
   settingsOfCloud,
 } from '../../../src/rules/account-kinds.ts';
+import { t } from '../language.ts';
 import type { FieldSpec, FormValues } from '../parts/form.tsx';
 import { texts } from '../texts.ts';
 
@@ -23,7 +24,7 @@ export const cloudChoices = (style: GroupStyle): readonly (readonly [CloudChoice
 };
 
 export const authChoices = (kind: AccountKind): readonly (readonly [string, string])[] =>
-  Object.entries(accountKind(kind).auths).map(([auth, { label }]) => [auth, label] as const);
+  Object.entries(accountKind(kind).auths).map(([auth, { label }]) => [auth, t(label)] as const);
 
 /** What a new account offers, where its cloud has another API for the same style. */
 export const apiFeatures = (kind: AccountKind, style: GroupStyle): readonly string[] | undefined => {
@@ -58,10 +59,12 @@ function settingFields(
     return {
       name: PREFIX + name,
       label,
-      hint: about.replaceAll('`', ''),
+      hint: t(about.replaceAll('`', '')),
       isRequired: needed.includes(name),
       value: stored[name],
-      ...(fallback !== undefined && { placeholder: fallback.replaceAll('`', '') }),
+      ...(fallback !== undefined && {
+        placeholder: fallback.includes(' ') ? t(fallback.replaceAll('`', '')) : fallback,
+      }),
     };
   });
 }
@@ -75,7 +78,7 @@ function secretField(kind: AccountKind, auth: string, hint: string): readonly Fi
       label: 'Credential',
       kind: way.isDocument ? 'area' : 'password',
       isRequired: true,
-      hint: `${texts.account.holds(way.secret)} ${hint}`,
+      hint: `${texts.account.holds(t(way.secret))} ${hint}`,
       autoComplete: 'off',
     },
   ];

@@ -50,7 +50,7 @@ export const Groups = () => {
                   </span>
                 ),
               },
-              { head: 'Edit', cell: (group) => <GroupForm group={group} />, phone: 'hide' },
+              { head: 'Edit', cell: (group) => <GroupForm group={group} />, kind: 'actions' },
             ]}
           />
         )}
@@ -77,7 +77,7 @@ const AccountsUp = ({
 
 const GroupForm = ({ group }: { readonly group?: ShownGroup }) => {
   return (
-    <Opener label={group ? 'Edit' : 'Add group'} className={group ? 'quiet' : 'primary'}>
+    <Opener label={group ? 'Edit' : 'Add group'} className={group ? '' : 'primary'}>
       {(close) => (
         <FormDialog
           title={group ? `${t('Change')} ${group.id}` : 'Add group'}

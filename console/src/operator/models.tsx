@@ -21,8 +21,8 @@ const COLUMNS: readonly Column<ShownModel>[] = [
   { head: 'Model', cell: ({ id }) => <code>{id}</code>, phone: 'title' },
   { head: 'Group', cell: ({ group }) => group, phone: 'side' },
   { head: 'Upstream', cell: ({ upstream }) => upstream ?? '', phone: 'hide' },
-  { head: 'Price', cell: (model) => <Price model={model} />, kind: 'grow' },
-  { head: 'Cost', cell: ({ cost }) => <Cost cost={cost} />, phone: 'hide', kind: 'grow' },
+  { head: 'Price', cell: (model) => <Price model={model} />, kind: 'prose' },
+  { head: 'Cost', cell: ({ cost }) => <Cost cost={cost} />, phone: 'hide', kind: 'prose' },
 ];
 
 const Price = ({ model }: { readonly model: ShownModel }) => {
@@ -104,7 +104,7 @@ export const priceFields = (model?: ShownModel): (FieldSpec | readonly FieldSpec
     return [
       TOKEN_RATES.map((name) => ({
         name: `${prefix}.${name}`,
-        label: `${label} ${t(name.replaceAll('_', ' '))}`,
+        label: texts.model.rateLabel(label, t(name.replaceAll('_', ' '))),
         value: rateOf(rates, name),
         placeholder: '$ /1M',
       })),

@@ -33,7 +33,11 @@ export const People = () => {
           { head: 'Role', cell: ({ role }) => t(role) },
           { head: 'User', cell: ({ user }) => user ?? '–', phone: 'hide' },
           { head: 'Signed in', cell: ({ signed_in_at }) => <Time at={signed_in_at} />, phone: 'hide' },
-          { head: 'Change', cell: (person) => <PersonActions person={person} showLink={setLink} /> },
+          {
+            head: 'Change',
+            cell: (person) => <PersonActions person={person} showLink={setLink} />,
+            kind: 'actions',
+          },
         ]}
         rowKey={({ id }) => id}
       />

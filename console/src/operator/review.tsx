@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { QuarantinedRecord, Review } from '../../../src/objects/index.ts';
 import { admin } from '../api/admin.ts';
 import { countText } from '../format/count.ts';
+import { t } from '../language.ts';
 import { Json } from '../parts/code.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
 import { Table } from '../parts/table.tsx';
@@ -64,7 +65,7 @@ const Holds = ({ rows }: { readonly rows: readonly Review[] }) => (
       },
       {
         head: 'Tokens',
-        cell: ({ tokens, reported }) => (tokens === null ? (reported ?? 'missing') : countText(tokens)),
+        cell: ({ tokens, reported }) => (tokens === null ? (reported ?? t('missing')) : countText(tokens)),
         kind: 'number',
         phone: 'label',
       },
@@ -72,6 +73,7 @@ const Holds = ({ rows }: { readonly rows: readonly Review[] }) => (
       { head: 'Finished', cell: ({ finished_at }) => <Time at={finished_at} />, phone: 'hide' },
       {
         head: 'Decide',
+        kind: 'actions',
         cell: ({ task, tokens }) => (
           <span className="row">
             <Decision
@@ -113,10 +115,11 @@ const Records = ({ rows }: { readonly rows: readonly QuarantinedRecord[] }) => (
       {
         head: 'Evidence',
         kind: 'prose',
-        cell: ({ record }) => (record ? <Json label="Record" value={record} /> : 'missing'),
+        cell: ({ record }) => (record ? <Json label="Record" value={record} /> : t('missing')),
       },
       {
         head: 'Decide',
+        kind: 'actions',
         cell: ({ id }) => (
           <span className="row">
             <Decision

@@ -55,7 +55,7 @@ const Submission = ({ submission }: { readonly submission: OpenSubmission }) => 
             upstream_task === '' ? <strong>{texts.review.requested}</strong> : <Id id={upstream_task} />,
           phone: 'title',
         },
-        { head: 'Status', cell: ({ status }) => status, phone: 'side' },
+        { head: 'Status', cell: ({ status }) => t(status), phone: 'side' },
         { head: 'Created', cell: ({ created_at }) => <Time at={created_at} />, phone: 'label' },
         ...names.map((name) => ({
           head: name,
@@ -66,6 +66,7 @@ const Submission = ({ submission }: { readonly submission: OpenSubmission }) => 
         })),
         {
           head: 'Decide',
+          kind: 'actions',
           cell: ({ upstream_task }) =>
             upstream_task !== '' && (
               <Decision

@@ -72,23 +72,24 @@ export const UserPage = () => {
                 />
               </Card>
             )}
-            <section>
-              <div className="page-head">
-                <h2>{t('Statement')}</h2>
-                <div className="actions">
-                  <a className="button" href={admin.statementCsv(id)} download>
-                    CSV
-                  </a>
-                </div>
-              </div>
+            <Card
+              title="Statement"
+              actions={
+                <a className="button" href={admin.statementCsv(id)} download>
+                  CSV
+                </a>
+              }
+              isFlush
+            >
               <FilteredList
                 page={pages.charges}
                 name={`statement-${id}`}
                 load={(query) => admin.statement(id, query)}
                 columns={STATEMENT_COLUMNS}
                 rowKey={({ entry }) => entry}
+                isPart
               />
-            </section>
+            </Card>
           </>
         )}
       </div>

@@ -5,8 +5,8 @@ export interface Column<T> {
   /** In English: it is also the name of the column in addresses. The table translates it. */
   readonly head: string;
   readonly cell: (row: T) => ReactNode;
-  /** `grow` takes the free width and is cut; `prose` may have several lines. */
-  readonly kind?: 'text' | 'number' | 'grow' | 'prose';
+  /** `grow` takes the free width and is cut; `prose` may have several lines; `actions` are buttons at the right end. */
+  readonly kind?: 'text' | 'number' | 'grow' | 'prose' | 'actions';
   /** `title` is the first line of the card, `side` its right end, `line` (default) the second line; `label` shows the head too. */
   readonly phone?: 'title' | 'side' | 'line' | 'label' | 'hide';
   /** Orders the rows where `cell` shows no plain text. */

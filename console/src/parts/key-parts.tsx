@@ -10,7 +10,7 @@ import { Once } from './once.tsx';
 import { Facts } from './page.tsx';
 import { State, type Tone } from './state.tsx';
 import type { Column } from './table.tsx';
-import { Money, Time } from './values.tsx';
+import { Time } from './values.tsx';
 
 const TONES: Readonly<Record<ShownKey['state'], Tone>> = { valid: 'ok', expired: 'muted', revoked: 'muted' };
 const WORDS: Readonly<Record<ShownKey['state'], string>> = { valid: 'Active', expired: 'Expired', revoked: 'Revoked' };
@@ -79,7 +79,6 @@ export const KeyFacts = ({ value: key }: { readonly value: ShownKey }) => (
       ['Group', key.group],
       ['Video groups', key.video_groups ? key.video_groups.join(', ') : undefined],
       ['Limits', limitsText(key)],
-      ['Spend a day', key.spend_day === undefined ? undefined : <Money key="day" amount={key.spend_day} />],
       ['Models', key.models ? key.models.join(', ') : t('all of the group')],
       ['Addresses', key.addresses ? key.addresses.join(', ') : t('all')],
       ['Stores responses', key.store ? t('yes') : t('no')],

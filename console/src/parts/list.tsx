@@ -29,6 +29,8 @@ interface ListPageProps<T> {
   /** Looks for new rows at the top every few seconds. */
   readonly isLive?: boolean;
   readonly views?: readonly SavedView[];
+  /** Of a page that is about more than the list, whose head has no tools of it. */
+  readonly isPart?: boolean;
 }
 
 const PAGE_ROWS = 50;
@@ -36,6 +38,7 @@ export const POLL_MS = 5_000;
 
 export function FilteredList<T>(props: ListPageProps<T>) {
   const { page, name, load, fixed = {}, filters = [], columns, rowKey, open, empty, isLive = false, views } = props;
+  const { isPart = false } = props;
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
   const names = namesOf(filters);
@@ -70,7 +73,14 @@ export function FilteredList<T>(props: ListPageProps<T>) {
   );
   return (
     <>
-      <TableTools name={name} columns={columns} views={views} hasTimes={columns.some(({ head }) => TIMES.has(head))} />
+      {!isPart && (
+        <TableTools
+          name={name}
+          columns={columns}
+          views={views}
+          hasTimes={columns.some(({ head }) => TIMES.has(head))}
+        />
+      )}
       {filters.length > 0 && <FilterBar filters={filters} search={search} change={change} />}
       <Load query={query} things={page.things}>
         {(list) => (

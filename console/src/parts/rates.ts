@@ -12,7 +12,8 @@ export function ratesText(rates: ShownRates | null): string {
   return Object.entries(rates ?? {})
     .map(([name, rate]) => {
       if (name === 'steps' && Array.isArray(rate)) return rate.map(stepText).join(' · ');
-      return `${t(name.replaceAll('_', ' '))} ${rateText(rate)}`;
+      // A name and its rate stay on one line.
+      return `${t(name.replaceAll('_', ' '))}\u00a0${rateText(rate)}`;
     })
     .join(' · ');
 }
@@ -23,7 +24,7 @@ function rateText(rate: unknown): string {
   const entries = typeof rate === 'object' && rate !== null ? Object.entries(rate) : [];
   if (entries.length === 0 || entries.length > MAX_ENTRIES || entries.some(([, one]) => typeof one !== 'string'))
     return '…';
-  return entries.map(([name, one]) => `${name === '*' ? '' : `${name} `}$${one}`).join(', ');
+  return entries.map(([name, one]) => `${name === '*' ? '' : `${name}\u00a0`}$${one}`).join(', ');
 }
 
 const MAX_ENTRIES = 6;

@@ -91,7 +91,7 @@ const Attempts = ({ attempts, totalMs }: { readonly attempts: readonly ShownAtte
         <Id id={attempt.account} to={paths.account(attempt.account)} canCopy={false} />
         <AttemptBar attempt={attempt} totalMs={totalMs} />
         <span className="small">
-          {attempt.status ?? ''} {attempt.outcome ?? t('open')}
+          {attempt.status ?? ''} {t(attempt.outcome ?? 'open')}
           {attempt.group !== undefined && ` · ${texts.request.fallbackTo(attempt.group)}`}
           {typeof attempt.first_byte_ms === 'number' &&
             ` · ${texts.request.firstByte(durationText(attempt.first_byte_ms - attempt.start_ms))}`}

@@ -1,11 +1,20 @@
 /** Columns of a statement: every movement of a wallet with the balance after it. */
 import type { ShownMovement } from '../../../src/objects/index.ts';
+import { t } from '../language.ts';
 import type { Column } from './table.tsx';
 import { Id, Money, Time } from './values.tsx';
 
+const KINDS: Readonly<Record<string, string>> = {
+  usage: t('Usage'),
+  charge: t('Charge'),
+  credit: t('Credit'),
+  settle: t('Video task'),
+  excess: t('Above the hold'),
+};
+
 export const STATEMENT_COLUMNS: readonly Column<ShownMovement>[] = [
   { head: 'Time', cell: ({ at }) => <Time at={at} />, phone: 'title' },
-  { head: 'Kind', cell: ({ kind }) => kind },
+  { head: 'Kind', cell: ({ kind }) => KINDS[kind] ?? kind },
   { head: 'Reason', cell: ({ reason }) => <span className="muted">{reason}</span>, kind: 'grow' },
   { head: 'Reference', cell: ({ reference }) => <Id id={reference} canCopy={false} />, phone: 'hide' },
   { head: 'Amount', cell: ({ amount }) => <Money amount={amount} isMovement />, kind: 'number', phone: 'side' },

@@ -114,7 +114,7 @@ interface HeadProps<T> {
 const MIN_WIDTH = 56;
 const NEW_WIDTH = 120;
 
-function Head<T>({ column: { head }, className, order, sort, resize }: HeadProps<T>) {
+function Head<T>({ column: { head, kind }, className, order, sort, resize }: HeadProps<T>) {
   const from = useRef<{ readonly x: number; readonly width: number }>(undefined);
   const drag = (event: PointerEvent<HTMLElement>, isDone: boolean): void => {
     const cell = event.currentTarget.closest('th');
@@ -131,7 +131,7 @@ function Head<T>({ column: { head }, className, order, sort, resize }: HeadProps
           {order !== 'none' && <span aria-hidden="true">{order === 'ascending' ? ' ↑' : ' ↓'}</span>}
         </button>
       ) : (
-        t(head)
+        <span className={kind === 'actions' ? 'hidden-label' : undefined}>{t(head)}</span>
       )}
       {resize && (
         <span
@@ -172,7 +172,7 @@ function nameCut({ target }: PointerEvent<HTMLElement>): void {
   if (cell && cell.scrollWidth > cell.clientWidth) cell.title = cell.innerText;
 }
 
-const KIND_CLASS = { text: '', number: 'num', grow: 'grow', prose: 'prose' } as const;
+const KIND_CLASS = { text: '', number: 'num', grow: 'grow', prose: 'prose', actions: 'actions' } as const;
 
 const classOf = <T,>({ kind = 'text', phone = 'line', isPinned }: Column<T>, n: number): string =>
   `${KIND_CLASS[kind]} phone-${phone}${n === 0 ? ' first' : ''}${isPinned ? ' pinned' : ''}`.trim();

@@ -29,6 +29,19 @@ export const TaskState = ({ task }: { readonly task: ReadTask }) => (
   </State>
 );
 
+const HOLD_STATES = {
+  held: t('Held'),
+  review: t('In review'),
+  settled: t('Settled'),
+  released: t('Released'),
+} as const;
+const SUBMISSIONS = {
+  pending: t('Pending'),
+  sending: t('Sending'),
+  confirmed: t('Confirmed'),
+  unknown: texts.task.unknown,
+} as const;
+
 export const TASK_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
 
 export const sizeText = ({ resolution, ratio, duration }: ReadTask['parameters']): string =>
@@ -81,7 +94,7 @@ export const HoldFacts = ({ hold }: { readonly hold: ReadTask['hold'] }) =>
           'Released',
           hold.charged === null ? undefined : <Money key="rest" amount={subtractMoney(hold.held, hold.charged)} />,
         ],
-        ['State', hold.state],
+        ['State', HOLD_STATES[hold.state]],
       ]}
     />
   ) : (
@@ -144,7 +157,7 @@ export const TaskView = ({ task, video, lastFrame }: TaskViewProps) => (
           ['Model', task.model],
           ['Size', sizeText(task.parameters)],
           ['Tokens', task.tokens === null ? undefined : countText(task.tokens)],
-          ['Submission', task.submission === 'unknown' ? texts.task.unknown : task.submission],
+          ['Submission', task.submission && SUBMISSIONS[task.submission]],
           ['Review', task.in_review ? texts.task.review : undefined],
         ]}
       />

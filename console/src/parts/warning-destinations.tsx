@@ -34,7 +34,7 @@ export const Destinations = ({ tree, query }: DestinationsProps) => (
           { head: 'Kind', cell: ({ kind }) => words.destinationKinds[kind], phone: 'side' },
           { head: 'To', cell: ({ host, addresses }) => host ?? addresses?.join(', '), kind: 'prose' },
           { head: 'Quiet hours', cell: ({ quiet }) => quietText(quiet), kind: 'prose', phone: 'label' },
-          { head: 'Change', cell: (one) => <DestinationActions tree={tree} destination={one} /> },
+          { head: 'Change', cell: (one) => <DestinationActions tree={tree} destination={one} />, kind: 'actions' },
         ]}
         rows={data}
         rowKey={({ id }) => id}

@@ -87,7 +87,7 @@ const columnsOf = (key: OwnKey): readonly Column<OwnModel>[] => [
   { head: 'Kind', cell: ({ kind }) => <Badge>{t(kind)}</Badge>, phone: 'side' },
   rateColumn('Input', 'input'),
   rateColumn('Output', 'output'),
-  { head: 'Other prices', cell: (model) => <OneLine text={otherPrices(model)} />, phone: 'hide' },
+  { head: 'Other prices', cell: (model) => <Aside text={otherPrices(model)} />, kind: 'prose', phone: 'hide' },
   {
     head: 'Context',
     cell: ({ context }) => (context === null ? '' : countText(context)),
@@ -98,18 +98,14 @@ const columnsOf = (key: OwnKey): readonly Column<OwnModel>[] => [
   },
   {
     head: 'Accepts',
-    cell: ({ accepts }) => <OneLine text={accepts.filter((one) => !RATIO.test(one)).join(', ')} />,
+    cell: ({ accepts }) => <Aside text={accepts.filter((one) => !RATIO.test(one)).join(', ')} />,
+    kind: 'prose',
     phone: 'hide',
   },
-  { head: 'Try', cell: (model) => <Try model={model} keyOf={key} /> },
+  { head: 'Try', cell: (model) => <Try model={model} keyOf={key} />, kind: 'actions' },
 ];
 
-/** Cut; the whole of it on hover. */
-const OneLine = ({ text }: { readonly text: string }) => (
-  <div className="muted one-line" title={text}>
-    {text}
-  </div>
-);
+const Aside = ({ text }: { readonly text: string }) => <span className="muted">{text}</span>;
 
 /** The playground and the estimate know the ratios of a video model. */
 const RATIO = /^(?:\d+:\d+|adaptive)$/;
