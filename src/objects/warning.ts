@@ -151,6 +151,7 @@ export const ShownWarning = z
     kind: ruleKind,
     scope: z.enum(scopes),
     subject: someText.describe('null: each of the scope'),
+    subject_name: someText.describe('of a key'),
     period: z.enum(periods).nullable(),
     amount: someDollars,
     percent: someInteger,

@@ -14,7 +14,10 @@ import {
 import { WARNING_LIMITS, type WarningAudience, type WarningScope, warningKind } from '../rules/index.ts';
 
 type Tx = Transaction<Rows>;
-export type WarningRow = Selectable<Rows['warning_rules']> & { readonly holds_for: number };
+export type WarningRow = Selectable<Rows['warning_rules']> & {
+  readonly holds_for: number;
+  readonly subject_name: string | null;
+};
 
 /** Who makes a change. The empty owner stands for the operators. */
 export interface WarningActor {
@@ -28,12 +31,17 @@ export const audienceOf = (owner: string): WarningAudience => (owner === OPERATO
 const HOLDS = sql<number>`(
   select count(*)::int from warning_states s where s.user_id = warning_rules.user_id and s.rule_id = warning_rules.id)`;
 
+/** Keys of other users have no name for a user. */
+const NAME = sql<string | null>`(
+  select k.name from keys k
+  where warning_rules.scope = 'key' and k.id = warning_rules.subject and warning_rules.user_id in (${OPERATORS}, k.user_id))`;
+
 /** All of them, in the order of their creation: an owner has few. */
 export const listWarnings = (db: Db, owner: string): Promise<WarningRow[]> =>
   db
     .selectFrom('warning_rules')
     .selectAll()
-    .select(HOLDS.as('holds_for'))
+    .select([HOLDS.as('holds_for'), NAME.as('subject_name')])
     .where('user_id', '=', owner)
     .orderBy('created_at')
     .orderBy('id')
@@ -43,7 +51,7 @@ async function readWarning(tx: Tx, owner: string, id: string): Promise<WarningRo
   const row = await tx
     .selectFrom('warning_rules')
     .selectAll()
-    .select(HOLDS.as('holds_for'))
+    .select([HOLDS.as('holds_for'), NAME.as('subject_name')])
     .where('user_id', '=', owner)
     .where('id', '=', id)
     .executeTakeFirst();
@@ -185,6 +193,7 @@ export const warningView = (row: WarningRow): ShownWarning => ({
   kind: row.kind as ShownWarning['kind'],
   scope: row.scope as ShownWarning['scope'],
   subject: row.subject,
+  subject_name: row.subject_name,
   period: row.period as ShownWarning['period'],
   amount: row.nanos === null ? null : formatNanos(row.nanos),
   percent: row.percent,

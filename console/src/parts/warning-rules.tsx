@@ -33,9 +33,9 @@ interface RulesProps {
 export const Rules = ({ tree, destinations }: RulesProps) => {
   const query = useQuery({ queryKey: [tree.name, 'rules'], queryFn: () => tree.api.rules() });
   const columns: readonly Column<ShownWarning>[] = [
-    { head: 'Name', cell: ({ name }) => name, kind: 'prose', phone: 'title' },
+    { head: 'Name', cell: nameOf, kind: 'prose', phone: 'title' },
     { head: 'Now', cell: (rule) => <Holds {...rule} />, phone: 'side' },
-    { head: 'Warns when', cell: conditionOf, kind: 'prose' },
+    { head: 'Warns when', cell: (rule) => <Condition rule={rule} />, kind: 'prose' },
     {
       head: 'Sent to',
       cell: (rule) =>
@@ -44,7 +44,11 @@ export const Rules = ({ tree, destinations }: RulesProps) => {
           : rule.destinations.map((id) => destinations?.find((one) => one.id === id)?.name ?? '–').join(', '),
       phone: 'label',
     },
-    { head: 'Change', cell: (rule) => <RuleActions tree={tree} rule={rule} destinations={destinations ?? []} /> },
+    {
+      head: 'Change',
+      cell: (rule) => <RuleActions tree={tree} rule={rule} destinations={destinations ?? []} />,
+      kind: 'actions',
+    },
   ];
   return (
     <>
@@ -78,26 +82,32 @@ const Holds = ({ paused, holds_for }: ShownWarning) =>
     </State>
   );
 
-function conditionOf(rule: ShownWarning): string {
-  const { name, kind, scope, subject, amount, percent, period, states, min_calls } = rule;
+/** A rule without a name of its own has that of its kind, in words of the API where it was made there. */
+const nameOf = ({ name, kind }: ShownWarning): string => (name === warningKind(kind).about ? words.kinds[kind] : name);
+
+const Condition = ({ rule }: { readonly rule: ShownWarning }) => {
+  const { kind, scope, subject, subject_name, amount, percent, period, states, min_calls } = rule;
   const { unit, holds } = warningKind(kind);
-  const whose = scope === 'all' ? words.allCalls : subject === null ? words.each(scope) : `${scope} ${subject}`;
   const threshold =
     unit === 'dollars'
       ? words[holds](exactMoney(amount ?? '0'))
       : unit === 'percent'
-        ? words[holds](`${percent} %`)
+        ? words[holds](`${percent}%`)
         : statesText(states);
-  return [
-    // A rule without a name of its own has that of its kind.
-    name === words.kinds[kind] ? whose : `${words.kinds[kind]}: ${whose}`,
+  const rest = [
     threshold,
     ...(period === null ? [] : [words.periods[period]]),
     ...(min_calls === null ? [] : [words.fromCalls(countText(min_calls))]),
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
-}
+  ].filter((part) => part !== '');
+  return (
+    <>
+      {nameOf(rule) !== words.kinds[kind] && words.about(words.kinds[kind])}
+      {scope === 'all' ? words.allCalls : subject === null ? words.each(t(scope)) : `${t(scope)} `}
+      {subject !== null && <span title={subject}>{subject_name ?? subject}</span>}
+      {rest.map((part) => words.and(part))}
+    </>
+  );
+};
 
 const statesText = (states: ShownWarning['states']): string =>
   (states ?? []).map((state) => words.states[state].toLowerCase()).join(texts.or);
@@ -161,10 +171,10 @@ const isOpen = (tree: WarningTree, name: WarningKindName): boolean =>
 function subjectFields(tree: WarningTree, scope: WarningScope): FieldSpec[] {
   const shared = { name: `of:${scope}`, path: 'subject', label: scope };
   const finder = tree.finders[scope];
-  if (finder) return [{ ...shared, finder, placeholder: words.each(scope) }];
+  if (finder) return [{ ...shared, finder, placeholder: words.each(t(scope)) }];
   if (scope !== 'alarm') return [];
   const alarms = Object.keys(texts.needs.alarms).map((name) => [name, name.replaceAll('_', ' ')] as const);
-  return [{ ...shared, kind: 'choice', options: [['', words.each(scope)], ...alarms] }];
+  return [{ ...shared, kind: 'choice', options: [['', words.each(t(scope))], ...alarms] }];
 }
 
 const periodFields = (kind: WarningKindName): FieldSpec[] => {
@@ -250,12 +260,12 @@ const RuleActions = ({ tree, rule, destinations }: RuleActionsProps) => {
       <Opener label="Edit">
         {(close) => (
           <FormDialog
-            title={`${t('Change')} ${rule.name}`}
+            title={`${t('Change')} ${nameOf(rule)}`}
             close={close}
             action="Save warning"
             showsChanges
             fields={[
-              { name: 'name', label: 'Name', value: rule.name, isRequired: true },
+              { name: 'name', label: 'Name', value: nameOf(rule), isRequired: true },
               ...thresholdFields(rule.kind, rule),
               ...destinationFields(destinations, rule),
             ]}
@@ -276,7 +286,7 @@ const RuleActions = ({ tree, rule, destinations }: RuleActionsProps) => {
       <Opener label="Delete" className="danger">
         {(close) => (
           <FormDialog
-            title={`${t('Delete')} ${rule.name}`}
+            title={`${t('Delete')} ${nameOf(rule)}`}
             explain={words.remove}
             close={close}
             action="Delete warning"
