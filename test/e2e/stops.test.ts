@@ -9,14 +9,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { type Sim, startSim } from '../../sim/index.ts';
+import { BEDROCK, type Sim, serviceAccountKey, startSim, VERTEX } from '../../sim/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { type LaunchedProcess, launch } from '../support/process.ts';
 import { noRedis, startRedis, type TestRedis } from '../support/redis.ts';
 import { MISBEHAVIOURS, type Misbehaviour, TcpRelay } from '../support/tcp-relay.ts';
 import { until } from '../support/wait.ts';
 
-type Dependency = 'Redis' | 'PostgreSQL' | 'provider' | 'collector';
+type Dependency = 'Redis' | 'PostgreSQL' | 'provider' | 'collector' | 'Google sign-in' | 'AWS sign-in';
 /** `refused`: the start fails by itself. `start`: SIGTERM comes while the process waits for the dependency. */
 type Moment = 'refused' | 'start' | 'serving' | 'stop';
 
@@ -46,13 +46,18 @@ const MOMENTS: Readonly<Record<Dependency, readonly Moment[]>> = {
   PostgreSQL: ['refused', 'start', 'serving', 'stop'],
   provider: ['serving', 'stop'],
   collector: ['serving', 'stop'],
+  'Google sign-in': ['serving'],
+  'AWS sign-in': ['serving'],
 };
 
 const rowsOf = (program: Row['program'], moments: Partial<typeof MOMENTS>): Row[] =>
   Object.entries(moments).flatMap(([dependency, list]) =>
-    list.flatMap((moment) =>
-      MISBEHAVIOURS.map((how): Row => ({ program, dependency: dependency as Dependency, how, moment })),
-    ),
+    list.flatMap((moment) => {
+      const hasTls = dependency === 'PostgreSQL' || dependency === 'Redis';
+      const isConnecting = moment === 'refused' || moment === 'start';
+      const ways = [...MISBEHAVIOURS, ...(hasTls && isConnecting ? (['hangs in TLS'] as const) : [])];
+      return ways.map((how): Row => ({ program, dependency: dependency as Dependency, how, moment }));
+    }),
   );
 
 const ALL_ROWS: readonly Row[] = [
@@ -63,7 +68,12 @@ const ALL_ROWS: readonly Row[] = [
   ...rowsOf('doctor', { PostgreSQL: ['refused', 'start'], Redis: ['refused', 'start'] }),
 ];
 /** Every dependency at every moment, with the behaviour that libraries handle worst. */
-const FEW_ROWS = ALL_ROWS.filter(({ program, how }) => how === 'says nothing' && program === 'one process');
+const FEW_ROWS = ALL_ROWS.filter(
+  ({ program, how, dependency }) => how === 'says nothing' && program === 'one process' && !isSignIn(dependency),
+);
+function isSignIn(dependency: Dependency): boolean {
+  return dependency.endsWith('sign-in');
+}
 function nameOf({ program, dependency, how, moment }: Row): string {
   return `${program} ends when ${dependency} ${how} (${moment})`;
 }
@@ -108,6 +118,8 @@ const targetOf = (dependency: Dependency): string =>
     PostgreSQL: gateway.database.url,
     provider: sim.url,
     collector: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
+    'Google sign-in': sim.url,
+    'AWS sign-in': sim.url,
   })[dependency];
 
 test('processes end, whatever a dependency does', {
@@ -120,6 +132,26 @@ test('processes end, whatever a dependency does', {
   );
 });
 
+/** How the account of a row signs in. */
+function credentialOf(dependency: Dependency, relayUrl: string): object {
+  if (dependency === 'Google sign-in') {
+    const cloud = { kind: 'vertex', project: VERTEX.project, location: 'us', auth: 'service-account' };
+    return { api_key: serviceAccountKey(relayUrl), cloud };
+  }
+  const api_key = `${BEDROCK.key.id}:${BEDROCK.key.secret}`;
+  const role = { role_arn: BEDROCK.role, token_url: `${relayUrl}/aws-sts` };
+  if (dependency === 'AWS sign-in')
+    return { api_key, cloud: { kind: 'bedrock', region: BEDROCK.region, auth: 'access-key', ...role } };
+  return { api_key: 'sk-upstream' };
+}
+
+/** The same server, with TLS. */
+function overTls(url: string): string {
+  const secure = new URL(url.replace(/^redis:/, 'rediss:'));
+  if (secure.protocol !== 'rediss:') secure.searchParams.set('sslmode', 'require');
+  return secure.href;
+}
+
 async function check(row: Row, number: number): Promise<void> {
   const relay = await TcpRelay.start(targetOf(row.dependency));
   await checkBehind(relay, row, number).finally(() => relay.close());
@@ -129,14 +161,16 @@ async function checkBehind(relay: TcpRelay, row: Row, number: number): Promise<v
   const { program, dependency, how, moment } = row;
   // Each row has a group of its own, whose account may be behind a relay.
   const group = `g${number}`;
+  const relayUrl = relay.url.replace(/\/$/, '');
+  const url = how === 'hangs in TLS' ? overTls(relay.url) : relay.url;
   const keys = await gateway.apply({
     groups: [{ id: group, style: 'messages' }],
     accounts: [
       {
         id: `a${number}`,
         group,
-        base_url: dependency === 'provider' ? relay.url.replace(/\/$/, '') : sim.url,
-        api_key: 'sk-upstream',
+        base_url: dependency === 'provider' ? relayUrl : sim.url,
+        ...credentialOf(dependency, relayUrl),
       },
     ],
     models: [{ id: 'demo-*', groups: [group] }],
@@ -149,8 +183,8 @@ async function checkBehind(relay: TcpRelay, row: Row, number: number): Promise<v
   const one = launch(
     args.map((arg) => (arg === 'SETUP' ? setupFile : arg)),
     {
-      DATABASE_URL: dependency === 'PostgreSQL' ? relay.url : gateway.database.url,
-      REDIS_URL: dependency === 'Redis' ? relay.url : redis.url,
+      DATABASE_URL: dependency === 'PostgreSQL' ? url : gateway.database.url,
+      REDIS_URL: dependency === 'Redis' ? url : redis.url,
       ...(dependency === 'collector' && { OTEL_EXPORTER_OTLP_ENDPOINT: relay.url }),
       MASTER_KEY,
       DATA_DIR: join(folder, String(number)),
@@ -189,6 +223,7 @@ async function bringTo(
   const ready = await one.until(program === 'work' ? /is running/ : /ready at (\S+)/, HANGING_MS);
   const url = ready[1];
   const isStreaming = dependency === 'provider';
+  if (isSignIn(dependency)) relay.misbehave(how);
   if (url) {
     const call = fetch(`${url}/v1/messages`, {
       method: 'POST',
@@ -200,6 +235,16 @@ async function bringTo(
         messages: [{ role: 'user', content: 'Hello!' }],
       }),
     });
+    if (isSignIn(dependency)) {
+      let isOver = false;
+      void call
+        .catch(() => {})
+        .finally(() => {
+          isOver = true;
+        });
+      await until('the sign-in', () => isOver || relay.touches > 0, HANGING_MS);
+      return void one.child.kill();
+    }
     const response = await call;
     assert.equal(response.status, 200, await response.clone().text());
     const read = response.text().catch(() => {});

@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** What a dependency does to its clients, on open connections and new ones. */
-export type Misbehaviour = (typeof MISBEHAVIOURS)[number];
+export type Misbehaviour = (typeof MISBEHAVIOURS)[number] | 'hangs in TLS';
 export const MISBEHAVIOURS = ['refuses', 'says nothing', 'drips', 'resets'] as const;
+/** PostgreSQL: the question whether the server speaks TLS, and the answer that it does. */
+const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
+const SSL_ACCEPTED = 'S';
 
 /** Slow enough that no handshake ends within a time limit. */
 const DRIP_MS = 250;
@@ -64,7 +67,7 @@ export class TcpRelay {
   /** For good. */
   misbehave(how: Misbehaviour): void {
     this.#misbehaviour = how;
-    if (how === 'says nothing') this.silenceAll();
+    if (how === 'says nothing' || how === 'hangs in TLS') this.silenceAll();
     if (how === 'refuses') this.#server.close();
     for (const [client] of this.#pairs) {
       if (how === 'resets') client.resetAndDestroy();
@@ -110,6 +113,7 @@ export class TcpRelay {
     from.on('error', () => {});
     from.on('data', (chunk: Buffer) => {
       if (this.#misbehaviour) this.touches += 1;
+      if (this.#misbehaviour === 'hangs in TLS' && chunk.equals(SSL_REQUEST)) from.write(SSL_ACCEPTED);
       if (this.#silenced.has(from)) return;
       if (this.#misbehaviour === 'drips') this.#drip(from, to, chunk);
       else to.write(chunk);
