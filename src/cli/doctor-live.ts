@@ -1,10 +1,10 @@
 /** `dragoman doctor --live`: one screen about the servers that run, read from what they write to the database. Changes nothing. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../db/index.ts';
-import { ALARMS, readAlarms } from '../ledger/index.ts';
+import { ALARMS, type Alarm, readAlarms } from '../ledger/index.ts';
 import type { AppContext } from '../server/index.ts';
 import { checkAccounts } from './doctor-accounts.ts';
-import type { Finding } from './finding.ts';
+import { duration, type Finding } from './finding.ts';
 
 /** Of one kind, so that all fits on a screen. */
 const MAX_LINES = 8;
@@ -24,7 +24,7 @@ export async function checkLive(context: AppContext): Promise<Finding[]> {
     ...(await checkReplicas(db)),
     await checkCalls(db),
     ...(await checkLoad(db)),
-    ...atMost(await checkAccounts(context)),
+    ...(await checkLiveAccounts(context)),
     ...(await checkJobs(db)),
     await checkLedger(db),
     ...(await checkDatabase(context)),
@@ -71,6 +71,8 @@ async function checkReplicas(db: Db): Promise<Finding[]> {
   return isServed ? atMost(findings) : [none, ...atMost(findings)];
 }
 
+const NO_CALLS_ADVICE = 'if some are expected, check GET /readyz, the load balancer and the clients';
+
 interface CallsRow {
   readonly calls: number;
   readonly ours: number;
@@ -89,12 +91,26 @@ async function checkCalls(db: Db): Promise<Finding> {
       from (select error, total_ms from requests where at > now() - interval '5 minutes' limit 100000) recent`,
   );
   const { calls = 0, ours = 0, provider = 0, caller = 0, p95 } = row ?? {};
-  if (calls === 0) return { about: 'Calls', state: 'note', text: 'none in the request log for five minutes' };
+  if (calls === 0) return { about: 'Calls', state: 'note', text: `none for five minutes; ${NO_CALLS_ADVICE}` };
   const isBad = ours / calls > MAX_OURS || provider / calls > MAX_PROVIDER;
-  const shares = [`${percent(ours / calls)} failed here`, `${percent(provider / calls)} at providers`];
-  const text = `${calls} in five minutes: ${shares.join(', ')}, ${percent(caller / calls)} by the caller; 95 % within ${Math.round(p95 ?? 0)} ms`;
-  const advice = '; look for "why" and "action" in lines of request.completed';
+  const ourShare = `${percent(ours / calls)} failed on our side (the gateway, or accounts that are full or out)`;
+  const shares = [
+    ourShare,
+    `${percent(provider / calls)} at providers`,
+    `${percent(caller / calls)} on the side of callers`,
+  ];
+  const text = `${calls} in five minutes: ${shares.join(', ')}; 95 % took at most ${Math.round(p95 ?? 0)} ms`;
+  const advice = '; see the accounts below, and "why" and "action" of request.completed in the log';
   return { about: 'Calls', state: isBad ? 'bad' : 'good', text: isBad ? text + advice : text };
+}
+
+async function checkLiveAccounts(context: AppContext): Promise<Finding[]> {
+  const findings = atMost(await checkAccounts(context));
+  if (findings.length > 0) return findings;
+  const [row] = await rowsOf(context.database.db, sql<{ all: number }>`select count(*)::int as all from accounts`);
+  return row?.all === 0
+    ? [{ about: 'Accounts', state: 'note', text: 'there are none; "dragoman apply FILE" adds some' }]
+    : [{ about: 'Accounts', state: 'good', text: `all ${row?.all} take calls` }];
 }
 
 /** Calls in flight on the accounts, of all servers. */
@@ -197,18 +213,14 @@ async function checkDatabase({ database: { db }, clock }: AppContext): Promise<F
 async function checkAlarms(db: Db): Promise<Finding[]> {
   const raised = (await readAlarms(db)).filter(({ count }) => count > 0);
   if (raised.length === 0) return [{ about: 'Alarms', state: 'good', text: 'nothing needs an operator' }];
-  return raised.map(({ name, count }) => ({
-    about: 'Alarm',
-    state: 'bad',
-    text: `${name} ${count}: ${ALARMS[name].advice}`,
-  }));
+  return raised.map(alarmFinding);
 }
+
+export const alarmFinding = ({ name, count, detail }: Alarm): Finding => ({
+  about: 'Alarm',
+  state: 'bad',
+  text: `${name} ${count}: ${ALARMS[name].about} (${detail}); ${ALARMS[name].advice}`,
+});
 
 const percent = (share: number): string => `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
 const gibibytes = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(2)} GiB`;
-
-function duration(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
-  return seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} days`;
-}

@@ -7,7 +7,7 @@ import { type Config, loadConfig } from '../config.ts';
 import { systemClock } from '../core/index.ts';
 import { databaseOutside, prepareDataDir } from '../data-dir.ts';
 import { readMigrationState } from '../db/index.ts';
-import { ALARMS, findAlarms, LEDGER_CHECKS, readAlarms } from '../ledger/index.ts';
+import { findAlarms, LEDGER_CHECKS, readAlarms } from '../ledger/index.ts';
 import { openRedisClient } from '../redis/index.ts';
 import type { VideoAdapter } from '../rules/index.ts';
 import { type AppContext, publicUrlOf, type Store } from '../server/index.ts';
@@ -22,7 +22,7 @@ import { canReport, VIDEO_CHECKS } from '../video/index.ts';
 import { readCertificate } from '../web/index.ts';
 import { openCommandContext, openCommandStore } from './context.ts';
 import { checkAccounts, testAccounts } from './doctor-accounts.ts';
-import { checkLive } from './doctor-live.ts';
+import { alarmFinding, checkLive } from './doctor-live.ts';
 import { checkSignIn } from './doctor-sign-in.ts';
 import { type Finding, firstLineOf } from './finding.ts';
 import {
@@ -54,7 +54,12 @@ export const doctorCommand = (): Command =>
     )
     .action(async ({ accounts = false, live = false }: { accounts?: boolean; live?: boolean }) => {
       const config = loadConfig(process.env);
-      if (live) return report([...(await checkInstallation(config, checkLive)), await checkDisk(config)]);
+      if (live)
+        return report([
+          ...(await checkInstallation(config, checkLive)),
+          await checkDisk(config),
+          ...(await checkMirror(config)),
+        ]);
       report([
         checkNode(),
         await checkDisk(config),
@@ -83,7 +88,11 @@ async function checkDisk(config: Config): Promise<Finding> {
     const free = bavail * bsize;
     const text = `${(free / 2 ** 30).toFixed(1)} GiB free at ${config.DATA_DIR}`;
     return free < MIN_FREE_BYTES
-      ? { about: 'Disk', state: 'bad', text: `${text}; free some space or set DATA_DIR to another disk` }
+      ? {
+          about: 'Disk',
+          state: 'bad',
+          text: `${text}; free some space. Once it is full, charges cannot be written and calls get 503`,
+        }
       : { about: 'Disk', state: 'good', text };
   } catch (error) {
     return { about: 'Disk', state: 'bad', text: firstLineOf(error) };
@@ -307,13 +316,7 @@ async function checkAlarms({ database: { db } }: AppContext): Promise<Finding[]>
   const [last] = stored;
   const isLate = last !== undefined && last.ageSeconds > LATE_CHECK_S;
   return [
-    ...alarms.map(
-      ({ name, count, detail }): Finding => ({
-        about: 'Alarm',
-        state: 'bad',
-        text: `${name} ${count}: ${ALARMS[name].about} (${detail}); ${ALARMS[name].advice}`,
-      }),
-    ),
+    ...alarms.map(alarmFinding),
     ...(alarms.length === 0 ? [{ about: 'Alarms', state: 'good', text: 'nothing needs an operator' } as const] : []),
     ...(isLate
       ? [

@@ -19,7 +19,11 @@ test('a database that is away, or goes away while a command starts, is one sente
   ];
   for (const error of errors) {
     const message = messageFor(error);
-    assert.match(message, /^The database .*\. Check DATABASE_URL, or unset it to use the embedded one\.$/, message);
+    assert.match(
+      message,
+      /^The database .*\. Check that it runs, and DATABASE_URL; a new installation can leave DATABASE_URL unset and use the embedded one\.$/,
+      message,
+    );
     assert.doesNotMatch(message, /\n|Unexpected/);
   }
 });

@@ -114,7 +114,7 @@ const pooledMessage = ({ DATABASE_DIRECT_URL }: Partial<Config>): string =>
 export function databaseMessage({ message }: Error): string {
   if (message.includes('unsupported startup parameter')) return pooledMessage({});
   const sentence = message.startsWith('The database ') ? message : `The database cannot be used: ${message}.`;
-  return `${sentence} Check DATABASE_URL, or unset it to use the embedded one.`;
+  return `${sentence} Check that it runs, and DATABASE_URL; a new installation can leave DATABASE_URL unset and use the embedded one.`;
 }
 
 function explainDatabase(error: unknown): unknown {
