@@ -4,7 +4,7 @@ import { type Part, runPart } from '../scripts/parts.ts';
 
 const PARTS = {
   quick: {
-    about: "CPU time of calls, events and idling beside Node's plain proxy and nginx; two minutes; --write, --repeats",
+    about: "CPU time of calls, events and idling beside Node's plain proxy and nginx; four minutes; --write, --repeats",
     run: () => import('./quick.ts'),
   },
   compare: {

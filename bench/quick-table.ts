@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { table } from './report.ts';
 import { ROOT } from './target.ts';
 
-/** CPU time of a call or an event and its ratio to that of the peers, NaN where one is missing; or the part of a core of an idle gateway. */
+/** CPU time of a call or an event and its ratio to that of the peers, NaN where one is missing; or the part of a core at few calls or none. */
 export type CostRow =
   | { readonly name: string; readonly micros: number; readonly node: number; readonly nginx: number }
-  | { readonly name: string; readonly share: number };
+  | { readonly name: string; readonly share: number; readonly node?: number; readonly nginx?: number };
 
 export interface Reference {
   readonly commit: string;
-  /** The figure of each row that later runs compare with. */
-  readonly figures: ReadonlyMap<string, number>;
+  /** The figures of each row that later runs compare with: its own, and the ratio to Node's proxy. */
+  readonly figures: ReadonlyMap<string, { readonly own: number; readonly node: number }>;
 }
 
 const PAGE = join(ROOT, 'docs/performance.md');
@@ -20,7 +20,8 @@ const BLOCK = /(<!-- quick: .*-->\n)[\s\S]*?(<!-- end of quick -->)/;
 
 export function renderCosts(rows: readonly CostRow[], reference: Reference): string {
   const changes = rows.map((row) => {
-    const before = reference.figures.get(row.name) ?? Number.NaN;
+    const { own, node } = reference.figures.get(row.name) ?? { own: Number.NaN, node: Number.NaN };
+    const before = row.node === undefined ? own : node;
     return [figureText(row, before), changeText(figureOf(row) / before - 1)];
   });
   return table(
@@ -38,7 +39,7 @@ export const summarizeCosts = (rows: readonly CostRow[]): string =>
 export function readReference(): Reference {
   const [block = ''] = BLOCK.exec(readFileSync(PAGE, 'utf8')) ?? [];
   const figures = [...block.matchAll(/^\| (?<name>[\w ]+?) +\| +(?<own>[\d.]+) [^|]*\| +(?<node>[\d.]+|-)/gm)].map(
-    ({ groups: { name = '', own = '', node = '' } = {} }) => [name, Number(node === '-' ? own : node)] as const,
+    ({ groups: { name = '', own = '', node = '' } = {} }) => [name, { own: Number(own), node: Number(node) }] as const,
   );
   return { commit: /at commit `(?<commit>\w+)/.exec(block)?.groups?.commit ?? 'no commit', figures: new Map(figures) };
 }
@@ -59,7 +60,7 @@ const HEAD = ['CPU time', 'Dragoman', "x Node's proxy", 'x nginx'] as const;
 
 const cellsOf = (row: CostRow): string[] =>
   'share' in row
-    ? [row.name, percent(row.share), '-', '-']
+    ? [row.name, percent(row.share), ratioText(row.node ?? Number.NaN), ratioText(row.nginx ?? Number.NaN)]
     : [
         row.name,
         `${row.micros < 100 ? row.micros.toPrecision(3) : Math.round(row.micros)} us`,
@@ -68,10 +69,12 @@ const cellsOf = (row: CostRow): string[] =>
       ];
 
 /** What is compared: the ratio to Node's proxy, which every machine has. */
-const figureOf = (row: CostRow): number => ('share' in row ? row.share * 100 : row.node);
+const figureOf = (row: CostRow): number => row.node ?? ('share' in row ? row.share * 100 : Number.NaN);
 
-const figureText = (row: CostRow, figure: number): string =>
-  Number.isNaN(figure) ? '-' : 'share' in row ? percent(figure / 100) : `${ratioText(figure)} x`;
+const figureText = ({ node }: CostRow, figure: number): string => {
+  if (Number.isNaN(figure)) return '-';
+  return node === undefined ? percent(figure / 100) : `${ratioText(figure)} x`;
+};
 
 const changeText = (change: number): string =>
   Number.isNaN(change) ? '-' : `${change < 0 ? '' : '+'}${Math.round(change * 100)} %`;
