@@ -1,7 +1,7 @@
 /** The statements that change leases on a wallet. Each locks the wallet before the leases. */
 import { sql } from 'kysely';
 import type { Nanos } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import { type Db, prepare } from '../../db/index.ts';
 import { TRUST_MS } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
@@ -122,8 +122,11 @@ export async function askForLeases(db: Db, { userId, replicaId, missing, isFirst
 const MAX_WANTED = 1_000;
 
 /** The users whose leases other replicas have asked for. */
-async function wantedLeases(db: Db, replicaId: string): Promise<string[]> {
-  const { rows } = await sql<{ user_id: string }>`
-    select user_id from leases where replica_id = ${replicaId} and is_wanted limit ${MAX_WANTED}`.execute(db);
-  return rows.map(({ user_id }) => user_id);
-}
+const wantedLeases = async (db: Db, replicaId: string): Promise<string[]> =>
+  (await selectWanted(db, [replicaId])).map(({ user_id }) => user_id);
+
+/** Several times a second while there are calls. */
+const selectWanted = prepare<{ user_id: string }>(
+  'leases_wanted',
+  `select user_id from leases where replica_id = $1 and is_wanted limit ${MAX_WANTED}`,
+);
