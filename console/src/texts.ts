@@ -135,8 +135,7 @@ const englishTexts = {
     reset: 'Reset',
     saveView: 'Save view',
     viewName: 'Name of the view',
-    noViews:
-      'A view keeps the filters, the order and the columns under a name, in this browser only. Its address opens it for others.',
+    noViews: 'A view keeps filters, order and columns, in this browser only.',
     removeView: (name: string) => `Remove the view ${name}`,
     times: 'Times',
     searchedTo: (time: string) => `Searched back to ${time}.`,
@@ -358,8 +357,8 @@ const englishTexts = {
     noLimit: 'no limit',
     /** Before the amount of a limit. */
     of: 'of',
-    usedDay: (percent: number, limit: string) => `${percent} % of ${limit} a day`,
-    usedMonth: (percent: number, limit: string) => `${percent} % of ${limit} a month`,
+    usedDay: (percent: number, limit: string) => `${percent}% of ${limit} a day`,
+    usedMonth: (percent: number, limit: string) => `${percent}% of ${limit} a month`,
     mostKeys: (count: number) => `at most ${count}`,
     usedShares: [
       ['0.5', '50 % or more'],
@@ -474,7 +473,6 @@ const englishTexts = {
     simulated: 'Simulated providers: no request leaves this machine.',
     useReal: 'Use a real account',
     costUnknown: (count: string) => `Cost unknown for ${count}`,
-    setCost: 'Set cost',
     attempts: 'By account and fault, including those where another account succeeded.',
     noChart: 'No calls in this period.',
     byDay: 'By UTC day, from the ledger',

@@ -24,6 +24,10 @@ export function exactMoney(amount: string): string {
   return `${parts.sign}$${withSeparators(parts.whole)}.${parts.fraction.padEnd(2, '0')}`;
 }
 
+/** How many decimals `exactMoney` shows. */
+export const decimalsOf = (amount: string | null | undefined): number =>
+  amount ? (exactMoney(amount).split('.')[1]?.length ?? 0) : 0;
+
 /** Two decimals for tiles, rounded half up. An amount that is not zero never shows as $0.00. */
 export function roundMoney(amount: string): string {
   const parts = partsOf(amount);

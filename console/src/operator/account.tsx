@@ -25,6 +25,7 @@ import { pages, texts } from '../texts.ts';
 import { accountFacts, EditAccount } from './account-form.tsx';
 import { AccountHealth, healthOf, isBad, isSimulated, reasonOf } from './account-state.tsx';
 import { useGroups } from './catalog.ts';
+import { cloudText } from './cloud-fields.ts';
 import { testAccount } from './test-account.ts';
 
 export const AccountPage = () => {
@@ -196,6 +197,7 @@ const AccountView = ({ account, stats: own }: AccountViewProps) => {
             ['Group', account.group],
             ['Simulated', isSimulated(account) ? texts.overview.simulated : undefined],
             ['Adapter', account.adapter === 'ark' ? undefined : account.adapter],
+            ['Cloud', account.cloud ? cloudText(account.cloud) : undefined],
             ...accountFacts(account, style),
             ['Last test', account.last_test ? <LastTest key="test" test={account.last_test} /> : undefined],
             ['Made', absoluteTime(account.created_at)],

@@ -26,6 +26,10 @@ export const cloudChoices = (style: GroupStyle): readonly (readonly [CloudChoice
 export const authChoices = (kind: AccountKind): readonly (readonly [string, string])[] =>
   Object.entries(accountKind(kind).auths).map(([auth, { label }]) => [auth, t(label)] as const);
 
+/** Where the account is, and how it signs in. */
+export const cloudText = ({ kind, auth }: NonNullable<ShownAccount['cloud']>): string =>
+  `${accountKind(kind).label} · ${t(cloudAuth({ kind, auth })?.label ?? auth)}`;
+
 /** What a new account offers, where its cloud has another API for the same style. */
 export const apiFeatures = (kind: AccountKind, style: GroupStyle): readonly string[] | undefined => {
   const { speaksConverse, features } = accountKind(kind);

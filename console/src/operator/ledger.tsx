@@ -11,7 +11,7 @@ import { Card, Load, Page } from '../parts/page.tsx';
 import { State } from '../parts/state.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { TableTools } from '../parts/table-tools.tsx';
-import { Margin, Money, useNow } from '../parts/values.tsx';
+import { Margin, Money, marginOf, useNow } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { type Search, withFilter } from '../search.ts';
 import { pages, texts } from '../texts.ts';
@@ -128,7 +128,13 @@ const columnsOf = (by: Dimension): readonly Column<OperatorUsage>[] => [
     kind: 'number',
     phone: 'hide',
   },
-  { head: 'Revenue', cell: ({ revenue }) => <Money amount={revenue} />, kind: 'number', phone: 'side' },
+  {
+    head: 'Revenue',
+    cell: ({ revenue }) => <Money amount={revenue} />,
+    amount: ({ revenue }) => revenue,
+    kind: 'number',
+    phone: 'side',
+  },
   {
     head: 'Cost',
     cell: ({ cost, known_cost, unknown_cost_requests }) =>
@@ -140,8 +146,9 @@ const columnsOf = (by: Dimension): readonly Column<OperatorUsage>[] => [
       ) : (
         <Money amount={cost} />
       ),
+    amount: ({ cost, known_cost }) => cost ?? known_cost,
     kind: 'number',
     phone: 'label',
   },
-  { head: 'Margin', cell: (line) => <Margin usage={line} />, kind: 'number', phone: 'label' },
+  { head: 'Margin', cell: (line) => <Margin usage={line} />, amount: marginOf, kind: 'number', phone: 'label' },
 ];

@@ -19,6 +19,7 @@ const COLUMNS: readonly Column<WalletReport>[] = [
   {
     head: 'Available',
     cell: ({ available }) => <Money amount={available} />,
+    amount: ({ available }) => available,
     kind: 'number',
     phone: 'side',
     sort: 'available',

@@ -3,6 +3,7 @@ import { lazy, Suspense, useState } from 'react';
 import { absoluteTime } from '../format/time.ts';
 import { t } from '../language.ts';
 import type { ChartProps } from './series.ts';
+import '../styles/charts.css';
 
 const Plot = lazy(() => import('./plot.tsx').then(({ Plot }) => ({ default: Plot })));
 

@@ -9,6 +9,8 @@ export interface Column<T> {
   readonly kind?: 'text' | 'number' | 'grow' | 'prose' | 'actions';
   /** `title` is the first line of the card, `side` its right end, `line` (default) the second line; `label` shows the head too. */
   readonly phone?: 'title' | 'side' | 'line' | 'label' | 'hide';
+  /** The amount at the end of the cell: points of all rows stand below one another, and it orders the rows. */
+  readonly amount?: (row: T) => string | null | undefined;
   /** Orders the rows where `cell` shows no plain text. */
   readonly value?: (row: T) => string | number | null | undefined;
   /** The name of this order in the API, for lists in pages. */

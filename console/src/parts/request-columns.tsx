@@ -48,6 +48,7 @@ export function requestColumns(reader: 'operator' | 'user'): Column<ReadRequest>
     {
       head: 'Charge',
       cell: ({ charge, estimated }) => <Money amount={charge} isEstimated={estimated} />,
+      amount: ({ charge, estimated }) => (estimated ? null : charge),
       kind: 'number',
       sort: 'charge',
       isLargestFirst: true,

@@ -10,6 +10,7 @@ const KINDS: Readonly<Record<string, string>> = {
   credit: t('Credit'),
   settle: t('Video task'),
   excess: t('Above the hold'),
+  overdraft: t('Above the balance'),
 };
 
 export const STATEMENT_COLUMNS: readonly Column<ShownMovement>[] = [
@@ -17,6 +18,18 @@ export const STATEMENT_COLUMNS: readonly Column<ShownMovement>[] = [
   { head: 'Kind', cell: ({ kind }) => KINDS[kind] ?? kind },
   { head: 'Reason', cell: ({ reason }) => <span className="muted">{reason}</span>, kind: 'grow' },
   { head: 'Reference', cell: ({ reference }) => <Id id={reference} canCopy={false} />, phone: 'hide' },
-  { head: 'Amount', cell: ({ amount }) => <Money amount={amount} isMovement />, kind: 'number', phone: 'side' },
-  { head: 'Balance', cell: ({ balance }) => <Money amount={balance} />, kind: 'number', phone: 'label' },
+  {
+    head: 'Amount',
+    cell: ({ amount }) => <Money amount={amount} isMovement />,
+    amount: ({ amount }) => amount,
+    kind: 'number',
+    phone: 'side',
+  },
+  {
+    head: 'Balance',
+    cell: ({ balance }) => <Money amount={balance} />,
+    amount: ({ balance }) => balance,
+    kind: 'number',
+    phone: 'label',
+  },
 ];

@@ -93,10 +93,12 @@ const compare = (a: string | number, b: string | number): number =>
 
 /** Of a column without a value of its own: its text, or the time, amount or text of the element that it shows. */
 function orderValue<T>(column: Column<T>, row: T): string | number | undefined {
+  const amount = column.amount?.(row);
+  if (column.amount) return amount ? Number(amount) : undefined;
   const shown = column.value ? column.value(row) : column.cell(row);
   if (!isValidElement<ShownProps>(shown)) return plainOf(shown);
-  const { at, amount, children } = shown.props;
-  return typeof amount === 'string' ? Number(amount) : plainOf(at ?? children);
+  const { at, amount: own, children } = shown.props;
+  return typeof own === 'string' ? Number(own) : plainOf(at ?? children);
 }
 
 interface ShownProps {

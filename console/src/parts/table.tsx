@@ -1,6 +1,7 @@
 /** A table of rows that open pages. On a phone each row is a card; a column says where it goes. */
 import { Link } from '@tanstack/react-router';
 import { type MouseEvent, type PointerEvent, type ReactNode, useRef } from 'react';
+import { decimalsOf } from '../format/money.ts';
 import { t } from '../language.ts';
 import { texts } from '../texts.ts';
 import type { Column } from './column.ts';
@@ -32,8 +33,15 @@ export function Table<T>(props: TableProps<T>) {
   const shown = name === undefined ? columns : view.shown;
   const here = name === undefined || !isWhole ? [] : columns.filter(({ sort }) => sort === undefined);
   const isFixed = Object.keys(widths).length > 0;
+  const decimals = new Map(
+    shown.map(({ head, amount }) => [head, amount ? Math.max(0, ...rows.map((row) => decimalsOf(amount(row)))) : 0]),
+  );
+  const padOf = ({ head, amount }: Column<T>, row: T): string | undefined => {
+    const own = decimalsOf(amount?.(row));
+    return own === 0 ? undefined : '0'.repeat(Math.max(0, (decimals.get(head) ?? 0) - own)) || undefined;
+  };
   const cellOf = (column: Column<T>, row: T, n: number): ReactNode => (
-    <td key={column.head} className={classOf(column, n)} data-head={headOf(column)}>
+    <td key={column.head} className={classOf(column, n)} data-head={headOf(column)} data-pad={padOf(column, row)}>
       {open && n === 0 && row !== total ? (
         <Link to={open(row)} className="row-link">
           {column.cell(row)}

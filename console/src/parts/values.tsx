@@ -52,13 +52,12 @@ interface MarginProps {
 }
 
 /** Where costs are unknown, the margin is at most what the known ones leave. */
+export const marginOf = (usage: NonNullable<MarginProps['usage']>): string =>
+  usage.margin ?? subtractMoney(usage.revenue, usage.known_cost);
+
 export const Margin = ({ usage, isRounded = false }: MarginProps) => {
-  if (!usage || usage.margin !== null) return <Money amount={usage?.margin} isRounded={isRounded} />;
-  return (
-    <>
-      ≤ <Money amount={subtractMoney(usage.revenue, usage.known_cost)} isRounded={isRounded} />
-    </>
-  );
+  const amount = <Money amount={usage && marginOf(usage)} isRounded={isRounded} />;
+  return usage?.margin === null ? <>≤ {amount}</> : amount;
 };
 
 /** One timer for all relative times of the page. */

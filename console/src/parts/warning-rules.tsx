@@ -100,12 +100,12 @@ const Condition = ({ rule }: { readonly rule: ShownWarning }) => {
     ...(min_calls === null ? [] : [words.fromCalls(countText(min_calls))]),
   ].filter((part) => part !== '');
   return (
-    <>
+    <span>
       {nameOf(rule) !== words.kinds[kind] && words.about(words.kinds[kind])}
       {scope === 'all' ? words.allCalls : subject === null ? words.each(t(scope)) : `${t(scope)} `}
       {subject !== null && <span title={subject}>{subject_name ?? subject}</span>}
       {rest.map((part) => words.and(part))}
-    </>
+    </span>
   );
 };
 

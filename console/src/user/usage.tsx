@@ -97,7 +97,13 @@ const columnsOf = (by: Dimension): readonly Column<UserUsage>[] => [
   { head: 'Input tokens', cell: ({ input_tokens }) => countText(input_tokens), kind: 'number', phone: 'label' },
   { head: 'Cached', cell: ({ cached_input_tokens }) => countText(cached_input_tokens), kind: 'number', phone: 'hide' },
   { head: 'Output tokens', cell: ({ output_tokens }) => countText(output_tokens), kind: 'number', phone: 'label' },
-  { head: 'Charged', cell: ({ charge }) => <Money amount={charge} />, kind: 'number', phone: 'side' },
+  {
+    head: 'Charged',
+    cell: ({ charge }) => <Money amount={charge} />,
+    amount: ({ charge }) => charge,
+    kind: 'number',
+    phone: 'side',
+  },
 ];
 
 export const MyStatement = () => (

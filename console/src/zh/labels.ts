@@ -589,6 +589,7 @@ export const labels: Readonly<Record<string, string>> = {
   Confirmed: '已确认',
   'Video task': '视频任务',
   'Above the hold': '超出冻结部分',
+  'Above the balance': '超出余额部分',
   resolution: '分辨率',
   ratio: '画面比例',
   duration: '时长',
