@@ -350,7 +350,11 @@ test('an operator finds one of ten thousand users in a field and by the palette'
   await open(page, '/users');
   for (const _ of ['the first', 'the last']) await press(page, 'User');
   await page.locator('tbody tr').first().getByText('visitor-9999').waitFor();
-  assert.equal(await page.getByRole('button', { name: 'Held for tasks' }).count(), 0, 'no other column offers an order');
+  assert.equal(
+    await page.getByRole('button', { name: 'Held for tasks' }).count(),
+    0,
+    'no other column offers an order',
+  );
 
   await page.keyboard.press('Control+k');
   await page.keyboard.type('acme-1');
