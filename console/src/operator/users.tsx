@@ -18,13 +18,12 @@ const COLUMNS: readonly Column<WalletReport>[] = [
   { head: 'User', cell: ({ user }) => user, phone: 'title', sort: 'user' },
   {
     head: 'Available',
-    cell: ({ available }) => <Money amount={available} />,
-    amount: ({ available }) => available,
+    cell: ({ available }) => <Money amount={available} isRounded />,
     kind: 'number',
     phone: 'side',
     sort: 'available',
   },
-  { head: 'Held for tasks', cell: ({ held }) => <Money amount={held} />, kind: 'number', phone: 'label' },
+  { head: 'Held for tasks', cell: ({ held }) => <Money amount={held} isRounded />, kind: 'number', phone: 'label' },
   {
     head: 'Spent today',
     cell: ({ spent_day }) => <Money amount={spent_day} isRounded />,
