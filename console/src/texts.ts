@@ -567,7 +567,7 @@ const englishTexts = {
     atMost: 'Held at the start, at most:',
     arithmetic: (tokens: string, price: string, factor: string) =>
       `${tokens} tokens × $${price} per million${factor === '' ? '' : ` × ${factor}`}`,
-    noModel: (kind: string) => `This key can call no model for ${kind}.`,
+    noModel: (kind: string) => `This key can call no model for ${kind}. Choose another key.`,
     sampleText: 'A brass desk lamp on a walnut table',
     dimensions: (count: number) => `A vector of ${countText(count)} numbers.`,
     noVector: 'The vector appears here.',

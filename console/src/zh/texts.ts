@@ -531,7 +531,7 @@ export const texts = {
     atMost: '开始时最多冻结：',
     arithmetic: (tokens: string, price: string, factor: string) =>
       `${tokens} token × 每百万 $${price}${factor === '' ? '' : ` × ${factor}`}`,
-    noModel: (kind: string) => `此密钥没有可用于${kind}的模型。`,
+    noModel: (kind: string) => `此密钥没有可用于${kind}的模型。请选择其他密钥。`,
     sampleText: '胡桃木桌上的黄铜台灯',
     dimensions: (count: number) => `包含 ${number(count)} 个数的向量。`,
     noVector: '向量会显示在这里。',
