@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import { IndexedList, networkOf } from '../core/index.ts';
 import { SERVER_BOUNDS } from './bounds.ts';
@@ -21,6 +22,9 @@ import type {
 
 const CHECK_MS = 1_000;
 const SWEEP_MS = 50;
+/** Turns of the event loop in which a socket waits for a good moment to close. */
+const MAX_TURNS = 20;
+const SHORT_TURN_MS = 1;
 /** Time for clients to receive the last bytes after the time limit of a shutdown. */
 const LAST_BYTES_MS = 1_000;
 const MAX_REFUSED = SERVER_BOUNDS.refusedResponses.limit;
@@ -51,6 +55,7 @@ export class Listener implements HttpServer {
   #servers: readonly Server[] = [];
   /** The TCP connections below TLS, of which some have not finished their handshake. */
   readonly #encrypted = new Set<Socket>();
+  #accepted = 0;
   #refusedTotal = 0;
   #reportedRefused = 0;
   /** Where the next search for an idle connection begins. */
@@ -104,7 +109,11 @@ export class Listener implements HttpServer {
 
   async listen(sockets: readonly ListeningSocket[]): Promise<number> {
     const backlog = Math.ceil(SERVER_BOUNDS.backlog.limit / sockets.length);
-    this.#servers = sockets.map((socket) => createServer(SOCKET_OPTIONS, this.#onConnection).listen(socket, backlog));
+    const onConnection = (socket: Socket): void => {
+      this.#accepted += 1;
+      this.#onConnection(socket);
+    };
+    this.#servers = sockets.map((socket) => createServer(SOCKET_OPTIONS, onConnection).listen(socket, backlog));
     await Promise.all(this.#servers.map((server) => once(server, 'listening')));
     const address = this.#servers[0]?.address();
     return typeof address === 'object' ? (address?.port ?? 0) : 0;
@@ -125,11 +134,29 @@ export class Listener implements HttpServer {
       isIdle && (!isHandover || this.#host.clock.elapsed() - idleSince >= LINGER_MS);
     // Just after the sockets were read: a request may have arrived while the event loop was busy.
     const sweep = setInterval(() => setImmediate(() => this.#destroyAll(isOver)), SWEEP_MS);
-    await Promise.all(this.#servers.map((server) => new Promise((resolve) => server.close(resolve))));
+    await this.#stopListening();
     clearInterval(sweep);
     clearTimeout(deadline);
     clearTimeout(lastBytes);
     this.#cancelCheck();
+  }
+
+  /**
+   * Resolves when all connections are closed. The kernel resets connections that wait in the queue of a socket that closes: each closes just
+   * after a short turn of the event loop that has accepted none.
+   */
+  async #stopListening(): Promise<void> {
+    const { clock } = this.#host;
+    const closed: Promise<unknown>[] = [];
+    for (const server of this.#servers) {
+      for (let turn = 0; turn < MAX_TURNS; turn += 1) {
+        const [accepted, begun] = [this.#accepted, clock.elapsed()];
+        await nextTurn();
+        if (accepted === this.#accepted && clock.elapsed() - begun < SHORT_TURN_MS) break;
+      }
+      closed.push(new Promise((resolve) => server.close(resolve)));
+    }
+    await Promise.all(closed);
   }
 
   #accept(socket: Socket): void {

@@ -646,6 +646,18 @@ test('a request that has arrived unread while the event loop was busy is served 
   await stopped;
 });
 
+test('a handover serves connections that the kernel has completed and nobody has accepted', async () => {
+  const fixture = await open(respondHello);
+  const wires = Array.from({ length: 100 }, () => fixture.wire());
+  for (const wire of wires) wire.send(GET);
+  // They connect now, in this turn of the event loop.
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  fixture.isDraining = true;
+  const stopped = fixture.listener.close(60_000, { isHandover: true });
+  for (const wire of wires) assert.equal((await wire.response())?.status, 200);
+  await stopped;
+});
+
 test('a turn of the event loop accepts many connections', { skip: process.platform !== 'linux' }, async () => {
   const fixture = await open(respondHello);
   const wires = Array.from({ length: 200 }, () => fixture.wire());

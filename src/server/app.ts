@@ -44,7 +44,6 @@ export interface AppParts extends Services {
   readonly certificate: Certificate | undefined;
   readonly onCompleted: (call: CompletedCall) => void;
   readonly member: ClusterMember | undefined;
-  readonly isStarting: () => boolean;
   readonly publicUrl: () => string;
 }
 
@@ -71,8 +70,7 @@ export function createApp(context: AppContext, parts: AppParts, closers: Closer[
   const captures = new CaptureLog({ ...context, db: database.db, flushMs: config.USAGE_FLUSH_MS });
   closers.push(() => captures.stop());
   const databaseProblem = databaseProblems(database.forCalls, clock);
-  const notReady = async (): Promise<string | undefined> =>
-    web.isEnding ? 'shutting down' : parts.isStarting() ? 'starting' : databaseProblem();
+  const notReady = async (): Promise<string | undefined> => (web.isEnding ? 'shutting down' : databaseProblem());
   const bound: BoundParts = { ...parts, gateway, guard, share, failuresPerMinute, captures };
   const web: Web = createApiServer(
     context,
@@ -191,7 +189,7 @@ const metricsAccess = (token: string | undefined): MetricsAccess => (token === u
 
 function createApiServer(
   { config, log, clock }: AppContext,
-  { metrics, bodyBudget, certificate, onCompleted, member, isStarting }: AppParts,
+  { metrics, bodyBudget, certificate, onCompleted, member }: AppParts,
   handlers: Record<AnyOperation, Handler>,
   closers: Closer[],
 ): Web {
@@ -219,7 +217,6 @@ function createApiServer(
     cors: config.CORS_ORIGINS.length > 0 ? new Cors(config.CORS_ORIGINS) : undefined,
     onCompleted,
     shedder,
-    isStarting,
   });
 }
 

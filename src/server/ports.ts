@@ -3,9 +3,8 @@ import type { BoundSocket } from 'node:net';
 import type { Link, WorkerShare } from '../cluster/index.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../core/index.ts';
-import { bindSockets, HealthListener, type ListeningSocket } from '../http/index.ts';
+import { bindSockets, HealthListener, type ListeningSocket, portOf } from '../http/index.ts';
 import { operatorRow } from '../rules/index.ts';
-import type { Web } from '../web/index.ts';
 import { CliError } from './context.ts';
 
 /** The ports that serve requests. */
@@ -24,14 +23,22 @@ export interface ClusterMember extends WorkerShare {
   metricsText(): Promise<string>;
 }
 
-/** Listens on the port of a setting, and returns its number. */
-export async function openPort(
-  web: Web,
-  name: PortName,
-  config: Config,
-  member: ClusterMember | undefined,
-): Promise<number> {
-  return web.listen(member ? member.sockets[name] : await claimPort(name, config));
+export interface ClaimedPorts extends Pick<ClusterMember, 'port' | 'sockets'> {
+  /** Gives them up before a server listens on them. */
+  release?(): void;
+}
+
+/** Claims the ports of this process. */
+export async function claimPorts(config: Config): Promise<ClaimedPorts> {
+  const api = await claimPort('PORT', config);
+  const metrics = config.METRICS_PORT === undefined ? [] : await claimPort('METRICS_PORT', config);
+  return {
+    port: portOf(api),
+    sockets: { PORT: api, METRICS_PORT: metrics },
+    release() {
+      for (const socket of [...api, ...metrics]) socket.close();
+    },
+  };
 }
 
 /** Claims the port of a setting, without listening yet. */

@@ -9,7 +9,7 @@ import { runWorker } from '../worker/index.ts';
 import { type App, createApp } from './app.ts';
 import { type AppContext, CliError, type Closer, closeAll } from './context.ts';
 import { registerMetrics } from './metrics.ts';
-import { type ClusterMember, openPort, publicUrlOf } from './ports.ts';
+import { type ClaimedPorts, type ClusterMember, claimPorts, type PortSockets, publicUrlOf } from './ports.ts';
 import { openCallRecorder } from './request-log.ts';
 import { openServices, openVideo, openWarnings, type Services } from './services.ts';
 
@@ -57,7 +57,6 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   const { member } = options;
   const services = await openServices(context, member, closers);
   let url = publicUrlOf(config, config.PORT);
-  let isStarting = true;
   const publicUrl = (): string => url;
   const video = openVideo(context, services, { publicUrl, closers });
   const warnings = openWarnings(context, publicUrl);
@@ -71,19 +70,20 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
       certificate: await openCertificate(context, closers),
       onCompleted: (call) => recorder.record(call),
       member,
-      isStarting: () => isStarting,
       publicUrl,
     },
     closers,
   );
   registerMetrics(services.metrics, { ...services, gateway: app.gateway, droppedCalls: () => recorder.dropped });
-  const port = member?.port ?? (await openPorts(context, app, { member, closers }));
-  url = publicUrlOf(config, port);
+  const ports: ClaimedPorts = member ?? (await claimPorts(config));
+  url = publicUrlOf(config, ports.port);
   options.onOpen?.();
-  await prepare(context, options, services);
-  isStarting = false;
-  // A worker takes connections when it is ready: the other ones can serve them.
-  if (member) await openPorts(context, app, { member, closers });
+  await prepare(context, options, services).catch((error: unknown) => {
+    ports.release?.();
+    throw error;
+  });
+  // Until it is ready it takes no connection: others can serve them, and a proxy tries another server when one is refused.
+  await openPorts(context, app, { sockets: ports.sockets, closers });
   if (options.worker) {
     const clock = options.jobClock ?? context.clock;
     const worker = runWorker({ ...context, clock, video, warnings, background: app.gateway, watch: services.watch });
@@ -93,7 +93,7 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     );
   }
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
-  log.info('server.ready', { host: config.HOST, port });
+  log.info('server.ready', { host: config.HOST, port: ports.port });
   return {
     url,
     catalog: services.catalog,
@@ -104,24 +104,21 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   };
 }
 
-/** Returns the port of the API. */
 async function openPorts(
   { config, log }: AppContext,
   { gateway, web, metricsWeb }: App,
-  { member, closers }: { readonly member: ClusterMember | undefined; readonly closers: Closer[] },
-): Promise<number> {
+  { sockets, closers }: { readonly sockets: PortSockets; readonly closers: Closer[] },
+): Promise<void> {
   // After `stop` nothing is left to drain. A start that fails later ends the calls that came meanwhile.
   closers.push(async () => {
     await web.drain(0);
     await gateway.flush();
   });
-  const port = await openPort(web, 'PORT', config, member);
+  await web.listen(sockets.PORT);
   if (metricsWeb) {
     closers.push(() => metricsWeb.drain(0));
-    const metricsPort = await openPort(metricsWeb, 'METRICS_PORT', config, member);
-    log.info('metrics.ready', { host: config.HOST, port: metricsPort });
+    log.info('metrics.ready', { host: config.HOST, port: await metricsWeb.listen(sockets.METRICS_PORT) });
   }
-  return port;
 }
 
 async function prepare({ database, log }: AppContext, options: ServeOptions, { watch }: Services): Promise<void> {

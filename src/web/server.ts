@@ -60,8 +60,6 @@ export interface WebOptions {
   readonly cors?: Cors | undefined;
   /** Refuses requests under overload; without it none is refused. */
   readonly shedder?: Shedder | undefined;
-  /** The configuration of the start is not applied yet, so that valid keys may be unknown. */
-  readonly isStarting?: (() => boolean) | undefined;
   /** Called once for every call, when its response is sent or can no longer be sent. Must not throw. */
   readonly onCompleted?: ((call: CompletedCall) => void) | undefined;
 }
@@ -206,22 +204,15 @@ function respondPreflight(options: WebState, exchange: Exchange, headers: Call['
   void runCall(options, call, sendNoContent);
 }
 
-/** While the server starts or stops, only operator endpoints (health, metrics) respond. */
-function withStateCheck(
-  operation: Route['operation'],
-  { handlers, isStarting = () => false }: WebOptions,
-  isStopping: () => boolean,
-): Handler {
+/** While the server stops, only operator endpoints (health, metrics) respond. */
+function withStateCheck(operation: Route['operation'], { handlers }: WebOptions, isStopping: () => boolean): Handler {
   const handler = handlers[operation];
   if (isOperator(operation)) return handler;
   return (call) => {
     if (isStopping()) throw fail('shutting_down');
-    if (isStarting()) throw fail('server_is_overloaded', STARTING, { retryAfter: 1 });
     return handler(call);
   };
 }
-
-const STARTING = 'This server is starting; retry after the time in retry-after.';
 
 function upgrade(
   options: WebState,
