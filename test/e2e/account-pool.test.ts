@@ -197,7 +197,9 @@ test('a credential that is rejected twice parks the account on both servers with
   const { stdout } = await runHere(['doctor'], { env: { DATABASE_URL, MASTER_KEY, DATA_DIR } });
   assert.match(
     stdout,
-    new RegExp(`BAD +Account +${id} is parked since .*: credential, authentication_error, "invalid`),
+    new RegExp(
+      `BAD +Account +${id} is parked for .*: the provider rejects its credential, authentication_error, "invalid`,
+    ),
   );
   assert.match(stdout, new RegExp(`accounts_out 1: .*${id}: credential \\(authentication_error\\)`));
   assert.match(stdout, new RegExp(`groups_without_account 1: .*${group.id}`));
