@@ -50,15 +50,17 @@ export async function sendHits(call: Call, db: Db, wanted: Wanted): Promise<void
 interface Table {
   /** With the columns `id`, `title`, `detail`, `"group"`, and `user_id` where rows have an owner. */
   readonly rows: RawBuilder<unknown>;
-  /** Searched beside the id. */
-  readonly also?: readonly string[];
+  /** Columns that people name; the id by default. */
+  readonly names?: readonly string[];
+  /** Columns of random characters, where a short text would be found by chance. */
+  readonly random?: readonly string[];
 }
 
 /** The id itself first, then ids and names that begin with the text. */
 const byPart =
-  ({ rows, also = [] }: Table): Finder =>
+  ({ rows, names = ['id'], random = [] }: Table): Finder =>
   async (db, { text, limit, owner }) => {
-    const columns = ['id', ...also].map((name) => sql.ref(name));
+    const columns = (text.length < MIN_RANDOM_CHARS ? names : [...names, ...random]).map((name) => sql.ref(name));
     const matches = (pattern: string) =>
       sql.join(
         columns.map((column) => sql`${column} ilike ${likePattern(pattern)}`),
@@ -71,14 +73,17 @@ const byPart =
     return found;
   };
 
+const MIN_RANDOM_CHARS = 4;
+
 const FINDERS: Readonly<Record<HitKind, Finder>> = {
   user: byPart({
     rows: sql`select id, id as title, email as detail, null as "group", email from users`,
-    also: ['email'],
+    names: ['id', 'email'],
   }),
   key: byPart({
     rows: sql`select id, name as title, user_id || ' · ' || group_id as detail, group_id as "group", user_id, hint from keys`,
-    also: ['title', 'hint'],
+    names: ['title'],
+    random: ['id', 'hint'],
   }),
   account: byPart({ rows: sql`select id, id as title, group_id as detail, group_id as "group" from accounts` }),
   group: byPart({ rows: sql`select id, id as title, style as detail, null as "group" from groups` }),
@@ -87,7 +92,8 @@ const FINDERS: Readonly<Record<HitKind, Finder>> = {
   }),
   person: byPart({
     rows: sql`select id, name as title, email as detail, null as "group", email from people`,
-    also: ['title', 'email'],
+    names: ['title', 'email'],
+    random: ['id'],
   }),
   request: async (db, { text, owner }) => {
     const row = text.length < MIN_ID_CHARS ? undefined : await findRequest(db, text, owner);

@@ -274,6 +274,13 @@ test('GET /search finds objects by a part of their name, and requests by their i
     return body.data.map((hit) => `${hit.kind} ${hit.id}`);
   };
   assert.deepEqual(await search('text=AN'), ['user ana']);
+  const keys = await search('text=key_&kinds=key');
+  assert.ok(keys.length > 0, 'the id of a key by its beginning');
+  assert.deepEqual(
+    await search(`text=${keys[0]?.slice('key key_'.length, -20)}&kinds=key`),
+    [],
+    'not by two of its characters',
+  );
   assert.deepEqual(await search('text=claude&kinds=group,model'), ['group claude', 'model claude-x']);
   assert.deepEqual(await search(`text=${id}`), [`request ${id}`]);
   assert.deepEqual(await search('text=acme-1'), []);
