@@ -15,7 +15,7 @@ type Player = (replay: Replay, lane: Lane, upstream: Upstream) => Promise<Outcom
 const PLAYERS: Readonly<Record<Way, Player>> = { native: replayNative, request: replayRequest, answer: replayAnswer };
 
 /**
- * The calls that a recording allows. Generate-content clients are not converted, nobody calls in Converse, and an error is a response of
+ * The calls that a recording allows. Generate-content clients are not converted, no client speaks Converse, and an error is a response of
  * its own request only.
  */
 export function replaysOf(recording: Recording): Replay[] {

@@ -45,7 +45,7 @@ export const headersOf = (headers: Readonly<Record<string, string>>, key: string
 
 /** The recorded request, or the smallest one that a fixture could be the response to. */
 export function requestFor({ dialect, cloud, request, isStream }: Recording): Sent {
-  if (dialect === 'converse') throw new TypeError('nobody calls the gateway in Converse');
+  if (dialect === 'converse') throw new TypeError('no client speaks Converse');
   const model = request?.model || 'replayed-model';
   const verb = isStream ? 'streamGenerateContent' : 'generateContent';
   const query = request?.query ?? (dialect === 'generate' && isStream ? '?alt=sse' : '');

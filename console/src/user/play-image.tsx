@@ -1,12 +1,12 @@
 /** Images from a text, with the presets of the gateway and its pixel budget. */
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { IMAGE_PRESETS, PIXEL_BUDGET, STANDARD_IMAGE_SIZES } from '../../../src/rules/images.ts';
-import { problemOf } from '../api/client.ts';
 import { countText } from '../format/count.ts';
 import { Choice } from '../parts/choice.tsx';
 import { ProblemNotice } from '../parts/form.tsx';
 import { texts } from '../texts.ts';
-import { ofKind, play } from './play-models.ts';
+import { ofKind, playJson } from './play-models.ts';
 import { Charge, footerOf, ModelField, PlayForm, type PlayProps } from './play-parts.tsx';
 
 const SIZES = [
@@ -14,38 +14,20 @@ const SIZES = [
 ];
 const QUALITIES = ['auto', 'low', 'medium', 'high'] as const;
 
-interface Result {
-  readonly images: readonly string[];
-  readonly headers: Headers;
-}
-
 export const PlayImage = ({ keyId, models, wanted, prompt, setPrompt }: PlayProps) => {
   const [chosen, setModel] = useState(wanted);
   const [size, setSize] = useState('1024x1024');
   const [quality, setQuality] = useState<string>('low');
-  const [isRunning, setRunning] = useState(false);
-  const [problem, setProblem] = useState<Error>();
-  const [result, setResult] = useState<Result>();
   const own = ofKind(models, 'image');
   const model = chosen ?? own[0]?.id ?? '';
-  const start = async (): Promise<void> => {
-    setRunning(true);
-    setProblem(undefined);
-    setResult(undefined);
-    try {
-      const response = await play('/v1/images/generations', { key: keyId, body: { model, prompt, size, quality } });
-      const body = await response.json();
-      if (!response.ok) throw problemOf(response, body);
-      setResult({ images: imagesIn(body), headers: response.headers });
-    } catch (error) {
-      setProblem(error as Error);
-    } finally {
-      setRunning(false);
-    }
-  };
+  const run = useMutation({
+    mutationFn: () =>
+      playJson<ImageBody>('/v1/images/generations', { key: keyId, body: { model, prompt, size, quality } }),
+  });
+  const { data: result, error: problem, isPending: isRunning } = run;
   return (
     <div className="play">
-      <PlayForm prompt={prompt} setPrompt={setPrompt} isRunning={isRunning} run={() => void start()}>
+      <PlayForm prompt={prompt} setPrompt={setPrompt} isRunning={isRunning} run={() => run.mutate()}>
         <ModelField value={model} models={own} onChange={setModel} />
         <div className="field-row">
           <Choice label="Size" value={size} options={SIZES} onChange={setSize} />
@@ -56,9 +38,10 @@ export const PlayImage = ({ keyId, models, wanted, prompt, setPrompt }: PlayProp
       <section className="card">
         <div className="body fields" aria-live="polite" aria-busy={isRunning}>
           {problem && <ProblemNotice problem={problem} />}
-          {result?.images.map((source) => (
-            <img key={source.slice(-64)} className="media" src={source} alt={prompt} />
-          ))}
+          {result &&
+            imagesIn(result.body).map((source) => (
+              <img key={source.slice(-64)} className="media" src={source} alt={prompt} />
+            ))}
           {!result && !problem && (
             <div className="empty">{isRunning ? texts.playground.drawing : texts.playground.noImage}</div>
           )}

@@ -1,7 +1,7 @@
 /** Models of a key, and calls of the caller API by the session: a header names the key that pays, and its value stays unknown to the browser. */
 import { useQuery } from '@tanstack/react-query';
 import type { ModelKind, OwnModel } from '../../../src/objects/index.ts';
-import { csrfHeaders, fetchAgain } from '../api/client.ts';
+import { csrfHeaders, fetchAgain, problemOf } from '../api/client.ts';
 import { mine } from '../api/user.ts';
 
 /** The models that a valid key may use. Listing them does not appear in the request log of the key. */
@@ -32,3 +32,16 @@ export const play = (path: string, { key, body, headers = {}, signal }: PlayCall
     body: JSON.stringify(body),
     ...(signal && { signal }),
   }));
+
+export interface PlayReply<T> {
+  readonly body: T;
+  readonly headers: Headers;
+}
+
+/** Sends a call whose response is JSON. */
+export async function playJson<T>(path: string, call: PlayCall): Promise<PlayReply<T>> {
+  const response = await play(path, call);
+  const body = await response.json();
+  if (!response.ok) throw problemOf(response, body);
+  return { body, headers: response.headers };
+}

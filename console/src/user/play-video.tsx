@@ -1,9 +1,8 @@
 /** A video task. The task page follows it to its result. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { TaskEstimate } from '../../../src/objects/index.ts';
-import { problemOf } from '../api/client.ts';
 import { mine } from '../api/user.ts';
 import { countText } from '../format/count.ts';
 import { Choice } from '../parts/choice.tsx';
@@ -11,7 +10,7 @@ import { ProblemNotice } from '../parts/form.tsx';
 import { Money } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { texts } from '../texts.ts';
-import { ofKind, play } from './play-models.ts';
+import { ofKind, playJson } from './play-models.ts';
 import { ModelField, PlayForm, type PlayProps } from './play-parts.tsx';
 
 const FIELDS = {
@@ -26,31 +25,22 @@ export const PlayVideo = ({ keyId, models, wanted, prompt, setPrompt }: PlayProp
   const navigate = useNavigate();
   const [chosen, setModel] = useState(wanted);
   const [values, setValues] = useState<Record<FieldName, string>>({ resolution: '720p', ratio: '16:9', duration: '5' });
-  const [isRunning, setRunning] = useState(false);
-  const [problem, setProblem] = useState<Error>();
   const own = ofKind(models, 'video');
   const model = chosen ?? own[0]?.id ?? '';
   const accepts = own.find(({ id }) => id === model)?.accepts;
   const { resolution, ratio, duration } = values;
   const task = { model, content: [{ type: 'text', text: prompt }], resolution, ratio, duration: Number(duration) };
-  const start = async (): Promise<void> => {
-    setRunning(true);
-    setProblem(undefined);
-    try {
+  const run = useMutation({
+    mutationFn: async () => {
       const headers = { 'idempotency-key': `playground-${crypto.randomUUID()}` };
-      const response = await play('/api/v3/contents/generations/tasks', { key: keyId, body: task, headers });
-      const body = await response.json();
-      if (!response.ok) throw problemOf(response, body);
-      await navigate({ to: paths.myTask((body as { readonly id: string }).id) });
-    } catch (error) {
-      setProblem(error as Error);
-    } finally {
-      setRunning(false);
-    }
-  };
+      const path = '/api/v3/contents/generations/tasks';
+      const { body } = await playJson<{ readonly id: string }>(path, { key: keyId, body: task, headers });
+      await navigate({ to: paths.myTask(body.id) });
+    },
+  });
   return (
     <div className="play">
-      <PlayForm prompt={prompt} setPrompt={setPrompt} isRunning={isRunning} run={() => void start()}>
+      <PlayForm prompt={prompt} setPrompt={setPrompt} isRunning={run.isPending} run={() => run.mutate()}>
         <ModelField value={model} models={own} onChange={setModel} />
         <div className="field-row">
           {NAMES.map((name) => (
@@ -66,7 +56,7 @@ export const PlayVideo = ({ keyId, models, wanted, prompt, setPrompt }: PlayProp
       </PlayForm>
       <section className="card">
         <div className="body fields">
-          {problem && <ProblemNotice problem={problem} />}
+          {run.error && <ProblemNotice problem={run.error} />}
           <Hold keyId={keyId} task={task} />
           <p className="muted">{texts.playground.videoHold}</p>
         </div>
