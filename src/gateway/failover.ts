@@ -222,6 +222,7 @@ class Failover {
     const lease = isBehindOthers ? FULL : this.#leaseOf(untried);
     if ('account' in lease) return this.#begin(lease);
     if (lease.reason === 'full' && !this.#hasWaited && waits) return this.#wait(untried, last);
+    if (lease.reason !== 'full' && lease.reason !== 'parked') this.#call.trace.coolingFor = lease.reason;
     this.#giveUp(last ?? allAccountsBusy(lease), !last);
   }
 

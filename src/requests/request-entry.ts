@@ -57,7 +57,7 @@ export function requestEntry({ call, status, outcome }: CompletedCall): RequestE
     status,
     outcome,
     code: failed,
-    error: outcome === 'client_closed' ? undefined : errorSide(status, failed, last),
+    error: outcome === 'client_closed' ? undefined : errorSide(status, failed, last?.outcome ?? trace.coolingFor),
     message: status < 400 && failed === undefined ? undefined : messageOf(trace, last),
     firstByteMs: last?.firstByteMs,
     totalMs,
@@ -99,9 +99,12 @@ const endOf = ({ outcome, lastByteMs, endMs }: AttemptTrace): number =>
 export const isFault = (outcome: AttemptTrace['outcome']): outcome is FaultKind =>
   outcome !== undefined && outcome !== 'ok' && outcome !== 'client_closed';
 
-/** A stream that breaks off has the status 200, so the fault of the last attempt counts first. A failed count is estimated instead. */
-function errorSide(status: number, code: string | undefined, last: AttemptTrace | undefined): ErrorSide | undefined {
-  if (last && isFault(last.outcome) && last.outcome !== 'cannot_count') return faultSide(last.outcome);
+/**
+ * A stream that breaks off has the status 200, so the end of the last attempt counts first, or the fault that keeps accounts from any. A
+ * failed count is estimated instead.
+ */
+function errorSide(status: number, code: string | undefined, last: AttemptTrace['outcome']): ErrorSide | undefined {
+  if (isFault(last) && last !== 'cannot_count') return faultSide(last);
   if (status < 400 && code === undefined) return undefined;
   return status < 500 && code !== 'internal_error' && code !== 'shutting_down' ? 'caller' : 'ours';
 }

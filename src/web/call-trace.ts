@@ -60,6 +60,8 @@ export class CallTrace {
   charge: ChargeTrace | undefined;
   /** The name of a model that the key cannot use, as the caller sent it. For the request log only. */
   askedModel: string | undefined;
+  /** Why no account took the call: a fault of earlier calls. */
+  coolingFor: FaultKind | undefined;
   /** The message of the gateway's error response. */
   message: string | undefined;
   /** How long the client took to send its body. */

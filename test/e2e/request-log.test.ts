@@ -47,6 +47,7 @@ before(async () => {
         cost: { input: '2', cached_input: '0.2', output: '10' },
       },
       { id: 'odd-*', groups: ['claude'], free: true },
+      { id: 'limited', groups: ['claude'], free: true },
     ],
     users: [{ id: 'ana', balance: '100' }],
     keys: [{ user: 'ana', group: 'claude' }],
@@ -157,6 +158,15 @@ test('the request log has refused calls, with whose side the failure is on, and 
   assert.equal(failed.message, 'The provider failed to respond.');
   const { text } = await admin('GET', '/requests?user=ana');
   assert.doesNotMatch(text, /acme|sk-upstream/);
+});
+
+test('a call that no account takes because its provider refused others is on the side of the provider', async () => {
+  const limited = { type: 'error', error: { type: 'rate_limit_error', message: 'slow down' } };
+  provider.respondWith(jsonResponse(JSON.stringify(limited), 429, { 'retry-after': '60' }));
+  const refused = await logged(await messages({ model: 'limited' }));
+  assert.deepEqual([refused.status, refused.error, refused.attempts.length], [429, 'provider', 2]);
+  const untried = await logged(await messages({ model: 'limited' }));
+  assert.deepEqual([untried.status, untried.error, untried.attempts], [429, 'provider', []]);
 });
 
 test('a call without a known key is in the request log, but a flood of them is not', async () => {
