@@ -69,13 +69,7 @@ export async function forward(
     .filter(
       ({ id, features }) => wanted.every((name) => features.has(name)) && (accountId === undefined || id === accountId),
     );
-  const facts = model && {
-    operation,
-    model,
-    ...bounds,
-    images: images && requestedCount(images),
-    tiers,
-  };
+  const facts = model && { ...bounds, operation, model, images: images && requestedCount(images), tiers };
   const background =
     facts && request.isBackground
       ? await beginBackground(services, call, caller, { ...facts, inputTokens: request.inputTokens() })
@@ -86,8 +80,19 @@ export async function forward(
       ? new EarlyStream(services.clientStreams, call, droppedHeaders(request.dropped ?? []))
       : undefined;
   const canFailOver = (accounts.length > 1 || leg?.hasFallback === true) && !background && !images;
-  const base = { services, call, caller, operation, dialect, request, admission, canFailOver };
-  const context = { ...base, early, background, leg };
+  const context = {
+    services,
+    call,
+    caller,
+    operation,
+    dialect,
+    request,
+    admission,
+    canFailOver,
+    early,
+    background,
+    leg,
+  };
   const native = new NativeCall(context, accounts);
   try {
     await runWithFailover(call, native, services);
@@ -96,7 +101,7 @@ export async function forward(
     if (!early?.fail(error)) throw error;
   } finally {
     admission?.release();
-    await background?.end(native.lostUsage);
+    if (background) await background.end(native.lostUsage);
   }
   if (operation === 'responses.cancel') await services.background.checkSoon(id);
 }

@@ -143,9 +143,9 @@ function jsonRequest(
   { catalog, store }: NativeServices,
   call: Call,
   caller: Caller,
-  { dialect, ...scanned }: ScannedBody & NativeTarget,
+  scanned: ScannedBody & NativeTarget,
 ): MaybePromise<NativeRequest> {
-  const { body, scan } = scanned;
+  const { dialect, body, scan } = scanned;
   const { bounds, tiers, session, ids } = scan;
   const { model, isStream, isBackground, hidesUsage, previousId, bytesFor } = readNative(scanned, caller, catalog());
   const requestFor = (place: Place = {}): NativeRequest => ({
