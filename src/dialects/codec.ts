@@ -109,6 +109,7 @@ export interface ReplyContext {
   readonly created: number;
 }
 
+/** A class wherever it has a getter: see `StreamEncoder`. */
 export interface StreamDecoder {
   /** `data` is the text of one SSE event; `event` its name where the dialect uses one. */
   push(data: string, event?: string): readonly HubEvent[];
@@ -120,6 +121,10 @@ export interface StreamDecoder {
   readonly usage?: HubUsage | undefined;
 }
 
+/**
+ * A class wherever it has a getter. An object literal with a getter has a hidden class of its own, which outlives it: everything that the
+ * stream holds would stay in memory until a full garbage collection.
+ */
 export interface StreamEncoder {
   /** Returns complete SSE blocks; empty when the event has no form in this dialect. */
   push(event: HubEvent): string;

@@ -2,7 +2,14 @@
  * One conversion from end to end, without I/O: client request -> upstream request, upstream reply or stream -> client's.
  * Restores the client's tool names and emulates stop sequences that the upstream lacks.
  */
-import type { ClientSide, DecodeContext, EncodedRequest, UpstreamSide, UpstreamTarget } from './codec.ts';
+import type {
+  ClientSide,
+  DecodeContext,
+  EncodedRequest,
+  StreamDecoder,
+  UpstreamSide,
+  UpstreamTarget,
+} from './codec.ts';
 import { withClientFieldName } from './errors/rejection.ts';
 import { checkSupport, type FieldNames, type HubField, type RequestSection } from './hub/fields.ts';
 import { cutReply, StopCutter } from './hub/stop-sequences.ts';
@@ -106,30 +113,52 @@ export interface StreamDecoding {
 /** Only items have names and opaque values. */
 const hasItem = ({ kind }: HubEvent): boolean => kind === 'item' || kind === 'item_end';
 
-export function openDecoding(upstream: UpstreamSide, encoded: EncodedRequest, context: DecodeContext): StreamDecoding {
-  const decoder = upstream.openDecoder(context);
-  const cutter = encoded.emulateStop.length > 0 ? new StopCutter(encoded.emulateStop) : undefined;
-  const restore = encoded.names.size > 0 ? (event: HubEvent) => restoreEvent(event, encoded.names) : undefined;
-  const { sign } = context;
-  const transform = (events: readonly HubEvent[]): readonly HubEvent[] => {
+export const openDecoding = (upstream: UpstreamSide, encoded: EncodedRequest, context: DecodeContext): StreamDecoding =>
+  new Decoding(upstream.openDecoder(context), encoded, context);
+
+class Decoding implements StreamDecoding {
+  readonly #decoder: StreamDecoder;
+  readonly #cutter: StopCutter | undefined;
+  readonly #names: EncodedRequest['names'];
+  readonly #sign: DecodeContext['sign'];
+
+  constructor(decoder: StreamDecoder, { emulateStop, names }: EncodedRequest, { sign }: DecodeContext) {
+    this.#decoder = decoder;
+    this.#cutter = emulateStop.length > 0 ? new StopCutter(emulateStop) : undefined;
+    this.#names = names;
+    this.#sign = sign;
+  }
+
+  decode(data: string, event?: string): readonly HubEvent[] {
+    return this.#transform(this.#decoder.push(data, event));
+  }
+
+  end(): readonly HubEvent[] {
+    return this.#transform(this.#decoder.end());
+  }
+
+  get isComplete(): boolean {
+    return this.#decoder.isComplete === true;
+  }
+
+  get usage(): HubUsage | undefined {
+    return this.#decoder.usage;
+  }
+
+  get isCut(): boolean {
+    return this.#cutter?.isCut === true;
+  }
+
+  finishCut(): readonly HubEvent[] {
+    const usage = { ...NO_USAGE, estimated: true };
+    return this.#cutter?.push({ kind: 'finish', stop: 'stop_sequence', usage }) ?? [];
+  }
+
+  #transform(events: readonly HubEvent[]): readonly HubEvent[] {
+    const [cutter, names, sign] = [this.#cutter, this.#names, this.#sign];
     if (!cutter && !events.some(hasItem)) return events;
     const signed = sign ? events.map((event) => signEvent(event, sign)) : events;
-    const restored = restore ? signed.map(restore) : signed;
+    const restored = names.size > 0 ? signed.map((event) => restoreEvent(event, names)) : signed;
     return cutter ? restored.flatMap((event) => cutter.push(event)) : restored;
-  };
-  return {
-    decode: (data, event) => transform(decoder.push(data, event)),
-    end: () => transform(decoder.end()),
-    get isComplete() {
-      return decoder.isComplete === true;
-    },
-    get usage() {
-      return decoder.usage;
-    },
-    get isCut() {
-      return cutter?.isCut === true;
-    },
-    finishCut: () =>
-      cutter?.push({ kind: 'finish', stop: 'stop_sequence', usage: { ...NO_USAGE, estimated: true } }) ?? [],
-  };
+  }
 }

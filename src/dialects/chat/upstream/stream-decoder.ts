@@ -5,7 +5,7 @@
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubError, HubEvent, HubUsage, JsonObject } from '../../hub/types.ts';
 import { NO_USAGE } from '../../hub/types.ts';
-import { type EventParser, openEventParser } from '../../wire/event-parser.ts';
+import { openEventParser } from '../../wire/event-parser.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { tierUsed } from '../../wire/service-tiers.ts';
 import { decodeErrorObject, errorIn } from '../errors.ts';
@@ -15,7 +15,6 @@ import { closeReply, openReply, type ReplyState, readDelta } from './delta-reade
 
 interface State {
   readonly reply: ReplyState;
-  readonly parse: EventParser;
   started: boolean;
   done: boolean;
   reason: string | undefined;
@@ -24,34 +23,42 @@ interface State {
   hasLogprobs: boolean;
 }
 
-export function openDecoder(context: DecodeContext): StreamDecoder {
-  const state: State = {
-    reply: openReply(context),
-    parse: openEventParser(VARYING, hasCalls),
-    started: false,
-    done: false,
-    reason: undefined,
-    usage: undefined,
-    tier: undefined,
-    hasLogprobs: false,
-  };
-  return {
-    push(data) {
-      if (state.done || data === '') return [];
-      const out: HubEvent[] = [];
-      if (isDone(data)) finish(state, out, state.usage !== undefined);
-      else readData(data, state, out);
-      return out;
-    },
-    end() {
-      const out: HubEvent[] = [];
-      finish(state, out);
-      return out;
-    },
-    get usage() {
-      return state.usage;
-    },
-  };
+export const openDecoder = (context: DecodeContext): StreamDecoder => new ChatDecoder(context);
+
+class ChatDecoder implements StreamDecoder {
+  readonly #state: State;
+  readonly #parse = openEventParser(VARYING, hasCalls);
+
+  constructor(context: DecodeContext) {
+    this.#state = {
+      reply: openReply(context),
+      started: false,
+      done: false,
+      reason: undefined,
+      usage: undefined,
+      tier: undefined,
+      hasLogprobs: false,
+    };
+  }
+
+  push(data: string): HubEvent[] {
+    const state = this.#state;
+    if (state.done || data === '') return [];
+    const out: HubEvent[] = [];
+    if (isDone(data)) finish(state, out, state.usage !== undefined);
+    else readChunk(this.#parse(data), state, out);
+    return out;
+  }
+
+  end(): HubEvent[] {
+    const out: HubEvent[] = [];
+    finish(this.#state, out);
+    return out;
+  }
+
+  get usage(): HubUsage | undefined {
+    return this.#state.usage;
+  }
 }
 
 const VARYING = ['content', 'reasoning_content', 'obfuscation'];
@@ -65,8 +72,7 @@ const hasCalls = ({ choices }: JsonObject): boolean =>
     return tool_calls !== undefined || function_call !== undefined;
   });
 
-function readData(data: string, state: State, out: HubEvent[]): void {
-  const chunk = state.parse(data);
+function readChunk(chunk: JsonObject | undefined, state: State, out: HubEvent[]): void {
   if (!chunk) failStream(state, out, NOT_JSON);
   else
     for (const read of CHUNK_READERS) {
@@ -121,7 +127,7 @@ function finish(state: State, out: HubEvent[], isEnded = false): void {
 }
 
 /** Emits the last events of a reply whose finish reason is known; unary replies use it too. */
-export function finishReply(state: Omit<State, 'parse' | 'started' | 'done'>, out: HubEvent[]): void {
+export function finishReply(state: Omit<State, 'started' | 'done'>, out: HubEvent[]): void {
   const { reply } = state;
   const tier = tierUsed(state.tier);
   const { refusal } = reply;

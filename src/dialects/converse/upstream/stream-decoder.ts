@@ -18,23 +18,30 @@ import { decodeStop } from '../stop-reason.ts';
 import { decodeUsage } from '../usage.ts';
 import { type BlockForm, blockBegunBy, blockForm, deltaForm } from './block-forms.ts';
 
-export function openDecoder(context: DecodeContext): StreamDecoder {
-  const state = newState(context);
-  const parse = openEventParser(VARYING, () => false);
-  return {
-    push(data, event = '') {
-      if (state.done) return [];
-      const wire = parse(data);
-      return wire ? decodeEvent(wire, event, state) : failStream(state, NO_JSON);
-    },
-    end() {
-      if (state.done) return [];
-      return state.stopReason === undefined ? failStream(state, CLOSED) : finish(state);
-    },
-    get isComplete() {
-      return state.stopReason !== undefined;
-    },
-  };
+export const openDecoder = (context: DecodeContext): StreamDecoder => new ConverseDecoder(context);
+
+class ConverseDecoder implements StreamDecoder {
+  readonly #state: State;
+  readonly #parse = openEventParser(VARYING, () => false);
+
+  constructor(context: DecodeContext) {
+    this.#state = newState(context);
+  }
+
+  push(data: string, event = ''): HubEvent[] {
+    if (this.#state.done) return [];
+    const wire = this.#parse(data);
+    return wire ? decodeEvent(wire, event, this.#state) : failStream(this.#state, NO_JSON);
+  }
+
+  end(): HubEvent[] {
+    if (this.#state.done) return [];
+    return this.#state.stopReason === undefined ? failStream(this.#state, CLOSED) : finish(this.#state);
+  }
+
+  get isComplete(): boolean {
+    return this.#state.stopReason !== undefined;
+  }
 }
 
 /** Texts, and the padding that hides their length. */

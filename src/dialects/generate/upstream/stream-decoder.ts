@@ -4,7 +4,7 @@
  * that the provider did not report.
  */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
-import type { HubEvent, HubStop, JsonObject } from '../../hub/types.ts';
+import type { HubEvent, HubStop, HubUsage, JsonObject } from '../../hub/types.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
 import { itemId } from '../../wire/ids.ts';
 import { compact, isGiven, isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
@@ -15,30 +15,38 @@ import { fetchCalls, queriesOf, searchCall } from './grounding.ts';
 import { closeItem, type DecoderState, failStream, isCallPartial, newDecoderState, openItem } from './open-items.ts';
 import { readPart } from './part-reader.ts';
 
-export function openDecoder(context: DecodeContext): StreamDecoder {
-  const state = newDecoderState(context);
-  const parse = openEventParser(VARYING, hasCalls);
-  return {
-    push(data) {
-      if (state.done || data === '' || data === '[DONE]') return [];
-      const out: HubEvent[] = [];
-      const chunk = parse(data);
-      if (chunk === undefined) failStream(state, out, 'The provider sent an event that is not a JSON object.');
-      else readChunk(chunk, state, out);
-      return out;
-    },
-    end() {
-      const out: HubEvent[] = [];
-      if (!state.done) finish(state, out);
-      return out;
-    },
-    get isComplete() {
-      return state.finishReason !== undefined && !state.done;
-    },
-    get usage() {
-      return state.usage && decodeUsage(mergedCounts(state), true, searchesOf(state));
-    },
-  };
+export const openDecoder = (context: DecodeContext): StreamDecoder => new GenerateDecoder(context);
+
+class GenerateDecoder implements StreamDecoder {
+  readonly #state: DecoderState;
+  readonly #parse = openEventParser(VARYING, hasCalls);
+
+  constructor(context: DecodeContext) {
+    this.#state = newDecoderState(context);
+  }
+
+  push(data: string): HubEvent[] {
+    if (this.#state.done || data === '' || data === '[DONE]') return [];
+    const out: HubEvent[] = [];
+    const chunk = this.#parse(data);
+    if (chunk === undefined) failStream(this.#state, out, 'The provider sent an event that is not a JSON object.');
+    else readChunk(chunk, this.#state, out);
+    return out;
+  }
+
+  end(): HubEvent[] {
+    const out: HubEvent[] = [];
+    if (!this.#state.done) finish(this.#state, out);
+    return out;
+  }
+
+  get isComplete(): boolean {
+    return this.#state.finishReason !== undefined && !this.#state.done;
+  }
+
+  get usage(): HubUsage | undefined {
+    return this.#state.usage && decodeUsage(mergedCounts(this.#state), true, searchesOf(this.#state));
+  }
 }
 
 const VARYING = ['text', 'promptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount', 'totalTokenCount'];

@@ -3,7 +3,7 @@
  * malformed input ends the stream with one error event.
  */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
-import type { HubError, HubEvent, JsonObject } from '../../hub/types.ts';
+import type { HubError, HubEvent, HubUsage, JsonObject } from '../../hub/types.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
 import { isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
@@ -12,27 +12,35 @@ import { decodeUsage, mergeUsage } from '../usage.ts';
 import { type BlockState, MalformedStreamError, newBlockState, outOfOrderError } from './block-state.ts';
 import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from './blocks.ts';
 
-export function openDecoder(context: DecodeContext): StreamDecoder {
-  const state = newState(context);
-  const parse = openEventParser(VARYING, isNoDelta);
-  return {
-    push(data, event) {
-      if (state.done) return [];
-      const wire = parse(data);
-      return wire
-        ? decodeEvent(wire, event, state)
-        : failStream(state, 'The provider sent an event that is not a JSON object.');
-    },
-    end() {
-      if (state.done) return [];
-      // Some proxies drop the end of a stream; with a stop reason only `message_stop` is missing.
-      if (state.stopReason !== undefined) return finish(state);
-      return failStream(state, 'The upstream closed the stream before completion.');
-    },
-    get usage() {
-      return state.started ? decodeUsage(state.usage, state.hasFinalUsage) : undefined;
-    },
-  };
+export const openDecoder = (context: DecodeContext): StreamDecoder => new MessagesDecoder(context);
+
+class MessagesDecoder implements StreamDecoder {
+  readonly #state: State;
+  readonly #parse = openEventParser(VARYING, isNoDelta);
+
+  constructor(context: DecodeContext) {
+    this.#state = newState(context);
+  }
+
+  push(data: string, event?: string): HubEvent[] {
+    if (this.#state.done) return [];
+    const wire = this.#parse(data);
+    return wire
+      ? decodeEvent(wire, event, this.#state)
+      : failStream(this.#state, 'The provider sent an event that is not a JSON object.');
+  }
+
+  end(): HubEvent[] {
+    if (this.#state.done) return [];
+    // Some proxies drop the end of a stream; with a stop reason only `message_stop` is missing.
+    if (this.#state.stopReason !== undefined) return finish(this.#state);
+    return failStream(this.#state, 'The upstream closed the stream before completion.');
+  }
+
+  get usage(): HubUsage | undefined {
+    const { started, usage, hasFinalUsage } = this.#state;
+    return started ? decodeUsage(usage, hasFinalUsage) : undefined;
+  }
 }
 
 const VARYING = ['text', 'thinking'];

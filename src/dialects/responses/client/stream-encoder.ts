@@ -4,7 +4,7 @@
  */
 import { SSE_COMMENT } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
-import type { HubEvent, HubItem, HubMessage, HubReasoningItem, HubToolCall } from '../../hub/types.ts';
+import type { HubEvent, HubItem, HubMessage, HubReasoningItem, HubToolCall, JsonObject } from '../../hub/types.ts';
 import { responseId } from '../../wire/ids.ts';
 import { encodeAnnotation } from '../annotations.ts';
 import {
@@ -46,37 +46,48 @@ import {
 } from './part-writer.ts';
 import { openFreeTextUnwrapper } from './unwrap-free-text.ts';
 
-export function openEncoder(context: ReplyContext): StreamEncoder {
-  const state: State = {
-    ...openWriter(context),
-    isStarted: false,
-    openItems: new Map(),
-    heldCalls: [],
-    hasRefusal: false,
-  };
-  const handleEvent = (event: HubEvent): void => {
-    if (state.finalBody) return;
+export const openEncoder = (context: ReplyContext): StreamEncoder => new ResponsesEncoder(context);
+
+class ResponsesEncoder implements StreamEncoder {
+  readonly #state: State;
+
+  constructor(context: ReplyContext) {
+    this.#state = {
+      ...openWriter(context),
+      isStarted: false,
+      openItems: new Map(),
+      heldCalls: [],
+      hasRefusal: false,
+    };
+  }
+
+  push(event: HubEvent): string {
+    this.#state.text = '';
+    this.#handle(event);
+    return this.#state.text;
+  }
+
+  pushEvents(event: HubEvent): readonly string[] {
+    const events: string[] = [];
+    this.#state.events = events;
+    this.#handle(event);
+    this.#state.events = undefined;
+    return events;
+  }
+
+  #handle(event: HubEvent): void {
+    if (this.#state.finalBody) return;
     const handle = HANDLERS[event.kind] as (event: HubEvent, state: State) => void;
-    handle(event, state);
-  };
-  return {
-    push(event) {
-      state.text = '';
-      handleEvent(event);
-      return state.text;
-    },
-    pushEvents(event) {
-      const events: string[] = [];
-      state.events = events;
-      handleEvent(event);
-      state.events = undefined;
-      return events;
-    },
-    get finalResponse() {
-      return finalResponse(state);
-    },
-    heartbeat: () => SSE_COMMENT,
-  };
+    handle(event, this.#state);
+  }
+
+  get finalResponse(): JsonObject | undefined {
+    return finalResponse(this.#state);
+  }
+
+  heartbeat(): string {
+    return SSE_COMMENT;
+  }
 }
 
 interface State extends Writer {
