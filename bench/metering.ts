@@ -7,7 +7,7 @@
 import { newRequestId, silentLog } from '../src/core/index.ts';
 import { Billing } from '../src/gateway/billing/admission.ts';
 import { resolveModel } from '../src/gateway/models/resolve.ts';
-import { tapUnary } from '../src/gateway/native/unary-tap.ts';
+import { UnaryTap } from '../src/gateway/native/unary-tap.ts';
 import { Metering } from '../src/ledger/index.ts';
 import { Limiter, LocalLimits } from '../src/pool/index.ts';
 import type { Call } from '../src/web/index.ts';
@@ -89,7 +89,7 @@ async function withMetering(call: Call): Promise<void> {
     bodyBytes,
     maxOutput: 1024,
   });
-  const tap = tapUnary('messages');
+  const tap = new UnaryTap('messages');
   tap.push(response);
   const { usage } = tap.end();
   if (!usage) throw new Error('the response has no usage');

@@ -72,6 +72,37 @@ export function runLegs(services: AttemptBudgetServices, route: LegRoute): Promi
   return best && route.legs.length === 1 && !route.fallback ? route.run(best) : new LegRun(services, route).run();
 }
 
+interface TurnOptions extends Pick<LegTurn, 'budget' | 'waits' | 'onModel'> {
+  isReadyOnly(): boolean;
+  isLast(): boolean;
+}
+
+/**
+ * Has getters, because the fallback of the model is known only when the leg has read the request. A class, because an object literal with
+ * getters has a hidden class of its own, which keeps the call in memory until a full garbage collection.
+ */
+class Turn implements LegTurn {
+  readonly budget: AttemptBudget;
+  readonly waits: boolean;
+  readonly onModel: LegTurn['onModel'];
+  readonly #options: TurnOptions;
+
+  constructor(options: TurnOptions) {
+    this.budget = options.budget;
+    this.waits = options.waits;
+    this.onModel = options.onModel;
+    this.#options = options;
+  }
+
+  get onlyReady(): boolean {
+    return this.#options.isReadyOnly();
+  }
+
+  get hasFallback(): boolean {
+    return !this.#options.isLast();
+  }
+}
+
 class LegRun {
   readonly #route: LegRoute;
   readonly #budget: AttemptBudget;
@@ -155,23 +186,15 @@ class LegRun {
   #turn(leg: PlannedLeg, isFirstPass: boolean): LegTurn {
     const { legs, fallback } = this.#route;
     const isOwn = legs.includes(leg);
-    const others = () => legs.length - 1 + this.#fallback.length;
-    const isLast = () =>
-      this.#fallback.slice(this.#fallback.indexOf(leg) + 1).every(({ after }) => after !== undefined);
-    return {
+    return new Turn({
       budget: this.#budget,
       waits: isOwn && legs.length === 1,
-      // A getter, because the fallback of the model is known only when the leg has read the request.
-      get onlyReady() {
-        return isFirstPass && others() > 0;
-      },
-      get hasFallback() {
-        return !isLast();
-      },
+      isReadyOnly: () => isFirstPass && legs.length - 1 + this.#fallback.length > 0,
+      isLast: () => this.#fallback.slice(this.#fallback.indexOf(leg) + 1).every(({ after }) => after !== undefined),
       onModel: (model, isBound) => {
         if (isOwn && fallback && !isBound) this.#planFallback(model);
       },
-    };
+    });
   }
 
   #planFallback(model: Model): void {

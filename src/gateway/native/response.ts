@@ -24,7 +24,7 @@ import type { BackgroundCall } from './native-request.ts';
 import { heartbeatFor, imageStreamError, type StreamEnd, streamErrorEvent } from './stream-error.ts';
 import { StreamOpening } from './stream-opening.ts';
 import { StreamTap } from './stream-tap.ts';
-import { tapUnary } from './unary-tap.ts';
+import { UnaryTap } from './unary-tap.ts';
 import type { Tap, TapResult } from './usage-tap.ts';
 
 export interface NativeResponseContext {
@@ -90,7 +90,11 @@ export class NativeResponse implements ResponseHandler {
     this.#upstream = upstream;
     this.#isSse = isEventStream(head.headers['content-type'] ?? context.request.streamType);
     const { images } = context.request;
-    this.#tap = images ? new ImageTap(images, this.#isSse) : this.#isSse ? new StreamTap(dialect) : tapUnary(dialect);
+    this.#tap = images
+      ? new ImageTap(images, this.#isSse)
+      : this.#isSse
+        ? new StreamTap(dialect)
+        : new UnaryTap(dialect);
     this.#filter = this.#isSse && context.request.hidesUsage ? new UsageFilter() : undefined;
     this.#errors = this.#isSse ? new ErrorFilter(this.#secrets) : undefined;
     this.#opening = this.#isSse && context.canFailOver ? new StreamOpening(dialect, this.#secrets) : undefined;

@@ -26,21 +26,37 @@ import {
 
 const UNARY_LIMITS = { depth: 512, tokens: 10_000_000 };
 
-export function tapUnary(dialect: Dialect): Tap {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  return {
-    push(chunk) {
-      size += chunk.length;
-      if (size <= MAX_KEPT_BYTES) chunks.push(chunk);
-    },
-    get outputTokens() {
-      return size <= MAX_KEPT_BYTES ? estimateTokens(visibleIn(dialect, concatBuffers(chunks).toString('utf8'))) : 0;
-    },
-    isFinishing: false,
-    // A response too large to keep counts as complete, because its HTTP framing was.
-    end: () => (size <= MAX_KEPT_BYTES ? readUnary(dialect, concatBuffers(chunks)) : { ...NOTHING, isComplete: true }),
-  };
+export class UnaryTap implements Tap {
+  readonly isFinishing = false;
+  readonly #dialect: Dialect;
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  push(chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#isKept) this.#chunks.push(chunk);
+  }
+
+  get outputTokens(): number {
+    return this.#isKept ? estimateTokens(visibleIn(this.#dialect, this.#body.toString('utf8'))) : 0;
+  }
+
+  /** A response too large to keep counts as complete, because its HTTP framing was. */
+  end(): TapResult {
+    return this.#isKept ? readUnary(this.#dialect, this.#body) : { ...NOTHING, isComplete: true };
+  }
+
+  get #isKept(): boolean {
+    return this.#size <= MAX_KEPT_BYTES;
+  }
+
+  get #body(): Buffer {
+    return concatBuffers(this.#chunks);
+  }
 }
 
 function visibleIn(dialect: Dialect, body: string): string {

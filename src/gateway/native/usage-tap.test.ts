@@ -5,7 +5,7 @@ import { law } from '../../../test/laws/runs.ts';
 import { codecOf } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 import { StreamTap } from './stream-tap.ts';
-import { tapUnary } from './unary-tap.ts';
+import { UnaryTap } from './unary-tap.ts';
 import type { TapResult } from './usage-tap.ts';
 
 const STREAMS: Readonly<
@@ -194,7 +194,7 @@ test('usage tap rejects impossible counts of the image tool', () => {
 
 describe('usage tap on a unary response', () => {
   const unary = (dialect: Dialect, text: string | Buffer): TapResult => {
-    const tap = tapUnary(dialect);
+    const tap = new UnaryTap(dialect);
     const bytes = Buffer.from(text as string);
     for (let at = 0; at < bytes.length; at += 1000) tap.push(bytes.subarray(at, at + 1000));
     return tap.end();
@@ -246,7 +246,7 @@ describe('usage tap on a unary response', () => {
   });
 
   test('reports a response that is too large to keep as complete', () => {
-    const tap = tapUnary('responses');
+    const tap = new UnaryTap('responses');
     for (let n = 0; n < 33; n++) tap.push(Buffer.alloc(2 ** 20, ' '));
     assert.deepEqual(tap.end(), {
       usage: undefined,
