@@ -105,7 +105,11 @@ function orderOf(list: SortedList, name: string): RowOrder | undefined {
 
 const CURSOR_PARTS: Readonly<Record<ListSort['type'], z.ZodType>> = {
   text: part,
-  bigint: z.string().regex(/^-?\d{1,18}$/),
+  // PostgreSQL rejects a larger number.
+  bigint: z
+    .string()
+    .regex(/^-?\d{1,19}$/)
+    .refine((text) => BigInt.asIntN(64, BigInt(text)) === BigInt(text)),
   timestamptz: z.string().refine(isTimestamp),
 };
 

@@ -1,4 +1,4 @@
-/** Lists of the admin API over all users, for the console: video tasks, private assets, and the settings of the server. */
+/** Lists of the admin API over all users, for the console: video tasks, private assets, balances, and the settings of the server. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
@@ -102,6 +102,29 @@ test('admin assets lists the assets of all users with their account, never the s
   );
   assert.doesNotMatch(text, /private\.example/);
   assert.deepEqual((await admin<Page<unknown>>('GET', '/assets?status=active')).body.data, []);
+});
+
+test('admin balances lists the same users in every order, without a call and with any balance', async () => {
+  const { gateway } = fixture;
+  await gateway.apply({
+    users: [
+      { id: 'idle-1', balance: '1' },
+      { id: 'idle-2', balance: '2' },
+      { id: 'rich-1', balance: '5000000000' },
+      { id: 'rich-2', balance: '6000000000' },
+    ],
+  });
+  const users = async (query: string): Promise<string[]> => {
+    const { status, body } = await admin<Page<{ user: string }>>('GET', `/balances?limit=1&${query}`);
+    assert.equal(status, 200, query);
+    const rest =
+      body.next_cursor === null ? [] : await users(`${query.split('&cursor')[0]}&cursor=${body.next_cursor}`);
+    return [...body.data.map(({ user }) => user), ...rest];
+  };
+  for (const sort of ['user', 'available', 'available.asc', 'created']) {
+    assert.deepEqual((await users(`user=idle-*&below=10&sort=${sort}`)).sort(), ['idle-1', 'idle-2'], sort);
+    assert.deepEqual((await users(`user=rich-*&sort=${sort}`)).sort(), ['rich-1', 'rich-2'], sort);
+  }
 });
 
 test('admin settings shows values and their sources, and no secret', async () => {

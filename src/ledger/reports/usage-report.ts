@@ -143,7 +143,9 @@ export async function walletReports(db: Db, query: WalletQuery): Promise<SortedR
     // The first condition is implied by the second, and skips the lateral query for most wallets.
     ...(below === undefined
       ? []
-      : [sql`and w.credits - w.debits - w.held < ${below} and w.credits - w.debits - w.held + l.nanos < ${below}`]),
+      : [
+          sql`and w.credits - w.debits - w.held < ${below} and w.credits - w.debits - w.held + coalesce(l.nanos, 0) < ${below}`,
+        ]),
     // As above: most users have no limit.
     ...(used === undefined
       ? []
