@@ -39,9 +39,10 @@ export class CloudClient {
     const prepared = cloud.prepare(request, use);
     if (!prepared) return new MadeExchange(listener, unknownEndpoint(use, request.path));
     const signed = cloud.sign(prepared);
-    const inner = cloud.listen?.(listener, use, request);
+    const watched = watching(listener, cloud);
+    const inner = cloud.listen?.(watched, use, request);
     const send = (ready: HttpRequest): Exchange => {
-      const exchange = this.#services.http.send(ready, watching(inner ?? listener, cloud));
+      const exchange = this.#services.http.send(ready, inner ?? watched);
       if (inner) inner.upstream = exchange;
       return exchange;
     };
@@ -74,7 +75,7 @@ function failedSignIn(listener: ResponseListener, { style }: CloudUse, error: un
   return new MadeExchange(listener, error.code);
 }
 
-/** Drops a token that the cloud rejects. */
+/** Drops a token that the cloud rejects. The status is that of the provider's own API: some clouds have another one for it. */
 function watching(listener: ResponseListener, cloud: Cloud): ResponseListener {
   return {
     onHead(status: number, headers: HttpHeaders) {
