@@ -368,12 +368,13 @@ describe('the reasons', () => {
   });
 
   test('a response that a fallback line made is continued there', async () => {
-    for (const [model, line] of [
-      [nameTo('claude'), 'claude/demo-x'],
-      [`twice-${++count}`, `openai-2/twice-${count}`],
+    for (const [group, model, line] of [
+      ['openai', nameTo('claude'), 'claude/demo-x'],
+      ['openai', `twice-${++count}`, `openai-2/twice-${count}`],
+      ['claude', nameTo('openai'), 'openai/demo-x'],
     ] as const) {
       sim.next('status=503');
-      const { responses } = openai(gateway.url, key('openai'));
+      const { responses } = openai(gateway.url, key(group));
       const first = await responses.create({ model, input: HELLO });
       const { data, response } = await responses
         .create({ model, input: 'and then?', previous_response_id: first.id })

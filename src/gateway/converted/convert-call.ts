@@ -3,7 +3,7 @@
  * dropped are named in `x-gateway-dropped`; what cannot be converted is rejected before anything is sent.
  */
 import { type Account, capabilitiesFor } from '../../catalog/index.ts';
-import { fail } from '../../core/index.ts';
+import { ApiError, fail } from '../../core/index.ts';
 import {
   type HubRequest,
   type OpaqueForCall,
@@ -25,13 +25,13 @@ import type { Call } from '../../web/index.ts';
 import type { LegTurn } from '../attempt-budget.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
-import { legError } from '../failover.ts';
+import { LegUnavailable, legError } from '../failover.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { readJsonBody } from '../services.ts';
 import { loadStoredTurns } from '../stored/expand.ts';
 import type { ConvertedServices } from './context.ts';
 import { ConvertedCall } from './converted-call.ts';
-import { clientFor, decodeJob } from './decode.ts';
+import { clientFor, decodeJob, type Unexpanded } from './decode.ts';
 import { inlineMedia } from './inline-media.ts';
 import { signerFor } from './opaque-signer.ts';
 
@@ -118,12 +118,26 @@ async function decodeBody(
   const input = { bytes, operation, from, head, opaqueKey, signedFor, stores: key.store };
   const decoded = await threads.run(decodeJob, input, { id: key.id, bytes: bytes.length });
   if (!decoded.refersTo) return { ...decoded, size: bytes.length };
-  const stored = await loadStoredTurns(decoded.refersTo, key.userId, store);
+  const stored = await loadStoredTurns(decoded.refersTo, key.userId, store).catch((error: unknown) =>
+    rejectUnstored(services, caller, decoded, error),
+  );
   const storedBytes = Buffer.byteLength(JSON.stringify(stored));
   const size = bytes.length + storedBytes;
   const expanded = await threads.run(decodeJob, { ...input, stored, storedBytes }, { id: key.id, bytes: size });
   if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
   return { ...expanded, size };
+}
+
+/** What we do not hold may be at the provider of another group, whose line made it; then that line continues it. */
+async function rejectUnstored(
+  { catalog, store }: ConvertedServices,
+  caller: Caller,
+  { refersTo: { previousId }, model }: Unexpanded,
+  error: unknown,
+): Promise<never> {
+  const found = previousId === undefined ? undefined : await store.find(previousId, caller.key.userId);
+  if (found?.accountId === undefined || !(error instanceof ApiError)) throw error;
+  throw new LegUnavailable(error, 'elsewhere', { model: resolveModel(catalog(), caller, model) });
 }
 
 /** Generate-content requests have their model and method in the path. The gateway writes events only, not the one list of all of them. */

@@ -43,8 +43,15 @@ export interface DecodeInput {
   readonly storedBytes?: number;
 }
 
+/** A body whose stored turns are missing. */
+export interface Unexpanded {
+  readonly refersTo: StoredReferences;
+  /** As the body names it. */
+  readonly model: unknown;
+}
+
 export type Decoded =
-  | { readonly refersTo: StoredReferences }
+  | Unexpanded
   | {
       readonly refersTo?: undefined;
       readonly request: HubRequest;
@@ -55,7 +62,7 @@ export type Decoded =
 
 type DecodeMessage = Omit<DecodeInput, 'stored'> & { readonly stored?: string };
 type DecodeReply =
-  | { readonly refersTo: StoredReferences }
+  | Unexpanded
   | {
       readonly refersTo?: undefined;
       readonly facts: BodyFacts;
@@ -88,7 +95,7 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput): Deco
   const sent = parseBody(bytes);
   const refersTo = from === 'responses' ? storedReferencesIn(sent) : NO_REFERENCES;
   const isStoredMissing = stored === undefined && (refersTo.previousId !== undefined || refersTo.itemIds.length > 0);
-  if (isStoredMissing) return { refersTo };
+  if (isStoredMissing) return { refersTo, model: sent.model };
   const {
     body,
     input: items,
