@@ -42,6 +42,21 @@ export class SeverableClient extends pg.Client {
     this.#socket.setTimeout(ms, () => this.sever());
   }
 
+  /**
+   * Sends all statements at once. After a failure, PostgreSQL refuses those that follow in the same transaction, and a commit rolls back.
+   * Rejects with the first failure, once all have ended.
+   */
+  async queryAll(statements: readonly pg.QueryConfig[]): Promise<pg.QueryResult[]> {
+    const driver = this as { -readonly [name in 'pipeline']: boolean };
+    driver.pipeline = true;
+    this.#socket.cork();
+    const sent = statements.map((statement) => this.query(statement));
+    this.#socket.uncork();
+    await Promise.allSettled(sent);
+    driver.pipeline = false;
+    return Promise.all(sent);
+  }
+
   get isSevered(): boolean {
     return this.#socket.destroyed;
   }

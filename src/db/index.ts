@@ -1,4 +1,5 @@
 export { ADVISORY_LOCK } from './advisory-lock.ts';
+export { commitWith } from './commit-with.ts';
 export { connectForCopy, copyOut } from './copy.ts';
 export { type CopiedValue, copyIn, copyLine, copyRows } from './copy-in.ts';
 export { checkConnection, connect, type Database, type Db, openDatabase, snapshot } from './db.ts';

@@ -2,10 +2,11 @@
  * A pool of connections that never waits for a silent server. A statement without a result within its limit cuts its connection, and
  * a connection that was unused for a while is probed before it is used again.
  */
-import type { PostgresPool, PostgresPoolClient } from 'kysely';
+import type { CompiledQuery, PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { type Clock, systemClock, Unavailable } from '../core/index.ts';
 import { SeverableClient, TCP_OPTIONS } from './client.ts';
+import { areTogether } from './commit-with.ts';
 import { copyIn, isCopyIn } from './copy-in.ts';
 import { type Hosts, hostsOf } from './hosts.ts';
 import { statementName } from './prepared.ts';
@@ -175,15 +176,24 @@ export class DatabasePool {
 
   #limit(client: PoolClient, limitMs: number): PostgresPoolClient {
     const run = (text: string, parameters: readonly unknown[]) =>
-      this.#run<object>(client, limitMs, () =>
-        isCopyIn(text)
-          ? copyAll(client, text, parameters)
-          : client.query({ name: this.#isPooled ? undefined : statementName(text), text, values: [...parameters] }),
-      );
+      this.#run<object>(client, limitMs, () => {
+        if (isCopyIn(text)) return copyAll(client, text, parameters);
+        if (areTogether(text)) return this.#runAll(client, parameters as readonly CompiledQuery[]);
+        return client.query(this.#statementOf(text, parameters));
+      });
     return {
       query: run as unknown as PostgresPoolClient['query'],
       release: (destroy) => client.release(destroy),
     };
+  }
+
+  #statementOf(text: string, parameters: readonly unknown[]): pg.QueryConfig {
+    return { name: this.#isPooled ? undefined : statementName(text), text, values: [...parameters] };
+  }
+
+  async #runAll(client: PoolClient, queries: readonly CompiledQuery[]) {
+    const results = await client.queryAll(queries.map(({ sql, parameters }) => this.#statementOf(sql, parameters)));
+    return { command: 'SELECT', rowCount: results.length, rows: results.map(({ rows }) => rows) };
   }
 
   async #run<T>(client: PoolClient, limitMs: number, query: () => Promise<T>): Promise<T> {

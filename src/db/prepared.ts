@@ -5,12 +5,19 @@ import type { Rows } from './rows.ts';
 /** Text -> the name of the statement in a session. Kysely hands only the text to the pool. */
 const names = new Map<string, string>();
 
-export type Prepared<Row> = (db: Kysely<Rows>, parameters: readonly unknown[]) => Promise<Row[]>;
+export interface Prepared<Row> {
+  (db: Kysely<Rows>, parameters: readonly unknown[]): Promise<Row[]>;
+  /** For `commitWith`. */
+  query(parameters: readonly unknown[]): CompiledQuery<Row>;
+}
 
 /** `name` is unique; parameters are `$1`, `$2` and so on. */
 export function prepare<Row>(name: string, text: string): Prepared<Row> {
   names.set(text, name);
-  return async (db, parameters) => (await db.executeQuery<Row>(CompiledQuery.raw(text, [...parameters]))).rows;
+  const query = (parameters: readonly unknown[]) => CompiledQuery.raw(text, [...parameters]) as CompiledQuery<Row>;
+  const run = async (db: Kysely<Rows>, parameters: readonly unknown[]) =>
+    (await db.executeQuery(query(parameters))).rows;
+  return Object.assign(run, { query });
 }
 
 export const statementName = (text: string): string | undefined => names.get(text);

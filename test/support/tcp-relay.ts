@@ -19,6 +19,7 @@ export class TcpRelay {
   readonly #sockets = new Set<Socket>();
   readonly #silenced = new Set<Socket>();
   #isSilent = false;
+  #muteAfter: string | undefined;
   #port = 0;
   #misbehaviour: Misbehaviour | undefined;
   /** Connections and chunks that arrived since it misbehaves. */
@@ -56,6 +57,11 @@ export class TcpRelay {
       this.#silenced.add(server);
     }
     return this.#pairs.size;
+  }
+
+  /** A connection whose client sends this text gets no more answers. What the client sends still arrives. */
+  muteAfter(text: string): void {
+    this.#muteAfter = text;
   }
 
   /** Open connections and all new ones are silent, until `resume`. */
@@ -114,6 +120,7 @@ export class TcpRelay {
     from.on('data', (chunk: Buffer) => {
       if (this.#misbehaviour) this.touches += 1;
       if (this.#misbehaviour === 'hangs in TLS' && chunk.equals(SSL_REQUEST)) from.write(SSL_ACCEPTED);
+      if (this.#muteAfter !== undefined && chunk.includes(this.#muteAfter)) this.#silenced.add(to);
       if (this.#silenced.has(from)) return;
       if (this.#misbehaviour === 'drips') this.#drip(from, to, chunk);
       else to.write(chunk);

@@ -3,9 +3,10 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type LedgerFixture, openLedgerFixture } from '../../../test/support/ledger.ts';
 import { FAR_FUTURE, makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
+import { TcpRelay } from '../../../test/support/tcp-relay.ts';
 import { until } from '../../../test/support/wait.ts';
 import { silentLog } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import { DatabaseUnavailable, type Db, openDatabase } from '../../db/index.ts';
 import { takeLease } from '../admission/lease-queries.ts';
 import type { MeteredUsage } from '../usage-record.ts';
 import { readStatement } from '../wallets/statement.ts';
@@ -221,6 +222,41 @@ test('UsageWriter stores a fault text with characters that PostgreSQL rejects', 
   const quarantined = await db.selectFrom('usage_quarantine').select('fault').where('id', '=', broken.id).execute();
   assert.deepEqual(quarantined, [{ fault: 'tokens is negative' }]);
   assert.equal((await readBalance(db, 'ola')).available, 970n);
+});
+
+test('a lease does not wait for a process that hangs while it charges', async (t) => {
+  await makeUser(db, 'kim', 1_000n);
+  await sql`insert into replicas (id, host) values ('rep_kim', 'here')`.execute(db);
+  const record = usageRecord('kim', 10n);
+  const relay = await TcpRelay.start(fixture.url);
+  const cutOff = openDatabase(relay.url, 2, { statementMs: 5_000 });
+  t.after(async () => {
+    await cutOff.close();
+    await relay.close();
+  });
+  // From its first lock on, the process hears nothing.
+  relay.muteAfter('for no key update');
+  const flush = new UsageWriter({ db: cutOff.db, log: silentLog }).write('rep_kim', [record]);
+  const failed = assert.rejects(flush, DatabaseUnavailable);
+  await until('the flush to lock the wallet or to charge it', async () => {
+    const { rows } = await sql`
+      select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'
+        and query like '%for no key update'
+      union all select from entries where debit = 'kim'`.execute(db);
+    return rows.length > 0;
+  });
+  const taken = await takeLease(fixture.database.forCalls, {
+    userId: 'kim',
+    replicaId: 'rep_kim',
+    needs: [100n],
+    ahead: 0n,
+    unit: 1n,
+    recent: 0n,
+  });
+  assert.deepEqual([taken.granted, taken.available], [100n, 990n]);
+  await failed;
+  await writerOf().write('rep_kim', [record]);
+  assert.equal((await readBalance(db, 'kim')).available, 890n, 'charged once');
 });
 
 test('a lease does not wait for the rows of a flush', async () => {

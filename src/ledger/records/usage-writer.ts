@@ -3,9 +3,9 @@
  * Idempotent by record id, so any part of a journal may be written again. Invalid records are quarantined and never charged.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { sql, type Transaction } from 'kysely';
+import { type CompiledQuery, type Kysely, sql, type Transaction } from 'kysely';
 import { errorFields, type Log } from '../../core/index.ts';
-import { copyLine, copyRows, type Db, prepare, type Rows } from '../../db/index.ts';
+import { commitWith, copyLine, copyRows, type Db, prepare, type Rows } from '../../db/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import { type ProviderCosts, providerCosts } from '../pricing/provider-cost.ts';
 import { DAILY_SUMS, encodeRecord, storableText, type UsageRecord } from '../usage-record.ts';
@@ -78,8 +78,7 @@ export class UsageWriter {
     const costs = await providerCosts(this.#db, records, this.#log);
     // Before the transaction, so that it holds its locks no longer than needed.
     const lines = await encodeLines(records, costs);
-    const write = (isRepeated: boolean) =>
-      this.#db.transaction().execute((tx) => recordAndCharge(tx, { replicaId, records, costs, lines, isRepeated }));
+    const write = (isRepeated: boolean) => recordAndCharge(this.#db, { replicaId, records, costs, lines, isRepeated });
     // Only a batch that is written again has records that exist, and looking for them costs every row.
     const { leases, unknownUsers } = await write(false).catch((error: unknown) => {
       if (!isDuplicate(error)) throw error;
@@ -116,7 +115,7 @@ export async function recordUsage(
   costs: ProviderCosts = new Map(),
 ): Promise<void> {
   for (const first of monthsOf(records)) await sql`select usage_month(${first}::date)`.execute(tx);
-  await reopenDays(tx, records);
+  await reopen(tx, [daysOf(records)]);
   const known = await findKnown(tx, records, true);
   const fresh = records.filter(({ id }) => !known.ids.has(id) && known.ids.add(id));
   const sums = await insertRecords(tx, fresh, { costs, lines: await encodeLines(fresh, costs) });
@@ -136,24 +135,29 @@ interface Batch extends EncodedRecords {
 }
 
 /**
- * The wallets are locked last, for as long as the charges of the whole batch and the commit take: calls that need a further lease wait for
- * this lock, and a thousand rows take many times as long.
+ * The wallets are locked last, by statements that leave together with the commit: calls that need a further lease wait for this lock. They wait
+ * neither for the rows of the batch, which take many times as long, nor for the disk, nor for this process.
  */
-async function recordAndCharge(tx: Tx, { replicaId, records, isRepeated, ...encoded }: Batch) {
-  const known = await findKnown(tx, records, isRepeated);
-  const owned = records.filter(({ userId }) => known.users.has(userId));
-  const fresh = owned.filter(({ id }) => !known.ids.has(id) && known.ids.add(id));
-  const insert = () => insertRecords(tx, fresh, encoded);
-  const leases = owned.length > 0 ? await chargeUsage(tx, replicaId, owned, await insert()) : [];
-  crashPoint('flush.recorded');
-  return { leases, unknownUsers: records.filter(({ userId }) => !known.users.has(userId)) };
+async function recordAndCharge(db: Db, { replicaId, records, isRepeated, ...encoded }: Batch) {
+  let unknownUsers: readonly UsageRecord[] = [];
+  const results = await commitWith(db, async (tx) => {
+    const known = await findKnown(tx, records, isRepeated);
+    unknownUsers = records.filter(({ userId }) => !known.users.has(userId));
+    const owned = records.filter(({ userId }) => known.users.has(userId));
+    if (owned.length === 0) return [];
+    const fresh = owned.filter(({ id }) => !known.ids.has(id) && known.ids.add(id));
+    const sums = await insertRecords(tx, fresh, encoded);
+    crashPoint('flush.recorded');
+    return chargeUsage(replicaId, owned, sums);
+  });
+  return { leases: (results.at(-1) ?? []) as LeaseState[], unknownUsers };
 }
 
 /**
  * The users that exist, and the records that are recorded or quarantined already: an operator decides on quarantined ones. Recorded ones are
  * looked for only in a batch that may be repeated.
  */
-async function findKnown(tx: Tx, records: readonly UsageRecord[], isRepeated: boolean) {
+async function findKnown(tx: Kysely<Rows>, records: readonly UsageRecord[], isRepeated: boolean) {
   const users = [...new Set(records.map(({ userId }) => userId))];
   const ids = records.map(({ id }) => id);
   const rows = await selectKnown(tx, [users, ids]);
@@ -177,7 +181,7 @@ const selectKnown = prepare<{ id: string | null; user_id: string | null }>(
 
 /** Fails when a record exists. Returns what the roll-ups and charges grow by, as JSON. */
 async function insertRecords(
-  tx: Tx,
+  tx: Kysely<Rows>,
   records: readonly UsageRecord[],
   { costs, lines }: EncodedRecords,
 ): Promise<string> {
@@ -188,27 +192,22 @@ async function insertRecords(
   return JSON.stringify(dailySums(records, costs));
 }
 
-/** Charges one entry per wallet. The part that the lease does not cover is charged too, as a separate `overdraft` entry. */
-async function chargeUsage(
-  tx: Tx,
-  replicaId: string,
-  records: readonly UsageRecord[],
-  sums: string,
-): Promise<LeaseState[]> {
+/**
+ * Charges one entry per wallet. The part that the lease does not cover is charged too, as a separate `overdraft` entry. The last statement
+ * returns the leases; it is not one with the first, because its snapshot must show the leases as they are once the wallets are locked.
+ */
+function chargeUsage(replicaId: string, records: readonly UsageRecord[], sums: string): readonly CompiledQuery[] {
+  // Wallets are never removed, so all that were found are locked.
   const users = [...new Set(records.map(({ userId }) => userId))];
-  const locked = await lockWallets(tx, [users]);
-  // The next attempt finds that the user is not known.
-  if (locked.length < users.length) throw new Error('a user was removed while usage was recorded');
-  await reopenDays(tx, records);
-  return chargeSums(tx, [sums, replicaId, users]);
+  return [lockWallets.query([users]), reopen.query([daysOf(records)]), chargeSums.query([sums, replicaId, users])];
 }
+
+const daysOf = (records: readonly UsageRecord[]): readonly string[] =>
+  [...new Set(records.map(({ at }) => Math.floor(at / DAY_MS)))]
+    .sort((a, b) => a - b)
+    .map((day) => new Date(day * DAY_MS).toISOString().slice(0, 10));
 
 /** Days that were summed for reports are summed again with the new records. */
-async function reopenDays(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
-  const days = [...new Set(records.map(({ at }) => Math.floor(at / DAY_MS)))].sort((a, b) => a - b);
-  await reopen(tx, [days.map((day) => new Date(day * DAY_MS).toISOString().slice(0, 10))]);
-}
-
 const reopen = prepare('usage_reopen', 'select reopen_usage_days($1::date[])');
 
 const DAY_MS = 86_400_000;
