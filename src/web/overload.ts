@@ -1,17 +1,19 @@
 /** Requests that an overloaded server refuses: which ones, with what, and how they are reported. */
-import { type ApiError, type Clock, fail, type Log } from '../core/index.ts';
-import type { IncomingRequest } from '../http/index.ts';
+import { type ApiError, type Clock, fail, type Log, newRequestId } from '../core/index.ts';
+import type { IncomingRequest, OutgoingResponse } from '../http/index.ts';
 import {
   type AdminOperation,
   adminRow,
   type ConsoleOperation,
   consoleRow,
+  type ErrorFormat,
   type Method,
   PRIORITY_OF,
   type Priority,
   SHED_RETRY_SECONDS,
 } from '../rules/index.ts';
 import type { AnyOperation, Call, Handler } from './call.ts';
+import { idHeaders, JSON_HEADERS, type RenderError } from './send.ts';
 import { retrySeconds, type Shedder } from './shedder.ts';
 
 export const isShed = (
@@ -38,11 +40,54 @@ const OVERLOADED = Array.from({ length: SHED_RETRY_SECONDS.max + 1 }, (_, retryA
     retryAfter: Math.max(SHED_RETRY_SECONDS.min, retryAfter),
   }),
 );
-export const overloaded = (): ApiError => OVERLOADED[retrySeconds()] ?? fail('server_is_overloaded');
+const overloaded = (seconds = retrySeconds()): ApiError => OVERLOADED[seconds] ?? fail('server_is_overloaded');
 
 export const refuseOverloaded: Handler = () => {
   throw overloaded();
 };
+
+/** A rendered refusal without the id of its request. */
+interface Template {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | number>>;
+  /** The body around the ids. */
+  readonly body: readonly string[];
+}
+
+/** Stands for the id of a request: all have the same length, so that they do not change that of the body. */
+const ANY_ID = newRequestId(0);
+
+/** Sends refusals, of which each kind is rendered once: rendering one costs as much as reading its request. */
+export class ShedResponses {
+  readonly #renderError: RenderError;
+  readonly #templates: Record<ErrorFormat, Template[]> = { messages: [], openai: [], video: [], generate: [] };
+
+  constructor(renderError: RenderError) {
+    this.#renderError = renderError;
+  }
+
+  send(response: OutgoingResponse, request: Pick<Call, 'errorFormat' | 'id' | 'headers'>): void {
+    const { status, headers, body } = this.#templateOf(request.errorFormat);
+    response.writeHead(status, { ...idHeaders(request), ...headers });
+    response.end(body.join(request.id));
+  }
+
+  #templateOf(errorFormat: ErrorFormat): Template {
+    const templates = this.#templates[errorFormat];
+    const seconds = retrySeconds();
+    const known = templates[seconds];
+    if (known) return known;
+    const { status, headers, body } = this.#renderError(overloaded(seconds), { errorFormat, id: ANY_ID });
+    const text = JSON.stringify(body);
+    const template = {
+      status,
+      headers: { ...headers, ...JSON_HEADERS, 'content-length': Buffer.byteLength(text) },
+      body: text.split(ANY_ID),
+    };
+    templates[seconds] = template;
+    return template;
+  }
+}
 
 /** Logs the number of refused requests, at most once a second. */
 export function shedReporter({

@@ -1,6 +1,5 @@
 /** Writers of JSON and error responses. The only module that turns a thrown error into an HTTP response. */
 import { type ApiError, EVENT_STREAM, toApiError } from '../core/index.ts';
-import type { OutgoingResponse } from '../http/index.ts';
 import type { Call } from './call.ts';
 
 export interface RenderedError {
@@ -16,6 +15,8 @@ export const UNBUFFERED = { 'cache-control': 'no-cache, no-transform', 'x-accel-
 /** Of streams that the gateway writes itself. */
 export const STREAM_HEADERS = { 'content-type': `${EVENT_STREAM}; charset=utf-8`, ...UNBUFFERED } as const;
 
+export const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' } as const;
+
 /** Headers of every response: the request id, and the headers collected by the call. */
 export function idHeaders(call: Pick<Call, 'errorFormat' | 'id' | 'headers'>): Record<string, string> {
   return call.errorFormat === 'messages'
@@ -29,7 +30,14 @@ export function sendJson(
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  sendRefusal(call.response, call, { status, headers, body });
+  const bytes = Buffer.from(JSON.stringify(body));
+  call.response.writeHead(status, {
+    ...idHeaders(call),
+    ...headers,
+    ...JSON_HEADERS,
+    'content-length': bytes.length,
+  });
+  call.response.end(bytes);
 }
 
 /** Sends 204: no body, and no header that would describe one. */
@@ -50,20 +58,4 @@ export function sendError(call: Call, error: unknown, render: RenderError): void
   response.readsRest = call.hasKey || known.code === 'request_too_large';
   const { status, headers, body } = render(known, call);
   sendJson(call, status, body, headers);
-}
-
-/** The same for a request that has no call. */
-export function sendRefusal(
-  response: OutgoingResponse,
-  request: Pick<Call, 'errorFormat' | 'id' | 'headers'>,
-  { status, headers, body }: RenderedError,
-): void {
-  const bytes = Buffer.from(JSON.stringify(body));
-  response.writeHead(status, {
-    ...idHeaders(request),
-    ...headers,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': bytes.length,
-  });
-  response.end(bytes);
 }

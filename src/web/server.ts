@@ -37,9 +37,9 @@ import { clientAddress, proxyReporter } from './client-address.ts';
 import type { Cors } from './cors.ts';
 import { failureFields, storedMessage } from './failure-fields.ts';
 import type { Metrics } from './metrics.ts';
-import { bodyBytesOf, isShed, overloaded, refuseOverloaded, refuseUpgrade, shedReporter } from './overload.ts';
+import { bodyBytesOf, isShed, refuseOverloaded, refuseUpgrade, ShedResponses, shedReporter } from './overload.ts';
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
-import { idHeaders, type RenderError, sendError, sendNoContent, sendRefusal } from './send.ts';
+import { idHeaders, type RenderError, sendError, sendNoContent } from './send.ts';
 import type { Shedder } from './shedder.ts';
 import { Wakefulness } from './wakefulness.ts';
 
@@ -91,6 +91,7 @@ export interface Web {
 
 interface WebState extends WebOptions {
   readonly openCalls: IndexedList<Call>;
+  readonly shedResponses: ShedResponses;
   /** A request was refused. */
   readonly reportShed: () => void;
 }
@@ -98,7 +99,12 @@ interface WebState extends WebOptions {
 export function createWeb(options: WebOptions): Web {
   let draining = false;
   let isStopping = false;
-  const state: WebState = { ...options, openCalls: new IndexedList(), reportShed: shedReporter(options) };
+  const state: WebState = {
+    ...options,
+    openCalls: new IndexedList(),
+    shedResponses: new ShedResponses(options.renderError),
+    reportShed: shedReporter(options),
+  };
   const handlers = Object.fromEntries(
     ROUTES.map(({ operation }) => [operation, withStateCheck(operation, options, () => isStopping)]),
   ) as Record<Route['operation'], Handler>;
@@ -188,14 +194,12 @@ function redirectToConsole(options: WebState, exchange: Exchange): void {
 
 /** Refuses a request before its body is read, without a call and without a log line of its own; metrics and one log line a second count them. */
 function shed(options: WebState, { request, response }: Exchange, match: Match): void {
-  const { errorFormat } = match.route;
-  const refusal = {
-    id: newRequestId(options.clock.now()),
-    errorFormat,
-    headers: headersOf(options, request, match) ?? {},
-  };
   options.reportShed();
-  sendRefusal(response, refusal, options.renderError(overloaded(), refusal));
+  options.shedResponses.send(response, {
+    id: newRequestId(options.clock.now()),
+    errorFormat: match.route.errorFormat,
+    headers: headersOf(options, request, match) ?? {},
+  });
 }
 
 function respondPreflight(options: WebState, exchange: Exchange, headers: Call['headers']): void {

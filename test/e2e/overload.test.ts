@@ -127,10 +127,15 @@ describe('priorities', () => {
       overload('text');
       const response = await refusal(send);
       assert.equal(response.status, status);
-      assert.match(response.headers.get('x-request-id') ?? '', /^req_/);
+      const id = response.headers.get('x-request-id');
+      assert.match(id ?? '', /^req_/);
+      assert.notEqual((await refusal(send)).headers.get('x-request-id'), id);
       const seconds = Number(response.headers.get('retry-after'));
       assert.ok(seconds >= SHED_RETRY_SECONDS.min && seconds <= SHED_RETRY_SECONDS.max, String(seconds));
-      assert.equal(errorCode(format, status, await response.json()), 'server_is_overloaded');
+      const text = await response.text();
+      assert.equal(Number(response.headers.get('content-length')), Buffer.byteLength(text));
+      assert.equal(errorCode(format, status, JSON.parse(text)), 'server_is_overloaded');
+      if (format === 'messages') assert.equal(JSON.parse(text).request_id, id);
       await assertNotRefused(createVideo);
     });
 
