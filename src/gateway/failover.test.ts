@@ -48,6 +48,8 @@ function openCall(ids: readonly string[], overrides: Partial<UpstreamCall> = {},
       body: '{}',
       timeouts: TIMEOUTS.unary,
     }),
+    onSent() {},
+    onFailed() {},
     onResponse: ({ account }): ResponseHandler => ({
       onData: () => true,
       onEnd(): undefined {
@@ -316,6 +318,8 @@ test('failover repeats the call without opaque values on the same account when t
         body: '{"plain":true}',
         timeouts: TIMEOUTS.unary,
       }),
+      onSent() {},
+      onFailed() {},
       onResponse: ({ account }) => ({
         onData: () => true,
         onEnd(): undefined {

@@ -70,6 +70,10 @@ export interface UpstreamCall {
   readonly withoutOpaque?: UpstreamCall | undefined;
   /** With a promise where the request is large. */
   build(account: Account): MaybePromise<UpstreamRequest>;
+  /** An account gets the request. A client that disconnects from now on pays for what its provider does. */
+  onSent(account: Account): void;
+  /** The attempt failed, and costs nothing. */
+  onFailed(): void;
   /** A success status arrived; the handler gets the rest of the response. */
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler;
   classify(failure: UpstreamFailure, account: Account): Fault;
@@ -297,6 +301,7 @@ class Failover {
     this.#sentBody = request.body;
     const attempt = new Attempt(this, account, this.#trace);
     this.#attempt = attempt;
+    this.#upstreamCall.onSent(account);
     const timeouts = this.#upstreamCall.leg?.hasFallback ? shortened(request.timeouts) : request.timeouts;
     this.#exchange = this.#services.upstream.send(
       // A second request would cost twice, so the first does not go out on a connection that the provider may be closing.
@@ -398,6 +403,7 @@ class Failover {
     const providerCode = fault.providerCode ?? (failure ? `http_${failure.status}` : transport?.code);
     const message = failure && faultRow(fault.kind).showsMessage ? failureMessage(failure.body, account) : undefined;
     this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs, providerCode, message });
+    if (!this.#call.isClientGone) this.#upstreamCall.onFailed();
     this.#logOutcome(fault.kind);
     const reason = failure ? failureReason(failure.body, account) : (transport?.code ?? fault.error.code);
     const { model, sends } = this.#upstreamCall;

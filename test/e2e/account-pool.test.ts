@@ -90,6 +90,7 @@ interface Group {
   send(gateway: TestGateway, options?: SendOptions): Promise<Response>;
 }
 interface SendOptions {
+  readonly path?: string;
   readonly body?: object;
   readonly headers?: Record<string, string>;
   readonly user?: string;
@@ -129,8 +130,8 @@ async function openGroup(accounts: readonly Settings[]): Promise<Group> {
     async change(letter, settings) {
       await one.apply({ accounts: [row(letter, settings)] });
     },
-    send: (gateway, { body = {}, headers = {}, user = 'ana', signal } = {}) =>
-      fetch(`${gateway.url}/v1/messages`, {
+    send: (gateway, { path = '/v1/messages', body = {}, headers = {}, user = 'ana', signal } = {}) =>
+      fetch(gateway.url + path, {
         method: 'POST',
         headers: { authorization: `Bearer ${tokens[user]}`, 'content-type': 'application/json', ...headers },
         body: JSON.stringify({ model: 'demo', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], ...body }),
@@ -409,6 +410,28 @@ test('a request waits for a slot while all accounts are full, users take turns, 
   assert.ok(order.indexOf('b1') < 3, `bob does not wait for both of ana: ${order}`);
   assert.equal(held.length, 0, 'the request of the client that left was not sent');
 });
+
+for (const path of ['/v1/messages', '/v1/chat/completions'])
+  test(`a client that leaves while it waits for an account after a failed attempt pays nothing (${path})`, async () => {
+    const group = await openGroup([{ max_concurrency: 1 }, { priority: 1 }]);
+    const { held, release } = holdReplies();
+    const first = group.send(one);
+    await until('the first request', () => held.length === 1);
+    provider.respondWith(jsonResponse('{}', 503));
+    const gone = new AbortController();
+    const left = group.send(one, { path, body: { model: 'x-left' }, signal: gone.signal }).catch(() => {});
+    const failed = await until('the failed attempt', () =>
+      one.log.find(({ msg, account }) => msg === 'attempt.failed' && account === group.account('b')),
+    );
+    gone.abort();
+    await left;
+    const completed = await until('the end of the call', () =>
+      one.log.find(({ msg, request }) => msg === 'request.completed' && request === failed.request),
+    );
+    assert.deepEqual([completed.tokensIn, completed.cost], [undefined, undefined]);
+    release();
+    await (await first).text();
+  });
 
 test('a request that waited too long is refused in its dialect, with a time to come back', async () => {
   const ids = { messages: 'full-messages', responses: 'full-responses', generate: 'full-generate' };

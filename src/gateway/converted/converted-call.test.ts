@@ -203,7 +203,7 @@ test('converted call does not charge a failed attempt when the client disconnect
   await until('the second account', () => provider.calls.length === 2);
   client.destroy();
   await running;
-  assert.deepEqual(admission.charges, []);
+  assert.deepEqual(tokens(admission), [[100, 0, true, 'b']], 'the input of the next one');
 });
 
 test('converted call does not fail over after the response head; the client gets an error event', async () => {

@@ -95,13 +95,8 @@ export class ConvertedCall implements RoundHost {
 
   #upstreamCall(round: HubRequest): UpstreamCall {
     const request = new RoundRequest(this.context, round, this.#retry);
-    const call = request.upstreamCall((head, upstream) => this.#open(request, head, upstream));
     return {
-      ...call,
-      build: (account) => {
-        this.#sentTo = account;
-        return call.build(account);
-      },
+      ...this.#attemptsOf(request, (head, upstream) => this.#open(request, head, upstream)),
       affinity: this.#affinityOf(round),
       withoutOpaque: hasOpaque(round) ? this.#withoutOpaque(round) : undefined,
     };
@@ -110,10 +105,24 @@ export class ConvertedCall implements RoundHost {
   /** The same round after a provider rejected an opaque value. Once it responds, the values are known to be invalid. */
   #withoutOpaque(round: HubRequest): UpstreamCall {
     const request = new RoundRequest(this.context, withoutOpaque(round), this.#retry);
-    return request.upstreamCall((head, upstream) => {
+    return this.#attemptsOf(request, (head, upstream) => {
       this.context.services.rejectedOpaques.add(round);
       return this.#open(request, head, upstream);
     });
+  }
+
+  #attemptsOf(request: RoundRequest, onResponse: UpstreamCall['onResponse']): UpstreamCall {
+    return {
+      ...request.upstreamCall(onResponse),
+      onSent: (account) => {
+        this.#sentTo = account;
+      },
+      // It sent nothing to the client. If the client disconnects later, it must not pay for this attempt.
+      onFailed: () => {
+        this.#response = undefined;
+        this.#sentTo = undefined;
+      },
+    };
   }
 
   /**

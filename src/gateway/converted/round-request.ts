@@ -95,7 +95,7 @@ export class RoundRequest {
   }
 
   /** The upstream call of this round on any of the accounts. */
-  upstreamCall(onResponse: UpstreamCall['onResponse']): UpstreamCall {
+  upstreamCall(onResponse: UpstreamCall['onResponse']): Omit<UpstreamCall, 'onSent' | 'onFailed'> {
     const { pair, request, operation, model, accounts, caller, leg } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
     return {

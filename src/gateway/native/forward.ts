@@ -171,9 +171,6 @@ class NativeCall implements UpstreamCall {
     const { call, caller, operation, request } = this.#context;
     const { method } = inferenceRow(operation);
     const { style } = caller.group;
-    // The failed attempt sent nothing to the client. If the client disconnects during this one, do not charge for the failed one.
-    this.response = undefined;
-    this.#sentTo = account;
     call.trace.upstreamModel = request.model && upstreamName(request.model, account);
     this.#asksForUsage =
       this.#retry !== undefined && !isUsageRemoved(this.#retry.lessonsFor(account, this.#nameFor(account)));
@@ -187,6 +184,16 @@ class NativeCall implements UpstreamCall {
       // On an idle connection that the provider is closing, it would stay unknown whether it received the request.
       connection: this.sends === 'once' ? 'new' : 'any',
     };
+  }
+
+  onSent(account: Account): void {
+    this.#sentTo = account;
+  }
+
+  /** It sent nothing to the client. If the client disconnects later, it must not pay for this attempt. */
+  onFailed(): void {
+    this.response = undefined;
+    this.#sentTo = undefined;
   }
 
   onResponse(head: ResponseHead, upstream: UpstreamControl): NativeResponse {
