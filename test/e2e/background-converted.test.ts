@@ -256,6 +256,25 @@ describe('a background response that does not complete', () => {
     }
   });
 
+  test('because its lease ended ends as failed for those who read it, too', async () => {
+    const user = await newUser('claude');
+    const stream = await openai(gateway.url, user.key).responses.create({ ...ask(user, ENDLESS), stream: true });
+    const events: StreamEvent[] = [];
+    for await (const event of stream) {
+      events.push(event);
+      if (events.length !== 1) continue;
+      await db()
+        .updateTable('background_responses')
+        .set({ next_check_at: new Date(0) })
+        .where('user_id', '=', user.id)
+        .execute();
+      await follow();
+    }
+    const last = events.at(-1);
+    assert.deepEqual([last?.type, last && 'response' in last && last.response.status], ['response.failed', 'failed']);
+    assert.deepEqual(await charges(user), []);
+  });
+
   test('because the server stops fails; one that ends in time completes', async () => {
     const replica = await startGateway({ database: gateway.database, env: { DRAIN_MS: '3000' } });
     const [short, long] = [await newUser('claude'), await newUser('claude')];

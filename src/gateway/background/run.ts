@@ -75,9 +75,8 @@ export class Run {
     const { context, services, request, memory } = this.#options;
     const failure = await this.#converted({ ...context, call: this.#call, admission: this.#admission() }, request);
     const end = this.#endOf(failure);
-    const { response } = end.content;
-    const isStored = await this.#store(end);
-    this.#add(`response.${typeOfEnd(response.status)}`, isStored ? response : this.#failed(NOT_STORED));
+    const response = (await this.#store(end)) ? end.content.response : this.#failed(NOT_STORED);
+    this.#add(`response.${typeOfEnd(response.status)}`, response);
     this.events.close();
     memory.release();
     services.log.info('background.ended', {
