@@ -224,6 +224,24 @@ describe('stored responses of converted groups', () => {
     }
   });
 
+  test('G 3: a response that another replica deleted is gone on the one that made it', async () => {
+    const client = openai(gateway.url, keys.claude ?? '');
+    const first = await client.responses.create({ model: 'demo-messages', input: 'the word is medlar' });
+    const replica = await startGateway({ database: gateway.database });
+    try {
+      const elsewhere = openai(replica.url, keys.claude ?? '');
+      await until('the stored response', () => elsewhere.responses.retrieve(first.id).catch(() => undefined));
+      await elsewhere.responses.delete(first.id);
+    } finally {
+      await replica.stop();
+    }
+    await assert.rejects(client.responses.retrieve(first.id), hasCode('response_not_found', 404));
+    const go = (more: object) => client.responses.create({ model: 'demo-messages', input: 'go on', ...more });
+    await assert.rejects(go({ previous_response_id: first.id }), hasCode('previous_response_not_found', 400));
+    const [item] = first.output;
+    await assert.rejects(go({ input: [{ type: 'item_reference', id: item?.id ?? '' }] }), /not found/);
+  });
+
   test('stored conversations are sealed in the database', async () => {
     await client().responses.create({ model: 'demo-messages', input: 'canary-watermelon' });
     const { rows } = await gateway.context.database.db

@@ -54,6 +54,8 @@ const MAX_LOADED_BYTES = 64 * 2 ** 20;
 interface CachedResponse {
   readonly response: StoredResponse;
   readonly bytes: number;
+  /** The database has it, so that another process may delete it. */
+  isWritten: boolean;
 }
 
 const sealLocation = (id: string) => `stored_responses.sealed:${id}` as const;
@@ -73,7 +75,7 @@ export class ResponseStore {
   save(response: StoredResponse): void {
     const bytes = response.content ? JSON.stringify(response.content).length : 100;
     if (bytes > MAX_BYTES) return;
-    this.#putInCache({ response, bytes });
+    this.#putInCache({ response, bytes, isWritten: false });
     if (this.#options.days === 0) return;
     this.#queue.push(response);
     this.#cancel ??= this.#options.clock.after(FLUSH_MS, () => void this.flush());
@@ -99,13 +101,16 @@ export class ResponseStore {
   async find(id: string, userId: string): Promise<StoredResponse | undefined> {
     const cached = this.#cache.get(id)?.response;
     // The response of another user takes the same query as an unknown one, so that time does not show that it exists.
-    return cached?.userId === userId ? cached : await this.#read(id, userId);
+    if (cached?.userId !== userId) return this.#read(id, userId);
+    const [kept] = await this.#kept([cached], userId);
+    return kept;
   }
 
   /** Finds items by id in the responses of the user, the newest first. Unknown ids are missing in the result. */
   async findItems(itemIds: ReadonlySet<string>, userId: string): Promise<Map<string, unknown>> {
     const found = new Map<string, unknown>();
-    for (const response of this.#cachedOf(userId)) collectItems(found, response, itemIds);
+    const cached = this.#cachedOf(userId).filter((one) => itemsOf(one).some((item) => itemIds.has(idOf(item) ?? '')));
+    for (const response of await this.#kept(cached, userId)) collectItems(found, response, itemIds);
     const missing = [...itemIds].filter((id) => !found.has(id));
     for (const response of await this.#readContents(missing, userId)) collectItems(found, response, itemIds);
     return found;
@@ -121,6 +126,28 @@ export class ResponseStore {
     const missing = [...itemIds].filter((id) => !holders.has(id));
     for (const row of await this.#rowsWith(missing, userId)) collect(row.item_ids, row.account_id);
     return holders;
+  }
+
+  /**
+   * Those of the cached responses that no other process has deleted; all while the database cannot say so. What a provider holds, it
+   * knows itself.
+   */
+  async #kept(cached: readonly StoredResponse[], userId: string): Promise<readonly StoredResponse[]> {
+    const isDoubtful = ({ id, content }: StoredResponse): boolean =>
+      !!content && this.#cache.get(id)?.isWritten === true;
+    const ids = cached.filter(isDoubtful).map(({ id }) => id);
+    if (ids.length === 0) return cached;
+    const rows = await this.#options.db
+      .selectFrom('stored_responses')
+      .select('id')
+      .where('id', 'in', ids)
+      .where('user_id', '=', userId)
+      .execute()
+      .catch(() => undefined);
+    if (!rows) return cached;
+    const gone = new Set(ids).difference(new Set(rows.map(({ id }) => id)));
+    for (const id of gone) this.#dropFromCache(id);
+    return cached.filter(({ id }) => !gone.has(id));
   }
 
   /** Newest first. */
@@ -166,6 +193,10 @@ export class ResponseStore {
           .values(rows)
           .onConflict((conflict) => conflict.doNothing())
           .execute();
+        for (const { id } of batch) {
+          const cached = this.#cache.get(id);
+          if (cached) cached.isWritten = true;
+        }
       } catch (error) {
         log.warn('stored_response.save_failed', { responses: batch.length, ...errorFields(error) });
       }
