@@ -123,6 +123,9 @@ export const changeWarning = (
       .where('user_id', '=', owner)
       .where('id', '=', id)
       .execute();
+    // Nobody sees whether the condition ends meanwhile, so what holds after the pause is a new event.
+    if (change.paused)
+      await tx.deleteFrom('warning_states').where('user_id', '=', owner).where('rule_id', '=', id).execute();
     const after = warningView(await readWarning(tx, owner, id));
     await writeAudit(tx, by, { action: 'warning.changed', subject: `warning:${id}`, before, after });
     return after;

@@ -167,6 +167,25 @@ test('a crossing is one signed notice, until the condition has ended and holds a
   assert.equal((await notices()).length, 2);
 });
 
+test('a rule that was paused begins anew, whether or not other rules were checked meanwhile', async () => {
+  for (const others of [0, 1]) {
+    if (others === 1) await makeRule({ kind: 'balance', amount: '1', subject: 'ben' });
+    const { id } = await makeRule({ kind: 'balance', amount: '5', subject: 'ana' });
+    await setBalance('ana', '4');
+    assert.equal(await check(), 1);
+    const { body: paused } = await admin<ShownWarning>('PATCH', `/warnings/${id}`, { paused: true });
+    await check();
+    assert.equal(paused.holds_for, 0, 'it is not checked');
+    await setBalance('ana', '6');
+    await check();
+    await setBalance('ana', '3');
+    await admin('PATCH', `/warnings/${id}`, { paused: false });
+    assert.equal(await check(), 1, 'a new event');
+    await admin('DELETE', `/warnings/${id}`);
+    await setBalance('ana', '100');
+  }
+});
+
 test('two servers that check at the same time write one notice', async () => {
   await makeDestination();
   await makeRule({ kind: 'balance', amount: '5' });
