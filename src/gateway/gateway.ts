@@ -230,6 +230,7 @@ async function serve(
     call.body = await readJsonBody(services, call, operation, isForwarded ? 'forwarded' : 'converted');
   const isOwn = planned.length > 1 && from === 'responses' && call.body !== undefined && holdsOwnSummary(call.body);
   const legs = isOwn ? planned.filter(({ isNative }) => !isNative) : planned;
+  let mayConvert = !isForwarded;
   return runLegs(services, {
     call,
     operation,
@@ -243,7 +244,9 @@ async function serve(
           ...(feature && { feature }),
           leg,
         });
-      if (isForwarded) reserveForConversion(call);
+      // Once: of several conversions, each begins when the one before has ended.
+      if (!mayConvert) reserveForConversion(call);
+      mayConvert = true;
       return convertCall(services, call, caller, { operation, from, to: planned.dialect, accounts, leg });
     },
   });

@@ -511,3 +511,35 @@ test('a turn of a WebSocket goes on', async () => {
     client.socket.close();
   }
 });
+
+test('a large request takes the memory of one conversion, however many lines are tried', async () => {
+  const small = await startGateway({ env: { BODY_MEMORY_BYTES: String(32 * 2 ** 20) } });
+  try {
+    const groups = [
+      { id: 'first', style: 'messages', base_url: sim.url },
+      { id: 'second', style: 'responses', base_url: `${sim.url}/v1` },
+      { id: 'third', style: 'responses', base_url: `${sim.url}/v1` },
+    ];
+    const { first } = await small.apply({
+      groups: groups.map(({ id, style }) => ({ id, style })),
+      accounts: groups.map(({ id, base_url }) => ({ id, group: id, base_url, api_key: `sk-upstream-${id}` })),
+      models: [
+        { id: 'large', groups: ['first'], free: true, fallback: ['second', 'third'] },
+        { id: 'large', groups: ['second', 'third'], free: true },
+      ],
+      users: [{ id: 'ana' }],
+      keys: [{ user: 'ana', group: 'first' }],
+    });
+    for (let n = 0; n < 2; n += 1) sim.next('status=503');
+    const content = 'word '.repeat(3.2 * 200_000);
+    const response = await fetch(`${small.url}/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${first}`, 'content-type': 'application/json' },
+      body: JSON.stringify(message('large', { messages: [{ role: 'user', content }] })),
+    });
+    const { status, fallback } = await answered(response);
+    assert.deepEqual([status, fallback], [200, 'third/large']);
+  } finally {
+    await small.stop();
+  }
+});
