@@ -538,6 +538,10 @@ export interface RequestsRow {
   attempt_start_ms: number | null;
   attempt_end_ms: number | null;
   message: string | null;
+  input_tokens: bigint | null;
+  cached_input_tokens: bigint | null;
+  cache_write_tokens: bigint | null;
+  output_tokens: bigint | null;
 }
 
 export interface RevisionsRow {

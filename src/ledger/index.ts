@@ -34,7 +34,7 @@ export { isOfRequest } from './records/of-request.ts';
 export { fenceIfStale, removeReplica, staleReplicas } from './records/replica.ts';
 export { recordResolved } from './records/resolved-record.ts';
 export { removeOldMonths, removeOldQuarantine } from './records/retention.ts';
-export { USAGE_COLUMNS, unpackUsage } from './records/stored-usage.ts';
+export { packUsage, USAGE_COLUMNS, unpackUsage } from './records/stored-usage.ts';
 export { sumOldDays } from './records/usage-totals.ts';
 export { recordUsage } from './records/usage-writer.ts';
 export {

@@ -5,6 +5,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { requestIdTime } from '../core/index.ts';
 import { type Db, likePattern, type Rows } from '../db/index.ts';
+import { unpackUsage } from '../ledger/index.ts';
 import type { ErrorSide } from '../objects/index.ts';
 
 export type RequestRow = Selectable<Rows['requests']>;
@@ -72,14 +73,14 @@ export async function listRequests(db: Db, page: RequestPage): Promise<FoundRequ
   const { exact, searched } = conditionsOf({ ...page, user: page.user ?? (await userOfKey(db, page)) });
   const begun = after && !sort ? [...exact, ...afterTime(after)] : exact;
   const newest = sql`select * from ${TABLE} where ${all(begun)} order by at desc, id desc`;
-  if (searched.length === 0 && !sort) {
-    const { rows } = await sql<RequestRow>`${newest} limit ${limit}`.execute(db);
-    return { rows };
-  }
-  const { rows } = await sql<RequestRow>`
+  if (searched.length === 0 && !sort) return { rows: await rowsOf(db, sql`${newest} limit ${limit}`) };
+  const rows = await rowsOf(
+    db,
+    sql`
     select * from (${newest} limit ${SEARCHED_ROWS}) requests
     where ${all(sort && after ? [...searched, afterValue(sort, after)] : searched)}
-    order by ${sort ? sql`${sortValue(sort)} desc, ` : sql``}at desc, id desc limit ${limit}`.execute(db);
+    order by ${sort ? sql`${sortValue(sort)} desc, ` : sql``}at desc, id desc limit ${limit}`,
+  );
   if (sort || rows.length >= limit) return { rows };
   const end = sql<Pick<RequestRow, 'at' | 'id'>>`
     select at, id from ${TABLE} where ${all(begun)} order by at desc, id desc offset ${SEARCHED_ROWS - 1} limit 1`;
@@ -88,6 +89,12 @@ export async function listRequests(db: Db, page: RequestPage): Promise<FoundRequ
 }
 
 const TABLE = sql.table('requests');
+
+/** With the whole usage of each call in `usage`. */
+const rowsOf = async (db: Db, query: RawBuilder<unknown>): Promise<RequestRow[]> =>
+  (await sql<RequestRow>`${query}`.execute(db)).rows.map((row) =>
+    row.nanos === null ? row : { ...row, usage: unpackUsage(row) as unknown as RequestRow['usage'] },
+  );
 
 type Condition = RawBuilder<boolean>;
 
@@ -142,10 +149,13 @@ export async function findRequest(db: Db, id: string, owner: string | undefined)
   const time = requestIdTime(id);
   const hasTime = time !== undefined && time >= ID_TIMES.from && time < ID_TIMES.to;
   if (hasTime) conditions.push(sql`at between ${new Date(time - ID_MARGIN_MS)} and ${new Date(time + ID_MARGIN_MS)}`);
-  const { rows } = await sql<RequestRow>`
+  const rows = await rowsOf(
+    db,
+    sql`
     select * from (
       select * from ${TABLE} where ${all(conditions)} order by at desc, id desc limit ${SEARCHED_ROWS}) requests
-    where id = ${id} limit 1`.execute(db);
+    where id = ${id} limit 1`,
+  );
   return rows[0];
 }
 

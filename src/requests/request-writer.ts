@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Transaction } from 'kysely';
 import type { Log, Nanos } from '../core/index.ts';
 import { type CopiedValue, copyLine, copyRows, type Db, prepare, type Rows } from '../db/index.ts';
-import { providerCosts } from '../ledger/index.ts';
+import { packUsage, providerCosts, USAGE_COLUMNS } from '../ledger/index.ts';
 import type { AttemptTrace } from '../web/index.ts';
 import type { RequestRow } from './find-requests.ts';
 import { HOUR_COLUMNS, HourSums, hourOf, MAX_MODELS } from './hour-sums.ts';
@@ -104,7 +104,7 @@ async function encodeLines(entries: readonly RequestEntry[], costs: EntryCosts):
   const lines = new Map<RequestEntry, string>();
   for (const entry of entries) {
     if (lines.size > 0 && lines.size % SLICE_ROWS === 0) await nextTurn();
-    const row: Readonly<Record<Column, CopiedValue>> = rowOf(entry, costs.get(entry));
+    const row = rowOf(entry, costs.get(entry));
     lines.set(entry, copyLine(ENTRY_COLUMNS.map((name) => row[name])));
   }
   return lines;
@@ -137,7 +137,7 @@ const ENTRY_COLUMNS = [
   'total_ms',
   'added_ms',
   'failover_ms',
-  'usage',
+  ...USAGE_COLUMNS,
   'nanos',
   'cost_nanos',
   'price_id',
@@ -170,7 +170,7 @@ const round = (ms: number | undefined): number | undefined =>
 
 const SESSION_BITS = 2 ** 48;
 
-const rowOf = (entry: RequestEntry, cost: Nanos | undefined): Record<Column, CopiedValue> => {
+const rowOf = (entry: RequestEntry, cost: Nanos | undefined): Partial<Record<Column, CopiedValue>> => {
   const { trace, charge } = entry;
   const [groupPpm, userPpm] = charge?.multipliersPpm ?? [];
   return {
@@ -198,7 +198,7 @@ const rowOf = (entry: RequestEntry, cost: Nanos | undefined): Record<Column, Cop
     total_ms: round(entry.totalMs),
     added_ms: round(entry.addedMs),
     failover_ms: round(entry.failoverMs),
-    usage: charge && JSON.stringify({ ...charge.usage, tier: storable(charge.usage.tier) }),
+    ...usageOf(charge),
     nanos: charge?.nanos,
     cost_nanos: cost,
     price_id: charge?.priceId,
@@ -208,6 +208,23 @@ const rowOf = (entry: RequestEntry, cost: Nanos | undefined): Record<Column, Cop
     session: trace.session === undefined ? undefined : Math.floor(trace.session * SESSION_BITS),
   };
 };
+
+/** Counts that cannot be believed are logged too, in JSON: the columns hold numbers of tokens. */
+function usageOf(charge: RequestEntry['charge']): Partial<Record<(typeof USAGE_COLUMNS)[number], CopiedValue>> {
+  if (!charge) return {};
+  const { usage } = charge;
+  const { input, cacheRead, cacheWrite, output } = usage;
+  if (![input, cacheRead, cacheWrite, output].every((count) => count >= 0 && Number.isSafeInteger(count)))
+    return { usage: JSON.stringify({ ...usage, tier: storable(usage.tier) }) };
+  const packed = packUsage(usage);
+  return {
+    usage: packed === '{}' ? undefined : packed,
+    input_tokens: input,
+    cached_input_tokens: cacheRead,
+    cache_write_tokens: cacheWrite,
+    output_tokens: output,
+  };
+}
 
 /** Most calls have one attempt, and the row has all of it but two times: those take a twentieth of the space of the list. */
 function attemptsOf({

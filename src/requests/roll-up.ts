@@ -78,7 +78,9 @@ async function buildHour(client: Client, hour: number): Promise<void> {
 /** Packed, so that reports add histograms as numbers. */
 const histogram = (column: string): string =>
   `coalesce(sum(($4::numeric[])[1 + width_bucket(${column}, $3::float8[])]), 0)`;
-const count = (name: string): string => `coalesce(sum((usage ->> '${name}')::bigint), 0)`;
+/** Lines of earlier versions have it only in JSON. */
+const count = (column: string, name: string): string =>
+  `coalesce(sum(coalesce(${column}, (usage ->> '${name}')::bigint)), 0)`;
 
 /** The bits of `grouping` are set for names that a level leaves out. */
 const LEVEL = `case grouping(group_id, account_name, model_name)
@@ -95,7 +97,7 @@ const BUILD_HOUR = `
   select ${LEVEL}, $1, coalesce(group_id, ''), coalesce(account_name, ''), coalesce(model_name, ''),
     count(*), count(*) filter (where error = 'provider'), count(*) filter (where error = 'ours'),
     count(*) filter (where error = 'caller'), count(*) filter (where outcome = 'client_closed'),
-    ${count('input')}, ${count('cacheRead')}, ${count('output')},
+    ${count('input_tokens', 'input')}, ${count('cached_input_tokens', 'cacheRead')}, ${count('output_tokens', 'output')},
     coalesce(sum(nanos), 0), coalesce(sum(cost_nanos), 0), count(*) filter (where nanos > 0 and cost_nanos is null),
     ${histogram('first_byte_ms')}, ${histogram('total_ms')}, ${histogram('added_ms')}, ${histogram('failover_ms')}
   from calls

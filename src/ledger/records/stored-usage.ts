@@ -1,4 +1,4 @@
-/** The usage of a record as its row holds it: the column `usage` has only what the columns of tokens do not say. */
+/** The usage of a record or a line of the request log as its row holds it: the column `usage` has only what the columns of tokens do not say. */
 import type { Selectable } from 'kysely';
 import type { Rows } from '../../db/index.ts';
 import { type MeteredUsage, storableText } from '../usage-record.ts';
@@ -12,7 +12,7 @@ export function packUsage(usage: MeteredUsage): string {
 }
 
 type UsageColumns = Pick<
-  Selectable<Rows['usage_records']>,
+  Selectable<Rows['requests']>,
   'usage' | 'input_tokens' | 'cached_input_tokens' | 'cache_write_tokens' | 'output_tokens'
 >;
 export const USAGE_COLUMNS = [
@@ -23,9 +23,9 @@ export const USAGE_COLUMNS = [
   'output_tokens',
 ] as const satisfies readonly (keyof UsageColumns)[];
 
-/** The usage as it was recorded: a member that was not reported is absent. */
+/** The usage as it was recorded or logged: a member that was not reported is absent. */
 export function unpackUsage(row: UsageColumns): MeteredUsage {
-  const packed = row.usage as unknown as Partial<MeteredUsage>;
+  const packed = (row.usage ?? {}) as unknown as Partial<MeteredUsage>;
   const [input, output] = [Number(row.input_tokens), Number(row.output_tokens)];
   if (packed.input !== undefined || packed.output !== undefined || input + output === 0) return packed as MeteredUsage;
   const [cacheRead, cacheWrite] = [Number(row.cached_input_tokens), Number(row.cache_write_tokens)];
