@@ -78,7 +78,7 @@ test('Journal writes all records of one turn with one call', async () => {
       };
     },
   });
-  for (const record of records(500)) journal.append(record);
+  for (const record of records(64)) journal.append(record);
   await journal.whenWritten();
   assert.equal(writes.length, 1);
   journal.append(usageRecord('ann', 1n));
@@ -86,6 +86,42 @@ test('Journal writes all records of one turn with one call', async () => {
   for (const record of records(50)) journal.append(record);
   await journal.whenWritten();
   assert.equal(writes.length, 3);
+  await journal.close();
+});
+
+test('Journal writes within a turn that does not end, and tells those who wait when that fails', async () => {
+  let isFull = false;
+  let writes = 0;
+  const { dir, journal } = open({
+    openSegment: (path) => {
+      const file = openForTest(path);
+      return {
+        ...file,
+        write: (bytes, offset) => {
+          if (isFull) throw new Error('no space left');
+          writes += 1;
+          return file.write(bytes, offset);
+        },
+      };
+    },
+  });
+  const appended = (count: number): Promise<boolean>[] =>
+    records(count).map((record) => {
+      journal.append(record);
+      return journal.whenWritten().then(
+        () => true,
+        () => false,
+      );
+    });
+  const first = appended(100);
+  assert.equal(writes, 1);
+  assert.ok((await Promise.all(first)).every((isWritten) => isWritten));
+  isFull = true;
+  const failed = appended(100);
+  assert.ok((await Promise.all(failed)).every((isWritten) => !isWritten));
+  isFull = false;
+  await until('the next attempt', () => !journal.isFailing);
+  assert.equal((await contents(dir)).length, 200);
   await journal.close();
 });
 

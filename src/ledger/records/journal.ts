@@ -1,6 +1,6 @@
 /**
  * The usage journal of one process: records are on disk before the response ends, and leave it once they are in the database.
- * Records appended in one turn of the event loop are written together. A written record survives a crash of the process.
+ * Records appended in one turn of the event loop are written together, in parts if it is a long one. A written record survives a crash of the process.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,6 +38,8 @@ interface WriteCycle extends PromiseWithResolvers<void> {
 const SEGMENT_BYTES = 16 * 1024 * 1024;
 /** Interval of new attempts while the disk rejects writes. Until one succeeds, records stay in memory and new calls are refused. */
 const RETRY_MS = 100;
+/** Responses wait for the end of a turn of the event loop until so many do: under a flood of requests a turn takes seconds. */
+const MAX_UNWRITTEN = 64;
 
 export class Journal {
   readonly #options: JournalOptions;
@@ -71,6 +73,8 @@ export class Journal {
 
   /** Synchronous. `whenWritten()` resolves once the record is on disk. */
   append(record: UsageRecord): void {
+    // Without this record: its caller learns of a failure only from a later write.
+    if (this.#texts.length - this.#written >= MAX_UNWRITTEN && !this.#isFailing) this.#write();
     this.#texts.push(encodeRecord(record));
     crashPoint('record.appended');
     this.#scheduleWrite();
