@@ -12,8 +12,8 @@ export type Priority = SheddablePriority | 'never';
 export interface ShedRow {
   readonly means: string;
   /**
-   * Refusals begin when the event loop is this late, as the median of `SHED_WINDOW` samples. One turn handles at most 1,024 sockets, so
-   * that a turn of a saturated process takes about 100 ms, however many requests wait.
+   * Refusals begin when the event loop is this late, as the median of `SHED_WINDOW` samples. A turn of a saturated process takes about
+   * 100 ms for 1,024 ready sockets.
    */
   readonly delayMs: number;
   /** Large bodies are refused when they would fill more than this part of `BODY_MEMORY_BYTES`. */
@@ -33,6 +33,11 @@ export const SHEDDING: Readonly<Record<SheddablePriority, ShedRow>> = {
 
 /** Interval of the samples of the event loop. */
 export const SHED_SAMPLE_MS = 10;
+/**
+ * A turn that takes longer than every priority allows is sampled by its requests, because no timer fires: where more than 1,024 sockets are
+ * ready, libuv reads the next ones in the same turn, up to 48 times.
+ */
+export const SHED_LONG_TURN_MS = SHEDDING.create.delayMs;
 /** Samples whose median decides that an overload begins: a sixth of a second in a server that is in time, a second and a half in one that is late. */
 export const SHED_WINDOW = 15;
 /** During an overload, the part of the requests that is admitted follows the median of so many samples. */

@@ -23,6 +23,10 @@ class LateClock implements Clock {
     this.#task = task;
     return () => {};
   }
+  /** Within one turn of the event loop. */
+  advance(ms: number): void {
+    this.#elapsed += ms;
+  }
   samples(count: number, delayMs: number): void {
     for (let n = 0; n < count; n += 1) {
       this.#elapsed += SHED_SAMPLE_MS + delayMs;
@@ -78,6 +82,21 @@ test('shedder admits less while the loop stays late, never nothing, and all agai
   clock.samples(200, SHED_TARGET_MS - 1);
   assert.equal(admitted(shedder, 'text'), 100);
   assert.equal(shedder.refused.get('create'), 0);
+});
+
+test('shedder begins within a turn of the event loop that does not end, and ends after it', () => {
+  const { clock, shedder } = open();
+  clock.samples(SHED_WINDOW, 0);
+  clock.advance(60_000);
+  for (const priority of PRIORITIES) assert.equal(admitted(shedder, priority), 100, 'a process that was stopped');
+  let refused = 0;
+  for (let ms = 0; ms < 1_000; ms += 1) {
+    clock.advance(1);
+    if (shedder.refuses('text', 0)) refused += 1;
+  }
+  assert.ok(refused > 500, `${refused} of 1,000`);
+  clock.samples(200, 0);
+  assert.equal(admitted(shedder, 'text'), 100);
 });
 
 test('shedder refuses large bodies by priority while the memory of bodies is full, and small ones never', () => {

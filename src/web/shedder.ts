@@ -6,6 +6,7 @@ import type { Clock } from '../core/index.ts';
 import {
   PRIORITIES,
   type Priority,
+  SHED_LONG_TURN_MS,
   SHED_RECENT,
   SHED_RETRY_SECONDS,
   SHED_SAMPLE_MS,
@@ -30,6 +31,9 @@ export class Shedder {
   /** The latest delays in milliseconds, in a ring. */
   readonly #delays = new Float64Array(SHED_WINDOW);
   #samples = 0;
+  /** When the timer of the next sample should fire, and when the latest sample was recorded. */
+  #dueAt = 0;
+  #recordedAt = 0;
   #isStopped = false;
   #cancel: () => void = () => {};
 
@@ -52,6 +56,7 @@ export class Shedder {
   /** Without calls the event loop is in time. */
   pause(): void {
     this.#cancel();
+    this.#dueAt = Number.POSITIVE_INFINITY;
     for (let n = 0; n < SHED_WINDOW; n += 1) this.#record(0);
   }
 
@@ -62,6 +67,7 @@ export class Shedder {
   /** Counts the request. `bodyBytes` is the announced length of its body, Infinity when it announces none. */
   refuses(priority: Priority, bodyBytes: number): boolean {
     if (priority === 'never') return false;
+    this.#sampleInTurn();
     const isRefused = this.#classes.get(priority)?.refuses() === true || !this.#hasRoom(priority, bodyBytes);
     if (isRefused) this.#refused.set(priority, (this.#refused.get(priority) ?? 0) + 1);
     return isRefused;
@@ -78,14 +84,22 @@ export class Shedder {
   }
 
   #sample(): void {
-    const startedAt = this.#clock.elapsed();
+    this.#dueAt = this.#clock.elapsed() + SHED_SAMPLE_MS;
     this.#cancel = this.#clock.after(SHED_SAMPLE_MS, () => {
-      this.#record(Math.max(0, this.#clock.elapsed() - startedAt - SHED_SAMPLE_MS));
+      this.#record(Math.max(0, this.#clock.elapsed() - this.#dueAt));
       this.#sample();
     });
   }
 
+  /** No timer fires within a turn of the event loop, which may take seconds. */
+  #sampleInTurn(): void {
+    const now = this.#clock.elapsed();
+    const lateMs = now - this.#dueAt;
+    if (lateMs >= SHED_LONG_TURN_MS && now - this.#recordedAt >= SHED_SAMPLE_MS) this.#record(lateMs);
+  }
+
   #record(delayMs: number): void {
+    this.#recordedAt = this.#clock.elapsed();
     this.#delays[this.#samples % SHED_WINDOW] = delayMs;
     this.#samples += 1;
     const recent = medianOf(this.#latest(SHED_RECENT));
