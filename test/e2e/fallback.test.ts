@@ -334,6 +334,14 @@ describe('the reasons', () => {
     assert.deepEqual([failed.status, failed.fallback, failed.body.error?.type], [529, null, 'overloaded_error']);
   });
 
+  test('a stream of the last line that begins with an error leaves the client the error of its own group', async () => {
+    sim.next('status=503');
+    sim.next('error_first');
+    const failed = await answered(await post('claude', '/v1/messages', message(`twice-${++count}`, { stream: true })));
+    assert.deepEqual([failed.status, failed.fallback, failed.body.error?.type], [529, null, 'overloaded_error']);
+    assert.deepEqual(upstreamKeys(), ['claude', 'claude-2']);
+  });
+
   test('a stream that has begun does not go on', async () => {
     sim.next('reset_mid=2');
     const response = await post('claude', '/v1/messages', message(nameTo('openai'), { stream: true }));

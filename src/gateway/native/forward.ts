@@ -79,7 +79,9 @@ export async function forward(
     images && isStream
       ? new EarlyStream(services.clientStreams, call, droppedHeaders(request.dropped ?? []))
       : undefined;
-  const canFailOver = (accounts.length > 1 || leg?.hasFallback === true) && !background && !images;
+  // After the last line of another group, the error of the own group is left.
+  const isAnythingLeft = accounts.length > 1 || leg?.hasFallback === true || caller.fallback !== undefined;
+  const canFailOver = isAnythingLeft && !background && !images;
   const context = {
     services,
     call,
