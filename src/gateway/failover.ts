@@ -448,11 +448,12 @@ class Failover {
   }
 
   #logOutcome(kind: FaultKind | undefined): void {
-    if (kind) this.#faults.push(kind);
-    this.#call.addLogFields({
-      attempts: this.#budget.attempts,
-      faults: this.#faults.length > 0 ? this.#faults : undefined,
-    });
+    this.#call.addLogFields({ attempts: this.#budget.attempts });
+    if (!kind) return;
+    this.#faults.push(kind);
+    // With those of earlier legs and rounds.
+    const { faults } = this.#call.logFields;
+    this.#call.addLogFields({ faults: [...(Array.isArray(faults) ? faults : []), kind] });
   }
 }
 

@@ -116,10 +116,10 @@ class LegRun {
   }
 
   async run(): Promise<void> {
-    const { legs, call } = this.#route;
+    const { legs } = this.#route;
     for (const isFirstPass of [true, false]) {
       if (!isFirstPass && this.#fallback.length > 0) {
-        call.trace.beginGroup(undefined);
+        this.#enter(undefined);
         this.#budget.beginGroup();
       }
       for (const leg of legs) if (!this.#budget.isSpent && (await this.#serves(leg, isFirstPass))) return;
@@ -168,11 +168,11 @@ class LegRun {
   /** Whatever keeps the line from serving the call, such as the balance at its price, the next one may do. */
   async #fallsBackTo(leg: PlannedLeg, isFirstPass: boolean): Promise<boolean> {
     const { call } = this.#route;
-    const { headers, trace } = call;
+    const { headers } = call;
     const { group, fallback } = leg.caller;
     // A header holds ASCII only.
     call.headers = { ...headers, [FALLBACK_HEADER]: encodeURI(fallback?.line ?? '') };
-    trace.beginGroup(group.id);
+    this.#enter(group.id);
     try {
       if (await this.#serves(leg, isFirstPass)) return true;
     } catch (error) {
@@ -181,6 +181,13 @@ class LegRun {
     }
     call.headers = headers;
     return false;
+  }
+
+  /** Nothing that is on record about the conversion for the group before holds for this one. */
+  #enter(groupId: string | undefined): void {
+    const { call } = this.#route;
+    call.trace.beginGroup(groupId);
+    call.addLogFields({ converted: undefined });
   }
 
   #turn(leg: PlannedLeg, isFirstPass: boolean): LegTurn {

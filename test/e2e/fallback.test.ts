@@ -466,9 +466,23 @@ test('the request log, the metrics and the log line show both legs', async () =>
       ['openai', 'openai', 'ok'],
     ],
   );
+  const line = await lineOf(response);
+  assert.deepEqual([line.attempts, line.faults, line.account], [2, ['overloaded'], 'openai']);
+  assert.equal(line.converted, 'messages->responses');
+  sim.next('status=503');
+  const native = await post('claude', '/v1/responses', { model: nameTo('openai'), input: HELLO });
+  await native.text();
+  assert.equal((await lineOf(native)).converted, undefined, 'only the first leg was converted');
   const { metrics } = await fetchMetrics();
   assert.match(metrics, /dragoman_fallback_requests_total\{group="claude",fallback="openai"\} [1-9]/);
 });
+
+const lineOf = (response: Response) =>
+  until('the log line', () =>
+    gateway.log.find(
+      ({ msg, request }) => msg === 'request.completed' && request === response.headers.get('x-request-id'),
+    ),
+  );
 
 const fetchMetrics = async () => ({
   metrics: await (
