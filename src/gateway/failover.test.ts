@@ -33,7 +33,7 @@ const error = (status: number, type: string) => respondJson(status, { error: { t
 /** A call on accounts of the responses style, tried in the order of their ids. */
 function openCall(ids: readonly string[], overrides: Partial<UpstreamCall> = {}, clock: Clock = systemClock) {
   const accounts = ids.map((id) => accountAt(provider.url, id, 'responses'));
-  const services = { ...openFailoverServices('responses', accounts), clock };
+  const services = openFailoverServices('responses', accounts, clock);
   const client = new RecordingClient();
   const call = callFor(client);
   const served: string[] = [];
@@ -208,6 +208,26 @@ test('failover gives up a silent provider when its circuit opens and a fallback 
   }
   clock.advance(FALLBACK.circuitCheckMs);
   assert.equal(await running, 'upstream_timeout');
+});
+
+test('failover waits for the probe of a circuit as long as for any whole response', async () => {
+  const reply = Promise.withResolvers<void>();
+  provider.script((response, request) => void reply.promise.then(() => ok(response, request)));
+  const clock = new FakeClock();
+  const { runLeg, accounts, pool, services, served } = openCall(['a'], {}, clock);
+  for (let n = 0; n < CIRCUIT.failuresInRow; n += 1) {
+    const lease = pool.lease(accounts);
+    if ('account' in lease) lease.release({ kind: 'timeout', hasFallback: true });
+  }
+  clock.advance(2 * CIRCUIT.ejectionMs);
+  const budget = new AttemptBudget(services);
+  const running = runLeg({ onlyReady: true, waits: true, hasFallback: true, budget, onModel() {} });
+  await until('the probe', () => provider.calls.length === 1);
+  for (let ms = 0; ms <= 2 * FALLBACK.firstByteMs.stream; ms += FALLBACK.circuitCheckMs)
+    clock.advance(FALLBACK.circuitCheckMs);
+  reply.resolve();
+  await running;
+  assert.deepEqual(served, ['a']);
 });
 
 test('a call has three attempts in each group and six in all, and the first in a group is no retry', () => {

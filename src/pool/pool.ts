@@ -155,9 +155,9 @@ export class Pool {
     return this.#accounts.get(id)?.health.park?.state === 'parked';
   }
 
-  /** True while the account gets no calls of this use, unless no other account can take them. */
+  /** True while a cooldown keeps calls of this use away from the account. After it, the account is on probe. */
   isOut(account: PooledAccount, use?: AccountUse): boolean {
-    return this.#health(account).standing(use ?? {}) === 'out';
+    return this.#until(account, use ?? {}) > this.#clock.now();
   }
 
   /** Time until the first of the accounts is out of its cooldown; 0 when one is. */

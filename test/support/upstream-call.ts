@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Account, Catalog, type Group, type Model } from '../../src/catalog/index.ts';
-import { createLog, type LogFields, systemClock } from '../../src/core/index.ts';
+import { type Clock, createLog, type LogFields, systemClock } from '../../src/core/index.ts';
 import type { HubUsage } from '../../src/dialects/index.ts';
 import type { Admission } from '../../src/gateway/billing/admission.ts';
 import type { Caller } from '../../src/gateway/caller.ts';
@@ -196,12 +196,11 @@ export const callerOf = (style: Style): Caller => ({
 });
 
 /** The services of a failover, with the log in memory. */
-export function openFailoverServices(style: Style, accounts: readonly Account[]) {
+export function openFailoverServices(style: Style, accounts: readonly Account[], clock: Clock = systemClock) {
   const lines: (LogFields & { msg: string })[] = [];
   const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) });
   const upstream = new UpstreamClient(systemClock);
   const catalog = new Catalog([groupOf(style)], accounts, new Map());
-  const clock = systemClock;
   const pool = new Pool(clock);
   const accountQueue = new AccountQueue({ clock, pool, waitMs: 0 });
   return {
