@@ -44,6 +44,7 @@ export function requestEntry({ call, status, outcome }: CompletedCall): RequestE
   const totalMs = call.durationMs;
   const last = trace.attempts.at(-1);
   const failed = typeof code === 'string' ? code : undefined;
+  const decisive = status < 400 ? last : failedAttempt(trace);
   const times = trace.attempts.length === 0 ? NO_TIMES : timesOf(trace, totalMs);
   return {
     id: call.id,
@@ -57,8 +58,8 @@ export function requestEntry({ call, status, outcome }: CompletedCall): RequestE
     status,
     outcome,
     code: failed,
-    error: outcome === 'client_closed' ? undefined : errorSide(status, failed, last?.outcome ?? trace.coolingFor),
-    message: status < 400 && failed === undefined ? undefined : messageOf(trace, last),
+    error: outcome === 'client_closed' ? undefined : errorSide(status, failed, decisive?.outcome ?? trace.coolingFor),
+    message: status < 400 && failed === undefined ? undefined : messageOf(trace, decisive),
     firstByteMs: last?.firstByteMs,
     totalMs,
     addedMs: times.addedMs,
@@ -67,6 +68,10 @@ export function requestEntry({ call, status, outcome }: CompletedCall): RequestE
     trace,
   };
 }
+
+/** A call that no line can serve has the error of its own group, whose accounts may have been cooling down. */
+const failedAttempt = ({ attempts, coolingFor }: CallTrace): AttemptTrace | undefined =>
+  attempts.findLast(({ groupId }) => groupId === undefined) ?? (coolingFor === undefined ? attempts.at(-1) : undefined);
 
 /** A native error is forwarded as the provider wrote it, without an error of the gateway. */
 const messageOf = ({ message }: CallTrace, last: AttemptTrace | undefined): string | undefined =>

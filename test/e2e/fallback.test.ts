@@ -330,8 +330,11 @@ describe('the reasons', () => {
     assert.deepEqual([served.status, served.fallback], [200, 'gemini/demo-x']);
     assert.deepEqual(upstreamKeys(), ['claude', 'openai', 'gemini']);
     for (const fault of ['status=529', 'status=500', 'status=400']) sim.next(fault);
-    const failed = await answered(await post('claude', '/v1/messages', message(`both-${++count}`)));
+    const response = await post('claude', '/v1/messages', message(`both-${++count}`));
+    const failed = await answered(response);
     assert.deepEqual([failed.status, failed.fallback, failed.body.error?.type], [529, null, 'overloaded_error']);
+    const logged = await loggedCall(response);
+    assert.deepEqual([logged.error, logged.message], ['provider', failed.body.error?.message], 'that of its own group');
   });
 
   test('a stream of the last line that begins with an error leaves the client the error of its own group', async () => {
@@ -444,6 +447,8 @@ describe('money and rights', () => {
 
 interface LoggedCall {
   readonly group: string;
+  readonly error: string | null;
+  readonly message: string | null;
   readonly attempts: readonly { account: string; group?: string; outcome: string }[];
 }
 
