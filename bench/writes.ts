@@ -29,7 +29,7 @@ const RATE = 2_000;
 const USERS = Number(values.users);
 const TOTAL_MS = 906;
 /** As `src/ledger` and `src/requests` write them. */
-const BATCH_ROWS = 1_000;
+const BATCH_ROWS = 2_000;
 const GOAL = { bytes: 1_300, micros: 15 };
 
 const { context, close } = await openBenchFixture();

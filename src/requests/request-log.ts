@@ -19,7 +19,8 @@ export interface RequestLogOptions {
 
 /** About 20 MB of memory while the database is away: some seconds of full load. */
 const MAX_ENTRIES = 20_000;
-const BATCH_ROWS = 1_000;
+/** Large enough that the cost of a statement is shared. */
+const BATCH_ROWS = 2_000;
 const FLUSH_MS = 1_000;
 const MAX_BACKOFF_MS = 10_000;
 const CREATE_DAYS_MS = 3_600_000;

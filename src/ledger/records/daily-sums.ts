@@ -2,15 +2,20 @@
 import type { ProviderCosts } from '../pricing/provider-cost.ts';
 import { DAILY_SUMS, storableText, type UsageRecord } from '../usage-record.ts';
 
+const DAY_MS = 86_400_000;
+
 type Counter = (typeof DAILY_SUMS)[number] | 'charged';
 
 /** One row for each user, day, key, group, model, account and operation. Counters are text, because JSON has no bigint. */
 export function dailySums(records: readonly UsageRecord[], costs: ProviderCosts): readonly object[] {
   const sums = new Map<string, { readonly names: object; first: string | null; readonly counters: Counters }>();
+  const days = new Map<number, string>();
   for (const record of records) {
     const { userId, keyId, groupId, accountId, operation } = record;
     const model = storableText(record.model);
-    const day = new Date(record.at).toISOString().slice(0, 10);
+    const dayNumber = Math.floor(record.at / DAY_MS);
+    const day = days.get(dayNumber) ?? new Date(dayNumber * DAY_MS).toISOString().slice(0, 10);
+    days.set(dayNumber, day);
     const key = [userId, day, keyId, groupId, model, accountId, operation].join('\0');
     const names = { user_id: userId, day, key_id: keyId, group_id: groupId, model, account_id: accountId, operation };
     const sum = sums.get(key) ?? { names, first: null, counters: new Counters() };

@@ -88,6 +88,23 @@ test('Flusher reads a large batch in slices, so that other work runs in between'
   await journal.close();
 });
 
+test('Flusher charges no more than some hundred wallets at once, and goes on with the others', async () => {
+  const batches: number[] = [];
+  const write = async (_id: string, records: readonly UsageRecord[]) => {
+    batches.push(new Set(records.map(({ userId }) => userId)).size);
+    return [];
+  };
+  const { journal, flusher, flushed } = flusherOf({ write }, new FakeClock());
+  for (let n = 0; n < 2_000; n += 1) journal.append(usageRecord(`user-${n % 1_900}`, 1n));
+  await until('all records to be written', () => flushed.length === 2_000);
+  assert.ok(
+    batches.every((wallets) => wallets < 550),
+    String(batches),
+  );
+  await flusher.stop();
+  await journal.close();
+});
+
 test('Flusher keeps all records and backs off while the database is down', async () => {
   const clock = new FakeClock();
   let calls = 0;
@@ -102,16 +119,16 @@ test('Flusher keeps all records and backs off while the database is down', async
     clock.advance(ms);
     await turns(50);
   };
-  for (let n = 0; n < 1_500; n += 1) journal.append(usageRecord('ann', 1n));
+  for (let n = 0; n < 2_500; n += 1) journal.append(usageRecord('ann', 1n));
   await pass(0);
   assert.equal(calls, 1);
   for (let n = 0; n < 60; n += 1) await pass(1_000);
   assert.ok(calls >= 8 && calls <= 14, `${calls} tries in a minute`);
-  assert.equal(journal.pending, 1_500);
+  assert.equal(journal.pending, 2_500);
   isDown = false;
   for (let n = 0; n < 15; n += 1) await pass(1_000);
   assert.equal(journal.pending, 0);
-  assert.equal(flushed.length, 1_500);
+  assert.equal(flushed.length, 2_500);
   await flusher.stop();
   await journal.close();
 });
