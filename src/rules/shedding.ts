@@ -33,11 +33,8 @@ export const SHEDDING: Readonly<Record<SheddablePriority, ShedRow>> = {
 
 /** Interval of the samples of the event loop. */
 export const SHED_SAMPLE_MS = 10;
-/**
- * A turn that takes longer than every priority allows is sampled by its requests, because no timer fires: where more than 1,024 sockets are
- * ready, libuv reads the next ones in the same turn, up to 48 times.
- */
-export const SHED_LONG_TURN_MS = SHEDDING.create.delayMs;
+/** A turn of the event loop that is late by this is sampled by its requests, because no timer fires, and ended. */
+export const SHED_LONG_TURN_MS = 100;
 /** Samples whose median decides that an overload begins: a sixth of a second in a server that is in time, a second and a half in one that is late. */
 export const SHED_WINDOW = 15;
 /** During an overload, the part of the requests that is admitted follows the median of so many samples. */

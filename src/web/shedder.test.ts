@@ -37,9 +37,9 @@ class LateClock implements Clock {
 
 const MIB = 2 ** 20;
 
-function open(reservedBytes = 0): { clock: LateClock; shedder: Shedder } {
+function open(reservedBytes = 0, endTurn = (): void => {}): { clock: LateClock; shedder: Shedder } {
   const clock = new LateClock();
-  return { clock, shedder: new Shedder({ clock, bodyBudget: { reservedBytes, maxBytes: 100 * MIB } }) };
+  return { clock, shedder: new Shedder({ clock, bodyBudget: { reservedBytes, maxBytes: 100 * MIB }, endTurn }) };
 }
 
 /** The part of a hundred requests that is admitted. */
@@ -84,8 +84,11 @@ test('shedder admits less while the loop stays late, never nothing, and all agai
   assert.equal(shedder.refused.get('create'), 0);
 });
 
-test('shedder begins within a turn of the event loop that does not end, and ends after it', () => {
-  const { clock, shedder } = open();
+test('shedder begins within a turn of the event loop that does not end, tries to end it, and stops after it', () => {
+  let ended = 0;
+  const { clock, shedder } = open(0, () => {
+    ended += 1;
+  });
   clock.samples(SHED_WINDOW, 0);
   clock.advance(60_000);
   for (const priority of PRIORITIES) assert.equal(admitted(shedder, priority), 100, 'a process that was stopped');
@@ -95,6 +98,7 @@ test('shedder begins within a turn of the event loop that does not end, and ends
     if (shedder.refuses('text', 0)) refused += 1;
   }
   assert.ok(refused > 500, `${refused} of 1,000`);
+  assert.ok(ended > 0 && ended <= 1_000 / SHED_SAMPLE_MS + 1, `ended ${ended} times`);
   clock.samples(200, 0);
   assert.equal(admitted(shedder, 'text'), 100);
 });

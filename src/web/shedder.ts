@@ -21,11 +21,13 @@ import { type BodyBudget, SMALL_BODY_BYTES } from './body-budget.ts';
 export interface ShedderOptions {
   readonly clock: Clock;
   readonly bodyBudget: Pick<BodyBudget, 'reservedBytes' | 'maxBytes'>;
+  readonly endTurn?: () => void;
 }
 
 export class Shedder {
   readonly #clock: Clock;
   readonly #bodyBudget: ShedderOptions['bodyBudget'];
+  readonly #endTurn: () => void;
   readonly #classes = new Map(PRIORITIES.map((priority) => [priority, new AdmittedShare(SHEDDING[priority].delayMs)]));
   readonly #refused = new Map<SheddablePriority, number>(PRIORITIES.map((priority) => [priority, 0]));
   /** The latest delays in milliseconds, in a ring. */
@@ -37,9 +39,10 @@ export class Shedder {
   #isStopped = false;
   #cancel: () => void = () => {};
 
-  constructor({ clock, bodyBudget }: ShedderOptions) {
+  constructor({ clock, bodyBudget, endTurn = turnEnder() }: ShedderOptions) {
     this.#clock = clock;
     this.#bodyBudget = bodyBudget;
+    this.#endTurn = endTurn;
     this.#sample();
   }
 
@@ -91,11 +94,13 @@ export class Shedder {
     });
   }
 
-  /** No timer fires within a turn of the event loop, which may take seconds. */
+  /** Within a long turn of the event loop no timer fires. */
   #sampleInTurn(): void {
     const now = this.#clock.elapsed();
     const lateMs = now - this.#dueAt;
-    if (lateMs >= SHED_LONG_TURN_MS && now - this.#recordedAt >= SHED_SAMPLE_MS) this.#record(lateMs);
+    if (lateMs < SHED_LONG_TURN_MS || now - this.#recordedAt < SHED_SAMPLE_MS) return;
+    this.#record(lateMs);
+    this.#endTurn();
   }
 
   #record(delayMs: number): void {
@@ -141,6 +146,19 @@ class AdmittedShare {
     } else if (recentMs > SHED_TARGET_MS) this.#share = Math.max(min, this.#share * shrink);
     else this.#share = Math.min(1, this.#share * grow);
   }
+}
+
+/** Never handled: that it arrives is enough. The default of this signal is to do nothing. */
+const SIGNAL = 'SIGURG';
+
+/**
+ * Where more than 1,024 sockets are ready, libuv reads the next ones in the same turn of the event loop, up to 48 times. Meanwhile no timer
+ * fires and no new connection is read. After a signal it ends the turn with the sockets that it has.
+ */
+function turnEnder(): () => void {
+  if (process.platform === 'win32') return () => {};
+  if (process.listenerCount(SIGNAL) === 0) process.on(SIGNAL, () => {});
+  return () => void process.kill(process.pid, SIGNAL);
 }
 
 const medianOf = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
