@@ -148,7 +148,8 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
     const isIncomplete = this.#incoming ? !this.#incoming.isComplete : this.#buffered !== undefined;
     if (this.#isClosing) socket.destroy();
     else if (isIncomplete) this.#reject('malformed', new HttpParseError('connection closed mid-request'));
-    else if (this.#incoming && !this.#outgoing?.writableEnded) socket.destroy();
+    // An idle one has nothing left to send, so that closing one side first would only cost time. TLS announces its end.
+    else if (this.#incoming ? !this.#outgoing?.writableEnded : !('encrypted' in socket)) socket.destroy();
     else {
       // The response in progress is the last one: the client does not wait for pipelined requests.
       this.#buffered = undefined;
