@@ -10,7 +10,7 @@ export type {
 } from './client.ts';
 export { type HttpHeaders, HttpParseError } from './headers.ts';
 export { HealthListener } from './health-listener.ts';
-export { bindSockets, type ListeningSocket, portOf } from './listening-sockets.ts';
+export { type BoundPort, bindPort, type ListeningSocket } from './listening-sockets.ts';
 export { MIN_TLS_VERSION, type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
 export { openTunnel } from './proxy-tunnel.ts';
 export { isUpgrade, rejectionFor } from './request-checks.ts';

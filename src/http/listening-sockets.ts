@@ -3,32 +3,63 @@
  * new clients waiting. Where the system spreads connections over sockets, a port has many, each with its own queue.
  */
 import { lookup } from 'node:dns/promises';
-import { BoundSocket } from 'node:net';
+import { once } from 'node:events';
+import { BoundSocket, createServer } from 'node:net';
 import { SERVER_BOUNDS } from './bounds.ts';
 
 /** What a server listens on: its own socket, one that its parent process has bound, or an address (which `node:cluster` shares on Windows). */
 export type ListeningSocket = BoundSocket | { readonly fd: number } | { readonly host: string; readonly port: number };
 
-/** macOS and Windows do not spread connections. */
-const MAX_SOCKETS = process.platform === 'linux' ? SERVER_BOUNDS.listeningSockets.limit : 1;
+/** macOS and Windows do not spread connections over the sockets of a port. */
+const IS_SPREAD = process.platform === 'linux';
 
-/** Claims a port, of which 0 picks a free one. The sockets do not listen yet. Throws when another process has the port. */
-export async function bindSockets(
+/** A claimed port. Its sockets do not listen yet. */
+export interface BoundPort {
+  readonly port: number;
+  readonly sockets: readonly BoundSocket[];
+  /** To be called when the sockets listen, which keeps others out from then on. */
+  unlock(): void;
+  /** Gives the port up, unless its sockets listen. */
+  close(): void;
+}
+
+/** Claims a port, of which 0 picks a free one. Throws when another process has it, or is about to. */
+export async function bindPort(
   host: string,
   port: number,
   count: number = SERVER_BOUNDS.listeningSockets.limit,
-): Promise<readonly BoundSocket[]> {
+): Promise<BoundPort> {
   const { address } = await lookup(host);
-  // A port that can have many sockets is open to those of another server too. Without the option this fails if one listens.
-  if (port !== 0) new BoundSocket({ host: address, port }).close();
-  const reusePort = MAX_SOCKETS > 1;
-  const sockets = [new BoundSocket({ host: address, port, reusePort })];
-  const options = { host: address, port: portOf(sockets), reusePort };
-  while (sockets.length < Math.min(count, MAX_SOCKETS)) sockets.push(new BoundSocket(options));
-  return sockets;
+  const unlock = await lockPort(address, port);
+  const sockets: BoundSocket[] = [];
+  const close = (): void => {
+    unlock();
+    for (const socket of sockets) socket.close();
+  };
+  try {
+    // A port that can have many sockets is open to those of another server too. Without the option this fails if one listens.
+    if (port !== 0) new BoundSocket({ host: address, port }).close();
+    const first = new BoundSocket({ host: address, port, reusePort: IS_SPREAD });
+    sockets.push(first);
+    const options = { host: address, port: portOf(first), reusePort: IS_SPREAD };
+    while (sockets.length < (IS_SPREAD ? count : 1)) sockets.push(new BoundSocket(options));
+    return { port: options.port, sockets, unlock, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }
 
-export function portOf([first]: readonly BoundSocket[]): number {
-  const address = first?.address();
+/** Until one of its sockets listens, the system lets every process bind further ones. Two servers that start at once would share a port. */
+async function lockPort(address: string, port: number): Promise<() => void> {
+  if (!IS_SPREAD || port === 0) return () => {};
+  // A name without a file, which ends with its process.
+  const lock = createServer().listen(`\0dragoman:${address}:${port}`).unref();
+  await once(lock, 'listening');
+  return () => void lock.close();
+}
+
+function portOf(socket: BoundSocket): number {
+  const address = socket.address();
   return typeof address === 'object' ? address.port : 0;
 }

@@ -10,7 +10,7 @@ import { jsonOf, request, Wire } from '../../test/support/raw.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock } from '../core/index.ts';
 import { SERVER_BOUNDS } from './bounds.ts';
-import { bindSockets } from './listening-sockets.ts';
+import { bindPort } from './listening-sockets.ts';
 import type {
   ConnectionLimits,
   HttpServer,
@@ -77,7 +77,7 @@ const UNLIMITED: ConnectionLimits = { total: 1_000, perAddress: 1_000, isExempt:
 
 async function open(handler: Handler, limits = UNLIMITED): Promise<Fixture> {
   const fixture = new Fixture(handler, limits);
-  const port = await fixture.listener.listen(await bindSockets('127.0.0.1', 0));
+  const port = await fixture.listener.listen((await bindPort('127.0.0.1', 0)).sockets);
   fixture.url = `http://127.0.0.1:${port}`;
   fixtures.push(fixture);
   return fixture;

@@ -1,9 +1,8 @@
 /** The ports of a server: claimed by this process, or by the primary of a worker. */
-import type { BoundSocket } from 'node:net';
 import type { Link, WorkerShare } from '../cluster/index.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../core/index.ts';
-import { bindSockets, HealthListener, type ListeningSocket, portOf } from '../http/index.ts';
+import { type BoundPort, bindPort, HealthListener, type ListeningSocket } from '../http/index.ts';
 import { operatorRow } from '../rules/index.ts';
 import { CliError } from './context.ts';
 
@@ -24,6 +23,8 @@ export interface ClusterMember extends WorkerShare {
 }
 
 export interface ClaimedPorts extends Pick<ClusterMember, 'port' | 'sockets'> {
+  /** A server listens on them now. */
+  unlock?(): void;
   /** Gives them up before a server listens on them. */
   release?(): void;
 }
@@ -31,21 +32,26 @@ export interface ClaimedPorts extends Pick<ClusterMember, 'port' | 'sockets'> {
 /** Claims the ports of this process. */
 export async function claimPorts(config: Config): Promise<ClaimedPorts> {
   const api = await claimPort('PORT', config);
-  const metrics = config.METRICS_PORT === undefined ? [] : await claimPort('METRICS_PORT', config);
+  const metrics = config.METRICS_PORT === undefined ? undefined : await claimPort('METRICS_PORT', config);
   return {
-    port: portOf(api),
-    sockets: { PORT: api, METRICS_PORT: metrics },
+    port: api.port,
+    sockets: { PORT: api.sockets, METRICS_PORT: metrics?.sockets ?? [] },
+    unlock() {
+      api.unlock();
+      metrics?.unlock();
+    },
     release() {
-      for (const socket of [...api, ...metrics]) socket.close();
+      api.close();
+      metrics?.close();
     },
   };
 }
 
 /** Claims the port of a setting, without listening yet. */
-export async function claimPort(name: PortName, config: Config): Promise<readonly BoundSocket[]> {
+export async function claimPort(name: PortName, config: Config): Promise<BoundPort> {
   const [host, port] = [config.HOST, config[name] ?? 0];
   try {
-    return await bindSockets(host, port, name === 'PORT' ? undefined : 1);
+    return await bindPort(host, port, name === 'PORT' ? undefined : 1);
   } catch (error) {
     throw new CliError(listenFailure(host, port, name, error as NodeJS.ErrnoException));
   }

@@ -84,6 +84,7 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   });
   // Until it is ready it takes no connection: others can serve them, and a proxy tries another server when one is refused.
   await openPorts(context, app, { sockets: ports.sockets, closers });
+  ports.unlock?.();
   if (options.worker) {
     const clock = options.jobClock ?? context.clock;
     const worker = runWorker({ ...context, clock, video, warnings, background: app.gateway, watch: services.watch });

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProgram, freePort } from '../../bench/child.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { bindSockets, createHttpClient, createHttpServer } from '../../src/http/index.ts';
+import { bindPort, createHttpClient, createHttpServer } from '../../src/http/index.ts';
 import { until } from '../support/wait.ts';
 import { loadCorpus } from './corpus.ts';
 import { type RequestHead, toBytes } from './message.ts';
@@ -125,7 +125,7 @@ async function startNginx(program: string): Promise<Nginx> {
     },
     limits: { total: 1_000, perAddress: 1_000, isExempt: () => true },
   });
-  const serverPort = await server.listen(await bindSockets('127.0.0.1', 0));
+  const serverPort = await server.listen((await bindPort('127.0.0.1', 0)).sockets);
   let response = '';
   const origin = createServer((socket) => {
     socket.on('error', () => {});

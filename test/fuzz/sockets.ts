@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '../../src/core/index.ts';
 import {
-  bindSockets,
+  bindPort,
   createHttpClient,
   createHttpServer,
   type HttpClient,
@@ -104,7 +104,7 @@ async function openSockets(): Promise<Sockets> {
     },
     limits: { total: 1_000, perAddress: 1_000, isExempt: () => true },
   });
-  const port = await server.listen(await bindSockets('127.0.0.1', 0));
+  const port = await server.listen((await bindPort('127.0.0.1', 0)).sockets);
 
   let parts: readonly string[] = [];
   const origin = createServer((socket) => {

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { renderError } from '../../src/api/index.ts';
 import { createLog, systemClock } from '../../src/core/index.ts';
-import { bindSockets } from '../../src/http/index.ts';
+import { bindPort } from '../../src/http/index.ts';
 import {
   type AnyOperation,
   BodyBudget,
@@ -51,7 +51,7 @@ before(async () => {
     bodyBudget: new BodyBudget(2 ** 30),
     connectionLimits: connectionLimits({ total: 1_000, perAddress: 1_000 }, []),
   });
-  const port = await web.listen(await bindSockets('127.0.0.1', 0));
+  const port = await web.listen((await bindPort('127.0.0.1', 0)).sockets);
   url = `http://127.0.0.1:${port}`;
   peer = await startPeer();
 });
