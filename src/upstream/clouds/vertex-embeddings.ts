@@ -43,12 +43,12 @@ export const embeddingReply = (listener: ResponseListener, verb: string): Respon
   });
 
 function replyOf({ body }: MadeResponse, verb: string): Buffer {
-  const found = listOf(parseObject(body.toString('utf8'))?.predictions).map((one) =>
-    objectOf(objectOf(one).embeddings),
-  );
+  const predictions = parseObject(body.toString('utf8'))?.predictions;
+  if (!Array.isArray(predictions)) return body;
+  const found = predictions.map((one) => objectOf(objectOf(one).embeddings));
   const embeddings = found.map(({ values }) => ({ values }));
   const tokens = found.reduce((sum, { statistics }) => sum + (Number(objectOf(statistics).token_count) || 0), 0);
-  const usage = { usageMetadata: { promptTokenCount: tokens, totalTokenCount: tokens } };
+  const usage = tokens > 0 && { usageMetadata: { promptTokenCount: tokens, totalTokenCount: tokens } };
   return Buffer.from(
     JSON.stringify(verb === 'embedContent' ? { embedding: embeddings[0], ...usage } : { embeddings, ...usage }),
   );
