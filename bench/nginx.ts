@@ -1,11 +1,22 @@
-/** nginx as a target: a minimal proxy without keys, parsing and log. Buffering is off, as streams require. */
+/** nginx as a target: a minimal proxy without keys, parsing and log, or a server that refuses every request. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram, freePort, start } from './child.ts';
 import { CORES } from './machine.ts';
 import { createWorkFolder, type Target, TargetUnavailable, whenReady } from './target.ts';
 
-export async function startNginx(upstreamPort: number): Promise<Target> {
+/** Buffering is off, as streams require. */
+export const startNginx = (upstreamPort: number): Promise<Target> =>
+  startServer(
+    `upstream mock { server 127.0.0.1:${upstreamPort}; keepalive 1024; keepalive_requests 100000000; }`,
+    `proxy_pass http://mock; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off;
+      proxy_read_timeout 600s;`,
+  );
+
+/** The least that a refusal can cost and take. */
+export const startRefusingNginx = (): Promise<Target> => startServer('', 'return 503 "overloaded";');
+
+async function startServer(upstream: string, location: string): Promise<Target> {
   const program = findProgram('nginx');
   if (program === undefined) throw new TargetUnavailable('nginx is not installed');
   const folder = createWorkFolder();
@@ -19,12 +30,11 @@ http {
   access_log off; keepalive_requests 100000000; client_body_buffer_size 64k;
   client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/fastcgi;
   uwsgi_temp_path ${folder}/uwsgi; scgi_temp_path ${folder}/scgi;
-  upstream mock { server 127.0.0.1:${upstreamPort}; keepalive 1024; keepalive_requests 100000000; }
+  ${upstream}
   server {
     listen 127.0.0.1:${port} backlog=4096;
     location / {
-      proxy_pass http://mock; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off;
-      proxy_read_timeout 600s;
+      ${location}
     }
   }
 }
