@@ -106,6 +106,9 @@ function countFault(count: unknown): string | undefined {
   return count < 0 ? 'negative' : count > MAX_COUNT ? 'beyond 10^9' : undefined;
 }
 
+/** A number that a call can have used. */
+export const isCount = (count: number | undefined): count is number => count !== undefined && !countFault(count);
+
 /** Callers and upstreams choose some texts. One that PostgreSQL cannot store must not make a call free of charge. */
 export const storableText = (text: string): string => text.toWellFormed().replaceAll('\0', '');
 

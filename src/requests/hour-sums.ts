@@ -1,5 +1,6 @@
 /** What a batch of calls adds to the roll-ups by hour, group, account and model. The same sums as `roll-up.ts` builds from the rows. */
 import type { Nanos } from '../core/index.ts';
+import { isCount } from '../ledger/index.ts';
 import { bucketOf, packHistogram } from './histogram.ts';
 import { isFault, type RequestEntry } from './request-entry.ts';
 
@@ -127,9 +128,9 @@ function grow({ counts, money, times }: Sum, entry: RequestEntry, cost: Nanos | 
   if (error === 'caller') counts.caller_errors += 1;
   if (outcome === 'client_closed') counts.client_closed += 1;
   if (charge) {
-    counts.input_tokens += charge.usage.input ?? 0;
-    counts.cached_input_tokens += charge.usage.cacheRead ?? 0;
-    counts.output_tokens += charge.usage.output ?? 0;
+    counts.input_tokens += believed(charge.usage.input);
+    counts.cached_input_tokens += believed(charge.usage.cacheRead);
+    counts.output_tokens += believed(charge.usage.output);
     money.nanos += charge.nanos;
     if (charge.nanos > 0n && cost === undefined) counts.cost_unknown += 1;
   }
@@ -139,6 +140,9 @@ function grow({ counts, money, times }: Sum, entry: RequestEntry, cost: Nanos | 
   addTime(times.added, entry.addedMs);
   addTime(times.failover, entry.failoverMs);
 }
+
+/** Sums of what a faulty provider reports could exceed their columns. */
+const believed = (count: number | undefined): number => (isCount(count) ? count : 0);
 
 function addTime(histogram: number[], ms: number | undefined): void {
   if (ms === undefined) return;

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Transaction } from 'kysely';
 import type { Log, Nanos } from '../core/index.ts';
 import { type CopiedValue, copyLine, copyRows, type Db, prepare, type Rows } from '../db/index.ts';
-import { packUsage, providerCosts, USAGE_COLUMNS } from '../ledger/index.ts';
+import { isCount, packUsage, providerCosts, USAGE_COLUMNS } from '../ledger/index.ts';
 import type { AttemptTrace } from '../web/index.ts';
 import type { RequestRow } from './find-requests.ts';
 import { HOUR_COLUMNS, HourSums, hourOf, MAX_MODELS } from './hour-sums.ts';
@@ -214,7 +214,7 @@ function usageOf(charge: RequestEntry['charge']): Partial<Record<(typeof USAGE_C
   if (!charge) return {};
   const { usage } = charge;
   const { input, cacheRead, cacheWrite, output } = usage;
-  if (![input, cacheRead, cacheWrite, output].every((count) => count >= 0 && Number.isSafeInteger(count)))
+  if (![input, cacheRead, cacheWrite, output].every(isCount))
     return { usage: JSON.stringify({ ...usage, tier: storable(usage.tier) }) };
   const packed = packUsage(usage);
   return {

@@ -78,9 +78,9 @@ async function buildHour(client: Client, hour: number): Promise<void> {
 /** Packed, so that reports add histograms as numbers. */
 const histogram = (column: string): string =>
   `coalesce(sum(($4::numeric[])[1 + width_bucket(${column}, $3::float8[])]), 0)`;
-/** Lines of earlier versions have it only in JSON. */
+/** Lines of earlier versions have it only in JSON, beside what cannot be believed. */
 const count = (column: string, name: string): string =>
-  `coalesce(sum(coalesce(${column}, (usage ->> '${name}')::bigint)), 0)`;
+  `coalesce(sum(coalesce(${column}, substring(usage ->> '${name}' from '^\\d{1,9}$')::bigint)), 0)`;
 
 /** The bits of `grouping` are set for names that a level leaves out. */
 const LEVEL = `case grouping(group_id, account_name, model_name)
