@@ -36,11 +36,12 @@ const OWN_HANDLERS: Readonly<Record<OwnOperation, OwnHandler>> = {
 export async function handleInference(
   services: InferenceServices,
   call: Call,
-  caller: Caller,
+  given: Caller,
   operation: InferenceOperation,
 ): Promise<void> {
   const { gateway } = services;
   const row = inferenceRow(operation);
+  const caller = row.reader === 'stored' ? await holderOf(services, call, given) : given;
   const cell: Cell = row.groups[caller.group.style];
   if (cell.kind === 'refuse') {
     const { optIn } = cell;
@@ -80,6 +81,17 @@ function checkFeature(services: InferenceServices, call: Call, caller: Caller, f
 /** The response was made by conversion, so that our own store holds it. */
 async function isHeldHere({ gateway }: InferenceServices, call: Call, { key }: Caller): Promise<boolean> {
   return (await gateway.store.find(call.params.response_id ?? '', key.userId))?.content !== undefined;
+}
+
+/** The caller in the group whose provider holds the response: its own one, or that of a line that made it as a fallback. */
+async function holderOf({ gateway }: InferenceServices, call: Call, caller: Caller): Promise<Caller> {
+  const { key, group } = caller;
+  const catalog = gateway.catalog();
+  if (!catalog.mayFallBack(group.id)) return caller;
+  const accountId = (await gateway.store.find(call.params.response_id ?? '', key.userId))?.accountId;
+  const holder = catalog.group(catalog.allAccounts().find(({ id }) => id === accountId)?.groupId ?? '');
+  if (!holder || holder.style === 'video' || !catalog.fallsBackTo(group.id, holder.id)) return caller;
+  return { key, group: { ...holder, style: holder.style } };
 }
 
 const notSupported = (call: Call, { group }: Caller, method: string): ApiError =>

@@ -165,6 +165,13 @@ export class Catalog {
     return this.#fallingBack.has(groupId);
   }
 
+  /** Whether a line of the group names one of the other group as its fallback. */
+  fallsBackTo(groupId: string, otherId: string): boolean {
+    return this.lines(groupId).some(({ fallback }) =>
+      fallback.some((text) => fallbackTarget(text, '').groupId === otherId),
+    );
+  }
+
   /** The lines that take the calls of a model, in the order in which they are tried. Those that were removed meanwhile are left out. */
   fallbackLines({ name, line }: Model): FallbackLine[] {
     return line.fallback.flatMap((text) => {

@@ -378,7 +378,7 @@ describe('the reasons', () => {
     }
   });
 
-  test('a response that a fallback line made is continued there', async () => {
+  test('a response that a fallback line made is continued, read and deleted there', async () => {
     for (const [group, model, line] of [
       ['openai', nameTo('claude'), 'claude/demo-x'],
       ['openai', `twice-${++count}`, `openai-2/twice-${count}`],
@@ -392,6 +392,9 @@ describe('the reasons', () => {
         .withResponse();
       assert.match(data.output_text, /simulated/);
       assert.equal(response.headers.get('x-gateway-fallback'), line);
+      assert.equal((await responses.retrieve(first.id)).id, first.id);
+      await responses.delete(first.id);
+      await assert.rejects(responses.retrieve(first.id), /not found/);
     }
   });
 });
