@@ -20,7 +20,7 @@ export class ClientReply implements ReplySink {
   #stream: ClientStream | undefined;
   /** Blocks of the current read. Joined once, because adding each to a string would build a rope that has to be flattened. */
   #pending: string[] = [];
-  readonly #items: HubItem[] = [];
+  #items: HubItem[] = [];
   /** The last event was pushed; the response ends when the charge is on disk. */
   #isOver = false;
 
@@ -75,6 +75,7 @@ export class ClientReply implements ReplySink {
   /** The header of a stream is gone, so a comment before the last events names what is missing. A WebSocket has no comments. */
   #nameOmitted(omitted: readonly string[]): void {
     const [names] = Object.values(droppedHeaders(omittedFromReply(this.#context, { items: this.#items, omitted })));
+    this.#items = [];
     if (names !== undefined && !this.#isTurn) this.#pending.push(`: x-gateway-dropped: ${names}\n\n`);
   }
 

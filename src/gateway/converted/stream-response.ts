@@ -41,12 +41,12 @@ export class StreamResponse implements RoundResponse {
   readonly #host: RoundHost;
   readonly #request: RoundRequest;
   readonly #upstream: UpstreamControl;
-  readonly #decoding: StreamDecoding;
+  #decoding: StreamDecoding;
   readonly #reader: SseReader;
-  readonly #items: HubItem[] = [];
+  #items: HubItem[] = [];
   #state: RoundState = 'open';
   #fault: Fault | undefined;
-  readonly #meter: OutputMeter;
+  #meter: OutputMeter;
   /** The newest events, for a client that disconnects. */
   #lastData = '';
   #earlierData = '';
@@ -195,6 +195,17 @@ export class StreamResponse implements RoundResponse {
     this.#state = 'complete';
     const items = [...rounds.items, ...this.#items];
     this.#charged = this.#host.complete({ items, usage, account: this.account, response: client.finalResponse });
+    this.#forget();
+  }
+
+  /** The response waits for the charge, and the garbage collector would copy all that it holds meanwhile. */
+  #forget(): void {
+    const { dialect } = this.#host.context.pair.upstream;
+    this.#decoding = OVER;
+    this.#meter = new OutputMeter(dialect);
+    this.#items = [];
+    this.#lastData = '';
+    this.#earlierData = '';
   }
 
   #faultAtEnd(finish: Omit<CompleteReply, 'items'>): Fault | undefined {
@@ -261,6 +272,16 @@ export class StreamResponse implements RoundResponse {
     });
   }
 }
+
+/** In place of a decoder that has nothing more to decode. */
+const OVER: StreamDecoding = {
+  decode: () => [],
+  end: () => [],
+  isComplete: false,
+  usage: undefined,
+  isCut: false,
+  finishCut: () => [],
+};
 
 function parsed(data: string): unknown {
   try {
