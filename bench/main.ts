@@ -12,7 +12,8 @@ const PARTS = {
     run: () => import('./comparison.ts'),
   },
   overload: {
-    about: 'ten times the load that one gateway can serve; --seconds, --factor, --connections',
+    about:
+      'more load than one gateway can serve, beside a server that only refuses; --seconds, --factor, --connections',
     run: () => import('./overload.ts'),
   },
   connections: {
