@@ -58,13 +58,7 @@ export async function runPrimary(config: Config, task: PrimaryTask): Promise<voi
     stops.request(message);
   };
   const ports = await SharedPorts.claim(config);
-  const supervisor = new Supervisor({
-    workers,
-    drainMs: config.DRAIN_BEFORE_MS + config.DRAIN_MS,
-    ports,
-    log,
-    onGiveUp,
-  });
+  const supervisor = new Supervisor({ workers, ports, log, onGiveUp });
   task.readiness.notReady = () => supervisor.notReady();
   try {
     const context = await openContext(config, { say: info, log, share: { worker: PRIMARY, workers } });
@@ -100,8 +94,12 @@ async function superviseUntilStop(
     await prepareStart(context, task, first);
     await supervisor.open();
     stopAfterPanic({ log, stop: () => stops.request('Uncaught exception.'), endAtOnce: end });
-    control = await openControl(config, supervisor, log);
-    stops.allowDrain(config, SUPERVISOR_STOP_MS + STOP_MS / 2);
+    const allowDrain = (settings: Config): void => {
+      supervisor.allowDrain(settings);
+      stops.allowDrain(settings, SUPERVISOR_STOP_MS + STOP_MS / 2);
+    };
+    allowDrain(config);
+    control = await openControl(config, { supervisor, allowDrain, log });
     await announceReady(context, publicUrlOf(config, ports.port), first);
     announceStop(await stops.first, config);
     ports.close();
@@ -113,10 +111,20 @@ async function superviseUntilStop(
   }
 }
 
+interface ControlledServer {
+  readonly supervisor: Supervisor;
+  /** A stop waits for the workers with these settings. */
+  readonly allowDrain: (settings: Config) => void;
+  readonly log: Log;
+}
+
 /** Without the socket the server runs, but cannot be reloaded. */
-async function openControl(config: Config, supervisor: Supervisor, log: Log): Promise<ControlServer | undefined> {
+async function openControl(
+  config: Config,
+  { supervisor, allowDrain, log }: ControlledServer,
+): Promise<ControlServer | undefined> {
   const reload = async (settings: Readonly<Record<string, string>>, report: (line: string) => void): Promise<void> => {
-    checkSettings(settings);
+    allowDrain(checkedSettings(settings));
     const say = (line: string): void => {
       info(line);
       report(line);
@@ -129,9 +137,10 @@ async function openControl(config: Config, supervisor: Supervisor, log: Log): Pr
   });
 }
 
-function checkSettings(settings: Readonly<Record<string, string>>): void {
+function checkedSettings(settings: Readonly<Record<string, string>>): Config {
   const [before, after] = [loadConfig(process.env), loadConfig({ ...process.env, ...settings })];
   const changed = FIXED.filter((name) => before[name] !== after[name]);
   if (changed.length > 0)
     throw new CliError(`${changed.join(', ')} cannot change in a reload. Restart the server for that.`);
+  return after;
 }

@@ -44,9 +44,9 @@ export class StopRequests {
     return this.#requestedAt !== undefined;
   }
 
-  /** From now on an orderly stop may take as long as requests take to drain. */
+  /** From now on an orderly stop may take as long as requests take to drain. A later call does not shorten it. */
   allowDrain({ DRAIN_BEFORE_MS, DRAIN_MS }: Config, marginMs = STOP_MS): void {
-    this.#limitMs = DRAIN_BEFORE_MS + DRAIN_MS + marginMs;
+    this.#limitMs = Math.max(this.#limitMs, DRAIN_BEFORE_MS + DRAIN_MS + marginMs);
   }
 
   /** Asks for a stop without a signal. */

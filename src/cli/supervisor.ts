@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LinkDown } from '../cluster/index.ts';
+import type { Config } from '../config.ts';
 import { errorFields, type Log, systemClock } from '../core/index.ts';
 import { CliError } from '../server/index.ts';
 import { PrimaryState } from './primary-state.ts';
@@ -13,7 +14,6 @@ import { NotReady, type WorkerEnd, WorkerHandle } from './worker-handle.ts';
 
 export interface SupervisorOptions {
   readonly workers: number;
-  readonly drainMs: number;
   /** Workers listen on them as long as they take connections. */
   readonly ports: SharedPorts;
   readonly log: Log;
@@ -40,6 +40,7 @@ export class Supervisor {
   readonly #stopping = new AbortController();
   #env: Readonly<Record<string, string>> = {};
   #failures = 0;
+  #drainMs = 0;
   #isOpen = false;
   /** The number of the worker that a reload replaces at the moment. */
   #replacing = 0;
@@ -49,6 +50,11 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     for (let worker = 1; worker <= options.workers; worker += 1) this.#current.set(worker, this.#fork(worker, {}));
+  }
+
+  /** How long workers may drain. Those before a reload may still run, so that the longest time counts. */
+  allowDrain({ DRAIN_BEFORE_MS, DRAIN_MS }: Config): void {
+    this.#drainMs = Math.max(this.#drainMs, DRAIN_BEFORE_MS + DRAIN_MS);
   }
 
   /** All workers open what requests need, except that they are not ready yet. */
@@ -98,7 +104,7 @@ export class Supervisor {
     this.#stopping.abort();
     const handles = [...this.#running];
     for (const handle of handles) handle.drain({ isHandover: false });
-    const late = setTimeout(() => this.killAll(), this.#options.drainMs + SUPERVISOR_STOP_MS);
+    const late = setTimeout(() => this.killAll(), this.#drainMs + SUPERVISOR_STOP_MS);
     const ends = await Promise.all(handles.map(({ ended }) => ended));
     clearTimeout(late);
     return ends.every(({ code }) => code === 0);
