@@ -4,9 +4,9 @@ import type { PostResult } from './public-fetch.ts';
 
 /**
  * `secret`: it cannot be decrypted, which only the operator can change. `task`: the task is gone, and the secret with it. `mail`: the mail
- * server did not accept the message. `address`: there is no address left to which the message may go.
+ * server did not accept the message. `recipient`: there is no address left to which the message may go.
  */
-export type SendResult = PostResult | { readonly ok: false; readonly reason: 'secret' | 'task' | 'mail' | 'address' };
+export type SendResult = PostResult | { readonly ok: false; readonly reason: 'secret' | 'task' | 'mail' | 'recipient' };
 
 /** What a delivery log keeps of an attempt. */
 export interface AttemptSummary {
@@ -57,7 +57,7 @@ export function verdictOf(
 
 /** No later attempt can succeed. */
 const isHopeless = (result: SendResult): boolean =>
-  result.ok ? result.status === GONE : result.reason === 'task' || result.reason === 'address';
+  result.ok ? result.status === GONE : result.reason === 'task' || result.reason === 'recipient';
 
 /** Reads seconds or an HTTP date; 0 for anything else. */
 function retryAfterMs(value: string | undefined, now: number): number {

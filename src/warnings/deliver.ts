@@ -51,7 +51,7 @@ export async function sendNotice(services: SenderServices, target: NoticeTarget,
 
 async function mail({ db, mailer }: SenderServices, target: NoticeTarget, notice: Notice): Promise<SendResult> {
   const to = await allowedAddresses(db, target.user_id, target.addresses ?? []);
-  if (to.length === 0) return { ok: false, reason: 'address' };
+  if (to.length === 0) return { ok: false, reason: 'recipient' };
   return mailer?.send({ id: `${notice.id}.${target.id}`, to, ...mailText(notice) }) ?? { ok: false, reason: 'mail' };
 }
 
@@ -63,7 +63,7 @@ async function post(
   notice: Notice,
 ): Promise<SendResult> {
   const { id, url_sealed, secret_sealed } = target;
-  if (url_sealed === null) return { ok: false, reason: 'address' };
+  if (url_sealed === null) return { ok: false, reason: 'recipient' };
   const body = Buffer.from(JSON.stringify(FORMS[target.kind as Exclude<DestinationKind, 'mail'>](notice)));
   try {
     const url = sealer.open(url_sealed, destinationUrl(id));
