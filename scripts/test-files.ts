@@ -35,6 +35,7 @@ export const SWEEPS: Readonly<Record<string, string>> = {
   'test/e2e/fault-matrix.test.ts': 'every fault in every dialect',
   'test/e2e/native-fields.test.ts': "every member of the SDKs' request types",
   'test/e2e/overspend.test.ts': 'sixty calls for each way to overspend; admission-bounds.test.ts sends some of them',
+  'test/e2e/reload-drain.test.ts': 'a stop that waits for a stream of 15 s',
   'test/e2e/stops.test.ts': 'a new process for each dependency that hangs',
 };
 

@@ -281,28 +281,6 @@ test('a stop lets the streams of all workers finish, and leaves no journal behin
   assert.deepEqual(await opened.db.selectFrom('replicas').select('id').execute(), []);
 });
 
-test('a stop takes as long as the settings of the last reload allow', async () => {
-  const own = { ...env, WORKERS: '2', DATA_DIR: join(folder, 'fourth'), DRAIN_MS: '100' };
-  const server = new Command(['serve'], { env: own });
-  const origin = await server.ready(READY_MS);
-  const reloaded = await run(['reload'], { env: { ...own, DRAIN_MS: '60000' } });
-  assert.equal(reloaded.code, 0, reloaded.stderr);
-  const response = await fetch(`${origin}/v1/messages`, {
-    method: 'POST',
-    headers: { 'x-api-key': keyOf('plain'), 'content-type': 'application/json' },
-    body: JSON.stringify({
-      // Longer than the primary waits beyond the drain.
-      model: 'demo-messages@events=150;gap=100',
-      max_tokens: 200,
-      stream: true,
-      messages: [{ role: 'user', content: 'x' }],
-    }),
-  });
-  const [{ code }, body] = await Promise.all([server.stop(), response.text()]);
-  assert.match(body, /event: message_stop/);
-  assert.equal(code, 0);
-});
-
 test('a server whose workers end at once again and again gives up with a reason', async () => {
   const [marker, preload] = [join(folder, 'die'), join(folder, 'die.mjs')];
   writeFileSync(
