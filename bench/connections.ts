@@ -24,7 +24,7 @@ const PROBE_MS = 50;
 const CONNECTIONS = 64;
 const GOAL = { connection: 1.2, workers: 1.8, afterMedianMs: 2_000, healthMs: 100 };
 const HEALTH = 'GET /healthz HTTP/1.1\r\nhost: bench\r\n\r\n';
-const SETTINGS = { MAX_CONNECTIONS: '8000', MAX_CONNECTIONS_PER_ADDRESS: '8000', SHEDDING: 'off' };
+const SETTINGS = { MAX_CONNECTIONS: '8000', MAX_CONNECTIONS_PER_ADDRESS: '8000' };
 
 const upstream = startHelper('./upstream.ts', CORES?.load);
 const { port: upstreamPort } = await nextMessage<{ port: number }>(upstream);
