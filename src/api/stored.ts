@@ -55,7 +55,10 @@ export async function listStoredInput(services: StoredServices, call: Call, call
   const query = new URLSearchParams(call.query);
   const items = input.map((item, n) => fullInputItem(item, id, n));
   const ordered = query.get('order') === 'asc' ? items : items.reverse();
-  const start = ordered.findIndex((item) => item.id === query.get('after')) + 1;
+  const after = query.get('after');
+  const start = ordered.findIndex((item) => item.id === after) + 1;
+  if (after !== null && start === 0)
+    throw fail('invalid_value', 'after: the response has no such item.', { param: 'after' });
   const page = ordered.slice(start, start + pageSize(query.get('limit')));
   sendJson(call, 200, {
     object: 'list',

@@ -142,6 +142,24 @@ for (const group of GROUPS)
       assert.equal(new Set(items.map((item) => item.id)).size, items.length);
     });
 
+    // A provider answers for what it stores itself.
+    if (group !== 'openai')
+      test('input_items continues after an item, and rejects one that the response does not have', async () => {
+        const { id } = await create(group, { input: [user('One.'), user('Two.'), user('Three.')] });
+        const page = async (query: string) =>
+          (await (await send(group, `/${id}/input_items?order=asc&limit=2${query}`)).json()) as {
+            readonly data: readonly { readonly id: string }[];
+            readonly last_id: string;
+            readonly has_more: boolean;
+            readonly error?: { readonly code: string; readonly param: string };
+          };
+        const first = await page('');
+        const second = await page(`&after=${first.last_id}`);
+        assert.deepEqual([first.data.length, first.has_more, second.data.length, second.has_more], [2, true, 1, false]);
+        const { error } = await page('&after=msg_of_another_response');
+        assert.deepEqual([error?.code, error?.param], ['invalid_value', 'after']);
+      });
+
     test('compact returns the messages of the user and a summary that a later request continues from', async () => {
       const compacted = await compact(group, { input: CONVERSATION, prompt_cache_key: 'compact-test' });
       assert.deepEqual(
