@@ -625,8 +625,11 @@ test('the keyboard opens pages, rows and dialogs, and the focus returns to where
 
   await open(page, '/users');
   await page.keyboard.press('?');
-  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  const keys = page.getByRole('dialog', { name: 'Keys' });
+  await keys.waitFor();
   await page.keyboard.press('Escape');
+  // It gives the focus back when it closes.
+  await keys.waitFor({ state: 'detached' });
   for (const leave of [() => page.keyboard.press('Escape'), () => press(page, 'Cancel')]) {
     await page.getByRole('button', { name: 'Make user' }).focus();
     await page.keyboard.press('Enter');
