@@ -155,8 +155,9 @@ class Decoding implements StreamDecoding {
   }
 
   #transform(events: readonly HubEvent[]): readonly HubEvent[] {
-    const [cutter, names, sign] = [this.#cutter, this.#names, this.#sign];
+    const cutter = this.#cutter;
     if (!cutter && !events.some(hasItem)) return events;
+    const [names, sign] = [this.#names, this.#sign];
     const signed = sign ? events.map((event) => signEvent(event, sign)) : events;
     const restored = names.size > 0 ? signed.map((event) => restoreEvent(event, names)) : signed;
     return cutter ? restored.flatMap((event) => cutter.push(event)) : restored;

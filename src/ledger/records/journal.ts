@@ -38,7 +38,7 @@ interface WriteCycle extends PromiseWithResolvers<void> {
 const SEGMENT_BYTES = 16 * 1024 * 1024;
 /** Interval of new attempts while the disk rejects writes. Until one succeeds, records stay in memory and new calls are refused. */
 const RETRY_MS = 100;
-/** Responses wait for the end of a turn of the event loop until so many do: under a flood of requests a turn takes seconds. */
+/** Records that wait for the end of a turn of the event loop; the next one writes them first. Under a flood a turn takes seconds. */
 const MAX_UNWRITTEN = 64;
 
 export class Journal {
@@ -73,7 +73,7 @@ export class Journal {
 
   /** Synchronous. `whenWritten()` resolves once the record is on disk. */
   append(record: UsageRecord): void {
-    // Without this record: its caller learns of a failure only from a later write.
+    // Before this record is added: if this write fails, its caller waits for the next attempt.
     if (this.#texts.length - this.#written >= MAX_UNWRITTEN && !this.#isFailing) this.#write();
     this.#texts.push(encodeRecord(record));
     crashPoint('record.appended');

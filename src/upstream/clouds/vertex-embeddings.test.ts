@@ -34,7 +34,7 @@ test('tokens that the provider does not count are not reported as none', () => {
   });
 });
 
-test('a body that is no prediction passes as it is, so that it is no reply without vectors', () => {
+test('a body without predictions passes unchanged, and never becomes a reply without vectors', () => {
   for (const body of ['{"predictions":[{"embeddings":{"val', '<html>', '{"error":{}}'])
     assert.equal(replyTo(body), body);
 });
