@@ -97,6 +97,36 @@ test('V 8: a task is charged at the price in force when it is settled', async ()
   await gateway.apply(videoSetup(sim.video.url));
 });
 
+test('a task is charged at the rate of the resolution that was produced, or of the requested one without a report', async () => {
+  await gateway.apply(withModel({ prices: { video: { '480p': '3', '720p': '8' } } }));
+  const order = async (): Promise<string> => {
+    const { status, body } = await callVideo(gateway.url, TASKS, { body: taskBody('EP', { resolution: '720p' }) });
+    assert.equal(status, 200, JSON.stringify(body));
+    return String(body.id);
+  };
+  const report = async (id: string, more: Partial<ReportedTask>) =>
+    applyReport(workers.services, await rowOf(id), {
+      kind: 'found',
+      value: { ...reportOf(id, 'succeeded'), ...more },
+    });
+  for (const [resolution, rate] of [
+    ['480p', 3_000n],
+    [undefined, 8_000n],
+  ] as const) {
+    const id = await order();
+    await report(id, { resolution });
+    await expectCharge(id, 100n * rate);
+  }
+  // The resolution is known from the success on, although the usage comes later or from an operator.
+  const [later, decided] = [await order(), await order()];
+  for (const id of [later, decided]) await report(id, { resolution: '480p', usageTokens: undefined });
+  await report(later, { resolution: undefined });
+  await expectCharge(later, 100n * 3_000n);
+  await admin('POST', `/reviews/${decided}/settle`, { tokens: 100, reason: 'bill' });
+  await expectCharge(decided, 100n * 3_000n);
+  await gateway.apply(videoSetup(sim.video.url));
+});
+
 test('V 8: the multipliers of user and group at settlement apply', async () => {
   const id = await create();
   const setup = videoSetup(sim.video.url) as { groups: { id: string }[]; users: { id: string }[] };
@@ -348,4 +378,17 @@ test('V 3: a cancellation that could not be sent is sent by the worker', async (
   assert.equal((await rowOf(id)).status, 'queued');
   await finish(id);
   assert.deepEqual([(await rowOf(id)).status, (await holdOf(id)).state], ['cancelled', 'released']);
+});
+
+test('a task that has ended at the provider is not deleted there, and is charged', async () => {
+  const id = await create('A');
+  await sim.video.clock.advance(30_000);
+  const begun = sim.video.journal.requests.length;
+  const { status, body } = await callVideo(gateway.url, `${TASKS}/${id}`, { method: 'DELETE' });
+  assert.deepEqual([status, body.error?.code], [409, 'task_not_cancellable']);
+  const asked = sim.video.journal.requests.slice(begun).map(({ operation }) => operation);
+  assert.deepEqual(asked, ['get'], 'a deletion would remove the result');
+  await finish(id);
+  assert.equal((await rowOf(id)).status, 'succeeded');
+  await expectCharge(id, BigInt(TOKENS) * 7_000n);
 });
