@@ -9,7 +9,6 @@ import {
   isTerminal,
   MISSING,
   REVIEW,
-  TASK_EXPIRY_SECONDS,
   TASK_STATUSES,
   type TaskStatus,
 } from '../../rules/index.ts';
@@ -19,7 +18,8 @@ import { type TaskEvent, type TaskFacts, type Transition, transition } from './t
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const GRACE = TASK_EXPIRY_SECONDS.grace * 1_000;
+/** The number of the contract (V 3). */
+const GRACE = 15 * MINUTE;
 const CREATED = Date.UTC(2026, 10, 15);
 
 const task = (more: Partial<TaskFacts> = {}): TaskFacts => ({
@@ -144,7 +144,7 @@ test('V 8: a review goes on without usage until its end, then an operator decide
 });
 
 test('V 8: a review whose usage is known settles without another report', () => {
-  for (const event of [MISSED, UNREACHABLE, success()]) {
+  for (const event of [MISSED, UNREACHABLE, success(), success(43)]) {
     const change = after(inReview({ usageTokens: 42 }), event, 2 * HOUR);
     assert.deepEqual([change.hold, change.usageTokens], ['settle', 42]);
   }
@@ -174,6 +174,9 @@ test('V 3: a missing task fails only after three reports in a row over ten minut
   assert.equal(check(UNREACHABLE, HOUR + 2).missing.reports, 2, 'no report neither counts nor ends the row');
   assert.equal(check(MISSED, HOUR + MISSING.overMs - 1).to, undefined, 'less than ten minutes');
   assert.deepEqual(outline(check(MISSED, HOUR + MISSING.overMs)), ['failed', 'release', false]);
+  facts = task({ status: 'running' });
+  for (const ms of [0, 1]) check(MISSED, ms);
+  assert.equal(check(MISSED, MISSING.overMs).to, 'failed', 'the third report is enough');
 });
 
 test('V 3: a report that moves the task ends a row of missing reports', () => {
