@@ -1,6 +1,7 @@
 /** Creation and submission of video tasks over HTTP, against the simulated provider. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { jsonResponse, startCanned } from '../support/canned.ts';
 import {
   callVideo,
   KEYS,
@@ -9,6 +10,7 @@ import {
   TEST_VARIANTS,
   taskBody,
   textItem,
+  VIDEO_PRICES,
   type VideoFixture,
 } from '../support/video.ts';
 import { until } from '../support/wait.ts';
@@ -248,6 +250,26 @@ test('V 8: a definitive rejection of the provider is replayed without asking it 
   const again = await create(stable, { idempotencyKey: 'order-4' });
   assert.deepEqual([again.status, again.body], [first.status, first.body]);
   assert.equal(creates().length, before + 1, 'the provider is not asked again');
+});
+
+test('a rejection of another Dragoman whose cause passes frees the Idempotency-Key', async () => {
+  const canned = await startCanned();
+  try {
+    canned.respondWith(jsonResponse('{"error":{"code":"asset_not_ready","message":"wait"}}', 409));
+    await fixture.gateway.apply({
+      groups: [{ id: 'next', style: 'video', variant: 'EP' }],
+      accounts: [{ id: 'next', group: 'next', base_url: canned.url, api_key: 'sk-next', adapter: 'dragoman' }],
+      models: [{ id: 'demo-video-next', groups: ['next'], prices: VIDEO_PRICES }],
+    });
+    const body = taskBody('EP', { model: 'demo-video-next' });
+    for (const asked of [1, 2]) {
+      const { status, body: error } = await create(body, { idempotencyKey: 'order-4b' });
+      assert.deepEqual([status, error.error?.code], [409, 'asset_binding_unavailable']);
+      assert.equal(canned.requests.length, asked);
+    }
+  } finally {
+    await canned.close();
+  }
 });
 
 test('V 8: an Idempotency-Key must be 1 to 64 bytes of UTF-8 and stand once', async () => {
