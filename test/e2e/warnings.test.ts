@@ -313,11 +313,13 @@ test('accounts, error shares, margins and alarms of operators', async () => {
   const now = new Date();
   const hour = new Date(Math.floor(now.getTime() / 3_600_000) * 3_600_000);
   const figures = { requests: 100, provider_errors: 8, own_errors: 2, nanos: 1_000_000_000, cost_nanos: 950_000_000 };
-  for (const [level, group, account, model] of [
-    ['total', '', '', ''],
-    ['group', 'openai', '', ''],
-    ['all', 'openai', 'oa1', 'm'],
-  ])
+  for (const [level, group, account, model, more] of [
+    ['total', '', '', '', {}],
+    ['group', 'openai', '', '', {}],
+    ['all', 'openai', 'oa1', 'm', {}],
+    // Its cost is unknown, so it says nothing about the margin.
+    ['all', 'openai', 'oa2', 'm', { cost_nanos: 0, cost_unknown: 1 }],
+  ] as const)
     await sql`
       insert into request_hours select * from jsonb_populate_record(null::request_hours, ${JSON.stringify({
         level,
@@ -336,12 +338,13 @@ test('accounts, error shares, margins and alarms of operators', async () => {
         added: 0,
         failover: 0,
         ...figures,
+        ...more,
       })}::jsonb)`.execute(db());
-  await makeRule({ kind: 'errors', percent: 10, name: 'all' });
+  await makeRule({ kind: 'errors', percent: 10, min_calls: 100, name: 'all' });
   await makeRule({ kind: 'errors', percent: 11, name: 'too high' });
   await makeRule({ kind: 'errors', percent: 1, min_calls: 101, name: 'too few' });
   await makeRule({ kind: 'errors', scope: 'group', subject: 'openai', percent: 5 });
-  await makeRule({ kind: 'margin', percent: 10, scope: 'group' });
+  await makeRule({ kind: 'margin', percent: 10, min_calls: 100, scope: 'group' });
   await makeRule({ kind: 'margin', percent: 5, name: 'not below' });
   await makeRule({ kind: 'account' });
   await makeRule({ kind: 'alarm', subject: 'usage_quarantined' });
