@@ -5,7 +5,7 @@ import { type LedgerFixture, openLedgerFixture } from '../../../test/support/led
 import { makeUser, random } from '../../../test/support/ledger-process.ts';
 import { removeReplica } from '../records/replica.ts';
 import { grantOf, type LeaseNeed } from './lease-grant.ts';
-import { takeLease } from './lease-queries.ts';
+import { askForLeases, takeLease } from './lease-queries.ts';
 
 let fixture: LedgerFixture;
 before(async () => {
@@ -32,4 +32,15 @@ test('the database grants what grantOf says, from empty to full wallets', async 
     assert.deepEqual([taken.granted, taken.available], [grantOf(available, need), available], JSON.stringify({ n }));
   }
   await removeReplica(db, 'rep_grant');
+});
+
+test('a replica is asked for its lease when that covers what another one lacks, to the last nano', async () => {
+  const { db } = fixture;
+  const userId = await makeUser(db, 'asked', 100n);
+  await db.insertInto('replicas').values({ id: 'rep_rich', host: 'test' }).execute();
+  const need: LeaseNeed = { needs: [70n], ahead: 0n, unit: 1n, recent: 0n };
+  await takeLease(db, { userId, replicaId: 'rep_rich', ...need });
+  const ask = (missing: bigint) => askForLeases(db, { userId, replicaId: 'rep_poor', missing, isFirst: true });
+  assert.deepEqual([await ask(71n), await ask(70n)], [0n, 70n]);
+  await removeReplica(db, 'rep_rich');
 });
