@@ -7,7 +7,7 @@ import { type LedgerFixture, openLedgerFixture } from '../../../test/support/led
 import { type CrashPlan, makeUser, metering, random, usageRecord } from '../../../test/support/ledger-process.ts';
 import { until } from '../../../test/support/wait.ts';
 import { ApiError, FakeClock, type LimitedKey, type Limits, type Nanos } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import { connect, type Db } from '../../db/index.ts';
 import type { Metering } from '../metering.ts';
 import { limitsReport } from '../reports/usage-report.ts';
 import { checkLedger } from '../wallets/check.ts';
@@ -78,6 +78,7 @@ test('SpendLimits count the actual cost when a call ends below or above its maxi
   assert.equal(codeOf(await tryAdmit(at, key, 30n)), 'rate_limit_exceeded');
   first.settle(usageRecord('back', 10n, { keyId: key.id, at: clock.now() }));
   const second = (await tryAdmit(at, key, 90n)) as Reservation;
+  assert.equal(codeOf(await tryAdmit(at, key, 90n)), 'rate_limit_exceeded', 'fits once the second call has ended');
   second.release();
   const third = (await tryAdmit(at, key, 90n)) as Reservation;
   third.settle(usageRecord('back', 95n, { keyId: key.id, at: clock.now() }));
@@ -139,8 +140,8 @@ test('SpendLimits start a new day and month at midnight UTC and count a call whe
   assert.ok(await spend(at, key, 70n, clock));
   const late = (await tryAdmit(at, key, 30n)) as Reservation;
   assert.equal(codeOf(await tryAdmit(at, key, 1n)), 'rate_limit_exceeded');
-  clock.advance(2_000);
-  assert.ok(await spend(at, key, 70n, clock), 'a new day, with 30 reserved');
+  clock.advance(1_000);
+  assert.ok(await spend(at, key, 70n, clock), 'a new day from its first millisecond, with 30 reserved');
   late.settle(usageRecord('night', 30n, { keyId: key.id, at: clock.now() }));
   assert.equal(codeOf(await tryAdmit(at, key, 1n)), 'spend_limit_reached');
   await at.drain();
@@ -154,6 +155,38 @@ test('SpendLimits start a new day and month at midnight UTC and count a call whe
     [await spend(at, key, 1n, clock), (await limitsReport(db, key, clock.now())).spent_month],
     [false, '0.0000001'],
   );
+  await at.close();
+});
+
+test('SpendLimits do not count yesterday for today when midnight passes while the totals are read', async () => {
+  const clock = new FakeClock(Date.UTC(2026, 10, 20, 23, 59, 55));
+  const at = await start(clock);
+  const key = keyOf('key_read', await makeUser(db, 'reader', RICH), { spendDay: 100n });
+  assert.ok(await spend(at, key, 100n, clock));
+  await at.drain();
+  const isFree = async (): Promise<boolean> => {
+    const result = await tryAdmit(at, key, 100n);
+    if (result instanceof ApiError) return false;
+    result.release();
+    return true;
+  };
+  const blocker = await connect(fixture.url);
+  try {
+    await blocker.query('begin; lock table usage_daily in access exclusive mode');
+    clock.advance(2_000);
+    await until('the read to wait', async () => {
+      const { rowCount } = await blocker.query(
+        `select from pg_locks where relation = 'usage_daily'::regclass and not granted`,
+      );
+      return rowCount === 1;
+    });
+    clock.advance(3_000);
+    assert.ok(await isFree(), 'a new day');
+  } finally {
+    await blocker.end();
+  }
+  await at.drain();
+  assert.ok(await isFree(), 'also after the read');
   await at.close();
 });
 
@@ -192,6 +225,20 @@ test('SpendLimits count the spending of a process that was killed', async () => 
   const key = keyOf('key_1', userId, { spendDay: spent + 20n });
   assert.ok(!(await spend(at, key, 21n, clock)));
   assert.ok(await spend(at, key, 20n, clock));
+  await at.close();
+});
+
+test('SpendLimits count a call in flight, however long it takes and however little else happens', async () => {
+  const clock = new FakeClock(NOON);
+  const at = await start(clock);
+  const key = keyOf('key_slow', await makeUser(db, 'slow', RICH), { spendDay: 100n });
+  const slow = (await tryAdmit(at, key, 80n)) as Reservation;
+  for (let second = 0; second < 120; second += 2) {
+    clock.advance(2_000);
+    await at.drain();
+  }
+  assert.equal(codeOf(await tryAdmit(at, key, 30n)), 'rate_limit_exceeded');
+  slow.release();
   await at.close();
 });
 
