@@ -43,6 +43,15 @@ test('createUsageRecord() neither charges nor accepts impossible values', () => 
   }
 });
 
+test('createUsageRecord() charges nothing for an impossible count of any kind', () => {
+  for (const name of [
+    ...['input', 'cacheRead', 'cacheReadAudio', 'cacheReadImage', 'cacheWrite', 'cacheWriteLong', 'toolPrompt'],
+    ...['longestPrompt', 'inputAudio', 'inputImage', 'inputVideo', 'audioSeconds', 'output', 'reasoning'],
+    ...['outputAudio', 'outputImage', 'outputVideo', 'citations', 'searches', 'fetches', 'fileSearches'],
+  ])
+    assert.equal(usageRecord('ann', 5n, { usage: { ...usage, [name]: -1 } }).invalid, `${name} is negative`);
+});
+
 test('createUsageRecord() charges values at the limits', () => {
   const records = [
     usageRecord('ann', 0n),

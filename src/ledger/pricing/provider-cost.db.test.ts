@@ -41,7 +41,7 @@ test('providerCosts() applies cost rates and account multiplier; an unknown cost
   const known = await price({ input: '1', cached_input: '0.1', output: '3' });
   const free = await price({});
   const none = await price(null);
-  const absurd = await price({ input: '999999999' });
+  const absurd = await price({ input: '1001' });
   const broken = await price({ input: 'much' });
   const video = await price({ video: '7' });
   const usage = { input: 1_000, cacheRead: 400, cacheWrite: 0, output: 7 };

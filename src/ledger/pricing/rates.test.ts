@@ -46,6 +46,18 @@ test('costOf() bills a tier at its own rates or with its multiplier, and other t
   assert.equal(cost({ ...usage, tier: 'flex' }, rates), 500_000n + search, 'cached input as input of the tier');
 });
 
+test('a tier with rates of its own keeps every price per piece', () => {
+  const pieces = { per_search: '1', per_file_search: '2', per_fetch: '4', per_request: '8', per_audio_hour: '3600' };
+  const rates = { input: '1', ...pieces, per_image: { '*': '16' }, tiers: { flex: { input: '0.5' } } };
+  const usage = { searches: 1, fileSearches: 1, fetches: 1, audioSeconds: 32, images: { '1x1': 1 }, tier: 'flex' };
+  assert.equal(cost(usage, rates), 63_000_000_000n);
+});
+
+test('a multiplier of a tier makes no rate free', () => {
+  const rates = { input: '0.000000001', tiers: { batch: { multiplier: '0.5' } } };
+  assert.equal(cost({ input: 1_000_000, tier: 'batch' }, rates), 1n);
+});
+
 test('parseRates() rejects tiers without a price', () => {
   for (const tiers of ['2', null, { priority: '2' }, { priority: { multiplier: 2 } }, { priority: { inptu: '1' } }])
     assert.throws(() => parseRates({ input: '1', tiers }), /rates/);
@@ -289,6 +301,12 @@ test('maxCostOf() rounds limits up, and treats none as zero', () => {
   assert.equal(maxCostOf({ maxInput: 201, maxOutput: 10 }, rates, []), 201_000n + 20_000n);
   assert.equal(maxCostOf({ maxInput: 200.5, maxOutput: 9.5 }, rates, []), 201_000n + 20_000n);
   assert.equal(maxCostOf({ maxInput: 0, maxOutput: 0, maxSearches: 1.5 }, rates, []), 20_000_000n);
+  for (const piece of ['per_search', 'per_file_search', 'per_fetch'])
+    assert.equal(
+      maxCostOf({ maxInput: 0, maxOutput: 0, maxSearches: 2 }, parseRates({ [piece]: '0.01' }), []),
+      20_000_000n,
+      piece,
+    );
   for (const huge of [1e17, Number.MAX_VALUE, Number.POSITIVE_INFINITY]) {
     assert.ok(maxCostOf({ maxInput: 0, maxOutput: huge }, rates, []) > 10n ** 18n, 'a huge limit is not zero');
     assert.ok(maxCostOf({ maxInput: huge, maxOutput: 0 }, rates, []) > 10n ** 18n, 'a huge input is not zero');
