@@ -7,6 +7,7 @@ import { until } from '../../../test/support/wait.ts';
 import { FakeClock, silentLog } from '../../core/index.ts';
 import { connect, type Db } from '../../db/index.ts';
 import { readBalance } from '../wallets/wallets.ts';
+import { recordResolved } from './resolved-record.ts';
 import { removeOldMonths, removeOldQuarantine } from './retention.ts';
 import { UsageWriter } from './usage-writer.ts';
 
@@ -42,6 +43,16 @@ test('removeOldMonths() removes whole months and keeps roll-ups and charges', as
   assert.equal(await spent(), 40n);
   const daily = await db.selectFrom('usage_daily').select('day').where('user_id', '=', 'ann').execute();
   assert.equal(daily.length, 4);
+});
+
+test('a quarantined call of the first kept day is reported on that day once an operator charges it', async () => {
+  const charge = (at: number, id: string) =>
+    db.transaction().execute((tx) => recordResolved(tx, { id, userId: 'ann', raw: { at }, nanos: 0n, now: NOW }));
+  await charge(Date.UTC(2026, 8, 1), 'first kept');
+  await charge(Date.UTC(2026, 7, 31), 'removed');
+  const { rows } = await sql<{ day: string }>`
+    select day::text as day from usage_daily where user_id = 'ann' and key_id = '' order by day`.execute(db);
+  assert.deepEqual(rows, [{ day: '2026-09-01' }, { day: '2026-11-15' }]);
 });
 
 test('UsageWriter quarantines a record of a removed month instead of charging it again', async () => {

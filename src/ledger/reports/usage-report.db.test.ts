@@ -6,7 +6,7 @@ import { FAR_FUTURE, makeUser, usageRecord } from '../../../test/support/ledger-
 import { ApiError, silentLog } from '../../core/index.ts';
 import { type Database, type Db, openDatabase } from '../../db/index.ts';
 import { UsageWriter } from '../records/usage-writer.ts';
-import { hold } from '../wallets/wallets.ts';
+import { hold, review } from '../wallets/wallets.ts';
 import { balanceReport, dailyQuery, periodOf, usageReport, walletReports } from './usage-report.ts';
 
 let own: TestDatabase;
@@ -141,6 +141,8 @@ test('balanceReport() includes holds and leaves out leases', async () => {
       (await walletReports(db, { used, limit: 10, now })).map(({ report }) => report.user),
       users,
     );
+  assert.deepEqual(await walletReports(db, { below: 750_000_000n, limit: 10, now }), [], 'as much is not less');
+  await review(db, 'task:c');
   const [found] = await walletReports(db, { user: userId, limit: 10, now });
   const { created_at, ...report } = found?.report ?? assert.fail('no report');
   assert.ok(Date.parse(created_at) > 0);
@@ -158,6 +160,8 @@ test('balanceReport() includes holds and leaves out leases', async () => {
     spend_day: '2',
     spend_month: '0.5',
   });
+  await sql`update users set limits = '{"spend_day": "2"}' where id = ${userId}`.execute(db);
+  assert.equal((await walletReports(db, { used: 0.05, limit: 10, now })).length, 1, '5 % of the limit of the day');
 });
 
 test('dailyQuery() reads roll-ups by primary key', async (t) => {
