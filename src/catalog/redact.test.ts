@@ -29,6 +29,9 @@ test("redact removes provider keys that are not the account's", () => {
     'AIzaSyA0123456789abcdef',
     'dg-0123456789abcdefghij',
     'gsk-0123456789abcdefghij',
+    'xai-0123456789abcdefghij',
+    'AKTP0123456789abcdefghij',
+    'AKIA0123456789ABCDEF',
   ]) {
     assert.equal(
       redact(`Incorrect API key provided: ${key}.`, { account: ACCOUNT }),
@@ -44,10 +47,40 @@ test("redact removes ids of the operator's organisation and project", () => {
       'Rate limit in organization [redacted] on tokens',
     ],
     ['Project proj_AbCdEfGhIjKlMnOpQrStUvWx has no access', 'Project [redacted] has no access'],
+    ['Customer acct_AbCdEfGhIjKlMnOpQrStUvWx', 'Customer [redacted]'],
     ['consumer "projects/123456789012"', 'consumer "projects/[redacted]"'],
+    ['arn:aws:bedrock:eu-central-1:123456789012:model/x', 'arn:aws:bedrock:eu-central-1:[redacted]:model/x'],
+    ['the account 2100123456 is overdue', 'the account [redacted] is overdue'],
+    ['{"account_id":"2100123456"}', '{"account_id":"[redacted]"}'],
+    ['2100123456 tokens of your account', '2100123456 tokens of your account'],
     ['an org-specific rule of proj_short', 'an org-specific rule of proj_short'],
   ] as const)
     assert.equal(redact(text, { account: ACCOUNT }), clean);
+});
+
+test("redact removes the ids of the operator at a cloud, and keeps the cloud's regions and versions", () => {
+  const azure = {
+    ...ACCOUNT,
+    cloud: {
+      kind: 'azure-openai',
+      auth: 'client-secret',
+      tenant: '72f988bf-86f1-41af-91ab-2d7cd011db47',
+      client_id: '11111111-2222-3333-4444-555555555555',
+      api_version: '2024-10-21',
+    },
+  } as const;
+  assert.equal(
+    redact(`No ${azure.cloud.client_id} in ${azure.cloud.tenant} for 2024-10-21`, { account: azure }),
+    'No [redacted] in [redacted] for 2024-10-21',
+  );
+  const google = {
+    ...ACCOUNT,
+    cloud: { kind: 'vertex', auth: 'service-account', project: 'zebra-project-1', location: 'europe-west1' },
+  } as const;
+  assert.equal(
+    redact('projects/zebra-project-1/locations/europe-west1: denied', { account: google }),
+    'projects/[redacted]/locations/europe-west1: denied',
+  );
 });
 
 test('redact keeps all other text, because clients match on it', () => {
@@ -73,7 +106,7 @@ const VIDEO_ACCOUNT = {
   id: 'film-main-1',
   credential: 'ark-5f0c/+b3a==/zebra',
   baseUrl: 'https://ark.provider.example/api/v3',
-  proxy: 'http://gate:pa%2Fss-word@proxy.internal.example:3128',
+  proxy: 'http://gate-keeper:pa%2Fss-word@proxy.internal.example:3128',
   resultHosts: ['*.store.example'],
   models: new Map([['film-2', 'ep-20260101-abcde']]),
   assets: {
@@ -98,11 +131,14 @@ const PLANTED: Readonly<Record<string, readonly [secret: string, left: string]>>
   'access key': [VIDEO_ACCOUNT.assets.accessKey, '[redacted]'],
   'secret key': [VIDEO_ACCOUNT.assets.secretKey, '[redacted]'],
   'an access key of another account': ['AKLTabcdefghijklmnop', '[redacted]'],
+  'access token of Google': ['ya29.A0ARrdaM_0123456789-abcdef', '[redacted]'],
+  'JSON web token': ['eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ6ZWJyYSJ9.c2lnbmF0dXJl', '[redacted]'],
   'base URL': [VIDEO_ACCOUNT.baseUrl, '[redacted]'],
   host: ['ark.provider.example', '[redacted]'],
   'host of the assets': ['open.assets.example', '[redacted]'],
   'host of results': ['bucket-7.store.example', '[redacted]'],
   'host of the proxy': ['proxy.internal.example', '[redacted]'],
+  'user of the proxy': ['gate-keeper', '[redacted]'],
   'password of the proxy': ['pa/ss-word', '[redacted]'],
   'callback token': [TOKEN, '[redacted]'],
   'callback path of another task': ['/upstream/callbacks/AbCdEfGh01234567', '[redacted]'],
@@ -177,6 +213,10 @@ test('redact takes linear time', () => {
 test('publicMessage hides ids of the provider and of another Dragoman', () => {
   assert.equal(publicMessage('asset_7Hq2bVxN4sKd9wRtYc3mZp is not ready.', OBJECT), '[id] is not ready.');
   assert.equal(publicMessage('asset-20260101 is gone. Request id: 1', OBJECT), '[id] is gone.');
+  for (const prefix of ['ep-', 'cgt-', 'asset-', 'group-', 'proj-', 'acc-'])
+    assert.equal(publicMessage(`${prefix}20260101 failed`, OBJECT), '[id] failed', prefix);
+  for (const prefix of ['task_', 'asset_', 'assetgrp_', 'authsess_', 'char_'])
+    assert.equal(publicMessage(`${prefix}7Hq2bVxN4sKd failed`, OBJECT), '[id] failed', prefix);
   assert.equal(publicMessage('asset_type: unknown.', OBJECT), 'asset_type: unknown.');
   assert.equal(publicMessage('x'.repeat(600), OBJECT).length, 500);
 });
