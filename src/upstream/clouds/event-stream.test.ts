@@ -46,3 +46,19 @@ test('a damaged frame ends the stream, wherever the damage is', () => {
     assert.throws(() => read([damaged]), FrameError, `byte ${at}`);
   }
 });
+
+test('a length that no frame can have ends the stream before anything is waited for', () => {
+  for (const [length, headers] of [
+    [0, 0],
+    [12, 0],
+    [15, 0],
+    [20, 5],
+    [24 * 2 ** 20 + 1, 0],
+  ] as const) {
+    const prelude = Buffer.alloc(12);
+    prelude.writeUInt32BE(length, 0);
+    prelude.writeUInt32BE(headers, 4);
+    prelude.writeUInt32BE(crc32(prelude.subarray(0, 8)), 8);
+    assert.throws(() => read([prelude]), { code: 'FRAME_LENGTH' }, `${length} with ${headers} of headers`);
+  }
+});

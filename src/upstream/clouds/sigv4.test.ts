@@ -39,6 +39,18 @@ test('signatures are those of the published test suite', () => {
   }
 });
 
+test('characters that URLs keep are encoded too where AWS reserves them', () => {
+  const { headers } = signV4(request({ path: "/model/a(b)*'!/invoke" }), CREDENTIALS, SCOPE);
+  // From another implementation.
+  assert.match(headers.at(-1) ?? '', /Signature=921f89a919774637e63020102029b4401b024818fe47d9cea959f186233c3568$/);
+});
+
+test('a header is signed with its spaces collapsed, as AWS reads it', () => {
+  const signatureOf = (type: string): string | undefined =>
+    signV4(request({ headers: ['content-type', type] }), CREDENTIALS, SCOPE).headers.at(-1);
+  assert.equal(signatureOf('  application/json;   charset=utf-8 '), signatureOf('application/json; charset=utf-8'));
+});
+
 test('a session token is sent and signed, and the path is encoded twice', () => {
   const target = { method: 'POST' as const, path: '/model/a%3A0/invoke', body: Buffer.from('{}') };
   const { headers } = signV4(request(target), { ...CREDENTIALS, token: 'session' }, SCOPE);

@@ -63,3 +63,16 @@ test('a changed identity has a token of its own, and a rejected token is replace
   cache.forget('a');
   assert.equal(await cache.get('a', 'two', fetch), 'token 3');
 });
+
+test('a token is not used in its last minute, and renewed within twelve hours whatever life the cloud names', async () => {
+  const [clock, { state, fetch }] = [new FakeClock(), service()];
+  const cache = new TokenCache(clock);
+  await cache.get('a', 'identity', fetch);
+  clock.advance(HOUR - 60_000);
+  state.isDown = true;
+  await assert.rejects(async () => cache.get('a', 'identity', fetch), SignInError);
+  const month = { value: 'month', lifeMs: 720 * HOUR };
+  assert.equal(await cache.get('b', 'identity', async () => month), 'month');
+  clock.advance(12 * HOUR);
+  assert.equal(await cache.get('b', 'identity', async () => ({ ...month, value: 'next' })), 'next');
+});
