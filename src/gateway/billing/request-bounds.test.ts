@@ -16,16 +16,19 @@ const PARTS: readonly [about: string, part: object, images: number, isFile: bool
   ['messages, image inline', { type: 'image', source: { type: 'base64', data: BASE64 } }, 1, false],
   ['messages, document', { type: 'document', source: { type: 'url', url: URL } }, 0, true],
   ['messages, document of text', { type: 'document', source: { type: 'text', data: 'hello' } }, 0, false],
+  ['messages, file for a container', { type: 'container_upload', file_id: 'file_1' }, 0, true],
   ['chat, image', { type: 'image_url', image_url: { url: URL } }, 1, false],
   ['chat, file', { type: 'file', file: { file_data: BASE64 } }, 0, true],
   ['responses, image', { type: 'input_image', image_url: URL }, 1, false],
   ['responses, file', { type: 'input_file', file_url: URL }, 0, true],
+  ['responses, screenshot', { type: 'computer_screenshot', image_url: URL }, 1, false],
   ['responses, earlier picture', { type: 'image_generation_call', result: BASE64 }, 1, false],
   ['generate, image', { inlineData: { mimeType: 'image/png', data: BASE64 } }, 1, false],
   ['generate, image in the other spelling', { inline_data: { mime_type: 'image/png', data: BASE64 } }, 1, false],
   ['generate, video', { fileData: { mimeType: 'video/mp4', fileUri: URL } }, 0, true],
   ['generate, a file that is said to be an image', { file_data: { mime_type: 'image/png', file_uri: URL } }, 0, true],
   ['a schema that speaks of images', { parameters: { type: 'image' } }, 0, false],
+  ['arguments that speak of images', { arguments: { type: 'image' } }, 0, false],
 ];
 
 const bodyOf = (...parts: object[]): Buffer =>
@@ -52,7 +55,11 @@ describe('bounds of a request', () => {
       { inlineData: { mimeType: 'video/mp4', data: MP4 }, videoMetadata: { fps: 4 } },
       61 * (4 * 300 + 32),
     ],
-    ['generate, audio that is said to be a video', { inlineData: { mimeType: 'video/mp4', data: wav } }, 60 * 332],
+    [
+      'generate, audio that is said to be a video',
+      { inlineData: { mimeType: 'video/mp4', data: wav } },
+      61 * 300 + 60 * 32,
+    ],
     ['audio in a data URL', { type: 'input_image', image_url: `data:image/png;base64,${wav}` }, 60 * 32],
   ];
   for (const [about, part, tokens] of MEDIA)
@@ -114,6 +121,8 @@ describe('bounds of a request', () => {
     const low = { type: 'image_generation', size: '1024x1024', quality: 'low' };
     assert.equal(toolBoundsOf(membersOf({ tools: [low], max_tool_calls: 1 })).moreOutput, 272);
     assert.equal(toolBoundsOf(membersOf({ tools: [low] })).moreOutput, 2720);
+    const partial = { ...low, partial_images: 9 };
+    assert.equal(toolBoundsOf(membersOf({ tools: [partial], max_tool_calls: 1 })).moreOutput, 272 + 3 * 100);
     const most = toolBoundsOf(membersOf({ tools: [{ type: 'image_generation' }], max_tool_calls: 1 }));
     assert.ok(most.moreOutput > 6_000);
   });

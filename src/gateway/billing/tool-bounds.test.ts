@@ -68,6 +68,11 @@ describe('bounds of tools', () => {
     );
   });
 
+  test('servers of the Model Context Protocol count as the context, wherever a request names them', () => {
+    assert.equal(boundsOf({ mcp_servers: [{ type: 'url', url: 'https://mcp.example' }] }).openTool, 'mcp_servers');
+    assert.deepEqual(boundsOf({ mcp_servers: [] }), NO_TOOLS);
+  });
+
   test('an adviser reads the conversation again with each use, and writes', () => {
     const { ownCalls, moreOutput } = boundsOf({ tools: [{ type: 'advisor_20260301', max_uses: 2, max_tokens: 500 }] });
     assert.deepEqual([ownCalls, moreOutput], [2, 1_000]);
