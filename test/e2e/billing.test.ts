@@ -24,6 +24,20 @@ const MODELS = [
   { id: 'demo-embedding', groups: ['openai'], prices: { input: '0.02', output: '0' } },
   { id: 'demo-messages', groups: ['claude'], prices: PRICES },
   { id: 'demo-generate', groups: ['gemini'], prices: PRICES },
+  // A call reserves the price of one token, whatever it reads.
+  {
+    id: 'demo-*@events=2',
+    groups: ['openai', 'claude', 'gemini'],
+    context: 1,
+    prices: { input: '1000', output: '0' },
+  },
+  {
+    id: 'endless-steep',
+    groups: ['claude'],
+    upstream: 'demo-messages@events=100000;gap=2',
+    context: 1,
+    prices: { input: '1000', output: '0' },
+  },
   { id: 'demo-*', groups: ['openai', 'claude', 'gemini'], prices: PRICES },
 ];
 
@@ -403,6 +417,20 @@ test('G 8: reported zero usage is free; missing usage is estimated and flagged',
   assert.deepEqual(await quarantined('quiet'), []);
 });
 
+test('reported usage above the reservation is charged in full on every route', async () => {
+  const own = await userKeys('steep', '10');
+  const routes = Object.values(ROUTES);
+  await Promise.all(routes.map(([, send]) => send(own, 'events=2')));
+  const records = await until('all to be recorded', async () => {
+    const rows = await recordsOf('steep');
+    return rows.length === routes.length ? rows : undefined;
+  });
+  for (const { operation, model, nanos, usage } of records) {
+    assert.ok(usage.input > 1, `${operation} ${model}`);
+    assert.equal(nanos, BigInt(usage.input) * 1_000_000n, `${operation} ${model}`);
+  }
+});
+
 test('G 8: a client disconnect is charged by the usage reported so far, else by a flagged estimate', async () => {
   const own = await userKeys('gone', '10');
   const disconnect = async (group: string, path: string, body: object): Promise<Recorded> => {
@@ -433,6 +461,10 @@ test('G 8: a client disconnect is charged by the usage reported so far, else by 
     // Forty words plus the events that were on their way.
     assert.ok(usage.output >= 25 && usage.output <= 250, `${group} ${path}: ${usage.output} tokens for 40 words`);
   }
+  // An estimate stays within the reservation, but what was reported is charged in full.
+  const steep = await disconnect('claude', '/v1/messages', { model: 'endless-steep', ...messages });
+  assert.ok(steep.estimated && steep.usage.input > 1, JSON.stringify(steep.usage));
+  assert.equal(steep.nanos, BigInt(steep.usage.input) * 1_000_000n);
   // generate-content reports its input with every chunk, and its output at the end.
   const body = { contents: [{ role: 'user', parts: [{ text: 'hello' }] }] };
   const path = `/v1beta/models/${encodeURIComponent(`demo-generate${endless}`)}:streamGenerateContent?alt=sse`;

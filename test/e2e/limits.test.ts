@@ -33,11 +33,11 @@ after(async () => {
 
 const limitedKey = async (name: string, limits: object): Promise<string> =>
   (await gateway.apply({ keys: [{ user: 'ana', group: 'claude', name, ...limits }] })).claude ?? assert.fail();
-const send = (key: string, model = 'demo-messages', path = '/v1/messages') =>
+const send = (key: string, model = 'demo-messages', path = '/v1/messages', content = 'hello') =>
   fetch(gateway.url + path, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] }),
+    body: JSON.stringify({ model, max_tokens: 50, messages: [{ role: 'user', content }] }),
   });
 
 test('G 8: requests per minute are limited per key and reported in native and converted response headers', async () => {
@@ -60,6 +60,9 @@ test('G 8: tokens of earlier responses count against the token limit', async () 
   const key = await limitedKey('tpm', { tpm: 10 });
   assert.equal((await send(key)).status, 200);
   assert.equal((await send(key)).status, 429);
+  const reader = await limitedKey('tpm of input', { tpm: 200 });
+  assert.equal((await send(reader, 'demo-messages', '/v1/messages', 'long '.repeat(1_000))).status, 200);
+  assert.equal((await send(reader)).status, 429, 'more input than the limit, and little output');
 });
 
 test('G 8: concurrency is limited per key, and a client disconnect releases the slot', async () => {
