@@ -72,6 +72,15 @@ test('the limiter counts a slot until its first release', () => {
   assert.throws(() => limiter.acquire(key({ concurrency: 1 })), isRejected(1));
 });
 
+test('the limiter counts a request that takes longer than it remembers idle keys', () => {
+  const clock = new FakeClock();
+  const limiter = localLimiter(clock);
+  limiter.acquire(key({ concurrency: 1 }));
+  clock.advance(120_000);
+  limiter.acquire(key({ concurrency: 1 }, 'other'));
+  assert.throws(() => limiter.acquire(key({ concurrency: 1 })), isRejected(1, /Concurrency/));
+});
+
 test('the limiter returns no slot for a key without rate limits', () => {
   const limiter = localLimiter(new FakeClock());
   assert.equal(limiter.acquire({ id: 'k', userId: 'u' }), undefined);

@@ -57,6 +57,14 @@ test('the pool does not use a rate-limited account during the cooldown that the 
   leased(pool.lease(accounts));
 });
 
+test('a call comes back soon when an account is only full, whatever others wait for', () => {
+  const pool = new Pool(new FakeClock());
+  const [cooling, full] = [account('cooling'), account('full', { maxConcurrency: 1 })];
+  leased(pool.lease([cooling])).release({ kind: 'rate_limited', cooldownMs: 60_000 });
+  leased(pool.lease([full]));
+  assert.deepEqual(pool.lease([cooling, full]), { retryMs: 1_000, reason: 'full' });
+});
+
 test('the pool tries the account with the earliest cooldown end when all accounts failed', () => {
   const clock = new FakeClock();
   const pool = new Pool(clock);
@@ -161,13 +169,17 @@ test('a shorter cooldown never replaces a longer one', () => {
   const clock = new FakeClock();
   const pool = new Pool(clock);
   const accounts = [account('a', { maxConcurrency: 9 })];
-  const leases = [1, 2, 3].map(() => leased(pool.lease(accounts, {}, CHAT)));
+  const leases = [1, 2, 3, 4].map(() => leased(pool.lease(accounts, {}, CHAT)));
   leases[0]?.release({ kind: 'quota_exhausted', providerCode: 'insufficient_quota' });
   leases[1]?.release({ kind: 'unreachable' });
-  leases[2]?.release({ kind: 'rate_limited', cooldownMs: 1_000 });
+  leases[2]?.release({ kind: 'rate_limited', cooldownMs: 60_000, providerCode: 'too many "calls"' });
+  leases[3]?.release({ kind: 'rate_limited', cooldownMs: 1_000 });
   assert.deepEqual(pool.lease(accounts, {}, CHAT), { retryMs: 300_000, reason: 'quota_exhausted' });
   const [whole] = pool.cooling().filter(({ use }) => use === undefined);
   assert.deepEqual([whole?.kind, whole?.providerCode, whole?.faults], ['quota_exhausted', 'insufficient_quota', 2]);
+  const [ofModel] = pool.cooling().filter(({ use }) => use !== undefined);
+  assert.equal((ofModel?.until ?? 0) - clock.now(), 60_000);
+  assert.equal(ofModel?.providerCode, undefined, 'text that is no code may hold a part of the request');
 });
 
 test('a changed credential or address ends the cooldowns at once, and late faults of the old one count for nothing', () => {
@@ -187,12 +199,16 @@ test('a changed credential or address ends the cooldowns at once, and late fault
   late.release({ kind: 'credential' });
   leased(pool.lease(accounts)).release({ kind: 'quota_exhausted' });
   pool.reload([{ ...identity, credential: 'right', baseUrl: 'https://b.test' }]);
+  leased(pool.lease(accounts)).release({ kind: 'quota_exhausted' });
+  pool.reload([{ ...identity, credential: 'right', baseUrl: 'https://b.test', proxy: 'http://p.test' }]);
   leased(pool.lease(accounts)).release();
   assert.deepEqual(events, [
     'cooling a',
     'parked a',
     'recovered a changed',
     'resumed a changed',
+    'cooling a',
+    'recovered a changed',
     'cooling a',
     'recovered a changed',
   ]);
@@ -306,8 +322,12 @@ test('a parked account takes no calls, and a draining one only those that name i
   const accounts = [account('a')];
   const park = { account: 'a', identity: null, cause: 'operator', since: 0 } as const;
   leased(pool.lease(accounts)).release();
+  const identity = { id: 'a', groupId: 'g', baseUrl: 'https://a.test', credential: 'old' };
+  pool.reload([identity]);
   pool.adopt({ cooldowns: [], parks: [{ ...park, state: 'parked' }] });
   assert.deepEqual(pool.lease(accounts, { accountId: 'a' }), { retryMs: 300_000, reason: 'parked' });
+  pool.reload([{ ...identity, credential: 'new' }]);
+  assert.ok(pool.isParked('a'), 'what an operator parked, an operator resumes');
   pool.adopt({ cooldowns: [], parks: [{ ...park, state: 'draining' }] });
   assert.deepEqual(pool.lease(accounts), { retryMs: 300_000, reason: 'parked' });
   assert.equal(leased(pool.lease(accounts, { accountId: 'a' })).account.id, 'a');
