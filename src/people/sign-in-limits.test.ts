@@ -35,6 +35,16 @@ test('LocalSignInCounts forgets failures after the window, and successes at once
   assert.ok(!isLimited(counts, attempt()));
 });
 
+test('LocalSignInCounts names the longest of several waits', () => {
+  const clock = new FakeClock();
+  const counts = new LocalSignInCounts(clock);
+  const { address, email, windowMs } = SIGN_IN_FAILURES;
+  for (let n = 0; n < address - email; n += 1) counts.begin(attempt({ email: `${n}@example.test` }));
+  clock.advance(60_000);
+  for (let n = 0; n < email; n += 1) counts.begin(attempt());
+  assert.equal(counts.begin(attempt()), windowMs / 1_000);
+});
+
 test('LocalSignInCounts counts attempts that run at the same time', () => {
   const counts = new LocalSignInCounts(new FakeClock());
   const begun = Array.from({ length: 50 }, () => isLimited(counts, attempt()));
