@@ -165,6 +165,10 @@ test('no body is stored after the switch is off, when the time is over, or beyon
   await untilWritten();
   for (const { id: request } of [off, later, expired]) assert.equal(await stored(request), false);
   assert.equal((await admin<ShownKey>('GET', `/keys/${id}`)).body.capture_until, null);
+  const { body: revoked } = await admin<ShownKey>('POST', '/keys', { user: 'ana', group: 'claude', name: 'revoked' });
+  await admin('POST', `/keys/${revoked.id}/revoke`, {});
+  assert.equal((await admin('POST', `/keys/${revoked.id}/capture`, { hours: 1 })).status, 409);
+  await db().deleteFrom('keys').where('id', '=', revoked.id).execute();
 
   await sql`
     insert into captures (user_id, request_id, key_id, bytes, sealed) values ('ana', 'full', ${await keyId('gemini')}, ${CAPTURE.keyBytes}, 'x')`.execute(
