@@ -1,5 +1,6 @@
 /** Starts and stops child processes. Never stops a process that it did not start. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -89,13 +90,19 @@ export function findProgram(name: string): string | undefined {
     .find((path) => existsSync(path));
 }
 
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** Below the ports that a system picks for connections and for servers without a port, so that none of these takes it meanwhile. */
+const [FIRST_PORT, LAST_PORT] = [20_000, 32_000];
+
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(FIRST_PORT, LAST_PORT);
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' ? (address?.port ?? 0) : 0));
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
     });
-  });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }

@@ -9,7 +9,7 @@ import { runWorker } from '../worker/index.ts';
 import { type App, createApp } from './app.ts';
 import { type AppContext, CliError, type Closer, closeAll } from './context.ts';
 import { registerMetrics } from './metrics.ts';
-import { type ClaimedPorts, type ClusterMember, claimPorts, type PortSockets, publicUrlOf } from './ports.ts';
+import { type ClaimedPorts, type ClusterMember, claimPorts, openPort, type PortSockets, publicUrlOf } from './ports.ts';
 import { openCallRecorder } from './request-log.ts';
 import { openServices, openVideo, openWarnings, type Services } from './services.ts';
 
@@ -115,10 +115,13 @@ async function openPorts(
     await web.drain(0);
     await gateway.flush();
   });
-  await web.listen(sockets.PORT);
+  await openPort('PORT', config, () => web.listen(sockets.PORT));
   if (metricsWeb) {
     closers.push(() => metricsWeb.drain(0));
-    log.info('metrics.ready', { host: config.HOST, port: await metricsWeb.listen(sockets.METRICS_PORT) });
+    log.info('metrics.ready', {
+      host: config.HOST,
+      port: await openPort('METRICS_PORT', config, () => metricsWeb.listen(sockets.METRICS_PORT)),
+    });
   }
 }
 

@@ -1,12 +1,11 @@
 /** The demo that a first start prints. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
+import { freePort } from '../../bench/child.ts';
 import { createFolder, removeFolder } from '../support/embedded.ts';
 import { launch } from '../support/process.ts';
 
@@ -20,15 +19,6 @@ const commandsIn = (output: string): string[] =>
     .split('\n')
     .filter((line) => line.startsWith('  curl '))
     .map((line) => line.trim());
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return String(port);
-}
 
 test('demo: every command printed at the first start works as pasted, and the second start shows no key', async (t) => {
   const first = launch(['serve'], env);
@@ -53,7 +43,7 @@ test('demo: every command printed at the first start works as pasted, and the se
   assert.equal(new Set(tokens).size, 1, 'one admin token');
   assert.equal(await first.stop(), 0);
 
-  const DEMO_PORT = await freePort();
+  const DEMO_PORT = String(await freePort());
   const second = launch(['serve'], { ...env, DEMO_PORT });
   t.after(() => second.stop('SIGKILL'));
   const [, url] = await second.until(/ready at (http:\S+)/);

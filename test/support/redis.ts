@@ -2,9 +2,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../bench/child.ts';
 import { until } from './wait.ts';
 
 export interface TestRedis {
@@ -70,14 +70,6 @@ export async function startRedis({ isCluster = false } = {}): Promise<TestRedis>
       rmSync(dir, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 function waitForOutput(child: ChildProcess, pattern: RegExp): Promise<void> {

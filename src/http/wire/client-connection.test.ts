@@ -223,10 +223,11 @@ testOnStacks(
   async () => {
     const result = call();
     await until('the request', () => server.requests.length === 1);
-    const port = sockets[0]?.localPort?.toString(16).toUpperCase().padStart(4, '0');
+    const inTable = (port = 0): string => port.toString(16).toUpperCase().padStart(4, '0');
+    const [from, to] = [inTable(sockets[0]?.localPort), inTable(sockets[0]?.remotePort)];
     // The kernel's timer of the connection: 01 is retransmission, 02 is keep-alive.
     const timer = (): string | undefined =>
-      new RegExp(`:${port} \\S+ \\S+ \\S+ (\\d\\d):`).exec(readFileSync(TABLE, 'ascii'))?.[1];
+      new RegExp(`:${from} \\S+:${to} \\S+ \\S+ (\\d\\d):`).exec(readFileSync(TABLE, 'ascii'))?.[1];
     await until('the keep-alive timer', () => timer() === '02');
     server.peers[0]?.socket.write(SIZED);
     assert.equal((await result).body, 'one two');
