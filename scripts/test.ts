@@ -1,14 +1,18 @@
-/** `npm test` and `npm run test:all`: run test files against one PostgreSQL that test/setup.ts starts, and print the slowest. */
+/** `npm test` and `npm run test:all`: run test files against one PostgreSQL that test/setup.ts starts, and print what it cost. */
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
-import { type EventData, run } from 'node:test';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { globalSetup, globalTeardown } from '../test/setup.ts';
-import { testFiles } from './test-files.ts';
-import { groupTests } from './test-groups.ts';
+import { RunCosts } from './test/costs.ts';
+import { reportFailure } from './test/failures.ts';
+import { testFiles } from './test/files.ts';
+import { createRunFolder } from './test/folder.ts';
+import { groupTests } from './test/groups.ts';
+import { endProcesses } from './test/processes.ts';
+import { buildProgram } from './test/program.ts';
 
 const USAGE = `npm test                                the tests of every capability, in less than four minutes
 npm test -- FILE...                     only these files
@@ -16,6 +20,7 @@ npm run test:all                        also crash points, every page in a brows
 npm run test:all -- --sweeps            every field, fault and damaged request, of which the others test some; takes minutes
 npm run test:all -- --stack=node        the tests of HTTP on the twin of our HTTP stack, which uses Node's own
 npm run test:all -- --load              memory and throughput over many calls; takes minutes, needs an idle machine
+npm test -- --costs                     also prints what every file cost, not only the ten dearest
 LAWS_RUNS=1 LAWS_SEED=7 npm test -- FILE...  all runs of each property instead of a quarter, with another seed
 `;
 
@@ -23,7 +28,7 @@ LAWS_RUNS=1 LAWS_SEED=7 npm test -- FILE...  all runs of each property instead o
 const HAS_PROPERTIES = /from '(?:fast-check|[./]+\/(?:runs|properties)\.ts)'/;
 /** Many tests wait for processes and time limits; further files use the cores meanwhile. */
 const CONCURRENCY = 3;
-const SLOWEST = 10;
+const PRELOADED = ['properties', 'file-limit', 'file-cost'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -34,6 +39,7 @@ const { values, positionals } = parseArgs({
     stack: { type: 'string' },
     /** Of `npm run fuzz -- explore`. */
     explore: { type: 'boolean', default: false },
+    costs: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -42,26 +48,31 @@ if (values.help) {
   process.exit();
 }
 
-const groups = mkdtempSync(join(tmpdir(), 'dragoman-tests-'));
+/** Long tests are left out unless files or a larger set are asked for. */
+const isQuick = positionals.length === 0 && !Object.entries(values).some(([name, value]) => value && name !== 'costs');
+
+const folder = createRunFolder();
+const costs = new RunCosts(folder.path);
 const files = chooseFiles();
 const timeoutMs = prepareEnvironment();
 const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort());
-process.exitCode = await runFiles().finally(() => rmSync(groups, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void interrupt());
+process.exitCode = await runFiles().finally(() => folder.remove());
 
 function chooseFiles(): readonly string[] {
   if (values.load) return testFiles('load');
-  if (values.sweeps) return groupTests(testFiles('sweeps'), groups);
+  if (values.sweeps) return groupTests(testFiles('sweeps'), folder.path);
   if (positionals.length > 0) return positionals;
   if (values.explore) return testFiles('all').filter((file) => HAS_PROPERTIES.test(readFileSync(file, 'utf8')));
-  if (values.stack) return groupTests(testFiles('stack'), groups);
-  return groupTests(testFiles(values.all ? 'all' : 'quick'), groups);
+  if (values.stack) return groupTests(testFiles('stack'), folder.path);
+  return groupTests(testFiles(values.all ? 'all' : 'quick'), folder.path);
 }
 
 /** Sets what the processes of the test files read. Returns the time limit of a test, above which it hangs. */
 function prepareEnvironment(): number {
   const { env } = process;
   if (values.stack) env.HTTP_STACK = values.stack;
+  if (isQuick) env.TEST_LONG = 'off';
   if (values.explore) {
     env.LAWS_RUNS ??= '10';
     env.LAWS_SEED ??= String(randomInt(2 ** 31));
@@ -78,38 +89,36 @@ function prepareEnvironment(): number {
 
 /** Returns the exit code. */
 async function runFiles(): Promise<number> {
+  // Most of these start dozens of processes.
+  if (values.all || values.sweeps || values.load) process.env.TEST_PROGRAM = await buildProgram(folder.path);
   await globalSetup();
   const events = run({
     files: files.map((file) => resolve(file)),
     concurrency: CONCURRENCY,
     timeout: timeoutMs,
-    execArgv: ['--import=./test/support/properties.ts', '--import=./test/support/file-limit.ts'],
+    execArgv: PRELOADED.map((name) => `--import=./test/support/${name}.ts`),
     signal: interrupted.signal,
   });
   let isPassed = true;
-  const times = new Map<string, number>();
-  events.on('test:fail', ({ todo }) => {
+  events.on('test:fail', ({ todo, details, ...failed }) => {
     isPassed &&= todo !== undefined;
-  });
-  // A file with a process of its own has a summary; a file in a group is a suite with its path as the name.
-  events.on('test:complete', ({ name, nesting, file = '', details }) => {
-    if (nesting === 0 && file.startsWith(groups) && name !== file) times.set(name, details.duration_ms);
-  });
-  events.on('test:summary', ({ file = groups, duration_ms }: EventData.TestSummary) => {
-    if (!file.startsWith(groups)) times.set(relative('.', file), duration_ms);
+    // A suite fails when one of its tests does.
+    if (todo === undefined && details.type !== 'suite') reportFailure(failed);
   });
   try {
     for await (const text of events.compose(spec)) process.stdout.write(text);
   } finally {
     await globalTeardown();
   }
-  printSlowest(times);
+  process.stdout.write(`\n${costs.end(values.costs ? Number.POSITIVE_INFINITY : undefined)}`);
   return isPassed ? 0 : 1;
 }
 
-function printSlowest(times: ReadonlyMap<string, number>): void {
-  if (times.size <= SLOWEST) return;
-  const slowest = [...times].toSorted(([, one], [, other]) => other - one).slice(0, SLOWEST);
-  process.stdout.write(`\nThe ${SLOWEST} slowest of ${times.size} files, ${CONCURRENCY} at a time:\n`);
-  for (const [file, ms] of slowest) process.stdout.write(`${(ms / 1_000).toFixed(1).padStart(6)} s  ${file}\n`);
+/** Ends what the test files started: a process that is ended by a signal ends none of its own. */
+async function interrupt(): Promise<void> {
+  if (interrupted.signal.aborted) return;
+  interrupted.abort();
+  await endProcesses(folder.path);
+  folder.remove();
+  process.exit(130);
 }

@@ -1,11 +1,10 @@
-/** Runs bin/dragoman.js in its own process, as a user does. */
+/** Runs Dragoman in its own process, as a user does. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { HTTP_STACK } from './http-stack.ts';
+import { LAUNCHER, PROGRAM } from './program.ts';
 import { until } from './wait.ts';
 
-const LAUNCHER = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url));
 const READY_MS = 90_000;
 
 export interface CommandResult {
@@ -17,7 +16,7 @@ export interface CommandResult {
 
 export interface CommandOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Path of the Node to use; by default the one that runs the tests. */
+  /** Path of the Node that runs the launcher; by default the one that runs the tests runs the program. */
   readonly node?: string;
   readonly stdin?: string;
   /** Runs as this user; only root can. */
@@ -30,9 +29,9 @@ export class Command {
   stderr = '';
   readonly ended: Promise<CommandResult>;
 
-  constructor(args: readonly string[], { env = {}, node = process.execPath, stdin = '', uid }: CommandOptions = {}) {
+  constructor(args: readonly string[], { env = {}, node, stdin = '', uid }: CommandOptions = {}) {
     const { PATH, HOME, TMPDIR } = process.env;
-    this.process = spawn(node, [LAUNCHER, ...args], {
+    this.process = spawn(node ?? process.execPath, [node ? LAUNCHER : PROGRAM, ...args], {
       // The machine may be so busy with other tests that a server would refuse requests.
       env: { PATH, HOME, TMPDIR, DEMO: 'off', PORT: '0', HTTP_STACK, WORKERS: '1', SHEDDING: 'off', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],

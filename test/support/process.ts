@@ -1,11 +1,9 @@
-/** Runs the launcher in its own process, with its output as one text. */
+/** Runs Dragoman in its own process, with its output as one text. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { HTTP_STACK } from './http-stack.ts';
-
-const LAUNCHER = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url));
+import { PROGRAM } from './program.ts';
 
 export interface LaunchedProcess {
   readonly child: ChildProcess;
@@ -18,7 +16,7 @@ export interface LaunchedProcess {
 
 /** `preload` is a module that the process loads first; it can receive IPC messages. */
 export function launch(args: readonly string[], env: Record<string, string>, preload?: URL): LaunchedProcess {
-  const child = spawn(process.execPath, [...(preload ? ['--import', preload.href] : []), LAUNCHER, ...args], {
+  const child = spawn(process.execPath, [...(preload ? ['--import', preload.href] : []), PROGRAM, ...args], {
     // The machine may be so busy with other tests that a server would refuse requests.
     env: { PATH: process.env.PATH ?? '', HTTP_STACK, WORKERS: '1', SHEDDING: 'off', ...env },
     stdio: ['pipe', 'pipe', 'pipe', ...(preload ? (['ipc'] as const) : [])],

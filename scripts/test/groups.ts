@@ -5,6 +5,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
+const FILE_COST = new URL('../../test/support/file-cost.ts', import.meta.url).href;
+
 /** The size of a group in bytes of source: about twelve files of test/e2e or 25 of src. Larger groups would leave cores idle at the end. */
 const GROUP_BYTES = 128 * 1024;
 
@@ -44,11 +46,18 @@ export function groupTests(files: readonly string[], folder: string): string[] {
 /** require() loads a file while its suite is being defined, so that its hooks and tests belong to that suite. */
 function suitesOf(files: readonly string[]): string {
   const suites = files.map(
-    (file) => `describe(${JSON.stringify(file)}, () => void require(${JSON.stringify(resolve(file))}));`,
+    (file) => `describe(${JSON.stringify(file)}, () => {
+  const cost = measureFile(${JSON.stringify(file)}, () => {
+    before(() => cost.begin());
+    require(${JSON.stringify(resolve(file))});
+  });
+  after(() => cost.end());
+});`,
   );
   return [
     `import { createRequire } from 'node:module';`,
-    `import { describe } from 'node:test';`,
+    `import { after, before, describe } from 'node:test';`,
+    `import { measureFile } from ${JSON.stringify(FILE_COST)};`,
     `const require = createRequire(import.meta.url);`,
     ...suites,
     '',

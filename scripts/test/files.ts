@@ -7,6 +7,7 @@ const FOLDERS = ['src', 'scripts', 'sim', 'console', 'test'];
 export const ALL_ONLY: Readonly<Record<string, string>> = {
   'src/db/embedded/index.test.ts': 'a new PostgreSQL for each case',
   'src/db/embedded/membership.test.ts': 'a new PostgreSQL for each case',
+  'src/ledger/close.db.test.ts': 'replicas that close under load',
   'src/ledger/crash.db.test.ts': 'every crash point of the journal',
   'test/browser/pages.test.ts': 'every page in two roles and two colours',
   'test/e2e/asset-crash.test.ts': 'every crash point of assets and groups',
@@ -15,6 +16,8 @@ export const ALL_ONLY: Readonly<Record<string, string>> = {
   'test/e2e/crash.test.ts': 'every crash point of every kind of call',
   'test/e2e/first-start.test.ts': 'a new process and PostgreSQL for each case',
   'test/e2e/launcher.test.ts': 'a new process for each command; demo.test.ts starts one too',
+  'test/e2e/mutations.test.ts': 'thousands of mutated requests',
+  'test/e2e/orphan.test.ts': 'a new process and PostgreSQL',
   'test/e2e/pages.test.ts': 'every command of the documentation; demo.test.ts runs those of the demo',
   'test/e2e/report-plan.test.ts': 'plans of queries over many rows',
   'test/e2e/request-plan.test.ts': 'plans of queries over many rows',

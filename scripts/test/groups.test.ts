@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { groupTests } from './test-groups.ts';
+import { groupTests } from './groups.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'dragoman-groups-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
