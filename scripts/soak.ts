@@ -27,6 +27,11 @@ const PARTS = {
       return runTests(['test/e2e/soak.test.ts'], seconds + 600, settings);
     },
   },
+  suite: {
+    about:
+      'rounds of npm test, and every test that failed in any of them; --rounds 3, --busy 8 processes, --cores 1, --all',
+    run: () => import('../test/soak/suite.ts'),
+  },
   memory: {
     about:
       'hostile requests to a server with a memory limit; --count 10000, --limit-mb 2048, --workers 2, --cgroup DIR',
