@@ -5,7 +5,7 @@ import { clauseFindings, clauseTests, definedClauses } from './clauses.ts';
 test('clauseTests reads the clauses at the start of titles of tests, and nothing else', () => {
   const source = [
     "test('V 4.2 r3: a task is created', () => {});",
-    'test(',
+    'longTest(',
     "  'V 4.2 r3, r4: it\\'s sent once', run);",
     "test.skip('V 4.4, V 8: limits hold', run);",
     "test('V 4.1 image, audio: formats', run);",
@@ -16,12 +16,12 @@ test('clauseTests reads the clauses at the start of titles of tests, and nothing
     "// test('V 3: in a comment')",
   ].join('\n');
   assert.deepEqual(clauseTests(source), [
-    { clauses: ['V 4.2 r3'], line: 1 },
-    { clauses: ['V 4.2 r3', 'V 4.2 r4'], line: 3 },
-    { clauses: ['V 4.4', 'V 8'], line: 4 },
-    { clauses: ['V 4.1'], line: 5 },
-    { clauses: ['G 4.1'], line: 6 },
-    { clauses: ['G 4.2'], line: 7 },
+    { clauses: ['V 4.2 r3'], line: 1, isLong: false },
+    { clauses: ['V 4.2 r3', 'V 4.2 r4'], line: 3, isLong: true },
+    { clauses: ['V 4.4', 'V 8'], line: 4, isLong: false },
+    { clauses: ['V 4.1'], line: 5, isLong: false },
+    { clauses: ['G 4.1'], line: 6, isLong: false },
+    { clauses: ['G 4.2'], line: 7, isLong: false },
   ]);
 });
 
@@ -51,8 +51,8 @@ test('clauseFindings reports unknown clauses, and clauses without a test', () =>
   const clause = (id: string, isHeading = false) => ({ id, demand: '', isHeading });
   const clauses = [clause('V 4', true), clause('V 4.2', true), clause('V 4.2 r1'), clause('V 4.3'), clause('V 4.3 r1')];
   const tests = [
-    { clauses: ['V 4.2 r1', 'V 4.3 r1'], file: 'a.test.ts', line: 3 },
-    { clauses: ['V 9.9'], file: 'a.test.ts', line: 4 },
+    { clauses: ['V 4.2 r1', 'V 4.3 r1'], file: 'a.test.ts', line: 3, isLong: false },
+    { clauses: ['V 9.9'], file: 'a.test.ts', line: 4, isLong: false },
   ];
   assert.deepEqual(clauseFindings(clauses, tests), [
     'a.test.ts:4: V 9.9 is not in the contract',

@@ -18,6 +18,8 @@ export interface ClauseTest {
   readonly clauses: readonly string[];
   readonly file: string;
   readonly line: number;
+  /** `npm test` leaves it out. */
+  readonly isLong: boolean;
 }
 
 const PAGES = { G: 'docs/contract/gateway.md', V: 'docs/contract/video.md' } as const;
@@ -74,6 +76,7 @@ function oneLine(text: string): string {
 // ---------------------------------------------------------------- titles of tests
 
 const TEST_CALL = /(?<![\w.$])(?:test|it|[a-z]\w*Test)(?:\.\w+)?\(\s*$/;
+const LONG_CALL = /longTest\(\s*$/;
 /** The clauses of a title end at the first colon. A topic may follow the last one: `V 4.1 image: ...`. */
 const CITATION = /^['"`]([GV] \d[^:]*)(?::|\$\{)/;
 const CLAUSE = /([GV] \d+(?:\.\d+)*)((?:,? r\d+)*)/g;
@@ -83,8 +86,9 @@ export function clauseTests(text: string): Omit<ClauseTest, 'file'>[] {
   const code = codeOnly(text, tokens);
   return tokens.flatMap(({ start, end }) => {
     const [, head] = CITATION.exec(text.slice(start, end)) ?? [];
-    if (head === undefined || !TEST_CALL.test(code.slice(Math.max(0, start - 80), start))) return [];
-    return [{ clauses: clausesIn(head), line: lineOf(text, start) }];
+    const before = code.slice(Math.max(0, start - 80), start);
+    if (head === undefined || !TEST_CALL.test(before)) return [];
+    return [{ clauses: clausesIn(head), line: lineOf(text, start), isLong: LONG_CALL.test(before) }];
   });
 }
 

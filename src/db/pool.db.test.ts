@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
+import { longTest } from '../../test/support/long-test.ts';
 import { TcpRelay } from '../../test/support/tcp-relay.ts';
 import { until } from '../../test/support/wait.ts';
 import { type Database, openDatabase } from './db.ts';
@@ -52,7 +53,7 @@ test('pool replaces idle connections that have gone silent, while new ones work'
   assert.ok(ms < 2_000, `${Math.round(ms)} ms`);
 });
 
-test('a transaction whose connection went silent does not keep its locks', async () => {
+longTest('a transaction whose connection went silent does not keep its locks', async () => {
   const other = openDatabase(own.url, ALL_CONNECTIONS, { ...LIMITS, statementMs: 10_000 });
   await sql`create table locked as select 1 as n`.execute(other.db);
   try {
@@ -70,7 +71,7 @@ test('a transaction whose connection went silent does not keep its locks', async
   }
 });
 
-test('pool cuts connections that go silent during a statement, and uses new ones', async () => {
+longTest('pool cuts connections that go silent during a statement, and uses new ones', async () => {
   await fill();
   const running = Array.from({ length: CONNECTIONS }, () =>
     sql`select pg_sleep(0.5)`.execute(database.db).then(

@@ -6,6 +6,7 @@ import { afterEach, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { countBufferBytes, drip } from '../../test/support/buffer-work.ts';
 import { HTTP_STACK, ownStackOnly } from '../../test/support/http-stack.ts';
+import { longTest } from '../../test/support/long-test.ts';
 import { jsonOf, request, Wire } from '../../test/support/raw.ts';
 import { until } from '../../test/support/wait.ts';
 import { FakeClock } from '../core/index.ts';
@@ -176,7 +177,7 @@ test('responses to HEAD and with status 204 or 304 have no body', async () => {
   wire.end();
 });
 
-test('a large response waits for a slow reader and arrives complete', async () => {
+longTest('a large response waits for a slow reader and arrives complete', async () => {
   const chunk = Buffer.alloc(300_000, 'x');
   let waited = 0;
   const fixture = await open((incoming, outgoing) => {

@@ -13,6 +13,7 @@ import { chromiumPath, launchChromium, NO_CHROMIUM } from '../support/chromium.t
 import { addPerson } from '../support/console.ts';
 import { SCENE_VIDEO } from '../support/console-scene.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { until } from '../support/wait.ts';
 
 const executable = chromiumPath();
@@ -92,7 +93,7 @@ test('the first link leads an operator from an empty gateway to an answered call
   await page.getByRole('heading', { name: 'Charge' }).waitFor();
 });
 
-test('an operator signs in with a password, and a wrong one is refused at the form', { skip }, async () => {
+longTest('an operator signs in with a password, and a wrong one is refused at the form', { skip }, async () => {
   const { page, faults } = operator;
   await press(page, 'Sign out');
   await fill(page, { 'E-mail': 'olga@example.test', Password: 'not the password' });
@@ -105,7 +106,7 @@ test('an operator signs in with a password, and a wrong one is refused at the fo
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
 });
 
-test('an operator adds an account, tests it, and makes a key whose value is shown once', { skip }, async () => {
+longTest('an operator adds an account, tests it, and makes a key whose value is shown once', { skip }, async () => {
   await gateway.apply(demoSetup({ url: sim.url, videoUrl: sim.video.url }));
   const { page } = operator;
   await open(page, '/accounts');
@@ -135,7 +136,7 @@ test('an operator adds an account, tests it, and makes a key whose value is show
   assert.ok(!(await page.locator('body').innerText()).includes(value));
 });
 
-test('a user runs the playground with a key of each group, and the reply is streamed', { skip }, async () => {
+longTest('a user runs the playground with a key of each group, and the reply is streamed', { skip }, async () => {
   const { page, faults } = user;
   await signInAs(
     page.context(),
@@ -173,7 +174,7 @@ test('a user runs the playground with a key of each group, and the reply is stre
   );
 });
 
-test('a user starts a video task and watches its result', { skip }, async () => {
+longTest('a user starts a video task and watches its result', { skip }, async () => {
   const { page } = user;
   await open(page, '/my/playground?form=video');
   await fill(page, { Model: 'demo-video-2-0-ep', Prompt: 'A lamp at night' });
@@ -193,7 +194,7 @@ test('a user starts a video task and watches its result', { skip }, async () => 
   await until('playback', () => page.evaluate("document.querySelector('video').currentTime > 0.1"), PATIENCE_MS);
 });
 
-test('an operator publishes a character with a preview, and callers see it', { skip }, async () => {
+longTest('an operator publishes a character with a preview, and callers see it', { skip }, async () => {
   const { page } = operator;
   await open(page, '/characters');
   await press(page, 'Add character');
@@ -221,7 +222,7 @@ const PICTURE = Buffer.from(
   'base64',
 );
 
-test('an operator credits a balance, and the same reference is booked only once', { skip }, async () => {
+longTest('an operator credits a balance, and the same reference is booked only once', { skip }, async () => {
   const { page } = operator;
   await open(page, '/users/me');
   for (const _ of ['first', 'second']) {
@@ -238,7 +239,7 @@ test('an operator credits a balance, and the same reference is booked only once'
   );
 });
 
-test('a form that would create what exists says so at its field, and changes nothing', { skip }, async () => {
+longTest('a form that would create what exists says so at its field, and changes nothing', { skip }, async () => {
   const { page, faults } = operator;
   const dialog = page.getByRole('dialog');
   const stored = () => db().selectFrom('accounts').select(['id', 'base_url', 'weight']).orderBy('id').execute();
@@ -262,7 +263,7 @@ test('a form that would create what exists says so at its field, and changes not
   faults.length = 0;
 });
 
-test('a session that is lost under a form is offered back over it, and the form is sent', { skip }, async () => {
+longTest('a session that is lost under a form is offered back over it, and the form is sent', { skip }, async () => {
   const { page, faults } = operator;
   await open(page, '/users/me');
   await press(page, 'Edit user');
@@ -280,7 +281,7 @@ test('a session that is lost under a form is offered back over it, and the form 
   faults.length = 0;
 });
 
-test('the audit log says in words who changed a price, from what to what', { skip }, async () => {
+longTest('the audit log says in words who changed a price, from what to what', { skip }, async () => {
   const { page } = operator;
   await open(page, '/models/messages/demo-messages');
   await press(page, 'Set price');
@@ -294,7 +295,7 @@ test('the audit log says in words who changed a price, from what to what', { ski
   assert.match(await row.innerText(), /Olga/);
 });
 
-test('an operator names the fallback of a model', { skip }, async () => {
+longTest('an operator names the fallback of a model', { skip }, async () => {
   const { page } = operator;
   await open(page, '/models/messages/demo-messages');
   await press(page, 'Set fallback');
@@ -304,7 +305,7 @@ test('an operator names the fallback of a model', { skip }, async () => {
   await page.getByText('responses/demo-responses').waitFor();
 });
 
-test('an operator redelivers a callback, which keeps its id', { skip }, async () => {
+longTest('an operator redelivers a callback, which keeps its id', { skip }, async () => {
   const { sealer } = gateway.context;
   const [event] = await seedEvents(db(), sealer, [{ userId: 'demo', token: 'secret', url: `${receiver.origin}/hook` }]);
   const { page } = operator;
@@ -322,7 +323,7 @@ test('an operator redelivers a callback, which keeps its id', { skip }, async ()
   );
 });
 
-test('an operator finds one of ten thousand users in a field and by the palette', { skip }, async () => {
+longTest('an operator finds one of ten thousand users in a field and by the palette', { skip }, async () => {
   await sql`insert into users (id) select 'visitor-' || n from generate_series(1, 10000) n`.execute(db());
   const { page } = operator;
   await open(page, '/keys');
@@ -363,7 +364,7 @@ test('an operator finds one of ten thousand users in a field and by the palette'
   await page.keyboard.press('Escape');
 });
 
-test('an operator finds calls by what they know of them, and keeps the view', { skip }, async () => {
+longTest('an operator finds calls by what they know of them, and keeps the view', { skip }, async () => {
   const { page } = operator;
   const rows = page.locator('tbody tr');
   const isOnly = (text: string) => async (): Promise<boolean> => {
@@ -453,7 +454,7 @@ const JOBS: Readonly<Record<string, number>> = {
   'try a model as a user': 3,
 };
 
-test('each job of a day takes its number of clicks', { skip }, async () => {
+longTest('each job of a day takes its number of clicks', { skip }, async () => {
   const { page, faults } = operator;
   const counted: Record<string, number> = {};
   const job = async (
@@ -564,7 +565,7 @@ test('each job of a day takes its number of clicks', { skip }, async () => {
     );
 });
 
-test('three jobs are done with the keyboard alone', { skip }, async () => {
+longTest('three jobs are done with the keyboard alone', { skip }, async () => {
   const { page } = operator;
   const focused = (): Promise<string> =>
     page.evaluate("document.activeElement?.textContent || document.activeElement?.labels?.[0]?.textContent || ''");
@@ -612,7 +613,7 @@ test('three jobs are done with the keyboard alone', { skip }, async () => {
   await page.getByRole('link', { name: 'typed' }).waitFor();
 });
 
-test('the keyboard opens pages, rows and dialogs, and the focus returns to where it was', { skip }, async () => {
+longTest('the keyboard opens pages, rows and dialogs, and the focus returns to where it was', { skip }, async () => {
   const { page } = operator;
   const focused = (): Promise<string> => page.evaluate("document.activeElement?.textContent ?? ''");
   await open(page, '/users');

@@ -12,6 +12,7 @@ import { runHere } from '../support/cli.ts';
 import { csvObjects } from '../support/csv.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { FAR_FUTURE } from '../support/ledger-process.ts';
+import { longTest } from '../support/long-test.ts';
 import { storeTask } from '../support/stored-task.ts';
 import { until } from '../support/wait.ts';
 
@@ -447,35 +448,38 @@ test('usage records are found by request id, with charge and cost', async () => 
   assert.equal((await admin<Page>('GET', '/records?user=asker&end=2020-01-01')).body.data.length, 0);
 });
 
-test('CSV exports that the client does not read block neither charges nor other requests, and are limited', async () => {
-  const own = await userWithKeys('waiting');
-  await sql`
+longTest(
+  'CSV exports that the client does not read block neither charges nor other requests, and are limited',
+  async () => {
+    const own = await userWithKeys('waiting');
+    await sql`
     insert into usage_daily select 'long-' || n, date '2026-01-01', 'key_1', 'g', repeat('m', 100), 'a', 'o',
       1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1 from generate_series(1, 60000) n`.execute(db());
-  const path = '/usage?by=user,key,model,group,account,operation,day&start_date=2026-01-01&end_date=2026-01-01';
-  const download = () => {
-    const controller = new AbortController();
-    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
-    const begun = fetch(`${gateway.url}/admin/v1${path}&format=csv`, { headers, signal: controller.signal });
-    return { begun, controller };
-  };
-  const stalled = [download(), download()];
-  // Both responses have begun; their bodies are not read.
-  for (const { begun } of stalled) assert.equal((await begun).status, 200);
-  const third = await admin<Fault>('GET', `${path}&format=csv`);
-  assert.deepEqual([third.status, third.body.error.code], [429, 'rate_limit_exceeded']);
-  await converse(own.claude ?? '', 'demo-messages');
-  await recorded('waiting', 1);
-  const booked = await admin('POST', '/credits', { user: 'waiting', amount: '1', reason: 'r', reference: 'waiting' });
-  assert.equal(booked.status, 201);
-  for (const { controller } of stalled) controller.abort();
-  const whole = await until('a free export slot', async () => {
-    const response = await admin('GET', `${path}&format=csv`);
-    return response.status === 200 ? response.text : '';
-  });
-  assert.equal(csvObjects(whole).length, 60_000);
-  await sql`delete from usage_daily where user_id like 'long-%'`.execute(db());
-});
+    const path = '/usage?by=user,key,model,group,account,operation,day&start_date=2026-01-01&end_date=2026-01-01';
+    const download = () => {
+      const controller = new AbortController();
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+      const begun = fetch(`${gateway.url}/admin/v1${path}&format=csv`, { headers, signal: controller.signal });
+      return { begun, controller };
+    };
+    const stalled = [download(), download()];
+    // Both responses have begun; their bodies are not read.
+    for (const { begun } of stalled) assert.equal((await begun).status, 200);
+    const third = await admin<Fault>('GET', `${path}&format=csv`);
+    assert.deepEqual([third.status, third.body.error.code], [429, 'rate_limit_exceeded']);
+    await converse(own.claude ?? '', 'demo-messages');
+    await recorded('waiting', 1);
+    const booked = await admin('POST', '/credits', { user: 'waiting', amount: '1', reason: 'r', reference: 'waiting' });
+    assert.equal(booked.status, 201);
+    for (const { controller } of stalled) controller.abort();
+    const whole = await until('a free export slot', async () => {
+      const response = await admin('GET', `${path}&format=csv`);
+      return response.status === 200 ? response.text : '';
+    });
+    assert.equal(csvObjects(whole).length, 60_000);
+    await sql`delete from usage_daily where user_id like 'long-%'`.execute(db());
+  },
+);
 
 test('pagination returns every row once while rows are added', async () => {
   await admin('POST', '/users', { id: 'page-0' });

@@ -8,6 +8,7 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { ALARMS, type AlarmName } from '../../src/ledger/index.ts';
 import { runHere } from '../support/cli.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { storeTask } from '../support/stored-task.ts';
 import { until } from '../support/wait.ts';
 
@@ -206,24 +207,27 @@ test('ledger check verifies every entry and fails when one is wrong', async () =
   assert.match(bad.stdout, /^wallet\.credits is not the sum of its entries\tana\t/m);
 });
 
-test('flusher_failing and the journal metrics show records that the database rejects, until they are flushed', async () => {
-  const { db } = gateway.context.database;
-  const count = async (): Promise<number> => (await db.selectFrom('usage_records').select('id').execute()).length;
-  const before = await count();
-  await execute(sql`alter table usage_daily rename to usage_daily_away`);
-  await call('demo-messages');
-  await until('three failures', async () => ((await alarm('flusher_failing')) ?? 0) >= 3, 10_000);
-  assert.equal(await metric('dragoman_journal_pending_records'), 1);
-  assert.ok(((await metric('dragoman_journal_oldest_seconds')) ?? 0) > 0);
-  assert.ok(((await metric('dragoman_journal_disk_bytes')) ?? 0) > 100);
-  assert.ok(((await metric('dragoman_flush_failures')) ?? 0) >= 3);
-  assert.equal(logLines('alarm.raised', 'flusher_failing').length, 1);
-  await execute(sql`alter table usage_daily_away rename to usage_daily`);
-  await untilCleared('flusher_failing');
-  await until('the log line', () => logLines('alarm.cleared', 'flusher_failing').length === 1);
-  assert.equal(await metric('dragoman_journal_pending_records'), 0);
-  assert.equal(await count(), before + 1);
-});
+longTest(
+  'flusher_failing and the journal metrics show records that the database rejects, until they are flushed',
+  async () => {
+    const { db } = gateway.context.database;
+    const count = async (): Promise<number> => (await db.selectFrom('usage_records').select('id').execute()).length;
+    const before = await count();
+    await execute(sql`alter table usage_daily rename to usage_daily_away`);
+    await call('demo-messages');
+    await until('three failures', async () => ((await alarm('flusher_failing')) ?? 0) >= 3, 10_000);
+    assert.equal(await metric('dragoman_journal_pending_records'), 1);
+    assert.ok(((await metric('dragoman_journal_oldest_seconds')) ?? 0) > 0);
+    assert.ok(((await metric('dragoman_journal_disk_bytes')) ?? 0) > 100);
+    assert.ok(((await metric('dragoman_flush_failures')) ?? 0) >= 3);
+    assert.equal(logLines('alarm.raised', 'flusher_failing').length, 1);
+    await execute(sql`alter table usage_daily_away rename to usage_daily`);
+    await untilCleared('flusher_failing');
+    await until('the log line', () => logLines('alarm.cleared', 'flusher_failing').length === 1);
+    assert.equal(await metric('dragoman_journal_pending_records'), 0);
+    assert.equal(await count(), before + 1);
+  },
+);
 
 test('replica remove rejects a live replica and an unknown one', async () => {
   const { db } = gateway.context.database;

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { longTest } from '../support/long-test.ts';
 
 const PAGE = readFileSync(new URL('../../docs/callbacks.md', import.meta.url), 'utf8');
 
@@ -149,7 +150,7 @@ print(json.dumps({"valid": valid, "accepted": [inbox.accept(event) for event in 
   assert.deepEqual(JSON.parse(stdout), EXPECTED);
 });
 
-test('V 6 r5: the Go example does the same', async (t) => {
+longTest('V 6 r5: the Go example does the same', async (t) => {
   if (!hasProgram(t, 'go', 'version')) return;
   // A program instead of a test, in one package: less of the standard library to compile.
   write('callbacks.go', codeBlock('go').replace('package callbacks', 'package main'));

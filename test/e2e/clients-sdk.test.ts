@@ -11,6 +11,7 @@ import { betaTool as betaTool0 } from 'anthropic-0/helpers/beta/json-schema';
 import type OpenAI from 'openai';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { anthropic, openai, openai6 } from '../support/sdk.ts';
 
 let sim: Sim;
@@ -127,7 +128,7 @@ for (const { name, groups, model, options: providerOptions } of PROVIDERS) {
         assert.equal((await streamed.usage).outputTokens, whole.usage.outputTokens);
       });
 
-      test(`${name} runs a loop of three steps with two tools on the ${group} group`, async () => {
+      longTest(`${name} runs a loop of three steps with two tools on the ${group} group`, async () => {
         sim.journal.clear();
         const { steps, text } = await generateText({ ...options(ASK), tools: aiTools, stopWhen: isStepCount(5) });
         assertLoop(steps, text);
@@ -280,7 +281,7 @@ for (const group of GROUPS) {
       assert.equal(responses.length, 3);
     });
 
-    test(`@anthropic-ai/sdk 0.x toolRunner runs all tools, streamed and unary, on the ${group} group`, async () => {
+    longTest(`@anthropic-ai/sdk 0.x toolRunner runs all tools, streamed and unary, on the ${group} group`, async () => {
       const client = new Anthropic0({ baseURL: gateway.url, apiKey: key(group), maxRetries: 0 });
       const old = ['read_file', 'edit_file'].map((name) => betaTool0(toolOf(name)));
       const whole = await client.beta.messages.toolRunner({ ...body, tools: old });

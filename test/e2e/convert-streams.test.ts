@@ -21,6 +21,7 @@ import {
   type TestGroup,
 } from '../support/conversion-harness.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest, someOf } from '../support/long-test.ts';
 import { asStream, type Scripted, startScripted, streamEnd, streamStart } from '../support/scripted.ts';
 import { anthropic, openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
@@ -445,7 +446,7 @@ const REPLY_CASES: readonly ReplyCase[] = [
   },
 ];
 
-for (const pair of PAIRS) {
+for (const pair of someOf(PAIRS, 3)) {
   describe(`streamed and unary replies, ${pairName(pair)}`, () => {
     for (const one of REPLY_CASES) {
       const { title, input, check } = one;
@@ -468,7 +469,7 @@ const lineOf = ({ headers }: OkResponse) =>
     gateway.log.find(({ msg, request }) => msg === 'request.completed' && request === headers.get('x-request-id')),
   );
 
-for (const pair of PAIRS) {
+for (const pair of someOf(PAIRS, 3)) {
   test(`cached input is counted by the rules of the client dialect, ${pairName(pair)}`, async () => {
     const system = `About ${pairName(pair)}: ${'s'.repeat(400)}`;
     const input: ChatInput = {
@@ -519,7 +520,7 @@ const DROPPED: Readonly<Record<string, { readonly more: object; readonly names: 
   'responses->generate': { more: { max_tool_calls: 3, metadata: { a: 'b' } }, names: ['max_tool_calls', 'metadata'] },
 };
 
-for (const pair of PAIRS) {
+for (const pair of someOf(PAIRS, 3)) {
   const renaming = declareGroup(pair, [{ text: 'demo-text@gap=0' }]);
   for (const stream of [false, true]) {
     test(`G 4.1: response headers of a ${stream ? 'streamed' : 'unary'} reply name the conversion, upstream model and dropped fields, ${pairName(pair)}`, async () => {
@@ -579,7 +580,7 @@ function containsObject(value: unknown, wanted: object): boolean {
   return fits || Object.values(value).some((member) => containsObject(member, wanted));
 }
 
-for (const pair of PAIRS) {
+for (const pair of someOf(PAIRS, 3)) {
   test(`an image reaches the provider in the form of its dialect, ${pairName(pair)}`, async () => {
     sim.journal.clear();
     await send(pair, { text: 'what is this?', image: IMAGE });
@@ -596,7 +597,7 @@ const FORCED: Readonly<Record<ClientDialect, (name: string) => object>> = {
   responses: (name) => ({ tool_choice: { type: 'function', name } }),
 };
 
-for (const pair of PAIRS) {
+for (const pair of someOf(PAIRS, 3)) {
   test(`tool names that the provider would reject are restored in the reply, ${pairName(pair)}`, async () => {
     const names = ['files.read', 'files_read', `long.${'x'.repeat(70)}`];
     const tools = names.map((name) => ({ name, description: 'Reads', schema: CITY }));
@@ -644,7 +645,7 @@ const STOPS: Readonly<Record<'messages' | 'chat', (...stops: readonly string[]) 
   chat: (...stops) => ({ stop: stops }),
 };
 
-for (const pair of PAIRS) {
+for (const pair of someOf(PAIRS, 3)) {
   const { client } = pair;
   if (client === 'responses') continue;
   const isEmulated = pair.upstream === 'responses';
@@ -776,7 +777,7 @@ const WHOLE: Readonly<Record<Pair['upstream'], object>> = {
   },
 };
 
-for (const pair of PAIRS) {
+for (const pair of someOf(PAIRS, 3)) {
   const own = declareGroup(pair, [{ max_concurrency: 1 }], () => scripted.url);
 
   test(`a unary provider response to a streamed request is sent to the client as a stream, ${pairName(pair)}`, async () => {
@@ -849,7 +850,7 @@ for (const pair of PAIRS) {
 
 // ---------------------------------------------------------------- heartbeats
 
-for (const pair of PAIRS) {
+for (const pair of someOf(PAIRS, 3)) {
   slowTest(`G 6: a silent stream gets the heartbeats of its dialect, ${pairName(pair)}`, async () => {
     const controller = new AbortController();
     const body = requestBody(pair.client, { model: 'demo-text@silent_mid', text: 'hello there', stream: true });
@@ -908,7 +909,7 @@ describe('tests that wait for time to pass', { concurrency: true }, () => {
 
 // ---------------------------------------------------------------- client disconnects and back-pressure
 
-for (const pair of PAIRS) {
+for (const pair of someOf(PAIRS, 3)) {
   const { client } = pair;
   describe(`client disconnect, ${pairName(pair)}`, () => {
     for (const [when, fault, stream] of [
@@ -990,7 +991,7 @@ function sendAndStall(url: string, pair: Pair, model: string, stream = true): So
 
 const TIMEOUT_MS = 90_000;
 
-test('back-pressure: a stalled client is disconnected, and its upstream call aborted', async () => {
+longTest('back-pressure: a stalled client is disconnected, and its upstream call aborted', async () => {
   await Promise.all(
     BY_CLIENT.map(async (pair) => {
       const model = `demo-stall-${pair.client}@events=200000`;
@@ -1012,7 +1013,7 @@ const LONG_BYTES = 25_000_000;
 /** Nearly what one event may have. The kernel keeps up to 25 MB of it for a client that does not read. */
 const PAUSED_BYTES = 30_000_000;
 
-test('back-pressure: a client that never reads a unary response is disconnected', async () => {
+longTest('back-pressure: a client that never reads a unary response is disconnected', async () => {
   await Promise.all(
     BY_CLIENT.map(async (pair) => {
       const model = `demo-whole-${pair.client}@big=${LONG_BYTES}`;
@@ -1030,7 +1031,7 @@ test('back-pressure: a client that never reads a unary response is disconnected'
   );
 });
 
-test('back-pressure: a client that reads a unary response slowly gets all of it', async () => {
+longTest('back-pressure: a client that reads a unary response slowly gets all of it', async () => {
   const [pair] = BY_CLIENT;
   assert.ok(pair);
   const socket = sendAndStall(impatient.url, pair, `demo-slow@big=${LONG_BYTES}`, false);
@@ -1046,7 +1047,7 @@ test('back-pressure: a client that reads a unary response slowly gets all of it'
   socket.destroy();
 });
 
-for (const pair of BY_CLIENT) {
+for (const pair of someOf(BY_CLIENT, 1)) {
   test(`back-pressure: a paused client pauses the provider and loses nothing, ${pairName(pair)}`, async () => {
     const model = `demo-pause-${pair.client}@big=${PAUSED_BYTES}`;
     const socket = sendAndStall(gateway.url, pair, model);

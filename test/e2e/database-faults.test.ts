@@ -5,6 +5,7 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { connect } from '../../src/db/index.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { SkewedClock } from '../support/skewed-clock.ts';
 import { callVideo, KEYS, TASKS, taskBody, videoSetup } from '../support/video.ts';
 import { until } from '../support/wait.ts';
@@ -148,7 +149,7 @@ for (const fault of FAULTS)
     );
   });
 
-test('replicas whose clocks differ or jump serve calls and tasks, and charge once', async () => {
+longTest('replicas whose clocks differ or jump serve calls and tasks, and charge once', async () => {
   const other = await startGateway({ database: own });
   const inside = await connect(own.url);
   try {

@@ -9,6 +9,7 @@ import type { ErrorFormat } from '../../src/rules/index.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { TcpRelay } from '../support/tcp-relay.ts';
 import { until } from '../support/wait.ts';
 
@@ -153,24 +154,27 @@ test('calls work again as soon as the database does, and nothing that was served
   await until('the usage to be recorded', async () => (await recordedCalls()) === served, 30_000);
 });
 
-test('/readyz responds within its limit while the database is silent, and sends no check while one is under way', async () => {
-  const silent = await TcpRelay.start(own.url);
-  const waiting = await startGateway({ env: { DATABASE_URL: silent.url }, database: own });
-  try {
-    const ready = () => fetch(`${waiting.url}/readyz`);
-    assert.equal((await ready()).status, 200);
-    silent.silenceAll();
-    const begun = performance.now();
-    for (const response of await Promise.all([ready(), ready(), ready()])) {
-      assert.equal(response.status, 503);
-      assert.deepEqual(await response.json(), { status: 'not ready', reason: 'the database does not respond' });
+longTest(
+  '/readyz responds within its limit while the database is silent, and sends no check while one is under way',
+  async () => {
+    const silent = await TcpRelay.start(own.url);
+    const waiting = await startGateway({ env: { DATABASE_URL: silent.url }, database: own });
+    try {
+      const ready = () => fetch(`${waiting.url}/readyz`);
+      assert.equal((await ready()).status, 200);
+      silent.silenceAll();
+      const begun = performance.now();
+      for (const response of await Promise.all([ready(), ready(), ready()])) {
+        assert.equal(response.status, 503);
+        assert.deepEqual(await response.json(), { status: 'not ready', reason: 'the database does not respond' });
+      }
+      assert.ok(performance.now() - begun < 3_500, 'Kubernetes waits for four seconds');
+      silent.resume();
+      await until('the server to be ready again', async () => (await ready()).status === 200);
+    } finally {
+      silent.resume();
+      await waiting.stop();
+      await silent.close();
     }
-    assert.ok(performance.now() - begun < 3_500, 'Kubernetes waits for four seconds');
-    silent.resume();
-    await until('the server to be ready again', async () => (await ready()).status === 200);
-  } finally {
-    silent.resume();
-    await waiting.stop();
-    await silent.close();
-  }
-});
+  },
+);

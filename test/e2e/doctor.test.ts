@@ -11,6 +11,7 @@ import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/
 import { runHere } from '../support/cli.ts';
 import { addPerson } from '../support/console.ts';
 import { emptyDatabase, testDatabase } from '../support/database.ts';
+import { longTest } from '../support/long-test.ts';
 import { CLIENT, OidcProvider } from '../support/oidc-provider.ts';
 import { streamEnd, streamStart } from '../support/scripted.ts';
 import { SkewedClock } from '../support/skewed-clock.ts';
@@ -29,7 +30,7 @@ const setup = (accounts: readonly object[]) =>
 
 const account = (id: string, base_url: string) => ({ id, group: 'film', base_url, api_key: 'sk-up' });
 
-test('doctor reports video accounts that cannot report tasks, and video models without a price', async () => {
+longTest('doctor reports video accounts that cannot report tasks, and video models without a price', async () => {
   const database = await testDatabase();
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));
   const env = { DATA_DIR, DATABASE_URL: database.url };

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { chromiumPath, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
+import { longTest } from '../support/long-test.ts';
 import { KEYS, startVideo, type VideoFixture } from '../support/video.ts';
 import { lastFramePath, readResult, succeed } from '../support/video-results.ts';
 
@@ -88,26 +89,30 @@ for (const [n, [type, bytes, served]] of FILES.entries())
 
 const executable = chromiumPath();
 
-test('a browser that opens a result as a page runs nothing of it', {
-  skip: executable === undefined && NO_CHROMIUM,
-}, async () => {
-  const browser = await launchChromium(executable ?? '');
-  try {
-    const page = await browser.newPage({ extraHTTPHeaders: { authorization: `Bearer ${KEYS.ana}` } });
-    const ran: string[] = [];
-    page.on('request', (request) => request.url().includes('/ran') && ran.push(request.url()));
-    for (const n of FILES.keys()) {
-      const path = lastFramePath(tasks[n] ?? '');
-      // Chromium ends the navigation when it saves the file instead.
-      await page.goto(fixture.gateway.url + path, { waitUntil: 'load' }).catch((error: Error) => {
-        assert.match(error.message, /Download is starting|ERR_ABORTED/);
-      });
+longTest(
+  'a browser that opens a result as a page runs nothing of it',
+  {
+    skip: executable === undefined && NO_CHROMIUM,
+  },
+  async () => {
+    const browser = await launchChromium(executable ?? '');
+    try {
+      const page = await browser.newPage({ extraHTTPHeaders: { authorization: `Bearer ${KEYS.ana}` } });
+      const ran: string[] = [];
+      page.on('request', (request) => request.url().includes('/ran') && ran.push(request.url()));
+      for (const n of FILES.keys()) {
+        const path = lastFramePath(tasks[n] ?? '');
+        // Chromium ends the navigation when it saves the file instead.
+        await page.goto(fixture.gateway.url + path, { waitUntil: 'load' }).catch((error: Error) => {
+          assert.match(error.message, /Download is starting|ERR_ABORTED/);
+        });
+      }
+      assert.deepEqual(ran, []);
+      // The same files without these headers do run script: the check above is able to fail.
+      await page.goto(`${origin}/0`, { waitUntil: 'networkidle' });
+      assert.equal(ran.length, 1);
+    } finally {
+      await browser.close();
     }
-    assert.deepEqual(ran, []);
-    // The same files without these headers do run script: the check above is able to fail.
-    await page.goto(`${origin}/0`, { waitUntil: 'networkidle' });
-    assert.equal(ran.length, 1);
-  } finally {
-    await browser.close();
-  }
-});
+  },
+);

@@ -8,6 +8,7 @@ import { testDatabase } from '../support/database.ts';
 import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { ownStackOnly } from '../support/http-stack.ts';
+import { longTest } from '../support/long-test.ts';
 import { jsonOf, type RawResponse, request, sendRaw, Wire } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 
@@ -679,7 +680,7 @@ test('readiness is 503 and liveness 200 without the database', async () => {
   }
 });
 
-test('MAX_CONNECTIONS_PER_ADDRESS refuses further connections with 503, and the metrics count them', async () => {
+longTest('MAX_CONNECTIONS_PER_ADDRESS refuses further connections with 503, and the metrics count them', async () => {
   const limited = await startGateway({ env: { MAX_CONNECTIONS_PER_ADDRESS: '2', METRICS_PORT: '0' } });
   const held = [new Wire(limited.url), new Wire(limited.url)];
   try {

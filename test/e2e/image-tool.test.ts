@@ -6,6 +6,7 @@ import { BadRequestError } from 'openai';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { anthropic, google, openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
 
@@ -301,7 +302,7 @@ describe('the openai SDK on simulated providers', () => {
     }
   });
 
-  test('a picture of tier 4K passes, and the next request sends it back', async () => {
+  longTest('a picture of tier 4K passes, and the next request sends it back', async () => {
     const client = openai(gateway.url, key('sim-gemini'));
     const body = { model: `${IMAGE_MODEL}@imagebytes=15000000`, messages };
     const large = { modalities, image_config: { aspect_ratio: '1:1', image_size: '4K' } };
@@ -327,7 +328,7 @@ const stream = (group: string, body: object): Promise<Response> =>
     body: JSON.stringify({ model: IMAGE_MODEL, input: 'A cat.', stream: true, store: false, ...body }),
   });
 
-test('an image of 20 MiB passes a converted stream, with work that grows no faster than its size', async () => {
+longTest('an image of 20 MiB passes a converted stream, with work that grows no faster than its size', async () => {
   const work = async (mebibytes: number): Promise<number> => {
     const data = 'A'.repeat(mebibytes * 2 ** 20);
     provider.respondWith(sseResponse(...drawnStream(data)));

@@ -8,6 +8,7 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { readBalance } from '../../src/ledger/index.ts';
 import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
 
@@ -158,18 +159,21 @@ describe('pictures', () => {
     assert.match(error.message, /required; GET \/v1\/models/);
   });
 
-  test('a preset of each tier is a picture of its ratio and tier, and auto is the choice of the provider', async () => {
-    for (const [size, made] of [
-      ['auto', '1024x1024'],
-      ['1536x1024', '1264x848'],
-      ['1664x1248', '2400x1792'],
-      ['2160x3840', '3072x5504'],
-    ] as const) {
-      const reply = await client.images.generate({ model: MODEL, prompt: 'a lamp', size });
-      const { width, height } = await decode(reply.data?.[0]?.b64_json);
-      assert.deepEqual([`${width}x${height}`, reply.size], [made, made]);
-    }
-  });
+  longTest(
+    'a preset of each tier is a picture of its ratio and tier, and auto is the choice of the provider',
+    async () => {
+      for (const [size, made] of [
+        ['auto', '1024x1024'],
+        ['1536x1024', '1264x848'],
+        ['1664x1248', '2400x1792'],
+        ['2160x3840', '3072x5504'],
+      ] as const) {
+        const reply = await client.images.generate({ model: MODEL, prompt: 'a lamp', size });
+        const { width, height } = await decode(reply.data?.[0]?.b64_json);
+        assert.deepEqual([`${width}x${height}`, reply.size], [made, made]);
+      }
+    },
+  );
 
   test('a JPEG of the provider is named as one and not recoded, whatever was asked for', async () => {
     const jpeg = await sharp({ create: { width: 64, height: 32, channels: 3, background: '#abc' } })

@@ -12,6 +12,7 @@ import { rgbPng } from '../../sim/png.ts';
 import { readBalance } from '../../src/ledger/index.ts';
 import { IMAGE_PRESETS, STANDARD_IMAGE_SIZES, TIMEOUTS } from '../../src/rules/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
 
@@ -52,7 +53,7 @@ const post = (path: string, body: object): Promise<Response> =>
   });
 
 describe('G 4.8: pictures', () => {
-  test('G 4.9: every standard and preset size is delivered in that size', async () => {
+  longTest('G 4.9: every standard and preset size is delivered in that size', async () => {
     const sizes = new Set([
       ...STANDARD_IMAGE_SIZES,
       ...Object.values(IMAGE_PRESETS).flatMap((row) => Object.values(row)),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { until } from '../support/wait.ts';
 import { ResponsesSocketClient } from '../support/websocket.ts';
 
@@ -217,7 +218,7 @@ test('G 8: spend counts for all keys of the user and is shown with the limits', 
   assert.equal(((await other.json()) as ErrorResponse).error.code, 'spend_limit_reached');
 });
 
-test('G 8: of 200 concurrent calls under a spend limit for 37, exactly 37 are admitted', async () => {
+longTest('G 8: of 200 concurrent calls under a spend limit for 37, exactly 37 are admitted', async () => {
   const { claude = '' } = await gateway.apply({
     users: [{ id: 'fay', balance: '10000' }],
     keys: [{ user: 'fay', group: 'claude', spend_day: '37' }],

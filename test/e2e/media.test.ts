@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -90,18 +91,21 @@ test('image URL redirects are not followed', async () => {
   assert.equal(response.status, 400);
 });
 
-test('media that are too large together are 400 before the provider is called, also when one URL is named often', async () => {
-  sim.journal.clear();
-  const many = Array.from({ length: 20 }, (_, n) => `${origin}/large-${n}.png`);
-  for (const urls of [many, Array(3).fill(`${origin}/large-0.png`)]) {
-    const response = await sendImage(...urls);
-    assert.equal(response.status, 400);
-    const { error } = (await response.json()) as { error: { message: string } };
-    assert.match(error.message, /more than 40 MiB together/);
-  }
-  assert.equal(sim.journal.requests.length, 0);
-  assert.equal((await sendImage(...many.slice(0, 2))).status, 200, 'two of them fit');
-});
+longTest(
+  'media that are too large together are 400 before the provider is called, also when one URL is named often',
+  async () => {
+    sim.journal.clear();
+    const many = Array.from({ length: 20 }, (_, n) => `${origin}/large-${n}.png`);
+    for (const urls of [many, Array(3).fill(`${origin}/large-0.png`)]) {
+      const response = await sendImage(...urls);
+      assert.equal(response.status, 400);
+      const { error } = (await response.json()) as { error: { message: string } };
+      assert.match(error.message, /more than 40 MiB together/);
+    }
+    assert.equal(sim.journal.requests.length, 0);
+    assert.equal((await sendImage(...many.slice(0, 2))).status, 200, 'two of them fit');
+  },
+);
 
 test('media take part in the memory for bodies, and give it back', async () => {
   const small = await startGateway({

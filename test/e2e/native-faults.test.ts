@@ -19,6 +19,7 @@ import {
 import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
 import { errorCode } from '../support/error-body.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { someOf } from '../support/long-test.ts';
 import { anthropic, google, openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
 
@@ -176,7 +177,7 @@ const FAILOVER_FAULTS = ['reset', 'garbage', 'html', 'eof_mid', 'reset_mid', 'ba
   [401, 402, 403, 404, 429, 500, 502, 503, 529].map((status) => `status=${status}`),
 );
 
-for (const dialect of DIALECTS) {
+for (const dialect of someOf(DIALECTS, 2)) {
   describe(`failover, ${dialect}`, () => {
     for (const fault of FAILOVER_FAULTS) {
       test(`G 7 r3: failover after ${fault} (${dialect})`, async () => {
@@ -411,7 +412,7 @@ const ENDING: Readonly<Record<Dialect, (last: SseEvent, before: SseEvent[], isTi
   },
 };
 
-for (const dialect of DIALECTS) {
+for (const dialect of someOf(DIALECTS, 2)) {
   describe(`errors after the first byte, ${dialect}`, () => {
     const assertBroken = async (fault: string, isTimeout = false): Promise<void> => {
       const { send, used } = await testGroup(dialect);

@@ -8,6 +8,7 @@ import { type Database, openDatabase } from '../../src/db/index.ts';
 import { runHere } from '../support/cli.ts';
 import type { CommandResult } from '../support/command.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { longTest } from '../support/long-test.ts';
 
 let own: TestDatabase;
 let database: Database;
@@ -115,32 +116,35 @@ test('prices import shows the percentage of a change and keeps the old row', asy
   assert.ok((rows[1]?.valid_from.getTime() ?? 0) > (old?.valid_from.getTime() ?? 0));
 });
 
-test('prices import needs --force for a change above tenfold or to zero, and applies nothing without it', async () => {
-  await apply({
-    models: [
-      { id: 'gpt-4o-mini', groups: ['oa'], prices: { input: '0.001', output: '0.6', reasoning: '5' } },
-      { id: 'house-model', groups: ['oa'], upstream: 'gpt-4o', prices: { input: '2', output: '10' } },
-    ],
-  });
-  const before = await prices();
-  const rejected = await importPrices('--yes', '--group', 'oa');
-  assert.equal(rejected.code, 1);
-  assert.match(rejected.stdout, /^ {2}input {12}0\.001 -> 0\.15 {2}\+14900\.0 % {2}!$/m);
-  assert.match(rejected.stdout, /^ {2}reasoning {8}5 -> none {2}!$/m);
-  assert.match(
-    rejected.stderr,
-    /2 rates marked ! would change by more than ten times or disappear; nothing was changed/,
-  );
-  assert.deepEqual(await prices(), before);
-  const free = await importPrices('--yes', '--group', 'oa', '--multiplier', '0');
-  assert.equal(free.code, 1);
-  assert.deepEqual(await prices(), before);
-  const forced = await importPrices('--yes', '--group', 'oa', '--force');
-  assert.equal(forced.code, 0, forced.stderr);
-  assert.deepEqual((await pricesOf('gpt-4o-mini')).at(-1)?.input, '0.15');
-});
+longTest(
+  'prices import needs --force for a change above tenfold or to zero, and applies nothing without it',
+  async () => {
+    await apply({
+      models: [
+        { id: 'gpt-4o-mini', groups: ['oa'], prices: { input: '0.001', output: '0.6', reasoning: '5' } },
+        { id: 'house-model', groups: ['oa'], upstream: 'gpt-4o', prices: { input: '2', output: '10' } },
+      ],
+    });
+    const before = await prices();
+    const rejected = await importPrices('--yes', '--group', 'oa');
+    assert.equal(rejected.code, 1);
+    assert.match(rejected.stdout, /^ {2}input {12}0\.001 -> 0\.15 {2}\+14900\.0 % {2}!$/m);
+    assert.match(rejected.stdout, /^ {2}reasoning {8}5 -> none {2}!$/m);
+    assert.match(
+      rejected.stderr,
+      /2 rates marked ! would change by more than ten times or disappear; nothing was changed/,
+    );
+    assert.deepEqual(await prices(), before);
+    const free = await importPrices('--yes', '--group', 'oa', '--multiplier', '0');
+    assert.equal(free.code, 1);
+    assert.deepEqual(await prices(), before);
+    const forced = await importPrices('--yes', '--group', 'oa', '--force');
+    assert.equal(forced.code, 0, forced.stderr);
+    assert.deepEqual((await pricesOf('gpt-4o-mini')).at(-1)?.input, '0.15');
+  },
+);
 
-test('prices import takes --provider and --list, and keeps prices that the list does not have', async () => {
+longTest('prices import takes --provider and --list, and keeps prices that the list does not have', async () => {
   await apply({ models: [{ id: 'gpt-4.1', groups: ['mixed'], prices: { per_image: { '*': '0.04' } } }] });
   assert.equal((await importPrices('--yes', '--group', 'mixed', '--provider', 'openai')).code, 0);
   const rates = (await pricesOf('gpt-4.1')).at(-1);

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { writeReference } from '../../scripts/reference/files.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
@@ -54,56 +55,60 @@ test('/docs has a strict content security policy and serves every file that it n
   assert.equal((await fetch(`${gateway.url}/docs/nothing.js`)).status, 404);
 });
 
-test('/docs has every operation on light pages, tries a request with a key, and loads nothing from elsewhere', {
-  skip: existsSync(CHROMIUM) ? false : `${CHROMIUM} is not installed`,
-}, async () => {
-  const { claude: key = '' } = await gateway.apply({
-    groups: [{ id: 'claude', style: 'messages' }],
-    users: [{ id: 'ana' }],
-    keys: [{ user: 'ana', group: 'claude' }],
-  });
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
-  try {
-    const page = await browser.newPage();
-    const problems: string[] = [];
-    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-    page.on('pageerror', (error) => problems.push(String(error)));
-    page.on('request', (request) => {
-      if (!request.url().startsWith(gateway.url)) problems.push(request.url());
+longTest(
+  '/docs has every operation on light pages, tries a request with a key, and loads nothing from elsewhere',
+  {
+    skip: existsSync(CHROMIUM) ? false : `${CHROMIUM} is not installed`,
+  },
+  async () => {
+    const { claude: key = '' } = await gateway.apply({
+      groups: [{ id: 'claude', style: 'messages' }],
+      users: [{ id: 'ana' }],
+      keys: [{ user: 'ana', group: 'claude' }],
     });
-    await page.goto(`${gateway.url}/docs`);
-    const links = await page.$$eval('.list a', (all) => all.map((link) => link.getAttribute('href') ?? ''));
-    const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as {
-      paths: Record<string, Record<string, { operationId: string }>>;
-    };
-    const ids = Object.values(document.paths).flatMap((one) =>
-      Object.values(one).map(({ operationId }) => operationId),
-    );
-    assert.equal(links.length, ids.length);
-    const shown = new Set<string>();
-    for (const path of new Set(links.map((link) => link.replace(/#.*/, '')))) {
-      await page.goto(gateway.url + path);
-      for (const id of await page.$$eval('article', (all) => all.map((one) => one.id))) shown.add(`${path}#${id}`);
-      const nodes = await page.evaluate<number>("document.querySelectorAll('*').length");
-      assert.ok(nodes < MAX_NODES, `${path} has ${nodes} nodes`);
-    }
-    assert.deepEqual(
-      links.filter((link) => !shown.has(link)),
-      [],
-    );
+    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    try {
+      const page = await browser.newPage();
+      const problems: string[] = [];
+      page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+      page.on('pageerror', (error) => problems.push(String(error)));
+      page.on('request', (request) => {
+        if (!request.url().startsWith(gateway.url)) problems.push(request.url());
+      });
+      await page.goto(`${gateway.url}/docs`);
+      const links = await page.$$eval('.list a', (all) => all.map((link) => link.getAttribute('href') ?? ''));
+      const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as {
+        paths: Record<string, Record<string, { operationId: string }>>;
+      };
+      const ids = Object.values(document.paths).flatMap((one) =>
+        Object.values(one).map(({ operationId }) => operationId),
+      );
+      assert.equal(links.length, ids.length);
+      const shown = new Set<string>();
+      for (const path of new Set(links.map((link) => link.replace(/#.*/, '')))) {
+        await page.goto(gateway.url + path);
+        for (const id of await page.$$eval('article', (all) => all.map((one) => one.id))) shown.add(`${path}#${id}`);
+        const nodes = await page.evaluate<number>("document.querySelectorAll('*').length");
+        assert.ok(nodes < MAX_NODES, `${path} has ${nodes} nodes`);
+      }
+      assert.deepEqual(
+        links.filter((link) => !shown.has(link)),
+        [],
+      );
 
-    await page.goto(`${gateway.url}/docs/modelsandusage.html#modelslist`);
-    const operation = page.locator('#modelslist');
-    await operation.getByText('Try it').click();
-    await operation.getByLabel('API key').fill(key);
-    await operation.getByRole('button', { name: 'Send GET' }).click();
-    await operation.getByText('200 OK').waitFor();
-    assert.match(await operation.locator('pre').last().innerText(), /"object": "list"/);
-    assert.deepEqual(problems, []);
-  } finally {
-    await browser.close();
-  }
-});
+      await page.goto(`${gateway.url}/docs/modelsandusage.html#modelslist`);
+      const operation = page.locator('#modelslist');
+      await operation.getByText('Try it').click();
+      await operation.getByLabel('API key').fill(key);
+      await operation.getByRole('button', { name: 'Send GET' }).click();
+      await operation.getByText('200 OK').waitFor();
+      assert.match(await operation.locator('pre').last().innerText(), /"object": "list"/);
+      assert.deepEqual(problems, []);
+    } finally {
+      await browser.close();
+    }
+  },
+);
 
 /** The page of all operations of operators is the largest. */
 const MAX_NODES = 15_000;

@@ -14,6 +14,7 @@ import { reseal } from '../../src/worker/index.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { createFolder, removeFolder } from '../support/embedded.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 
 const OLD = 'the-old-master-key-of-forty-characters-1';
 const NEW = 'the-new-master-key-of-forty-characters-2';
@@ -173,7 +174,7 @@ test('master key rotation keeps every API key and credential valid', async () =>
   });
 });
 
-test('resealing covers more secrets than one batch', () =>
+longTest('resealing covers more secrets than one batch', () =>
   withGateway(K2, async (gateway) => {
     const keys = Array.from({ length: 130 }, (_, n) => ({ user: 'ana', group: 'openai', name: `n${n}` }));
     await gateway.apply({ keys });
@@ -186,7 +187,8 @@ test('resealing covers more secrets than one batch', () =>
     assert.deepEqual(new Set(await sealedWith(db)), new Set(['k3']));
     const back = createSealer(parseMasterKeys(`${K2},k3:${OLD}`) ?? []);
     while ((await reseal(db, back)) > 0);
-  }));
+  }),
+);
 
 for (const [about, masterKey] of [
   ['a wrong secret under the same name', `k2:${OLD}`],

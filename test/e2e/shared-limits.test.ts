@@ -9,6 +9,7 @@ import { VIDEO_REQUESTS_PER_MINUTE } from '../../src/rules/index.ts';
 import { runHere } from '../support/cli.ts';
 import { testDatabase } from '../support/database.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest, someOf } from '../support/long-test.ts';
 import { noRedis, startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/wait.ts';
 import { ResponsesSocketClient } from '../support/websocket.ts';
@@ -18,7 +19,7 @@ const COSTLY = { context: 1, prices: { input: '1000000', output: '0' } };
 
 if (noRedis) console.log(`shared limits are not tested: ${noRedis}`);
 
-for (const isCluster of [false, true]) {
+for (const isCluster of someOf([false, true], 1)) {
   describe(`limits of two servers on ${isCluster ? 'a cluster' : 'one Redis'}`, { skip: noRedis }, () => {
     let sim: Sim;
     let redis: TestRedis;
@@ -322,7 +323,7 @@ test('a gateway starts without its Redis and logs it once', { skip: noRedis }, a
   }
 });
 
-test('doctor checks Redis when REDIS_URL is set', { skip: noRedis }, async () => {
+longTest('doctor checks Redis when REDIS_URL is set', { skip: noRedis }, async () => {
   const redis = await startRedis();
   const database = await testDatabase();
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'dragoman-doctor-'));

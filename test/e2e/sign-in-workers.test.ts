@@ -8,6 +8,7 @@ import { SIGN_IN_FAILURES } from '../../src/rules/index.ts';
 import { Command } from '../support/command.ts';
 import { Browser, type ConsoleResponse } from '../support/console.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { longTest } from '../support/long-test.ts';
 import { CLIENT, OidcProvider } from '../support/oidc-provider.ts';
 import { until } from '../support/wait.ts';
 
@@ -100,7 +101,7 @@ test('the primary prints one link, and a session that begins at one worker count
   }, 401);
 });
 
-test('a sign-in with OpenID Connect begins at one worker and ends at the other', async () => {
+longTest('a sign-in with OpenID Connect begins at one worker and ends at the other', async () => {
   provider.claims = { sub: 'r', email: 'root@example.test', email_verified: true };
   const signInAt = async (): Promise<boolean> => {
     const one = browser();
@@ -115,7 +116,7 @@ test('a sign-in with OpenID Connect begins at one worker and ends at the other',
   await until('a sign-in at two workers', signInAt, BOTH_MS);
 });
 
-test('failed sign-ins are counted over both workers', async () => {
+longTest('failed sign-ins are counted over both workers', async () => {
   const responses: ConsoleResponse<unknown>[] = [];
   for (let n = 0; n <= SIGN_IN_FAILURES.email; n += 1) responses.push(await signIn(browser(), 'a wrong password'));
   assert.deepEqual(

@@ -15,6 +15,7 @@ import { certificateFor } from '../support/certificate.ts';
 import { runHere } from '../support/cli.ts';
 import { run } from '../support/command.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { until } from '../support/wait.ts';
 import { withoutWebSocket } from '../support/websocket.ts';
 
@@ -123,24 +124,27 @@ test('TLS before 1.2 is refused, and HTTP/1.1 is negotiated', async () => {
   assert.match(String(error.code), /^ERR_SSL_/);
 });
 
-test('a renewed certificate is served without a restart, and a broken one keeps the old one and is logged', async () => {
-  const second = certificateFor(HOST, 90);
-  install(second);
-  await until('the new certificate', () => isServed(second), 10_000);
-  assert.equal((await post('/v1/responses', { model: 'demo-responses', input: 'hello' }, second)).status, 200);
-  writeFileSync(env.TLS_CERT, 'not a certificate');
-  const failed = await until(
-    'the error in the log',
-    () => gateway.log.find(({ msg }) => msg === 'tls.reload_failed'),
-    15_000,
-  );
-  assert.match(String(failed.reason), /^TLS_CERT: .*cert\.pem holds no PEM certificate\.$/);
-  assert.ok(await isServed(second), 'the certificate before the broken one is still served');
-  install(first);
-  await until('the first certificate again', () => isServed(first), 10_000);
-});
+longTest(
+  'a renewed certificate is served without a restart, and a broken one keeps the old one and is logged',
+  async () => {
+    const second = certificateFor(HOST, 90);
+    install(second);
+    await until('the new certificate', () => isServed(second), 10_000);
+    assert.equal((await post('/v1/responses', { model: 'demo-responses', input: 'hello' }, second)).status, 200);
+    writeFileSync(env.TLS_CERT, 'not a certificate');
+    const failed = await until(
+      'the error in the log',
+      () => gateway.log.find(({ msg }) => msg === 'tls.reload_failed'),
+      15_000,
+    );
+    assert.match(String(failed.reason), /^TLS_CERT: .*cert\.pem holds no PEM certificate\.$/);
+    assert.ok(await isServed(second), 'the certificate before the broken one is still served');
+    install(first);
+    await until('the first certificate again', () => isServed(first), 10_000);
+  },
+);
 
-test('a connection that never begins its handshake is closed', async () => {
+longTest('a connection that never begins its handshake is closed', async () => {
   const silent = connectTcp(Number(new URL(gateway.url).port), '127.0.0.1');
   silent.resume();
   silent.on('error', () => {});

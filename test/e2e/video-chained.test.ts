@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { someOf } from '../support/long-test.ts';
 import { Relay } from '../support/relay.ts';
 import {
   callVideo,
@@ -181,7 +182,7 @@ const REJECTED: readonly (readonly [string, string, number, string])[] = [
   ['an unsupported parameter', 'sync_400=InvalidParameter.UnsupportedParameter', 400, 'unsupported_video_parameter'],
   ['a rate limit', 'error=QuotaExceeded;status=429', 429, 'rate_limit_exceeded'],
 ];
-for (const [about, words, status, code] of REJECTED)
+for (const [about, words, status, code] of someOf(REJECTED, 1))
   test(`V 4.2 r4: ${about} of the provider gives ${status} ${code} through both gateways and leaves nothing`, () =>
     withOwnChain(
       async (own) => {
@@ -205,7 +206,7 @@ const RESPONSES: readonly (readonly [string, number, string, number, string | un
   ['409 of a request that is in progress', 409, 'idempotency_in_progress', 202, undefined],
   ['500', 500, 'internal_error', 202, undefined],
 ];
-for (const [about, status, code, expected, expectedCode] of RESPONSES)
+for (const [about, status, code, expected, expectedCode] of someOf(RESPONSES, 2))
   test(`a ${about} of the inner gateway gives ${expected}`, () =>
     withOwnChain(
       async (own) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { jsonResponse, startCanned } from '../support/canned.ts';
+import { someOf } from '../support/long-test.ts';
 import {
   callVideo,
   KEYS,
@@ -145,7 +146,7 @@ const AMBIGUOUS: Readonly<Record<string, string>> = {
   'a 409': 'status=409',
 };
 for (const [about, words] of Object.entries(AMBIGUOUS))
-  for (const variant of ['A', 'EP'] as const)
+  for (const variant of someOf(['A', 'EP'] as const, 1))
     test(`V 4.2 r3: ${about} gives 202 with a queued task that is never sent again (${variant})`, () =>
       withOwnFixture(async () => {
         const before = creates().length;

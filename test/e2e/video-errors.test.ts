@@ -6,6 +6,7 @@ import { newId } from '../../src/core/index.ts';
 import type { Db } from '../../src/db/index.ts';
 import { type Canned, jsonResponse, type Script, startCanned } from '../support/canned.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { callVideo, TASKS, taskBody, videoSetup } from '../support/video.ts';
 import { openJobs, type VideoJobs } from '../support/video-jobs.ts';
 import { until } from '../support/wait.ts';
@@ -158,47 +159,50 @@ test('V 4.9 r5: a report about another asset changes nothing', async () => {
   assert.equal((await callVideo(gateway.url, `/v1/assets/${id}`)).body.status, 'processing');
 });
 
-test('V 8: a repeated request may be sent again by an SDK, and the claim is kept while the first one runs', async () => {
-  const answer = Promise.withResolvers<void>();
-  canned.respondWith(async (response, request) => {
-    await answer.promise;
-    await json({ id: 'cgt-slow' })(response, request);
-  });
-  const headers = { 'idempotency-key': 'slow' };
-  const first = create({}, headers);
-  const leases = async () => {
-    const { rows } = await sql<{ task: number; record: number }>`
+longTest(
+  'V 8: a repeated request may be sent again by an SDK, and the claim is kept while the first one runs',
+  async () => {
+    const answer = Promise.withResolvers<void>();
+    canned.respondWith(async (response, request) => {
+      await answer.promise;
+      await json({ id: 'cgt-slow' })(response, request);
+    });
+    const headers = { 'idempotency-key': 'slow' };
+    const first = create({}, headers);
+    const leases = async () => {
+      const { rows } = await sql<{ task: number; record: number }>`
       select extract(epoch from t.submitter_until - now())::float8 as task, extract(epoch from r.owner_until - now())::float8 as record
       from video_tasks t join idempotency_records r on r.user_id = t.user_id and r.resource_id = t.id
       where t.submission = 'sending'`.execute(db);
-    return rows[0];
-  };
-  const begun = await until('the request is sent', leases);
-  assert.ok(Math.max(begun.task, begun.record) <= 30, 'a killed replica blocks the key for at most half a minute');
-  const again = await create({}, headers);
-  assert.deepEqual(
-    [again.status, again.body.error?.code, again.headers.get('x-should-retry'), again.headers.get('retry-after')],
-    [409, 'idempotency_in_progress', 'true', '2'],
-  );
-  await sql`update video_tasks set submitter_until = now() + interval '10 seconds' where submission = 'sending'`.execute(
-    db,
-  );
-  await sql`update idempotency_records set owner_until = now() + interval '10 seconds' where finished_at is null`.execute(
-    db,
-  );
-  await until(
-    'the claim is renewed',
-    async () => {
-      const { task = 0, record = 0 } = (await leases()) ?? {};
-      return Math.min(task, record) > 15;
-    },
-    9_000,
-  );
-  answer.resolve();
-  const { status, body } = await first;
-  assert.equal(status, 200);
-  assert.equal((await create({}, headers)).body.id, body.id);
-});
+      return rows[0];
+    };
+    const begun = await until('the request is sent', leases);
+    assert.ok(Math.max(begun.task, begun.record) <= 30, 'a killed replica blocks the key for at most half a minute');
+    const again = await create({}, headers);
+    assert.deepEqual(
+      [again.status, again.body.error?.code, again.headers.get('x-should-retry'), again.headers.get('retry-after')],
+      [409, 'idempotency_in_progress', 'true', '2'],
+    );
+    await sql`update video_tasks set submitter_until = now() + interval '10 seconds' where submission = 'sending'`.execute(
+      db,
+    );
+    await sql`update idempotency_records set owner_until = now() + interval '10 seconds' where finished_at is null`.execute(
+      db,
+    );
+    await until(
+      'the claim is renewed',
+      async () => {
+        const { task = 0, record = 0 } = (await leases()) ?? {};
+        return Math.min(task, record) > 15;
+      },
+      9_000,
+    );
+    answer.resolve();
+    const { status, body } = await first;
+    assert.equal(status, 200);
+    assert.equal((await create({}, headers)).body.id, body.id);
+  },
+);
 
 const UNAVAILABLE: Readonly<Record<string, () => Promise<unknown>>> = {
   'cools down': () => {

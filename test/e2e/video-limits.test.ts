@@ -4,6 +4,7 @@ import { randomFillSync } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { BODY_BYTES, VIDEO_REQUESTS_PER_MINUTE } from '../../src/rules/index.ts';
+import { longTest } from '../support/long-test.ts';
 import { jsonOf, request, Wire } from '../support/raw.ts';
 import { callVideo, KEYS, startVideo, TASKS, taskBody, type VideoFixture } from '../support/video.ts';
 import { addUser } from '../support/video-tasks.ts';
@@ -99,7 +100,7 @@ const sendCompressed = (body: Buffer): ReturnType<typeof exchange> => {
   return exchange([head(fields), bytes]);
 };
 
-test('V 8: a compressed body over 64 MB after decoding gives 400', async () => {
+longTest('V 8: a compressed body over 64 MB after decoding gives 400', async () => {
   const body = Buffer.alloc(LIMIT + 1, ' ');
   // Not more than the ratio of compression allows.
   for (let at = 0; at + 2_048 < body.length; at += 65_536) randomFillSync(body, at, 2_048);
@@ -143,41 +144,44 @@ async function keptBytes(): Promise<number> {
   return Number(/^dragoman_large_body_bytes (\d+)/m.exec(metrics)?.[1] ?? assert.fail(metrics));
 }
 
-test('V 8: many large bodies at once give 503 server_is_overloaded, and their memory is freed with their clients', async () => {
-  const uploaders = await Promise.all(Array.from({ length: 6 }, (_, n) => addUser(fixture.gateway, `uploader-${n}`)));
-  const [key = ''] = uploaders;
-  const wires: Wire[] = [];
-  const megabyte = Buffer.alloc(MIB, ' ');
-  /** Sends all but the last byte, so that the body stays in memory. */
-  const upload = async (uploader = '') => {
-    const wire = new Wire(fixture.gateway.url);
-    wires.push(wire);
-    wire.send(head([['content-length', String(LIMIT)]], uploader));
-    for (let n = 0; n < 64 && !wire.isClosed; n += 1)
-      if (!wire.socket.write(n < 63 ? megabyte : megabyte.subarray(1)))
-        await Promise.race([wire.closed(), drained(wire)]);
-    return wire;
-  };
-  try {
-    // One key may fill half of the memory; the others still get a body each.
-    for (let n = 0; n < 4; n += 1) await upload(key);
-    await until('four bodies', async () => (await keptBytes()) === 4 * (LIMIT - 1), 20_000);
-    const own = await (await upload(key)).response();
-    assert.equal(own?.status, 429);
-    assert.equal((jsonOf(own) as { error: { code: string } }).error.code, 'rate_limit_exceeded');
-    for (const other of uploaders.slice(1, 5)) await upload(other);
-    await until('eight bodies', async () => (await keptBytes()) === 8 * (LIMIT - 1), 20_000);
-    const response = await (await upload(uploaders[5])).response();
-    assert.equal(response?.status, 503);
-    assert.equal((jsonOf(response) as { error: { code: string } }).error.code, 'server_is_overloaded');
-    assert.ok(Number(response.headers.get('retry-after')) >= 1);
-    assert.equal(await keptBytes(), 8 * (LIMIT - 1), 'the rejected body gave its part back');
-    wires[0]?.end();
-    await until('the memory of one body', async () => (await keptBytes()) === 7 * (LIMIT - 1));
-    const { status } = await callVideo(fixture.gateway.url, TASKS, { body: taskBody('EP'), key });
-    assert.equal(status, 200, 'there is room again');
-  } finally {
-    for (const wire of wires) wire.end();
-  }
-  await until('all memory', async () => (await keptBytes()) === 0);
-});
+longTest(
+  'V 8: many large bodies at once give 503 server_is_overloaded, and their memory is freed with their clients',
+  async () => {
+    const uploaders = await Promise.all(Array.from({ length: 6 }, (_, n) => addUser(fixture.gateway, `uploader-${n}`)));
+    const [key = ''] = uploaders;
+    const wires: Wire[] = [];
+    const megabyte = Buffer.alloc(MIB, ' ');
+    /** Sends all but the last byte, so that the body stays in memory. */
+    const upload = async (uploader = '') => {
+      const wire = new Wire(fixture.gateway.url);
+      wires.push(wire);
+      wire.send(head([['content-length', String(LIMIT)]], uploader));
+      for (let n = 0; n < 64 && !wire.isClosed; n += 1)
+        if (!wire.socket.write(n < 63 ? megabyte : megabyte.subarray(1)))
+          await Promise.race([wire.closed(), drained(wire)]);
+      return wire;
+    };
+    try {
+      // One key may fill half of the memory; the others still get a body each.
+      for (let n = 0; n < 4; n += 1) await upload(key);
+      await until('four bodies', async () => (await keptBytes()) === 4 * (LIMIT - 1), 20_000);
+      const own = await (await upload(key)).response();
+      assert.equal(own?.status, 429);
+      assert.equal((jsonOf(own) as { error: { code: string } }).error.code, 'rate_limit_exceeded');
+      for (const other of uploaders.slice(1, 5)) await upload(other);
+      await until('eight bodies', async () => (await keptBytes()) === 8 * (LIMIT - 1), 20_000);
+      const response = await (await upload(uploaders[5])).response();
+      assert.equal(response?.status, 503);
+      assert.equal((jsonOf(response) as { error: { code: string } }).error.code, 'server_is_overloaded');
+      assert.ok(Number(response.headers.get('retry-after')) >= 1);
+      assert.equal(await keptBytes(), 8 * (LIMIT - 1), 'the rejected body gave its part back');
+      wires[0]?.end();
+      await until('the memory of one body', async () => (await keptBytes()) === 7 * (LIMIT - 1));
+      const { status } = await callVideo(fixture.gateway.url, TASKS, { body: taskBody('EP'), key });
+      assert.equal(status, 200, 'there is room again');
+    } finally {
+      for (const wire of wires) wire.end();
+    }
+    await until('all memory', async () => (await keptBytes()) === 0);
+  },
+);

@@ -11,11 +11,12 @@ import { parseNanos } from '../../src/core/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { inParallel, random } from '../support/ledger-process.ts';
+import { fewer } from '../support/long-test.ts';
 import { SEED } from '../support/properties.ts';
 import { callVideo, TASKS, TEST_VARIANTS, type TestVariant, taskBody, textItem, videoSetup } from '../support/video.ts';
 import { passTime, type TestWorkers, testWorkers } from '../support/video-following.ts';
 
-const LIVES = 120;
+const LIVES = fewer(120, 80);
 const USERS = 10;
 const HOUR = 3_600_000;
 const HOOK = 'https://hooks.example.com/video';

@@ -16,11 +16,12 @@ import type { CrashPoint } from '../../src/ledger/crash-points.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { CrashLane } from '../support/crash-lane.ts';
 import { random } from '../support/ledger-process.ts';
+import { fewer } from '../support/long-test.ts';
 import { callVideo, startVideo, TASKS, taskBody, textItem, type VideoFixture } from '../support/video.ts';
 import { endLeases, expectRest, openJobs, unrest, type VideoJobs } from '../support/video-jobs.ts';
 import { until } from '../support/wait.ts';
 
-const LOST_ANSWERS = Number(process.env.LOST_ANSWERS ?? 50);
+const LOST_ANSWERS = Number(process.env.LOST_ANSWERS ?? fewer(50, 20));
 const SEED = Number(process.env.LOSS_SEED ?? 20_261_117);
 /** Orders between two kills. */
 const ORDERS_PER_LIFE = 20;

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import { type Db, openDatabase } from '../../src/db/index.ts';
 import { CRASH_POINT_CHANNEL, type CrashPoint } from '../../src/ledger/crash-points.ts';
+import { longTest } from '../support/long-test.ts';
 import { loseResponses } from '../support/lost-responses.ts';
 import {
   callVideo,
@@ -201,29 +202,32 @@ test('a lost response to the commit of a create leaves a task that is removed on
   await endTasks();
 });
 
-test('V 8: a claim that waits too long for another one gives 409, a wallet that is locked too long 503', async () => {
-  const other = openDatabase(fixture.gateway.database.url, 1);
-  try {
-    const [body, key] = [orderBody(''), newKey()];
-    await other.db.transaction().execute(async (tx) => {
-      await sql`select from wallets where user_id = 'ana' for update`.execute(tx);
-      const { status, body: error } = await send(body, key);
-      assert.deepEqual([status, error.error?.code], [503, 'server_is_overloaded']);
-    });
-    const first = await send(body, key);
-    assert.equal(first.status, 200, 'the key is free');
-    await sql`update idempotency_records set expires_at = now() - interval '1 second'`.execute(db);
-    await sql`update video_tasks set deleted_at = now()`.execute(db);
-    await other.db.transaction().execute(async (tx) => {
-      await sql`update idempotency_records set owner = 'other'`.execute(tx);
-      const { status, body: error } = await send(body, key);
-      assert.deepEqual([status, error.error?.code], [409, 'idempotency_in_progress']);
-    });
-    await endTasks();
-  } finally {
-    await other.close();
-  }
-});
+longTest(
+  'V 8: a claim that waits too long for another one gives 409, a wallet that is locked too long 503',
+  async () => {
+    const other = openDatabase(fixture.gateway.database.url, 1);
+    try {
+      const [body, key] = [orderBody(''), newKey()];
+      await other.db.transaction().execute(async (tx) => {
+        await sql`select from wallets where user_id = 'ana' for update`.execute(tx);
+        const { status, body: error } = await send(body, key);
+        assert.deepEqual([status, error.error?.code], [503, 'server_is_overloaded']);
+      });
+      const first = await send(body, key);
+      assert.equal(first.status, 200, 'the key is free');
+      await sql`update idempotency_records set expires_at = now() - interval '1 second'`.execute(db);
+      await sql`update video_tasks set deleted_at = now()`.execute(db);
+      await other.db.transaction().execute(async (tx) => {
+        await sql`update idempotency_records set owner = 'other'`.execute(tx);
+        const { status, body: error } = await send(body, key);
+        assert.deepEqual([status, error.error?.code], [409, 'idempotency_in_progress']);
+      });
+      await endTasks();
+    } finally {
+      await other.close();
+    }
+  },
+);
 
 // ---------------------------------------------------------------- reports before the response
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Db } from '../../src/db/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { fewer } from '../support/long-test.ts';
 import { runs } from '../support/properties.ts';
 import {
   type ApiResponse,
@@ -16,7 +17,7 @@ import {
 import { expectRest, makeDue, openJobs, type VideoJobs } from '../support/video-jobs.ts';
 import { until } from '../support/wait.ts';
 
-const ROUNDS = runs(8);
+const ROUNDS = fewer(runs(8), 2);
 const TWINS = 50;
 
 let fixture: VideoFixture;

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { RESULT_READS } from '../../src/rules/index.ts';
+import { longTest } from '../support/long-test.ts';
 import { KEYS, startVideo, type VideoFixture } from '../support/video.ts';
 import {
   callsOf,
@@ -313,7 +314,7 @@ test('at most four upstream connections read one result; the others wait their t
   assert.ok(max > 1, 'some run in parallel');
 });
 
-test('a reader whose turn does not come gets 503 with retry-after', async () => {
+longTest('a reader whose turn does not come gets 503 with retry-after', async () => {
   const id = await succeed(fixture, { words: 'file_bytes=3000000; on=download; drip=20' });
   const stop = new AbortController();
   const headers = { authorization: `Bearer ${KEYS.ana}` };

@@ -7,6 +7,7 @@ import { ResponsesWebSocketSession } from 'openai/lib/responses/responses-websoc
 import { ResponsesWS } from 'openai/resources/responses/ws';
 import { type JournalEntry, type Sim, startSim } from '../../sim/index.ts';
 import { basicSetup, type LogLine, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { until } from '../support/wait.ts';
 import { type Frame, frameText, isTerminal, ResponsesSocketClient } from '../support/websocket.ts';
 
@@ -369,7 +370,7 @@ describe('failures of relayed turns', () => {
     assert.equal(line.estimated, true);
   });
 
-  test('back-pressure: a slow WebSocket client pauses the provider', async () => {
+  longTest('back-pressure: a slow WebSocket client pauses the provider', async () => {
     const client = await connect();
     sim.journal.clear();
     client.socket.once('message', () => client.socket.pause());
@@ -431,7 +432,7 @@ describe('turns over HTTP', () => {
   });
 });
 
-test('200 idle and 200 active WebSockets open and close cleanly', async () => {
+longTest('200 idle and 200 active WebSockets open and close cleanly', async () => {
   sim.journal.clear();
   const idle = await Promise.all(Array.from({ length: 200 }, () => connect()));
   assert.equal(sim.journal.requests.length, 0, 'no upstream connection before the first turn');

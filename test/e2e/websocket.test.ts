@@ -7,6 +7,7 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { markKeyRevoked } from '../../src/identity/index.ts';
 import { sseResponse, startCanned } from '../support/canned.ts';
 import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { frameText, ResponsesSocketClient, withoutWebSocket } from '../support/websocket.ts';
 
 let sim: Sim;
@@ -181,7 +182,7 @@ test('G 4.10: WebSocket turns of one lane run in order, lanes run side by side a
   client.socket.close();
 });
 
-test('G 4.10: WebSocket turns that wait hold at most 64 MiB; one more is rejected, others continue', async () => {
+longTest('G 4.10: WebSocket turns that wait hold at most 64 MiB; one more is rejected, others continue', async () => {
   const client = await connect('claude');
   const model = 'demo-messages@silent_mid';
   client.create({ model, input: 'first', stream_id: 'busy' });

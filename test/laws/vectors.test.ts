@@ -4,6 +4,7 @@ import { ApiError, readSse } from '../../src/core/index.ts';
 import { fold, type HubEvent, upstreamOf } from '../../src/dialects/index.ts';
 import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
 import { checkEventOrder, dataOf, decodeAll, readVectors, type Vector } from '../support/dialects/codecs.ts';
+import { runs } from '../support/properties.ts';
 import { convert, DECODE_CONTEXT, DIALECT_PAIRS, readStreamAs, sseBytes, UPSTREAMS } from './dialect-pairs.ts';
 
 const VECTORS = UPSTREAMS.flatMap((dialect) => readVectors(dialect));
@@ -62,7 +63,7 @@ for (const dialect of UPSTREAMS) {
         if (!hasRawLines(vector))
           assert.deepEqual(decodeBytes(vector, bytes), decode(vector, vector.events), vector.name);
         const expected = JSON.stringify(readBlocks(vector, [bytes]));
-        const step = Math.max(1, Math.ceil(bytes.length / 1_500));
+        const step = Math.max(1, Math.ceil(bytes.length / runs(6_000)));
         for (let cut = 1; cut < bytes.length; cut += step) {
           const blocks = readBlocks(vector, [bytes.subarray(0, cut), bytes.subarray(cut)]);
           assert.equal(JSON.stringify(blocks), expected, `${vector.name} cut at ${cut}`);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { longTest } from '../../../test/support/long-test.ts';
 import { JSON_LIMITS } from '../../rules/index.ts';
 import { stripEnvelopes } from './strip-envelopes.ts';
 
@@ -75,7 +76,7 @@ test('stripEnvelopes leaves malformed bodies to the provider', () => {
     for (const dialect of ['messages', 'responses', 'chat'] as const) assert.equal(cut(text, dialect), text);
 });
 
-test('stripEnvelopes handles 200,000 envelopes in one message', () => {
+longTest('stripEnvelopes handles 200,000 envelopes in one message', () => {
   const body = (blocks: string) => `{"messages":[{"role":"assistant","content":[${blocks}]}]}`;
   const many = Array(200_000).fill(foreign).join();
   assert.equal(cut(body(`${text},${many}`)), body(text));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type LedgerFixture, openLedgerFixture } from '../../../test/support/ledger.ts';
 import { makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
+import { longTest } from '../../../test/support/long-test.ts';
 import { until } from '../../../test/support/wait.ts';
 import { FakeClock, formatNanos, silentLog, systemClock } from '../../core/index.ts';
 import { connect, type Db, openDatabase } from '../../db/index.ts';
@@ -152,7 +153,7 @@ test('Flusher writes everything once the database accepts connections again', as
   await other.close();
 });
 
-test('Flusher writes thousands of records per second to one wallet', async (t) => {
+longTest('Flusher writes thousands of records per second to one wallet', async (t) => {
   await makeUser(db, 'hot', 10n ** 12n);
   const { journal, flusher } = flusherOf(new UsageWriter({ db, log: silentLog }));
   const TOTAL = 20_000;

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type LedgerFixture, openLedgerFixture } from '../../../test/support/ledger.ts';
 import { FAR_FUTURE, makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
+import { longTest } from '../../../test/support/long-test.ts';
 import { TcpRelay } from '../../../test/support/tcp-relay.ts';
 import { until } from '../../../test/support/wait.ts';
 import { silentLog } from '../../core/index.ts';
@@ -224,7 +225,7 @@ test('UsageWriter stores a fault text with characters that PostgreSQL rejects', 
   assert.equal((await readBalance(db, 'ola')).available, 970n);
 });
 
-test('a lease does not wait for a process that hangs while it charges', async (t) => {
+longTest('a lease does not wait for a process that hangs while it charges', async (t) => {
   await makeUser(db, 'kim', 1_000n);
   await sql`insert into replicas (id, host) values ('rep_kim', 'here')`.execute(db);
   const record = usageRecord('kim', 10n);

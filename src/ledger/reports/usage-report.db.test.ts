@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { FAR_FUTURE, makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
+import { longTest } from '../../../test/support/long-test.ts';
 import { ApiError, silentLog } from '../../core/index.ts';
 import { type Database, type Db, openDatabase } from '../../db/index.ts';
 import { UsageWriter } from '../records/usage-writer.ts';
@@ -164,7 +165,7 @@ test('balanceReport() includes holds and leaves out leases', async () => {
   assert.equal((await walletReports(db, { used: 0.05, limit: 10, now })).length, 1, '5 % of the limit of the day');
 });
 
-test('dailyQuery() reads roll-ups by primary key', async (t) => {
+longTest('dailyQuery() reads roll-ups by primary key', async (t) => {
   await sql`
     insert into usage_daily
     select 'u' || u, date '2026-08-01' + d, 'key_1', 'openai', 'gpt-' || m, 'oa1', 'chat.create', 10, 1, 1, 1, 1, 1, 0, 0, 0, 0, 5, 0

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { FAR_FUTURE, makeUser } from '../../../test/support/ledger-process.ts';
+import { longTest } from '../../../test/support/long-test.ts';
 import { explain, statementsOf } from '../../../test/support/plan.ts';
 import { until } from '../../../test/support/wait.ts';
 import { createLog } from '../../core/index.ts';
@@ -103,7 +104,7 @@ test('a settled hold that was not charged is found although no entry names it, a
   assert.deepEqual(await faultsOf(), []);
 });
 
-test('old entries become segments, and a later pass reads only newer ones', async (t) => {
+longTest('old entries become segments, and a later pass reads only newer ones', async (t) => {
   await makeUser(db, 'ida', 10n ** 9n);
   await makeUser(db, 'joe', 10n ** 9n);
   await addEntries(3 * SEGMENT_ENTRIES + 500, ['ida', 'joe']);

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { makeUser } from '../../../test/support/ledger-process.ts';
+import { longTest } from '../../../test/support/long-test.ts';
 import { until } from '../../../test/support/wait.ts';
 import { type Database, type Db, openDatabase } from '../../db/index.ts';
 import { checkNewEntries } from './recheck.ts';
@@ -41,7 +42,7 @@ async function countReads(task: (one: Db) => Promise<unknown>): Promise<number> 
   });
 }
 
-test('readStatement() reads only the entries of the page and newer ones', async (t) => {
+longTest('readStatement() reads only the entries of the page and newer ones', async (t) => {
   const userId = await makeUser(db, 'old', 1_000_000n);
   await sql`
     insert into entries (debit, credit, nanos, kind, reference, reason)
@@ -82,7 +83,7 @@ test('readStatement() continues behind the last line of a page', async () => {
   assert.deepEqual(pages, all);
 });
 
-test('readStatement() reads an old day from its segment, with the right balances', async (t) => {
+longTest('readStatement() reads an old day from its segment, with the right balances', async (t) => {
   const userId = await makeUser(db, 'aged', 10n ** 9n);
   await makeUser(db, 'crowd', 10n ** 9n);
   const count = 5 * SEGMENT_ENTRIES;

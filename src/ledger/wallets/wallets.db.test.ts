@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { FAR_FUTURE, inParallel, makeUser, random } from '../../../test/support/ledger-process.ts';
+import { longTest } from '../../../test/support/long-test.ts';
 import { runs } from '../../../test/support/properties.ts';
 import { type Database, type Db, openDatabase } from '../../db/index.ts';
 import { checkLedger } from './check.ts';
@@ -218,7 +219,7 @@ test('random sequences of operations match the model', async (t) => {
   t.diagnostic(`${operations} operations in ${Math.round(performance.now() - begun)} ms`);
 });
 
-test('the ledger adds up after 20 clients ran hundreds of operations each on five wallets', async (t) => {
+longTest('the ledger adds up after 20 clients ran hundreds of operations each on five wallets', async (t) => {
   const begun = performance.now();
   const users = await Promise.all(['v0', 'v1', 'v2', 'v3', 'v4'].map((id) => makeUser(db, id, 300n)));
   const counts = { held: 0, short: 0, settled: 0, released: 0 };

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { makeUser } from '../../../test/support/ledger-process.ts';
+import { longTest } from '../../../test/support/long-test.ts';
 import { explain, statementsOf } from '../../../test/support/plan.ts';
 import { connect, type Database, type Db, openDatabase } from '../../db/index.ts';
 import {
@@ -196,7 +197,7 @@ test('V 8: the record of a task is kept as long as the task', async () => {
   assert.equal(await claim(deleted, 'two'), true);
 });
 
-test('a clean-up removes expired records in batches and reads no more than a batch of them', async (t) => {
+longTest('a clean-up removes expired records in batches and reads no more than a batch of them', async (t) => {
   const KEPT = 20_000;
   const GONE = 2_500;
   await sql`insert into video_tasks (user_id, id, key_id, group_id, variant, model, upstream_model, callback_token_hash, safety_identifier,

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type LedgerFixture, openLedgerFixture } from '../../../test/support/ledger.ts';
 import { makeUser } from '../../../test/support/ledger-process.ts';
+import { longTest } from '../../../test/support/long-test.ts';
 import { explainWrites, statementsOf } from '../../../test/support/plan.ts';
 import { storeTask } from '../../../test/support/stored-task.ts';
 import { connect } from '../../db/index.ts';
@@ -66,7 +67,7 @@ test('takeDue moves the next check by the interval of the age, with its jitter',
   }
 });
 
-test('takeDue reads no table from end to end, however many tasks are over', async () => {
+longTest('takeDue reads no table from end to end, however many tasks are over', async () => {
   const client = await connect(fixture.url);
   try {
     await fill(50_000);
