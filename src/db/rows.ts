@@ -325,6 +325,7 @@ export interface LeasesRow {
   nanos: bigint;
   version: Generated<bigint>;
   is_wanted: Generated<boolean>;
+  answered: Generated<bigint>;
 }
 
 export interface LedgerBalancesRow {
@@ -793,6 +794,14 @@ export interface WarningStatesRow {
   since: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
+export interface WishesRow {
+  user_id: string;
+  owner: string;
+  id: Generated<bigint>;
+  nanos: bigint;
+  seen_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
 export interface Rows {
   account_cooldowns: AccountCooldownsRow;
   account_loads: AccountLoadsRow;
@@ -854,4 +863,5 @@ export interface Rows {
   warning_destinations: WarningDestinationsRow;
   warning_rules: WarningRulesRow;
   warning_states: WarningStatesRow;
+  wishes: WishesRow;
 }

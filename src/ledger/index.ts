@@ -1,8 +1,7 @@
+export { holdOnceCovered } from './admission/covered-hold.ts';
 export { InsufficientBalance } from './admission/insufficient-balance.ts';
-export { askForLeases } from './admission/lease-queries.ts';
 export { SPEND_SERVICES, SpendBook, type SpendEndNotice } from './admission/primary-spend.ts';
 export type { SpendQuestion } from './admission/spend-counts.ts';
-export { RETURN_WANTED_MS } from './admission/wallet-leases.ts';
 export type { Reservation } from './admission/wallet-state.ts';
 export {
   ALARMS,

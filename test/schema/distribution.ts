@@ -26,6 +26,7 @@ export const DISTRIBUTION: Readonly<Record<keyof Rows, Distribution>> = {
   users: { by: 'user', column: 'id' },
   wallets: user,
   leases: user,
+  wishes: user,
   usage_daily: user,
   usage_monthly: user,
   idempotency_records: user,

@@ -3,9 +3,12 @@
  * while as a virtual machine does, or lose the database.
  */
 import { type Clock, silentLog } from '../../src/core/index.ts';
+import { wishUntilHeld } from '../../src/ledger/admission/covered-hold.ts';
+import { InsufficientBalance } from '../../src/ledger/admission/insufficient-balance.ts';
 import type { LeaseStore } from '../../src/ledger/admission/lease-queries.ts';
-import { RETURN_WANTED_MS, WalletLeases } from '../../src/ledger/admission/wallet-leases.ts';
+import { WalletLeases } from '../../src/ledger/admission/wallet-leases.ts';
 import type { Reservation } from '../../src/ledger/admission/wallet-state.ts';
+import { RETURN_WANTED_MS } from '../../src/ledger/admission/wishes.ts';
 import { HEARTBEAT_INTERVAL_MS, TRUST_MS } from '../../src/ledger/records/replica.ts';
 import type { UsageRecord } from '../../src/ledger/usage-record.ts';
 import type { SimulatedLedger } from './lease-ledger.ts';
@@ -20,14 +23,17 @@ export interface ReplicaWorld {
   readonly lostResults: number;
   /** Statements by kind. */
   readonly statements: Map<StatementKind, number>;
+  /** How long the next statement of a replica takes, between one and six milliseconds by default, and how late its next timer is. */
+  readonly statementMs?: (replica: string) => number;
+  readonly lagMs?: () => number;
 }
 
-export type StatementKind = 'take' | 'return' | 'ask' | 'wanted' | 'charge' | 'heartbeat';
+export type StatementKind = 'take' | 'return' | 'wish' | 'withdraw' | 'wanted' | 'hold' | 'charge' | 'heartbeat';
 
 const FLUSH_MS = 1_000;
 const LOW_FLUSH_MS = 200;
 const RETURN_IDLE_MS = 1_000;
-/** A statement takes between one and six milliseconds, and a lost database is noticed after three seconds. */
+/** A lost database is noticed after three seconds. */
 const STATEMENT_MS = { min: 1, spread: 5, timeout: 3_000 };
 
 export class SimulatedReplica {
@@ -92,6 +98,14 @@ export class SimulatedReplica {
     return this.#leases.admit(userId, maxCost);
   }
 
+  /** Holds, as the creation of a video task does. */
+  hold(userId: string, nanos: bigint, reference: string): Promise<'held'> {
+    const refusal = (available: bigint) => new InsufficientBalance(available);
+    return wishUntilHeld({ store: this.#store(), clock: this.#clock() }, { userId, nanos, reference, refusal }, () =>
+      this.#statement('hold', () => this.#world.ledger.hold(userId, nanos, reference)),
+    );
+  }
+
   /** Runs the task of a call unless the process has died; later when it is frozen. */
   after(ms: number, task: () => void): void {
     this.#clock().after(ms, task);
@@ -117,18 +131,23 @@ export class SimulatedReplica {
 
   /** Timers and results reach the process only while it runs. */
   #clock(): Clock {
-    const { clock } = this.#world;
-    const run = (task: () => void): void => {
-      if (this.#isDead) return;
-      const waitMs = this.#frozenUntil - clock.elapsed();
-      if (waitMs > 0) clock.after(waitMs, () => run(task));
-      else task();
-    };
+    const { clock, lagMs = () => 0 } = this.#world;
     return {
       now: () => clock.now(),
       elapsed: () => clock.elapsed(),
-      after: (ms, task) => clock.after(ms, () => run(task)),
+      after: (ms, task) => this.#onResult(ms + lagMs(), task),
     };
+  }
+
+  #onResult(ms: number, task: () => void): () => void {
+    const { clock } = this.#world;
+    const run = (): void => {
+      if (this.#isDead) return;
+      const waitMs = this.#frozenUntil - clock.elapsed();
+      if (waitMs > 0) clock.after(waitMs, run);
+      else task();
+    };
+    return clock.after(ms, run);
   }
 
   #store(): LeaseStore {
@@ -136,28 +155,33 @@ export class SimulatedReplica {
     return {
       take: (input) => this.#statement('take', () => ledger.take(input)),
       giveBack: (input) => this.#statement('return', () => ledger.giveBack(input)),
-      ask: (input) => this.#statement('ask', () => ledger.ask(input)),
+      wish: (input) => this.#statement('wish', () => ledger.wish(input)),
+      withdraw: (wish) => this.#statement('withdraw', () => ledger.withdraw(wish)),
       wanted: (replicaId) => this.#statement('wanted', () => ledger.wanted(replicaId)),
     };
   }
 
   #statement<T>(kind: StatementKind, run: () => T): Promise<T> {
-    const { clock, random, lostResults, statements } = this.#world;
+    const { clock, random, lostResults, statements, statementMs } = this.#world;
     statements.set(kind, (statements.get(kind) ?? 0) + 1);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const half = (STATEMENT_MS.min + random() * STATEMENT_MS.spread) / 2;
+    const wholeMs = statementMs?.(this.#name) ?? STATEMENT_MS.min + random() * STATEMENT_MS.spread;
+    // It runs at the start, at the end, or anywhere in between.
+    const untilRunMs = wholeMs * (statementMs ? random() : 0.5);
     if (clock.elapsed() < this.#cutUntil) {
-      this.after(STATEMENT_MS.timeout, () => reject(new Error('the database does not respond')));
+      this.#onResult(STATEMENT_MS.timeout, () => reject(new Error('the database does not respond')));
       return promise;
     }
     // The ledger runs the statement even if its process dies meanwhile.
-    clock.after(half, () => {
+    clock.after(untilRunMs, () => {
       try {
         const result = run();
         const isLost = random() < lostResults;
-        this.after(half, () => (isLost ? reject(new Error('the connection broke')) : resolve(result)));
+        this.#onResult(wholeMs - untilRunMs, () =>
+          isLost ? reject(new Error('the connection broke')) : resolve(result),
+        );
       } catch (error) {
-        this.after(half, () => reject(error));
+        this.#onResult(wholeMs - untilRunMs, () => reject(error));
       }
     });
     return promise;

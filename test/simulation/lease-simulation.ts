@@ -150,8 +150,7 @@ export class LeaseSimulation {
     await this.#clock.runUntil(endMs);
     await this.#clock.runUntil(endMs + QUIET_MS);
     // A lease whose grant was lost stays until another replica asks for it.
-    for (const userId of this.#ledger.wallets.keys())
-      this.#ledger.ask({ userId, replicaId: null, missing: 0n, isFirst: true });
+    for (const userId of this.#ledger.wallets.keys()) this.#ledger.wantAll(userId);
     await this.#clock.runUntil(endMs + QUIET_MS + ASKED_MS);
     this.#checkEnd();
     return this.#report();

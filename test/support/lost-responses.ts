@@ -1,4 +1,5 @@
 /** Responses of the database that are lost or late: the statement is executed, but its caller gets a connection error, or waits. */
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
 export interface LossyStatement {
@@ -59,4 +60,37 @@ export function holdResponse(pattern: RegExp): HeldResponse {
     return result;
   } as typeof query;
   return { executed: executed.promise, release: released.resolve };
+}
+
+/** Every statement of this process takes this much longer until `restore`, half of it before the database executes it. */
+export function delayStatements(ms: number): { restore(): void } {
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = async function (this: pg.Client, ...args: unknown[]) {
+    await pause(ms / 2);
+    const result = await (query as (...args: unknown[]) => Promise<unknown>).apply(this, args);
+    await pause(ms / 2);
+    return result;
+  } as typeof query;
+  return {
+    restore: () => {
+      pg.Client.prototype.query = query;
+    },
+  };
+}
+
+/** Statements that match fail without being executed, until `restore`. */
+export function refuseStatements(pattern: RegExp): { readonly count: () => number; restore(): void } {
+  let count = 0;
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = async function (this: pg.Client, ...args: unknown[]) {
+    if (!pattern.test(textOf(args[0]))) return (query as (...args: unknown[]) => Promise<unknown>).apply(this, args);
+    count += 1;
+    throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
+  } as typeof query;
+  return {
+    count: () => count,
+    restore: () => {
+      pg.Client.prototype.query = query;
+    },
+  };
 }

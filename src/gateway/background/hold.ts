@@ -2,7 +2,7 @@
 import { sql, type Transaction } from 'kysely';
 import { fail } from '../../core/index.ts';
 import type { Db, Rows } from '../../db/index.ts';
-import { askForLeases, hold, InsufficientBalance, RETURN_WANTED_MS, readBalance } from '../../ledger/index.ts';
+import { hold, holdOnceCovered, InsufficientBalance } from '../../ledger/index.ts';
 import type { BackgroundInput } from '../native/native-request.ts';
 import type { BackgroundServices } from './services.ts';
 
@@ -10,8 +10,6 @@ type Tx = Transaction<Rows>;
 
 /** The provider has a day to finish; the ledger check reports a hold that is open an hour later. */
 const HOLD_HOURS = 25;
-/** Times to ask other servers for the money that they have leased. */
-const ASK_TURNS = 3;
 
 /** Holds the maximum cost and runs `insert` in the same transaction. Returns the reference of the hold. */
 export async function holdMaximum(
@@ -19,20 +17,17 @@ export async function holdMaximum(
   input: BackgroundInput,
   insert: (tx: Tx, row: ReturnType<typeof rowOf>) => Promise<void>,
 ): Promise<string> {
-  const { db, clock } = services;
   const { userId } = input.caller.key;
-  await input.checkSpend((await openNanos(db, userId)) + input.quote.maxCost);
+  const { maxCost: nanos } = input.quote;
+  await input.checkSpend((await openNanos(services.db, userId)) + nanos);
   const row = rowOf(input);
-  for (let turn = 0; ; turn += 1) {
-    if (await insertHeld(services, input, row, insert)) return row.reference;
-    // A balance that is short may be leased to servers that do not use it; they return it when they are asked.
-    const { available } = await readBalance(db, userId);
-    const missing = input.quote.maxCost - available;
-    const coming =
-      turn < ASK_TURNS ? await askForLeases(db, { userId, replicaId: null, missing, isFirst: turn === 0 }) : 0n;
-    if (coming === 0n) throw new InsufficientBalance(available);
-    await new Promise<void>((resolve) => void clock.after(RETURN_WANTED_MS, resolve));
-  }
+  const { reference } = row;
+  const refusal = (available: bigint) => new InsufficientBalance(available);
+  // A balance that is short may be leased to servers that do not use it; they return it when they are asked.
+  await holdOnceCovered(services, { userId, nanos, reference, refusal }, () =>
+    insertHeld(services, input, row, insert),
+  );
+  return reference;
 }
 
 /** What open background responses of the user may cost. It counts as spent until they end. */
@@ -55,22 +50,21 @@ const rowOf = ({ caller: { key, group }, call, model, quote, inputTokens }: Back
   tier: quote.tier?.tier ?? null,
 });
 
-/** False when the balance is short. */
 function insertHeld(
   { db, clock }: BackgroundServices,
   { caller, quote }: BackgroundInput,
   row: ReturnType<typeof rowOf>,
   insert: (tx: Tx, row: ReturnType<typeof rowOf>) => Promise<void>,
-): Promise<boolean> {
+): Promise<'held' | 'short'> {
   const { userId } = caller.key;
   return db.transaction().execute(async (tx) => {
     await sql`set local lock_timeout = '2s'`.execute(tx);
     const checkAfter = new Date(clock.now() + HOLD_HOURS * 3_600_000);
     const { reference } = row;
     const held = await hold(tx, { userId, nanos: quote.maxCost, reference, checkAfter }).catch(onLockTimeout);
-    if (held !== 'held') return false;
+    if (held !== 'held') return 'short';
     await insert(tx, row);
-    return true;
+    return held;
   });
 }
 

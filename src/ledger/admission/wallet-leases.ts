@@ -8,10 +8,12 @@ import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
-import { InsufficientBalance } from './insufficient-balance.ts';
+import { balanceUnavailable, InsufficientBalance } from './insufficient-balance.ts';
 import type { LeaseNeed } from './lease-grant.ts';
 import type { LeaseStore, LeaseTake } from './lease-queries.ts';
-import { createWalletState, free, type Reservation, type WalletState } from './wallet-state.ts';
+import { LeaseReturns } from './lease-returns.ts';
+import { createWalletState, free, type Reservation, type Waiter, type WalletState } from './wallet-state.ts';
+import { WISH_MS, WISH_TURN_MS } from './wishes.ts';
 
 export interface WalletLeasesOptions {
   readonly store: LeaseStore;
@@ -38,19 +40,19 @@ const IDLE_MS = 15_000;
 const LOW_IDLE_MS = 1_000;
 /** Clients without money retry in a loop; the database is queried at most this often for each of them. */
 const SHORT_MS = 200;
-/** How often a replica checks whether others need what it has leased, and how often those check whether it was returned. */
-export const RETURN_WANTED_MS = 250;
-/** The most that a call waits for other replicas: two of their turns and the statements. */
-const ASK_TURNS = 4;
+/** Leases that are returned at a time when others want them. On a slow database the last one must not wait for all before it; calls need connections too. */
+const RETURN_LANES = 2;
 
 export class WalletLeases {
   readonly #options: WalletLeasesOptions;
+  readonly #returns: LeaseReturns;
   readonly #wallets = new Map<string, WalletState>();
   /** Set once nothing more is leased; resolves when no call is open any more. */
   #closing: PromiseWithResolvers<void> | undefined;
 
   constructor(options: WalletLeasesOptions) {
     this.#options = options;
+    this.#returns = new LeaseReturns(options);
   }
 
   /** Nothing is leased or in use. */
@@ -74,7 +76,7 @@ export class WalletLeases {
     if (shortUntil && this.#options.clock.elapsed() < shortUntil.until && maxCost - free(wallet) > shortUntil.available)
       throw new InsufficientBalance(free(wallet) + shortUntil.available);
     return new Promise((resolve, reject) => {
-      wallet.waiting.push({ maxCost, resolve, reject });
+      wallet.waiting.push({ maxCost, since: this.#options.clock.elapsed(), resolve, reject });
       this.#lease(wallet);
     });
   }
@@ -85,7 +87,10 @@ export class WalletLeases {
       const wallet = this.#wallets.get(record.userId);
       if (wallet) wallet.spent -= record.charge;
     }
-    for (const lease of leases) this.#apply(lease);
+    for (const lease of leases) {
+      const wallet = this.#wallets.get(lease.userId);
+      if (wallet) this.#returns.apply(wallet, lease);
+    }
   }
 
   /** Returns money that idle users do not need; to be called every second or so. */
@@ -95,24 +100,24 @@ export class WalletLeases {
       // Unrecorded charges will be drawn from the lease, so nothing is returned before they are recorded.
       if (wallet.spent !== 0n || wallet.isLeasing || wallet.waiting.length > 0) continue;
       if (now - wallet.usedAt < (wallet.isLow ? LOW_IDLE_MS : IDLE_MS)) continue;
-      if (wallet.returning > 0n || wallet.isUncertain || free(wallet) > 0n) await this.#return(wallet);
+      if (wallet.returning > 0n || wallet.isUncertain || free(wallet) > 0n) await this.#returns.run(wallet);
       else if (wallet.open === 0 && wallet.leased === 0n && !wallet.isLeasing) this.#wallets.delete(wallet.userId);
     }
   }
 
-  /** Returns what other replicas have asked for and no call here uses; to be called several times a second. */
+  /** Returns what others have asked for and no call here uses; to be called several times a second. */
   async returnWanted(): Promise<void> {
     const { store, replica } = this.#options;
     if (this.#wallets.size === 0) return;
-    for (const userId of await store.wanted(replica.id)) {
-      const wallet = this.#walletOf(userId);
-      // Of two replicas that ask each other, both return what they have, and the first to lease again gets it.
-      if (wallet.isLeasing && !wallet.isAsking) continue;
-      wallet.isLow = true;
-      await this.#return(wallet);
-      // The first statement may have found a lease whose grant was lost.
-      if (free(wallet) > 0n) await this.#return(wallet);
-    }
+    const wanted = (await store.wanted(replica.id)).values();
+    const lane = async (): Promise<void> => {
+      for (const { userId, newest } of wanted) {
+        const wallet = this.#walletOf(userId);
+        // Every statement that leases learns of wishes, and answers them after it.
+        if (!wallet.isLeasing) await this.#returns.runFor(wallet, newest);
+      }
+    };
+    await Promise.all(Array.from({ length: RETURN_LANES }, lane));
   }
 
   /** This replica was fenced and its leases were returned. Calls in flight continue and are charged as overdraft. */
@@ -121,6 +126,7 @@ export class WalletLeases {
       wallet.leased = 0n;
       wallet.version = 0n;
       wallet.returning = 0n;
+      wallet.answered = 0n;
       wallet.isUncertain = false;
     }
   }
@@ -202,6 +208,7 @@ export class WalletLeases {
     this.#leaseForWaiting(wallet)
       .catch((error: unknown) => {
         wallet.isUncertain = true;
+        wallet.wish = undefined;
         this.#options.log.warn('wallet_lease.failed', { user: wallet.userId, ...errorFields(error) });
         const failure = error instanceof ApiError ? error : balanceUnavailable(error);
         for (const waiter of wallet.waiting.splice(0)) waiter.reject(failure);
@@ -214,9 +221,7 @@ export class WalletLeases {
   }
 
   async #leaseForWaiting(wallet: WalletState): Promise<void> {
-    const { replica, clock } = this.#options;
-    let turn = 0;
-    let isLast = false;
+    const { store, replica, clock } = this.#options;
     do {
       if (!replica.isTrusted) await replica.heartbeat();
       this.#serve(wallet);
@@ -227,33 +232,54 @@ export class WalletLeases {
         sum += maxCost;
         return sum;
       });
-      const { granted, available } = await this.#take(wallet, { needs, ahead, recent: lastMinute });
+      const { granted, newest } = await this.#take(wallet, { needs, ahead, recent: lastMinute });
       this.#serve(wallet);
       wallet.isLow = free(wallet) < fewCalls(wallet);
       if (granted < (needs.at(-1) ?? 0n) + ahead / 2n) wallet.aheadFrom = clock.elapsed() + AHEAD_RETRY_MS;
-      if (granted > 0n || wallet.waiting.length === 0) continue;
-      const elsewhere = turn < ASK_TURNS ? await this.#ask(wallet, available, turn === 0) : 0n;
-      turn += 1;
-      // What was asked for may have been returned after the lease was tried.
-      if (turn > 1 && elsewhere === 0n && !isLast) {
-        isLast = true;
-        continue;
-      }
-      rejectAbove(wallet, free(wallet) + available + elsewhere);
-      if (elsewhere > 0n) {
-        wallet.isAsking = true;
-        await pause(clock, RETURN_WANTED_MS);
-        wallet.isAsking = false;
-      } else wallet.shortUntil = { until: clock.elapsed() + SHORT_MS, available };
+      if (granted > 0n) wallet.wish = undefined;
+      await this.#returns.answer(wallet, newest);
+      if (granted <= 0n) await this.#wishForFirst(wallet);
     } while (wallet.waiting.length > 0 && !this.#closing);
+    if (wallet.wish) await store.withdraw({ userId: wallet.userId, owner: replica.id });
+    wallet.wish = undefined;
   }
 
-  /** Asks the other replicas for what the cheapest waiting call lacks. Returns how much they may still return. */
-  #ask(wallet: WalletState, available: Nanos, isFirst: boolean): Promise<Nanos> {
-    const { store, replica } = this.#options;
-    const minCost = wallet.waiting.reduce((min, { maxCost }) => (maxCost < min ? maxCost : min), MAX_COST);
-    const missing = minCost - free(wallet) - available;
-    return store.ask({ userId: wallet.userId, replicaId: replica.id, missing, isFirst });
+  /**
+   * Wishes for what the first waiting call lacks, until the wallet has it. Rejects calls once nobody can pay for them: when all other replicas
+   * have returned what they do not use, or have too little altogether.
+   */
+  async #wishForFirst(wallet: WalletState): Promise<void> {
+    const { store, replica, clock } = this.#options;
+    const { userId } = wallet;
+    for (let first = wallet.waiting[0]; first && !this.#closing; first = wallet.waiting[0]) {
+      // What it has returned may be there again, or may not have left.
+      await this.#returns.settle(wallet);
+      this.#serve(wallet);
+      if (wallet.waiting[0] !== first) continue;
+      if (clock.elapsed() - first.since > WISH_MS) {
+        wallet.waiting.shift();
+        first.reject(balanceUnavailable());
+        continue;
+      }
+      const isNew = wallet.wish?.waiter !== first;
+      const { at } = (isNew ? undefined : wallet.wish) ?? { at: clock.elapsed() };
+      wallet.wish = { waiter: first, at };
+      const unused = free(wallet);
+      const outlook = await store.wish({ userId, owner: replica.id, nanos: first.maxCost, unused, isNew });
+      if (outlook.isFull) throw balanceUnavailable();
+      this.#serve(wallet);
+      rejectAbove(wallet, unused + outlook.payable, at);
+      if (!outlook.isPayable) {
+        wallet.wish = undefined;
+        // Since the wish was made, money may have become free where it was answered early.
+        wallet.shortUntil = { until: at + SHORT_MS, available: outlook.payable };
+        return;
+      }
+      // After an answer it needs more of the wallet.
+      if (await this.#returns.answer(wallet, outlook.newest)) continue;
+      if (outlook.isReady) return;
+      await pause(clock, WISH_TURN_MS);
+    }
   }
 
   #serve(wallet: WalletState): void {
@@ -275,48 +301,8 @@ export class WalletLeases {
       return take();
     });
     crashPoint('lease.taken');
-    if (result.lease) this.#apply(result.lease);
+    if (result.lease) this.#returns.apply(wallet, result.lease);
     return result;
-  }
-
-  /**
-   * Returns what is free, but only from the known version of the lease: a statement that runs late then changes nothing. After a failed
-   * statement `returning` stays set, and the next attempt only reads the lease, which also counts the version up; so does one with
-   * nothing to return.
-   */
-  async #return(wallet: WalletState): Promise<void> {
-    const { store, replica, log } = this.#options;
-    const { userId } = wallet;
-    const replicaId = replica.id;
-    const isUnknown = wallet.returning > 0n;
-    const unused = free(wallet);
-    if (!isUnknown && unused > 0n) wallet.returning = unused;
-    try {
-      const lease = await store.giveBack({
-        userId,
-        replicaId,
-        nanos: isUnknown ? 0n : wallet.returning,
-        version: isUnknown || wallet.returning === 0n ? undefined : wallet.version,
-      });
-      if (replicaId !== replica.id) return;
-      crashPoint('lease.returned');
-      // The lease has changed meanwhile; the next attempt reads it.
-      if (!lease && !isUnknown && wallet.returning > 0n) return;
-      wallet.returning = 0n;
-      wallet.isUncertain = false;
-      if (lease) this.#apply(lease);
-    } catch (error) {
-      log.warn('wallet_lease.failed', { user: userId, ...errorFields(error) });
-    }
-  }
-
-  /** Ignores results from before this replica was fenced, and results that arrive out of order. */
-  #apply({ replicaId, userId, nanos, version }: LeaseState): void {
-    if (replicaId !== this.#options.replica.id) return;
-    const wallet = this.#wallets.get(userId);
-    if (!wallet || version <= wallet.version) return;
-    wallet.leased = nanos;
-    wallet.version = version;
   }
 
   #walletOf(userId: string): WalletState {
@@ -334,14 +320,13 @@ const fewCalls = (wallet: WalletState): Nanos => (wallet.typicalMaxCost * CALLS_
 
 const pause = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve));
 
-function rejectAbove(wallet: WalletState, limit: Nanos): void {
-  const rejected = wallet.waiting.filter(({ maxCost }) => maxCost > limit);
-  wallet.waiting.splice(0, wallet.waiting.length, ...wallet.waiting.filter(({ maxCost }) => maxCost <= limit));
+/** Those that came after `asked` may be paid for by money that became free since then. */
+function rejectAbove(wallet: WalletState, limit: Nanos, asked: number): void {
+  const isPayable = ({ maxCost, since }: Waiter): boolean => maxCost <= limit || since > asked;
+  const rejected = wallet.waiting.filter((waiter) => !isPayable(waiter));
+  wallet.waiting.splice(0, wallet.waiting.length, ...wallet.waiting.filter(isPayable));
   for (const waiter of rejected) waiter.reject(new InsufficientBalance(limit));
 }
-
-const balanceUnavailable = (cause: unknown): ApiError =>
-  fail('server_is_overloaded', 'The balance is temporarily unavailable; retry shortly.', { retryAfter: 1, cause });
 
 const isForeignKeyViolation = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '23503';

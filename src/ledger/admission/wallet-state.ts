@@ -24,15 +24,19 @@ export interface WalletState {
   spent: Nanos;
   /** Being returned to the wallet. After a failed statement it is unknown whether it arrived. */
   returning: Nanos;
-  /** A statement that leases failed. The database may have run it, so the lease there may be larger than `leased`. */
+  /** A statement failed that the database may have run, or its version of the lease was another one: `leased` may be wrong. */
   isUncertain: boolean;
+  /** Ends with the last return that was begun. Never rejects. */
+  lastReturn: Promise<unknown>;
+  /** The newest wish of others that the lease was returned for. */
+  answered: bigint;
   /** Moving average of recent maximum costs, with a bias to larger ones. */
   typicalMaxCost: Nanos;
   readonly spending: RecentSpending;
   readonly waiting: Waiter[];
   isLeasing: boolean;
-  /** Waits for other replicas to return what they do not use. */
-  isAsking: boolean;
+  /** The wish for money that others have leased: the call that it is for, and when it was made. */
+  wish: { readonly waiter: Waiter; readonly at: number } | undefined;
   /** The wallet has little left: nothing is leased ahead of need. */
   isLow: boolean;
   /** The last lease was short of what was wanted ahead: until then, by `clock.elapsed()`, none is taken ahead of need. */
@@ -45,6 +49,8 @@ export interface WalletState {
 
 export interface Waiter {
   readonly maxCost: Nanos;
+  /** When it came, by `clock.elapsed()`. */
+  readonly since: number;
   resolve(reservation: Reservation): void;
   reject(error: Error): void;
 }
@@ -58,11 +64,13 @@ export const createWalletState = (userId: string): WalletState => ({
   spent: 0n,
   returning: 0n,
   isUncertain: false,
+  lastReturn: Promise.resolve(),
+  answered: 0n,
   typicalMaxCost: 0n,
   spending: new RecentSpending(),
   waiting: [],
   isLeasing: false,
-  isAsking: false,
+  wish: undefined,
   isLow: false,
   aheadFrom: 0,
   usedAt: 0,

@@ -13,6 +13,8 @@ export const REPLICA_LIFETIME_MS = 60_000;
 export const HEARTBEAT_INTERVAL_MS = 10_000;
 /** After this long without a heartbeat a replica stops using its leases: half a lifetime before others may take them. */
 export const TRUST_MS = 30_000;
+/** A live replica is never seen longer ago: an interval, two heartbeats that take the whole limit of a statement, and late timers. */
+export const SILENT_MS = 18_000;
 
 export const newReplicaId = (): string => `rep_${base62(randomBytes(16))}`;
 

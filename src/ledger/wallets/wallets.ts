@@ -6,6 +6,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Nanos } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
+import { claimsBefore } from './claims.ts';
 
 /** The other account of a wallet's entry: deposits, revenue, corrections by an operator. */
 export type HouseAccount = '@funding' | '@revenue' | '@adjustment';
@@ -74,14 +75,18 @@ export interface HoldInput {
 
 export type HoldResult = 'held' | 'repeated' | 'short';
 
-/** Sets money aside. `repeated`: a hold with this reference exists or existed. `short`: the balance does not cover it. */
+/**
+ * Sets money aside, and ends the wish for it. `repeated`: a hold with this reference exists or existed. `short`: the balance does not cover it,
+ * or wishes before it claim the money.
+ */
 export async function hold(db: Db, { userId, nanos, reference, checkAfter }: HoldInput): Promise<HoldResult> {
   // With `for no key update`, PostgreSQL compares the balance again on the newest row version once it has the lock.
   const { done, repeated } = await run<{ done: boolean; repeated: boolean }>(
     db,
-    sql`with wallet as (
+    sql`with wish as (select ${reference}::text as owner),
+        wallet as (
           select user_id from wallets
-          where user_id = ${userId} and (credits - debits - held >= ${nanos} or ${nanos} = 0::bigint)
+          where user_id = ${userId} and (credits - debits - held - ${CLAIMS_BEFORE} >= ${nanos} or ${nanos} = 0::bigint)
             and not exists (select from holds where reference = ${reference})
           for no key update),
         inserted as (
@@ -89,12 +94,15 @@ export async function hold(db: Db, { userId, nanos, reference, checkAfter }: Hol
           select user_id, ${reference}, ${nanos}, ${checkAfter} from wallet
           on conflict (reference) do nothing returning user_id, nanos),
         counted as (
-          update wallets w set held = w.held + i.nanos from inserted i where w.user_id = i.user_id returning 1)
+          update wallets w set held = w.held + i.nanos from inserted i where w.user_id = i.user_id returning w.user_id),
+        fulfilled as (delete from wishes w using counted where w.user_id = counted.user_id and w.owner = ${reference})
         select exists (select from counted) as done,
           exists (select from wallet) or exists (select from holds where reference = ${reference}) as repeated`,
   );
   return done ? 'held' : repeated ? 'repeated' : 'short';
 }
+
+const CLAIMS_BEFORE = sql.raw(claimsBefore('wallets.user_id', '(select owner from wish)'));
 
 export interface Settlement {
   /** False when the hold was settled or released before, or never existed. */

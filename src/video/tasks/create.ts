@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { ApiError, fail, newId } from '../../core/index.ts';
 import type { Db } from '../../db/index.ts';
 import type { Key } from '../../identity/index.ts';
-import { askForLeases, crashPoint, hold, RETURN_WANTED_MS, readBalance } from '../../ledger/index.ts';
+import { crashPoint, hold, holdOnceCovered } from '../../ledger/index.ts';
 import { TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
 import type { IdempotentRequest } from '../idempotency/records.ts';
 import { claimRecord } from '../idempotency/records.ts';
@@ -62,33 +62,24 @@ export async function createTask(services: VideoServices, key: Key, input: Creat
   return submitTask(services, { ...order, ...inserted });
 }
 
-/** How often a create waits for money that idles in the leases of servers. */
-const ASK_TURNS = 4;
-
 /** A balance that is short may be leased to servers that do not use it; they return it when they are asked. */
-async function insertOnceCovered(services: VideoServices, order: Order): Promise<InsertedTask | undefined> {
-  const { db, clock } = services;
-  const { userId } = order.key;
-  for (let turn = 0; ; turn += 1) {
-    try {
-      return await insertTask(services, order);
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'insufficient_balance' || turn === ASK_TURNS) throw error;
-      const { available } = await readBalance(db, userId);
-      const missing = maxCostOfRequest(services, order.key, order).nanos - available;
-      const coming = await askForLeases(db, { userId, replicaId: null, missing, isFirst: turn === 0 });
-      if (coming === 0n) throw error;
-      await new Promise<void>((resolve) => void clock.after(RETURN_WANTED_MS, resolve));
-    }
-  }
+function insertOnceCovered(services: VideoServices, order: Order): Promise<InsertedTask | undefined> {
+  const { nanos } = maxCostOfRequest(services, order.key, order);
+  const id = newId('task');
+  const need = { userId: order.key.userId, nanos, reference: holdReference(id), refusal: insufficientBalance };
+  return holdOnceCovered(services, need, () =>
+    insertTask(services, order, id).catch((error: unknown) => {
+      if (error instanceof ApiError && error.code === 'insufficient_balance') return 'short';
+      throw error;
+    }),
+  );
 }
 
 /** Claim, hold and task, together or not at all. Undefined when another request has claimed the key meanwhile. */
-async function insertTask(services: VideoServices, order: Order): Promise<InsertedTask | undefined> {
+async function insertTask(services: VideoServices, order: Order, id: string): Promise<InsertedTask | undefined> {
   const { key, target, request, idempotent } = order;
   const { db, clock, replicaId } = services;
   const { nanos } = maxCostOfRequest(services, key, order);
-  const id = newId('task');
   const owner = `${replicaId}:${id}`;
   const callbackToken = randomBytes(24).toString('base64url');
   const expirySeconds = request.executionExpiresAfter ?? TASK_EXPIRY_SECONDS.default;
