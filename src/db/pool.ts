@@ -21,6 +21,8 @@ export interface PoolLimits {
   /** A connection that was unused for this long is probed first. */
   readonly idleMs: number;
   readonly probeMs: number;
+  /** Measures all but `connectMs`, which the driver measures, and what PostgreSQL measures itself. */
+  readonly clock: Clock;
 }
 
 export const POOL_LIMITS: PoolLimits = {
@@ -29,6 +31,7 @@ export const POOL_LIMITS: PoolLimits = {
   callMs: 3_000,
   idleMs: 1_000,
   probeMs: 1_000,
+  clock: systemClock,
 };
 
 /** Longer than the minute between most jobs, so that their connections stay: a new one costs more than their statements. */
@@ -62,7 +65,6 @@ export interface DatabasePoolOptions {
   readonly silence?: ServerSilence;
   /** A pooler in transaction mode is in front, which refuses settings of a session. */
   readonly isPooled?: boolean;
-  readonly clock?: Clock;
 }
 
 export class DatabasePool {
@@ -70,7 +72,6 @@ export class DatabasePool {
   readonly #hosts: Hosts;
   readonly #limits: PoolLimits;
   readonly #isPooled: boolean;
-  readonly #clock: Clock;
   /** When each connection last responded. */
   readonly #respondedAt = new WeakMap<PoolClient, number>();
   /** Connections that were last used before it was found are likely to be as silent. */
@@ -78,11 +79,10 @@ export class DatabasePool {
 
   constructor(
     url: string,
-    { connections, limits, silence = new ServerSilence(), isPooled = false, clock = systemClock }: DatabasePoolOptions,
+    { connections, limits, silence = new ServerSilence(), isPooled = false }: DatabasePoolOptions,
   ) {
     this.#limits = limits;
     this.#isPooled = isPooled;
-    this.#clock = clock;
     this.#silence = silence;
     this.#hosts = hostsOf(url);
     this.#pool = new pg.Pool({
@@ -106,7 +106,7 @@ export class DatabasePool {
     // A connection that breaks during a query rejects that query, so the event itself needs no handling.
     this.#pool.on('connect', (client) => {
       client.on('error', () => {});
-      this.#respondedAt.set(client as PoolClient, this.#clock.elapsed());
+      this.#respondedAt.set(client as PoolClient, this.#limits.clock.elapsed());
     });
   }
 
@@ -167,7 +167,7 @@ export class DatabasePool {
   async #responds(client: PoolClient): Promise<boolean> {
     const respondedAt = this.#respondedAt.get(client) ?? Number.NEGATIVE_INFINITY;
     if (client.isSevered || respondedAt <= this.#silence.foundAt) return false;
-    if (this.#clock.elapsed() - respondedAt < this.#limits.idleMs) return true;
+    if (this.#limits.clock.elapsed() - respondedAt < this.#limits.idleMs) return true;
     return this.#run(client, this.#limits.probeMs, () => client.query('select 1')).then(
       () => true,
       () => false,
@@ -197,18 +197,18 @@ export class DatabasePool {
   }
 
   async #run<T>(client: PoolClient, limitMs: number, query: () => Promise<T>): Promise<T> {
-    const cancel = this.#clock.after(limitMs, () => {
-      this.#silence.foundAt = this.#clock.elapsed();
+    const cancel = this.#limits.clock.after(limitMs, () => {
+      this.#silence.foundAt = this.#limits.clock.elapsed();
       this.#leaveHost();
       client.sever();
     });
     try {
       const result = await query();
-      this.#respondedAt.set(client, this.#clock.elapsed());
+      this.#respondedAt.set(client, this.#limits.clock.elapsed());
       return result;
     } catch (error) {
       if (client.isSevered) throw new DatabaseUnavailable(`The database did not respond: ${textOf(error)}.`, error);
-      this.#respondedAt.set(client, this.#clock.elapsed());
+      this.#respondedAt.set(client, this.#limits.clock.elapsed());
       // The server has become a standby. Another connection may lead to the new primary.
       if (codeOf(error) === READ_ONLY) {
         this.#leaveHost();

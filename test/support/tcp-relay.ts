@@ -24,6 +24,8 @@ export class TcpRelay {
   #misbehaviour: Misbehaviour | undefined;
   /** Connections and chunks that arrived since it misbehaves. */
   touches = 0;
+  /** Clients that sent something on a silent connection. */
+  readonly unheard = new Set<Socket>();
 
   /** Relays to the server of the URL. */
   static async start(url: string): Promise<TcpRelay> {
@@ -104,6 +106,7 @@ export class TcpRelay {
     this.#pairs.add(pair);
     if (this.#isSilent) for (const socket of pair) this.#silenced.add(socket);
     this.#forward(client, server);
+    client.on('data', () => this.#silenced.has(client) && this.unheard.add(client));
     this.#forward(server, client);
     for (const socket of pair) {
       this.#sockets.add(socket);

@@ -1,8 +1,14 @@
 /** Waiting for a condition instead of a fixed time. */
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Calls `probe` until it returns a truthy value, and returns that value. Throws after `ms`, which is long: machines that test may be slow. */
-export async function until<T>(what: string, probe: () => T | Promise<T>, ms = 20_000): Promise<NonNullable<T>> {
+/**
+ * After this long a test says that something hangs. It decides nothing else: it is longer than anything takes on a machine that is ten times
+ * slower, and shorter than the time limit of a test, which could not say what hangs.
+ */
+export const HANGING_MS = 150_000;
+
+/** Calls `probe` until it returns a truthy value, and returns that value. Only what takes minutes on a fast machine has another `ms`. */
+export async function until<T>(what: string, probe: () => T | Promise<T>, ms = HANGING_MS): Promise<NonNullable<T>> {
   const begun = performance.now();
   for (;;) {
     const value = await probe();
