@@ -30,7 +30,6 @@ const LAST_BYTES_MS = 1_000;
 const MAX_REFUSED = SERVER_BOUNDS.refusedResponses.limit;
 const MAX_EXAMINED = SERVER_BOUNDS.examinedConnections.limit;
 const LINGER_MS = SERVER_BOUNDS.lingerMs.limit;
-const HANDSHAKE_MS = SERVER_BOUNDS.handshakeMs.limit;
 
 const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true } as const;
 
@@ -89,7 +88,7 @@ export class Listener implements HttpServer {
         key,
         minVersion: MIN_TLS_VERSION,
         ALPNProtocols: ['http/1.1'],
-        handshakeTimeout: HANDSHAKE_MS,
+        handshakeTimeout: SERVER_BOUNDS.handshakeMs.limit,
       },
       accept,
     );
@@ -120,24 +119,23 @@ export class Listener implements HttpServer {
   }
 
   async close(ms: number, { isHandover = false, interrupt = () => {} }: CloseOptions = {}): Promise<void> {
-    let lastBytes: NodeJS.Timeout | undefined;
-    const deadline = setTimeout(() => {
+    const { clock } = this.#host;
+    let cancel = clock.after(ms, () => {
       interrupt();
-      lastBytes = setTimeout(() => {
+      cancel = clock.after(LAST_BYTES_MS, () => {
         this.#destroyAll(() => true);
         for (const socket of this.#encrypted) socket.destroy();
-      }, LAST_BYTES_MS);
-    }, ms);
+      });
+    });
     // Closes connections as they become idle; they would delay the shutdown until the time limit.
     // In a handover, the next request of a connection may be on its way. The time limit of the head bounds the wait for the first one.
     const isOver = ({ isIdle, idleSince }: ServerConnection): boolean =>
-      isIdle && (!isHandover || this.#host.clock.elapsed() - idleSince >= LINGER_MS);
+      isIdle && (!isHandover || clock.elapsed() - idleSince >= LINGER_MS);
     // Just after the sockets were read: a request may have arrived while the event loop was busy.
     const sweep = setInterval(() => setImmediate(() => this.#destroyAll(isOver)), SWEEP_MS);
     await this.#stopListening();
     clearInterval(sweep);
-    clearTimeout(deadline);
-    clearTimeout(lastBytes);
+    cancel();
     this.#cancelCheck();
   }
 
