@@ -104,7 +104,7 @@ export const FAULTS: Record<string, Rule> = {
     read: (v) => ({ retryAfter: v in RETRY_AFTER ? (v as RetryAfterWord) : count(v) }),
   },
   events: { about: 'a text of exactly this many deltas', read: (v) => ({ events: count(v) }) },
-  big: { about: 'a text of exactly this many bytes', read: (v) => ({ big: count(v) }) },
+  big: { about: 'a text of exactly this many bytes; of every word, with events', read: (v) => ({ big: count(v) }) },
   imagebytes: {
     about: 'pads every picture to about this many bytes',
     read: (v) => ({ imageBytes: count(v, LARGEST_IMAGE) }),

@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { FieldDigest } from './multipart.ts';
 
+/** Longer than anything takes on a slow machine. */
+export const HANGING_MS = 150_000;
 const KEEP_REQUESTS = 2_000;
 const KEEP_BODY = 1 << 20;
 // 2,000 bodies of 1 MiB would be 2 GiB, so the total is limited as well; the oldest are dropped first.
@@ -84,8 +86,8 @@ export class Journal {
     this.#bodyBytes = 0;
   }
 
-  /** Resolves with the first matching entry, present or future; rejects after `timeoutMs`. */
-  waitFor(predicate: (entry: JournalEntry) => boolean, timeoutMs = 5_000): Promise<JournalEntry> {
+  /** Resolves with the first matching entry, present or future; rejects when none comes for so long that something hangs. */
+  waitFor(predicate: (entry: JournalEntry) => boolean): Promise<JournalEntry> {
     return new Promise((resolve, reject) => {
       const settle = (finish: () => void) => {
         clearTimeout(timer);
@@ -101,8 +103,8 @@ export class Journal {
           settle(() => reject(error));
         }
       };
-      const late = () => reject(new Error(`no journal entry fitted within ${timeoutMs} ms`));
-      const timer = setTimeout(() => settle(late), timeoutMs);
+      const late = () => reject(new Error(`no journal entry fitted within ${HANGING_MS} ms`));
+      const timer = setTimeout(() => settle(late), HANGING_MS);
       this.#waiters.add(check);
       check();
     });

@@ -10,8 +10,9 @@ import { tokensIn } from './usage.ts';
 export function decide(view: NeutralRequest, fault: Fault): Reply {
   const prompt = lastUserText(view);
   const reply: Reply = { thoughts: thoughtsOn(view, prompt), text: '', calls: [], stop: 'end' };
-  if (fault.events !== undefined) return { ...reply, text: repeatWord(fault.events) };
-  if (fault.big !== undefined) return { ...reply, text: 'x'.repeat(fault.big) };
+  const big = fault.big === undefined ? undefined : 'x'.repeat(fault.big);
+  if (fault.events !== undefined) return { ...reply, text: repeatWord(big ?? 'word', fault.events) };
+  if (big !== undefined) return { ...reply, text: big };
   if (/please (refuse|block)/i.test(prompt)) {
     const blocked = /please block/i.test(prompt);
     return { ...reply, refusal: 'This request was declined by the simulated provider.', blocked, stop: 'refusal' };
@@ -71,6 +72,6 @@ function cut(text: string, length: number): string {
   return length <= 0 ? '' : head(text, length);
 }
 
-function repeatWord(count: number): string {
-  return count === 0 ? '' : `word${' word'.repeat(count - 1)}`;
+function repeatWord(word: string, count: number): string {
+  return count === 0 ? '' : `${word}${` ${word}`.repeat(count - 1)}`;
 }

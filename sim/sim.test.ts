@@ -236,7 +236,7 @@ describe('journal', () => {
     const response = await send('chat', 'events=200000', { signal: leave.signal });
     const entry = defined(sim.journal.requests[0]);
     // Reads nothing until all buffers are full.
-    for (let seen = -1; seen !== entry.eventsSent; ) {
+    for (let seen = 0; seen === 0 || seen !== entry.eventsSent; ) {
       seen = entry.eventsSent;
       await new Promise((resolve) => setTimeout(resolve, 200));
     }

@@ -1,5 +1,6 @@
 /** The journal of the requests that the video provider received, for assertions in tests. */
 import { createHash } from 'node:crypto';
+import { HANGING_MS } from '../journal.ts';
 import { isObject, type JsonObject, objectsOf, textOf } from '../json.ts';
 import type { Action } from './assets/actions.ts';
 import type { Operation } from './triggers.ts';
@@ -131,15 +132,15 @@ export class VideoJournal {
     this.requests.length = 0;
   }
 
-  /** Resolves with the first matching entry, present or future; rejects after `timeoutMs`. */
-  waitFor(predicate: (entry: VideoEntry) => boolean, timeoutMs = 5_000): Promise<VideoEntry> {
+  /** Resolves with the first matching entry, present or future; rejects when none comes for so long that something hangs. */
+  waitFor(predicate: (entry: VideoEntry) => boolean): Promise<VideoEntry> {
     const { promise, resolve, reject } = Promise.withResolvers<VideoEntry>();
     const check = () => {
       const found = this.requests.find(predicate);
       if (found) resolve(found);
     };
-    const late = () => reject(new Error(`no request of the video journal matched within ${timeoutMs} ms`));
-    const timer = setTimeout(late, timeoutMs);
+    const late = () => reject(new Error(`no request of the video journal matched within ${HANGING_MS} ms`));
+    const timer = setTimeout(late, HANGING_MS);
     this.#waiters.add(check);
     check();
     return promise.finally(() => {
