@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { growthOf, LINEAR_GROWTH } from '../../test/support/cpu-time.ts';
 import { JSON_LIMITS } from '../rules/index.ts';
 import { parseExact, parseJson } from './exact-json.ts';
 
@@ -55,12 +56,9 @@ test('parseJson is exact inside tool arguments only', () => {
 test('parseJson reads large bodies at linear cost', () => {
   const bodyOf = (calls: number): string =>
     `{"messages":[${Array.from({ length: calls }, (_, n) => `{"input":{"${n}":1.0,"s":"${'\\\\'.repeat(50)}\\""}}`).join(',')}]}`;
-  const timeOf = (text: string): number => {
-    const start = process.cpuUsage();
-    parseJson(text);
-    return process.cpuUsage(start).user;
-  };
-  timeOf(bodyOf(2_000));
-  const small = Math.min(...[1, 2, 3].map(() => timeOf(bodyOf(2_000))));
-  assert.ok(timeOf(bodyOf(20_000)) < 40 * Math.max(small, 1_000));
+  const growth = growthOf((calls) => {
+    const text = bodyOf(calls);
+    return () => void parseJson(text);
+  }, 1_000);
+  assert.ok(growth < LINEAR_GROWTH, `${growth}`);
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { until } from '../../test/support/wait.ts';
 import { createLog } from './log.ts';
 
 test('a log line holds level, time, event and the defined fields', () => {
@@ -19,8 +20,7 @@ test('a log line holds level, time, event and the defined fields', () => {
   for (const line of lines) assert.ok(line.endsWith('}\n'));
 });
 
-const runScript = (script: string) =>
-  spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'pipe'] });
+const runScript = (script: string) => spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'pipe' });
 const linesIn = (text: string) =>
   text
     .trimEnd()
@@ -36,11 +36,13 @@ test('the log writes every line to a pipe in order, including the last ones befo
       log.info('n', { n, text: 'äx'.repeat(20) });
       if (n % 500 === 0) await new Promise((next) => setImmediate(next));
     }
-    await new Promise((later) => setTimeout(later, 700));
+    await new Promise((read) => process.stdin.once('data', read));
     log.info('last');
     process.exit(0);`);
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  await until('all lines but the last', () => text.includes('"n":19999,') && text.endsWith('\n'));
+  child.stdin.write('all lines are read');
   await once(child, 'close');
   assert.deepEqual(
     linesIn(text).map(({ n }) => n),
@@ -53,9 +55,15 @@ test('the process keeps running when the reader of its log closes the pipe', asy
     const { createLog } = await import(${LOG});
     const log = createLog('info');
     log.info('first'); log.flush();
-    setInterval(() => { for (let n = 0; n < 500; n += 1) log.info('more', { text: 'x'.repeat(100) }); }, 5);
-    setTimeout(() => process.exit(7), 400);`);
-  child.stdout.once('data', () => child.stdout.destroy());
+    await new Promise((closed) => process.stdin.once('data', closed));
+    for (let turn = 0; turn < 50; turn += 1) {
+      for (let n = 0; n < 500; n += 1) log.info('more', { text: 'x'.repeat(100) });
+      await new Promise((next) => setTimeout(next, 5));
+    }
+    process.exit(7);`);
+  await once(child.stdout, 'data');
+  child.stdout.destroy();
+  child.stdin.write('the pipe is closed');
   const [code] = await once(child, 'exit');
   assert.equal(code, 7);
 });

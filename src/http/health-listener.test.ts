@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { afterEach, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../../test/support/wait.ts';
 import { HealthListener, type HealthListenerOptions } from './health-listener.ts';
 
 const OPTIONS = { host: '127.0.0.1', port: 0, paths: { alive: '/healthz', ready: '/readyz' } };
@@ -41,7 +41,7 @@ test('a health listener says that the process is alive while its event loop is b
     '503 {"status":"not ready","reason":"the event loop does not respond"}',
     '200 {"status":"alive"}',
   ]);
-  assert.equal((await fetch(url('/readyz'))).status, 200, 'its late answer ends the silence');
+  await until('its late answer ends the silence', async () => (await fetch(url('/readyz'))).status === 200);
 });
 
 test('a health listener says that the process is stuck after a long silence, and alive when it goes on', async () => {
@@ -51,7 +51,7 @@ test('a health listener says that the process is stuck after a long silence, and
     '503 {"status":"not ready","reason":"the event loop does not respond"}',
     '503 {"status":"stalled","reason":"the event loop does not respond"}',
   ]);
-  while ((await fetch(url('/healthz'))).status !== 200) await pause(5);
+  await until('a sign of life', async () => (await fetch(url('/healthz'))).status === 200);
 });
 
 test('a health listener passes on why the process is not ready, and knows no other path', async () => {

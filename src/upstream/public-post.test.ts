@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { after, before, beforeEach } from 'node:test';
 import { stackUnderTest, testOnStacks } from '../../test/support/http-stack.ts';
 import { NON_PUBLIC_ADDRESSES, REJECTED_URLS } from '../../test/support/urls.ts';
 import { until } from '../../test/support/wait.ts';
-import { FakeClock, systemClock } from '../core/index.ts';
+import { FakeClock } from '../core/index.ts';
 import type { OpenSocket } from '../http/index.ts';
 import { type PostResult, PublicFetcher, type PublicFetcherOptions } from './public-fetch.ts';
 import type { PublicPost } from './public-post.ts';
@@ -30,6 +30,8 @@ interface Received {
 let server: Server;
 let origin: string;
 let received: Received[] = [];
+/** Sends the rest of the stalled response. */
+let finish = (): void => {};
 
 const RESPONSES: Readonly<Record<string, RequestListener>> = {
   '/large': (_request, response) => response.end(Buffer.alloc(POST.maxBytes * 100)),
@@ -40,7 +42,10 @@ const RESPONSES: Readonly<Record<string, RequestListener>> = {
     more();
   },
   '/mute': () => {},
-  '/stalled': (_request, response) => void response.setHeader('content-length', 100).write('x'),
+  '/stalled': (_request, response) => {
+    finish = () => response.end('x');
+    response.setHeader('content-length', 1).flushHeaders();
+  },
   '/cut': (request, response) => response.setHeader('content-length', 100).write('x', () => request.socket.destroy()),
 };
 
@@ -70,7 +75,7 @@ const allowed = (options: Partial<PublicFetcherOptions> = {}): PublicFetcher =>
   new PublicFetcher({
     stack: stackUnderTest(),
     allow: [origin],
-    clock: systemClock,
+    clock: new FakeClock(),
     resolve: () => assert.fail(),
     ...options,
   });
@@ -110,20 +115,27 @@ testOnStacks('post reads no more of the response than its limit', async () => {
 });
 
 testOnStacks('post fails when the head or the rest of the response is late, or the response is cut', async () => {
-  const waitFor = async (path: string, ms: number, hasHead: boolean): Promise<string | number> => {
+  /** The outcome when so much time passes after the request, or after the head of the response, and then the rest arrives. */
+  const outcomeAfter = async (path: string, ms: number, hasHead: boolean): Promise<string | number> => {
     const clock = new FakeClock();
+    const sockets: Socket[] = [];
+    const openSocket: OpenSocket = (target) => {
+      const socket = connect(target);
+      sockets.push(socket);
+      return socket;
+    };
     received = [];
-    const result = allowed({ clock }).post(origin + path, { ...POST, maxBytes: 2 ** 40 });
+    const result = allowed({ clock, openSocket }).post(origin + path, { ...POST, maxBytes: 2 ** 40 });
     await until('the request', () => received.length > 0);
-    // The head arrives after the request was read.
-    if (hasHead) await new Promise((resolve) => setTimeout(resolve, 100));
+    if (hasHead) await until('the head', () => (sockets[0]?.bytesRead ?? 0) > 0);
     clock.advance(ms);
-    return Promise.race([result.then(outcomeOf), new Promise<string>((r) => setTimeout(() => r('waiting'), 100))]);
+    finish();
+    return outcomeOf(await result);
   };
-  assert.equal(await waitFor('/mute', POST.headMs, false), 'time');
-  assert.equal(await waitFor('/stalled', POST.headMs, true), 'waiting');
-  assert.equal(await waitFor('/stalled', POST.timeoutMs, true), 'time');
-  assert.equal(await waitFor('/endless', POST.timeoutMs, true), 'time');
+  assert.equal(await outcomeAfter('/mute', POST.headMs, false), 'time');
+  assert.equal(await outcomeAfter('/stalled', POST.headMs, true), 200);
+  assert.equal(await outcomeAfter('/stalled', POST.timeoutMs, true), 'time');
+  assert.equal(await outcomeAfter('/endless', POST.timeoutMs, true), 'time');
   assert.equal(outcomeOf(await allowed().post(`${origin}/cut`, POST)), 'network');
 });
 

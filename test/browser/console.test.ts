@@ -19,8 +19,6 @@ import { until } from '../support/wait.ts';
 const executable = chromiumPath();
 const skip = executable === undefined && NO_CHROMIUM;
 const PASSWORD = 'a password for the tests';
-/** On a busy machine. */
-const PATIENCE_MS = 30_000;
 
 let sim: Sim;
 let receiver: Receiver;
@@ -189,9 +187,9 @@ longTest('a user starts a video task and watches its result', { skip }, async ()
       .execute();
     return (await page.locator('video').count()) > 0;
   };
-  await until('the video', isDone, PATIENCE_MS);
+  await until('the video', isDone);
   await page.evaluate("Object.assign(document.querySelector('video'), { muted: true }).play()");
-  await until('playback', () => page.evaluate("document.querySelector('video').currentTime > 0.1"), PATIENCE_MS);
+  await until('playback', () => page.evaluate("document.querySelector('video').currentTime > 0.1"));
 });
 
 longTest('an operator publishes a character with a preview, and callers see it', { skip }, async () => {
@@ -211,7 +209,7 @@ longTest('an operator publishes a character with a preview, and callers see it',
   await dialog.getByRole('button', { name: 'Publish character' }).click();
   await row.getByText('Published', { exact: true }).waitFor();
   const isShown = () => page.evaluate("document.querySelector('tr[data-id=anna] img')?.naturalWidth > 0");
-  await until('the preview', isShown, PATIENCE_MS);
+  await until('the preview', isShown);
   const shown = await db().selectFrom('characters').select('published').where('id', '=', 'anna').executeTakeFirst();
   assert.equal(shown?.published, true);
 });
@@ -309,14 +307,14 @@ longTest('an operator redelivers a callback, which keeps its id', { skip }, asyn
   const { sealer } = gateway.context;
   const [event] = await seedEvents(db(), sealer, [{ userId: 'demo', token: 'secret', url: `${receiver.origin}/hook` }]);
   const { page } = operator;
-  await until('the delivery', () => receiver.deliveries.length === 1, PATIENCE_MS);
+  await until('the delivery', () => receiver.deliveries.length === 1);
   await open(page, '/callbacks');
   await page.getByRole('link', { name: event?.eventId.slice(0, 10) ?? '' }).click();
   await press(page, 'Redeliver');
   await fill(page, { Reason: 'the receiver lost it' });
   await press(page, 'Redeliver callback');
   await page.getByText('The callback is on its way.').waitFor();
-  await until('the second delivery', () => receiver.deliveries.length === 2, PATIENCE_MS);
+  await until('the second delivery', () => receiver.deliveries.length === 2);
   assert.deepEqual(
     receiver.deliveries.map(({ headers }) => headers['webhook-id']),
     [event?.eventId, event?.eventId],
@@ -378,14 +376,14 @@ longTest('an operator finds calls by what they know of them, and keeps the view'
   const id = refused.headers.get('x-request-id') ?? '';
   const isLogged = async () =>
     (await db().selectFrom('requests').select('id').where('id', '=', id).execute()).length > 0;
-  await until('the refused call', isLogged, PATIENCE_MS);
+  await until('the refused call', isLogged);
 
   await open(page, '/requests');
   await page.getByLabel('Model', { exact: true }).fill('emo-resp');
-  await until('a part of a name', isOnly('demo-responses'), PATIENCE_MS);
+  await until('a part of a name', isOnly('demo-responses'));
   await page.getByLabel('Period', { exact: true }).selectOption('own');
   await page.getByLabel('From (UTC)').fill('2020-01-31T10:00:00');
-  await until('a time of day', isOnly('demo-responses'), PATIENCE_MS);
+  await until('a time of day', isOnly('demo-responses'));
   await page.getByLabel('Before (UTC)').fill('2020-01-31T10:00:01');
   await page.getByText('Nothing matches').waitFor();
 
@@ -420,7 +418,7 @@ longTest('an operator finds calls by what they know of them, and keeps the view'
     .execute();
   await open(page, '/requests');
   await page.getByLabel('Request id').fill('req_011CSomeProvider');
-  await until('the call', async () => (await rows.count()) === 1, PATIENCE_MS);
+  await until('the call', async () => (await rows.count()) === 1);
   await rows.first().click();
   await page.getByRole('heading', { name: call.id }).waitFor();
 
@@ -433,7 +431,7 @@ longTest('an operator finds calls by what they know of them, and keeps the view'
     .where('status', '=', 200)
     .executeTakeFirstOrThrow();
   const first = async () => (await rows.first().locator('td').last().innerText()).replace('$', '');
-  await until('the order', async () => Math.round(Number(await first()) * 1e9) === Number(dearest.nanos), PATIENCE_MS);
+  await until('the order', async () => Math.round(Number(await first()) * 1e9) === Number(dearest.nanos));
   await page.getByText('Views', { exact: true }).click();
   await fill(page, { 'Name of the view': 'Dear ones' });
   await press(page, 'Save view');

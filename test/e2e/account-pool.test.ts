@@ -13,18 +13,22 @@ import {
 import { runHere } from '../support/cli.ts';
 import { errorCode } from '../support/error-body.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { HeldClock } from '../support/held-clock.ts';
 import { until } from '../support/wait.ts';
 
 let provider: Canned;
 let one: TestGateway;
 let two: TestGateway;
 const admin = adminApi(() => one.url);
-const env = { ADMIN_TOKEN, ACCOUNT_QUEUE_MS: '1000' };
+/** How long a request waits for a slot: until the test says that the time is over. */
+const QUEUE_MS = 54_321;
+const clock = new HeldClock(QUEUE_MS);
+const env = { ADMIN_TOKEN, ACCOUNT_QUEUE_MS: String(QUEUE_MS) };
 
 before(async () => {
   provider = await startCanned();
-  one = await startGateway({ env });
-  two = await startGateway({ env, database: one.database });
+  one = await startGateway({ env, clock });
+  two = await startGateway({ env, clock, database: one.database });
 });
 after(async () => {
   await two?.stop();
@@ -209,7 +213,7 @@ test('a credential that is rejected twice parks the account on both servers with
 
   await group.change('a', { api_key: 'right' });
   for (const gateway of [one, two])
-    await until('the corrected key', async () => (await group.send(gateway)).status === 200, 2_000);
+    await until('the corrected key', async () => (await group.send(gateway)).status === 200);
   await until('the state', async () => (await shown(id)).state === 'healthy');
 });
 
@@ -270,7 +274,7 @@ test('an account parked by hand finishes its work and takes no new calls on any 
   provider.respondWith(reply);
   assert.equal((await act(id, 'resume')).body.state, 'healthy');
   assert.equal((await group.send(one)).status, 200);
-  await until('the second server', async () => (await group.send(two)).status === 200, 2_000);
+  await until('the second server', async () => (await group.send(two)).status === 200);
   const audit = await admin<{ data: { action: string; before: object; after: object }[] }>(
     'GET',
     `/audit?subject=account:${id}`,
@@ -300,7 +304,7 @@ test('a cooldown holds on both servers and survives a restart, and a resume ends
   provider.respondWith(reply);
   await until('the second server', async () => (await group.send(two)).status === 429);
   await two.stop();
-  two = await startGateway({ env, database: one.database });
+  two = await startGateway({ env, clock, database: one.database });
   provider.requests.length = 0;
   const response = await group.send(two);
   assert.equal(response.status, 429);
@@ -313,7 +317,7 @@ test('a cooldown holds on both servers and survives a restart, and a resume ends
   );
   await act(group.account('a'), 'resume');
   assert.equal((await group.send(one)).status, 200);
-  await until('the second server', async () => (await group.send(two)).status === 200, 2_000);
+  await until('the second server', async () => (await group.send(two)).status === 200);
 });
 
 test('an account is ejected after five failures, not after one, and an only account is still used', async () => {
@@ -395,8 +399,7 @@ test('a request waits for a slot while all accounts are full, users take turns, 
   await until('the first request', () => held.length === 1);
   const others = [send('a1', 'ana'), send('a2', 'ana'), send('b1', 'bob')];
   const left = send('left', 'bob', gone.signal).catch(() => {});
-  // By then the requests before are in the queue.
-  for (let n = 0; n < 5; n++) await fetch(`${one.url}/healthz`);
+  await until('all requests in the queue', () => clock.waiting(QUEUE_MS) === 4);
   gone.abort();
   await left;
   const answering = (async () => {
@@ -471,15 +474,14 @@ test('a request that waited too long is refused in its dialect, with a time to c
     return send(name, path, body, stop.signal).catch(() => {});
   });
   await until('the slots are taken', () => held.length === names.length);
-  await Promise.all(
-    REQUESTS.map(async ([name, path, body, format, status]) => {
-      const begun = performance.now();
-      const response = await send(name, path, body);
-      assert.ok(performance.now() - begun >= 900, 'it waited');
-      assert.deepEqual([response.status, response.headers.get('retry-after')], [status, '1'], path);
-      assert.equal(errorCode(format, status, await response.json()), 'server_is_overloaded');
-    }),
-  );
+  const waiting = REQUESTS.map(([name, path, body]) => send(name, path, body));
+  await until('all requests in the queue', () => clock.waiting(QUEUE_MS) === REQUESTS.length);
+  clock.fire(QUEUE_MS);
+  for (const [n, [, path, , format, status]] of REQUESTS.entries()) {
+    const response = (await waiting[n]) ?? assert.fail();
+    assert.deepEqual([response.status, response.headers.get('retry-after')], [status, '1'], path);
+    assert.equal(errorCode(format, status, await response.json()), 'server_is_overloaded');
+  }
   stop.abort();
   await Promise.all(occupying);
 });

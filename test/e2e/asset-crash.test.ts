@@ -13,7 +13,7 @@ import { sql } from 'kysely';
 import type { CrashPoint } from '../../src/ledger/crash-points.ts';
 import { ASSET_RECONCILIATION } from '../../src/rules/index.ts';
 import { ASSETS_PATH, AssetCaller, actions, GROUPS_PATH, SOURCE_URL, type Table } from '../support/assets.ts';
-import { CrashLane } from '../support/crash-lane.ts';
+import { CrashLane, killsMs } from '../support/crash-lane.ts';
 import { random } from '../support/ledger-process.ts';
 import { type ApiResponse, callVideo, startVideo, VIDEO_MODELS, type VideoFixture } from '../support/video.ts';
 import { endLeases, openJobs, type VideoJobs } from '../support/video-jobs.ts';
@@ -25,7 +25,6 @@ const IS_THOROUGH = process.env.CRASH_SEEDS !== undefined;
 const TABLES = ['assets', 'asset_groups'] as const satisfies readonly Table[];
 const ACTIONS = { assets: 'CreateAsset', asset_groups: 'CreateAssetGroup' } as const;
 const PATHS = { assets: ASSETS_PATH, asset_groups: GROUPS_PATH } as const;
-const REST_MS = 30_000;
 
 let fixture: VideoFixture;
 let jobs: VideoJobs;
@@ -164,15 +163,11 @@ async function isAtRest(): Promise<boolean> {
 }
 
 const comeToRest = (): Promise<true> =>
-  until(
-    'rest',
-    async () => {
-      await passTime();
-      await jobs.run('assets.reconcile');
-      return (await isAtRest()) || undefined;
-    },
-    REST_MS,
-  );
+  until('rest', async () => {
+    await passTime();
+    await jobs.run('assets.reconcile');
+    return (await isAtRest()) || undefined;
+  });
 
 const namesAtProvider = (table: Table): string[] =>
   (table === 'assets' ? fixture.sim.video.assets : fixture.sim.video.groups).all.map(({ name }) => name);
@@ -215,7 +210,9 @@ async function expectAgreement(table: Table): Promise<void> {
 }
 
 for (const seed of SEEDS)
-  test(`V 4.8, V 4.9, V 8: assets and groups survive SIGKILL at ${POINTS.length} crash points (seed ${seed})`, async (context) => {
+  test(`V 4.8, V 4.9, V 8: assets and groups survive SIGKILL at ${POINTS.length} crash points (seed ${seed})`, {
+    timeout: killsMs(2 * POINTS.length),
+  }, async (context) => {
     const below = random(seed);
     const runs: { point: Point; order: Order; fault: string }[] = [];
     for (const [t, table] of TABLES.entries())

@@ -363,7 +363,7 @@ test('V 3: a deletion that the provider does not confirm is repeated by the work
     assert.deepEqual([failed.status, failed.body.status], [202, 'delete_failed']);
     for (const id of [away, refused]) {
       await setRow(own, 'asset_groups', id, { next_check_at: new Date() });
-      await until('the deletion', async () => (await caller.get(GROUPS_PATH, id)).body.status === 'deleted', 10_000);
+      await until('the deletion', async () => (await caller.get(GROUPS_PATH, id)).body.status === 'deleted');
     }
   } finally {
     await own.close();
@@ -396,12 +396,12 @@ test('V 3: a creation without a clear response gives 503, is listed as create_un
           created_at: new Date(Date.now() - 3_700_000),
           next_check_at: new Date(),
         });
-        await until('failed', async () => (await caller.get(GROUPS_PATH, group.id)).body.status === 'failed', 10_000);
+        await until('failed', async () => (await caller.get(GROUPS_PATH, group.id)).body.status === 'failed');
         assert.equal((await caller.createGroup({ name: fault }, `key ${n}`)).status, 201, 'the key is free again');
         continue;
       }
       await setRow(own, 'asset_groups', group.id, { next_check_at: new Date() });
-      await until('active', async () => (await caller.get(GROUPS_PATH, group.id)).body.status === 'active', 10_000);
+      await until('active', async () => (await caller.get(GROUPS_PATH, group.id)).body.status === 'active');
       const resolved = await caller.createGroup({ name: fault }, `key ${n}`);
       assert.deepEqual([resolved.status, resolved.body.id], [201, group.id]);
       const sent = actions(own, 'CreateAssetGroup').filter(({ library }) => library?.name === group.id);

@@ -350,17 +350,13 @@ longTest('V 4.9 r3: a page of 100,000 assets of one user is read from an index i
      from generate_series(1, 100000) n`,
     [caller.userId, group_id],
   );
-  await until(
-    'the visibility map',
-    async () => {
-      await client.query('vacuum (analyze) assets');
-      const { rows } = await client.query(
-        "select relallvisible >= relpages * 0.9 as is_complete from pg_class where relname = 'assets'",
-      );
-      return rows[0].is_complete;
-    },
-    60_000,
-  );
+  await until('the visibility map', async () => {
+    await client.query('vacuum (analyze) assets');
+    const { rows } = await client.query(
+      "select relallvisible >= relpages * 0.9 as is_complete from pg_class where relname = 'assets'",
+    );
+    return rows[0].is_complete;
+  });
   const { rows } = await client.query(
     'select id from assets where user_id = $1 order by created_at desc offset 90000 limit 1',
     [caller.userId],
@@ -628,7 +624,7 @@ test('V 3: a deletion that the provider does not confirm is repeated by the work
     assert.equal((await caller.delete(ASSETS_PATH, refused)).body.status, 'delete_failed');
     for (const id of [away, refused]) {
       await setRow(own, 'assets', id, { next_check_at: new Date() });
-      await until('the deletion', async () => (await caller.get(ASSETS_PATH, id)).body.status === 'deleted', 10_000);
+      await until('the deletion', async () => (await caller.get(ASSETS_PATH, id)).body.status === 'deleted');
     }
   } finally {
     await own.close();
@@ -673,8 +669,8 @@ test('V 3: the worker resolves unknown creations, fails those that never appear,
     const old = { created_at: new Date(Date.now() - 3_700_000) };
     await setRow(own, 'assets', found, due);
     await setRow(own, 'assets', never, { ...due, ...old });
-    await until('found', async () => (await statusOf(found)) === 'processing', 10_000);
-    await until('failed', async () => (await statusOf(never)) === 'failed', 10_000);
+    await until('found', async () => (await statusOf(found)) === 'processing');
+    await until('failed', async () => (await statusOf(never)) === 'failed');
     assert.equal((await caller.delete(ASSETS_PATH, deleted)).body.status, 'deleted', 'found by name and deleted');
     assert.equal((await caller.delete(ASSETS_PATH, never)).body.status, 'deleted');
     assert.equal((await caller.delete(ASSETS_PATH, found)).body.status, 'deleted');
@@ -691,7 +687,7 @@ test('V 3: an asset whose replica stopped is looked up by the worker', async () 
     const caller = new AssetCaller(own);
     const { body } = await caller.createAsset({ group_id: await caller.groupId() }, 'stopped');
     await setRow(own, 'assets', body.id, { status: 'creating', upstream_id: null, next_check_at: new Date() });
-    await until('found', async () => (await caller.get(ASSETS_PATH, body.id)).body.status === 'processing', 10_000);
+    await until('found', async () => (await caller.get(ASSETS_PATH, body.id)).body.status === 'processing');
     assert.equal(
       (await caller.createAsset({ group_id: (await rowOf(own, 'assets', body.id)).asset_group_id }, 'stopped')).body.id,
       body.id,

@@ -13,6 +13,7 @@ import { CrashLane } from '../support/crash-lane.ts';
 import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
 import { someOf } from '../support/long-test.ts';
 import { openai } from '../support/sdk.ts';
+import { SkewedClock } from '../support/skewed-clock.ts';
 import { until } from '../support/wait.ts';
 
 const PRICES = { input: '1000', output: '10000' };
@@ -76,14 +77,10 @@ const ask = ({ model }: User, fault = '') => ({
   max_output_tokens: 1000,
 });
 const ended = (client: OpenAI, id: string): Promise<Response> =>
-  until(
-    'the end of the response',
-    async () => {
-      const response = await client.responses.retrieve(id);
-      return response.status === 'queued' || response.status === 'in_progress' ? undefined : response;
-    },
-    30_000,
-  );
+  until('the end of the response', async () => {
+    const response = await client.responses.retrieve(id);
+    return response.status === 'queued' || response.status === 'in_progress' ? undefined : response;
+  });
 
 /** Slow enough to be caught in the middle. */
 const SLOW = '@events=100;gap=20';
@@ -277,12 +274,15 @@ describe('a background response that does not complete', () => {
   });
 
   test('because the server stops fails; one that ends in time completes', async () => {
-    const replica = await startGateway({ database: gateway.database, env: { DRAIN_MS: '3000' } });
+    const clock = new SkewedClock();
+    const replica = await startGateway({ database: gateway.database, env: { DRAIN_MS: '600000' }, clock });
     const [short, long] = [await newUser('claude'), await newUser('claude')];
     const made = await openai(replica.url, short.key).responses.create(ask(short, '@events=40;gap=20'));
     const cut = await openai(replica.url, long.key).responses.create(ask(long, ENDLESS));
-    await replica.stop();
-    assert.equal((await openai(gateway.url, short.key).responses.retrieve(made.id)).status, 'completed');
+    const stopped = replica.stop();
+    assert.equal((await ended(openai(gateway.url, short.key), made.id)).status, 'completed');
+    clock.pass(600_000);
+    await stopped;
     const failed = await openai(gateway.url, long.key).responses.retrieve(cut.id);
     assert.equal(failed.status, 'failed');
     assert.match(failed.error?.message ?? '', /restarting/);

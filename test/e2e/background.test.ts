@@ -258,7 +258,7 @@ describe('a background request that is not accepted', () => {
       body: JSON.stringify({ ...REQUEST, model: 'demo-responses@hang' }),
       signal: abort.signal,
     });
-    await sim.journal.waitFor(() => true, 2_000);
+    await sim.journal.waitFor(() => true);
     abort.abort();
     await assert.rejects(pending);
     const [record] = await until('the charge', async () =>

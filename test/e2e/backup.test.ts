@@ -158,11 +158,7 @@ async function checkRestored(target: TestDatabase, sim: VideoFixture['sim']): Pr
         select distinct submission || ' ' || status as state from video_tasks order by 1`.execute(db);
       return rows.map(({ state }) => state);
     };
-    await until(
-      'the end of the tasks',
-      async () => (await states()).join() === 'confirmed succeeded,unknown queued',
-      20_000,
-    );
+    await until('the end of the tasks', async () => (await states()).join() === 'confirmed succeeded,unknown queued');
     assert.equal(sim.video.journal.creates.length, creates);
   } finally {
     await gateway.stop();

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { type JournalEntry, type Sim, startSim } from '../../sim/index.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Sim, startSim } from '../../sim/index.ts';
+import { bufferedFor } from '../support/back-pressure.ts';
 import {
   blockData,
   type ChatInput,
@@ -20,17 +22,21 @@ import {
   type TestAccount,
   type TestGroup,
 } from '../support/conversion-harness.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type LogLine, startGateway, type TestGateway } from '../support/gateway.ts';
 import { longTest, someOf } from '../support/long-test.ts';
 import { asStream, type Scripted, startScripted, streamEnd, streamStart } from '../support/scripted.ts';
 import { anthropic, openai } from '../support/sdk.ts';
+import { SkewedClock } from '../support/skewed-clock.ts';
 import { until } from '../support/wait.ts';
 
 let sim: Sim;
 let scripted: Scripted;
 let gateway: TestGateway;
-/** Sends heartbeats after 100 ms and closes stalled clients after 1 s. */
+/** Sends heartbeats after 100 ms, and closes stalled clients when tests let the time pass. */
 let impatient: TestGateway;
+const impatientClock = new SkewedClock();
+/** No test takes so long by itself. */
+const STALLED_MS = 600_000;
 const keys: Record<string, string> = {};
 
 type DeclaredGroup = Omit<TestGroup, 'url'> & { readonly at?: () => string };
@@ -46,7 +52,8 @@ before(async () => {
   Object.assign(keys, await gateway.apply(groupsSetup(distinct, sim.url)));
   impatient = await startGateway({
     database: gateway.database,
-    env: { HEARTBEAT_MS: '100', STALLED_CLIENT_MS: '3000' },
+    clock: impatientClock,
+    env: { HEARTBEAT_MS: '100', STALLED_CLIENT_MS: String(STALLED_MS) },
   });
 });
 after(async () => {
@@ -944,7 +951,7 @@ for (const pair of someOf(PAIRS, 3)) {
         assert.equal(busy.status, client === 'messages' ? 529 : 503, 'the slot is in use');
         await busy.text();
         controller.abort();
-        await sim.journal.waitFor(({ id, aborted }) => id === entry.id && aborted, TIMEOUT_MS);
+        await sim.journal.waitFor(({ id, aborted }) => id === entry.id && aborted);
         await until('a free slot', async () => {
           const response = await post(gateway.url, client, token, requestBody(client, { text: 'hi' }));
           await response.text();
@@ -989,46 +996,39 @@ function sendAndStall(url: string, pair: Pair, model: string, stream = true): So
   return socket;
 }
 
-const TIMEOUT_MS = 90_000;
+/** A client of each dialect stalls. It is disconnected when its time is over, not before. */
+async function stall(begin: (pair: Pair) => Socket, modelOf: (pair: Pair) => string): Promise<void> {
+  const lineOf = (pair: Pair): LogLine | undefined =>
+    impatient.log.find(({ msg, model }) => msg === 'request.completed' && model === modelOf(pair));
+  const sockets = BY_CLIENT.map(begin);
+  await Promise.all(sockets.map((socket) => bufferedFor(socket, () => 0)));
+  impatientClock.pass(STALLED_MS / 2);
+  await Promise.all(sockets.map((socket) => bufferedFor(socket, () => 0)));
+  impatientClock.pass(STALLED_MS / 2);
+  for (const pair of BY_CLIENT) {
+    const line = await until('the log line', () => lineOf(pair));
+    assert.equal(line.outcome, 'client_closed');
+  }
+  for (const socket of sockets) socket.destroy();
+}
 
 longTest('back-pressure: a stalled client is disconnected, and its upstream call aborted', async () => {
-  await Promise.all(
-    BY_CLIENT.map(async (pair) => {
-      const model = `demo-stall-${pair.client}@events=200000`;
-      const socket = sendAndStall(impatient.url, pair, model);
-      const entry = await sim.journal.waitFor((one) => one.model === model && one.aborted, TIMEOUT_MS);
-      assert.ok(entry.eventsSent < 200_000);
-      await until('the log line', () =>
-        impatient.log.find(
-          (line) => line.msg === 'request.completed' && line.model === model && line.outcome === 'client_closed',
-        ),
-      );
-      socket.destroy();
-    }),
-  );
+  // More than the socket buffers on the way hold.
+  const modelOf = (pair: Pair): string => `demo-stall-${pair.client}@events=2000;big=30000`;
+  await stall((pair) => sendAndStall(impatient.url, pair, modelOf(pair)), modelOf);
+  for (const pair of BY_CLIENT) await sim.journal.waitFor(({ model, aborted }) => model === modelOf(pair) && aborted);
 });
 
 /** More than the socket buffers on the way hold. */
 const LONG_BYTES = 25_000_000;
-/** Nearly what one event may have. The kernel keeps up to 25 MB of it for a client that does not read. */
+/** Nearly what one event may have. */
 const PAUSED_BYTES = 30_000_000;
+/** A gateway that does not pause the provider keeps most of it. */
+const MAX_BUFFERED = 2 ** 20;
 
 longTest('back-pressure: a client that never reads a unary response is disconnected', async () => {
-  await Promise.all(
-    BY_CLIENT.map(async (pair) => {
-      const model = `demo-whole-${pair.client}@big=${LONG_BYTES}`;
-      const socket = sendAndStall(impatient.url, pair, model, false);
-      await until(
-        'the log line',
-        () =>
-          impatient.log.find(
-            (line) => line.msg === 'request.completed' && line.model === model && line.outcome === 'client_closed',
-          ),
-        TIMEOUT_MS,
-      );
-      socket.destroy();
-    }),
-  );
+  const modelOf = (pair: Pair): string => `demo-whole-${pair.client}@big=${LONG_BYTES}`;
+  await stall((pair) => sendAndStall(impatient.url, pair, modelOf(pair), false), modelOf);
 });
 
 longTest('back-pressure: a client that reads a unary response slowly gets all of it', async () => {
@@ -1036,14 +1036,19 @@ longTest('back-pressure: a client that reads a unary response slowly gets all of
   assert.ok(pair);
   const socket = sendAndStall(impatient.url, pair, `demo-slow@big=${LONG_BYTES}`, false);
   let letters = 0;
-  const began = performance.now();
+  let passedMs = 0;
   while (letters < LONG_BYTES) {
     const chunk: Buffer | null = socket.read(256 * 1024) ?? socket.read();
-    if (chunk) for (const byte of chunk) letters += byte === X ? 1 : 0;
+    if (chunk) {
+      for (const byte of chunk) letters += byte === X ? 1 : 0;
+      const ms = (1.2 * STALLED_MS * chunk.length) / LONG_BYTES;
+      impatientClock.pass(ms);
+      passedMs += ms;
+    }
     assert.ok(!socket.destroyed || letters >= LONG_BYTES, `${letters} letters, then cut`);
-    await new Promise((resolve) => setTimeout(resolve, chunk ? 40 : 5));
+    await pause(5);
   }
-  assert.ok(performance.now() - began > 3_000, 'longer than the stall timeout');
+  assert.ok(passedMs > STALLED_MS, 'longer than the stall timeout');
   socket.destroy();
 });
 
@@ -1052,8 +1057,8 @@ for (const pair of someOf(BY_CLIENT, 1)) {
     const model = `demo-pause-${pair.client}@big=${PAUSED_BYTES}`;
     const socket = sendAndStall(gateway.url, pair, model);
     const entry = await sim.journal.waitFor((one) => one.model === model);
-    await untilPaused(entry);
-    assert.ok(!entry.finished, `${entry.bytesSent} bytes were sent`);
+    const buffered = await bufferedFor(socket, () => entry.bytesSent);
+    assert.ok(buffered < MAX_BUFFERED, `${buffered} bytes`);
     let letters = 0;
     socket.on('data', (chunk: Buffer) => {
       for (const byte of chunk) if (byte === X) letters += 1;
@@ -1069,15 +1074,3 @@ for (const pair of someOf(BY_CLIENT, 1)) {
 }
 
 const X = 'x'.charCodeAt(0);
-
-/** Waits until the provider has sent nothing for 25 checks in a row. */
-function untilPaused(entry: JournalEntry): Promise<unknown> {
-  let before = 0;
-  let same = 0;
-  const isPaused = (): boolean => {
-    same = entry.bytesSent > 0 && entry.bytesSent === before ? same + 1 : 0;
-    before = entry.bytesSent;
-    return same > 25;
-  };
-  return until('back-pressure at the provider', isPaused, TIMEOUT_MS);
-}

@@ -14,7 +14,7 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { type Database, openDatabase } from '../../src/db/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
 import type { CrashStep } from '../support/crash.ts';
-import { CrashLane, inLanes, READY_MS } from '../support/crash-lane.ts';
+import { CrashLane, inLanes, killsMs } from '../support/crash-lane.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { inParallel, random } from '../support/ledger-process.ts';
 import type { LaunchedProcess } from '../support/process.ts';
@@ -325,7 +325,9 @@ for (const seed of SEEDS) {
   const below = random(seed);
   const pick = <T>(all: readonly T[]): T => all[below(all.length)] as T;
 
-  test(`crash recovery charges exactly after SIGKILL at every crash point of unary, streamed and WebSocket calls (seed ${seed})`, async (t) => {
+  test(`crash recovery charges exactly after SIGKILL at every crash point of unary, streamed and WebSocket calls (seed ${seed})`, {
+    timeout: killsMs(DURING_CALL.length),
+  }, async (t) => {
     const runs = DURING_CALL.flatMap((point) =>
       [KINDS, ...(IS_THOROUGH ? KINDS.map((one) => [one]) : [])].flatMap((kinds) => {
         const times = point.times(kinds);
@@ -433,11 +435,14 @@ test('crash recovery charges exactly when a fenced replica is killed as it learn
       const then = await chargedTo(lane.user);
       const before = (await chargedTo(otherUser)).get(one.model);
       assert.ok(await lane.call(one));
+      await lane.arm(step, 1);
+      // Its heartbeat would show that it is alive.
+      lane.child.kill('SIGSTOP');
       await makeStale(lane);
       other = lane.launch([]);
-      await other.until(/Dragoman is ready/, READY_MS);
+      await other.until(/Dragoman is ready/);
       assert.equal(await leasesOf(lane.user), 0n, 'the other process has returned the leases');
-      await lane.arm(step, 1);
+      lane.child.kill('SIGCONT');
       // This replica has no lease on that wallet, so it asks the database and learns that it is fenced.
       assert.equal(await lane.call(one, otherUser), false);
       await lane.died(step);

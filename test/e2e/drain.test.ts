@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
+import { FakeClock } from '../../src/core/index.ts';
 import type { ErrorFormat } from '../../src/rules/index.ts';
 import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -24,7 +25,33 @@ after(async () => {
   await sim?.close();
 });
 
-const replica = () => startGateway({ database: gateway.database, env: { DRAIN_MS: '300' } });
+const DRAIN_MS = 25_000;
+
+/** A server whose clock stands still until the test lets time pass. */
+async function replica(env: Record<string, string> = {}): Promise<TestGateway & { readonly clock: FakeClock }> {
+  const clock = new FakeClock(Date.now());
+  const own = await startGateway({ database: gateway.database, env: { DRAIN_MS: String(DRAIN_MS), ...env }, clock });
+  return { ...own, clock };
+}
+
+/** Stops a server, whose time for open calls is over at once. */
+function stopLate({ stop, clock }: Awaited<ReturnType<typeof replica>>): Promise<void> {
+  const stopped = stop();
+  clock.advance(DRAIN_MS);
+  return stopped;
+}
+
+/** A server that stops looks again and again whether its background responses have ended. */
+async function untilStopped(stopped: Promise<void>, clock: FakeClock): Promise<void> {
+  let isStopped = false;
+  void stopped.then(() => {
+    isStopped = true;
+  });
+  await until('the stop', () => {
+    clock.advance(100);
+    return isStopped;
+  });
+}
 
 const messages = (model: string) => ({ model, max_tokens: 100, messages: [{ role: 'user', content: 'Hello!' }] });
 const BODIES = {
@@ -111,7 +138,7 @@ test('streams that are open after DRAIN_MS end with the error event of their dia
     });
   });
   await until('all streams to begin', () => open === CALLS.length);
-  await own.stop();
+  await stopLate(own);
   for (const [n, { event, data }] of (await Promise.all(ends)).entries()) {
     const [dialect = 'chat'] = CALLS[n] ?? [];
     STREAM_ERRORS[dialect](event, data as never);
@@ -125,7 +152,7 @@ test('streams that are open after DRAIN_MS end with the error event of their dia
 });
 
 test('for DRAIN_BEFORE_MS a server that stops is not ready, serves new connections, and closes them', async () => {
-  const own = await startGateway({ database: gateway.database, env: { DRAIN_MS: '300', DRAIN_BEFORE_MS: '2000' } });
+  const own = await replica({ DRAIN_BEFORE_MS: '2000' });
   const readiness = async () => (await fetch(`${own.url}/readyz`)).status;
   assert.equal(await readiness(), 200);
   const stopped = own.stop();
@@ -134,12 +161,13 @@ test('for DRAIN_BEFORE_MS a server that stops is not ready, serves new connectio
   assert.equal(response.status, 200);
   assert.equal(response.headers.get('connection'), 'close');
   await response.text();
+  own.clock.advance(2_000);
   await stopped;
   await assert.rejects(fetch(`${own.url}/readyz`));
 });
 
 test('behind a load balancer, every connection that was used shortly before gets one more answer', async () => {
-  const own = await startGateway({ database: gateway.database, env: { DRAIN_MS: '60000', DRAIN_BEFORE_MS: '1' } });
+  const own = await replica({ DRAIN_BEFORE_MS: '1', DRAIN_MS: '600000' });
   const headers: [string, string][] = [
     ['authorization', `Bearer ${keys.claude}`],
     ['content-type', 'application/json'],
@@ -150,6 +178,7 @@ test('behind a load balancer, every connection that was used shortly before gets
   const client = await new ResponsesSocketClient(own.url, keys.claude ?? '').open();
   const closed = once(client.socket, 'close');
   const stopped = own.stop();
+  own.clock.advance(1);
   await until('the server to refuse connections', () =>
     fetch(own.url).then(
       () => false,
@@ -162,10 +191,12 @@ test('behind a load balancer, every connection that was used shortly before gets
   assert.deepEqual([made.status, made.headers.get('connection')], [200, 'close'], made.text);
   assert.equal((await client.turn({ model: 'demo-messages', input: 'Hello!' })).type, 'response.completed');
   assert.equal((await closed)[0], 1012);
-  await stopped;
   const { id } = jsonOf(made) as { id: string };
-  const read = await fetch(`${gateway.url}/v1/responses/${id}`, { headers });
-  assert.equal(((await read.json()) as { status: string }).status, 'completed');
+  await until('the end of the background response', async () => {
+    const read = await fetch(`${gateway.url}/v1/responses/${id}`, { headers });
+    return ((await read.json()) as { status: string }).status === 'completed';
+  });
+  await untilStopped(stopped, own.clock);
 });
 
 test('unary calls that are open after DRAIN_MS get 503 in their dialect, with retry-after', async () => {
@@ -179,7 +210,7 @@ test('unary calls that are open after DRAIN_MS get 503 in their dialect, with re
   };
   const calls = CALLS.map(([dialect, group]) => post(own.url, group, BODIES[dialect](`${MODELS[group]}@hang`, false)));
   await until('all calls to reach the provider', () => sim.journal.requests.length === CALLS.length);
-  await own.stop();
+  await stopLate(own);
   for (const [n, response] of (await Promise.all(calls)).entries()) {
     const [format, status] = FORMATS[CALLS[n]?.[0] ?? 'chat'];
     assert.equal(response.status, status);
@@ -209,7 +240,7 @@ test('a shutdown charges a stream for what was sent, and a unary call for nothin
     post(own.url, 'openai', BODIES.messages('paid-responses', false)),
   ].map(async (response) => (await response).status);
   await until('the calls to reach the provider', () => open.size === 2 && sim.journal.requests.length === 4);
-  await own.stop();
+  await stopLate(own);
   await Promise.all(streams);
   assert.deepEqual(await Promise.all(unary), [529, 529]);
   const { db } = gateway.context.database;
@@ -232,7 +263,7 @@ for (const [about, group] of [
     client.create({ model: `${MODELS[group]}@silent_mid`, input: 'x' });
     await client.until(({ type }) => type === 'response.output_text.delta');
     const closed = once(client.socket, 'close');
-    const stopped = own.stop();
+    const stopped = stopLate(own);
     const [code] = await closed;
     assert.equal(code, 1012);
     const last = client.frames.at(-1);

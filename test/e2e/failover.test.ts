@@ -25,10 +25,6 @@ import { until } from '../support/wait.ts';
 const ROUNDS = Number(process.env.FAILOVER_ROUNDS ?? 1);
 /** Load before each kill, so that charges are on their way everywhere. */
 const LOAD_MS = 3_000;
-/** While no server accepts writes. */
-const OUTAGE_MS = 2_000;
-const START_MS = 120_000;
-const SETTLE_MS = 120_000;
 const keyOf = (group: string): string => `key-of-the-failover-${group}-000000`;
 
 /** Creates tasks with a callback, each until its outcome is known, as a client with idempotency keys does. */
@@ -99,7 +95,7 @@ test('calls, charges, tasks and callbacks survive the loss of the primary databa
     EGRESS_ALLOW: receiver.origin,
   });
   t.after(() => server.stop());
-  const [, url = ''] = await server.until(/Dragoman is ready at (\S+)/, START_MS);
+  const [, url = ''] = await server.until(/Dragoman is ready at (\S+)/);
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   t.after(() => agent.destroy());
   const load = new SoakLoad({ urls: () => [url], keyOf, random: random(1), agent, clients: 4, thinkMs: 100 });
@@ -107,10 +103,11 @@ test('calls, charges, tasks and callbacks survive the loss of the primary databa
   for (let round = 0; round < ROUNDS; round += 1) {
     await pause(LOAD_MS);
     const before = tasks.created.length;
+    const { refused } = tasks;
     await pair.killPrimary();
-    await pause(OUTAGE_MS);
+    await until('the outage to be seen', () => tasks.refused > refused);
     await pair.promote();
-    await until('new tasks', () => tasks.created.length > before, SETTLE_MS);
+    await until('new tasks', () => tasks.created.length > before);
     await pair.rebuildStandby();
   }
   await tasks.stop();
@@ -124,7 +121,6 @@ test('calls, charges, tasks and callbacks survive the loss of the primary databa
     `${ROUNDS} failovers: ${JSON.stringify(report.calls)}, ${failures.length} failed; ${tasks.created.length} tasks, ${tasks.refused} answers of 503`,
   );
   assert.deepEqual(failures, []);
-  assert.ok(tasks.refused > 0, 'the outage was seen');
 });
 
 function setup(url: string, videoUrl: string): object {
@@ -151,18 +147,13 @@ async function assertTasks(db: Db, created: readonly string[], receiver: Receive
     const rows = await db.selectFrom('video_tasks').select(['id', 'status']).execute();
     return new Map(rows.map(({ id, status }) => [id, status]));
   };
-  await until(
-    'the end of all tasks',
-    async () => [...(await statuses()).values()].every((status) => /succeeded|failed|cancelled|expired/.test(status)),
-    SETTLE_MS,
+  await until('the end of all tasks', async () =>
+    [...(await statuses()).values()].every((status) => /succeeded|failed|cancelled|expired/.test(status)),
   );
   const ended = await statuses();
   for (const id of created) assert.equal(ended.get(id), 'succeeded', id);
-  await until(
-    'all callbacks',
-    () =>
-      created.every((id) => receiver.deliveries.some(({ body }) => body.includes(id) && body.includes('succeeded'))),
-    SETTLE_MS,
+  await until('all callbacks', () =>
+    created.every((id) => receiver.deliveries.some(({ body }) => body.includes(id) && body.includes('succeeded'))),
   );
 }
 
@@ -175,7 +166,7 @@ async function assertCharges(db: Db, completed: readonly string[]): Promise<void
     );
     return rows[0]?.found ?? 0;
   };
-  await until('a record of every reply', async () => (await count()) === completed.length, SETTLE_MS);
+  await until('a record of every reply', async () => (await count()) === completed.length);
   const { rows: twice } = await sql`
     select request_id from usage_records group by request_id having count(*) > 1`.execute(db);
   assert.deepEqual(twice, []);

@@ -192,14 +192,10 @@ test('a second Ctrl-C ends a drain at once and leaves no PostgreSQL process', as
   server.process.kill('SIGINT');
   await until('the drain', () => server.stderr.includes('Stopping: open requests'));
   assert.equal(survivors(family).length > 0, true);
-  await until(
-    'the process to end',
-    () => {
-      server.process.kill('SIGINT');
-      return server.process.exitCode !== null;
-    },
-    20_000,
-  );
+  await until('the process to end', () => {
+    server.process.kill('SIGINT');
+    return server.process.exitCode !== null;
+  });
   assert.equal((await server.ended).code, 1);
   assert.match(server.stderr, /Stopping at once\./);
   assert.deepEqual(survivors(family), []);
@@ -209,7 +205,7 @@ test('a second Ctrl-C ends a drain at once and leaves no PostgreSQL process', as
 test('a signal during the start of PostgreSQL leaves no PostgreSQL process', async () => {
   const DATA_DIR = join(folder, 'early');
   const commands = [new Command(['serve'], { env: { DATA_DIR } }), new Command(['migrate'], { env: { DATA_DIR } })];
-  await until('PostgreSQL', () => isRunning(DATA_DIR), 30_000);
+  await until('PostgreSQL', () => isRunning(DATA_DIR));
   const family = familyOf(await postmasterPid(join(DATA_DIR, 'postgres')));
   await Promise.all(commands.map((command) => command.stop('SIGINT')));
   assert.deepEqual(survivors(family), []);

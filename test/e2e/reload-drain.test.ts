@@ -8,7 +8,6 @@ import { startSim } from '../../sim/index.ts';
 import { Command, run } from '../support/command.ts';
 import { testDatabase } from '../support/database.ts';
 
-const READY_MS = 90_000;
 const KEY = 'reload-drain-test-key';
 /** Longer than the primary waits beyond the drain. */
 const LONG = 'demo-messages@events=150;gap=100';
@@ -38,7 +37,7 @@ test('a stop takes as long as the settings of the last reload allow', async (t) 
     HEALTH_PORT: '0',
   };
   const server = new Command(['serve', '--config', join(folder, 'setup.json')], { env });
-  const origin = await server.ready(READY_MS);
+  const origin = await server.ready();
   const reloaded = await run(['reload'], { env: { ...env, DRAIN_MS: '60000' } });
   assert.equal(reloaded.code, 0, reloaded.stderr);
   const response = await fetch(`${origin}/v1/messages`, {

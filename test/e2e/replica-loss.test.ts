@@ -15,7 +15,7 @@ import { CrashLane } from '../support/crash-lane.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { noRedis, startRedis, type TestRedis } from '../support/redis.ts';
 import { RoundRobin } from '../support/round-robin.ts';
-import { until } from '../support/wait.ts';
+import { HANGING_MS, until } from '../support/wait.ts';
 
 const RPM = 20;
 const keyOf = (user: string): string => `key-of-${user}-00000000000000`;
@@ -80,8 +80,6 @@ after(async () => {
   if (folder) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A call that needs what the victim has leased waits for its heartbeat, which takes a third of this. */
-const CALL_MS = 60_000;
 const HUNG = -1;
 
 /** The status of a complete response; 0 when the connection broke. Each call has a connection of its own. */
@@ -107,7 +105,7 @@ function send(user: string, isStream: boolean): Promise<number> {
   const timer = setTimeout(() => {
     resolve(HUNG);
     call.destroy();
-  }, CALL_MS);
+  }, HANGING_MS);
   call.on('error', () => resolve(0));
   call.on('response', (response) => {
     let text = '';
@@ -169,12 +167,12 @@ test('a server that is killed behind a load balancer breaks its connections and 
   const [survivor, victim] = replicas as [Replica, Replica];
   const begun = performance.now();
   const load = new Load();
-  await until('calls on both servers', () => load.count('rich', 200) > 20 && load.count('poor', 402) > 0, 30_000);
+  await until('calls on both servers', () => load.count('rich', 200) > 20 && load.count('poor', 402) > 0);
   await until('open calls on the victim', () => proxy.openTo(victim.port) > 1);
   const open = proxy.openTo(victim.port);
   await victim.kill();
   const atKill = load.count('rich', 200);
-  await until('calls on the survivor', () => load.count('rich', 200) > atKill + 40, 30_000);
+  await until('calls on the survivor', () => load.count('rich', 200) > atKill + 40);
   await load.stop();
   const seconds = (performance.now() - begun) / 1_000;
 
@@ -203,14 +201,10 @@ test('a server that is killed behind a load balancer breaks its connections and 
   await victim.start([], ENV());
   for (const user of ['rich', 'poor', 'limited']) {
     const whole = load.count(user, 200);
-    const money = await until(
-      'all charges',
-      async () => {
-        const now = await readMoney(user);
-        return now.calls >= whole && now.used === now.debits ? now : undefined;
-      },
-      30_000,
-    );
+    const money = await until('all charges', async () => {
+      const now = await readMoney(user);
+      return now.calls >= whole && now.used === now.debits ? now : undefined;
+    });
     assert.ok(money.calls <= whole + load.count(user, 0), `${user}: ${money.calls} charges for ${whole} responses`);
     assert.ok(money.left >= 0n, `${user} has ${money.left}`);
   }

@@ -151,15 +151,11 @@ test('a redirect of a provider is 502 on native and converted calls, without its
         response.end(status === 304 ? undefined : 'moved');
       });
       // A failed account may need a moment before it is used again.
-      const response = await until(
-        'an attempt',
-        async () => {
-          const sent = upstream.requests.length;
-          const one = await post(group, path, body);
-          return upstream.requests.length > sent ? one : undefined;
-        },
-        30_000,
-      );
+      const response = await until('an attempt', async () => {
+        const sent = upstream.requests.length;
+        const one = await post(group, path, body);
+        return upstream.requests.length > sent ? one : undefined;
+      });
       assert.equal(response.status, 502, `${status} ${path}`);
       assert.equal(response.headers.get('location'), null);
       assert.ok(!(await response.text()).includes('provider.example'));

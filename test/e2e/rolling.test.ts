@@ -152,7 +152,7 @@ class Replica {
   async start(): Promise<void> {
     this.#process = launch(['serve', '--no-worker'], this.env);
     this.#processes.push(this.#process);
-    await this.#process.until(/is ready/, 120_000);
+    await this.#process.until(/is ready/);
   }
 
   /** What its processes have logged about calls that failed. */
@@ -371,7 +371,7 @@ async function openScene(t: TestContext): Promise<Scene> {
   const key = keys.openai;
   const { body } = await callVideo(gateway.url, TASKS, { key, body: taskBody('EP') });
   const path = `${TASKS}/${String(body.id)}`;
-  await until('a video', async () => (await callVideo(gateway.url, path, { key })).body.status === 'succeeded', 30_000);
+  await until('a video', async () => (await callVideo(gateway.url, path, { key })).body.status === 'succeeded');
   return { gateway, keys, videoPath: contentPath(String(body.id)) };
 }
 
@@ -440,7 +440,7 @@ test('pods that Kubernetes replaces one after the other fail no call', {
     const watching = service.watch(port, () => ended.has(port)).finally(() => watched.delete(watching));
     watched.add(watching);
   };
-  const untilReady = ({ port }: Replica) => until('a ready pod', () => service.isReady(port), 60_000);
+  const untilReady = ({ port }: Replica) => until('a ready pod', () => service.isReady(port));
   replicas.forEach(watch);
   await Promise.all(replicas.map(untilReady));
   await replaceUnderLoad(t, scene, { url: service.url, replicas }, async (round) => {

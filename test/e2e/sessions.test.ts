@@ -74,14 +74,10 @@ async function visit(url: string, language = 'en'): Promise<{ status: number; he
 
 /** Visits the return page until it shows the text: the account allows few checks per second. */
 const visitUntil = (url: string, text: RegExp) =>
-  until(
-    String(text),
-    async () => {
-      const page = await visit(url);
-      return text.test(page.text) ? page : undefined;
-    },
-    15_000,
-  );
+  until(String(text), async () => {
+    const page = await visit(url);
+    return text.test(page.text) ? page : undefined;
+  });
 const COMPLETE = /Verification complete/;
 
 const validationsStarted = () =>
@@ -190,15 +186,11 @@ test('V 4.10 r3, r4: the whole flow ends in a task that uses an asset of the rea
     body: { url: 'https://example.com/face.png', asset_type: 'Image', group_id: completed.asset_group_id },
   });
   assert.equal(created.status, 202, JSON.stringify(created.body));
-  await until(
-    'the review',
-    async () => {
-      const path = `/v1/assets/${created.body.id}/refresh`;
-      const { body } = await callVideo(fixture.gateway.url, path, { key: keys.flow, method: 'POST' });
-      return body.status === 'active';
-    },
-    20_000,
-  );
+  await until('the review', async () => {
+    const path = `/v1/assets/${created.body.id}/refresh`;
+    const { body } = await callVideo(fixture.gateway.url, path, { key: keys.flow, method: 'POST' });
+    return body.status === 'active';
+  });
   const content = [
     textItem(),
     { type: 'image_url', image_url: { url: `asset://${created.body.id}` }, role: 'reference_image' },
@@ -227,7 +219,7 @@ test('V 3: a forged return completes nothing; the session is verifying until the
   assert.equal(body.authorization_url, session.authorization_url);
   // The real outcome still counts, although the browser does not return again.
   await decide(session.authorization_url, 'pass');
-  await until('the worker', async () => (await read(session.id)).body.status === 'completed', 15_000);
+  await until('the worker', async () => (await read(session.id)).body.status === 'completed');
   assert.match(String((await read(session.id)).body.asset_group_id), /^assetgrp_/);
 });
 
@@ -240,7 +232,7 @@ test('V 3: a worker completes a pending session whose browser never returned', a
     .set({ next_check_at: new Date() })
     .where('id', '=', session.id)
     .execute();
-  await until('the worker', async () => (await read(session.id)).body.status === 'completed', 10_000);
+  await until('the worker', async () => (await read(session.id)).body.status === 'completed');
 });
 
 test('V 3: an expired session gives 410, a completed one stays readable', async () => {
@@ -262,18 +254,14 @@ test('V 3: an expired session gives 410, a completed one stays readable', async 
     .set({ next_check_at: new Date() })
     .where('id', '=', open1.id)
     .execute();
-  await until(
-    'the worker',
-    async () => {
-      const row = await db()
-        .selectFrom('authorization_sessions')
-        .selectAll()
-        .where('id', '=', open1.id)
-        .executeTakeFirstOrThrow();
-      return row.status === 'expired' && row.link_sealed === null && row.upstream_token_sealed === null;
-    },
-    15_000,
-  );
+  await until('the worker', async () => {
+    const row = await db()
+      .selectFrom('authorization_sessions')
+      .selectAll()
+      .where('id', '=', open1.id)
+      .executeTakeFirstOrThrow();
+    return row.status === 'expired' && row.link_sealed === null && row.upstream_token_sealed === null;
+  });
   assert.equal((await read(open1.id, keys.late)).status, 410);
 });
 

@@ -12,10 +12,6 @@ import { longTest } from '../support/long-test.ts';
 import { CLIENT, OidcProvider } from '../support/oidc-provider.ts';
 import { until } from '../support/wait.ts';
 
-/** Three processes start at once, perhaps beside other tests. */
-const READY_MS = 60_000;
-/** For the system to choose the other worker. */
-const BOTH_MS = 30_000;
 const SESSION = '/console/v1/session';
 const PASSWORD = 'correct horse battery';
 const EMAIL = 'ada@example.test';
@@ -42,7 +38,7 @@ before(async () => {
       OIDC_OPERATORS: 'root@example.test',
     },
   });
-  url = await command.ready(READY_MS);
+  url = await command.ready();
 });
 after(async () => {
   await command?.stop();
@@ -68,15 +64,11 @@ const workerOf = ({ headers }: ConsoleResponse<unknown>): Promise<number> =>
 /** Sends a request again, on a connection of its own, until both workers have got one: the system chooses the worker. */
 async function atBoth(send: () => Promise<ConsoleResponse<unknown>>, status: number): Promise<void> {
   const workers = new Set<number>();
-  await until(
-    'both workers',
-    async () => {
-      const response = await send();
-      assert.equal(response.status, status, response.text);
-      return workers.add(await workerOf(response)).size === 2;
-    },
-    BOTH_MS,
-  );
+  await until('both workers', async () => {
+    const response = await send();
+    assert.equal(response.status, status, response.text);
+    return workers.add(await workerOf(response)).size === 2;
+  });
 }
 
 const browser = (): Browser => new Browser(() => url);
@@ -113,7 +105,7 @@ longTest('a sign-in with OpenID Connect begins at one worker and ends at the oth
     assert.equal((await get(one)).status, 200);
     return (await workerOf(finished)) !== (await workerOf(started));
   };
-  await until('a sign-in at two workers', signInAt, BOTH_MS);
+  await until('a sign-in at two workers', signInAt);
 });
 
 longTest('failed sign-ins are counted over both workers', async () => {

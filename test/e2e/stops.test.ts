@@ -14,7 +14,7 @@ import { basicSetup, startGateway, type TestGateway } from '../support/gateway.t
 import { type LaunchedProcess, launch } from '../support/process.ts';
 import { noRedis, startRedis, type TestRedis } from '../support/redis.ts';
 import { MISBEHAVIOURS, type Misbehaviour, TcpRelay } from '../support/tcp-relay.ts';
-import { until } from '../support/wait.ts';
+import { HANGING_MS, until } from '../support/wait.ts';
 
 type Dependency = 'Redis' | 'PostgreSQL' | 'provider' | 'collector' | 'Google sign-in' | 'AWS sign-in';
 /** `refused`: the start fails by itself. `start`: SIGTERM comes while the process waits for the dependency. */
@@ -83,8 +83,6 @@ const ROWS = STOPS === undefined ? FEW_ROWS : ALL_ROWS.filter((row) => nameOf(ro
 
 /** Processes at a time. */
 const LANES = 3;
-/** More than any limit of a process with this drain, and enough for a start on a busy machine. */
-const HANGING_MS = 90_000;
 const MASTER_KEY = `k1:${'s'.repeat(40)}`;
 
 let redis: TestRedis;
@@ -125,7 +123,7 @@ const targetOf = (dependency: Dependency): string =>
 test('processes end, whatever a dependency does', {
   concurrency: LANES,
   skip: noRedis,
-  timeout: 60_000 + ROWS.length * 30_000,
+  timeout: HANGING_MS * 3 + ROWS.length * 30_000,
 }, async (t) => {
   await Promise.all(
     ROWS.map((row, number) => t.test(nameOf(row), { timeout: HANGING_MS * 3 }, () => check(row, number))),
@@ -216,11 +214,11 @@ async function bringTo(
   if (moment === 'refused') return;
   if (moment === 'start') {
     // Nobody sees connections to a port where nothing listens.
-    if (how === 'refuses') await one.until(/Connecting|ready|running|ok /, HANGING_MS).catch(() => {});
-    else await until('a connection', () => relay.touches > 0 || hasEnded(one), HANGING_MS);
+    if (how === 'refuses') await one.until(/Connecting|ready|running|ok /).catch(() => {});
+    else await until('a connection', () => relay.touches > 0 || hasEnded(one));
     return void one.child.kill();
   }
-  const ready = await one.until(program === 'work' ? /is running/ : /ready at (\S+)/, HANGING_MS);
+  const ready = await one.until(program === 'work' ? /is running/ : /ready at (\S+)/);
   const url = ready[1];
   const isStreaming = dependency === 'provider';
   if (isSignIn(dependency)) relay.misbehave(how);
@@ -242,7 +240,7 @@ async function bringTo(
         .finally(() => {
           isOver = true;
         });
-      await until('the sign-in', () => isOver || relay.touches > 0, HANGING_MS);
+      await until('the sign-in', () => isOver || relay.touches > 0);
       return void one.child.kill();
     }
     const response = await call;
@@ -252,12 +250,12 @@ async function bringTo(
   }
   if (moment === 'stop') {
     one.child.kill();
-    await one.until(/server\.draining/, HANGING_MS);
+    await one.until(/server\.draining/);
     return relay.misbehave(how);
   }
   relay.misbehave(how);
   const isUsedAgain = dependency === 'PostgreSQL' && how !== 'refuses';
-  if (isUsedAgain) await until('PostgreSQL to be used', () => relay.touches > 0, HANGING_MS);
+  if (isUsedAgain) await until('PostgreSQL to be used', () => relay.touches > 0);
   one.child.kill();
 }
 
@@ -265,7 +263,7 @@ const hasEnded = ({ child }: LaunchedProcess): boolean => child.exitCode !== nul
 
 async function exitOf(one: LaunchedProcess, name: string): Promise<number | null> {
   const begun = performance.now();
-  await until('the process to end', () => hasEnded(one), HANGING_MS).catch((error: unknown) => {
+  await until('the process to end', () => hasEnded(one)).catch((error: unknown) => {
     throw new Error(`still running:\n${one.output()}`, { cause: error });
   });
   if (process.env.STOPS_TIMES)

@@ -162,14 +162,10 @@ for (const variant of TEST_VARIANTS)
 
 test('V 6 r1: a task without callback_url announces nothing', async () => {
   const { body } = await callVideo(fixture.gateway.url, TASKS, { body: taskBody('EP') });
-  await until(
-    'the end',
-    async () => {
-      await work();
-      return (await callVideo(fixture.gateway.url, `${TASKS}/${body.id}`)).body.status === 'succeeded';
-    },
-    15_000,
-  );
+  await until('the end', async () => {
+    await work();
+    return (await callVideo(fixture.gateway.url, `${TASKS}/${body.id}`)).body.status === 'succeeded';
+  });
   assert.deepEqual(await eventsOf(String(body.id)), []);
 });
 
@@ -180,14 +176,10 @@ test('V 6 r1, r6: a cancelled and a failed task announce their end with an error
   const [end = assert.fail()] = await untilDelivered(cancelled, 1);
   assert.deepEqual([bodyOf(end).type, bodyOf(end).data.version], ['cancelled', 2]);
   const deliveries = await untilDelivered(failed, 1);
-  await until(
-    'the failure',
-    async () => {
-      await work();
-      return deliveriesOf(failed).some((delivery) => bodyOf(delivery).type === 'failed');
-    },
-    15_000,
-  );
+  await until('the failure', async () => {
+    await work();
+    return deliveriesOf(failed).some((delivery) => bodyOf(delivery).type === 'failed');
+  });
   assert.ok(deliveries.every((delivery) => bodyOf(delivery).data.content === undefined));
 });
 

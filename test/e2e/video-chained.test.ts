@@ -339,20 +339,16 @@ test('V 4.10: a chained authorization session ends with the group of the person'
     redirect: 'manual',
   });
   await fetch(page.headers.get('location') ?? '');
-  const completed = await until(
-    'the completion',
-    async () => {
-      for (const { context } of [chain.inner.gateway, chain.outer])
-        await context.database.db
-          .updateTable('authorization_sessions')
-          .set({ next_check_at: new Date(0) })
-          .where('next_check_at', 'is not', null)
-          .execute();
-      const { body } = await callVideo(chain.outer.url, `${path}/${String(session.body.id)}`);
-      return body.status === 'completed' ? body : undefined;
-    },
-    15_000,
-  );
+  const completed = await until('the completion', async () => {
+    for (const { context } of [chain.inner.gateway, chain.outer])
+      await context.database.db
+        .updateTable('authorization_sessions')
+        .set({ next_check_at: new Date(0) })
+        .where('next_check_at', 'is not', null)
+        .execute();
+    const { body } = await callVideo(chain.outer.url, `${path}/${String(session.body.id)}`);
+    return body.status === 'completed' ? body : undefined;
+  });
   const group = await callVideo(chain.outer.url, `/v1/asset-groups/${String(completed.asset_group_id)}`);
   assert.deepEqual([group.status, group.body.group_type], [200, 'LivenessFace']);
   const body = { url: 'https://example.com/face.png', asset_type: 'Image', group_id: completed.asset_group_id };

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { CrashPoint } from '../../src/ledger/crash-points.ts';
-import { CrashLane, inLanes } from '../support/crash-lane.ts';
+import { CrashLane, inLanes, killsMs } from '../support/crash-lane.ts';
 import { random } from '../support/ledger-process.ts';
 import {
   type ApiResponse,
@@ -26,7 +26,6 @@ import { until } from '../support/wait.ts';
 
 const SEEDS = process.env.CRASH_SEEDS?.split(',').map(Number) ?? [20_261_116];
 const LANES = 2;
-const REST_MS = 30_000;
 /** The jobs of a worker that concern submissions and cancellations. */
 const JOBS = ['tasks.recover', 'tasks.reconcile', 'tasks.follow'];
 
@@ -154,15 +153,11 @@ async function isAtRest(): Promise<boolean> {
 }
 
 async function comeToRest(): Promise<void> {
-  await until(
-    'rest',
-    async () => {
-      await endLeases(db());
-      for (const job of JOBS) await jobs.run(job);
-      return isAtRest();
-    },
-    REST_MS,
-  );
+  await until('rest', async () => {
+    await endLeases(db());
+    for (const job of JOBS) await jobs.run(job);
+    return isAtRest();
+  });
 }
 
 /** Retries the order at the other replica and compares the task with what was promised before. */
@@ -189,7 +184,9 @@ async function expectOneTask({ step, isOfA }: Point, order: Order): Promise<stri
 }
 
 for (const seed of SEEDS)
-  test(`V 4.2, V 8: each order has one task after SIGKILL at ${POINTS.length} crash points (seed ${seed})`, async (t) => {
+  test(`V 4.2, V 8: each order has one task after SIGKILL at ${POINTS.length} crash points (seed ${seed})`, {
+    timeout: killsMs(POINTS.length),
+  }, async (t) => {
     const below = random(seed);
     const pick = <T>(all: readonly T[]): T => all[below(all.length)] as T;
     const runs = POINTS.map((point) => {
@@ -212,7 +209,7 @@ for (const seed of SEEDS)
     });
     await comeToRest();
     const ends = await Promise.all(runs.map(({ point, order }) => expectOneTask(point, order)));
-    await until('rest after the retries', isAtRest, REST_MS);
+    await until('rest after the retries', isAtRest);
     await expectRest(db(), fixture.sim.video);
     t.diagnostic(`seed ${seed}, ${runs.length} kills (retry/submission): ${ends.join(', ')}`);
   });

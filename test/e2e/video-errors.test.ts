@@ -189,14 +189,10 @@ longTest(
     await sql`update idempotency_records set owner_until = now() + interval '10 seconds' where finished_at is null`.execute(
       db,
     );
-    await until(
-      'the claim is renewed',
-      async () => {
-        const { task = 0, record = 0 } = (await leases()) ?? {};
-        return Math.min(task, record) > 15;
-      },
-      9_000,
-    );
+    await until('the claim is renewed', async () => {
+      const { task = 0, record = 0 } = (await leases()) ?? {};
+      return Math.min(task, record) > 15;
+    });
     answer.resolve();
     const { status, body } = await first;
     assert.equal(status, 200);

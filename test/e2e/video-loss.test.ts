@@ -181,7 +181,7 @@ test(`V 4.2 r3: of ${LOST_ANSWERS} lost answers every certain one is found, and 
     );
     return rows.length === 0;
   };
-  await until('the end of all tasks', isFollowed, 60_000);
+  await until('the end of all tasks', isFollowed);
   const ends = await db.selectFrom('video_tasks').select(['upstream_id', 'status', 'usage_tokens']).execute();
   const charged = new Map(ends.map(({ upstream_id, usage_tokens }) => [upstream_id, Number(usage_tokens)]));
   for (const { id, outcome } of videos) assert.equal(charged.get(id), outcome.tokens, `${id} is not charged`);

@@ -185,16 +185,13 @@ test('the worker mirrors results when their task has succeeded, so that they out
   });
   t.after(() => gateway.stop());
   const id = await succeed(fixture, { body: { return_last_frame: true } });
-  await until(
-    'the mirrored task',
-    () =>
-      fixture.gateway.context.database.db
-        .selectFrom('video_tasks')
-        .select('id')
-        .where('id', '=', id)
-        .where('mirrored_at', 'is not', null)
-        .executeTakeFirst(),
-    15_000,
+  await until('the mirrored task', () =>
+    fixture.gateway.context.database.db
+      .selectFrom('video_tasks')
+      .select('id')
+      .where('id', '=', id)
+      .where('mirrored_at', 'is not', null)
+      .executeTakeFirst(),
   );
   assert.equal(downloadsOf(id).length, 2);
   for (const path of [contentPath(id), lastFramePath(id)])

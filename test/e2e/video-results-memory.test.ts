@@ -54,7 +54,7 @@ async function createResult(url: string): Promise<string> {
   const body = taskBody('EP', { content: [textItem(`[sim:file_bytes=${FILE_BYTES}]`)] });
   const created = await callVideo(url, TASKS, { body });
   const id = String(created.body.id);
-  await until('the success', async () => (await callVideo(url, `${TASKS}/${id}`)).body.status === 'succeeded', 30_000);
+  await until('the success', async () => (await callVideo(url, `${TASKS}/${id}`)).body.status === 'succeeded');
   return id;
 }
 

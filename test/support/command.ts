@@ -5,7 +5,6 @@ import { HTTP_STACK } from './http-stack.ts';
 import { LAUNCHER, PROGRAM } from './program.ts';
 import { until } from './wait.ts';
 
-const READY_MS = 90_000;
 
 export interface CommandResult {
   readonly code: number | null;
@@ -53,15 +52,11 @@ export class Command {
   }
 
   /** Waits for the URL that a server prints. */
-  async ready(ms = READY_MS): Promise<string> {
-    return until(
-      'the server to be ready',
-      () => {
-        if (this.process.exitCode !== null) throw new Error(`the command ended: ${this.stderr}`);
-        return /^Dragoman is ready at (\S+)$/m.exec(this.stderr)?.[1];
-      },
-      ms,
-    );
+  async ready(): Promise<string> {
+    return until('the server to be ready', () => {
+      if (this.process.exitCode !== null) throw new Error(`the command ended: ${this.stderr}`);
+      return /^Dragoman is ready at (\S+)$/m.exec(this.stderr)?.[1];
+    });
   }
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<CommandResult> {

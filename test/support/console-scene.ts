@@ -186,31 +186,27 @@ async function makeTasks({ url, keys, db, receiver, text }: SceneSources): Promi
   await create('[sim:stuck=running] A lamp in the rain', { resolution: '720p' });
   const lost = '[sim:reset; created; callbacks=dropped] A lamp';
   const alike = [await create(lost, { duration: 6 }), await create(lost, { duration: 6 })];
-  await until(
-    'the end of the tasks and the delivery',
-    async () => {
-      await db
-        .updateTable('video_tasks')
-        .set({ next_check_at: new Date(0) })
-        .where('next_check_at', 'is not', null)
-        .execute();
-      const ended = await db
-        .selectFrom('video_tasks')
-        .select('id')
-        .where('id', 'in', [task, failedTask, unmetered])
-        .where('finished_at', 'is not', null)
-        .execute();
-      const open = await db
-        .selectFrom('video_tasks')
-        .select('id')
-        .where('id', 'in', alike)
-        .where('candidates', 'is not', null)
-        .execute();
-      const delivered = receiver.deliveries.filter(({ body }) => body.includes('"succeeded"'));
-      return ended.length === 3 && open.length === 2 && delivered.length > 0;
-    },
-    30_000,
-  );
+  await until('the end of the tasks and the delivery', async () => {
+    await db
+      .updateTable('video_tasks')
+      .set({ next_check_at: new Date(0) })
+      .where('next_check_at', 'is not', null)
+      .execute();
+    const ended = await db
+      .selectFrom('video_tasks')
+      .select('id')
+      .where('id', 'in', [task, failedTask, unmetered])
+      .where('finished_at', 'is not', null)
+      .execute();
+    const open = await db
+      .selectFrom('video_tasks')
+      .select('id')
+      .where('id', 'in', alike)
+      .where('candidates', 'is not', null)
+      .execute();
+    const delivered = receiver.deliveries.filter(({ body }) => body.includes('"succeeded"'));
+    return ended.length === 3 && open.length === 2 && delivered.length > 0;
+  });
   const failure = {
     code: 'OutputVideoSensitiveContentDetected',
     message: text('The output may contain sensitive content.'),

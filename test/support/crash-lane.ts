@@ -5,11 +5,9 @@ import { join } from 'node:path';
 import type { CrashStep } from './crash.ts';
 import { inParallel } from './ledger-process.ts';
 import { type LaunchedProcess, launch } from './process.ts';
+import { HANGING_MS } from './wait.ts';
 
 const PRELOAD = new URL('./crash.ts', import.meta.url);
-/** Generous, because the machine may be busy with other tests. */
-const DYING_MS = 60_000;
-export const READY_MS = 90_000;
 
 export interface LaneOptions {
   /** Holds the data of all lanes and what they share. */
@@ -39,7 +37,7 @@ export class CrashLane {
   async start(args: readonly string[] = [], env: Record<string, string> = {}): Promise<void> {
     const process = this.launch(args, env);
     this.#process = process;
-    await process.until(/Dragoman is ready/, READY_MS);
+    await process.until(/Dragoman is ready/);
     const [, port] = await process.until(/"port":(\d+),"msg":"server\.ready"/);
     // The printed address may be that of a proxy.
     this.#url = `http://127.0.0.1:${port}`;
@@ -56,7 +54,7 @@ export class CrashLane {
       HOST: '127.0.0.1',
       PORT: '0',
       DEMO: 'off',
-      DRAIN_MS: '5000',
+      DRAIN_MS: '60000',
       MASTER_KEY: `k1:${'test-master-key-'.repeat(3)}`,
       DATA_DIR: this.dataDir,
       DATABASE_URL: this.#options.databaseUrl,
@@ -80,7 +78,7 @@ export class CrashLane {
 
   async died(what: string): Promise<void> {
     const { child } = this;
-    const timer = setTimeout(() => child.kill('SIGTERM'), DYING_MS);
+    const timer = setTimeout(() => child.kill('SIGTERM'), HANGING_MS);
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     clearTimeout(timer);
     assert.equal(child.signalCode, 'SIGKILL', `${what} was not reached: ${this.#process?.output()}`);
@@ -95,6 +93,9 @@ export class CrashLane {
     return this.#process?.output() ?? '';
   }
 }
+
+/** The time limit of a test with so many kills, above which it hangs: each starts a process. */
+export const killsMs = (kills: number): number => 240_000 + kills * 30_000;
 
 /** Runs a kill on each lane at the same time. A lane whose run failed is restarted. */
 export async function inLanes<L extends Pick<CrashLane, 'start' | 'stop'>, T>(

@@ -12,6 +12,7 @@ import { applySetup, parseSetup } from '../../src/setup/index.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 import { FastClock } from './fast-clock.ts';
 import { HTTP_STACK } from './http-stack.ts';
+import { HANGING_MS } from './wait.ts';
 import './response-shapes.ts';
 
 export interface LogLine {
@@ -45,6 +46,9 @@ export interface GatewayOptions {
   readonly prepare?: (context: AppContext) => Promise<void>;
 }
 
+/** A database that responds is never too slow. */
+const PATIENT = { connectMs: HANGING_MS, statementMs: HANGING_MS, callMs: HANGING_MS, probeMs: HANGING_MS };
+
 /** Jobs that run each second for a server run five times a second, so that a test does not wait for them. */
 const JOB_SPEED = 5;
 
@@ -71,7 +75,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const log: LogLine[] = [];
   const context = await openContext(config, {
     log: createLog(config.LOG_LEVEL, { write: (line) => void log.push(JSON.parse(line)) }),
-    ...(options.limits && { limits: options.limits }),
+    limits: { ...PATIENT, ...options.limits },
     ...(options.clock && { clock: options.clock }),
   });
   const jobClock = options.clock ?? new FastClock(JOB_SPEED);

@@ -20,7 +20,6 @@ export const noPostgresPair: string | false =
 
 const DATABASE = 'dragoman';
 const USER = 'postgres';
-const START_MS = 60_000;
 
 class PostgresNode {
   readonly directory: string;
@@ -81,7 +80,7 @@ class PostgresNode {
       ...this.#osUser,
     });
     closeSync(log);
-    await until('PostgreSQL to start', () => this.query('select 1').then(Boolean, () => false), START_MS).catch(
+    await until('PostgreSQL to start', () => this.query('select 1').then(Boolean, () => false)).catch(
       (error: unknown) => {
         throw new Error(readFileSync(`${this.directory}.log`, 'utf8').slice(-2_000), { cause: error });
       },
@@ -188,7 +187,6 @@ export class PostgresPair {
     await until(
       'the standby to be synchronous',
       async () => (await primary.query('select sync_state from pg_stat_replication'))[0]?.[0] === 'sync',
-      START_MS,
     );
   }
 

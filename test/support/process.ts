@@ -4,13 +4,14 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { HTTP_STACK } from './http-stack.ts';
 import { PROGRAM } from './program.ts';
+import { HANGING_MS } from './wait.ts';
 
 export interface LaunchedProcess {
   readonly child: ChildProcess;
   /** Everything printed so far on both streams. */
   output(): string;
-  /** Waits until the output matches; fails with the output at the timeout or the exit. */
-  until(pattern: RegExp, timeoutMs?: number): Promise<RegExpMatchArray>;
+  /** Waits until the output matches; fails with the output when it hangs or exits. */
+  until(pattern: RegExp, hangingMs?: number): Promise<RegExpMatchArray>;
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -33,10 +34,10 @@ export function launch(args: readonly string[], env: Record<string, string>, pre
   return {
     child,
     output: () => output,
-    until(pattern, timeoutMs = 90_000) {
+    until(pattern, hangingMs = HANGING_MS) {
       const { promise, resolve, reject } = Promise.withResolvers<RegExpMatchArray>();
       const fail = (): void => reject(new Error(`no ${pattern} in:\n${output}`));
-      const timer = setTimeout(fail, timeoutMs);
+      const timer = setTimeout(fail, hangingMs);
       const checkOutput = (): void => {
         const match = output.match(pattern);
         if (match) resolve(match);

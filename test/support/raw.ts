@@ -1,6 +1,7 @@
 /** Raw HTTP client: sends exactly the given bytes and parses responses from the socket, without normalising either. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
+import { HANGING_MS } from './wait.ts';
 
 export interface RawResponse {
   readonly status: number;
@@ -12,7 +13,6 @@ export interface RawResponse {
 export const jsonOf = (response: RawResponse): unknown => JSON.parse(response.text);
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-const TIMEOUT_MS = 10_000;
 
 export class Wire {
   readonly socket: Socket;
@@ -75,9 +75,9 @@ export class Wire {
     const timer = setTimeout(
       () =>
         reject(
-          new Error(`nothing received for ${TIMEOUT_MS} ms; so far: ${this.#received.toString('latin1', 0, 200)}`),
+          new Error(`nothing received for ${HANGING_MS} ms; so far: ${this.#received.toString('latin1', 0, 200)}`),
         ),
-      TIMEOUT_MS,
+      HANGING_MS,
     );
     this.#waiters.push(() => {
       clearTimeout(timer);

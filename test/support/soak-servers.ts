@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { READY_MS } from './crash-lane.ts';
 import { parentOf } from './embedded.ts';
 import { type LaunchedProcess, launch } from './process.ts';
 import { until } from './wait.ts';
@@ -44,7 +43,7 @@ const hasWorkers = (): boolean =>
 async function startWorkers(options: ServerOptions): Promise<SoakServers> {
   const server = await Server.start(options, 'server', ['--workers', '2']);
   const workers = (): number[] => childrenOf(server.pid);
-  await until('two workers', () => workers().length >= 2, READY_MS);
+  await until('two workers', () => workers().length >= 2);
   const [survivor = 0] = workers();
   return {
     urls: () => [server.url],
@@ -54,7 +53,7 @@ async function startWorkers(options: ServerOptions): Promise<SoakServers> {
       const victim = workers().find((pid) => pid !== survivor);
       if (victim === undefined) throw new Error('there is no second worker to kill');
       process.kill(victim, 'SIGKILL');
-      await until('a new worker', () => workers().length >= 2 && !workers().includes(victim), READY_MS);
+      await until('a new worker', () => workers().length >= 2 && !workers().includes(victim));
       // The clients see the closed sockets when this process polls next; until then they may still take one for a request.
       await immediate();
       return { url: server.url, from, to: performance.now() };
@@ -99,7 +98,7 @@ class Server {
       DATABASE_URL: options.databaseUrl,
       NODE_COMPILE_CACHE: join(options.directory, 'compiled'),
     });
-    const [, url = ''] = await process.until(/Dragoman is ready at (\S+)/, READY_MS);
+    const [, url = ''] = await process.until(/Dragoman is ready at (\S+)/);
     return new Server(process, url);
   }
 

@@ -34,15 +34,11 @@ export async function fillTasks(client: Client, { rows, users, days, heavy }: Ta
     [rows, users, days, heavy.userId, heavy.rows],
   );
   // Any transaction of the database that is open meanwhile can keep pages from being marked as visible to all.
-  await until(
-    'the visibility map',
-    async () => {
-      await client.query('vacuum (analyze) video_tasks');
-      const { rows: found } = await client.query(
-        "select relallvisible >= relpages as is_complete from pg_class where relname = 'video_tasks'",
-      );
-      return found[0].is_complete;
-    },
-    60_000,
-  );
+  await until('the visibility map', async () => {
+    await client.query('vacuum (analyze) video_tasks');
+    const { rows: found } = await client.query(
+      "select relallvisible >= relpages as is_complete from pg_class where relname = 'video_tasks'",
+    );
+    return found[0].is_complete;
+  });
 }

@@ -1,5 +1,6 @@
 /** A client of the responses WebSocket that keeps every received frame, parsed and as text. */
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 
 export interface Frame {
@@ -35,6 +36,11 @@ export class ResponsesSocketClient {
       this.#wake();
     });
     this.socket.once('close', () => this.#wake());
+  }
+
+  /** The connection below. */
+  get tcp(): Socket {
+    return (this.socket as unknown as { _socket: Socket })._socket;
   }
 
   async open(): Promise<this> {

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createFolder,
   dataFiles,
@@ -14,8 +13,12 @@ import {
   removeFolder,
   survivors,
 } from '../../../test/support/embedded.ts';
+import { until } from '../../../test/support/wait.ts';
 import { isProcessAlive } from '../../core/index.ts';
 import { claimServer, joinEmbedded } from './index.ts';
+
+/** The folder that initdb fills, or the one that it has filled. */
+const INITDB = /^postgres(?:\.part-.*)?$/;
 
 const folder = await createFolder();
 after(() => removeFolder(folder));
@@ -34,9 +37,9 @@ test('joinEmbedded() creates one database when two processes start at once', asy
 test('joinEmbedded() succeeds after a first start that was killed during initdb', async () => {
   const dataDir = join(folder, 'killed');
   const killed = new Member({ dataDir, durable: false });
-  const isInitdbRunning = () =>
-    readdirSync(folder).includes('killed') && readdirSync(dataDir).some((name) => name.startsWith('postgres.part-'));
-  while (!isInitdbRunning()) await sleep(10);
+  const hasBegun = () =>
+    readdirSync(folder).includes('killed') && readdirSync(dataDir).some((name) => INITDB.test(name));
+  await until('initdb', hasBegun);
   await killed.kill();
   const next = await joinEmbedded({ dataDir, durable: false });
   assert.equal(await queryValue(next.url, 'select 1'), 1);

@@ -233,5 +233,5 @@ test('upstream session that drains finishes its turns and then closes', async ()
   await over;
   assert.deepEqual(ends, [true]);
   assert.match(sent.at(-1) ?? '', /response\.completed/);
-  await sim.journal.waitFor((entry) => entry.status === 101 && entry.finished, 2_000);
+  await sim.journal.waitFor((entry) => entry.status === 101 && entry.finished);
 });

@@ -9,7 +9,7 @@ import { stackUnderTest, testOnStacks } from '../../../test/support/http-stack.t
 import { seededRandom } from '../../../test/support/random.ts';
 import { RawServer } from '../../../test/support/raw-server.ts';
 import { until } from '../../../test/support/wait.ts';
-import { systemClock } from '../../core/index.ts';
+import { FakeClock } from '../../core/index.ts';
 import type { HttpRequest, RequestTimeouts, TransportError } from '../client.ts';
 import type { OpenSocket } from '../open-socket.ts';
 import { createHttpClient } from '../stack.ts';
@@ -28,9 +28,11 @@ const openSocket: OpenSocket = (target) => {
   sockets.push(socket);
   return socket;
 };
+/** It stands still, so that no time limit ends a request. */
+const clock = new FakeClock();
 const clients = {
-  own: createHttpClient({ clock: systemClock, stack: 'own', openSocket }),
-  node: createHttpClient({ clock: systemClock, stack: 'node', openSocket }),
+  own: createHttpClient({ clock, stack: 'own', openSocket }),
+  node: createHttpClient({ clock, stack: 'node', openSocket }),
 };
 
 before(async () => {
@@ -143,11 +145,9 @@ for (const [description, bytes] of [
   ['a bare carriage return', 'HTTP/1.1 200 OK\rcontent-length: 0'],
   ['a control character', 'HTTP/1.1 200 OK\r\nserver: \0'],
 ] as const) {
-  testOnStacks(`a response head with ${description} fails at once, before the time limit`, async () => {
+  testOnStacks(`a response head with ${description} fails at once, without a time limit`, async () => {
     server.respond = ({ socket }) => void socket.write(bytes);
-    const startedAt = performance.now();
     assert.deepEqual((await call()).error, { kind: 'failed', code: 'BAD_HTTP' });
-    assert.ok(performance.now() - startedAt < TIMEOUTS.firstByte / 2);
   });
 }
 

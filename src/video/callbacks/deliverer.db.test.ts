@@ -11,7 +11,7 @@ import {
 } from '../../../test/support/callbacks.ts';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { until } from '../../../test/support/wait.ts';
-import { createLog, createSealer, systemClock } from '../../core/index.ts';
+import { type Clock, createLog, createSealer, FakeClock, systemClock } from '../../core/index.ts';
 import { type Database, openDatabase } from '../../db/index.ts';
 import { CALLBACK_RULES, type CallbackRules } from '../../rules/index.ts';
 import { PublicFetcher } from '../../upstream/index.ts';
@@ -52,9 +52,10 @@ after(async () => {
   await files.drop();
 });
 
-function deliverer(rules: Partial<CallbackRules> = {}): Deliverer {
+/** `clock`: of the time limits of an attempt. */
+function deliverer(rules: Partial<CallbackRules> = {}, clock: Clock = systemClock): Deliverer {
   const log = createLog('debug', { write: (line) => void lines.push(JSON.parse(line)) });
-  const fetcher = new PublicFetcher({ allow: [receiver.origin, other.origin], clock: systemClock });
+  const fetcher = new PublicFetcher({ allow: [receiver.origin, other.origin], clock });
   const made = new Deliverer({ db: database.db, sealer, clock: systemClock, log, fetcher }, { ...RULES, ...rules });
   open.push(made);
   return made;
@@ -126,9 +127,11 @@ test('V 6 r2: a failing event is repeated with the same id and body and a fresh 
 });
 
 test('V 6 r2: the wait after a failure is that of the schedule; Retry-After makes it longer', async () => {
+  /** From the end of the attempt. */
   const waitOf = async (eventId: string): Promise<number> => {
     const { rows } = await sql<{ wait: number }>`
-      select extract(epoch from next_at - now())::float8 as wait from callback_events where event_id = ${eventId}`.execute(
+      select extract(epoch from e.next_at - a.created_at)::float8 as wait
+      from callback_events e join callback_attempts a using (event_id) where e.event_id = ${eventId}`.execute(
       database.db,
     );
     return rows[0]?.wait ?? 0;
@@ -162,7 +165,19 @@ test('V 6 r2: redirects, 4xx, 5xx, hangs and broken connections are failures, an
     if (!/^\/\d{3}$/.test(path)) return 200;
     return (response) => response.writeHead(Number(path.slice(1)), { location: `${receiver.origin}/found` }).end();
   };
-  await deliver({ headMs: 300, timeoutMs: 600 });
+  const clock = new FakeClock();
+  const one = deliverer({}, clock);
+  await one.run();
+  await until('all requests', () => receiver.deliveries.length === cases.length);
+  const isOver = ({ state, last_error }: { state: string; last_error: string | null }): boolean =>
+    state === 'dead' || last_error !== null;
+  const finished = async (): Promise<number> => {
+    const rows = await Promise.all(events.map(({ eventId }) => eventOf(eventId)));
+    return rows.filter(isOver).length;
+  };
+  await until('the attempts that no time limit ends', async () => (await finished()) === cases.length - 2);
+  clock.advance(RULES.timeoutMs);
+  await until('the end of all attempts', async () => (await finished()) === cases.length);
   for (const [n, [path, state, status, error]] of cases.entries()) {
     const row = await eventOf(events[n]?.eventId ?? '');
     assert.deepEqual([row.state, row.last_status, row.last_error], [state, status, error], path);
@@ -228,7 +243,7 @@ test('V 6 r2: the limits of a destination and of a task hold over all replicas',
   await seed(...Array.from({ length: 40 }, () => ({ versions: [2, 3] })));
   const replicas = Array.from({ length: 4 }, () => deliverer());
   await Promise.all(replicas.map((replica) => replica.run()));
-  await until('all deliveries', () => receiver.deliveries.length >= 80, 15_000);
+  await until('all deliveries', () => receiver.deliveries.length >= 80);
   await Promise.all(replicas.map((replica) => replica.stop()));
   assert.equal(receiver.maxInFlight, 4);
   assert.equal(receiver.deliveries.length, 80, 'each is sent once');
@@ -237,25 +252,32 @@ test('V 6 r2: the limits of a destination and of a task hold over all replicas',
 test('V 6 r2: the backlog of one destination does not delay another', async () => {
   receiver.respond = () => () => {};
   await seed(...Array.from({ length: 200 }, () => ({})));
-  const one = deliverer({ headMs: 500, timeoutMs: 500 });
+  const clock = new FakeClock();
+  const one = deliverer({}, clock);
   await one.run();
   await seed({ url: `${other.origin}/` }, { userId: 'bob' });
   await one.run();
-  await until('both deliveries', () => other.deliveries.length === 1 && receiver.deliveries.length > 4);
+  await until('both deliveries', () => other.deliveries.length === 1 && receiver.deliveries.length === 5);
+  const stopped = one.stop();
+  clock.advance(RULES.headMs);
+  await stopped;
 });
 
 test('V 6 r2: a circuit opens after 5 failures, sends single probes at doubled intervals, and a success closes it', async () => {
   receiver.respond = () => 500;
   const events = await seed(...Array.from({ length: 12 }, () => ({})));
+  let begun = Date.now();
   await deliver();
   // Up to 3 further attempts were in flight when the fifth failed.
   const sent = receiver.deliveries.length;
   assert.ok(sent >= 5 && sent <= 8, String(sent));
-  const waitMs = async (): Promise<number> => {
+  /** The next probe is so many minutes after a moment between `begun` and now. */
+  const expectProbe = async (minutes: number): Promise<void> => {
     const { probe_at } = (await circuit()) ?? assert.fail();
-    return (probe_at?.getTime() ?? 0) - Date.now();
+    const failedAt = (probe_at?.getTime() ?? 0) - minutes * 60_000;
+    assert.ok(failedAt >= begun && failedAt <= Date.now(), `${minutes} minutes`);
   };
-  assert.ok(Math.abs((await waitMs()) - 60_000) < 3_000);
+  await expectProbe(1);
   await deliver();
   assert.equal(receiver.deliveries.length, sent, 'nothing is sent while it is open');
   const waiting = await database.db
@@ -268,11 +290,12 @@ test('V 6 r2: a circuit opens after 5 failures, sends single probes at doubled i
   for (const [n, minutes] of [2, 4, 8, 15, 15].entries()) {
     await makeDue();
     await sql`update callback_circuits set probe_at = now() - interval '1 second'`.execute(database.db);
+    begun = Date.now();
     const replicas = [deliverer(), deliverer()];
     await Promise.all(replicas.map((replica) => replica.run()));
     await Promise.all(replicas.map((replica) => replica.stop()));
     assert.equal(receiver.deliveries.length, sent + n + 1, 'one probe');
-    assert.ok(Math.abs((await waitMs()) - minutes * 60_000) < 3_000, `${minutes} minutes`);
+    await expectProbe(minutes);
   }
   assert.deepEqual(
     lines.filter(({ msg }) => msg.startsWith('callback.circuit')).map(({ msg, user, host }) => [msg, user, host]),
@@ -308,16 +331,20 @@ test('V 6 r2: an event that has waited an hour for an open circuit is sent', asy
 
 test('V 6 r2: an event whose worker died is due again when its lease ends, and a late mark changes nothing', async () => {
   const [event = assert.fail()] = await seed({});
-  const [taken] = await takeCallbacks(database.db, 32, { ...RULES, leaseMs: 300 });
+  const endLease = () =>
+    sql`update callback_events set sending_until = now() - interval '1 second', next_at = now() - interval '1 second'`.execute(
+      database.db,
+    );
+  const [taken] = await takeCallbacks(database.db, 32, RULES);
   assert.equal(taken?.event_id, event.eventId);
   assert.deepEqual(await takeCallbacks(database.db, 32, RULES), [], 'not while the lease lasts');
-  await new Promise((resolve) => setTimeout(resolve, 350));
+  await endLease();
   const gate = Promise.withResolvers<void>();
   receiver.respond = () => (response) => void gate.promise.then(() => response.end());
-  const late = deliverer({ leaseMs: 100 });
+  const late = deliverer();
   await late.run();
   await until('the attempt', () => receiver.deliveries.length === 1);
-  await new Promise((resolve) => setTimeout(resolve, 150));
+  await endLease();
   const [again] = await takeCallbacks(database.db, 32, RULES);
   assert.equal(again?.attempts, 3);
   gate.resolve();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { cpuMsOf } from '../../../test/support/cpu-time.ts';
+import { growthOf, LINEAR_GROWTH } from '../../../test/support/cpu-time.ts';
 import { runs } from '../../../test/support/properties.ts';
 import {
   audioItem,
@@ -136,15 +136,16 @@ test('V 4 form: a body with values of any type never throws', () => {
 });
 
 test('V 4 form: bodies built to be slow cost linear time', () => {
-  const MIB = 2 ** 20;
-  const backslashes = Buffer.from(`{"model":"${'\\\\'.repeat(MIB)}"}`);
-  const quotes = Buffer.from(`{"model":"${'\\"'.repeat(MIB)}"}`);
-  const noFrames = Buffer.alloc(3 * MIB);
-  for (let n = 0; n < noFrames.length; n += 4) noFrames.set([0xff, 0xfb, 0x90, 0x00], n);
-  const audio = taskBody({ content: [audioItem(undefined, dataUrl('audio/mp3', noFrames))] });
-  for (const body of [backslashes, quotes, Buffer.from(JSON.stringify(audio))]) {
-    // Quadratic cost would be many minutes.
-    const ms = cpuMsOf(() => expectDescribed(body, { variant: 'A', entry: 'tasks' }));
-    assert.ok(ms < 5_000, `${ms} ms`);
+  const escaped = (pair: string) => (size: number) => Buffer.from(`{"model":"${pair.repeat(size)}"}`);
+  const withAudio = (size: number): Buffer => {
+    const noFrames = Buffer.alloc(3 * size, Buffer.from([0xff, 0xfb, 0x90, 0x00]));
+    return Buffer.from(JSON.stringify(taskBody({ content: [audioItem(undefined, dataUrl('audio/mp3', noFrames))] })));
+  };
+  for (const bodyOf of [escaped('\\\\'), escaped('\\"'), withAudio]) {
+    const growth = growthOf((size) => {
+      const body = bodyOf(size);
+      return () => expectDescribed(body, { variant: 'A', entry: 'tasks' });
+    }, 2 ** 14);
+    assert.ok(growth < LINEAR_GROWTH, `${bodyOf(8)}: ${growth}`);
   }
 });

@@ -112,8 +112,8 @@ test('replicas that share the folder share one download', async () => {
   const gate = Promise.withResolvers<void>();
   origin.gate = gate.promise;
   const replicas = Array.from({ length: 4 }, () => mirrorWith());
-  const reads = replicas.map(async (mirror) => read(await mirror.open(result, origin.fetch)));
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  const opened = await Promise.all(replicas.map((mirror) => mirror.open(result, origin.fetch)));
+  const reads = opened.map((mirrored) => read(mirrored));
   gate.resolve();
   for (const bytes of await Promise.all(reads)) assert.deepEqual(bytes, BYTES);
   assert.equal(origin.fetches, 1);
