@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { circles } from './check-circles.ts';
 import { duplicateExports, unusedExports } from './check-exports.ts';
+import { racingTests } from './check-waits.ts';
 import { codeOnly } from './source-tokens.ts';
 
 test('codeOnly blanks comments, strings, templates and regular expressions, and keeps positions', () => {
@@ -47,4 +48,40 @@ test('unusedExports reports a name that only its declaration and an index.ts con
     { file: 'src/b/two.ts', code: 'print(alive);' },
   ];
   assert.deepEqual(unusedExports(modules), ['src/a/one.ts: dead is exported and never used']);
+});
+
+/** The lines of a test file that depend on the speed of the machine. */
+const racingLines = (...lines: string[]): number[] =>
+  racingTests({ file: 'a.test.ts', code: lines.join('\n') }).map((finding) => Number(finding.split(':')[1]));
+
+test('racingTests reports assertions that bound elapsed time from above', () => {
+  const begun = 'const begun = performance.now();';
+  assert.deepEqual(racingLines(begun, 'assert.ok(performance.now() - begun < 2_000);'), [2]);
+  assert.deepEqual(racingLines(begun, 'const ms = performance.now() - begun;', 'assert.ok(isDone && 900 >= ms);'), [3]);
+  assert.deepEqual(racingLines('assert.ok(Math.abs(wait - (month - Date.now()) / 1000) < 60);'), [1]);
+  const msOf = ['async function msOf(run) {', begun, 'await run();', 'return performance.now() - begun;', '}'];
+  assert.deepEqual(racingLines(...msOf, 'const took = await msOf(work);', 'assert(took < 10, text(took));'), [7]);
+  assert.deepEqual(racingLines(begun, 'reply({ status, ms: performance.now() - begun });', 'assert.ok(ms < 5);'), [3]);
+});
+
+test('racingTests accepts lower bounds, moments between two others, and limits that grow with the measured time', () => {
+  const begun = 'const begun = Date.now();';
+  assert.deepEqual(racingLines(begun, 'assert.ok(Date.now() - begun >= 80);'), []);
+  assert.deepEqual(racingLines(begun, 'assert.ok(sentAt >= begun && sentAt <= Date.now());'), []);
+  assert.deepEqual(
+    racingLines(begun, 'const refilled = (Date.now() - begun) / 1_000;', 'assert.ok(admitted <= 60 + refilled);'),
+    [],
+  );
+  assert.deepEqual(racingLines(begun, 'assert.ok(rows < 5, told(Date.now() - begun));'), []);
+});
+
+test('racingTests reports limits that are shorter than hanging takes', () => {
+  const until = (limit: string): string => `await until(\n  name,\n  () => isDone(1, 2)${limit},\n);`;
+  assert.deepEqual(racingLines(until(', 5_000'), until(''), until(', 600_000')), [1]);
+  assert.deepEqual(racingLines('const END_MS = 60_000;', until(', END_MS')), [2]);
+  assert.deepEqual(
+    racingLines('test(name, { timeout: 30_000 }, run);', 'fetch(url, AbortSignal.timeout(100));'),
+    [1, 2],
+  );
+  assert.deepEqual(racingLines('test(name, { timeout: 600_000 }, run);'), []);
 });
