@@ -5,7 +5,6 @@ import { HTTP_STACK } from './http-stack.ts';
 import { LAUNCHER, PROGRAM } from './program.ts';
 import { until } from './wait.ts';
 
-
 export interface CommandResult {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;

@@ -191,14 +191,11 @@ test('WalletLeases charge exactly when responses of the database are lost', asyn
     await checkLedger(db);
   }
   for (const at of replicas)
-    await until(
-      'all to be recorded',
-      () =>
-        at.drain().then(
-          () => true,
-          () => false,
-        ),
-      20_000,
+    await until('all to be recorded', () =>
+      at.drain().then(
+        () => true,
+        () => false,
+      ),
     );
   for (const at of replicas) await at.close();
   lost.restore();
