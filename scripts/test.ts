@@ -14,14 +14,14 @@ import { groupTests } from './test/groups.ts';
 import { endProcesses } from './test/processes.ts';
 import { buildProgram } from './test/program.ts';
 
-const USAGE = `npm test                                the tests of every capability, in less than four minutes
+const USAGE = `npm test                                the tests of every capability; four minutes on two cores
 npm test -- FILE...                     only these files
-npm run test:all                        also crash points, every page in a browser and new processes (scripts/test-files.ts)
+npm run test:all                        also long tests, crash points, every page in a browser (scripts/test/files.ts); eight minutes on two cores
 npm run test:all -- --sweeps            every field, fault and damaged request, of which the others test some; takes minutes
 npm run test:all -- --stack=node        the tests of HTTP on the twin of our HTTP stack, which uses Node's own
 npm run test:all -- --load              memory and throughput over many calls; takes minutes, needs an idle machine
 npm test -- --costs                     also prints what every file cost, not only the ten dearest
-LAWS_RUNS=1 LAWS_SEED=7 npm test -- FILE...  all runs of each property instead of a quarter, with another seed
+LAWS_RUNS=1 LAWS_SEED=7 npm test -- FILE...  all runs of each property, with another seed
 `;
 
 /** How a test file shows that it has property tests: it imports fast-check or the settings of property tests. */
