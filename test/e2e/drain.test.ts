@@ -8,7 +8,7 @@ import type { ErrorFormat } from '../../src/rules/index.ts';
 import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { jsonOf, request, Wire } from '../support/raw.ts';
-import { until } from '../support/wait.ts';
+import { until, whileTimePasses } from '../support/wait.ts';
 import { ResponsesSocketClient } from '../support/websocket.ts';
 
 let sim: Sim;
@@ -35,23 +35,8 @@ async function replica(env: Record<string, string> = {}): Promise<TestGateway & 
 }
 
 /** Stops a server, whose time for open calls is over at once. */
-function stopLate({ stop, clock }: Awaited<ReturnType<typeof replica>>): Promise<void> {
-  const stopped = stop();
-  clock.advance(DRAIN_MS);
-  return stopped;
-}
-
-/** A server that stops looks again and again whether its background responses have ended. */
-async function untilStopped(stopped: Promise<void>, clock: FakeClock): Promise<void> {
-  let isStopped = false;
-  void stopped.then(() => {
-    isStopped = true;
-  });
-  await until('the stop', () => {
-    clock.advance(100);
-    return isStopped;
-  });
-}
+const stopLate = ({ stop, clock }: Awaited<ReturnType<typeof replica>>): Promise<void> =>
+  whileTimePasses(clock, DRAIN_MS, stop());
 
 const messages = (model: string) => ({ model, max_tokens: 100, messages: [{ role: 'user', content: 'Hello!' }] });
 const BODIES = {
@@ -161,8 +146,7 @@ test('for DRAIN_BEFORE_MS a server that stops is not ready, serves new connectio
   assert.equal(response.status, 200);
   assert.equal(response.headers.get('connection'), 'close');
   await response.text();
-  own.clock.advance(2_000);
-  await stopped;
+  await whileTimePasses(own.clock, 2_000, stopped);
   await assert.rejects(fetch(`${own.url}/readyz`));
 });
 
@@ -178,13 +162,13 @@ test('behind a load balancer, every connection that was used shortly before gets
   const client = await new ResponsesSocketClient(own.url, keys.claude ?? '').open();
   const closed = once(client.socket, 'close');
   const stopped = own.stop();
-  own.clock.advance(1);
-  await until('the server to refuse connections', () =>
-    fetch(own.url).then(
+  await until('the server to refuse connections', () => {
+    own.clock.advance(1);
+    return fetch(own.url).then(
       () => false,
       () => true,
-    ),
-  );
+    );
+  });
   const body = JSON.stringify({ model: 'demo-messages', input: 'Hello!', background: true });
   wire.send(request('POST /v1/responses HTTP/1.1', [...headers, ['content-length', String(body.length)]], body));
   const made = (await wire.response()) ?? assert.fail('no response');
@@ -196,7 +180,8 @@ test('behind a load balancer, every connection that was used shortly before gets
     const read = await fetch(`${gateway.url}/v1/responses/${id}`, { headers });
     return ((await read.json()) as { status: string }).status === 'completed';
   });
-  await untilStopped(stopped, own.clock);
+  // It looks again and again whether its background responses have ended.
+  await whileTimePasses(own.clock, 100, stopped);
 });
 
 test('unary calls that are open after DRAIN_MS get 503 in their dialect, with retry-after', async () => {

@@ -17,3 +17,21 @@ export async function until<T>(what: string, probe: () => T | Promise<T>, ms = H
     await pause(20);
   }
 }
+
+/** Lets time pass on a clock of the test until `work` is done: the timers that it waits for may begin one after the other, or late. */
+export async function whileTimePasses<T>(
+  clock: { advance(ms: number): void },
+  stepMs: number,
+  work: Promise<T>,
+): Promise<T> {
+  let isOver = false;
+  const end = (): void => {
+    isOver = true;
+  };
+  work.then(end, end);
+  await until('the end of what waits for time to pass', () => {
+    clock.advance(stepMs);
+    return isOver;
+  });
+  return work;
+}

@@ -10,7 +10,7 @@ import {
   seedEvents,
 } from '../../../test/support/callbacks.ts';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
-import { until } from '../../../test/support/wait.ts';
+import { until, whileTimePasses } from '../../../test/support/wait.ts';
 import { type Clock, createLog, createSealer, FakeClock, systemClock } from '../../core/index.ts';
 import { type Database, openDatabase } from '../../db/index.ts';
 import { CALLBACK_RULES, type CallbackRules } from '../../rules/index.ts';
@@ -176,8 +176,10 @@ test('V 6 r2: redirects, 4xx, 5xx, hangs and broken connections are failures, an
     return rows.filter(isOver).length;
   };
   await until('the attempts that no time limit ends', async () => (await finished()) === cases.length - 2);
-  clock.advance(RULES.timeoutMs);
-  await until('the end of all attempts', async () => (await finished()) === cases.length);
+  await until('the end of all attempts', async () => {
+    clock.advance(RULES.timeoutMs);
+    return (await finished()) === cases.length;
+  });
   for (const [n, [path, state, status, error]] of cases.entries()) {
     const row = await eventOf(events[n]?.eventId ?? '');
     assert.deepEqual([row.state, row.last_status, row.last_error], [state, status, error], path);
@@ -258,9 +260,7 @@ test('V 6 r2: the backlog of one destination does not delay another', async () =
   await seed({ url: `${other.origin}/` }, { userId: 'bob' });
   await one.run();
   await until('both deliveries', () => other.deliveries.length === 1 && receiver.deliveries.length === 5);
-  const stopped = one.stop();
-  clock.advance(RULES.headMs);
-  await stopped;
+  await whileTimePasses(clock, RULES.headMs, one.stop());
 });
 
 test('V 6 r2: a circuit opens after 5 failures, sends single probes at doubled intervals, and a success closes it', async () => {
