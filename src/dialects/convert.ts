@@ -45,7 +45,7 @@ export function encodeRequestFor(
   );
   const dropped = [...droppedByTable, ...encoded.droppedFields].flatMap(allNames);
   const { hasThoughts, types } = unreadHistory(request, upstream.dialect, target);
-  if (hasThoughts) dropped.push(...allNames('thoughts'));
+  if (hasThoughts || request.omitsThoughts) dropped.push(...allNames('thoughts'));
   dropped.push(...types.map((type) => `${names.conversation}.${type}`));
   if (requiresCall(request) && encoded.body.tools === undefined) dropped.push(names.toolChoice);
   if (defersInVain(request)) dropped.push(`${names.tools}.defer_loading`);

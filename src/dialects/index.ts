@@ -70,6 +70,7 @@ export {
 } from './convert.ts';
 export type { Fault } from './errors/fault.ts';
 export { rejectWrongDialect } from './generate/client/wrong-dialect.ts';
+export { PLACEHOLDER_SIGNATURE } from './generate/thought-signature.ts';
 export { billedSearches } from './generate/usage.ts';
 export { changedFields, checkSupport, HUB_FIELDS, type HubField, isPresent } from './hub/fields.ts';
 export { type Folded, fold, unfold } from './hub/fold.ts';

@@ -328,7 +328,7 @@ test('failover repeats the call without opaque values on the same account when t
   const withoutOpaque = { served: [] as string[] };
   const accounts = ['a', 'b'].map((id) => accountAt(provider.url, id, 'responses'));
   const { run } = openCall(['a', 'b'], {
-    withoutOpaque: {
+    withoutOpaque: () => ({
       accounts,
       build: (account: Account) => ({
         method: 'POST',
@@ -348,7 +348,7 @@ test('failover repeats the call without opaque values on the same account when t
       }),
       classify: (failure) => codecOf('responses').upstream.decodeError(failure),
       onRejected: () => assert.fail('the second attempt succeeds'),
-    },
+    }),
   });
   await run();
   assert.deepEqual([provider.calls, provider.bodies[1], withoutOpaque.served], [['a', 'a'], { plain: true }, ['a']]);

@@ -66,8 +66,8 @@ export interface UpstreamCall {
   readonly model?: Secrets['model'];
   /** Accounts of another dialect can take the call too. */
   readonly leg?: LegTurn | undefined;
-  /** The same call without opaque values; tried once when a provider rejects one of them. */
-  readonly withoutOpaque?: UpstreamCall | undefined;
+  /** The same call without opaque values, after a provider rejected one of them. Undefined when it has none, or none any more. */
+  withoutOpaque?(): UpstreamCall | undefined;
   /** With a promise where the request is large. */
   build(account: Account): MaybePromise<UpstreamRequest>;
   /** An account gets the request. A client that disconnects from now on pays for what its provider does. */
@@ -421,10 +421,10 @@ class Failover {
       status: failure?.status,
       reason,
     });
-    const { withoutOpaque } = this.#upstreamCall;
-    if (fault.kind === 'option_rejected' || (fault.kind === 'opaque_rejected' && withoutOpaque)) {
+    const rest = fault.kind === 'opaque_rejected' ? this.#upstreamCall.withoutOpaque?.() : undefined;
+    if (fault.kind === 'option_rejected' || rest) {
       // A call says once that an option was rejected, and the call without opaque values has no further one.
-      if (fault.kind === 'opaque_rejected' && withoutOpaque) this.#upstreamCall = withoutOpaque;
+      this.#upstreamCall = rest ?? this.#upstreamCall;
       this.#again = account.id;
       this.#tried.pop();
       this.#budget.repeatAttempt();

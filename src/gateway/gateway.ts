@@ -41,7 +41,7 @@ import { planLegs, runLegs } from './legs.ts';
 import { type ListedModel, ModelListing } from './models/listing.ts';
 import { type Forwarding, forward } from './native/forward.ts';
 import type { NativeServices } from './native/native-request.ts';
-import { holdsOwnSummary } from './native/strip-envelopes.ts';
+import { holdsOwnSummary } from './native/strip-opaque.ts';
 import type { ProbeResult, Untestable } from './probe.ts';
 import { ReadOn } from './read-on.ts';
 import { type OptionCount, RejectedOptions } from './rejected-options/rejected-options.ts';
@@ -157,7 +157,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     billing: new Billing({ metering, limiter, clock }),
     clientStreams: new ClientStreams(clock, options.streamLimits),
     opaqueCache: new OpaqueCache(clock),
-    rejectedOpaques: new RejectedOpaques(),
+    rejectedOpaques: new RejectedOpaques(clock),
     rejectedOptions: new RejectedOptions(),
     rejections: new UpgradeRejections(clock),
     background,

@@ -7,6 +7,7 @@ import {
   pairOf,
   type UpstreamTarget,
   upstreamOf,
+  withoutOpaque,
 } from '../../src/dialects/index.ts';
 import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
 import { decodeAll } from '../support/dialects/codecs.ts';
@@ -128,6 +129,23 @@ for (const { client, upstream, name } of CARRYING_PAIRS) {
         assert.deepEqual(valuesSent(upstream, request, client), expected);
       },
       0.5,
+    );
+  });
+}
+
+for (const { client, upstream, name } of CARRYING_PAIRS) {
+  test(`${name}: reasoning that is left out after a rejection is named`, () => {
+    law(
+      modelReplies,
+      (reply) => {
+        const request = nextRequest(client, upstream, reply);
+        const rest = withoutOpaque(request);
+        const pair = pairOf({ client, upstream });
+        const { dropped } = encodeRequestFor(pair, rest, targetOf(upstream, 'family-a'));
+        const isLess = rest.items.length < request.items.length;
+        assert.equal(dropped.includes(pair.client.fieldNames.thoughts), isLess);
+      },
+      0.2,
     );
   });
 }

@@ -174,7 +174,7 @@ function servicesFor(
     clientStreams: new ClientStreams(clock, { heartbeatMs: 15_000, stalledMs: 60_000 }),
     store: new ResponseStore({ db: unused, sealer: SEALER, clock, log: silentLog, days: 0 }),
     opaqueCache: new OpaqueCache(clock),
-    rejectedOpaques: new RejectedOpaques(),
+    rejectedOpaques: new RejectedOpaques(clock),
     rejectedOptions: new RejectedOptions(),
     threads: THREADS,
     mediaFetcher: { fetch: async () => ({ ok: false, message: 'not in this test' }) },

@@ -33,6 +33,8 @@ export interface HubRequest {
   readonly session?: string;
   /** Client fields without a hub field; a conversion drops them and names them in `x-gateway-dropped`. */
   readonly unknown: readonly string[];
+  /** Reasoning of the history was left out, because a provider rejected its opaque value. */
+  readonly omitsThoughts?: boolean;
   /** Names under which the client sent a field, where they are not the one of its dialect; see `FieldNames`. */
   readonly fieldNames?: GivenNames;
   /** Options about the form of the response that exist only in the client's dialect. */

@@ -18,17 +18,25 @@ export const hasOpaque = (request: HubRequest): boolean => request.items.some((i
 export const opaquesIn = (request: HubRequest): Opaque[] => request.items.flatMap(opaquesOf);
 
 /** For the one retry after an upstream rejected a value: the turn loses its reasoning instead of failing. */
-export const withoutOpaque = (request: HubRequest): HubRequest => ({
-  ...request,
-  items: request.items.filter((item) => item.kind !== 'reasoning').map((item) => stripSignatures(item, () => true)),
-});
+export const withoutOpaque = (request: HubRequest): HubRequest =>
+  withItems(
+    request,
+    request.items.filter((item) => item.kind !== 'reasoning').map((item) => stripSignatures(item, () => true)),
+  );
 
 /** Removes the values that an upstream rejected before, and the reasoning that belongs to them. */
-export const withoutRejected = (request: HubRequest, isRejected: (opaque: Opaque) => boolean): HubRequest => ({
+export const withoutRejected = (request: HubRequest, isRejected: (opaque: Opaque) => boolean): HubRequest =>
+  withItems(
+    request,
+    request.items
+      .filter((item) => item.kind !== 'reasoning' || !item.opaque || !isRejected(item.opaque))
+      .map((item) => (opaquesOf(item).some(isRejected) ? stripSignatures(item, isRejected) : item)),
+  );
+
+const withItems = (request: HubRequest, items: readonly HubItem[]): HubRequest => ({
   ...request,
-  items: request.items
-    .filter((item) => item.kind !== 'reasoning' || !item.opaque || !isRejected(item.opaque))
-    .map((item) => (opaquesOf(item).some(isRejected) ? stripSignatures(item, isRejected) : item)),
+  items,
+  ...(items.length < request.items.length && { omitsThoughts: true }),
 });
 
 function opaquesOf(item: HubItem): Opaque[] {

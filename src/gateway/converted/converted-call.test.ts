@@ -80,7 +80,7 @@ function openCall({ stream = true, isTurn = false } = {}) {
     clientStreams: new ClientStreams(clock, { heartbeatMs: 15_000, stalledMs: 60_000 }),
     store: new ResponseStore({ db: undefined as never, sealer, clock, log: failover.log, days: 0 }),
     opaqueCache: new OpaqueCache(clock),
-    rejectedOpaques: new RejectedOpaques(),
+    rejectedOpaques: new RejectedOpaques(clock),
     rejectedOptions: new RejectedOptions(),
     threads: new ThreadPool({ clock }),
     mediaFetcher: { fetch: async () => ({ ok: false, message: 'not in this test' }) },

@@ -98,7 +98,7 @@ export class ConvertedCall implements RoundHost {
     return {
       ...this.#attemptsOf(request, (head, upstream) => this.#open(request, head, upstream)),
       affinity: this.#affinityOf(round),
-      withoutOpaque: hasOpaque(round) ? this.#withoutOpaque(round) : undefined,
+      withoutOpaque: () => (hasOpaque(round) ? this.#withoutOpaque(round) : undefined),
     };
   }
 

@@ -1,20 +1,29 @@
 /**
  * Opaque values that their provider has rejected. A conversation sends them again with every turn, and each would cost a failed
- * attempt first; known ones are removed before sending. Digests only, in the memory of this replica: a miss costs one attempt.
+ * attempt first; known ones are removed before sending. Digests only, in the memory of this replica: a miss costs one attempt. For some
+ * minutes, because the provider may have rejected them by mistake.
  */
 import { hash } from 'node:crypto';
+import type { Clock } from '../../core/index.ts';
 import { type HubRequest, type Opaque, opaquesIn, withoutRejected } from '../../dialects/index.ts';
 
 const MAX_ENTRIES = 20_000;
+const KEPT_MS = 10 * 60_000;
 
 export class RejectedOpaques {
-  /** In order of use, the most recent last. */
-  readonly #digests = new Set<string>();
+  readonly #clock: Pick<Clock, 'elapsed'>;
+  /** Until when each is left out. In order of use, the most recent last. */
+  readonly #digests = new Map<string, number>();
+
+  constructor(clock: Pick<Clock, 'elapsed'>) {
+    this.#clock = clock;
+  }
 
   /** Records the opaque values of a request that succeeded only without them. */
   add(request: HubRequest): void {
-    for (const opaque of opaquesIn(request)) this.#put(digestOf(opaque));
-    for (const oldest of this.#digests) {
+    const until = this.#clock.elapsed() + KEPT_MS;
+    for (const opaque of opaquesIn(request)) this.#put(digestOf(opaque), until);
+    for (const oldest of this.#digests.keys()) {
       if (this.#digests.size <= MAX_ENTRIES) return;
       this.#digests.delete(oldest);
     }
@@ -23,14 +32,21 @@ export class RejectedOpaques {
   /** Returns the same object when it holds no rejected value. Free while none are known. */
   strip(request: HubRequest): HubRequest {
     if (this.#digests.size === 0) return request;
-    const known = new Set(opaquesIn(request).filter((opaque) => this.#digests.has(digestOf(opaque))));
-    for (const opaque of known) this.#put(digestOf(opaque));
+    const known = new Set(opaquesIn(request).filter((opaque) => this.#isKnown(digestOf(opaque))));
     return known.size === 0 ? request : withoutRejected(request, (opaque) => known.has(opaque));
   }
 
-  #put(digest: string): void {
+  #isKnown(digest: string): boolean {
+    const until = this.#digests.get(digest);
+    if (until === undefined) return false;
+    if (until > this.#clock.elapsed()) this.#put(digest, until);
+    else this.#digests.delete(digest);
+    return this.#digests.has(digest);
+  }
+
+  #put(digest: string, until: number): void {
     this.#digests.delete(digest);
-    this.#digests.add(digest);
+    this.#digests.set(digest, until);
   }
 }
 

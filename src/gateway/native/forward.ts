@@ -3,7 +3,7 @@
  * headers and the model's alias change, and chat streams ask for usage.
  */
 import { type Account, redact, type Secrets } from '../../catalog/index.ts';
-import { type ApiError, fail, isJsonType, type Nanos } from '../../core/index.ts';
+import { type ApiError, fail, isJsonType, type MaybePromise, type Nanos, whenReady } from '../../core/index.ts';
 import { codecOf, type Fault, type HubUsage, type UpstreamFailure } from '../../dialects/index.ts';
 import type { AccountUse, Affinity } from '../../pool/index.ts';
 import {
@@ -152,9 +152,14 @@ class NativeCall implements UpstreamCall {
   #asksForUsage = false;
   /** Undefined where the gateway adds nothing to the request. */
   readonly #retry: OptionRetry | undefined;
+  /** The request in the form of the newest attempt. */
+  #request: NativeRequest;
+  /** It is being read without its opaque values. */
+  #rest: MaybePromise<NativeRequest> | undefined;
 
   constructor(context: CallContext, accounts: readonly Account[]) {
     this.#context = context;
+    this.#request = context.request;
     this.accounts = accounts;
     this.leg = context.leg;
     // A background response that was lost would be made, and paid for, a second time.
@@ -169,8 +174,26 @@ class NativeCall implements UpstreamCall {
     this.use = { model: context.request.model?.upstream, operation: inferenceRow(context.operation).timeouts };
   }
 
-  build(account: Account): UpstreamRequest {
-    const { call, caller, operation, request } = this.#context;
+  /** Once. Other accounts get the rest too: what one provider did not issue, the next did not either. */
+  withoutOpaque(): UpstreamCall | undefined {
+    if (this.#rest) return undefined;
+    this.#rest = this.#request.withoutOpaque?.();
+    return this.#rest && this;
+  }
+
+  build(account: Account): MaybePromise<UpstreamRequest> {
+    return this.#rest
+      ? whenReady(this.#rest, (rest) => {
+          this.#request = rest;
+          this.#context.call.trace.dropped = rest.dropped;
+          return this.#build(account);
+        })
+      : this.#build(account);
+  }
+
+  #build(account: Account): UpstreamRequest {
+    const { call, caller, operation } = this.#context;
+    const request = this.#request;
     const { method } = inferenceRow(operation);
     const { style } = caller.group;
     call.trace.upstreamModel = request.model && upstreamName(request.model, account);
@@ -200,7 +223,8 @@ class NativeCall implements UpstreamCall {
 
   onResponse(head: ResponseHead, upstream: UpstreamControl): NativeResponse {
     this.#retry?.onAccepted(head.account, this.#nameFor(head.account));
-    this.response = new NativeResponse(this.#context, head, upstream);
+    const context = this.#rest ? { ...this.#context, request: this.#request } : this.#context;
+    this.response = new NativeResponse(context, head, upstream);
     return this.response;
   }
 

@@ -74,6 +74,8 @@ export interface NativeRequest {
   readonly accountId?: string | undefined;
   /** Only accounts with this feature may serve the request. */
   readonly feature?: Feature | undefined;
+  /** The same request without opaque values, after a provider rejected one. Undefined when it has none. */
+  withoutOpaque?(): MaybePromise<NativeRequest> | undefined;
   pathFor(account: Account): string;
   /** `asksForUsage`: with the option that the gateway adds where the request hides usage. */
   bodyFor(account: Account, asksForUsage: boolean): Buffer | StreamedBody | null;

@@ -1,7 +1,8 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
 import type { Account, Model } from '../../catalog/index.ts';
 import { EVENT_STREAM, isGlob, type MaybePromise, whenReady } from '../../core/index.ts';
-import { type Feature, inferenceRow, type RequestReader } from '../../rules/index.ts';
+import { codecOf } from '../../dialects/index.ts';
+import { type Dialect, type Feature, inferenceRow, type RequestReader } from '../../rules/index.ts';
 import { type Call, readBody } from '../../web/index.ts';
 import { estimateBytes } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
@@ -19,6 +20,7 @@ import { placeProviderIds } from './provider-objects.ts';
 import { forwardedQuery } from './query.ts';
 import { readNative, type ScannedBody } from './request.ts';
 import { type NativeScan, scanJob } from './scan.ts';
+import { holdsOpaque } from './strip-opaque.ts';
 
 /** Without a promise when the body is complete and nothing has to be looked up. */
 export const readRequest = (
@@ -40,7 +42,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     return whenReady(readJsonBody(services, call, target.operation), (sent) => {
       const owner = { id: caller.key.id, bytes: sent.length };
       return whenReady(services.threads.run(scanJob, { ...target, bytes: sent }, owner), (scan) =>
-        jsonRequest(services, call, caller, { ...target, body: bodyAfter(sent, scan), scan }),
+        jsonRequest(services, call, caller, { ...target, owner, body: bodyAfter(sent, scan), scan }),
       );
     });
   },
@@ -50,10 +52,11 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const query = forwardedQuery(call.query, true);
     const body = await readJsonBody(services, call, operation);
     const owner = { id: caller.key.id, bytes: body.length };
-    const { bounds, tiers, ids } = await services.threads.run(scanJob, { operation, dialect, bytes: body }, owner);
+    const input = { operation, dialect, bytes: body };
+    const { bounds, tiers, ids } = await services.threads.run(scanJob, input, owner);
     const model = resolveModel(services.catalog(), caller, call.params.model);
     const isStream = verbOf(call) === ':streamGenerateContent';
-    return {
+    const request: NativeRequest = {
       ...(await googleFeature(services, caller, model, ids)),
       model,
       inputTokens: () => estimateBytes('generate', body),
@@ -62,9 +65,17 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
       isStream,
       // Without `alt=sse` the stream is one JSON array.
       streamType: isStream && /\balt=sse\b/.test(query) ? EVENT_STREAM : undefined,
+      withoutOpaque: () =>
+        holdsOpaque(body)
+          ? whenReady(services.threads.run(scanJob, { ...input, omitsOpaque: true }, owner), (scan) => {
+              const rest = bodyAfter(body, scan);
+              return { ...request, ...thoughtsDropped(dialect), bodyFor: () => rest };
+            })
+          : undefined,
       pathFor: (account) => nativePath(call, upstreamName(model, account), query),
       bodyFor: () => body,
     };
+    return request;
   },
 
   async 'path-embedding'(services, call, caller, { operation }) {
@@ -129,6 +140,11 @@ async function googleFeature(
   return { feature };
 }
 
+/** What `x-gateway-dropped` says of a request whose opaque values were left out. */
+const thoughtsDropped = (dialect: Dialect): Pick<NativeRequest, 'dropped'> => ({
+  dropped: [codecOf(dialect).client.fieldNames.thoughts],
+});
+
 /** Where the scan removed something, the rest. */
 const bodyAfter = (sent: Buffer, { cut }: NativeScan): Buffer =>
   cut ? Buffer.from(cut.buffer, cut.byteOffset, cut.byteLength) : sent;
@@ -140,29 +156,39 @@ const nativePath = (call: Call, model: string, query: string): string =>
 const verbOf = ({ path }: Call): string => path.slice(path.lastIndexOf(':'));
 
 function jsonRequest(
-  { catalog, store }: NativeServices,
+  { catalog, store, threads }: NativeServices,
   call: Call,
   caller: Caller,
-  scanned: ScannedBody & NativeTarget,
+  scanned: ScannedBody & NativeTarget & { readonly owner: { readonly id: string; readonly bytes: number } },
 ): MaybePromise<NativeRequest> {
-  const { dialect, body, scan } = scanned;
+  const { operation, dialect, body, scan, owner } = scanned;
   const { bounds, tiers, session, ids } = scan;
   const { model, isStream, isBackground, hidesUsage, previousId, bytesFor } = readNative(scanned, caller, catalog());
-  const requestFor = (place: Place = {}): NativeRequest => ({
-    model,
-    inputTokens: () => estimateBytes(dialect, body) + (place.bounds?.moreInput ?? 0),
-    bounds: { ...bounds, ...place.bounds },
-    tiers,
-    isStream,
-    isBackground,
-    streamType: isStream ? EVENT_STREAM : undefined,
-    hidesUsage,
-    session,
-    accountId: place.accountId,
-    feature: place.feature,
-    pathFor: () => canonicalPath(call),
-    bodyFor: bytesFor,
-  });
+  const requestFor = (place: Place = {}): NativeRequest => {
+    const request: NativeRequest = {
+      model,
+      inputTokens: () => estimateBytes(dialect, body) + (place.bounds?.moreInput ?? 0),
+      bounds: { ...bounds, ...place.bounds },
+      tiers,
+      isStream,
+      isBackground,
+      streamType: isStream ? EVENT_STREAM : undefined,
+      hidesUsage,
+      session,
+      accountId: place.accountId,
+      feature: place.feature,
+      withoutOpaque: () =>
+        holdsOpaque(body)
+          ? whenReady(threads.run(scanJob, { operation, dialect, bytes: body, omitsOpaque: true }, owner), (rest) => {
+              const read = readNative({ operation, body: bodyAfter(body, rest), scan: rest }, caller, catalog());
+              return { ...request, ...thoughtsDropped(dialect), bodyFor: read.bytesFor };
+            })
+          : undefined,
+      pathFor: () => canonicalPath(call),
+      bodyFor: bytesFor,
+    };
+    return request;
+  };
   if (previousId === undefined && !ids) return requestFor();
   const { userId } = caller.key;
   const accounts = catalog().accounts(caller.group.id);

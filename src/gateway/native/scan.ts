@@ -24,16 +24,18 @@ import { asJson, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
 import { GOOGLE_MARKERS } from './google-objects.ts';
 import { USAGE_OPTION } from './hidden-usage.ts';
 import { findProviderIds, type ProviderIds } from './provider-ids.ts';
-import { stripEnvelopes } from './strip-envelopes.ts';
+import { stripEnvelopes, stripOpaque } from './strip-opaque.ts';
 
 export interface ScanInput {
   readonly operation: InferenceOperation;
   readonly dialect: Dialect;
   readonly bytes: Buffer;
+  /** A provider rejected an opaque value: all are left out. */
+  readonly omitsOpaque?: boolean;
 }
 
 export interface NativeScan {
-  /** The body without our envelopes; undefined when it has none. */
+  /** The body without what the provider must not get; undefined when it has nothing of that. */
   readonly cut: Uint8Array | undefined;
   /** Values of the members that routing needs. */
   readonly model: unknown;
@@ -77,10 +79,10 @@ const WANTED: ReadonlySet<string> = new Set([
 ]);
 const WANTED_OF_GENERATE: ReadonlySet<string> = new Set([...WANTED, ...GOOGLE_MARKERS.names]);
 
-export function scanNative({ operation, dialect, bytes: sent }: ScanInput): NativeScan {
+export function scanNative({ operation, dialect, bytes: sent, omitsOpaque }: ScanInput): NativeScan {
   const wanted = dialect === 'generate' ? WANTED_OF_GENERATE : WANTED;
   const first = scanRequest(sent, wanted, operation);
-  const body = stripEnvelopes(sent, dialect);
+  const body = omitsOpaque ? stripOpaque(sent, dialect) : stripEnvelopes(sent, dialect);
   const members = body === sent ? first : scanRequest(body, wanted, operation);
   if (inferenceRow(operation).reader === 'path-model') checkDialect(body, members);
   const read = (name: string): unknown => {

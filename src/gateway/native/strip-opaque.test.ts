@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { longTest } from '../../../test/support/long-test.ts';
 import { JSON_LIMITS } from '../../rules/index.ts';
-import { stripEnvelopes } from './strip-envelopes.ts';
+import { stripEnvelopes } from './strip-opaque.ts';
 
 const cut = (text: string, dialect: 'messages' | 'responses' | 'chat' = 'messages'): string =>
   stripEnvelopes(Buffer.from(text), dialect).toString();

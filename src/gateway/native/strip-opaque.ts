@@ -1,24 +1,65 @@
 /**
- * Removal of our `gw1.` envelopes from a native request. A conversation that began on a group of another style carries them in its
- * opaque members; the provider of this group would reject them. Cuts out the blocks that hold one and keeps every other byte. Only
- * opaque members count, because a caller may write the same characters in a text.
+ * Removal of opaque values from a native request, by cutting out what holds one; every other byte stays. Always of our `gw1.` envelopes: a
+ * conversation that began on a group of another style carries them, and the provider of this group would reject them. Of all values after a
+ * provider rejected one that another account had issued. Only opaque members count, because a caller may write the same characters in a text.
  */
-import { elementsAt, JsonScanError, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
-import { ENVELOPE_PREFIX, isEnvelope, isSynthetic, SYNTHETIC_PREFIX } from '../../dialects/index.ts';
+import { elementsAt, JsonScanError, membersAt, type Span, scanMembers, spliceAll, valueAt } from '../../core/index.ts';
+import {
+  ENVELOPE_PREFIX,
+  isEnvelope,
+  isSynthetic,
+  PLACEHOLDER_SIGNATURE,
+  SYNTHETIC_PREFIX,
+} from '../../dialects/index.ts';
 import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
 
 const PREFIXES = [ENVELOPE_PREFIX, SYNTHETIC_PREFIX].map((text) => Buffer.from(text));
 /** Part of both, so that one search is enough for most bodies. */
 const HINT = Buffer.from('gw');
 
-export function stripEnvelopes(body: Buffer, dialect: Dialect): Buffer {
-  // Nearly every request ends here, after one native search over its bytes.
-  if (!mayHoldEnvelope(body)) return body;
+/** What is removed. `mayHold` is a native search over the bytes, after which nearly every request and value is done. */
+interface Sought {
+  mayHold(bytes: Buffer): boolean;
+  isBlock(value: unknown): boolean;
+  isItem(value: unknown): boolean;
+  isExtra(value: unknown): boolean;
+}
+
+const ENVELOPES: Sought = {
+  mayHold: mayHoldEnvelope,
+  isBlock: isEnvelopeBlock,
+  isItem: isEnvelopeItem,
+  isExtra: isEnvelopeExtra,
+};
+
+/** Summaries stay: without them the history is lost. */
+const OPAQUE_VALUES: Sought = {
+  mayHold: holdsOpaque,
+  isBlock: (value) => ['thinking', 'redacted_thinking'].includes(typeOf(value)),
+  isItem: (value) => typeOf(value) === 'reasoning',
+  isExtra: (value) => signatureIn(value) !== undefined,
+};
+
+export const stripEnvelopes = (body: Buffer, dialect: Dialect): Buffer => strip(body, dialect, ENVELOPES);
+
+/** The reasoning goes with its value: a provider rejects one without the other. */
+export const stripOpaque = (body: Buffer, dialect: Dialect): Buffer => strip(body, dialect, OPAQUE_VALUES);
+
+const OPAQUE_WORDS = ['thinking', 'reasoning', 'hought_signature', 'houghtSignature'].map((word) => Buffer.from(word));
+
+/** False is certain. */
+export function holdsOpaque(bytes: Buffer): boolean {
+  return OPAQUE_WORDS.some((word) => bytes.includes(word));
+}
+
+function strip(body: Buffer, dialect: Dialect, sought: Sought): Buffer {
+  if (!sought.mayHold(body)) return body;
   const root = { start: body.indexOf(OPEN), end: body.length };
   try {
     // Limits first: what follows builds a list of all elements.
     scanMembers(body, NO_MEMBERS, JSON_LIMITS);
-    return cut(body, CUTS[dialect]?.(body, root) ?? []);
+    if (dialect === 'generate') return sought === OPAQUE_VALUES ? spliceAll(body, signatureChanges(body, root)) : body;
+    return cut(body, CUTS[dialect](body, root, sought));
   } catch (error) {
     // Invalid or too large JSON: the next reader of the body rejects it.
     if (error instanceof JsonScanError) return body;
@@ -32,7 +73,7 @@ export function holdsOwnSummary(body: Buffer): boolean {
   const root = { start: body.indexOf(OPEN), end: body.length };
   try {
     scanMembers(body, NO_MEMBERS, JSON_LIMITS);
-    return listAt(body, root, 'input').some((span) => holds(body, span, isOwnSummary));
+    return listAt(body, root, 'input').some((span) => holds(body, span, { ...ENVELOPES, is: isOwnSummary }));
   } catch (error) {
     if (error instanceof JsonScanError) return false;
     throw error;
@@ -42,35 +83,63 @@ export function holdsOwnSummary(body: Buffer): boolean {
 const OPEN = 0x7b;
 const NO_MEMBERS: ReadonlySet<string> = new Set();
 
-const mayHoldEnvelope = (bytes: Buffer): boolean =>
-  bytes.includes(HINT) && PREFIXES.some((prefix) => bytes.includes(prefix));
+function mayHoldEnvelope(bytes: Buffer): boolean {
+  return bytes.includes(HINT) && PREFIXES.some((prefix) => bytes.includes(prefix));
+}
 
-/** Parses only values that may hold an envelope; a body may have a million others. */
-const holds = (body: Buffer, { start, end }: Span, isEnvelopeIn: (value: unknown) => boolean): boolean =>
-  mayHoldEnvelope(body.subarray(start, end)) && isEnvelopeIn(valueAt(body, { start, end }));
+/** Parses only values that may hold what is sought; a body may have a million others. */
+const holds = (
+  body: Buffer,
+  { start, end }: Span,
+  { mayHold, is }: Pick<Sought, 'mayHold'> & { readonly is: (value: unknown) => boolean },
+): boolean => mayHold(body.subarray(start, end)) && is(valueAt(body, { start, end }));
 
-const CUTS: Partial<Record<Dialect, (body: Buffer, root: Span) => Span[]>> = {
+const CUTS: Record<Exclude<Dialect, 'generate'>, (body: Buffer, root: Span, sought: Sought) => Span[]> = {
   messages: messageCuts,
-  responses: (body, root) => elementCuts(listAt(body, root, 'input'), (span) => holds(body, span, isEnvelopeItem)),
+  responses: (body, root, sought) =>
+    elementCuts(listAt(body, root, 'input'), (span) => holds(body, span, { ...sought, is: sought.isItem })),
   chat: callCuts,
 };
+
+const SIGNATURES: ReadonlySet<string> = new Set(['thoughtSignature', 'thought_signature']);
+const CALLS: ReadonlySet<string> = new Set(['functionCall', 'function_call']);
+const PLACEHOLDER = Buffer.from(JSON.stringify(PLACEHOLDER_SIGNATURE));
+const NOTHING = Buffer.alloc(0);
+
+/** Models that sign their calls demand a signature with each; the provider documents a placeholder. */
+function signatureChanges(body: Buffer, root: Span): { readonly span: Span; readonly bytes: Buffer }[] {
+  return listAt(body, root, 'contents')
+    .flatMap((content) => listAt(body, content, 'parts'))
+    .filter((part) => body[part.start] === OPEN && holdsOpaque(body.subarray(part.start, part.end)))
+    .flatMap((part) => {
+      const isCall = membersAt(body, part, CALLS).size > 0;
+      return [...membersAt(body, part, SIGNATURES)].flatMap(([name, span]) => {
+        const whole = isCall ? undefined : memberCut(body, span, name);
+        return whole ? [{ span: whole, bytes: NOTHING }] : [{ span, bytes: PLACEHOLDER }];
+      });
+    });
+}
 
 const EXTRA = 'extra_content';
 
 /** Removes the member that holds the value; the tool call stays. */
-function callCuts(body: Buffer, root: Span): Span[] {
+function callCuts(body: Buffer, root: Span, sought: Sought): Span[] {
   return listAt(body, root, 'messages')
     .flatMap((message) => listAt(body, message, 'tool_calls'))
     .filter((call) => body[call.start] === OPEN)
     .flatMap((call) => membersAt(body, call, new Set([EXTRA])).get(EXTRA) ?? [])
-    .filter((extra) => holds(body, extra, isEnvelopeExtra))
+    .filter((extra) => holds(body, extra, { ...sought, is: sought.isExtra }))
     .flatMap((extra) => memberCut(body, extra, EXTRA) ?? []);
 }
 
 function isEnvelopeExtra(value: unknown): boolean {
-  const extra = value as { google?: { thought_signature?: unknown } | null } | null;
-  return isEnvelopeText(extra?.google?.thought_signature);
+  return isEnvelopeText(signatureIn(value));
 }
+
+const signatureIn = (value: unknown): unknown =>
+  (value as { google?: { thought_signature?: unknown } | null } | null)?.google?.thought_signature;
+
+const typeOf = (value: unknown): string => String((value as { type?: unknown } | null)?.type);
 
 /** The span of a member with its name and one comma; undefined when the name contains escapes. */
 export function memberCut(body: Buffer, value: Span, name: string): Span | undefined {
@@ -99,9 +168,9 @@ function spaceAfter(body: Buffer, at: number): number {
   return end;
 }
 
-function messageCuts(body: Buffer, root: Span): Span[] {
+function messageCuts(body: Buffer, root: Span, sought: Sought): Span[] {
   const messages = listAt(body, root, 'messages');
-  const inner = new Map(messages.map((message) => [message, contentCuts(body, message)]));
+  const inner = new Map(messages.map((message) => [message, contentCuts(body, message, sought)]));
   // A message without remaining blocks is removed, because the provider rejects empty messages.
   return [
     ...elementCuts(messages, (message) => inner.get(message)?.isEmpty === true),
@@ -109,9 +178,9 @@ function messageCuts(body: Buffer, root: Span): Span[] {
   ];
 }
 
-function contentCuts(body: Buffer, message: Span): { cuts: Span[]; isEmpty: boolean } {
+function contentCuts(body: Buffer, message: Span, sought: Sought): { cuts: Span[]; isEmpty: boolean } {
   const blocks = listAt(body, message, 'content');
-  const gone = new Set(blocks.filter((block) => holds(body, block, isEnvelopeBlock)));
+  const gone = new Set(blocks.filter((block) => holds(body, block, { ...sought, is: sought.isBlock })));
   return {
     cuts: elementCuts(blocks, (block) => gone.has(block)),
     isEmpty: blocks.length > 0 && gone.size === blocks.length,

@@ -17,7 +17,7 @@ import { LegUnavailable } from '../failover.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
 import { idsIn } from '../native/provider-ids.ts';
-import { stripEnvelopes } from '../native/strip-envelopes.ts';
+import { stripEnvelopes } from '../native/strip-opaque.ts';
 import type { GatewayServices } from '../services.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { previousNotFound } from '../stored/store.ts';

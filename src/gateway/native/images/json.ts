@@ -4,7 +4,7 @@ import { IMAGE_FIELDS, IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD
 import { checkImageFields, invalid } from '../../images/fields.ts';
 import { asJson, scanRequest } from '../../request-scan.ts';
 import { withModel } from '../request.ts';
-import { memberCut } from '../strip-envelopes.ts';
+import { memberCut } from '../strip-opaque.ts';
 import type { ImageBody } from './body.ts';
 
 const WANTED: ReadonlySet<string> = new Set([
