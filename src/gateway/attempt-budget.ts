@@ -9,13 +9,20 @@ export interface AttemptBudgetServices {
   readonly retryBudget: RetryBudget;
 }
 
+/** What one group has used of its attempts, whichever pass or leg used them. */
+interface GroupAttempts {
+  attempts: number;
+  /** Since the first of them. */
+  startedAt: number | undefined;
+}
+
 export class AttemptBudget {
   readonly #clock: Clock;
   readonly #retryBudget: RetryBudget;
-  /** In the group of the moment, and in those before it. */
-  #attempts = 0;
-  #earlier = 0;
-  #startedAt: number | undefined;
+  /** In the call's own group, in that of the moment, and in those of fallback lines by their ids. Few calls need the last. */
+  #own: GroupAttempts = { attempts: 0, startedAt: undefined };
+  #group = this.#own;
+  #others: Map<string, GroupAttempts> | undefined;
   #callStartedAt: number | undefined;
   #isSpent = false;
 
@@ -25,61 +32,69 @@ export class AttemptBudget {
   }
 
   get attempts(): number {
-    return this.#earlier + this.#attempts;
+    let sum = this.#own.attempts;
+    if (this.#others) for (const { attempts } of this.#others.values()) sum += attempts;
+    return sum;
   }
 
-  /** No leg may try anything more. */
+  /** No leg of the group may try anything more. */
   get isSpent(): boolean {
     return this.#isSpent;
   }
 
   /** A leg begins. Only the first one counts as a call; false when the attempts of earlier ones leave nothing. */
   beginLeg(operation: TimeoutClass): boolean {
-    if (this.#startedAt === undefined) {
-      this.#startedAt = this.#clock.elapsed();
-      this.#callStartedAt ??= this.#startedAt;
+    if (this.#callStartedAt === undefined) {
+      this.#callStartedAt = this.#clock.elapsed();
       this.#retryBudget.countCall();
     }
-    return this.#attempts === 0 || this.takeRetry(operation);
+    return this.#group.attempts === 0 || this.takeRetry(operation);
   }
 
-  /**
-   * The call goes on in another group; false when it may not. The first attempt there is no retry: its provider has not seen the call.
-   */
-  beginGroup(): boolean {
+  /** The call continues in the group of a fallback line, or in its own again; false when it may not. A provider that has not seen the call gets it without a retry being taken. */
+  beginGroup(groupId: string | undefined): boolean {
     const now = this.#clock.elapsed();
     if (this.attempts >= FALLBACK.attempts || now - (this.#callStartedAt ?? now) > FALLBACK.withinMs) return false;
-    this.#earlier = this.attempts;
-    this.#attempts = 0;
-    this.#startedAt = now;
+    this.#group = this.#groupOf(groupId);
     this.#isSpent = false;
     return true;
   }
 
   /** Takes one further attempt; false when attempts or time of the call, or the retries of the process, are used up. */
   takeRetry(operation: TimeoutClass): boolean {
-    const isInTime = this.#clock.elapsed() - (this.#startedAt ?? 0) <= FAILOVER.withinMs[operation];
-    const isUsed = this.#attempts >= FAILOVER.attempts || this.attempts >= FALLBACK.attempts;
+    const { attempts, startedAt } = this.#group;
+    const now = this.#clock.elapsed();
+    const isInTime = now - (startedAt ?? now) <= FAILOVER.withinMs[operation];
+    const isUsed = attempts >= FAILOVER.attempts || this.attempts >= FALLBACK.attempts;
     this.#isSpent = isUsed || !isInTime || !this.#retryBudget.take();
     return !this.#isSpent;
   }
 
   /** An account is tried. */
   countAttempt(): void {
-    this.#attempts += 1;
+    this.#group.attempts += 1;
+    this.#group.startedAt ??= this.#clock.elapsed();
   }
 
   /** The same account gets the rest of a request of which its provider rejected a part: both are one attempt. */
   repeatAttempt(): void {
-    this.#attempts -= 1;
+    this.#group.attempts -= 1;
   }
 
   /** A provider replied. A further request of the same call, such as the next round, begins anew. */
   renew(): void {
-    this.#attempts = 0;
-    this.#earlier = 0;
-    this.#startedAt = undefined;
+    this.#own = { attempts: 0, startedAt: undefined };
+    this.#group = this.#own;
+    this.#others = undefined;
     this.#callStartedAt = undefined;
+  }
+
+  #groupOf(groupId: string | undefined): GroupAttempts {
+    if (groupId === undefined) return this.#own;
+    this.#others ??= new Map();
+    const group = this.#others.get(groupId) ?? { attempts: 0, startedAt: undefined };
+    this.#others.set(groupId, group);
+    return group;
   }
 }
 

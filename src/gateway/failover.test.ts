@@ -230,7 +230,7 @@ test('failover waits for the probe of a circuit as long as for any whole respons
   assert.deepEqual(served, ['a']);
 });
 
-test('a call has three attempts in each group and six in all, and the first in a group is no retry', () => {
+test('a call has three attempts in each group and six in all, whatever the order, and the first in a group is no retry', () => {
   const retryBudget = new RetryBudget(systemClock);
   const budget = new AttemptBudget({ clock: systemClock, retryBudget });
   const attempt = (): number => {
@@ -243,10 +243,11 @@ test('a call has three attempts in each group and six in all, and the first in a
   assert.equal(attempt(), FAILOVER.attempts);
   assert.ok(budget.isSpent);
   while (retryBudget.take()) {}
-  assert.deepEqual([budget.beginGroup(), budget.beginLeg('reply'), attempt()], [true, true, 1]);
-  assert.deepEqual([budget.beginGroup(), attempt(), budget.beginGroup(), attempt()], [true, 1, true, 1]);
+  assert.deepEqual([budget.beginGroup('b'), budget.beginLeg('reply'), attempt()], [true, true, 1]);
+  assert.deepEqual([budget.beginGroup(undefined), budget.beginLeg('reply')], [true, false], 'the group had its three');
+  assert.deepEqual([budget.beginGroup('c'), attempt(), budget.beginGroup('d'), attempt()], [true, 1, true, 1]);
   assert.equal(budget.attempts, FALLBACK.attempts);
-  assert.equal(budget.beginGroup(), false);
+  assert.equal(budget.beginGroup('e'), false);
 });
 
 test('failover does not repeat a request that the provider rejects as invalid', async () => {

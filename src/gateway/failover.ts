@@ -333,11 +333,11 @@ class Failover {
     return fail(error.code, error.message, { ...error.details, retryAfter });
   }
 
-  /** A mistake in the configuration, which a retry cannot help. */
+  /** A mistake in the configuration, which a retry cannot help; lines of other groups can. */
   #failWithoutAccount(): void {
     const { id, operation, logFields } = this.#call;
     this.#services.log.error('account.none_configured', { request: id, op: operation, group: logFields.group });
-    this.#done.reject(fail('no_upstream_account'));
+    this.#done.reject(new LegUnavailable(fail('no_upstream_account'), 'out'));
   }
 
   #endAttempt(outcome: AttemptEnd, words?: string): void {

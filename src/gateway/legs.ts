@@ -25,8 +25,6 @@ export type PlannedLeg = Leg & {
   readonly accounts: readonly Account[];
   /** Only accounts with this feature are used, on a native leg. */
   readonly feature: Feature | undefined;
-  /** Only used when the provider of that leg rejects opaque values of the request, which a conversion can leave out. */
-  readonly after?: PlannedLeg;
 };
 
 /** Each account serves in the best dialect that it speaks. A group without any account keeps the first leg, which says so. */
@@ -49,9 +47,7 @@ const planFallback = (catalog: Catalog, { key }: Caller, model: Model, operation
   catalog.fallbackLines(model).flatMap(({ group, model: line }) => {
     const cell = fallbackCell(operation, group.style);
     const fallback = { line: `${group.id}/${line.name}`, model: { ...line, name: model.name } };
-    const legs = cell ? planLegs(catalog, { key, group, fallback }, cell) : [];
-    // Providers of one style may be strangers to each other.
-    return legs.flatMap((leg): PlannedLeg[] => (leg.isNative ? [leg, { ...leg, isNative: false, after: leg }] : [leg]));
+    return cell ? planLegs(catalog, { key, group, fallback }, cell) : [];
   });
 
 export interface LegRoute {
@@ -119,13 +115,15 @@ class LegRun {
     const { legs } = this.#route;
     for (const isFirstPass of [true, false]) {
       if (!isFirstPass && this.#fallback.length > 0) {
+        if (!this.#budget.beginGroup(undefined)) break;
         this.#enter(undefined);
-        this.#budget.beginGroup();
       }
       for (const leg of legs) if (!this.#budget.isSpent && (await this.#serves(leg, isFirstPass))) return;
-      if (this.#mayFallBack)
-        for (const leg of this.#fallback)
-          if (this.#isOpen(leg) && this.#budget.beginGroup() && (await this.#fallsBackTo(leg, isFirstPass))) return;
+      if (!this.#mayFallBack) continue;
+      for (const leg of this.#fallback) {
+        if (!this.#isOpen(leg) || !this.#budget.beginGroup(leg.caller.group.id)) continue;
+        if (await this.#fallsBackTo(leg, isFirstPass)) return;
+      }
       if (legs.length + this.#fallback.length === 1) break;
     }
     throw this.#error;
@@ -148,7 +146,6 @@ class LegRun {
   }
 
   #isOpen(leg: PlannedLeg): boolean {
-    if (leg.after && this.#errors.get(leg.after)?.code !== 'invalid_encrypted_content') return false;
     return this.#errors.get(leg)?.isSkipped !== false;
   }
 
@@ -197,7 +194,7 @@ class LegRun {
       budget: this.#budget,
       waits: isOwn && legs.length === 1,
       isReadyOnly: () => isFirstPass && legs.length - 1 + this.#fallback.length > 0,
-      isLast: () => this.#fallback.slice(this.#fallback.indexOf(leg) + 1).every(({ after }) => after !== undefined),
+      isLast: () => this.#fallback.indexOf(leg) === this.#fallback.length - 1,
       onModel: (model, isBound) => {
         if (isOwn && fallback && !isBound) this.#planFallback(model);
       },

@@ -258,6 +258,7 @@ test('a signature that a fallback of the same style rejects is left out there', 
   const { data, response } = await client.messages.create({ model, max_tokens: 200, messages }).withResponse();
   assert.match(JSON.stringify(data.content), /simulated/);
   assert.equal(response.headers.get('x-gateway-fallback'), `claude-2/${model}`);
+  assert.equal(response.headers.get('x-gateway-dropped'), 'messages.thinking');
   assert.ok(!String(sim.journal.requests.at(-1)?.body).includes('foreign'));
 });
 
@@ -298,6 +299,28 @@ describe('the reasons', () => {
       );
       assert.deepEqual([fault, status, fallback], [fault, 200, 'openai/demo-x']);
     }
+  });
+
+  test('a group without accounts hands its calls on, converted and natively', async () => {
+    const empty = await gateway.apply({
+      groups: [{ id: 'empty', style: 'messages' }],
+      models: [
+        { id: 'elsewhere', groups: ['empty'], free: true, fallback: ['openai/demo-x'] },
+        { id: 'same-style', groups: ['empty'], free: true, fallback: ['claude-2/twice-x'] },
+        { id: 'nowhere', groups: ['empty'], free: true },
+      ],
+      keys: [{ user: 'ana', group: 'empty' }],
+    });
+    const send = async (model: string) => answered(await post(empty.empty ?? '', '/v1/messages', message(model)));
+    for (const [model, line] of [
+      ['elsewhere', 'openai/demo-x'],
+      ['same-style', 'claude-2/twice-x'],
+    ] as const) {
+      const { status, fallback } = await send(model);
+      assert.deepEqual([status, fallback], [200, line]);
+    }
+    const { status, body } = await send('nowhere');
+    assert.deepEqual([status, body.error?.type], [503, 'api_error'], JSON.stringify(body));
   });
 
   test('faults of the request stay with the provider that found them', async () => {
