@@ -60,7 +60,17 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['index'],
   ],
   gateway: [
-    ['attempt-budget', 'caller', 'affinity', 'dropped', 'read-on', 'rejected-options', 'request-scan', 'stored'],
+    [
+      'attempt-budget',
+      'caller',
+      'affinity',
+      'dropped',
+      'read-on',
+      'rejected-options',
+      'request-scan',
+      'stored',
+      'upstream-request',
+    ],
     ['client-error', 'failure-reason', 'provider-message'],
     ['failover'],
     ['billing', 'models'],

@@ -27,19 +27,17 @@ import {
   UPSTREAM_DIALECTS,
   type UpstreamDialect,
 } from '../rules/index.ts';
-import {
-  credentialHeaders,
-  locateUpstream,
-  type TransportError,
-  type UpstreamClient,
-  type UpstreamExchange,
-  type UpstreamListener,
-  type UpstreamRequest,
+import type {
+  TransportError,
+  UpstreamClient,
+  UpstreamExchange,
+  UpstreamListener,
+  UpstreamRequest,
 } from '../upstream/index.ts';
 import { faultKindOf } from './client-error.ts';
-import { FIXED_HEADERS, UPSTREAM_PATHS } from './converted/round-request.ts';
 import { failureMessage } from './failure-reason.ts';
 import { upstreamName } from './models/resolve.ts';
+import { encodedHeaders, UPSTREAM_PATHS, upstreamRequest } from './upstream-request.ts';
 
 export interface ProbeServices {
   readonly clock: Clock;
@@ -156,15 +154,14 @@ function requestFor({ style, account, model, dialect, name }: ProbeTarget): Upst
     { ...hub, state: { store: false } },
     { model: name, capabilities: capabilitiesFor(style, { ...model, upstream: name }, { account, dialect }) },
   );
-  const located = locateUpstream(styleOf(dialect, style), account, UPSTREAM_PATHS[dialect](name, true), name);
-  return {
+  return upstreamRequest(styleOf(dialect, style), account, {
     method: 'POST',
-    ...located,
-    headers: [...FIXED_HEADERS, ...Object.entries(headers).flat(), ...credentialHeaders(style, account)],
+    path: UPSTREAM_PATHS[dialect](name, true),
+    model: name,
+    headers: encodedHeaders(headers),
     body: JSON.stringify(body),
-    proxy: account.proxy,
     timeouts: TIMEOUTS,
-  };
+  });
 }
 
 class Probe implements UpstreamListener {

@@ -4,7 +4,8 @@ import type { Account } from '../../catalog/index.ts';
 import { errorFields } from '../../core/index.ts';
 import { release } from '../../ledger/index.ts';
 import { TIMEOUTS } from '../../rules/index.ts';
-import { credentialHeaders, fetchJson, locateUpstream } from '../../upstream/index.ts';
+import { fetchJson } from '../../upstream/index.ts';
+import { upstreamRequest } from '../upstream-request.ts';
 import { failLapsed } from './run-rows.ts';
 import type { BackgroundServices } from './services.ts';
 import { type BackgroundRow, endRow, settleResponse } from './settle.ts';
@@ -84,14 +85,13 @@ async function follow(services: BackgroundServices, row: BackgroundRow): Promise
 const read = ({ upstream }: BackgroundServices, account: Account, id: string) =>
   fetchJson(
     upstream,
-    {
+    upstreamRequest('responses', account, {
       method: 'GET',
-      ...locateUpstream('responses', account, `/v1/responses/${encodeURIComponent(id)}`),
-      headers: ['accept-encoding', 'identity', ...credentialHeaders('responses', account)],
+      path: `/v1/responses/${encodeURIComponent(id)}`,
+      headers: ['accept-encoding', 'identity'],
       body: null,
       timeouts: TIMEOUTS.count,
-      proxy: account.proxy,
-    },
+    }),
     MAX_BYTES,
   );
 

@@ -7,7 +7,7 @@ import { type Account, capabilitiesFor, type Model } from '../../catalog/index.t
 import { ApiError } from '../../core/index.ts';
 import { codecOf, decodeCount, type HubRequest, openSummaries } from '../../dialects/index.ts';
 import { type CountedDialect, type Dialect, type InferenceOperation, type Style, TIMEOUTS } from '../../rules/index.ts';
-import { credentialHeaders, fetchJson, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
+import { fetchJson, type UpstreamRequest } from '../../upstream/index.ts';
 import { type Call, sendJson } from '../../web/index.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
@@ -15,6 +15,7 @@ import { resolveModel, upstreamName } from '../models/resolve.ts';
 import type { RejectedOptions } from '../rejected-options/rejected-options.ts';
 import { readJsonBody } from '../services.ts';
 import { expandHistory } from '../stored/expand.ts';
+import { encodedHeaders, upstreamRequest } from '../upstream-request.ts';
 import type { ConvertedServices } from './context.ts';
 import { inlineMedia } from './inline-media.ts';
 import { parseBody } from './json-body.ts';
@@ -139,19 +140,14 @@ function countRequest(
     capabilities: { ...capabilitiesFor(style, { ...model, upstream: name }, { account, dialect: to }), ...overrides },
   });
   const { path, counted } = COUNT_ENDPOINT[to === 'generate' ? 'generate' : 'messages'](name, body);
-  return {
+  return upstreamRequest(style, account, {
     method: 'POST',
-    ...locateUpstream(style, account, path, name),
-    headers: [
-      'content-type',
-      'application/json',
-      ...Object.entries(headers).flat(),
-      ...credentialHeaders(style, account),
-    ],
+    path,
+    model: name,
+    headers: encodedHeaders(headers),
     body: Buffer.from(JSON.stringify(counted)),
     timeouts: TIMEOUTS.count,
-    proxy: account.proxy,
-  };
+  });
 }
 
 /** Members of a messages request that the count endpoint accepts. */

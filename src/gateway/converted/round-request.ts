@@ -9,32 +9,15 @@ import {
   type UpstreamFailure,
   withClientField,
 } from '../../dialects/index.ts';
-import { inferenceRow, styleOf, TIMEOUTS, type UpstreamDialect } from '../../rules/index.ts';
-import { credentialHeaders, locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
+import { inferenceRow, styleOf, TIMEOUTS } from '../../rules/index.ts';
+import type { UpstreamRequest } from '../../upstream/index.ts';
 import type { UpstreamCall } from '../failover.ts';
 import { upstreamName } from '../models/resolve.ts';
 import { type Lessons, mergeLessons, NO_LESSONS } from '../rejected-options/lessons.ts';
 import type { OptionRetry } from '../rejected-options/option-retry.ts';
+import { encodedHeaders, UPSTREAM_PATHS, upstreamRequest } from '../upstream-request.ts';
 import type { CallContext, EncodedFor } from './context.ts';
 import { type EncodeInput, encodeJob } from './encode.ts';
-
-export const UPSTREAM_PATHS: Readonly<Record<UpstreamDialect, (model: string, isStream: boolean) => string>> = {
-  messages: () => '/v1/messages',
-  chat: () => '/v1/chat/completions',
-  responses: () => '/v1/responses',
-  generate: (model, isStream) =>
-    `/v1beta/models/${encodeURIComponent(model)}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
-  converse: (model, isStream) => `/model/${encodeURIComponent(model)}/converse${isStream ? '-stream' : ''}`,
-};
-
-export const FIXED_HEADERS = [
-  'content-type',
-  'application/json',
-  'accept-encoding',
-  'identity',
-  'user-agent',
-  'dragoman',
-] as const;
 
 export class RoundRequest {
   readonly hub: HubRequest;
@@ -155,15 +138,14 @@ export class RoundRequest {
     call.trace.changed ??= changedFields(request, pair.upstream.support)
       .map((field) => pair.client.fieldNames[field])
       .filter((name) => !encoded.dropped.includes(name));
-    return {
+    return upstreamRequest(style, account, {
       method: 'POST',
-      ...locateUpstream(style, account, UPSTREAM_PATHS[pair.upstream.dialect](model, this.hub.stream), model),
-      headers: [...FIXED_HEADERS, ...Object.entries(encoded.headers).flat(), ...credentialHeaders(style, account)],
+      path: UPSTREAM_PATHS[pair.upstream.dialect](model, this.hub.stream),
+      model,
+      headers: encodedHeaders(encoded.headers),
       body,
-      proxy: account.proxy,
       timeouts: timeouts === 'image' ? TIMEOUTS.image : this.hub.stream ? TIMEOUTS.stream : TIMEOUTS.unary,
-      // On an idle connection that the provider is closing, it would stay unknown whether it received the request.
-      connection: sends === 'once' ? 'new' : 'any',
-    };
+      sends,
+    });
   }
 }

@@ -5,8 +5,9 @@
 import { type Account, type Catalog, isUsable, type ModelLine } from '../../catalog/index.ts';
 import { type Clock, isGlob, matchesGlob } from '../../core/index.ts';
 import { DEFAULT_MESSAGES_VERSION, type Style, TIMEOUTS } from '../../rules/index.ts';
-import { credentialHeaders, fetchJson, locateUpstream, type UpstreamClient } from '../../upstream/index.ts';
+import { fetchJson, type UpstreamClient } from '../../upstream/index.ts';
 import type { Caller } from '../caller.ts';
+import { upstreamRequest } from '../upstream-request.ts';
 import { mayUse } from './resolve.ts';
 
 export interface ListedModel {
@@ -95,14 +96,8 @@ export class ModelListing {
   async #fetch(style: Style, account: Account): Promise<string[]> {
     if (account.cloud) return [];
     const { path, headers, namesOf } = LISTING[style];
-    const result = await fetchJson(this.#upstream, {
-      method: 'GET',
-      ...locateUpstream(style, account, path),
-      headers: [...headers, ...credentialHeaders(style, account)],
-      body: null,
-      timeouts: TIMEOUTS.count,
-      proxy: account.proxy,
-    });
+    const request = { method: 'GET' as const, path, headers, body: null, timeouts: TIMEOUTS.count };
+    const result = await fetchJson(this.#upstream, upstreamRequest(style, account, request));
     return result?.status === 200 && typeof result.body === 'object' && result.body !== null
       ? namesOf(result.body)
       : [];

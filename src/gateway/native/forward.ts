@@ -14,7 +14,7 @@ import {
   inferenceRow,
   TIMEOUTS,
 } from '../../rules/index.ts';
-import { locateUpstream, type UpstreamRequest } from '../../upstream/index.ts';
+import type { UpstreamRequest } from '../../upstream/index.ts';
 import type { Call } from '../../web/index.ts';
 import { affinityOf, sessionInHeaders } from '../affinity.ts';
 import type { LegTurn } from '../attempt-budget.ts';
@@ -29,6 +29,7 @@ import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamCon
 import { upstreamName } from '../models/resolve.ts';
 import type { Lessons } from '../rejected-options/lessons.ts';
 import { OptionRetry } from '../rejected-options/option-retry.ts';
+import { upstreamRequest } from '../upstream-request.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { ADDED_USAGE_OPTION, USAGE_OPTION } from './hidden-usage.ts';
 import { EarlyStream } from './images/early-stream.ts';
@@ -199,16 +200,15 @@ class NativeCall implements UpstreamCall {
     call.trace.upstreamModel = request.model && upstreamName(request.model, account);
     this.#asksForUsage =
       this.#retry !== undefined && !isUsageRemoved(this.#retry.lessonsFor(account, this.#nameFor(account)));
-    return {
+    return upstreamRequest(style, account, {
       method,
-      ...locateUpstream(style, account, request.pathFor(account), this.#nameFor(account)),
-      headers: requestHeaders(call, style, account),
+      path: request.pathFor(account),
+      model: this.#nameFor(account),
+      headers: requestHeaders(call, style),
       body: request.bodyFor(account, this.#asksForUsage),
       timeouts: timeoutsFor(operation, request.isStream),
-      proxy: account.proxy,
-      // On an idle connection that the provider is closing, it would stay unknown whether it received the request.
-      connection: this.sends === 'once' ? 'new' : 'any',
-    };
+      sends: this.sends,
+    });
   }
 
   onSent(account: Account): void {

@@ -1,5 +1,4 @@
 /** Headers and path of a native call, both ways, by the lists in src/rules/. */
-import type { Account } from '../../catalog/index.ts';
 import { fail } from '../../core/index.ts';
 import type { HttpHeaders } from '../../http/index.ts';
 import {
@@ -9,12 +8,11 @@ import {
   REFUSED_BY_GENERATE,
   type Style,
 } from '../../rules/index.ts';
-import { credentialHeaders } from '../../upstream/index.ts';
 import { type Call, idHeaders } from '../../web/index.ts';
 import { forwardedQuery } from './query.ts';
 
-/** The caller's headers without those in NOT_FORWARDED, and with the account's credential instead of the caller's. */
-export function requestHeaders(call: Call, style: Style, account: Account): string[] {
+/** The caller's headers without those in NOT_FORWARDED, to which the caller's credential belongs. */
+export function requestHeaders(call: Call, style: Style): string[] {
   const { rawHeaders: fields } = call.request;
   const hop = hopByHop(call.header('connection'));
   const headers: string[] = [];
@@ -26,7 +24,7 @@ export function requestHeaders(call: Call, style: Style, account: Account): stri
     headers.push(name, fields[n + 1] ?? '');
   }
   // The tap reads usage from the response; it could not read a compressed one.
-  headers.push('accept-encoding', 'identity', ...credentialHeaders(style, account));
+  headers.push('accept-encoding', 'identity');
   if (style === 'messages' && !hasVersion) headers.push('anthropic-version', DEFAULT_MESSAGES_VERSION);
   return headers;
 }

@@ -6,7 +6,7 @@ import type { Account, Model } from '../../catalog/index.ts';
 import { type Clock, scanMembers, splice } from '../../core/index.ts';
 import type { AttemptFault } from '../../pool/index.ts';
 import { chosenTiers, JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
-import { locateUpstream } from '../../upstream/index.ts';
+import { credentialHeaders, locateUpstream } from '../../upstream/index.ts';
 import type { Call, WebSocketConnection } from '../../web/index.ts';
 import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import type { Admission } from '../billing/admission.ts';
@@ -253,7 +253,7 @@ export class RelayedTurns implements TurnRunner {
       origin,
       path,
       proxy: upstream.proxyFor(origin, account.proxy),
-      headers: requestHeaders(this.#upgrade, group.style, account),
+      headers: [...requestHeaders(this.#upgrade, group.style), ...credentialHeaders(group.style, account)],
     });
     if (!isOpen) return undefined;
     if (this.#isClosed) session.close();

@@ -1,0 +1,44 @@
+/** The one place that assembles a request to a provider: of native and converted calls, of counts and lists, of probes and tests of accounts. */
+import type { Account } from '../catalog/index.ts';
+import type { Style, UpstreamDialect } from '../rules/index.ts';
+import { credentialHeaders, locateUpstream, type UpstreamRequest } from '../upstream/index.ts';
+
+export interface SentRequest extends Pick<UpstreamRequest, 'method' | 'body' | 'timeouts'> {
+  /** Of the provider's own API; that of the account's server follows from its base URL or its cloud. */
+  readonly path: string;
+  /** The account's name for the model; absent for requests without one. */
+  readonly model?: string;
+  /** Without the credential. */
+  readonly headers: readonly string[];
+  /** `once`: on an idle connection that the provider is closing, it would stay unknown whether it received the request. */
+  readonly sends?: 'again' | 'once';
+}
+
+export const upstreamRequest = (
+  style: Style,
+  account: Account,
+  { method, path, model, headers, body, timeouts, sends = 'again' }: SentRequest,
+): UpstreamRequest => ({
+  method,
+  ...locateUpstream(style, account, path, model),
+  headers: [...headers, ...credentialHeaders(style, account)],
+  body,
+  timeouts,
+  proxy: account.proxy,
+  connection: sends === 'once' ? 'new' : 'any',
+});
+
+export const UPSTREAM_PATHS: Readonly<Record<UpstreamDialect, (model: string, isStream: boolean) => string>> = {
+  messages: () => '/v1/messages',
+  chat: () => '/v1/chat/completions',
+  responses: () => '/v1/responses',
+  generate: (model, isStream) =>
+    `/v1beta/models/${encodeURIComponent(model)}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+  converse: (model, isStream) => `/model/${encodeURIComponent(model)}/converse${isStream ? '-stream' : ''}`,
+};
+
+/** Of a request that the gateway encodes itself. */
+export const encodedHeaders = (headers: Readonly<Record<string, string>>): string[] => [
+  ...['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', 'dragoman'],
+  ...Object.entries(headers).flat(),
+];
