@@ -71,7 +71,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
       'stored',
       'upstream-request',
     ],
-    ['client-error', 'failure-reason', 'provider-message'],
+    ['client-error', 'failure-reason', 'plan', 'provider-message'],
     ['failover'],
     ['billing', 'models'],
     ['services', 'images', 'legs'],

@@ -37,11 +37,12 @@ import { type Count, TokenCounter } from './converted/count-tokens.ts';
 import type { MediaFetcher } from './converted/inline-media.ts';
 import { OpaqueCache } from './converted/opaque-cache.ts';
 import { RejectedOpaques } from './converted/rejected-opaque.ts';
-import { planLegs, runLegs } from './legs.ts';
+import { runLegs } from './legs.ts';
 import { type ListedModel, ModelListing } from './models/listing.ts';
 import { type Forwarding, forward } from './native/forward.ts';
 import type { NativeServices } from './native/native-request.ts';
 import { holdsOwnSummary } from './native/strip-opaque.ts';
+import { planGroup } from './plan.ts';
 import type { ProbeResult, Untestable } from './probe.ts';
 import { ReadOn } from './read-on.ts';
 import { type OptionCount, RejectedOptions } from './rejected-options/rejected-options.ts';
@@ -223,7 +224,7 @@ async function serve(
   // A native cell without a feature uses every account of its group.
   if (cell.kind === 'native' && cell.feature === undefined && !fallback)
     return forward(services, call, caller, { operation, dialect: cell.dialect });
-  const planned = planLegs(catalog, caller, cell);
+  const planned = planGroup(catalog, caller, cell);
   const isForwarded = planned.every(({ isNative }) => isNative);
   // Read once for all legs.
   if (planned.length > 1 || fallback)

@@ -1,62 +1,22 @@
 /**
- * The plan of a call: the accounts of its group that can serve it, by the dialect in which they do, the best dialect first, and then the
- * lines of other groups that its model names as fallback. A call moves on while its client has received nothing.
+ * The ways of a call, tried in the order of its plan: those of its own group, and then the lines of other groups that its model names as
+ * fallback. A call moves on while its client has received nothing.
  */
-import type { Account, Catalog, Model } from '../catalog/index.ts';
+import type { Catalog, Model } from '../catalog/index.ts';
 import { ApiError } from '../core/index.ts';
-import {
-  FALLBACK_HEADER,
-  type Feature,
-  fallbackCell,
-  type InferenceOperation,
-  type Leg,
-  legsOf,
-  type ServedCell,
-  type UpstreamDialect,
-} from '../rules/index.ts';
+import { FALLBACK_HEADER, type InferenceOperation } from '../rules/index.ts';
 import type { Call } from '../web/index.ts';
 import { AttemptBudget, type AttemptBudgetServices, type LegTurn } from './attempt-budget.ts';
-import type { Caller } from './caller.ts';
-import { accountsSpeaking } from './caller.ts';
 import { LegUnavailable } from './failover.ts';
-
-export type PlannedLeg = Leg & {
-  readonly caller: Caller;
-  readonly accounts: readonly Account[];
-  /** Only accounts with this feature are used, on a native leg. */
-  readonly feature: Feature | undefined;
-};
-
-/** Each account serves in the best dialect that it speaks. A group without any account keeps the first leg, which says so. */
-export function planLegs(catalog: Catalog, caller: Caller, cell: ServedCell): readonly PlannedLeg[] {
-  const earlier: UpstreamDialect[] = [];
-  const feature = 'feature' in cell ? cell.feature : undefined;
-  const legs = legsOf(cell).map((leg) => {
-    const accounts = accountsSpeaking(catalog, caller, leg.dialect).filter(
-      ({ features }) => !earlier.some((dialect) => features.has(dialect)),
-    );
-    earlier.push(leg.dialect);
-    return { ...leg, caller, accounts, feature };
-  });
-  const possible = legs.filter(({ accounts }) => accounts.length > 0);
-  return possible.length > 0 ? possible : legs.slice(0, 1);
-}
-
-/** The legs of the lines that take the calls of a model. */
-const planFallback = (catalog: Catalog, { key }: Caller, model: Model, operation: InferenceOperation): PlannedLeg[] =>
-  catalog.fallbackLines(model).flatMap(({ group, model: line }) => {
-    const cell = fallbackCell(operation, group.style);
-    const fallback = { line: `${group.id}/${line.name}`, model: { ...line, name: model.name } };
-    return cell ? planLegs(catalog, { key, group, fallback }, cell) : [];
-  });
+import { planFallback, type Way } from './plan.ts';
 
 export interface LegRoute {
   readonly call: Call;
   readonly operation: InferenceOperation;
-  readonly legs: readonly PlannedLeg[];
+  readonly legs: readonly Way[];
   /** The catalog with the lines that may take the call; undefined where none may. */
   readonly fallback: Catalog | undefined;
-  run(leg: PlannedLeg, turn?: LegTurn): Promise<void>;
+  run(leg: Way, turn?: LegTurn): Promise<void>;
 }
 
 /**
@@ -102,9 +62,9 @@ class Turn implements LegTurn {
 class LegRun {
   readonly #route: LegRoute;
   readonly #budget: AttemptBudget;
-  readonly #errors = new Map<PlannedLeg, LegUnavailable>();
+  readonly #errors = new Map<Way, LegUnavailable>();
   /** Known once a leg has read the request. */
-  #fallback: readonly PlannedLeg[] = [];
+  #fallback: readonly Way[] = [];
 
   constructor(services: AttemptBudgetServices, route: LegRoute) {
     this.#route = route;
@@ -145,11 +105,11 @@ class LegRun {
     });
   }
 
-  #isOpen(leg: PlannedLeg): boolean {
+  #isOpen(leg: Way): boolean {
     return this.#errors.get(leg)?.isSkipped !== false;
   }
 
-  async #serves(leg: PlannedLeg, isFirstPass: boolean): Promise<boolean> {
+  async #serves(leg: Way, isFirstPass: boolean): Promise<boolean> {
     if (!this.#isOpen(leg)) return false;
     try {
       await this.#route.run(leg, this.#turn(leg, isFirstPass));
@@ -163,7 +123,7 @@ class LegRun {
   }
 
   /** Whatever keeps the line from serving the call, such as the balance at its price, the next one may do. */
-  async #fallsBackTo(leg: PlannedLeg, isFirstPass: boolean): Promise<boolean> {
+  async #fallsBackTo(leg: Way, isFirstPass: boolean): Promise<boolean> {
     const { call } = this.#route;
     const { headers } = call;
     const { group, fallback } = leg.caller;
@@ -187,7 +147,7 @@ class LegRun {
     call.addLogFields({ converted: undefined });
   }
 
-  #turn(leg: PlannedLeg, isFirstPass: boolean): LegTurn {
+  #turn(leg: Way, isFirstPass: boolean): LegTurn {
     const { legs, fallback } = this.#route;
     const isOwn = legs.includes(leg);
     return new Turn({
