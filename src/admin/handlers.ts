@@ -163,7 +163,7 @@ const authenticated =
   (handler: OperationHandler, options: AdminHandlerOptions): Handler =>
   async (call) => {
     // Responses hold balances and new keys, which caches on the way must not store.
-    call.headers = { ...call.headers, 'cache-control': 'no-store' };
+    call.addHeaders({ 'cache-control': 'no-store' });
     const by = await options.auth.authorize(call);
     return withReportErrors(handler.run(call, by, options));
   };

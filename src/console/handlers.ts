@@ -115,7 +115,7 @@ export const createConsoleHandlers = (services: ConsoleServices): Record<Console
 function handlerOf(services: ConsoleServices, operation: ConsoleOperation): Handler {
   // Responses hold balances, new keys and the CSRF token, which caches on the way must not store. Files have headers of their own.
   return (call) => {
-    call.headers = { ...call.headers, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+    call.addHeaders({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
     return withReportErrors(run(services, operation, call));
   };
 }

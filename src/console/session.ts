@@ -86,7 +86,7 @@ export async function signOut({ guard, db }: ConsoleServices, call: Call, sessio
       await writeAudit(tx, personActor(call, session), { action: 'person.signed_out', subject: `person:${id}` });
     });
   else await endSession(db, session);
-  call.headers = { ...call.headers, 'set-cookie': guard.cookies.remove('dragoman_session') };
+  call.addHeaders({ 'set-cookie': guard.cookies.remove('dragoman_session') });
   sendNoContent(call);
 }
 

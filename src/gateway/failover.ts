@@ -180,7 +180,7 @@ class Failover {
 
   run(): Promise<void> {
     // Registered before anything is sent: a disconnect before the upstream's response head must abort the upstream too.
-    this.#call.endsWithHandler = true;
+    this.#call.endWithHandler();
     this.#call.onClientGone(() => this.#onClientGone());
     if (this.#budget.beginLeg(this.#operation)) this.#next(undefined);
     else this.#giveUp(allAccountsBusy(FULL), true);

@@ -228,7 +228,7 @@ async function serve(
   const isForwarded = planned.every(({ isNative }) => isNative);
   // Read once for all legs.
   if (planned.length > 1 || fallback)
-    call.body = await readJsonBody(services, call, operation, isForwarded ? 'forwarded' : 'converted');
+    call.keepBody(await readJsonBody(services, call, operation, isForwarded ? 'forwarded' : 'converted'));
   const isOwn = planned.length > 1 && from === 'responses' && call.body !== undefined && holdsOwnSummary(call.body);
   const legs = isOwn ? planned.filter(({ isNative }) => !isNative) : planned;
   let mayConvert = !isForwarded;

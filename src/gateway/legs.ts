@@ -125,10 +125,9 @@ class LegRun {
   /** Whatever keeps the line from serving the call, such as the balance at its price, the next one may do. */
   async #fallsBackTo(leg: Way, isFirstPass: boolean): Promise<boolean> {
     const { call } = this.#route;
-    const { headers } = call;
     const { group, fallback } = leg.caller;
     // A header holds ASCII only.
-    call.headers = { ...headers, [FALLBACK_HEADER]: encodeURI(fallback?.line ?? '') };
+    call.addHeaders({ [FALLBACK_HEADER]: encodeURI(fallback?.line ?? '') });
     this.#enter(group.id);
     try {
       if (await this.#serves(leg, isFirstPass)) return true;
@@ -136,7 +135,7 @@ class LegRun {
       if (!(error instanceof ApiError) || call.response.headersSent) throw error;
       this.#errors.set(leg, new LegUnavailable(error));
     }
-    call.headers = headers;
+    call.removeHeader(FALLBACK_HEADER);
     return false;
   }
 

@@ -17,6 +17,6 @@ export function acquireSlot(
 }
 
 function hold(call: Call, slot: Slot): void {
-  call.headers = { ...call.headers, ...slot.headers };
+  call.addHeaders(slot.headers);
   call.onClose(() => slot.release());
 }

@@ -204,7 +204,7 @@ function shed(options: WebState, { request, response }: Exchange, match: Match):
 
 function respondPreflight(options: WebState, exchange: Exchange, headers: Call['headers']): void {
   const call = toCall(options, exchange);
-  call.headers = headers;
+  call.addHeaders(headers);
   void runCall(options, call, sendNoContent);
 }
 

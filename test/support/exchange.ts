@@ -80,7 +80,7 @@ export async function runExchange(exchange: Exchange): Promise<Outcome> {
     startedAt: 0,
   });
   const streaming = isStream && from !== 'generate' ? { stream: true } : {};
-  call.body = Buffer.from(JSON.stringify({ ...exchange.body, ...streaming }));
+  call.keepBody(Buffer.from(JSON.stringify({ ...exchange.body, ...streaming })));
   const caller = callerOf(style);
   const run =
     from === to

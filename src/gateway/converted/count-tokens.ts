@@ -55,15 +55,16 @@ export class TokenCounter {
   /** Forwards a request in the group's own dialect; estimates when no account can count it. */
   async countNative(call: Call, caller: Caller, count: Count, forward: () => Promise<void>): Promise<void> {
     // Read once for both.
-    call.body = await readJsonBody(this.#services, call, count.operation);
-    if (await this.#continuesOwn(parseBody(call.body), caller))
+    const body = await readJsonBody(this.#services, call, count.operation);
+    call.keepBody(body);
+    if (await this.#continuesOwn(parseBody(body), caller))
       return this.count(call, caller, { ...count, to: count.from });
     try {
       await forward();
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'endpoint_not_supported') throw error;
       // The provider holds the earlier turns, so that they cannot be estimated.
-      if (parseBody(call.body).previous_response_id !== undefined) throw error;
+      if (parseBody(body).previous_response_id !== undefined) throw error;
       await this.count(call, caller, { ...count, to: count.from });
     }
   }

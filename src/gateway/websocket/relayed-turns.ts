@@ -150,7 +150,7 @@ export class RelayedTurns implements TurnRunner {
 
   #relay({ call, turn, model, admission, previous }: AdmittedTurn, session: UpstreamSession): Promise<void> {
     const { account } = session;
-    call.endsWithHandler = true;
+    call.endWithHandler();
     call.addLogFields({ model: model.name, stream: true, account: account.id, attempts: 1 });
     const name = upstreamName(model, account);
     call.trace.client = 'responses';
