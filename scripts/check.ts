@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint, imports, names, clauses, waits of tests, generated files and schemas. Reports all findings, then fails once. */
+/** `npm run check`: types, lint, imports, names, clauses, waits of tests, size, generated files and schemas. Reports all findings, then fails once. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { renderAlertTests } from './alerts.ts';
 import { checkCircles } from './check-circles.ts';
 import { checkExports } from './check-exports.ts';
 import { checkImports } from './check-imports.ts';
+import { checkSize } from './check-size.ts';
 import { checkWaits } from './check-waits.ts';
 import { checkClauses } from './clauses.ts';
 import { copyKustomization } from './deploy-files.ts';
@@ -69,6 +70,7 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['exported names', checkExports],
   ['clauses', checkClauses],
   ['waits of tests', checkWaits],
+  ['size', checkSize],
   ['generated files', staleFiles],
   ['schemas', checkSchemas],
   ['alerts', () => withFolder(checkAlerts)],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { circles } from './check-circles.ts';
 import { duplicateExports, unusedExports } from './check-exports.ts';
+import { sizesOf, tooLarge } from './check-size.ts';
 import { racingTests } from './check-waits.ts';
 import { codeOnly } from './source-tokens.ts';
 
@@ -84,4 +85,22 @@ test('racingTests reports limits that are shorter than hanging takes', () => {
     [1, 2],
   );
   assert.deepEqual(racingLines('test(name, { timeout: 600_000 }, run);'), []);
+});
+
+test('sizesOf counts src without its tests, and everything in scripts, bench and sim', () => {
+  const text = 'one\n\n// three\n';
+  const files = ['src/a.ts', 'src/a.test.ts', 'test/e2e/a.ts', 'scripts/a.ts', 'bench/a.ts', 'sim/a.test.ts'];
+  assert.deepEqual(
+    sizesOf(files.map((file) => ({ file, text }))).map(({ lines }) => lines),
+    [3, 9, 6],
+  );
+});
+
+test('tooLarge reports a part above its budget, or above the maximum that it has for now', () => {
+  const part = { name: 'src', budget: 100_000 };
+  assert.deepEqual(tooLarge([{ ...part, lines: 100_000 }]), []);
+  assert.match(tooLarge([{ ...part, lines: 100_001 }]).join(), /^src: 100,001 lines, budget 100,000: remove/);
+  assert.deepEqual(tooLarge([{ ...part, lines: 100_001, max: 100_001 }]), []);
+  assert.equal(tooLarge([{ ...part, lines: 100_002, max: 100_001 }]).length, 1);
+  assert.deepEqual(tooLarge([{ name: 'tests', lines: 1_000_000 }]), []);
 });
