@@ -16,10 +16,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { DIALECTS } from './bodies.ts';
 import type { StartedProcess } from './child.ts';
 import { readPeer } from './command.ts';
-import { parseAndStringify } from './control.ts';
 import { describeMachine, rssMb } from './machine.ts';
 import { reportJson, reportText } from './report.ts';
 import { type Cell, MAX_OTHER_LOAD, measure, measureQuietly, NoResponse } from './round.ts';
@@ -91,7 +89,6 @@ async function bench(): Promise<void> {
     const idleMb = streams.find(({ target }) => target === name)?.idleMb;
     return pid === undefined || idleMb === undefined ? [] : [{ target: name, idleMb, endMb: rssMb(pid) }];
   });
-  const control = DIALECTS.map((dialect) => ({ dialect, us: parseAndStringify(dialect) }));
   const disturbed = cells
     .flatMap(({ results }) => results)
     .filter(({ otherLoad }) => otherLoad > MAX_OTHER_LOAD).length;
@@ -106,7 +103,6 @@ async function bench(): Promise<void> {
     cells,
     memory,
     streams,
-    control,
     notes: session.notes,
   };
   mkdirSync(RESULTS, { recursive: true });

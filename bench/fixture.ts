@@ -1,6 +1,5 @@
 /** Fixture of the single-process benchmarks: a temporary database with a user whose balance never runs out. */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadCatalog } from '../src/catalog/index.ts';
 import { loadConfig } from '../src/config.ts';
@@ -9,6 +8,7 @@ import type { Caller } from '../src/gateway/index.ts';
 import { KeyCache } from '../src/identity/index.ts';
 import { type AppContext, openContext } from '../src/server/index.ts';
 import { applySetup, parseSetup } from '../src/setup/index.ts';
+import { createWorkFolder } from './target.ts';
 
 export interface BenchFixture {
   readonly context: AppContext;
@@ -34,9 +34,7 @@ const SETUP = {
 
 /** With `env`, settings beyond those of every fixture. */
 export async function openBenchFixture(env: Readonly<Record<string, string>> = {}): Promise<BenchFixture> {
-  const folder = mkdtempSync(join(tmpdir(), 'dragoman-bench-'));
-  // PostgreSQL does not run as root; its own user must be able to traverse this folder.
-  chmodSync(folder, 0o711);
+  const folder = createWorkFolder();
   const context = await openContext(loadConfig({ DATA_DIR: join(folder, 'data'), DEMO: 'off', ...env }), {
     log: silentLog,
   });

@@ -41,8 +41,6 @@ const PARTS = {
     about: 'reports of the admin API over five million records; minutes; --rows',
     run: () => import('./reports.ts'),
   },
-  requests: { about: 'request log with ten million calls; minutes; --rows', run: () => import('./requests.ts') },
-  console: { about: 'routes of every page of the console; minutes; --rows', run: () => import('./console.ts') },
   'video-tasks': {
     about: 'query plans with two million video tasks; minutes',
     run: () => runTest('video-plan', { VIDEO_TASK_ROWS: '2000000', TEST_TIMEOUT_MS: '3600000' }),

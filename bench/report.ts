@@ -1,5 +1,4 @@
 /** The report: medians, latency added to the bare upstream, and ratios, as text and as JSON. */
-import type { Dialect } from './bodies.ts';
 import { median } from './quantile.ts';
 import { type Cell, MAX_OTHER_LOAD, type Measurement } from './round.ts';
 import { eventsOf, OPEN_LOOP_RATE, type ScenarioName } from './scenarios.ts';
@@ -13,7 +12,6 @@ export interface Results {
   readonly cells: readonly Cell[];
   readonly memory: readonly { target: string; idleMb: number; endMb: number }[];
   readonly streams: readonly OpenStreams[];
-  readonly control: readonly { dialect: Dialect; us: number }[];
   readonly notes: readonly string[];
 }
 
@@ -30,11 +28,6 @@ export function reportText(results: Results): string {
     ratioTable(results),
     `Memory with ${STREAMS} open, silent streams`,
     memoryTable(results),
-    'Control: JSON.parse and JSON.stringify of one event, nothing else',
-    table(
-      ['dialect', 'us per event'],
-      results.control.map(({ dialect, us }) => [dialect, fixed(us, 2)]),
-    ),
     ...results.notes.map((note) => `Note: ${note}`),
   ].join('\n\n');
 }

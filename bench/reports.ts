@@ -2,18 +2,14 @@
  * `npm run bench -- reports`: pages, reports and exports of the admin API over five million records and as many ledger entries, in a
  * temporary database. `--rows 1000000` for fewer. Takes several minutes and about 6 GB of disk in the temporary folder.
  */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { loadConfig } from '../src/config.ts';
 import { silentLog } from '../src/core/index.ts';
 import { connect } from '../src/db/index.ts';
 import { checkAlarms, sumOldDays, sumOldMonths } from '../src/ledger/index.ts';
-import { openContext } from '../src/server/index.ts';
 import { serve } from '../src/server/serve.ts';
 import { fillUsage } from '../test/support/usage-rows.ts';
 import { fillEntries } from './entry-rows.ts';
+import { openBenchFixture } from './fixture.ts';
 import { describeMachine } from './machine.ts';
 import { median } from './quantile.ts';
 
@@ -25,11 +21,7 @@ const ADMIN_TOKEN = `bench-${'token-'.repeat(8)}`;
 /** Has a fifth of all entries. */
 const HEAVY = 'u1';
 
-const folder = mkdtempSync(join(tmpdir(), 'dragoman-bench-'));
-// PostgreSQL does not run as root; its own user must be able to traverse this folder.
-chmodSync(folder, 0o711);
-const env = { DATA_DIR: join(folder, 'data'), DEMO: 'off', ADMIN_TOKEN, HOST: '127.0.0.1', PORT: '0' };
-const context = await openContext(loadConfig(env), { log: silentLog });
+const { context, close } = await openBenchFixture({ ADMIN_TOKEN, HOST: '127.0.0.1', PORT: '0' });
 const { db, url } = context.database;
 const client = await connect(url);
 const server = await serve(context, { worker: false });
@@ -62,8 +54,7 @@ try {
 } finally {
   await client.end();
   await server.stop();
-  await context.close();
-  rmSync(folder, { recursive: true, force: true });
+  await close();
 }
 
 async function fill(lastDay: string): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- video-follow`: follows 100,000 live video tasks over 500 accounts with one worker. The provider is a stub in another
- * process that reports `running`. Prints how late looks are, and the CPU time of the worker and of PostgreSQL per look. `--tasks` and
+ * process that reports `running`. Prints how late polls are, and the CPU time of the worker and of PostgreSQL per poll. `--tasks` and
  * `--seconds` change the size. About three minutes.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -117,16 +117,16 @@ try {
   await jobs.stop();
   await follower.stop();
   const seconds = (after.at - before.at) / 1_000;
-  const looks = after.requests - before.requests;
+  const polls = after.requests - before.requests;
   const lags = samples.map(({ lag }) => lag).toSorted((a, b) => a - b);
   // A machine that does other work as well shows in the worst sample only.
   const late = lags[Math.floor(lags.length * 0.95)] ?? Number.NaN;
-  const perLook = (used: number): string => ((used / looks) * 1e6).toFixed(0);
+  const perPoll = (used: number): string => ((used / polls) * 1e6).toFixed(0);
   console.log(
-    `${Math.round(looks / seconds)} looks per second. Oldest due task: median ${median(lags).toFixed(1)} s, 95 of 100 ${late.toFixed(1)} s, worst ${Math.max(...lags).toFixed(1)} s late; goal ${GOAL_S} s: ${late <= GOAL_S ? 'met' : 'missed'}.`,
+    `${Math.round(polls / seconds)} polls per second. Oldest due task: median ${median(lags).toFixed(1)} s, 95 of 100 ${late.toFixed(1)} s, worst ${Math.max(...lags).toFixed(1)} s late; goal ${GOAL_S} s: ${late <= GOAL_S ? 'met' : 'missed'}.`,
   );
   console.log(
-    `CPU: worker ${((after.worker - before.worker) / seconds).toFixed(2)} cores (${perLook(after.worker - before.worker)} us per look), PostgreSQL ${((after.database - before.database) / seconds).toFixed(2)} cores (${perLook(after.database - before.database)} us per look).`,
+    `CPU: worker ${((after.worker - before.worker) / seconds).toFixed(2)} cores (${perPoll(after.worker - before.worker)} us per poll), PostgreSQL ${((after.database - before.database) / seconds).toFixed(2)} cores (${perPoll(after.database - before.database)} us per poll).`,
   );
   if (take) {
     const { blocks, ms, scanned } = await explain(client, take);
