@@ -111,11 +111,6 @@ const PARTS = {
     about: 'src/core/token-costs.ts from the token corpus',
     run: async () => (await import('./fit-token-costs.ts')).writeTokenCosts(),
   },
-  dashboard: {
-    about:
-      'docs/pictures/dashboard.svg, from a real Prometheus under traffic, after a change to the dashboard; five minutes',
-    run: () => import('./dashboard.ts'),
-  },
 } as const satisfies Record<string, Part>;
 
 async function writeFiles(): Promise<void> {

@@ -3,7 +3,7 @@ import { type Part, runPart } from './parts.ts';
 
 const PARTS = {
   all: {
-    about: 'all of these, one after the other',
+    about: 'all of these but the dashboard, one after the other',
     run: async () => {
       for (const part of [PARTS.package, PARTS.deploy, PARTS.sdks, PARTS.guides]) await part.run();
     },
@@ -23,6 +23,10 @@ const PARTS = {
   guides: {
     about: 'installs the clients of docs/guides and runs the blocks of their pages; names of clients for only these',
     run: () => import('./guides.ts'),
+  },
+  dashboard: {
+    about: 'every panel of the dashboard on a real Prometheus under traffic, after a change to it; five minutes',
+    run: () => import('./check-dashboard.ts'),
   },
 } as const satisfies Record<string, Part>;
 

@@ -2,13 +2,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort, start } from '../../bench/child.ts';
-import { type Sim, startSim } from '../../sim/index.ts';
-import { joinEmbedded } from '../../src/db/index.ts';
-import { demoSetup } from '../../src/setup/index.ts';
-import { launch } from '../../test/support/process.ts';
-import { until } from '../../test/support/wait.ts';
-import { DEPLOY } from '../deploy-files.ts';
+import { freePort, start } from '../bench/child.ts';
+import { type Sim, startSim } from '../sim/index.ts';
+import { joinEmbedded } from '../src/db/index.ts';
+import { demoSetup } from '../src/setup/index.ts';
+import { launch } from '../test/support/process.ts';
+import { until } from '../test/support/wait.ts';
+import { DEPLOY } from './deploy-files.ts';
 
 export const SCRAPE_SECONDS = 2;
 /** Of a process, and of a call. */
