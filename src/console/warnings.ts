@@ -1,4 +1,4 @@
-/** Warnings of the signed-in person's user, about the own wallet and keys. */
+/** Warnings of the signed-in person's user, about the wallet and keys of this user. */
 import { z } from 'zod';
 import {
   deletedView,

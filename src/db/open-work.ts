@@ -3,12 +3,12 @@ import { type RawBuilder, sql } from 'kysely';
 
 export interface OpenWork {
   readonly name: string;
-  /** Whether there may be any before the next look, as a condition that indexes answer. */
+  /** Whether there may be any before the next query, as a condition that indexes answer. */
   readonly condition: RawBuilder<boolean>;
 }
 
 /** How often a worker looks for work that was not announced. */
 export const LOOK_MS = 5_000;
 
-/** A time that comes before the look after the next. */
+/** A time that comes before the query after the next. */
 export const DUE_SOON = sql`now() + ${sql.lit(2 * LOOK_MS)} * interval '1 millisecond'`;

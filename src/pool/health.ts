@@ -180,7 +180,7 @@ export class AccountHealth {
   adopt(key: string, cooldown: Cooldown): void {
     const stored = this.#scopes.get(key);
     if (stored?.cooldown && stored.cooldown.until >= cooldown.until) return;
-    // A pause that is over means nothing; the circuit of an ejection that is over waits for a probe.
+    // A cooldown that has ended is ignored, unless it is an ejection: its circuit still waits for a probe.
     if (cooldown.until <= this.#now() && cooldown.ejections === 0) return;
     const scope = stored ?? this.#addScope(key, cooldown.use);
     const isKept = cooldown.isKept || (cooldown.ejections > 0 && !this.#host.mayEject(key));

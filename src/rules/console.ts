@@ -200,7 +200,7 @@ export const CONSOLE_ENDPOINTS = {
   'console.createWarning': {
     method: 'POST',
     path: `${BASE}/warnings`,
-    about: 'Create a warning about the own wallet or keys',
+    about: 'Create a warning about the wallet or keys of the user',
     access: 'own',
   },
   'console.changeWarning': {

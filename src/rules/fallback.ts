@@ -22,7 +22,7 @@ export const FALLBACK = {
 export const FALLBACK_HEADER = 'x-gateway-fallback';
 
 /**
- * Operations whose calls may go on at a line of another group. Vectors of two models cannot be compared, a picture may be drawn already, and
+ * Operations whose calls can fall back to a line of another group. Vectors of two models cannot be compared, a picture may be drawn already, and
  * the rest asks one provider for what it holds.
  */
 const FALLING_BACK: ReadonlySet<InferenceOperation> = new Set([

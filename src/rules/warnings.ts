@@ -1,6 +1,6 @@
 /** Warnings: what thresholds can be about, where notices go, and the limits of both. */
 
-/** `operator`: only operators see the figures. `user`: a user may also set it for the own wallet and keys. */
+/** `operator`: only operators see the figures. `user`: users may also set it for their own wallet and keys. */
 export type WarningAudience = 'operator' | 'user';
 
 export interface WarningKind {

@@ -71,7 +71,7 @@ test('a job without work stops asking, and runs at once when its work is announc
     await untilClosed();
     await pass(2_000);
     const { runs } = job;
-    // Shorter than a look, so that only the announcement can wake the job.
+    // Shorter than the interval of queries, so that only the announcement can wake the job.
     await addWork();
     await until('the announced work', () => job.runs > runs);
     await pass(3_000);
@@ -89,7 +89,7 @@ test('a job without work stops asking, and runs at once when its work is announc
   }
 });
 
-test('work whose announcement was lost is found by the next look', async () => {
+test('work whose announcement was lost is found by the next query', async () => {
   const { job, pass, untilClosed, stop } = start();
   try {
     await untilClosed();

@@ -1,6 +1,6 @@
 /**
  * Which kinds of work exist, so that jobs without work send no statements. An announcement of the database opens a gate at once.
- * Announcements may be lost, so the gate also looks every few seconds, in one statement for all kinds.
+ * Announcements may be lost, so the gate also asks the database every few seconds, in one statement for all kinds.
  */
 import { sql } from 'kysely';
 import { type Clock, errorFields, type Log, type Repetition, repeat } from '../core/index.ts';
@@ -24,7 +24,7 @@ export class WorkGate {
   readonly #findWork: Prepared<Readonly<Record<string, boolean>>>;
   readonly #repetition: Repetition;
 
-  /** All gates are open until the first look has found nothing. */
+  /** All gates are open until the first query has found nothing. */
   constructor(options: WorkGateOptions) {
     const { clock, log, kinds } = options;
     this.#options = options;
@@ -89,7 +89,7 @@ class Door {
     for (const task of tasks) task();
   }
 
-  /** An announcement may have come after the look began, so the gate does not close at once. */
+  /** An announcement may have come after the query began, so the gate does not close at once. */
   closeBy(until: number): void {
     this.#openUntil = Math.min(this.#openUntil, until);
   }

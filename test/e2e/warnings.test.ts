@@ -500,7 +500,7 @@ test('URLs and secrets are stored sealed, are never shown again or logged, and f
   await reseal(db(), createSealer(masterKeys.toReversed()));
 });
 
-test('a user watches the own wallet and keys, and nothing of anybody else', async () => {
+test('users watch their own wallet and keys, and nothing of anybody else', async () => {
   const list = async (who: Browser, path: string) =>
     (await who.send<{ data: { id: string }[] }>('GET', path)).body.data;
   const made = await ana.send<ShownDestination>('POST', '/console/v1/warning-destinations', {

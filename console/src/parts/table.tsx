@@ -165,7 +165,7 @@ const measured = <T,>(columns: readonly Column<T>[], row: HTMLElement): Widths =
 const sumOf = <T,>(columns: readonly Column<T>[], widths: Widths): number =>
   columns.reduce((sum, column) => sum + (widths[idOf(column)] ?? NEW_WIDTH), 0);
 
-/** A click anywhere in a row is one on its link, with the keys that open another tab; selecting text is none. */
+/** A click anywhere in a row opens its link, with the keys that open another tab. Selecting text does not. */
 function openRow(event: MouseEvent<HTMLElement>): void {
   const { target, ctrlKey, metaKey, shiftKey } = event;
   if (!(target instanceof HTMLElement) || target.closest('a, button, input, label, dialog')) return;

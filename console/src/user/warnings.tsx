@@ -1,4 +1,4 @@
-/** Warnings of the signed-in user, about the own wallet and keys. */
+/** Warnings of the signed-in user, about the wallet and keys of this user. */
 import { mine } from '../api/user.ts';
 import { ownKeys } from '../parts/finders.ts';
 import { WarningPages } from '../parts/warnings.tsx';

@@ -196,7 +196,7 @@ export class NativeResponse implements ResponseHandler {
     if (!this.#stream && this.#opening && this.#opening.bytes.length > 0 && !error) this.#pass(this.#opening.bytes);
     const result = this.#tap.end();
     this.#accept(result);
-    // The client already has the head of a stream, and this is none.
+    // The client already has the head of a stream, but the provider sent no stream.
     if (!this.#isSse && this.#context.early?.isOpen) return { kind: 'no_result', error: NO_STREAM };
     // A stream is complete once its terminal event has passed, whatever happens to its connection afterwards.
     if (error === undefined ? result.isComplete || result.isFinished : result.isComplete && this.#isSse) {
