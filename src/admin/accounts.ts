@@ -168,12 +168,12 @@ export const testAccountOperation = operation({
       });
     if (tested === 'no_text') throw fail('invalid_request', 'The account has no feature that answers a text request.');
     if (tested === 'video') throw fail('invalid_request', 'Video accounts cannot be tested: a task would be charged.');
-    const { ok, model, status, fault, words } = tested;
+    const { ok, model, status, fault, message } = tested;
     const outcome = { ok, model, status, reason: fault?.kind ?? null, provider_code: fault?.providerCode ?? null };
     await db.transaction().execute(async (tx) => {
       await lockHealth(tx);
       await writeAudit(tx, by, { action: 'account.tested', subject: `account:${id}`, after: outcome });
-      const test = { ...outcome, message: words, at: new Date(clock.now()) };
+      const test = { ...outcome, message, at: new Date(clock.now()) };
       await tx
         .insertInto('account_tests')
         .values({ account_id: id, ...test })
@@ -188,7 +188,7 @@ export const testAccountOperation = operation({
       object: 'account_test',
       account: id,
       ...outcome,
-      message: words,
+      message,
       first_byte_ms: tested.firstByteMs,
       duration_ms: tested.totalMs,
     });

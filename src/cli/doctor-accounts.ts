@@ -71,8 +71,8 @@ function cooldownFinding(cooldown: Awaited<ReturnType<typeof readCooldowns>>[num
 }
 
 const quoted = (message: string | null): string | null => message && `"${message}"`;
-const because = (words: readonly (string | null)[]): string => {
-  const known = words.filter(Boolean);
+const because = (reasons: readonly (string | null)[]): string => {
+  const known = reasons.filter(Boolean);
   return known.length === 0 ? '' : `: ${known.join(', ')}`;
 };
 
@@ -105,13 +105,13 @@ async function testAccount(services: ProbeServices, group: Group, account: Accou
   const about = 'Test';
   if (group.style === 'video')
     return { about, state: 'note', text: `${account.id} (${group.id}) is a video account and was not tested` };
-  const { ok, status, firstByteMs, totalMs, words, model } = await probeAccount(services, group, account);
+  const { ok, status, firstByteMs, totalMs, message, model } = await probeAccount(services, group, account);
   const times = `first byte ${firstByteMs ?? '-'} ms, all ${totalMs} ms`;
   return ok
     ? { about, state: 'good', text: `${account.id} (${group.id}) replied with ${model}: ${times}` }
     : {
         about,
         state: model === null ? 'note' : 'bad',
-        text: `${account.id} (${group.id})${model === null ? '' : ` failed with ${model}: ${status === null ? 'no response' : `HTTP ${status}`}, ${times}`}: ${words}`,
+        text: `${account.id} (${group.id})${model === null ? '' : ` failed with ${model}: ${status === null ? 'no response' : `HTTP ${status}`}, ${times}`}: ${message}`,
       };
 }

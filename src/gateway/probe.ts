@@ -54,7 +54,7 @@ export interface ProbeResult {
   readonly firstByteMs: number | null;
   readonly totalMs: number;
   /** The provider's own error message without secrets, the code of a network error, or why nothing was sent; null when `ok`. */
-  readonly words: string | null;
+  readonly message: string | null;
   /** The name that the provider got; null when nothing was sent. */
   readonly model: string | null;
   /** What the outcome says about the account; undefined when `ok` or nothing was sent. */
@@ -67,7 +67,7 @@ const TIMEOUTS = { connect: 5_000, firstByte: TIME_LIMIT_MS, idle: TIME_LIMIT_MS
 const MAX_OUTPUT = 16;
 /** A reply of this size cannot have so few tokens. */
 const MAX_BYTES = 256 * 1024;
-const MAX_WORDS = 300;
+const MAX_MESSAGE_CHARS = 300;
 
 /** `modelName` is a model of the group; without it the cheapest one by its price in the catalog. Never throws. */
 export async function probeAccount(
@@ -77,7 +77,7 @@ export async function probeAccount(
   modelName?: string,
 ): Promise<ProbeResult> {
   const target = probeTarget(services, group, account, modelName);
-  return typeof target === 'string' ? { ...NOT_SENT, words: UNTESTABLE[target] } : sendProbe(services, target);
+  return typeof target === 'string' ? { ...NOT_SENT, message: UNTESTABLE[target] } : sendProbe(services, target);
 }
 
 /** Why an account cannot be tested. */
@@ -108,7 +108,7 @@ export function probeTarget(
 export const sendProbe = (services: ProbeServices, target: ProbeTarget): Promise<ProbeResult> =>
   new Probe(services, target).send(requestFor(target));
 
-const NOT_SENT: ProbeResult = { ok: false, status: null, firstByteMs: null, totalMs: 0, words: null, model: null };
+const NOT_SENT: ProbeResult = { ok: false, status: null, firstByteMs: null, totalMs: 0, message: null, model: null };
 
 /** The first dialect of the style that the account has. */
 const dialectOf = (style: Style, { features }: Account): UpstreamDialect | undefined =>
@@ -213,17 +213,19 @@ class Probe implements UpstreamListener {
     if (status >= 200 && status < 300) return this.#endReply(body);
     const { kind, cooldownMs, providerCode } = this.#upstream.decodeError({ status, headers: this.#headers, body });
     const message = failureMessage(body, this.#account);
-    const words = message ?? `The provider responded with HTTP ${status} and no error message.`;
-    this.#end({ kind, cooldownMs, providerCode: providerCode ?? `http_${status}`, message }, words);
+    this.#end(
+      { kind, cooldownMs, providerCode: providerCode ?? `http_${status}`, message },
+      message ?? `The provider responded with HTTP ${status} and no error message.`,
+    );
   }
 
   onError({ kind, code }: TransportError): void {
     this.#end({ kind, providerCode: code }, code);
   }
 
-  #stop(kind: FaultKind, words: string): void {
+  #stop(kind: FaultKind, message: string): void {
     this.#exchange?.abort();
-    this.#end({ kind }, words);
+    this.#end({ kind }, message);
   }
 
   get #upstream(): UpstreamSide {
@@ -236,11 +238,11 @@ class Probe implements UpstreamListener {
     if (!isEventStream(this.#headers['content-type'] ?? EVENT_STREAM)) return this.#endJson(body);
     const decoder = this.#upstream.openDecoder({ requestId: 'probe' });
     const events: HubEvent[] = [];
-    let words: string | undefined;
+    let message: string | undefined;
     const reader = readSse((data, event) => {
       const decoded = decoder.push(data, event);
       events.push(...decoded);
-      if (decoded.some(({ kind }) => kind === 'error')) words ??= failureMessage(data, this.#account);
+      if (decoded.some(({ kind }) => kind === 'error')) message ??= failureMessage(data, this.#account);
     });
     reader.feed(body);
     reader.end({ keepTail: true });
@@ -248,7 +250,7 @@ class Probe implements UpstreamListener {
     const isReported = events.some(({ kind }) => kind === 'error');
     const error = [...events, ...decoder.end()].find((event) => event.kind === 'error')?.error;
     if (!error) return this.#end(undefined);
-    this.#endWith(isReported ? faultKindOf(error.code) : 'truncated', error, words);
+    this.#endWith(isReported ? faultKindOf(error.code) : 'truncated', error, message);
   }
 
   #endJson(body: string): void {
@@ -264,28 +266,28 @@ class Probe implements UpstreamListener {
   #endWith(
     kind: FaultKind,
     { code, message }: { readonly code: string; readonly message: string },
-    words = message,
+    reported = message,
   ): void {
-    this.#end({ kind, providerCode: code, message: redact(words, { account: this.#account }) }, words);
+    this.#end({ kind, providerCode: code, message: redact(reported, { account: this.#account }) }, reported);
   }
 
   /** Only the first outcome counts. */
-  #end(fault: AttemptFault | undefined, words?: string): void {
+  #end(fault: AttemptFault | undefined, message?: string): void {
     this.#result.resolve({
       ok: fault === undefined,
       status: this.#status ?? null,
       firstByteMs: this.#firstByteMs ?? null,
       totalMs: this.#elapsedMs(),
-      words: words === undefined ? null : this.#wordsFor(words, fault?.providerCode),
+      message: message === undefined ? null : this.#messageFor(message, fault?.providerCode),
       model: this.#target.name,
       fault,
     });
   }
 
   /** With what an operator can do about an error of a cloud. */
-  #wordsFor(words: string, code = ''): string {
-    const advice = cloudAdvice(this.#account.cloud?.kind, `${code} ${words}`);
-    const said = redact(words, { account: this.#account }).slice(0, MAX_WORDS);
+  #messageFor(message: string, code = ''): string {
+    const advice = cloudAdvice(this.#account.cloud?.kind, `${code} ${message}`);
+    const said = redact(message, { account: this.#account }).slice(0, MAX_MESSAGE_CHARS);
     return advice === undefined ? said : `${said}; ${advice}`;
   }
 

@@ -15,7 +15,7 @@ export interface FailedAttempt {
   readonly sent: UpstreamRequest['body'];
 }
 
-const MAX_WORDS = 300;
+const MAX_MESSAGE_CHARS = 300;
 /** A longer request is not searched; then nothing of the message is kept. */
 const MAX_SEARCHED_BYTES = 256 * 1024;
 /** Any quotation of 18 characters contains one of the pieces that are searched for. */
@@ -24,19 +24,19 @@ const STEP_CHARS = 6;
 
 /** Undefined where the message may hold text of the caller. */
 export function providerMessage({ message, account, model, sent }: FailedAttempt): string | undefined {
-  const words = quoteNamesOnly(redact(message, { account }).replaceAll(/\s+/g, ' ').trim());
+  const text = quoteNamesOnly(redact(message, { account }).replaceAll(/\s+/g, ' ').trim());
   // Text outside ASCII may stand escaped in the request, where it would not be found.
-  if (words === '' || !/^[\x20-\x7e]*$/.test(words)) return undefined;
-  const searched = model === undefined ? words : words.replaceAll(model, '');
-  return quotes(searched, sent) ? undefined : words.slice(0, MAX_WORDS);
+  if (text === '' || !/^[\x20-\x7e]*$/.test(text)) return undefined;
+  const searched = model === undefined ? text : text.replaceAll(model, '');
+  return quotes(searched, sent) ? undefined : text.slice(0, MAX_MESSAGE_CHARS);
 }
 
-function quotes(words: string, sent: UpstreamRequest['body']): boolean {
+function quotes(message: string, sent: UpstreamRequest['body']): boolean {
   if (sent === null) return false;
   const isText = typeof sent === 'string';
   if (!isText && !Buffer.isBuffer(sent)) return true;
   if (sent.length > MAX_SEARCHED_BYTES) return true;
-  for (let start = 0; start + PIECE_CHARS <= words.length && start < MAX_WORDS; start += STEP_CHARS)
-    if (sent.includes(words.slice(start, start + PIECE_CHARS))) return true;
+  for (let start = 0; start + PIECE_CHARS <= message.length && start < MAX_MESSAGE_CHARS; start += STEP_CHARS)
+    if (sent.includes(message.slice(start, start + PIECE_CHARS))) return true;
   return false;
 }

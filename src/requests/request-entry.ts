@@ -18,7 +18,7 @@ export interface RequestEntry {
   readonly outcome: CallOutcome;
   readonly code: string | undefined;
   readonly error: ErrorSide | undefined;
-  /** The words that the caller got about the failure; undefined where they may quote the request. */
+  /** The error message that the caller got; undefined where it may quote the request. */
   readonly message: string | undefined;
   readonly firstByteMs: number | undefined;
   readonly totalMs: number;

@@ -94,9 +94,9 @@ export class CallTrace {
 }
 
 /** A later end of the same attempt has no effect. */
-export function endAttempt(attempt: AttemptTrace, endMs: number, outcome: AttemptEnd, words?: string): void {
+export function endAttempt(attempt: AttemptTrace, endMs: number, outcome: AttemptEnd, message?: string): void {
   if (attempt.outcome !== undefined) return;
   attempt.endMs ??= endMs;
   attempt.outcome = outcome;
-  attempt.words = words;
+  attempt.words = message;
 }

@@ -35,8 +35,8 @@ export function bedrockError({ status, headers, body }: MadeResponse): CloudErro
   const { message, Message, __type, type } = parseObject(body.toString('utf8')) ?? {};
   if (type === 'error') return undefined;
   const [name = ''] = String(headers['x-amzn-errortype'] ?? __type ?? '').split(':');
-  const words = [message, Message].find((text) => typeof text === 'string') ?? `HTTP ${status}`;
-  return { status: messagesStatus(name.replace(/^.*#/, ''), String(words), status), message: String(words) };
+  const text = [message, Message].find((value) => typeof value === 'string') ?? `HTTP ${status}`;
+  return { status: messagesStatus(name.replace(/^.*#/, ''), String(text), status), message: String(text) };
 }
 
 const MAX_COUNT_BYTES = 4_096;

@@ -100,7 +100,7 @@ function typeOf(json: Buffer): string {
 function failureOf({ headers, payload }: EventFrame): Buffer {
   const { message } = parseObject(payload.toString('utf8')) ?? {};
   const name = headers[':exception-type'] ?? headers[':error-code'] ?? '';
-  const words = typeof message === 'string' ? message : (headers[':error-message'] ?? 'The stream failed.');
-  const error = messagesError({ status: messagesStatus(name, words, 500), message: words });
+  const text = typeof message === 'string' ? message : (headers[':error-message'] ?? 'The stream failed.');
+  const error = messagesError({ status: messagesStatus(name, text, 500), message: text });
   return Buffer.from(`event: error\ndata: ${JSON.stringify(error)}\n\n`);
 }

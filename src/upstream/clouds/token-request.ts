@@ -85,23 +85,23 @@ function exchange(http: Pick<HttpClient, 'send'>, request: TokenRequest): Promis
   return promise;
 }
 
-const MAX_WORDS = 300;
+const MAX_MESSAGE_CHARS = 300;
 
 /** What the service says, in one line. */
 function refusal({ url }: TokenRequest, { status, text }: TokenResponse): string {
   const body = parseObject(text);
-  const said = body ? wordsOf(body) : (xmlWords(text) ?? text);
-  return `${hostOf(url)} refused the sign-in (HTTP ${status}): ${said.replaceAll(/\s+/g, ' ').slice(0, MAX_WORDS)}`;
+  const said = body ? messageOf(body) : (xmlMessage(text) ?? text);
+  return `${hostOf(url)} refused the sign-in (HTTP ${status}): ${said.replaceAll(/\s+/g, ' ').slice(0, MAX_MESSAGE_CHARS)}`;
 }
 
-function wordsOf(body: Readonly<Record<string, unknown>>): string {
+function messageOf(body: Readonly<Record<string, unknown>>): string {
   const { error, error_description: description, Message, message } = body;
-  if (typeof error === 'object' && error !== null) return wordsOf(error as Record<string, unknown>);
+  if (typeof error === 'object' && error !== null) return messageOf(error as Record<string, unknown>);
   return [error, description, Message, message].filter((word) => typeof word === 'string').join(': ');
 }
 
 /** The error of a token service that speaks XML. */
-function xmlWords(text: string): string | undefined {
+function xmlMessage(text: string): string | undefined {
   const [, code, message] = /<Code>([^<]*)<\/Code>\s*<Message>([^<]*)<\/Message>/.exec(text) ?? [];
   return code === undefined ? undefined : `${code}: ${message}`;
 }
