@@ -7,9 +7,9 @@ import type { Db, Rows } from '../db/index.ts';
 import { type AuditAction, writeAudit } from '../identity/index.ts';
 import { CharacterChange, membersOf, NewCharacter } from '../objects/index.ts';
 import { characterRow, insertRow, saveRow } from '../setup/index.ts';
-import { sendJson } from '../web/index.ts';
+import { type Call, sendJson } from '../web/index.ts';
 import { CHARACTERS, type ManagedRow } from './catalog.ts';
-import { type AdminCall, notFound, operation } from './handler.ts';
+import { notFound, type Operator, operation } from './handler.ts';
 import { readJson, rejection } from './request-body.ts';
 import { NOTHING_TO_UPDATE } from './users.ts';
 
@@ -117,7 +117,8 @@ export const deleteCharacter = operation({
   },
 });
 
-interface Change extends Pick<AdminCall, 'call' | 'by'> {
+interface Change extends Operator {
+  readonly call: Call;
   readonly action: AuditAction;
   /** For the audit line, beside the character. */
   readonly noted?: object;

@@ -1,4 +1,4 @@
-/** Definition of an admin operation: the schemas of its query and body, and the handler that receives them parsed. */
+/** Definition of an operation of operators or people: the schemas of its query and body, and the handler that receives them parsed. */
 import { z } from 'zod';
 import { type Clock, fail } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
@@ -30,9 +30,13 @@ export interface AdminServices {
   readonly settings: readonly SettingReport[];
 }
 
-export interface AdminCall<Q = unknown, B = unknown> {
-  readonly call: Call;
+/** Who makes an admin call. */
+export interface Operator {
   readonly by: Actor;
+}
+
+interface Input<Q, B> {
+  readonly call: Call;
   readonly query: Q;
   readonly body: B;
 }
@@ -44,41 +48,46 @@ export interface AdminSchemas {
   readonly bodyTypes?: readonly string[] | undefined;
 }
 
-export interface OperationHandler extends AdminSchemas {
-  run(call: Call, by: Actor, services: AdminServices): Promise<void>;
+/** `C` is who makes the call, and `S` what its handler uses. */
+export interface OperationHandler<C = Operator, S = AdminServices> extends AdminSchemas {
+  readonly run: (call: Call, caller: C, services: S) => Promise<void>;
 }
 
-interface Definition<Q extends z.ZodObject, B extends z.ZodType> {
+interface Definition<Q extends z.ZodObject, B extends z.ZodType, C, S> {
   readonly query?: Q;
   readonly body?: B;
   readonly bodyTypes?: readonly string[];
   /** Reads a body that is not always JSON. */
   readonly readBody?: (call: Call) => Promise<z.output<B>>;
-  readonly handle: (input: AdminCall<z.output<Q>, z.output<B>>, services: AdminServices) => Promise<void>;
+  readonly handle: (input: C & Input<z.output<Q>, z.output<B>>, services: S) => Promise<void>;
 }
 
 const NO_QUERY = z.strictObject({});
 
 /** The query is checked before the body is read. */
-export const operation = <Q extends z.ZodObject = typeof NO_QUERY, B extends z.ZodType = z.ZodUndefined>({
-  query,
-  body,
-  bodyTypes,
-  readBody,
-  handle,
-}: Definition<Q, B>): OperationHandler => {
-  const querySchema = query ?? NO_QUERY;
-  return {
-    query: querySchema,
+export const operationsOf =
+  <C, S>() =>
+  <Q extends z.ZodObject = typeof NO_QUERY, B extends z.ZodType = z.ZodUndefined>({
+    query,
     body,
     bodyTypes,
-    async run(call, by, services) {
-      const parsedQuery = readQuery(call.query, querySchema) as z.output<Q>;
-      const parsedBody = readBody ? await readBody(call) : ((body && (await readJson(call, body))) as z.output<B>);
-      return handle({ call, by, query: parsedQuery, body: parsedBody }, services);
-    },
+    readBody,
+    handle,
+  }: Definition<Q, B, C, S>): OperationHandler<C, S> => {
+    const querySchema = query ?? NO_QUERY;
+    return {
+      query: querySchema,
+      body,
+      bodyTypes,
+      async run(call, caller, services) {
+        const parsedQuery = readQuery(call.query, querySchema) as z.output<Q>;
+        const parsedBody = readBody ? await readBody(call) : ((body && (await readJson(call, body))) as z.output<B>);
+        return handle({ ...caller, call, query: parsedQuery, body: parsedBody }, services);
+      },
+    };
   };
-};
+
+export const operation = operationsOf<Operator, AdminServices>();
 
 const MAX_SHOWN_CHARS = 80;
 

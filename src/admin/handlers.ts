@@ -53,18 +53,7 @@ import { assignOperatorTask, dismissOperatorTask, listSubmissions } from './subm
 import { getOperatorTask, listOperatorTasks } from './tasks.ts';
 import { getUsageBreakdown } from './usage.ts';
 import { changeUser, createUser, listUsers } from './users.ts';
-import {
-  changeDestinationOperation,
-  changeWarningOperation,
-  createDestinationOperation,
-  createWarningOperation,
-  deleteDestinationOperation,
-  deleteWarningOperation,
-  listDestinationsOperation,
-  listNoticesOperation,
-  listWarningsOperation,
-  testDestinationOperation,
-} from './warnings.ts';
+import { forOperators, WARNINGS } from './warnings.ts';
 
 const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.balances': listBalances,
@@ -133,16 +122,16 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.revokeKey': revokeKeyOperation,
   'admin.rotateKey': rotateKeyOperation,
   'admin.captureKey': captureKeyOperation,
-  'admin.warnings': listWarningsOperation,
-  'admin.createWarning': createWarningOperation,
-  'admin.changeWarning': changeWarningOperation,
-  'admin.deleteWarning': deleteWarningOperation,
-  'admin.destinations': listDestinationsOperation,
-  'admin.createDestination': createDestinationOperation,
-  'admin.changeDestination': changeDestinationOperation,
-  'admin.deleteDestination': deleteDestinationOperation,
-  'admin.testDestination': testDestinationOperation,
-  'admin.notices': listNoticesOperation,
+  'admin.warnings': forOperators(WARNINGS.list),
+  'admin.createWarning': forOperators(WARNINGS.create),
+  'admin.changeWarning': forOperators(WARNINGS.change),
+  'admin.deleteWarning': forOperators(WARNINGS.delete),
+  'admin.destinations': forOperators(WARNINGS.listDestinations),
+  'admin.createDestination': forOperators(WARNINGS.createDestination),
+  'admin.changeDestination': forOperators(WARNINGS.changeDestination),
+  'admin.deleteDestination': forOperators(WARNINGS.deleteDestination),
+  'admin.testDestination': forOperators(WARNINGS.testDestination),
+  'admin.notices': forOperators(WARNINGS.listNotices),
   'admin.settings': listSettings,
   'admin.applyConfig': applyConfig,
 };
@@ -165,7 +154,7 @@ const authenticated =
     // Responses hold balances and new keys, which caches on the way must not store.
     call.addHeaders({ 'cache-control': 'no-store' });
     const by = await options.auth.authorize(call);
-    return withReportErrors(handler.run(call, by, options));
+    return withReportErrors(handler.run(call, { by }, options));
   };
 
 /** A query that takes too long is an error that the caller can act on. */

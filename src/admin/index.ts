@@ -1,6 +1,6 @@
 export { AdminAuth } from './auth.ts';
 export { authorizationView, OwnAuthorizationsQuery, sendAuthorizations } from './authorizations.ts';
-export { type AdminSchemas, notFound } from './handler.ts';
+export { type AdminSchemas, notFound, type OperationHandler, operationsOf } from './handler.ts';
 export { ADMIN_SCHEMAS, createAdminHandlers, withReportErrors } from './handlers.ts';
 export { changeKey, newKeyInput, rotateKey, sendKeys } from './keys.ts';
 export { CURSOR_EXPECTED, pageParams, rowKey, sendPage, sortedParams } from './pagination.ts';
@@ -11,4 +11,4 @@ export { searchParams, sendHits } from './search.ts';
 export { StatementParams, sendStatement } from './statement.ts';
 export { decideSubmission, oldestSubmissions } from './submissions.ts';
 export { isRowKey, sendUsage } from './usage.ts';
-export { deletedView, expectChange, NoticesQuery, sendDestinations, sendNotices, sendWarnings } from './warnings.ts';
+export { warningOperations } from './warnings.ts';

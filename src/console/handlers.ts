@@ -1,5 +1,6 @@
 /** Console operations by name. The session is checked first, then the query; the body is read last. */
-import { withReportErrors } from '../admin/index.ts';
+import { type AdminSchemas, param, warningOperations, withReportErrors } from '../admin/index.ts';
+import { personActor } from '../people/index.ts';
 import { acquireSlot } from '../pool/index.ts';
 import {
   CONSOLE_ENDPOINTS,
@@ -19,14 +20,14 @@ import {
   revokeOwnKey,
   rotateOwnKey,
 } from './keys.ts';
-import { readLinkHandler, useLinkHandler } from './links.ts';
+import { LINK_SCHEMAS, readLinkHandler, useLinkHandler } from './links.ts';
 import { getMe } from './me.ts';
 import { listOwnModels } from './models.ts';
 import { finishOidc, startOidc } from './oidc.ts';
 import { ownerOf } from './owner.ts';
 import { getOwnCapture, getOwnRequest, listOwnRequests, searchOwn } from './requests.ts';
 import type { ConsoleServices, OpenHandler, OwnHandler, SessionHandler } from './services.ts';
-import { changePassword, getSession, signInHandler, signOut } from './session.ts';
+import { changePassword, getSession, SIGN_IN_SCHEMAS, signInHandler, signOut } from './session.ts';
 import { getCharges, getOwnUsage } from './usage.ts';
 import {
   estimateOwnTask,
@@ -38,18 +39,6 @@ import {
   sendTaskLastFrame,
   sendTaskVideo,
 } from './videos.ts';
-import {
-  changeOwnDestination,
-  changeOwnWarning,
-  createOwnDestination,
-  createOwnWarning,
-  deleteOwnDestination,
-  deleteOwnWarning,
-  listOwnDestinations,
-  listOwnNotices,
-  listOwnWarnings,
-  testOwnDestination,
-} from './warnings.ts';
 
 interface HandlerOf {
   readonly open: OpenHandler;
@@ -57,6 +46,8 @@ interface HandlerOf {
   readonly own: OwnHandler;
 }
 type AccessOf<O extends ConsoleOperation> = (typeof CONSOLE_ENDPOINTS)[O]['access'];
+
+const WARNINGS = warningOperations({ user: param.user });
 
 /** The access of a row decides what its handler receives. */
 const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
@@ -94,16 +85,23 @@ const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
   'console.assets': listOwnAssets,
   'console.assetGroups': listOwnAssetGroups,
   'console.authorizations': listOwnAuthorizations,
-  'console.warnings': listOwnWarnings,
-  'console.createWarning': createOwnWarning,
-  'console.changeWarning': changeOwnWarning,
-  'console.deleteWarning': deleteOwnWarning,
-  'console.destinations': listOwnDestinations,
-  'console.createDestination': createOwnDestination,
-  'console.changeDestination': changeOwnDestination,
-  'console.deleteDestination': deleteOwnDestination,
-  'console.testDestination': testOwnDestination,
-  'console.notices': listOwnNotices,
+  'console.warnings': WARNINGS.list,
+  'console.createWarning': WARNINGS.create,
+  'console.changeWarning': WARNINGS.change,
+  'console.deleteWarning': WARNINGS.delete,
+  'console.destinations': WARNINGS.listDestinations,
+  'console.createDestination': WARNINGS.createDestination,
+  'console.changeDestination': WARNINGS.changeDestination,
+  'console.deleteDestination': WARNINGS.deleteDestination,
+  'console.testDestination': WARNINGS.testDestination,
+  'console.notices': WARNINGS.listNotices,
+};
+
+/** Queries and bodies for the reference. Operations that are not here take neither. */
+export const CONSOLE_SCHEMAS: Readonly<Partial<Record<ConsoleOperation, Partial<AdminSchemas>>>> = {
+  ...SIGN_IN_SCHEMAS,
+  ...LINK_SCHEMAS,
+  ...Object.fromEntries(Object.entries(HANDLERS).filter(([, handler]) => typeof handler === 'object')),
 };
 
 export const createConsoleHandlers = (services: ConsoleServices): Record<ConsoleOperation, Handler> =>
@@ -138,5 +136,6 @@ async function runOwn(services: ConsoleServices, operation: ConsoleOperation, ca
   const { id } = owner.session.person;
   const rpm = CONSOLE_REQUESTS_PER_MINUTE[consoleRow(operation).rate ?? 'read'];
   await acquireSlot(services.limiter, call, { id, userId: id }, { operation, rpm });
-  return (HANDLERS[operation] as OwnHandler)({ ...services, db: services.ownDb }, call, owner);
+  const by = personActor(call, owner.session);
+  return (HANDLERS[operation] as OwnHandler).run(call, { ...owner, by }, { ...services, db: services.ownDb });
 }

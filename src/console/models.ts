@@ -1,35 +1,37 @@
 /** The models that a key of the signed-in person's user can call: what each is, what it costs this user, and what it accepts. */
 import { z } from 'zod';
-import { notFound, param, readQuery } from '../admin/index.ts';
+import { notFound, param } from '../admin/index.ts';
 import { capabilitiesFor, type Group, isUsable, type ModelLine, priceAt } from '../catalog/index.ts';
 import { formatNanos, isGlob, matchesGlob, parseNanos } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import { findKeyOfUser, type Key } from '../identity/index.ts';
 import type { ModelKind, OwnModel } from '../objects/index.ts';
 import { type Style, videoCapabilitiesOf } from '../rules/index.ts';
-import { type Call, sendJson } from '../web/index.ts';
-import type { ConsoleServices, Owner } from './services.ts';
+import { sendJson } from '../web/index.ts';
+import { type ConsoleServices, ownOperation } from './services.ts';
 
 const ModelsQuery = z.strictObject({
   user: param.user,
   key: z.string().max(100).describe('of this key (`key_...`); by default the first valid key of the user').optional(),
 });
 
-export async function listOwnModels(services: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
-  const { db, clock, gateway } = services;
-  const query = readQuery(call.query, ModelsQuery);
-  const now = clock.now();
-  const id = query.key ?? (await firstKey(db, userId, now));
-  const key = id === undefined ? undefined : await findKeyOfUser(db, userId, id, now);
-  if (!key && query.key !== undefined) throw notFound('valid key', query.key, 'key');
-  sendJson(call, 200, {
-    object: 'list',
-    currency: 'USD',
-    data: key ? await modelsOf(gateway, key, now) : [],
-    has_more: false,
-    next_cursor: null,
-  });
-}
+export const listOwnModels = ownOperation({
+  query: ModelsQuery,
+  async handle({ call, query, userId }, services) {
+    const { db, clock, gateway } = services;
+    const now = clock.now();
+    const id = query.key ?? (await firstKey(db, userId, now));
+    const key = id === undefined ? undefined : await findKeyOfUser(db, userId, id, now);
+    if (!key && query.key !== undefined) throw notFound('valid key', query.key, 'key');
+    sendJson(call, 200, {
+      object: 'list',
+      currency: 'USD',
+      data: key ? await modelsOf(gateway, key, now) : [],
+      has_more: false,
+      next_cursor: null,
+    });
+  },
+});
 
 async function firstKey(db: Db, userId: string, now: number): Promise<string | undefined> {
   const found = await db
@@ -131,5 +133,3 @@ function multiplied(value: unknown, factor: bigint): unknown {
   const nanos = typeof value === 'string' ? parseNanos(value) : undefined;
   return nanos === undefined ? value : formatNanos((nanos * factor + ONE - 1n) / ONE);
 }
-
-export const MODEL_SCHEMAS = { 'console.models': { query: ModelsQuery } };

@@ -1,8 +1,10 @@
 /** What the handlers of the console need, and the kinds of them. */
+import { z } from 'zod';
+import { type OperationHandler, operationsOf, param } from '../admin/index.ts';
 import type { Clock, Log } from '../core/index.ts';
 import type { Db } from '../db/index.ts';
 import type { Gateway } from '../gateway/index.ts';
-import type { KeySecrets } from '../identity/index.ts';
+import type { Actor, KeySecrets } from '../identity/index.ts';
 import type {
   OidcClient,
   OperatorRule,
@@ -48,4 +50,12 @@ export interface Owner {
   readonly userId: string;
   readonly session: Session;
 }
-export type OwnHandler = (services: ConsoleServices, call: Call, owner: Owner) => Promise<void>;
+interface OwnCaller extends Owner {
+  /** The signed-in person. */
+  readonly by: Actor;
+}
+export type OwnHandler = OperationHandler<OwnCaller, ConsoleServices>;
+export const ownOperation = operationsOf<OwnCaller, ConsoleServices>();
+
+/** The query of an operation that only names the user. */
+export const OF_USER = z.strictObject({ user: param.user });

@@ -6,14 +6,12 @@ import {
   listOf,
   pageParams,
   param,
-  readQuery,
   rowKey,
   StatementParams,
   sendStatement,
   sendUsage,
 } from '../admin/index.ts';
-import type { Call } from '../web/index.ts';
-import type { ConsoleServices, Owner } from './services.ts';
+import { ownOperation } from './services.ts';
 
 const DIMENSIONS = ['day', 'model', 'key', 'group', 'operation'] as const;
 
@@ -35,19 +33,18 @@ const UsageQuery = z
     error: CURSOR_EXPECTED,
   });
 
-export async function getOwnUsage(services: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
-  const query = readQuery(call.query, UsageQuery);
-  await sendUsage(call, { ...query, user: userId }, { ...services, audience: 'user' });
-}
+export const getOwnUsage = ownOperation({
+  query: UsageQuery,
+  async handle({ call, query, userId }, services) {
+    await sendUsage(call, { ...query, user: userId }, { ...services, audience: 'user' });
+  },
+});
 
 const ChargesQuery = z.strictObject({ user: param.user, ...StatementParams.shape });
 
-export async function getCharges(services: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
-  const query = readQuery(call.query, ChargesQuery);
-  await sendStatement(call, userId, query, { ...services, audience: 'user' });
-}
-
-export const REPORT_SCHEMAS = {
-  'console.usage': { query: UsageQuery },
-  'console.charges': { query: ChargesQuery },
-};
+export const getCharges = ownOperation({
+  query: ChargesQuery,
+  async handle({ call, query, userId }, services) {
+    await sendStatement(call, userId, query, { ...services, audience: 'user' });
+  },
+});

@@ -6,8 +6,6 @@ import {
   OwnAuthorizationsQuery,
   pageParams,
   param,
-  readJson,
-  readQuery,
   rowKey,
   sendAuthorizations,
   sendPage,
@@ -17,8 +15,8 @@ import type { Db } from '../db/index.ts';
 import { findKeyOfUser } from '../identity/index.ts';
 import { line, type OwnTask } from '../objects/index.ts';
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, TASK_STATUSES } from '../rules/index.ts';
-import { type Call, sendJson } from '../web/index.ts';
-import type { ConsoleServices, Owner } from './services.ts';
+import { sendJson } from '../web/index.ts';
+import { OF_USER, ownOperation } from './services.ts';
 
 /** Rows of tasks and assets are large. */
 const MAX_PAGE = 100;
@@ -30,18 +28,20 @@ const TasksQuery = z.strictObject({
   ...pageParams(rowKey.text, MAX_PAGE),
 });
 
-export async function listOwnTasks({ video, db }: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
-  const { status, model, limit, cursor } = readQuery(call.query, TasksQuery);
-  const filter = { userId, statuses: status, model };
-  const rows = await video.listTasksAfter(filter, { after: cursor?.[0], limit, order: 'desc' });
-  const holds = await holdsOf(
-    db,
-    userId,
-    rows.map(({ id }) => id),
-  );
-  const view = (task: (typeof rows)[number]) => ({ ...video.taskView(task), hold: holds.get(task.id) ?? null });
-  sendPage(call, rows, { limit, view, key: ({ id }) => [id] });
-}
+export const listOwnTasks = ownOperation({
+  query: TasksQuery,
+  async handle({ call, query: { status, model, limit, cursor }, userId }, { video, db }) {
+    const filter = { userId, statuses: status, model };
+    const rows = await video.listTasksAfter(filter, { after: cursor?.[0], limit, order: 'desc' });
+    const holds = await holdsOf(
+      db,
+      userId,
+      rows.map(({ id }) => id),
+    );
+    const view = (task: (typeof rows)[number]) => ({ ...video.taskView(task), hold: holds.get(task.id) ?? null });
+    sendPage(call, rows, { limit, view, key: ({ id }) => [id] });
+  },
+});
 
 /** What the tasks hold or were charged, by the id of the task. */
 async function holdsOf(db: Db, userId: string, tasks: readonly string[]): Promise<Map<string, OwnTask['hold']>> {
@@ -70,40 +70,44 @@ async function holdsOf(db: Db, userId: string, tasks: readonly string[]): Promis
 
 const REFERENCE = 'task:';
 
-const OneQuery = z.strictObject({ user: param.user });
+export const getOwnTask = ownOperation({
+  query: OF_USER,
+  async handle({ call, userId }, { video, db }) {
+    const task = await video.getTask({ userId }, call.params.task ?? '');
+    const holds = await holdsOf(db, userId, [task.id]);
+    sendJson(call, 200, { ...video.taskView(task), hold: holds.get(task.id) ?? null });
+  },
+});
 
-export async function getOwnTask({ video, db }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
-  readQuery(call.query, OneQuery);
-  const task = await video.getTask(owner, call.params.task ?? '');
-  const holds = await holdsOf(db, owner.userId, [task.id]);
-  sendJson(call, 200, { ...video.taskView(task), hold: holds.get(task.id) ?? null });
-}
+export const sendTaskVideo = ownOperation({
+  query: OF_USER,
+  async handle({ call, userId }, { video }) {
+    await video.deliverResult(call, await video.getTask({ userId }, call.params.task ?? ''), 'video');
+  },
+});
 
-export async function sendTaskVideo({ video }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
-  readQuery(call.query, OneQuery);
-  await video.deliverResult(call, await video.getTask(owner, call.params.task ?? ''), 'video');
-}
+export const sendTaskLastFrame = ownOperation({
+  query: OF_USER,
+  async handle({ call, userId }, { video }) {
+    await video.deliverResult(call, await video.getTask({ userId }, call.params.task ?? ''), 'last_frame');
+  },
+});
 
-export async function sendTaskLastFrame({ video }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
-  readQuery(call.query, OneQuery);
-  await video.deliverResult(call, await video.getTask(owner, call.params.task ?? ''), 'last_frame');
-}
-
-const NO_QUERY = z.strictObject({});
 const EstimateBody = z.strictObject({
   key: line(100, 'the key that would pay'),
   task: z.record(z.string(), z.unknown()).describe('the body of a create request'),
 });
 
 /** Checked and priced like the creation, so that the page shows what it would hold. */
-export async function estimateOwnTask({ video, db, clock }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
-  readQuery(call.query, NO_QUERY);
-  const { key: id, task } = await readJson(call, EstimateBody);
-  const key = await findKeyOfUser(db, owner.userId, id, clock.now());
-  if (!key) throw fail('invalid_api_key', 'key: your user has no valid key with this id; choose another one.');
-  const bytes = Buffer.from(JSON.stringify(task));
-  sendJson(call, 200, await video.estimateTask(key, { entry: 'tasks', bytes }));
-}
+export const estimateOwnTask = ownOperation({
+  body: EstimateBody,
+  async handle({ call, body: { key: id, task }, userId }, { video, db, clock }) {
+    const key = await findKeyOfUser(db, userId, id, clock.now());
+    if (!key) throw fail('invalid_api_key', 'key: your user has no valid key with this id; choose another one.');
+    const bytes = Buffer.from(JSON.stringify(task));
+    sendJson(call, 200, await video.estimateTask(key, { entry: 'tasks', bytes }));
+  },
+});
 
 const AssetsQuery = z.strictObject({
   user: param.user,
@@ -112,12 +116,14 @@ const AssetsQuery = z.strictObject({
   ...pageParams(rowKey.text, MAX_PAGE),
 });
 
-export async function listOwnAssets({ video: { assets } }: ConsoleServices, call: Call, owner: Owner): Promise<void> {
-  const { status, group, limit, cursor } = readQuery(call.query, AssetsQuery);
-  const filter = { statuses: status, assetGroupId: group };
-  const rows = await assets.listOwn(owner.userId, 'assets', filter, { after: cursor?.[0], limit });
-  sendPage(call, rows, { limit, view: (asset) => assets.view('assets', asset), key: ({ id }) => [id] });
-}
+export const listOwnAssets = ownOperation({
+  query: AssetsQuery,
+  async handle({ call, query: { status, group, limit, cursor }, userId }, { video: { assets } }) {
+    const filter = { statuses: status, assetGroupId: group };
+    const rows = await assets.listOwn(userId, 'assets', filter, { after: cursor?.[0], limit });
+    sendPage(call, rows, { limit, view: (asset) => assets.view('assets', asset), key: ({ id }) => [id] });
+  },
+});
 
 const AssetGroupsQuery = z.strictObject({
   user: param.user,
@@ -125,28 +131,17 @@ const AssetGroupsQuery = z.strictObject({
   ...pageParams(rowKey.text, MAX_PAGE),
 });
 
-export async function listOwnAssetGroups(
-  { video: { assets } }: ConsoleServices,
-  call: Call,
-  owner: Owner,
-): Promise<void> {
-  const { status, limit, cursor } = readQuery(call.query, AssetGroupsQuery);
-  const rows = await assets.listOwn(owner.userId, 'asset_groups', { statuses: status }, { after: cursor?.[0], limit });
-  sendPage(call, rows, { limit, view: (group) => assets.view('asset_groups', group), key: ({ id }) => [id] });
-}
+export const listOwnAssetGroups = ownOperation({
+  query: AssetGroupsQuery,
+  async handle({ call, query: { status, limit, cursor }, userId }, { video: { assets } }) {
+    const rows = await assets.listOwn(userId, 'asset_groups', { statuses: status }, { after: cursor?.[0], limit });
+    sendPage(call, rows, { limit, view: (group) => assets.view('asset_groups', group), key: ({ id }) => [id] });
+  },
+});
 
-export async function listOwnAuthorizations({ db }: ConsoleServices, call: Call, { userId }: Owner): Promise<void> {
-  const query = readQuery(call.query, OwnAuthorizationsQuery);
-  await sendAuthorizations(call, { ...query, account: undefined, user: userId }, { db, view: authorizationView });
-}
-
-export const OWN_VIDEO_SCHEMAS = {
-  'console.tasks': { query: TasksQuery },
-  'console.task': { query: OneQuery },
-  'console.taskVideo': { query: OneQuery },
-  'console.taskLastFrame': { query: OneQuery },
-  'console.taskEstimate': { query: NO_QUERY, body: EstimateBody },
-  'console.authorizations': { query: OwnAuthorizationsQuery },
-  'console.assets': { query: AssetsQuery },
-  'console.assetGroups': { query: AssetGroupsQuery },
-};
+export const listOwnAuthorizations = ownOperation({
+  query: OwnAuthorizationsQuery,
+  async handle({ call, query, userId }, { db }) {
+    await sendAuthorizations(call, { ...query, account: undefined, user: userId }, { db, view: authorizationView });
+  },
+});

@@ -42,7 +42,7 @@ import { jsonSchemaOf, queryParameters, successesOf } from './zod.ts';
 
 export interface ConsoleSchemas {
   readonly query?: z.ZodObject;
-  readonly body?: z.ZodType;
+  readonly body?: z.ZodType | undefined;
 }
 
 type Responses = Readonly<Record<string, object>>;
