@@ -42,48 +42,38 @@ const MANUAL_THINKING: CapabilityOverrides = { thinking: 'manual', display: fals
 
 type Row = Omit<AddedOption, 'dialect'>;
 
+/** An option that is called like the member that carries it; in `named` also where errors have a `param`. */
+const at = (name: string) => ({ option: name, path: name });
+const named = (name: string) => ({ ...at(name), param: name });
+
 /** Providers of this dialect differ most, because many servers speak it. */
 const CHAT: readonly Row[] = [
-  {
-    option: 'stream_options',
-    path: 'stream_options',
-    param: 'stream_options',
-    message: /\bstream_options\b|\binclude_usage\b/,
-    lesson: { remove: true },
-  },
+  { ...named('stream_options'), message: /\bstream_options\b|\binclude_usage\b/, lesson: { remove: true } },
   // The two names of the output limit. Each server that lacks one has the other.
   {
-    option: 'max_completion_tokens',
-    path: 'max_completion_tokens',
+    ...at('max_completion_tokens'),
     message:
       /\bmax_completion_tokens\b.{0,60}\b(?:unsupported|not supported|extra inputs|unknown|unrecogni[sz]ed|not permitted)|\b(?:unsupported|unknown|unrecogni[sz]ed|unexpected)\b.{0,60}\bmax_completion_tokens\b/is,
     lesson: { set: { outputLimitField: 'max_tokens' } },
   },
   {
-    option: 'max_tokens',
-    path: 'max_tokens',
+    ...at('max_tokens'),
     message: /\bmax_tokens\b.{0,80}\bmax_completion_tokens\b/is,
     lesson: { set: { outputLimitField: 'max_completion_tokens' } },
   },
   {
-    option: 'reasoning_effort',
-    path: 'reasoning_effort',
-    param: 'reasoning_effort',
+    ...named('reasoning_effort'),
     message: /\breasoning_?effort\b/i,
     unlessCallers: 'effort',
     lesson: { read: 'efforts', otherwise: { efforts: [] } },
   },
   {
-    option: 'thinking',
-    path: 'thinking',
-    param: 'thinking',
+    ...named('thinking'),
     message: /['"`]thinking['"`]|\bthinking: extra inputs/i,
     lesson: { set: { thinkingField: 'reasoning_effort', efforts: [] } },
   },
   {
-    option: 'chat_template_kwargs',
-    path: 'chat_template_kwargs',
-    param: 'chat_template_kwargs',
+    ...named('chat_template_kwargs'),
     message: /\bchat_template_kwargs\b/,
     lesson: { set: { thinkingField: 'reasoning_effort' } },
   },
@@ -120,27 +110,9 @@ const CHAT: readonly Row[] = [
     message: /\bresponse_format\b|\bjson_schema\b/,
     lesson: { set: { schemaFormat: 'json_object' } },
   },
-  {
-    option: 'prompt_cache_key',
-    path: 'prompt_cache_key',
-    param: 'prompt_cache_key',
-    message: /\bprompt_cache_key\b/,
-    lesson: { refuse: 'prompt_cache_key' },
-  },
-  {
-    option: 'safety_identifier',
-    path: 'safety_identifier',
-    param: 'safety_identifier',
-    message: /\bsafety_identifier\b/,
-    lesson: { refuse: 'safety_identifier' },
-  },
-  {
-    option: 'parallel_tool_calls',
-    path: 'parallel_tool_calls',
-    param: 'parallel_tool_calls',
-    message: /\bparallel_tool_calls\b/,
-    lesson: { refuse: 'parallel_tool_calls' },
-  },
+  { ...named('prompt_cache_key'), message: /\bprompt_cache_key\b/, lesson: { refuse: 'prompt_cache_key' } },
+  { ...named('safety_identifier'), message: /\bsafety_identifier\b/, lesson: { refuse: 'safety_identifier' } },
+  { ...named('parallel_tool_calls'), message: /\bparallel_tool_calls\b/, lesson: { refuse: 'parallel_tool_calls' } },
   {
     option: 'strict',
     path: 'tools',
@@ -160,35 +132,18 @@ const RESPONSES: readonly Row[] = [
   },
   { option: 'include', path: 'include', param: 'include', message: /['"`]include['"`]/, lesson: { remove: true } },
   {
-    option: 'reasoning.summary',
-    path: 'reasoning.summary',
-    param: 'reasoning.summary',
+    ...named('reasoning.summary'),
     message: /\breasoning summar|\breasoning\.summary\b/i,
     lesson: { set: { display: false } },
   },
   {
-    option: 'reasoning.effort',
-    path: 'reasoning.effort',
-    param: 'reasoning.effort',
+    ...named('reasoning.effort'),
     message: /\breasoning[._]effort\b/,
     unlessCallers: 'effort',
     lesson: { read: 'efforts', otherwise: { efforts: [] } },
   },
-  {
-    option: 'reasoning',
-    path: 'reasoning',
-    param: 'reasoning',
-    message: /['"`]reasoning['"`]/,
-    unlessCallers: 'effort',
-    lesson: { set: { efforts: [] } },
-  },
-  {
-    option: 'safety_identifier',
-    path: 'safety_identifier',
-    param: 'safety_identifier',
-    message: /\bsafety_identifier\b/,
-    lesson: { remove: true, names: 'userId' },
-  },
+  { ...named('reasoning'), message: /['"`]reasoning['"`]/, unlessCallers: 'effort', lesson: { set: { efforts: [] } } },
+  { ...named('safety_identifier'), message: /\bsafety_identifier\b/, lesson: { remove: true, names: 'userId' } },
   {
     option: 'prompt_cache_key',
     path: 'prompt_cache_key',
@@ -229,45 +184,31 @@ const MESSAGES: readonly Row[] = [
     message: /thinking\.type\.disabled"? is not supported|thinking cannot be disabled|input tag 'disabled'/i,
     lesson: { set: { thinkingOff: false } },
   },
+  { ...at('thinking.display'), message: /\bthinking\.(?:\w+\.)?display\b/, lesson: { set: { display: false } } },
   {
-    option: 'thinking.display',
-    path: 'thinking.display',
-    message: /\bthinking\.(?:\w+\.)?display\b/,
-    lesson: { set: { display: false } },
-  },
-  {
-    option: 'output_config.effort',
-    path: 'output_config.effort',
+    ...at('output_config.effort'),
     message: /\beffort parameter\b|\boutput_config\.effort\b|\boutput_config: /i,
     lesson: { read: 'efforts', otherwise: MANUAL_THINKING },
   },
   {
-    option: 'thinking',
-    path: 'thinking',
+    ...at('thinking'),
     message: /\bthinking: extra inputs|\bdoes not support (?:extended )?thinking\b|\bthinking is not supported\b/i,
     lesson: { set: { thinking: 'none' } },
   },
   {
-    option: 'max_tokens',
-    path: 'max_tokens',
+    ...at('max_tokens'),
     message: /\bmax_tokens\b.{0,40}\d \+ \d+ > \d/,
     unlessCallers: 'maxOutput',
     isForThisCall: true,
     lesson: { read: 'room' },
   },
   {
-    option: 'max_tokens',
-    path: 'max_tokens',
+    ...at('max_tokens'),
     message: /\bmax_tokens\b.{0,20}\d > \d/,
     unlessCallers: 'maxOutput',
     lesson: { read: 'maxOutput' },
   },
-  {
-    option: 'metadata',
-    path: 'metadata',
-    message: /\bmetadata(?:\.user_id)?: /,
-    lesson: { remove: true, names: 'userId' },
-  },
+  { ...at('metadata'), message: /\bmetadata(?:\.user_id)?: /, lesson: { remove: true, names: 'userId' } },
 ];
 
 const THINKING = 'generationConfig.thinkingConfig';
@@ -343,8 +284,7 @@ const CONVERSE: readonly Row[] = [
     }),
   ),
   {
-    option: 'outputConfig',
-    path: 'outputConfig',
+    ...at('outputConfig'),
     message: /\boutput_?config\b|\bstructured outputs?\b|\bjson_?schema\b/i,
     lesson: { set: { schemaFormat: 'none' } },
   },
