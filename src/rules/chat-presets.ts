@@ -34,6 +34,9 @@ const GENERIC = {
   thinkTags: true,
 } as const satisfies CapabilityOverrides;
 
+/** The same, with lists of text parts in messages, which most servers take. */
+const WITH_PARTS = { ...GENERIC, textParts: true } as const satisfies CapabilityOverrides;
+
 const EFFORTS = ['low', 'medium', 'high'] as const;
 
 export const CHAT_PRESETS = {
@@ -49,11 +52,10 @@ export const CHAT_PRESETS = {
     label: 'vLLM',
     baseUrl: 'http://localhost:8000/v1',
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       efforts: EFFORTS,
       urlMedia: true,
       refusedFields: ONLY_OPENAI,
-      textParts: true,
       thinkingField: 'chat_template_kwargs',
       reasoningHistory: 'reasoning',
     },
@@ -63,11 +65,10 @@ export const CHAT_PRESETS = {
     label: 'SGLang',
     baseUrl: 'http://localhost:30000/v1',
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       efforts: EFFORTS,
       urlMedia: true,
       refusedFields: ONLY_OPENAI,
-      textParts: true,
       thinkingField: 'chat_template_kwargs',
       reasoningHistory: 'reasoning_content',
     },
@@ -77,13 +78,7 @@ export const CHAT_PRESETS = {
     label: 'Ollama',
     baseUrl: 'http://localhost:11434/v1',
     hosts: /^ollama\.com$|:11434$/,
-    flags: {
-      ...GENERIC,
-      efforts: ['none', ...EFFORTS],
-      toolChoices: [],
-      textParts: true,
-      reasoningHistory: 'reasoning',
-    },
+    flags: { ...WITH_PARTS, efforts: ['none', ...EFFORTS], toolChoices: [], reasoningHistory: 'reasoning' },
   },
   /** lmstudio.ai, "OpenAI Compatibility Endpoints": the only forced choice is `required`. 1234 is its usual port. */
   lmstudio: {
@@ -109,12 +104,11 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://api.deepseek.com/v1',
     hosts: /^api\.deepseek\.com$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       efforts: ['low', 'high', 'max'],
       midSystem: true,
       refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', 'detail'],
       schemaFormat: 'json_object',
-      textParts: true,
       imageInput: false,
       thinkingField: 'thinking',
       reasoningHistory: 'reasoning_content',
@@ -127,12 +121,11 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
     hosts: /^dashscope(?:-[a-z]+)?\.aliyuncs\.com$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       urlMedia: true,
       refusedFields: [...ONLY_OPENAI, 'strict', 'logit_bias', 'frequency_penalty', 'detail'],
       toolChoices: ['none', 'named'],
       schemaFormat: 'json_object',
-      textParts: true,
       thinkingField: 'enable_thinking',
       reasoningHistory: 'reasoning_content',
       thinkTags: false,
@@ -144,10 +137,9 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://api.mistral.ai/v1',
     hosts: /^api\.mistral\.ai$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       urlMedia: true,
       refusedFields: [...ONLY_OPENAI, 'seed', 'logit_bias', 'stream_options', 'detail'],
-      textParts: true,
       thinkTags: false,
     },
   },
@@ -157,13 +149,12 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://api.groq.com/openai/v1',
     hosts: /^api\.groq\.com$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       efforts: EFFORTS,
       midSystem: true,
       urlMedia: true,
       outputLimitField: 'max_completion_tokens',
       refusedFields: [...ONLY_OPENAI, 'strict', 'logit_bias'],
-      textParts: true,
     },
   },
   /** docs.together.ai, "OpenAI Compatibility" and "Reasoning". */
@@ -172,12 +163,11 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://api.together.xyz/v1',
     hosts: /^api\.together\.(?:xyz|ai)$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       efforts: EFFORTS,
       midSystem: true,
       urlMedia: true,
       refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'detail'],
-      textParts: true,
     },
   },
   /** openrouter.ai, "API Parameters" and "Reasoning Tokens": leaves out what a model lacks. */
@@ -186,12 +176,11 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://openrouter.ai/api/v1',
     hosts: /^openrouter\.ai$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       efforts: ['none', 'minimal', ...EFFORTS, 'xhigh'],
       midSystem: true,
       urlMedia: true,
       refusedFields: ['prompt_cache_key', 'safety_identifier', 'service_tier', 'web_search_options'],
-      textParts: true,
       thinkingField: 'reasoning',
       reasoningHistory: 'reasoning',
       thinkTags: false,
@@ -203,13 +192,12 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://api.x.ai/v1',
     hosts: /^api\.x\.ai$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       efforts: EFFORTS,
       midSystem: true,
       urlMedia: true,
       outputLimitField: 'max_completion_tokens',
       refusedFields: [...ONLY_OPENAI, 'presence_penalty', 'frequency_penalty', 'stop', 'logit_bias'],
-      textParts: true,
       thinkTags: false,
     },
   },
@@ -219,11 +207,10 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://api.moonshot.ai/v1',
     hosts: /^api\.moonshot\.(?:ai|cn)$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       midSystem: true,
       refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', 'detail'],
       toolChoices: ['none'],
-      textParts: true,
       thinkingField: 'thinking',
       reasoningHistory: 'reasoning_content',
       thinkTags: false,
@@ -235,7 +222,7 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://api.z.ai/api/paas/v4',
     hosts: /^api\.z\.ai$|^open\.bigmodel\.cn$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       midSystem: true,
       urlMedia: true,
       refusedFields: [
@@ -245,7 +232,6 @@ export const CHAT_PRESETS = {
       ],
       toolChoices: [],
       schemaFormat: 'json_object',
-      textParts: true,
       thinkingField: 'thinking',
       reasoningHistory: 'reasoning_content',
       thinkTags: false,
@@ -275,12 +261,11 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://api.fireworks.ai/inference/v1',
     hosts: /^api\.fireworks\.ai$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       efforts: EFFORTS,
       midSystem: true,
       urlMedia: true,
       refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'detail'],
-      textParts: true,
       reasoningHistory: 'reasoning_content',
     },
   },
@@ -290,7 +275,7 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://api.cerebras.ai/v1',
     hosts: /^api\.cerebras\.ai$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       efforts: EFFORTS,
       outputLimitField: 'max_completion_tokens',
       refusedFields: [
@@ -299,7 +284,6 @@ export const CHAT_PRESETS = {
         ...(['presence_penalty', 'frequency_penalty', 'detail'] as const),
       ],
       toolChoices: ['none'],
-      textParts: true,
       imageInput: false,
       reasoningHistory: 'reasoning',
     },
@@ -310,11 +294,10 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://api.cohere.ai/compatibility/v1',
     hosts: /^api\.cohere\.(?:ai|com)$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       efforts: ['none', 'high'],
       refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'stream_options', 'detail'],
       toolChoices: [],
-      textParts: true,
     },
   },
   /** docs.perplexity.ai, "OpenAI SDK Compatibility": every request searches; tools of the client are not part of it. */
@@ -322,20 +305,14 @@ export const CHAT_PRESETS = {
     label: 'Perplexity',
     baseUrl: 'https://api.perplexity.ai',
     hosts: /^api\.perplexity\.ai$/,
-    flags: {
-      ...GENERIC,
-      efforts: ['minimal', ...EFFORTS],
-      urlMedia: true,
-      toolChoices: [],
-      textParts: true,
-    },
+    flags: { ...WITH_PARTS, efforts: ['minimal', ...EFFORTS], urlMedia: true, toolChoices: [] },
   },
   /** huggingface.co/docs/inference-providers, "Chat Completion": a router; what a model lacks depends on the provider behind it. */
   huggingface: {
     label: 'Hugging Face',
     baseUrl: 'https://router.huggingface.co/v1',
     hosts: /^router\.huggingface\.co$/,
-    flags: { ...GENERIC, urlMedia: true, textParts: true },
+    flags: { ...WITH_PARTS, urlMedia: true },
   },
   /** docs.deepinfra.com, "OpenAI Chat Completions": a call cannot be required. */
   deepinfra: {
@@ -343,11 +320,10 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://api.deepinfra.com/v1/openai',
     hosts: /^api\.deepinfra\.com$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       efforts: ['none', ...EFFORTS],
       urlMedia: true,
       toolChoices: ['none'],
-      textParts: true,
       reasoningHistory: 'reasoning_content',
     },
   },
@@ -357,9 +333,8 @@ export const CHAT_PRESETS = {
     baseUrl: 'https://integrate.api.nvidia.com/v1',
     hosts: /^integrate\.api\.nvidia\.com$/,
     flags: {
-      ...GENERIC,
+      ...WITH_PARTS,
       refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'detail'],
-      textParts: true,
       reasoningHistory: 'reasoning_content',
     },
   },
@@ -368,18 +343,14 @@ export const CHAT_PRESETS = {
     label: 'Snowflake Cortex',
     baseUrl: 'https://account.snowflakecomputing.com/api/v2/cortex/v1',
     hosts: /\.snowflakecomputing\.com$/,
-    flags: {
-      ...GENERIC,
-      outputLimitField: 'max_completion_tokens',
-      textParts: true,
-    },
+    flags: { ...WITH_PARTS, outputLimitField: 'max_completion_tokens' },
   },
   /** learn.microsoft.com, "Endpoints for Foundry Models": models of several vendors as deployments of one resource. */
   foundry: {
     label: 'Azure AI Foundry',
     baseUrl: 'https://resource.services.ai.azure.com/openai/v1',
     hosts: /\.services\.ai\.azure\.com$/,
-    flags: { ...GENERIC, efforts: EFFORTS, urlMedia: true, textParts: true },
+    flags: { ...WITH_PARTS, efforts: EFFORTS, urlMedia: true },
   },
   /** Any other server. */
   generic: { label: 'Another server', flags: GENERIC },
