@@ -4,6 +4,7 @@ import type { Caller } from '../gateway/index.ts';
 import { BODY_BYTES, type OfferedVideoOperation, VIDEO_QUERIES } from '../rules/index.ts';
 import { type AssetTable, isAssetIdOf, readIdempotencyKey, type Video } from '../video/index.ts';
 import { type Call, expectJson, readBody, sendJson } from '../web/index.ts';
+import { sendList } from './list.ts';
 import { readVideoQuery } from './query.ts';
 
 interface AssetServices {
@@ -47,7 +48,7 @@ async function listAssetGroups({ video: { assets } }: AssetServices, call: Call,
   const { limit, after, status, route_group_id } = readVideoQuery(call.query, VIDEO_QUERIES['assetGroups.list']);
   const filter = { statuses: status, groupId: route_group_id };
   const rows = await assets.list(key, 'asset_groups', filter, { after, limit });
-  sendPage(call, rows, limit, (group) => assets.view('asset_groups', group));
+  sendList(call, rows, { limit, view: (group) => assets.view('asset_groups', group), id: ({ id }) => id });
 }
 
 async function listAssets({ video: { assets } }: AssetServices, call: Call, { key }: Caller): Promise<void> {
@@ -60,24 +61,7 @@ async function listAssets({ video: { assets } }: AssetServices, call: Call, { ke
     groupId: query.route_group_id,
   };
   const rows = await assets.list(key, 'assets', filter, { after, limit });
-  sendPage(call, rows, limit, (asset) => assets.view('assets', asset));
-}
-
-/** The list envelope (V 2). `rows` has one more than the limit when there are further ones. */
-function sendPage<T extends { readonly id: string }>(
-  call: Call,
-  rows: readonly T[],
-  limit: number,
-  view: (row: T) => object,
-): void {
-  const page = rows.slice(0, limit);
-  sendJson(call, 200, {
-    object: 'list',
-    data: page.map(view),
-    first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
-    has_more: rows.length > limit,
-  });
+  sendList(call, rows, { limit, view: (asset) => assets.view('assets', asset), id: ({ id }) => id });
 }
 
 function readWith(table: AssetTable): AssetHandler {

@@ -4,6 +4,7 @@ import type { Caller } from '../gateway/index.ts';
 import { VIDEO_QUERIES } from '../rules/index.ts';
 import type { Video } from '../video/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
+import { sendList } from './list.ts';
 import { readVideoQuery } from './query.ts';
 
 interface CallbackServices {
@@ -17,14 +18,7 @@ export async function listOwnCallbacks({ video }: CallbackServices, call: Call, 
       param: 'after',
     });
   const rows = await video.callbacks.list({ userId: key.userId, task: task_id, states: state }, { after, limit });
-  const page = rows.slice(0, limit);
-  sendJson(call, 200, {
-    object: 'list',
-    data: page.map((event) => video.callbacks.view(event)),
-    first_id: page[0]?.event_id ?? null,
-    last_id: page.at(-1)?.event_id ?? null,
-    has_more: rows.length > limit,
-  });
+  sendList(call, rows, { limit, view: (event) => video.callbacks.view(event), id: ({ event_id }) => event_id });
 }
 
 export async function getOwnCallback({ video }: CallbackServices, call: Call, { key }: Caller): Promise<void> {

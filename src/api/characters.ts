@@ -4,6 +4,7 @@ import type { Caller } from '../gateway/index.ts';
 import { FOREIGN_FILE_HEADERS, VIDEO_QUERIES } from '../rules/index.ts';
 import type { Video } from '../video/index.ts';
 import { type Call, idHeaders, sendJson } from '../web/index.ts';
+import { sendList } from './list.ts';
 import { readVideoQuery } from './query.ts';
 
 interface CharacterServices {
@@ -14,13 +15,10 @@ export async function listPublicCharacters({ video }: CharacterServices, call: C
   const { limit, after, tags, ...filter } = readVideoQuery(call.query, VIDEO_QUERIES['characters.list']);
   const wanted = tags?.flatMap((text) => text.split(',')).filter((tag) => tag !== '');
   const rows = await video.characters.list(key, { ...filter, tags: wanted }, { after, limit });
-  const page = rows.slice(0, limit);
-  sendJson(call, 200, {
-    object: 'list',
-    data: page.map((character) => video.characters.view(character)),
-    first_id: page[0]?.public_id ?? null,
-    last_id: page.at(-1)?.public_id ?? null,
-    has_more: rows.length > limit,
+  sendList(call, rows, {
+    limit,
+    view: (character) => video.characters.view(character),
+    id: ({ public_id }) => public_id,
   });
 }
 

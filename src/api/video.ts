@@ -15,6 +15,7 @@ import { type BodyBudget, type Call, expectJson, readBody, sendJson, sendNoConte
 import { ASSET_HANDLERS } from './assets.ts';
 import { getOwnCallback, listOwnCallbacks, redeliverOwnCallback, testOwnCallback } from './callbacks.ts';
 import { getPublicCharacter, listPublicCharacters } from './characters.ts';
+import { sendList } from './list.ts';
 import { readVideoQuery } from './query.ts';
 import { createResultLinks, linkKeyOf, revokeResultLinks } from './result-links.ts';
 import { createAuthorizationSession, getAuthorizationSession } from './sessions.ts';
@@ -167,14 +168,7 @@ async function listVideos({ video }: VideoApiServices, call: Call, { key }: Call
   const { limit, order, after } = readVideoQuery(call.query, VIDEO_QUERIES['videos.list']);
   if (after !== undefined) await checkCursor(video, key, after);
   const rows = await video.listTasksAfter({ userId: key.userId }, { after, limit, order });
-  const page = rows.slice(0, limit);
-  sendJson(call, 200, {
-    object: 'list',
-    data: page.map((task) => video.videoView(task)),
-    first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
-    has_more: rows.length > limit,
-  });
+  sendList(call, rows, { limit, view: (task) => video.videoView(task), id: ({ id }) => id });
 }
 
 async function checkCursor(video: Video, key: Caller['key'], id: string): Promise<void> {

@@ -60,8 +60,8 @@ export interface Success {
 }
 export type Successes = Readonly<Record<number, Success>>;
 
-const ok = (about: string, body: z.ZodType): Successes => ({ 200: { about, body } });
-const created = (about: string, body: z.ZodType): Successes => ({ 201: { about, body } });
+export const ok = (about: string, body: z.ZodType): Successes => ({ 200: { about, body } });
+export const created = (about: string, body: z.ZodType): Successes => ({ 201: { about, body } });
 
 const ACCOUNT = ok('The account in its new state', ShownAccount);
 const CHARACTER = ok('The character', ShownCharacter);

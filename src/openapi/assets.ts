@@ -1,6 +1,6 @@
 /** The operations on private assets and asset groups as OpenAPI, derived from the rules (V 2, V 4.8, V 4.9). */
 import { ASSET_FIELDS, ASSET_GROUP_FIELDS, type AssetField } from '../rules/index.ts';
-import { json, listSchema, ref, type Schema, TEXT } from './schema.ts';
+import { json, listExample, listSchema, ref, type Schema, TEXT } from './schema.ts';
 
 export const ASSET_SCHEMAS: Readonly<Record<string, Schema>> = {
   AssetGroupList: listSchema('AssetGroup'),
@@ -48,19 +48,14 @@ const ASSET_EXAMPLE = {
   ...COMMON,
 } as const;
 
-const pageOf = (example: { readonly id: string }) => ({
-  object: 'list',
-  data: [example],
-  first_id: example.id,
-  last_id: example.id,
-  has_more: false,
-});
 const ASSET = ref('Asset');
 const GROUP = ref('AssetGroup');
 
 export const ASSET_SUCCESSES = {
   'assetGroups.create': { 201: json('The group', GROUP, GROUP_EXAMPLE) },
-  'assetGroups.list': { 200: json('A page of groups, newest first', ref('AssetGroupList'), pageOf(GROUP_EXAMPLE)) },
+  'assetGroups.list': {
+    200: json('A page of groups, newest first', ref('AssetGroupList'), listExample(GROUP_EXAMPLE)),
+  },
   'assetGroups.get': { 200: json('The group', GROUP, GROUP_EXAMPLE) },
   'assetGroups.delete': {
     202: json('The group, which is being deleted', GROUP, { ...GROUP_EXAMPLE, status: 'deleting' }),
@@ -72,7 +67,7 @@ export const ASSET_SUCCESSES = {
       ASSET_EXAMPLE,
     ),
   },
-  'assets.list': { 200: json('A page of assets, newest first', ref('AssetList'), pageOf(ASSET_EXAMPLE)) },
+  'assets.list': { 200: json('A page of assets, newest first', ref('AssetList'), listExample(ASSET_EXAMPLE)) },
   'assets.get': { 200: json('The asset in its last saved state', ASSET, ASSET_EXAMPLE) },
   'assets.refresh': { 200: json('The asset in its present state', ASSET, { ...ASSET_EXAMPLE, status: 'active' }) },
   'assets.delete': {

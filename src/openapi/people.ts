@@ -33,7 +33,7 @@ import {
   OPERATION_ERRORS,
   VIDEO_OPERATION_ERRORS,
 } from '../rules/index.ts';
-import { STATEMENT, type Successes } from './admin-responses.ts';
+import { created, ok, STATEMENT, type Successes } from './admin-responses.ts';
 import { errorResponses } from './errors.ts';
 import { withHeaders } from './headers.ts';
 import type { OperationDescription } from './inference.ts';
@@ -69,8 +69,6 @@ const result = (type: string): Responses => ({
   416: { description: 'No byte is in the range; `content-range` has the size' },
 });
 
-const ok = (about: string, body: z.ZodType): Successes => ({ 200: { about, body } });
-const created = (about: string, body: z.ZodType): Successes => ({ 201: { about, body } });
 const SESSION = ok('The person who is signed in', ShownSession);
 const KEY = ok('The key', OwnKey);
 

@@ -50,3 +50,12 @@ export const listSchema = (name: string): Schema =>
     last_id: nullable('string'),
     has_more: BOOLEAN,
   });
+
+/** A list of one object. */
+export const listExample = (example: { readonly id: string }) => ({
+  object: 'list',
+  data: [example],
+  first_id: example.id,
+  last_id: example.id,
+  has_more: false,
+});

@@ -26,7 +26,19 @@ import { ASSET_BODIES, ASSET_SCHEMAS, ASSET_SUCCESSES } from './assets.ts';
 import { errorResponses } from './errors.ts';
 import { withHeaders } from './headers.ts';
 import type { OperationDescription } from './inference.ts';
-import { INTEGER, JSON_TYPE, json, listSchema, nullable, object, ref, type Schema, SECONDS, TEXT } from './schema.ts';
+import {
+  INTEGER,
+  JSON_TYPE,
+  json,
+  listExample,
+  listSchema,
+  nullable,
+  object,
+  ref,
+  type Schema,
+  SECONDS,
+  TEXT,
+} from './schema.ts';
 import { SESSION_BODIES, SESSION_SUCCESSES } from './sessions.ts';
 import { taskBodySchema, videosBodySchema } from './video-bodies.ts';
 import { jsonSchemaOf } from './zod.ts';
@@ -162,7 +174,6 @@ const VIDEO_EXAMPLE = {
   seconds: '5',
   size: '1280x720',
 } as const;
-const LIST_EXAMPLE = { object: 'list', data: [VIDEO_EXAMPLE], first_id: id, last_id: id, has_more: false } as const;
 
 const CHARACTER_EXAMPLE = {
   id: 'char_4Kd8sWq1nXv7bRtYc2mZpH',
@@ -242,13 +253,7 @@ const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, 
   },
   'links.revoke': { 204: { description: 'No link that was made before works any more' } },
   'callbacks.list': {
-    200: json('A page of callbacks, newest first', ref('CallerCallbackList'), {
-      object: 'list',
-      data: [CALLBACK_EXAMPLE],
-      first_id: CALLBACK_EXAMPLE.id,
-      last_id: CALLBACK_EXAMPLE.id,
-      has_more: false,
-    }),
+    200: json('A page of callbacks, newest first', ref('CallerCallbackList'), listExample(CALLBACK_EXAMPLE)),
   },
   'callbacks.get': { 200: json('The callback', ref('CallerCallback'), CALLBACK_EXAMPLE) },
   'callbacks.redeliver': { 202: json('It is delivered again', ref('CallerCallback'), CALLBACK_EXAMPLE) },
@@ -269,16 +274,10 @@ const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, 
     202: json(UNCONFIRMED, ref('Video'), VIDEO_EXAMPLE),
   },
   'characters.list': {
-    200: json('A page of characters', ref('CharacterList'), {
-      object: 'list',
-      data: [CHARACTER_EXAMPLE],
-      first_id: CHARACTER_EXAMPLE.id,
-      last_id: CHARACTER_EXAMPLE.id,
-      has_more: false,
-    }),
+    200: json('A page of characters', ref('CharacterList'), listExample(CHARACTER_EXAMPLE)),
   },
   'characters.get': { 200: json('The character', ref('Character'), CHARACTER_EXAMPLE) },
-  'videos.list': { 200: json('A page of videos', ref('VideoList'), LIST_EXAMPLE) },
+  'videos.list': { 200: json('A page of videos', ref('VideoList'), listExample(VIDEO_EXAMPLE)) },
   'videos.get': { 200: json('The video', ref('Video'), VIDEO_EXAMPLE) },
   'videos.content': results('video/*', 'video'),
   'videos.lastFrame': results('image/*', 'last frame'),
