@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { FakeClock } from '../core/index.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { Link, LinkDown, LinkError, type LinkService } from './link.ts';
 
 /** Two links whose messages are JSON, as between processes. */

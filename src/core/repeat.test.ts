@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FakeClock } from './clock.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { repeat } from './repeat.ts';
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { TcpRelay } from '../../test/support/tcp-relay.ts';
 import { until } from '../../test/support/wait.ts';
-import { FakeClock, silentLog } from '../core/index.ts';
+import { silentLog } from '../core/index.ts';
 import { type Database, openDatabase, type RevisionName, RevisionWatch } from './index.ts';
 
 let own: TestDatabase;

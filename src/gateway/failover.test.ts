@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import {
   accountAt,
   callerOf,
@@ -13,7 +14,7 @@ import {
 } from '../../test/support/upstream-call.ts';
 import { until } from '../../test/support/wait.ts';
 import type { Account } from '../catalog/index.ts';
-import { ApiError, type Clock, FakeClock, fail, systemClock } from '../core/index.ts';
+import { ApiError, type Clock, fail, systemClock } from '../core/index.ts';
 import { codecOf, type UpstreamFailure } from '../dialects/index.ts';
 import { RetryBudget } from '../pool/index.ts';
 import { CIRCUIT, type ErrorCode, errorRow, FAILOVER, FALLBACK, RETRY_BUDGET, TIMEOUTS } from '../rules/index.ts';

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach } from 'node:test';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { stackUnderTest, testOnStacks } from '../../test/support/http-stack.ts';
 import { until } from '../../test/support/wait.ts';
-import { type Clock, FakeClock, systemClock } from '../core/index.ts';
+import { type Clock, systemClock } from '../core/index.ts';
 import type { Exchange, HttpClient, HttpRequest, RequestTimeouts, TransportError } from './client.ts';
 import { createHttpClient } from './stack.ts';
 

@@ -5,11 +5,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { countBufferBytes, drip } from '../../test/support/buffer-work.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { HTTP_STACK, ownStackOnly } from '../../test/support/http-stack.ts';
 import { longTest } from '../../test/support/long-test.ts';
 import { jsonOf, request, Wire } from '../../test/support/raw.ts';
 import { HANGING_MS, until } from '../../test/support/wait.ts';
-import { FakeClock } from '../core/index.ts';
 import { SERVER_BOUNDS } from './bounds.ts';
 import { bindPort } from './listening-sockets.ts';
 import type {

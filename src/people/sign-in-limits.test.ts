@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FakeClock } from '../core/index.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { SIGN_IN_FAILURES } from '../rules/index.ts';
 import { LocalSignInCounts, type SignInAttempt } from './sign-in-limits.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { Link } from '../cluster/index.ts';
-import { FakeClock } from '../core/index.ts';
 import { AccountBook, type AccountPage, type BorrowNotice, type PermitNotice } from './account-book.ts';
 import { ACCOUNT_SERVICES, AccountShares } from './account-shares.ts';
 import type { PooledAccount } from './pool.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { FakeClock } from '../core/index.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { CIRCUIT } from '../rules/index.ts';
 import { type AccountLease, type NoAccount, Pool, type PooledAccount } from './pool.ts';
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { runs } from '../../test/support/properties.ts';
-import { ApiError, FakeClock, type Limits } from '../core/index.ts';
+import { ApiError, type Limits } from '../core/index.ts';
 import type { Redis } from '../redis/index.ts';
 import { Limiter, type Slot } from './limiter.ts';
 import { LocalLimits } from './local-limits.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FakeClock } from '../core/index.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { CIRCUIT } from '../rules/index.ts';
 import { type AccountLease, Pool, type PooledAccount } from './pool.ts';
 

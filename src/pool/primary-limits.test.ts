@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { Link } from '../cluster/index.ts';
-import { ApiError, FakeClock, type LimitedKey } from '../core/index.ts';
+import { ApiError, type LimitedKey } from '../core/index.ts';
 import { Limiter } from './limiter.ts';
 import {
   LIMIT_SERVICES,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FakeClock } from '../core/index.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { RETRY_BUDGET } from '../rules/index.ts';
 import { RetryBudget } from './retry-budget.ts';
 

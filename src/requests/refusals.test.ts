@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FakeClock } from '../core/index.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { Refusals } from './refusals.ts';
 
 test('ten calls without a key of one address are kept in a minute, and sixty of all', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError, FakeClock } from '../core/index.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
+import { ApiError } from '../core/index.ts';
 import type { ThreadJob } from './job.ts';
 import { ThreadPool, type ThreadPoolOptions } from './thread-pool.ts';
 

@@ -12,13 +12,14 @@ import {
 } from 'node:net';
 import { after, before, beforeEach } from 'node:test';
 import { certificateFor } from '../../test/support/certificate.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { stackUnderTest, testOnStacks } from '../../test/support/http-stack.ts';
 import { startNameServer } from '../../test/support/nameserver.ts';
 import { runs } from '../../test/support/properties.ts';
 import { seededRandom } from '../../test/support/random.ts';
 import { ACCEPTED_URLS, NON_PUBLIC_ADDRESSES, PUBLIC_ADDRESSES, REJECTED_URLS } from '../../test/support/urls.ts';
 import { until } from '../../test/support/wait.ts';
-import { FakeClock, systemClock } from '../core/index.ts';
+import { systemClock } from '../core/index.ts';
 import { createHttpClient, type OpenSocket, openTcpOrTls, type TransportError } from '../http/index.ts';
 import { detectMime } from './mime-sniff.ts';
 import { PublicFetcher, type PublicFetcherOptions, type PublicResult } from './public-fetch.ts';

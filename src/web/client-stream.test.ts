@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
-import { FakeClock } from '../core/index.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import type { ResponseWriter } from './call.ts';
 import { type ClientStreamOptions, ClientStreams } from './client-stream.ts';
 

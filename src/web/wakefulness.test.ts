@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FakeClock } from '../core/index.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
 import { Wakefulness } from './wakefulness.ts';
 
 test('samplers pause after a second without calls and resume with the next request', () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { createLog, FakeClock } from '../core/index.ts';
+import { FakeClock } from '../../test/support/fake-clock.ts';
+import { createLog } from '../core/index.ts';
 import { type Job, startJobs } from './runner.ts';
 
 interface Line {

@@ -1,5 +1,5 @@
 /** The code under test, without a network: the server connection and the client connection of `src/http/wire/` on sockets in memory. */
-import { FakeClock } from '../../src/core/index.ts';
+
 import {
   type HttpRequest,
   type IncomingRequest,
@@ -9,6 +9,7 @@ import {
 } from '../../src/http/index.ts';
 import { ClientConnection } from '../../src/http/wire/client-connection.ts';
 import { WireServerConnection } from '../../src/http/wire/server-connection.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { FakeSocket } from './fake-socket.ts';
 import type { RequestHead, RequestReading, ResponseReading } from './message.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
 import {
   accountAt,
   callerOf,
@@ -15,7 +16,7 @@ import {
   startProvider,
 } from '../../../test/support/upstream-call.ts';
 import { until } from '../../../test/support/wait.ts';
-import { ApiError, createSealer, estimateTokens, FakeClock } from '../../core/index.ts';
+import { ApiError, createSealer, estimateTokens } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';
 import { ThreadPool } from '../../threads/index.ts';
 import { ClientStreams } from '../../web/index.ts';

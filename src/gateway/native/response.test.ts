@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { until } from '../../../test/support/wait.ts';
-import { FakeClock } from '../../core/index.ts';
 import type { IncomingRequest } from '../../http/index.ts';
 import { Call, ClientStreams, type ResponseWriter } from '../../web/index.ts';
 import type { ResponseHead, UpstreamControl } from '../failover.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FakeClock } from '../../core/index.ts';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { CLOSE, WEBSOCKET } from '../../rules/index.ts';
 import { ResponsesSession } from './session.ts';
 import type { Turn } from './turn.ts';

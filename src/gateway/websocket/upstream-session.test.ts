@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../../sim/index.ts';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { until } from '../../../test/support/wait.ts';
 import type { Account } from '../../catalog/index.ts';
-import { type ApiError, type Clock, estimateTokens, FakeClock, silentLog, systemClock } from '../../core/index.ts';
+import { type ApiError, type Clock, estimateTokens, silentLog, systemClock } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
 import { type Call, CallTrace, type WebSocketConnection } from '../../web/index.ts';

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { type LedgerFixture, openLedgerFixture } from '../../../test/support/ledger.ts';
 import { inParallel, makeUser, metering, random, usageRecord } from '../../../test/support/ledger-process.ts';
 import {
@@ -14,7 +15,7 @@ import {
   refuseStatements,
 } from '../../../test/support/lost-responses.ts';
 import { until } from '../../../test/support/wait.ts';
-import { ApiError, FakeClock, type Nanos } from '../../core/index.ts';
+import { ApiError, type Nanos } from '../../core/index.ts';
 import { connect, type Db, openDatabase } from '../../db/index.ts';
 import { CRASH_POINT_CHANNEL } from '../crash-points.ts';
 import type { Metering } from '../metering.ts';

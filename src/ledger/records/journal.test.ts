@@ -14,9 +14,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { usageRecord } from '../../../test/support/ledger-process.ts';
 import { until } from '../../../test/support/wait.ts';
-import { FakeClock, silentLog, systemClock } from '../../core/index.ts';
+import { silentLog, systemClock } from '../../core/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { listSegments, readSegment, type SegmentFile } from './segment.ts';

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { type LedgerFixture, openLedgerFixture } from '../../../test/support/ledger.ts';
 import { makeUser, metering, usageRecord } from '../../../test/support/ledger-process.ts';
 import { until } from '../../../test/support/wait.ts';
-import { FakeClock, silentLog } from '../../core/index.ts';
+import { silentLog } from '../../core/index.ts';
 import { connect, type Db } from '../../db/index.ts';
 import { readBalance } from '../wallets/wallets.ts';
 import { recordResolved } from './resolved-record.ts';

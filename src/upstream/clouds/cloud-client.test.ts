@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FakeClock } from '../../core/index.ts';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
 import type { HttpRequest, ResponseListener } from '../../http/index.ts';
 import type { CloudUse } from '../account.ts';
 import { CloudClient } from './cloud-client.ts';

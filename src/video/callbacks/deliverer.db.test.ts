@@ -10,8 +10,9 @@ import {
   seedEvents,
 } from '../../../test/support/callbacks.ts';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { until, whileTimePasses } from '../../../test/support/wait.ts';
-import { type Clock, createLog, createSealer, FakeClock, systemClock } from '../../core/index.ts';
+import { type Clock, createLog, createSealer, systemClock } from '../../core/index.ts';
 import { type Database, openDatabase } from '../../db/index.ts';
 import { CALLBACK_RULES, type CallbackRules } from '../../rules/index.ts';
 import { PublicFetcher } from '../../upstream/index.ts';
