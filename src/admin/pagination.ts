@@ -1,5 +1,7 @@
 /** Pages of a list: the `limit` and `cursor` parameters, and the response body. */
+
 import { z } from 'zod';
+import { valueOfJson } from '../core/index.ts';
 import type { RowOrder } from '../db/index.ts';
 import { LIST_SORTS, type ListSort, SORTED_ROWS, type SortedList } from '../rules/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
@@ -145,10 +147,4 @@ export function sendPage<T>(call: Call, rows: readonly T[], { limit, view, key, 
 const encodeCursor = (key: readonly (string | number | bigint)[]): string =>
   Buffer.from(JSON.stringify(key.map(String))).toString('base64url');
 
-function decodeCursor(text: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(text, 'base64url').toString());
-  } catch {
-    return undefined;
-  }
-}
+const decodeCursor = (text: string): unknown => valueOfJson(Buffer.from(text, 'base64url').toString());

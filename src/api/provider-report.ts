@@ -1,20 +1,12 @@
 /** Reports of video providers on the secret path of a task. The body is a hint and never trusted; a wrong path gets 404. */
-import { fail } from '../core/index.ts';
+import { fail, valueOfJson } from '../core/index.ts';
 import { BODY_BYTES } from '../rules/index.ts';
 import type { Video } from '../video/index.ts';
 import { type Call, readBody, sendJson } from '../web/index.ts';
 
 export async function receiveProviderReport(video: Video, call: Call): Promise<void> {
   const body = await readBody(call, BODY_BYTES.small);
-  const isKnown = await video.onProviderReport(call.params.secret ?? '', parse(body));
+  const isKnown = await video.onProviderReport(call.params.secret ?? '', valueOfJson(body.toString('utf8')));
   if (!isKnown) throw fail('not_found', 'Unknown callback path.');
   sendJson(call, 200, {});
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -43,6 +43,15 @@ const MAY_CHANGE = /[\s:,[](?:-0[\s,\]}]|-?[\d.]*(?:[\d.]{16}|\.\d*0[\s,\]}]|[eE
 export const parseJson = (text: string, from: 'client' | 'provider' = 'provider'): unknown =>
   withExactArguments(text, JSON.parse(text), from);
 
+/** The value of a text that may be no JSON: undefined then, which no JSON stands for. */
+export function valueOfJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The value of the text, which `JSON.parse` has read, with exact values inside tool arguments. */
 export function withExactArguments(text: string, value: unknown, from: 'client' | 'provider' = 'provider'): unknown {
   if (!HAS_ARGUMENTS.test(text) || !MAY_CHANGE.test(text)) return value;

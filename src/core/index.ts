@@ -9,6 +9,7 @@ export {
   orderedObject,
   parseExact,
   parseJson,
+  valueOfJson,
   withExactArguments,
 } from './exact-json.ts';
 export { isGlob, matchesGlob } from './glob.ts';

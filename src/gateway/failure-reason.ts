@@ -2,7 +2,9 @@
  * Why a provider rejected an attempt. For the log: the names in its error body, never its message, which may quote the request. For
  * operators: the message of errors about the account itself.
  */
+
 import { type AccountSecrets, redact } from '../catalog/index.ts';
+import { valueOfJson } from '../core/index.ts';
 import type { UpstreamFailure } from '../dialects/index.ts';
 
 /** Codes and types are words; anything else may be text of the caller. */
@@ -59,12 +61,8 @@ function errorIn(body: string): JsonRecord {
 }
 
 function parsed(body: string): JsonRecord {
-  try {
-    const value: unknown = JSON.parse(body);
-    return asRecord(Array.isArray(value) ? value[0] : value);
-  } catch {
-    return {};
-  }
+  const value = valueOfJson(body);
+  return asRecord(Array.isArray(value) ? value[0] : value);
 }
 
 const asRecord = (value: unknown): JsonRecord =>

@@ -3,10 +3,12 @@
  * DATA_DIR, a separate folder that a pointer file in DATA_DIR names.
  * Never deletes a database and never uses a folder that another user created.
  */
+
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { valueOfJson } from '../../core/index.ts';
 import { EmbeddedUnavailable } from './failure.ts';
 import { canEnter, type OsUser, osUserFor } from './os-user.ts';
 import { errorCode } from './process.ts';
@@ -78,14 +80,10 @@ async function readPointer(dataDir: string): Promise<string | undefined> {
 }
 
 function parsePointer(text: string): string | undefined {
-  try {
-    const pointer: unknown = JSON.parse(text);
-    const named =
-      typeof pointer === 'object' && pointer !== null && 'directory' in pointer ? pointer.directory : undefined;
-    return typeof named === 'string' ? named : undefined;
-  } catch {
-    return undefined;
-  }
+  const pointer = valueOfJson(text);
+  const named =
+    typeof pointer === 'object' && pointer !== null && 'directory' in pointer ? pointer.directory : undefined;
+  return typeof named === 'string' ? named : undefined;
 }
 
 async function chooseDirectory(dataDir: string, notify: Notify): Promise<string> {

@@ -2,7 +2,7 @@
  * Errors of the chat dialect: classification of upstream failures, and error bodies for clients. Only request errors keep the
  * upstream's message: other messages may name organisations, keys and hosts of the operator.
  */
-import { fail } from '../../core/index.ts';
+import { fail, valueOfJson } from '../../core/index.ts';
 import { type ErrorCode, errorRow, errorType, faultRow, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
@@ -11,7 +11,7 @@ import type { HubError, JsonObject } from '../hub/types.ts';
 import { compact, isObject, maybeObject, maybeString } from '../wire/read.ts';
 
 export function decodeError(response: UpstreamFailure): Fault {
-  const body = readErrorBody(parse(response.body));
+  const body = readErrorBody(valueOfJson(response.body));
   const fault = classify({ ...body, status: response.status }, retryAfterMs(response.headers) ?? body.waitMs);
   return withProviderCode(fault, body.code, body.type);
 }
@@ -73,14 +73,6 @@ interface ErrorBody {
   readonly message: string;
   readonly param?: string;
   readonly waitMs?: number;
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Reads `{error:{...}}`, `{error:"..."}` or a flat object. All members are empty for HTML and other text. */

@@ -2,6 +2,7 @@
  * Errors of this dialect in both directions. Upstream failures are classified by status, status name and details, by text only
  * where no code exists. Provider messages reach the client only for errors of its own request.
  */
+import { valueOfJson } from '../../core/index.ts';
 import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
@@ -26,12 +27,8 @@ export function decodeStreamError(error: JsonObject): Fault {
 
 /** Accepts an object or, from the streaming method, a list with one object. Returns an empty object for other bodies. */
 function errorOf(body: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(body);
-    return maybeObject(maybeObject(Array.isArray(value) ? value[0] : value).error);
-  } catch {
-    return {};
-  }
+  const value = valueOfJson(body);
+  return maybeObject(maybeObject(Array.isArray(value) ? value[0] : value).error);
 }
 
 interface ParsedError {

@@ -2,15 +2,16 @@
  * Errors of this dialect in both directions: upstream failures to faults, and gateway errors to response bodies. Clients
  * match on some messages, so those are kept literally (G 7).
  */
+import { valueOfJson } from '../../core/index.ts';
 import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
 import { retryAfterMs } from '../errors/retry-after.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
-import { isObject, maybeObject, maybeString } from '../wire/read.ts';
+import { maybeObject, maybeString } from '../wire/read.ts';
 
 export function decodeError(failure: UpstreamFailure): Fault {
-  const error = maybeObject(parse(failure.body).error);
+  const error = maybeObject(maybeObject(valueOfJson(failure.body)).error);
   const waitMs = retryAfterMs(failure.headers);
   const message = maybeString(error.message) || undefined;
   const type = maybeString(error.type);
@@ -89,15 +90,6 @@ function accountFault(kind: FaultKind, waitMs: number | undefined): Fault {
 
 /** Limit for provider messages, which may quote the request at length. */
 const MAX_MESSAGE_CHARS = 2_000;
-
-function parse(body: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(body);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
 
 const capitalize = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 

@@ -2,6 +2,7 @@
  * Errors of the responses dialect: upstream errors as faults, and hub errors as the `error` of a failed response.
  * Never shows account ids or credentials to the client.
  */
+import { valueOfJson } from '../../core/index.ts';
 import { type ErrorCode, type FaultKind, faultRow, isPolicyCode, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
@@ -25,15 +26,11 @@ export function decodeError(failure: UpstreamFailure): Fault {
 
 /** Finds the error object, nested or flat. Returns undefined for HTML and for JSON of another form. */
 function errorObjectIn(body: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    if (!isObject(value)) return undefined;
-    if (isObject(value.error)) return value.error;
-    if (maybeString(value.error)) return { message: value.error };
-    return maybeString(value.message) === undefined && maybeString(value.code) === undefined ? undefined : value;
-  } catch {
-    return undefined;
-  }
+  const value = valueOfJson(body);
+  if (!isObject(value)) return undefined;
+  if (isObject(value.error)) return value.error;
+  if (maybeString(value.error)) return { message: value.error };
+  return maybeString(value.message) === undefined && maybeString(value.code) === undefined ? undefined : value;
 }
 
 /** A proxy in front of the provider sent the body. Its status says nothing about the request, except for 413. */

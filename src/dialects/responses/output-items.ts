@@ -2,6 +2,7 @@
  * Output items of a response, built from hub items; unary replies and streams share them. One hub item becomes any number of
  * wire items. Each is built when its output index is known, because the index determines its id.
  */
+import { valueOfJson } from '../../core/index.ts';
 import type {
   FoundTool,
   HubImage,
@@ -164,7 +165,7 @@ export function callShape(call: HubToolCall, toolKinds: NonFunctionTools): CallS
 }
 
 export function callBuilder(call: HubToolCall, shape: CallShape): ItemBuilder {
-  const hasInvalidArgs = shape !== 'custom' && !isJson(call.args);
+  const hasInvalidArgs = shape !== 'custom' && valueOfJson(call.args) === undefined;
   if (shape === 'builtin')
     return { idPrefix: 'fc', hasInvalidArgs, build: (id, status) => encodeTypedCall(call, id, status) };
   if (shape !== 'function')
@@ -214,15 +215,6 @@ function encodeTypedCall(call: HubToolCall, id: string, status: ItemStatus): Jso
   const args = parseArgs(call.args);
   const action = row.action ? { ...row.action, ...args } : args;
   return { id, type: row.type, status, call_id: call.callId, ...row.item, [row.field]: action };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 // ---------------------------------------------------------------- hosted tools

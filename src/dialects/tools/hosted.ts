@@ -2,6 +2,7 @@
  * Calls of tools that a provider ran. Only their issuer reads its own blocks: a client of another dialect carries them in an opaque
  * value before its own item, and other providers get the call as text, because the model has seen its result.
  */
+import { valueOfJson } from '../../core/index.ts';
 import type { Style } from '../../rules/index.ts';
 import type {
   HubItem,
@@ -60,11 +61,8 @@ export function ownForm(
 
 /** The gateway wrote the text, and checks its signature; a codec must not throw for any input. */
 function parseList(text: string): unknown[] | undefined {
-  try {
-    return listOf(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  const value = valueOfJson(text);
+  return value === undefined ? undefined : listOf(value);
 }
 
 const listOf = (raw: unknown): unknown[] => (Array.isArray(raw) ? raw : [raw]);

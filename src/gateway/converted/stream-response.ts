@@ -5,7 +5,7 @@
  * The response head waits for the first event, so that an early failure keeps its status and another account may be tried.
  */
 import type { Account } from '../../catalog/index.ts';
-import { readSse, type SseReader } from '../../core/index.ts';
+import { readSse, type SseReader, valueOfJson } from '../../core/index.ts';
 import {
   type CompleteReply,
   type Fault,
@@ -112,7 +112,7 @@ export class StreamResponse implements RoundResponse {
 
   get #isFinishing(): boolean {
     const { dialect } = this.#host.context.pair.upstream;
-    const phases = [this.#lastData, this.#earlierData].map((data) => replyPhase(dialect, parsed(data)));
+    const phases = [this.#lastData, this.#earlierData].map((data) => replyPhase(dialect, valueOfJson(data)));
     return phases.find((phase) => phase !== undefined) === 'finished';
   }
 
@@ -282,14 +282,6 @@ const OVER: StreamDecoding = {
   isCut: false,
   finishCut: () => [],
 };
-
-function parsed(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
-  }
-}
 
 const truncatedBy = ({ kind }: TransportError): HubEvent => ({
   kind: 'error',

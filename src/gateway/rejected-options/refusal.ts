@@ -1,4 +1,5 @@
 /** What a provider's error says about the field that it rejects, in the forms of all providers. Never kept or logged: it may quote the request. */
+import { valueOfJson } from '../../core/index.ts';
 import { isObject, type JsonObject, type UpstreamFailure } from '../../dialects/index.ts';
 import { REJECTION_STATUSES } from '../../rules/index.ts';
 
@@ -34,13 +35,9 @@ const refusal = (message: string, fields: readonly string[]): Refusal => ({
 
 /** Some providers put the error into a list. */
 function parsed(body: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    const first: unknown = Array.isArray(value) ? value[0] : value;
-    return isObject(first) ? first : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = valueOfJson(body);
+  const first: unknown = Array.isArray(value) ? value[0] : value;
+  return isObject(first) ? first : undefined;
 }
 
 interface Violation {

@@ -3,7 +3,7 @@
  * the end of its turn: the provider may continue with another response on the same lane.
  */
 import type { Secrets } from '../../catalog/index.ts';
-import { type ApiError, estimateTokens } from '../../core/index.ts';
+import { type ApiError, estimateTokens, valueOfJson } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
 import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../../web/index.ts';
@@ -77,7 +77,7 @@ export class RelayedTurn {
 
   /** The response is finished, and its usage report is about to come. */
   get isFinishing(): boolean {
-    return !this.#hasEnded && replyPhase('responses', parsed(this.#lastText)) === 'finished';
+    return !this.#hasEnded && replyPhase('responses', valueOfJson(this.#lastText)) === 'finished';
   }
 
   /** Returns true when the turn is over. */
@@ -171,13 +171,5 @@ export class RelayedTurn {
     if (!this.#usage) return;
     call.addLogFields({ ...usageLogFields(this.#usage) });
     ticket.settle(this.#usage, { accountId: this.#accountId });
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -3,7 +3,7 @@
  * exactly as the same request over HTTP.
  */
 import { EventEmitter } from 'node:events';
-import { readSse, type SseReader } from '../../core/index.ts';
+import { readSse, type SseReader, valueOfJson } from '../../core/index.ts';
 import type { BodyReservation, Call, ResponseWriter } from '../../web/index.ts';
 import type { JsonFrame } from './frames.ts';
 
@@ -58,7 +58,7 @@ export class TurnResponse extends EventEmitter implements ResponseWriter {
     this.#listener = listener;
     this.#reader = readSse((data) => {
       // A frame must be a JSON object, also where a stream of the provider breaks inside an event or ends with `[DONE]`.
-      if (isObject(parse(data))) this.#isReady = this.writeEvent(data) && this.#isReady;
+      if (isObject(valueOfJson(data))) this.#isReady = this.writeEvent(data) && this.#isReady;
     });
   }
 
@@ -88,7 +88,7 @@ export class TurnResponse extends EventEmitter implements ResponseWriter {
   end(chunk?: Buffer | string): void {
     if (this.writableEnded || this.destroyed) return;
     if (chunk !== undefined) this.write(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
-    if (this.statusCode >= 400) this.#listener.onRejected(this.statusCode, parse(this.#errorBody), this.#headers);
+    if (this.statusCode >= 400) this.#listener.onRejected(this.statusCode, valueOfJson(this.#errorBody), this.#headers);
     this.#finish();
   }
 
@@ -121,11 +121,3 @@ export class TurnResponse extends EventEmitter implements ResponseWriter {
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

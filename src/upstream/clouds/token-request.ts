@@ -1,4 +1,5 @@
 /** One small request for a credential: to a token endpoint, or to the metadata service of the machine. */
+import { valueOfJson } from '../../core/index.ts';
 import type { HttpClient, HttpRequest } from '../../http/index.ts';
 import { SignInError } from './sign-in-error.ts';
 
@@ -109,10 +110,6 @@ function xmlMessage(text: string): string | undefined {
 export const hostOf = (url: string): string => URL.parse(url)?.host ?? 'The token service';
 
 export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = valueOfJson(text);
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }

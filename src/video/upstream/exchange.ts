@@ -1,4 +1,5 @@
 /** One request to a provider and its JSON response, held in memory. Transport errors are values; nothing is retried. */
+import { valueOfJson } from '../../core/index.ts';
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
 
 export type ResponseObject = Readonly<Record<string, unknown>>;
@@ -39,13 +40,7 @@ export function exchangeJson(
   return promise;
 }
 
-function parseObject(text: string): ResponseObject | undefined {
-  try {
-    return objectOf(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-}
+const parseObject = (text: string): ResponseObject | undefined => objectOf(valueOfJson(text));
 
 export const objectOf = (value: unknown): ResponseObject | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ResponseObject) : undefined;

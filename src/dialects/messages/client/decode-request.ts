@@ -2,7 +2,7 @@
  * Decoder of a client's request body. Rejects fields that hold state at one provider. Never looks at the upstream the
  * request goes to.
  */
-import { fail } from '../../../core/index.ts';
+import { fail, valueOfJson } from '../../../core/index.ts';
 import type { ClientRequestHead } from '../../codec.ts';
 import type { Effort, HubFormat, HubReasoning, HubRequest, HubSampling, HubText, JsonObject } from '../../hub/types.ts';
 import { unreadMembers } from '../../wire/members.ts';
@@ -211,10 +211,6 @@ export function sessionInUserId(userId: string): string | undefined {
 }
 
 function sessionInJson(text: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) && typeof value.session_id === 'string' ? value.session_id : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = valueOfJson(text);
+  return isObject(value) && typeof value.session_id === 'string' ? value.session_id : undefined;
 }

@@ -2,7 +2,14 @@
  * What an image call made and used, read beside the response without keeping its pictures. Pictures are counted as they were
  * returned, with the size and quality that the provider names: it may make fewer than asked, and `auto` is its choice.
  */
-import { blockData, estimateTokens, GrowingBuffer, JsonElider, nextBlockEnd } from '../../../core/index.ts';
+import {
+  blockData,
+  estimateTokens,
+  GrowingBuffer,
+  JsonElider,
+  nextBlockEnd,
+  valueOfJson,
+} from '../../../core/index.ts';
 import { codecOf, type HubUsage } from '../../../dialects/index.ts';
 import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
 import type { ImageCount } from '../../billing/call-facts.ts';
@@ -111,12 +118,8 @@ const isCompleted = ({ type }: ImageEvent): boolean =>
   type === 'image_generation.completed' || type === 'image_edit.completed';
 
 function parse(text: string): ImageEvent | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = valueOfJson(text);
+  return typeof value === 'object' && value !== null ? value : undefined;
 }
 
 /** Everything that an image model writes is an image, unless it reports otherwise. */
