@@ -12,7 +12,7 @@ import { KeyCapture, KeyChange, NewKey } from '../objects/index.ts';
 import { captureKey } from '../requests/index.ts';
 import { type Call, sendJson } from '../web/index.ts';
 import { expectGroup, expectRoom, openVideoGroups, readAllowance } from './key-allowance.ts';
-import { type ConsoleServices, OF_USER, ownOperation } from './services.ts';
+import { type ConsoleServices, ONLY_USER, ownOperation } from './services.ts';
 
 const KeysQuery = z.strictObject({ user: param.user, group: param.group, ...sortedParams('keys') });
 const NO_BODY = z.strictObject({});
@@ -25,7 +25,7 @@ export const listOwnKeys = ownOperation({
 });
 
 export const getOwnKey = ownOperation({
-  query: OF_USER,
+  query: ONLY_USER,
   async handle({ call, userId }, services) {
     const { db, clock } = services;
     const id = call.params.key ?? '';

@@ -3,10 +3,10 @@ import { snapshot } from '../db/index.ts';
 import { balanceReport, limitsReport } from '../ledger/index.ts';
 import { sendJson } from '../web/index.ts';
 import { countOwnKeys, openGroups, readAllowance } from './key-allowance.ts';
-import { OF_USER, ownOperation } from './services.ts';
+import { ONLY_USER, ownOperation } from './services.ts';
 
 export const getMe = ownOperation({
-  query: OF_USER,
+  query: ONLY_USER,
   async handle({ call, userId }, { db, clock }) {
     const now = clock.now();
     const me = await snapshot(db, async (tx) => {

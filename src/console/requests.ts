@@ -16,7 +16,7 @@ import {
 import { OWN_HIT_KINDS } from '../objects/index.ts';
 import { chargedRequest, findRequest, isCaptured, viewCapture } from '../requests/index.ts';
 import { sendJson } from '../web/index.ts';
-import { OF_USER, ownOperation } from './services.ts';
+import { ONLY_USER, ownOperation } from './services.ts';
 
 const RequestsQuery = z.strictObject({ user: param.user, ...requestParams });
 
@@ -30,7 +30,7 @@ export const listOwnRequests = ownOperation({
 
 /** With the charge of a background response, which the list does not have. */
 export const getOwnRequest = ownOperation({
-  query: OF_USER,
+  query: ONLY_USER,
   async handle({ call, userId }, { db }) {
     const id = call.params.request ?? '';
     const row = await findRequest(db, id, userId);
@@ -47,7 +47,7 @@ export const getOwnRequest = ownOperation({
 });
 
 export const getOwnCapture = ownOperation({
-  query: OF_USER,
+  query: ONLY_USER,
   async handle({ call, by, userId }, { db, secrets }) {
     const context = { by, owner: userId, sealer: secrets.sealer };
     sendJson(call, 200, await viewCapture(db, call.params.request ?? '', context));

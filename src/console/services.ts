@@ -58,4 +58,4 @@ export type OwnHandler = OperationHandler<OwnCaller, ConsoleServices>;
 export const ownOperation = operationsOf<OwnCaller, ConsoleServices>();
 
 /** The query of an operation that only names the user. */
-export const OF_USER = z.strictObject({ user: param.user });
+export const ONLY_USER = z.strictObject({ user: param.user });

@@ -16,7 +16,7 @@ import { findKeyOfUser } from '../identity/index.ts';
 import { line, type OwnTask } from '../objects/index.ts';
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, TASK_STATUSES } from '../rules/index.ts';
 import { sendJson } from '../web/index.ts';
-import { OF_USER, ownOperation } from './services.ts';
+import { ONLY_USER, ownOperation } from './services.ts';
 
 /** Rows of tasks and assets are large. */
 const MAX_PAGE = 100;
@@ -71,7 +71,7 @@ async function holdsOf(db: Db, userId: string, tasks: readonly string[]): Promis
 const REFERENCE = 'task:';
 
 export const getOwnTask = ownOperation({
-  query: OF_USER,
+  query: ONLY_USER,
   async handle({ call, userId }, { video, db }) {
     const task = await video.getTask({ userId }, call.params.task ?? '');
     const holds = await holdsOf(db, userId, [task.id]);
@@ -80,14 +80,14 @@ export const getOwnTask = ownOperation({
 });
 
 export const sendTaskVideo = ownOperation({
-  query: OF_USER,
+  query: ONLY_USER,
   async handle({ call, userId }, { video }) {
     await video.deliverResult(call, await video.getTask({ userId }, call.params.task ?? ''), 'video');
   },
 });
 
 export const sendTaskLastFrame = ownOperation({
-  query: OF_USER,
+  query: ONLY_USER,
   async handle({ call, userId }, { video }) {
     await video.deliverResult(call, await video.getTask({ userId }, call.params.task ?? ''), 'last_frame');
   },
