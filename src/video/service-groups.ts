@@ -1,5 +1,6 @@
 /** Video service groups that a key reaches. */
 import type { Catalog, Group } from '../catalog/index.ts';
+import { fail } from '../core/index.ts';
 import type { Key } from '../identity/index.ts';
 import type { VideoVariant } from '../rules/index.ts';
 
@@ -10,4 +11,11 @@ export function videoGroupsOf(catalog: Catalog, key: Key): readonly VideoGroup[]
   const all = catalog.groups().filter((group): group is VideoGroup => group.style === 'video');
   if (key.videoGroups === null) return all;
   return key.videoGroups.flatMap((id) => all.find((group) => group.id === id) ?? []);
+}
+
+/** Those of `videoGroupsOf`. Throws when there are none (V 5 r5). */
+export function reachableGroups(catalog: Catalog, key: Key): readonly VideoGroup[] {
+  const groups = videoGroupsOf(catalog, key);
+  if (groups.length === 0) throw fail('asset_route_group_unavailable');
+  return groups;
 }

@@ -1,7 +1,8 @@
 /** A classified upstream failure: the error for the client, and what the pool does with the account. */
 import { type ApiError, fail } from '../../core/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
-import type { HubError } from '../hub/types.ts';
+import { fold } from '../hub/fold.ts';
+import type { HubError, HubEvent, HubReply } from '../hub/types.ts';
 import { compact } from '../wire/read.ts';
 
 export interface Fault {
@@ -37,3 +38,10 @@ export const failureOf = (error: HubError): ApiError =>
 /** The error for a response body that has no reply in it. */
 export const unreadable = (): ApiError =>
   fail('upstream_error', 'The provider sent a response that could not be read.');
+
+/** The reply that the events add up to. Throws their error. */
+export function foldReply(events: Iterable<HubEvent>): HubReply {
+  const folded = fold(events);
+  if ('error' in folded) throw failureOf(folded.error);
+  return folded.reply;
+}

@@ -1,6 +1,7 @@
 /** The operations on private assets and asset groups (V 4.8, V 4.9). None of them moves money. */
 import { fail } from '../../core/index.ts';
 import type { Key } from '../../identity/index.ts';
+import { reachableGroups } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
 import { createAsset } from './create-asset.ts';
 import { createGroup } from './create-group.ts';
@@ -17,7 +18,6 @@ import {
   type RowOf,
   type Table,
 } from './rows.ts';
-import { reachableGroups } from './service-group.ts';
 import { assetGroupView, assetView } from './view.ts';
 
 export interface Assets {

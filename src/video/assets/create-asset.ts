@@ -4,12 +4,13 @@ import type { Db } from '../../db/index.ts';
 import type { Key } from '../../identity/index.ts';
 import { ASSET_FIELDS, ASSET_RECONCILIATION, type AssetType } from '../../rules/index.ts';
 import { invalidField } from '../request/reject.ts';
+import { reachableGroups } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
 import { hiddenGroup } from './create-group.ts';
 import { type AssetCreateInput, type Creation, insertCreation, readCreation, recordCreation } from './creation.ts';
 import { type FieldValues, readFields, readModel } from './fields.ts';
 import { type AssetGroupRow, type AssetRow, afterMs, findRow, lockRow, moveRow } from './rows.ts';
-import { accountOf, assetRulesOf, boundAccount, groupOfModel, reachableGroups } from './service-group.ts';
+import { accountOf, assetRulesOf, boundAccount, groupOfModel } from './service-group.ts';
 
 type Fields = FieldValues<typeof ASSET_FIELDS>;
 

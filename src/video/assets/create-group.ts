@@ -11,7 +11,7 @@ import { misconfigured, unavailable } from './errors.ts';
 import { readFields, readModel } from './fields.ts';
 import { lookUpGroup } from './look-up.ts';
 import { type AssetGroupRow, afterMs } from './rows.ts';
-import { assetRulesOf, boundAccount, groupOfModel, reachableGroups } from './service-group.ts';
+import { boundAccount, groupWith } from './service-group.ts';
 
 const TYPE = ASSET_GROUP_TYPES[0];
 
@@ -31,9 +31,7 @@ export async function createGroup(services: VideoServices, key: Key, input: Asse
 
 /** The group of the model, or the first of the key's groups that has asset groups. */
 function serviceGroupFor({ catalog }: VideoServices, key: Key, model: string | undefined): VideoGroup {
-  const reachable = reachableGroups(catalog(), key);
-  const candidates = model === undefined ? reachable : [groupOfModel(catalog(), key, model)];
-  const group = candidates.find((one) => assetRulesOf(one).hasGroups);
+  const group = groupWith(catalog(), key, model, 'hasGroups');
   if (!group) throw fail('asset_groups_not_supported');
   return group;
 }

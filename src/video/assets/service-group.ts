@@ -3,20 +3,12 @@
  * only assets of one account can be combined; so the account is chosen once and never changes (V 1).
  */
 import { type Account, type Catalog, hasAssetLibrary } from '../../catalog/index.ts';
-import { fail } from '../../core/index.ts';
 import type { Key } from '../../identity/index.ts';
 import { type AssetRules, VARIANT_SHEETS } from '../../rules/index.ts';
-import { type VideoGroup, videoGroupsOf } from '../service-groups.ts';
+import { reachableGroups, type VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
 import { resolveTarget } from '../target.ts';
 import { misconfigured } from './errors.ts';
-
-/** The video groups that the key reaches. Throws when there are none (V 5 r5). */
-export function reachableGroups(catalog: Catalog, key: Key): readonly VideoGroup[] {
-  const groups = videoGroupsOf(catalog, key);
-  if (groups.length === 0) throw fail('asset_route_group_unavailable');
-  return groups;
-}
 
 export const assetRulesOf = ({ variant }: Pick<VideoGroup, 'variant'>): AssetRules => VARIANT_SHEETS[variant].assets;
 
@@ -25,6 +17,18 @@ export function groupOfModel(catalog: Catalog, key: Key, model: string): VideoGr
   const resolved = resolveTarget(catalog, key, model);
   if ('error' in resolved) throw resolved.error;
   return resolved.target.group;
+}
+
+/** The group of the model, or the first of the key's groups that offers it; undefined if none does. */
+export function groupWith(
+  catalog: Catalog,
+  key: Key,
+  model: string | undefined,
+  offers: 'hasGroups' | 'hasRealPersonSessions',
+): VideoGroup | undefined {
+  const reachable = reachableGroups(catalog, key);
+  const candidates = model === undefined ? reachable : [groupOfModel(catalog, key, model)];
+  return candidates.find((group) => assetRulesOf(group)[offers]);
 }
 
 /** The account of the user in the group; chosen with the first use. */

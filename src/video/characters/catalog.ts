@@ -4,7 +4,7 @@ import type { Catalog, Group } from '../../catalog/index.ts';
 import { fail, matchesGlob } from '../../core/index.ts';
 import type { Db, Rows } from '../../db/index.ts';
 import type { Key } from '../../identity/index.ts';
-import { videoGroupsOf } from '../service-groups.ts';
+import { reachableGroups } from '../service-groups.ts';
 
 export type CharacterRow = Omit<Selectable<Rows['characters']>, 'preview'> & { readonly has_preview: boolean };
 
@@ -80,13 +80,6 @@ async function charactersOf(db: Db, { id }: Group, model: string): Promise<reado
     select ${COLUMNS} from characters where group_id = ${id} and published
     order by position, public_id limit ${MAX_CHARACTERS}`.execute(db);
   return rows.filter((character) => isFor(character, model));
-}
-
-/** Groups that the key may use. A key without any has no catalog (V 5 r5). */
-function reachableGroups(catalog: Catalog, key: Key): readonly Group[] {
-  const groups = videoGroupsOf(catalog, key);
-  if (groups.length === 0) throw fail('asset_route_group_unavailable');
-  return groups;
 }
 
 const isFor = ({ models }: CharacterRow, model: string): boolean =>

@@ -10,7 +10,7 @@ import type { Key } from '../../identity/index.ts';
 import { SESSION_CHECKS, SESSION_FIELDS, SESSION_LEASE_MS, SESSION_SECONDS } from '../../rules/index.ts';
 import { misconfigured, unavailable } from '../assets/errors.ts';
 import { parseAssetBody, readFields, readModel } from '../assets/fields.ts';
-import { assetRulesOf, boundAccount, groupOfModel, reachableGroups } from '../assets/service-group.ts';
+import { boundAccount, groupWith } from '../assets/service-group.ts';
 import {
   claimRecord,
   finishRecord,
@@ -85,9 +85,7 @@ export async function createSession(services: VideoServices, key: Key, input: Se
 
 /** The group of the model, or the first of the key's groups that has such sessions (V 4.10 r5). */
 function serviceGroupFor({ catalog }: VideoServices, key: Key, model: string | undefined): VideoGroup {
-  const reachable = reachableGroups(catalog(), key);
-  const candidates = model === undefined ? reachable : [groupOfModel(catalog(), key, model)];
-  const group = candidates.find((one) => assetRulesOf(one).hasRealPersonSessions);
+  const group = groupWith(catalog(), key, model, 'hasRealPersonSessions');
   if (!group) throw fail('real_person_auth_not_supported');
   return group;
 }

@@ -1,7 +1,6 @@
 /** A complete reply of a chat upstream: its message is read as one large delta, so unary and streamed replies agree. */
 import type { DecodeContext } from '../../codec.ts';
-import { failureOf, unreadable } from '../../errors/fault.ts';
-import { fold } from '../../hub/fold.ts';
+import { failureOf, foldReply, unreadable } from '../../errors/fault.ts';
 import type { HubEvent, HubReply, JsonObject } from '../../hub/types.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeErrorObject, errorIn } from '../errors.ts';
@@ -28,9 +27,7 @@ export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   const events: HubEvent[] = [{ kind: 'start', id, model: maybeString(wire.model) ?? '' }];
   readDelta(withCallIndexes(choice.message), state.reply, events);
   finishReply(state, events);
-  const folded = fold(events);
-  if ('error' in folded) throw failureOf(folded.error);
-  return folded.reply;
+  return foldReply(events);
 }
 
 /** Calls of a complete message have no index. Without one, the reader would merge two calls that share an id. */

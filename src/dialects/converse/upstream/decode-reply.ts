@@ -1,7 +1,6 @@
 /** Whole replies of Converse. They pass through the stream decoder, so both forms decode to the same reply. */
 import type { DecodeContext } from '../../codec.ts';
-import { failureOf, unreadable } from '../../errors/fault.ts';
-import { fold } from '../../hub/fold.ts';
+import { failureOf, foldReply, unreadable } from '../../errors/fault.ts';
 import type { HubReply } from '../../hub/types.ts';
 import { decodeStreamError } from '../../messages/errors.ts';
 import { isObject, maybeObject } from '../../wire/read.ts';
@@ -10,7 +9,5 @@ import { replayReply } from './stream-decoder.ts';
 export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   if (isObject(body) && body.type === 'error') throw failureOf(decodeStreamError(body));
   if (!isObject(body) || !Array.isArray(maybeObject(maybeObject(body.output).message).content)) throw unreadable();
-  const folded = fold(replayReply(body, context));
-  if ('error' in folded) throw failureOf(folded.error);
-  return folded.reply;
+  return foldReply(replayReply(body, context));
 }

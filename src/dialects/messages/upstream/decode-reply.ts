@@ -1,7 +1,6 @@
 /** Unary replies of a messages upstream. They pass through the stream decoder, so both forms decode to the same reply. */
 import type { DecodeContext } from '../../codec.ts';
-import { failureOf, unreadable } from '../../errors/fault.ts';
-import { fold } from '../../hub/fold.ts';
+import { failureOf, foldReply, unreadable } from '../../errors/fault.ts';
 import type { HubReply } from '../../hub/types.ts';
 import { isObject } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
@@ -10,7 +9,5 @@ import { replayReply } from './stream-decoder.ts';
 export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   if (isObject(body) && body.type === 'error') throw failureOf(decodeStreamError(body));
   if (!isObject(body) || !Array.isArray(body.content)) throw unreadable();
-  const folded = fold(replayReply(body, body.content, context));
-  if ('error' in folded) throw failureOf(folded.error);
-  return folded.reply;
+  return foldReply(replayReply(body, body.content, context));
 }
