@@ -7,7 +7,7 @@ export interface FailedTest {
   readonly name: string;
 }
 
-/** Does nothing unless somebody asked for it. */
+/** Does nothing without `TEST_FAILURES`. */
 export function reportFailure({ file, name }: { readonly file?: string | undefined; readonly name: string }): void {
   const report = process.env.TEST_FAILURES;
   if (report) appendFileSync(report, `${JSON.stringify({ file: relative('.', file ?? ''), name })}\n`);

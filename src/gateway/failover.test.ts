@@ -231,7 +231,7 @@ test('failover waits for the probe of a circuit as long as for any whole respons
   assert.deepEqual(served, ['a']);
 });
 
-test('a call has three attempts in each group and six in all, whatever the order, and the first in a group is no retry', () => {
+test('a call has three attempts in each group and six in all, whatever the order, and the first in a group takes no retry', () => {
   const retryBudget = new RetryBudget(systemClock);
   const budget = new AttemptBudget({ clock: systemClock, retryBudget });
   const attempt = (): number => {

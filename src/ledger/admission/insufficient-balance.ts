@@ -13,6 +13,6 @@ export class InsufficientBalance extends ApiError {
   }
 }
 
-/** The rejection of a call of which nobody knows in time whether the balance covers it. */
+/** The rejection of a call when it stays unknown in time whether the balance covers it. */
 export const balanceUnavailable = (cause?: unknown): ApiError =>
   fail('server_is_overloaded', 'The balance is temporarily unavailable; retry shortly.', { retryAfter: 1, cause });
