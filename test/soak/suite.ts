@@ -59,6 +59,10 @@ function startTests(failures: string): ChildProcess {
   });
 }
 
-const nameOf = ({ file, name }: FailedTest): string => `${file}: ${name}`;
+function nameOf({ file, name }: FailedTest): string {
+  return `${file}: ${name}`;
+}
 
-const count = (test: string): void => void failed.set(test, (failed.get(test) ?? 0) + 1);
+function count(test: string): void {
+  failed.set(test, (failed.get(test) ?? 0) + 1);
+}

@@ -83,15 +83,20 @@ const makeDue = () =>
   sql`update callback_events set next_at = now() - interval '1 second' where state = 'pending'`.execute(database.db);
 const circuit = () => database.db.selectFrom('callback_circuits').selectAll().executeTakeFirst();
 
-/** Runs until nothing is being sent and nothing more can be. */
+/**
+ * Runs until nothing is being sent and nothing more can be. The last deliverer finds nothing: one before it frees the slot of an attempt
+ * after its row was changed, and takes nothing in between.
+ */
 async function deliver(rules: Partial<CallbackRules> = {}): Promise<void> {
-  const one = deliverer(rules);
-  await one.run();
-  await until('the end of all attempts', async () => {
-    const { rows } = await sql`select from callback_events where sending_until > now()`.execute(database.db);
-    return rows.length === 0 && (await one.run()) === 0;
-  });
-  await one.stop();
+  for (let isOver = false; !isOver; ) {
+    const one = deliverer(rules);
+    isOver = (await one.run()) === 0;
+    await until('the end of all attempts', async () => {
+      const { rows } = await sql`select from callback_events where sending_until > now()`.execute(database.db);
+      return rows.length === 0 && (await one.run()) === 0;
+    });
+    await one.stop();
+  }
 }
 
 test('V 6 r2: an event that is delivered ends, with its attempt in the log', async () => {
