@@ -17,7 +17,7 @@ export interface LeaseTake {
   readonly granted: Nanos;
   /** The lease after the grant; undefined when nothing was granted. */
   readonly lease: LeaseState | undefined;
-  /** The newest wish of somebody else. While there is one, nothing is granted ahead of need. */
+  /** The newest wish of another owner. While there is one, nothing is granted ahead of need. */
   readonly newest: bigint | undefined;
 }
 

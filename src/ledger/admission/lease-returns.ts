@@ -27,8 +27,8 @@ export class LeaseReturns {
   }
 
   /**
-   * Answers a wish of somebody else that a statement has reported, unless this was done before. A replica that has a wish too returns what it
-   * has as well: the database grants it in the order of the wishes, whoever is faster.
+   * Answers a wish of another owner that a statement has reported, unless this was done before. A replica that has a wish too returns what it
+   * has as well: the database grants it in the order of the wishes, not of the replies.
    */
   async answer(wallet: WalletState, newest: bigint | undefined): Promise<boolean> {
     if (newest === undefined || newest <= wallet.answered || wallet.leased === 0n) return false;
@@ -46,7 +46,7 @@ export class LeaseReturns {
     return false;
   }
 
-  /** Waits for a return that is under way, and finds out what became of one that failed. Throws when nobody knows where that money is. */
+  /** Waits for a return that is under way, and finds out what became of one that failed. Throws while it is unknown where that money is. */
   async settle(wallet: WalletState): Promise<void> {
     await wallet.lastReturn;
     if (isUnclear(wallet)) await this.run(wallet);

@@ -43,7 +43,7 @@ export interface Outlook {
   readonly isReady: boolean;
   /** The wallet has no place for a further wish. */
   readonly isFull: boolean;
-  /** The newest wish of somebody else. */
+  /** The newest wish of another owner. */
   readonly newest: bigint | undefined;
 }
 
