@@ -1,13 +1,13 @@
 /** Fixture of the single-process benchmarks: a temporary database with a user whose balance never runs out. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { KeyCache } from '../src/access/keys/index.ts';
 import { loadCatalog } from '../src/catalog/index.ts';
-import { loadConfig } from '../src/config.ts';
+import { applySetup, parseSetup } from '../src/catalog/setup/index.ts';
 import { silentLog } from '../src/core/index.ts';
 import type { Caller } from '../src/gateway/index.ts';
-import { KeyCache } from '../src/identity/index.ts';
-import { type AppContext, openContext } from '../src/server/index.ts';
-import { applySetup, parseSetup } from '../src/setup/index.ts';
+import { loadConfig } from '../src/platform/config.ts';
+import { type AppContext, openContext } from '../src/program/server/index.ts';
 import { createWorkFolder } from './target.ts';
 
 export interface BenchFixture {

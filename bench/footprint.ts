@@ -6,9 +6,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
-import type { Db } from '../src/db/index.ts';
-import { serve } from '../src/server/serve.ts';
-import { applySetup, parseSetup } from '../src/setup/index.ts';
+import { applySetup, parseSetup } from '../src/catalog/setup/index.ts';
+import type { Db } from '../src/platform/db/index.ts';
+import { serve } from '../src/program/server/serve.ts';
 import { type Statement, statementsOf } from '../test/support/plan.ts';
 import { REQUESTS } from './bodies.ts';
 import { freePort, nextMessage, startHelper } from './child.ts';

@@ -4,9 +4,9 @@
  */
 import { parseArgs } from 'node:util';
 import { silentLog } from '../src/core/index.ts';
-import { connect } from '../src/db/index.ts';
 import { checkAlarms, sumOldDays, sumOldMonths } from '../src/ledger/index.ts';
-import { serve } from '../src/server/serve.ts';
+import { connect } from '../src/platform/db/index.ts';
+import { serve } from '../src/program/server/serve.ts';
 import { fillUsage } from '../test/support/usage-rows.ts';
 import { fillEntries } from './entry-rows.ts';
 import { openBenchFixture } from './fixture.ts';

@@ -3,8 +3,8 @@
  * `--rows 1000000` for fewer. Takes several minutes and about 5 GB of disk in the temporary folder.
  */
 import { parseArgs } from 'node:util';
-import { connect } from '../src/db/index.ts';
 import { balanceReport, limitsReport, periodOf, usageReport } from '../src/ledger/index.ts';
+import { connect } from '../src/platform/db/index.ts';
 import { explain, statementsOf } from '../test/support/plan.ts';
 import { fillUsage } from '../test/support/usage-rows.ts';
 import { openBenchFixture } from './fixture.ts';

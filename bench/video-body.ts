@@ -5,8 +5,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../src/core/index.ts';
+import { ThreadPool } from '../src/platform/threads/index.ts';
 import { BODY_BYTES, videoCapabilitiesOf } from '../src/rules/index.ts';
-import { ThreadPool } from '../src/threads/index.ts';
 import { examineJob } from '../src/video/request/examine-job.ts';
 import { describeMachine } from './machine.ts';
 import { median } from './quantile.ts';

@@ -7,12 +7,12 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
+import { applySetup, parseSetup } from '../src/catalog/setup/index.ts';
 import { newRequestId, silentLog } from '../src/core/index.ts';
-import { connect } from '../src/db/index.ts';
 import { createUsageRecord, newRecordId, type UsageRecord } from '../src/ledger/index.ts';
 import { UsageWriter } from '../src/ledger/records/usage-writer.ts';
-import { type RequestEntry, RequestWriter } from '../src/requests/index.ts';
-import { applySetup, parseSetup } from '../src/setup/index.ts';
+import { type RequestEntry, RequestWriter } from '../src/observe/request-log/index.ts';
+import { connect } from '../src/platform/db/index.ts';
 import { openBenchFixture } from './fixture.ts';
 import { cpuOfTree, describeMachine } from './machine.ts';
 
@@ -28,7 +28,7 @@ const WARM_UP_SECONDS = 3;
 const RATE = 2_000;
 const USERS = Number(values.users);
 const TOTAL_MS = 906;
-/** As `src/ledger` and `src/requests` write them. */
+/** As `src/ledger` and `src/observe/request-log` write them. */
 const BATCH_ROWS = 2_000;
 const GOAL = { bytes: 1_300, micros: 15 };
 

@@ -23,7 +23,7 @@ const PACKAGES = {
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 // The npm package has JavaScript: Node does not run TypeScript below node_modules.
-const entry = ['program.js', 'program.ts'].map((name) => join(root, 'src', 'cli', name)).find(existsSync);
+const entry = ['program.js', 'program.ts'].map((name) => join(root, 'src', 'program', 'cli', name)).find(existsSync);
 if (/[\\/]node_modules[\\/].*\.ts$/.test(entry ?? '.ts'))
   exitWith('This package has TypeScript, which Node does not run below node_modules. Pack it with "npm run package".');
 const major = Number(process.versions.node.split('.')[0]);

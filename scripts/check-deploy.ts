@@ -6,7 +6,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, matchesGlob } from 'node:path';
-import { joinEmbedded } from '../src/db/index.ts';
+import { joinEmbedded } from '../src/platform/db/index.ts';
 import { checkDemo, cleanEnvironment } from './demo-check.ts';
 import { copyKustomization, DEPLOY, dockerStages, type Instruction, readDeploy } from './deploy-files.ts';
 import { ROOT } from './modules.ts';

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Module, ROOT, readModules } from './modules.ts';
-import { floorOf, rankOf, rankPicture } from './ranks.ts';
+import { hasModules, rankPicture, rowOf } from './ranks.ts';
 
 interface Ban {
   readonly what: RegExp;
@@ -15,30 +15,36 @@ const BANS: readonly Ban[] = [
   {
     what: /\bprocess\.env\b/,
     // The programs of the guides contain it as text.
-    allowedIn: /^src\/(config|cli\/|db\/embedded\/|rules\/clients\/)/,
+    allowedIn: /^src\/(platform\/config|program\/cli\/|platform\/db\/embedded\/|rules\/clients\/)/,
     why: 'only config.ts reads the environment',
   },
   {
     what: /\b(?:Date\.now|performance\.now)\(|\bnew Date\(\)/,
-    allowedIn: /^src\/(core\/clock|cli\/|identity\/keys|db\/embedded\/)/,
+    allowedIn: /^src\/(core\/clock|program\/cli\/|access\/keys\/keys|platform\/db\/embedded\/)/,
     why: 'only core/clock.ts reads the time',
   },
-  { what: /'@redis\/client'/, allowedIn: /^src\/redis\//, why: 'only redis/ imports the Redis client' },
-  { what: /from 'pg'/, allowedIn: /^src\/db\//, why: 'only db/ imports the driver' },
+  {
+    what: /'@redis\/client'/,
+    allowedIn: /^src\/platform\/redis\//,
+    why: 'only platform/redis/ imports the Redis client',
+  },
+  { what: /from 'pg'/, allowedIn: /^src\/platform\/db\//, why: 'only platform/db/ imports the driver' },
   {
     what: /^import (?!type ).*from '(?:ws|node:https?|node:net|node:tls|node:dns(?:\/promises)?)'/m,
-    allowedIn: /^src\/(http|upstream|web|cli\/(doctor|control)|db\/embedded)/,
-    why: 'only http/, upstream/ and web/ open sockets',
+    allowedIn: /^src\/(platform\/(http|outbound|web|db\/embedded)|providers\/upstream|program\/cli\/(doctor|control))/,
+    why: 'only platform/ and providers/upstream/ open sockets',
   },
   {
     what: /from 'node:(?:child_process|vm)'|\beval\(|\bnew Function\(/,
-    allowedIn: /^src\/(db\/embedded\/|cli\/worker-handle)/,
+    allowedIn: /^src\/(platform\/db\/embedded\/|program\/cli\/worker-handle)/,
     why: 'no code runs other programs or evaluates text',
   },
 ];
 const NO_ASYNC = /^src\/(rules|core|dialects)\//;
 /** The two halves of a dialect: requests from clients, and calls to providers. */
 const HALF = /^(src\/dialects\/\w+)\/(client|upstream)\//;
+
+const USES_DIALECTS = /^src\/(?:dialects|gateway)\/|^src\/api\/caller\/errors\.ts$/;
 
 export const checkImports = (): string[] => [
   ...readModules('{src,sim,console}/**/*.{ts,tsx}').flatMap(checkModule),
@@ -57,52 +63,54 @@ function checkModule(module: Module): string[] {
 }
 
 /** Up to the file that it names. */
-const VALUES_OF_OBJECTS = /^(?:import|export) (?!type )[^;]*src\/objects\//m;
+const VALUES_OF_SCHEMAS = /^(?:import|export) (?!type )[^;]*src\/schemas\//m;
 
 function checkImport({ file, text, isTest }: Module, target: string): string[] {
   if (file.startsWith('sim/')) return target.startsWith('src/') ? ['sim/ imports nothing from src/'] : [];
   // Whatever it imports is sent to browsers, apart from types.
   if (file.startsWith('console/')) {
-    if (target === 'src/objects/index.ts' && !VALUES_OF_OBJECTS.test(text)) return [];
+    if (target === 'src/schemas/index.ts' && !VALUES_OF_SCHEMAS.test(text)) return [];
     return /^(?:console|src\/rules)\//.test(target)
       ? []
-      : ['console/ imports from src/rules/, and types from src/objects/index.ts'];
+      : ['console/ imports from src/rules/, and types from src/schemas/index.ts'];
   }
   // The demo is the only file that connects the product to the simulated providers.
-  if (target === 'sim/index.ts' && file === 'src/cli/demo.ts') return [];
+  if (target === 'sim/index.ts' && file === 'src/program/cli/demo.ts') return [];
   if (!target.startsWith('src/')) return isTest ? [] : [`imports ${target} from outside src/`];
-  const [from, to] = [folderOf(file), folderOf(target)];
-  for (const folder of [from, to]) if (rankOf(folder) < 0) return [`${folder} has no rank in scripts/ranks.ts`];
   if (isTest) return [];
-  return from === to ? checkInside(file, target) : checkAcross(file, target);
-}
-
-function checkAcross(file: string, target: string): string[] {
-  const [from, to] = [folderOf(file), folderOf(target)];
-  if (rankOf(to) >= rankOf(from)) return [`${from} (rank ${rankOf(from)}) may not import ${to} (rank ${rankOf(to)})`];
-  if (to === 'dialects' && from !== 'gateway' && file !== 'src/api/errors.ts')
-    return ['only gateway/ and api/errors.ts import dialects'];
-  return /^src\/[^/]+\.ts$/.test(target) || target.endsWith('/index.ts')
-    ? []
-    : [`imports ${target}; use ${to}/index.ts`];
-}
-
-function checkInside(file: string, target: string): string[] {
   const [half, otherHalf] = [HALF.exec(file), HALF.exec(target)];
   if (half && otherHalf && half[1] === otherHalf[1] && half[2] !== otherHalf[2])
     return [`the ${half[2]} half of a dialect may not import its ${otherHalf[2]} half (${target})`];
-  const [from, to] = [roomOf(file), roomOf(target)];
-  const [floor, lower] = [floorOf(folderOf(file), from), floorOf(folderOf(file), to)];
-  if (from === to || floor === undefined || lower === undefined) return [];
-  if (floor < 0 || lower < 0) return [`${floor < 0 ? from : to} has no floor in scripts/ranks.ts`];
-  return lower < floor ? [] : [`${from} (floor ${floor}) may not import ${to} (floor ${lower})`];
+  if (/^src\/dialects\//.test(target) && !USES_DIALECTS.test(file))
+    return ['only gateway/ and api/caller/errors.ts import dialects'];
+  return checkOrder(file, target);
 }
 
-/** `src/db/watch.ts` -> `db`; `src/config.ts` -> `config`. */
-const folderOf = (path: string): string => path.split('/')[1]?.replace(/(?:\.test)?\.ts$/, '') ?? '';
+/** Compares the parts of src/ in which the two files are, where their paths part. */
+function checkOrder(file: string, target: string): string[] {
+  const [source, aim] = [partsOf(file), partsOf(target)];
+  const depth = source.findIndex((part, index) => part !== aim[index]);
+  const folder = source.slice(0, depth).join('/');
+  const [from = '', to = ''] = [source[depth], aim[depth]];
+  const [row, lower] = [rowOf(folder, from), rowOf(folder, to)];
+  if (row === undefined || lower === undefined || depth < 0) return [];
+  for (const [part, at] of [
+    [from, row],
+    [to, lower],
+  ] as const)
+    if (at < 0) return [`${join(folder, part)} has no row in scripts/ranks.ts`];
+  if (lower >= row) return [`${join(folder, from)} (row ${row}) may not import ${join(folder, to)} (row ${lower})`];
+  const inside = aim.slice(depth + (hasModules([...aim.slice(0, depth + 1)].join('/')) ? 2 : 1));
+  const isDoor = inside.length === 0 || (inside.length === 1 && inside[0] === 'index');
+  return isDoor || (depth > 0 && !hasModules(folder)) ? [] : [`imports ${target}; use the index.ts of its module`];
+}
 
-/** `src/gateway/native/forward.ts` -> `native`; `src/gateway/failover.ts` -> `failover`. */
-const roomOf = (path: string): string => path.split('/')[2]?.replace(/\.ts$/, '') ?? '';
+/** `src/gateway/native/forward.ts` -> `gateway`, `native`, `forward`. */
+const partsOf = (path: string): string[] =>
+  path
+    .replace(/(?:\.test)?\.ts$/, '')
+    .split('/')
+    .slice(1);
 
 /** Every path in the map must exist, and its picture of ranks must equal the table. */
 function checkMap(): string[] {

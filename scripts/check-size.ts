@@ -25,7 +25,7 @@ const PARTS: readonly Part[] = [
     name: 'src without tests',
     has: (file) => file.startsWith('src/') && !isTest(file),
     budget: 100_000,
-    max: 100_700,
+    max: 100_711,
   },
   { name: 'scripts, bench and sim with tests', has: isTool, budget: 26_000, max: 28_750 },
   { name: 'tests of src and test', has: (file) => isTest(file) && !isTool(file) },

@@ -4,12 +4,12 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { environmentTable, loadConfig } from '../src/config.ts';
-import { HealthListener } from '../src/http/index.ts';
+import { parseSetupFile } from '../src/catalog/setup/index.ts';
+import { environmentTable, loadConfig } from '../src/platform/config.ts';
+import { HealthListener } from '../src/platform/http/index.ts';
+import { ROUTES } from '../src/platform/web/index.ts';
+import { bodyMemory } from '../src/program/server/settings.ts';
 import { PROCESS_BYTES } from '../src/rules/index.ts';
-import { bodyMemory } from '../src/server/settings.ts';
-import { parseSetupFile } from '../src/setup/index.ts';
-import { ROUTES } from '../src/web/index.ts';
 import { at, dockerStages, namedSettings, readDeploy, yamlDocuments } from './deploy-files.ts';
 import { ROOT } from './modules.ts';
 
@@ -81,7 +81,7 @@ test('deploy files run commands and probe paths that exist', () => {
       ['bin/dragoman.js', 'reload'],
     ],
   );
-  for (const command of ['serve', 'reload']) assert.ok(existsSync(join(ROOT, 'src/cli', `${command}.ts`)));
+  for (const command of ['serve', 'reload']) assert.ok(existsSync(join(ROOT, 'src/program/cli', `${command}.ts`)));
   assert.ok(existsSync(join(ROOT, 'bin/dragoman.js')));
   const probes = ['startupProbe', 'readinessProbe', 'livenessProbe'].map((probe) =>
     String(at(container(), `${probe}.httpGet.path`)),

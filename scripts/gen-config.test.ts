@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { SetupFile } from '../src/objects/index.ts';
+import { SetupFile } from '../src/schemas/index.ts';
 import { fieldLists } from './gen-config.ts';
 
 const lists = fieldLists();

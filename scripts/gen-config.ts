@@ -1,6 +1,6 @@
 /** docs/config.md: the settings, and the fields of the configuration file with their types and notes from the schema. */
 import { z } from 'zod';
-import { type FieldNote, SetupFile } from '../src/objects/index.ts';
+import { type FieldNote, SetupFile } from '../src/schemas/index.ts';
 import { page, table } from './markdown.ts';
 
 interface Setting {
@@ -12,7 +12,7 @@ interface Setting {
 export const renderConfig = (settings: readonly Setting[]): string =>
   page(
     'Settings and the configuration file',
-    'Generated from `src/config.ts` and `src/objects/` by `npm run gen`.',
+    'Generated from `src/platform/config.ts` and `src/schemas/` by `npm run gen`.',
     '## Settings',
     'Variables of the environment. All are optional. Times are in milliseconds where the name ends in `_MS`, sizes in bytes where it ends in `_BYTES`. An empty variable counts as unset.',
     table(
@@ -68,7 +68,7 @@ const membersOf = ({ properties = {}, required = [] }: JsonSchema, above: string
   Object.entries(properties).flatMap(([name, schema]) => {
     const { description: about, example, fallback, unit } = schema;
     const path = above + name;
-    if (about === undefined || example === undefined) throw new Error(`${path} has no note in src/objects/`);
+    if (about === undefined || example === undefined) throw new Error(`${path} has no note in src/schemas/`);
     const note = { about, example, ...(fallback && { fallback }), ...(unit && { unit }) };
     const field = { path, type: typeOf(schema), isRequired: required.includes(name), ...note };
     return [field, ...(name === 'cost' ? [] : membersOf(schema, `${above}${name}.`))];

@@ -1,7 +1,7 @@
 /** Markdown pages generated from the tables in src/rules, src/dialects and test/laws. */
-import { ADMIN_SCHEMAS } from '../src/admin/index.ts';
-import { type Bound, CHUNK_BOUNDS, CLIENT_BOUNDS, SERVER_BOUNDS } from '../src/http/index.ts';
-import { queryParameters } from '../src/openapi/index.ts';
+import { ADMIN_SCHEMAS } from '../src/api/admin/index.ts';
+import { queryParameters } from '../src/api/openapi/index.ts';
+import { type Bound, CHUNK_BOUNDS, CLIENT_BOUNDS, SERVER_BOUNDS } from '../src/platform/http/index.ts';
 import {
   ADDED_OPTIONS,
   ADMIN_OPERATIONS,
@@ -106,7 +106,7 @@ const adminParameters = (): Map<string, string> => {
 
 const name = (row: EndpointRow): string => `\`${row.method} ${row.path}\`${row.alias ? `<br>\`${row.alias}\`` : ''}`;
 
-/** The README of src/http with its table of bounds. */
+/** The README of src/platform/http with its table of bounds. */
 export function withBounds(readme: string): string {
   const rows = [SERVER_BOUNDS, CHUNK_BOUNDS, CLIENT_BOUNDS].flatMap((bounds, n) =>
     Object.values<Bound>(bounds).map(({ limit, unit, why }) => [

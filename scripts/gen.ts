@@ -4,12 +4,12 @@ import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ADMIN_SCHEMAS } from '../src/admin/index.ts';
-import { environmentTable } from '../src/config.ts';
-import { CONSOLE_SCHEMAS } from '../src/console/index.ts';
-import { connect, joinEmbedded, migrate, openDatabase } from '../src/db/index.ts';
-import { openApi } from '../src/openapi/index.ts';
-import { version } from '../src/version.ts';
+import { ADMIN_SCHEMAS } from '../src/api/admin/index.ts';
+import { CONSOLE_SCHEMAS } from '../src/api/console/index.ts';
+import { openApi } from '../src/api/openapi/index.ts';
+import { environmentTable } from '../src/platform/config.ts';
+import { connect, joinEmbedded, migrate, openDatabase } from '../src/platform/db/index.ts';
+import { version } from '../src/platform/version.ts';
 import { renderAlerts } from './alerts.ts';
 import { renderClauses } from './clauses.ts';
 import { renderConfig } from './gen-config.ts';
@@ -21,7 +21,7 @@ import { ROOT } from './modules.ts';
 import { withClients } from './pages.ts';
 import { type Part, runPart } from './parts.ts';
 
-const HTTP_README = 'src/http/README.md';
+const HTTP_README = 'src/platform/http/README.md';
 const OBSERVE = 'docs/operating/observe.md';
 
 async function generate(): Promise<Map<string, string>> {
@@ -41,7 +41,7 @@ async function generate(): Promise<Map<string, string>> {
     ['deploy/grafana-dashboard.json', renderDashboard()],
     ...renderKubernetes(),
     ...guides(),
-    ['src/db/rows.ts', await rows()],
+    ['src/platform/db/rows.ts', await rows()],
   ]);
 }
 
@@ -102,7 +102,7 @@ function read(path: string): string | undefined {
 }
 
 const PARTS = {
-  files: { about: 'the reference pages, openapi.json and src/db/rows.ts', run: writeFiles },
+  files: { about: 'the reference pages, openapi.json and src/platform/db/rows.ts', run: writeFiles },
   schemas: {
     about: 'test/schemas from the types of the SDKs, after an update of an SDK; half a minute',
     run: async () => (await import('./gen-schemas.ts')).writeSchemas(),

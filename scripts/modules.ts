@@ -7,7 +7,7 @@ import { codeOnly } from './source-tokens.ts';
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 export interface Module {
-  /** Relative to the root, e.g. `src/db/watch.ts`. */
+  /** Relative to the root, e.g. `src/platform/db/watch.ts`. */
   readonly file: string;
   readonly text: string;
   /** The text without comments and literals. */

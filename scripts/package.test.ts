@@ -19,7 +19,7 @@ test('the package contains what the server and its demo load, and no tests', () 
   const isPacked = (path: string): boolean =>
     files.some((entry) => !entry.startsWith('!') && (path === entry || path.startsWith(`${entry}/`))) &&
     !files.some((entry) => entry.startsWith('!') && matchesGlob(path, entry.slice(1)));
-  for (const path of ['bin/dragoman.js', 'src/cli/program.ts', 'sim/index.ts', 'dist/console/index.html'])
+  for (const path of ['bin/dragoman.js', 'src/program/cli/program.ts', 'sim/index.ts', 'dist/console/index.html'])
     assert.ok(isPacked(path), path);
   for (const path of globSync(['src/**/*.test.ts', 'sim/**/*.test.ts', 'test/**/*.ts'], { cwd: ROOT }))
     assert.ok(!isPacked(path), path);

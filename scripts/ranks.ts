@@ -1,24 +1,40 @@
 /**
- * Which folder may import which. A file imports from its own folder, or from a folder of strictly lower rank through its index.ts.
- * Inside a folder with floors, a file imports from its own room (subfolder or file), or from rooms on lower floors.
+ * Which part of src/ may import which. Where the paths of two files part, the file imports from a strictly lower row only: rooms of src/,
+ * modules of a room, floors of a module. Into another room or module it comes through index.ts.
  */
 
+/** The rooms of src/, the lowest rank first. */
 export const RANKS: readonly (readonly string[])[] = [
   ['rules'],
-  ['core', 'version'],
-  ['http', 'objects', 'threads'],
-  ['dialects', 'db', 'redis', 'upstream', 'web', 'cluster', 'config', 'data-dir'],
-  ['identity', 'catalog', 'pool', 'ledger'],
-  ['setup', 'requests', 'people', 'backup', 'warnings'],
+  ['core'],
+  ['schemas', 'dialects'],
+  ['platform'],
+  ['providers', 'ledger'],
+  ['access'],
+  ['catalog'],
+  ['observe'],
   ['gateway', 'video'],
-  ['api', 'admin', 'openapi', 'worker', 'master-key'],
-  ['console'],
-  ['server'],
-  ['cli'],
+  ['api'],
+  ['program'],
 ];
 
-/** Rooms of the large folders, the lowest floor first. */
-export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+/** Rooms that consist of modules with an index.ts each, or of one file. */
+const MODULES: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  platform: [
+    ['http', 'threads', 'version'],
+    ['db', 'redis', 'outbound', 'web', 'cluster', 'config', 'data-dir'],
+    ['master-key'],
+  ],
+  providers: [['upstream'], ['pool']],
+  access: [['keys'], ['people']],
+  catalog: [['catalog'], ['load', 'redact'], ['index'], ['setup']],
+  observe: [['request-log', 'warnings']],
+  api: [['caller', 'admin', 'openapi'], ['console']],
+  program: [['backup', 'jobs'], ['server'], ['cli']],
+};
+
+/** Subfolders and files of the large modules, the lowest floor first. */
+const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   dialects: [
     ['hub'],
     ['wire'],
@@ -29,7 +45,7 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['client-field'],
     ['index'],
   ],
-  http: [
+  'platform/http': [
     ['bounds', 'open-socket', 'deadlines', 'target'],
     ['headers', 'pinned-lookup', 'listening-sockets', 'health-listener'],
     ['health-thread'],
@@ -84,14 +100,21 @@ export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
 };
 
-export const rankOf = (folder: string): number => RANKS.findIndex((row) => row.includes(folder));
+const ORDERS: Readonly<Record<string, readonly (readonly string[])[]>> = { '': RANKS, ...MODULES, ...FLOORS };
 
-/** Undefined in folders without floors; -1 for a room that has none. */
-export const floorOf = (folder: string, room: string): number | undefined =>
-  FLOORS[folder]?.findIndex((row) => row.includes(room));
+/** The row of a part inside a folder of src/, `''` for src/ itself. Undefined where the folder has no order; -1 for a part that has no row. */
+export const rowOf = (folder: string, part: string): number | undefined =>
+  ORDERS[folder]?.findIndex((row) => row.includes(part));
+
+export const hasModules = (folder: string): boolean => folder in MODULES;
 
 /** The picture in ARCHITECTURE.md. */
 export const rankPicture = (): string =>
-  RANKS.map((folders, rank) => `rank ${rank}   ${folders.join('   ')}`)
+  RANKS.map((rooms, rank) => `rank ${rank}   ${rooms.map(describeRoom).join('   ')}`)
     .reverse()
     .join('\n');
+
+const describeRoom = (room: string): string => {
+  const modules = (MODULES[room] ?? []).flat().filter((name) => name !== room && name !== 'index');
+  return modules.length > 0 ? `${room} (${modules.join(', ')})` : room;
+};

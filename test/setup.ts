@@ -1,5 +1,5 @@
 /** Global setup of a test run: one PostgreSQL without fsync, and a migrated template database that each test file copies. */
-import { connect, type Embedded, joinEmbedded, migrate } from '../src/db/index.ts';
+import { connect, type Embedded, joinEmbedded, migrate } from '../src/platform/db/index.ts';
 import { TEMPLATE, withDatabase } from './support/database.ts';
 import { createFolder, removeFolder } from './support/embedded.ts';
 

@@ -1,7 +1,8 @@
 /** Weeks of traffic for the charts: calls with a daily rhythm, their roll-ups, and the usage and entries that belong to them. */
-import { connect } from '../../src/db/index.ts';
-import { RequestRollUp } from '../../src/requests/index.ts';
-import type { AppContext } from '../../src/server/index.ts';
+
+import { RequestRollUp } from '../../src/observe/request-log/index.ts';
+import { connect } from '../../src/platform/db/index.ts';
+import type { AppContext } from '../../src/program/server/index.ts';
 
 const DAYS = 14;
 /** Runs of the roll-up, which builds 48 hours at a time. */

@@ -5,8 +5,8 @@ const FOLDERS = ['src', 'scripts', 'sim', 'console', 'test'];
 
 /** Only in `npm run test:all`, with the reason. `npm test` keeps at least one test of every clause and every capability. */
 export const ALL_ONLY: Readonly<Record<string, string>> = {
-  'src/db/embedded/index.test.ts': 'a new PostgreSQL for each case',
-  'src/db/embedded/membership.test.ts': 'a new PostgreSQL for each case',
+  'src/platform/db/embedded/index.test.ts': 'a new PostgreSQL for each case',
+  'src/platform/db/embedded/membership.test.ts': 'a new PostgreSQL for each case',
   'src/ledger/close.db.test.ts': 'replicas that close under load',
   'src/ledger/crash.db.test.ts': 'every crash point of the journal',
   'test/browser/pages.test.ts': 'every page in two roles and two colours',
@@ -60,7 +60,9 @@ const LOAD_ONLY = [
 ].map((name) => `test/e2e/${name}.test.ts`);
 
 /** What differs between the HTTP stacks: everything else runs the same code on both. */
-const STACK_TESTS = ['test/e2e/**', 'src/http/*', 'src/web/*', 'src/upstream/*'].map((path) => `${path}.test.ts`);
+const STACK_TESTS = ['test/e2e/**', 'src/platform/http/*', 'src/platform/web/*', 'src/providers/upstream/*'].map(
+  (path) => `${path}.test.ts`,
+);
 
 export type Selection = 'quick' | 'all' | 'sweeps' | 'load' | 'stack';
 

@@ -40,7 +40,7 @@ export async function buildProgram(folder: string): Promise<string> {
 /** Does what bin/dragoman.js does with a Node that is new enough. */
 const entrySource = (target: string): string => `import { enableCompileCache } from 'node:module';
 enableCompileCache(${JSON.stringify(join(target, 'compiled'))});
-const { run } = await import(${JSON.stringify(join(ROOT, 'src', 'cli', 'program.ts'))});
+const { run } = await import(${JSON.stringify(join(ROOT, 'src', 'program', 'cli', 'program.ts'))});
 await run(process.argv);
 `;
 

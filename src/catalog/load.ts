@@ -1,7 +1,7 @@
 /** Reads the catalog from the database. Decrypted credentials stay in memory only. */
 import type { Selectable } from 'kysely';
 import { errorFields, type Log, type Sealer } from '../core/index.ts';
-import { type Db, type Rows, snapshot } from '../db/index.ts';
+import { type Db, type Rows, snapshot } from '../platform/db/index.ts';
 import {
   type CapabilityOverrides,
   type ChatPreset,

@@ -4,9 +4,9 @@
  */
 import { hash } from 'node:crypto';
 import { sessionInUserId } from '../dialects/index.ts';
-import type { Affinity } from '../pool/index.ts';
+import type { Call } from '../platform/web/index.ts';
+import type { Affinity } from '../providers/pool/index.ts';
 import type { ClientDialect } from '../rules/index.ts';
-import type { Call } from '../web/index.ts';
 
 /** Headers in which agent CLIs name their session. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id', 'thread-id'] as const;

@@ -1,7 +1,7 @@
 /** The attempts and the time that one call may use for failover, in its own group and on lines of others. The legs of a call share them. */
 import type { Model } from '../catalog/index.ts';
 import type { Clock } from '../core/index.ts';
-import type { RetryBudget } from '../pool/index.ts';
+import type { RetryBudget } from '../providers/pool/index.ts';
 import { FAILOVER, FALLBACK, type TimeoutClass } from '../rules/index.ts';
 
 export interface AttemptBudgetServices {

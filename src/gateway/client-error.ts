@@ -2,9 +2,9 @@
 import { redact, type Secrets } from '../catalog/index.ts';
 import { type ApiError, fail } from '../core/index.ts';
 import type { Fault, HubError } from '../dialects/index.ts';
-import type { NoAccount } from '../pool/index.ts';
+import type { NoAccount } from '../providers/pool/index.ts';
+import type { TransportError } from '../providers/upstream/index.ts';
 import { type FaultKind, faultRow, MAX_COOLDOWN_MS } from '../rules/index.ts';
-import type { TransportError } from '../upstream/index.ts';
 
 /** A provider's error as the client may read it. */
 export const withoutSecrets = (error: HubError, secrets: Secrets): HubError => ({

@@ -16,7 +16,7 @@ import { until } from '../../test/support/wait.ts';
 import type { Account } from '../catalog/index.ts';
 import { ApiError, type Clock, fail, systemClock } from '../core/index.ts';
 import { codecOf, type UpstreamFailure } from '../dialects/index.ts';
-import { RetryBudget } from '../pool/index.ts';
+import { RetryBudget } from '../providers/pool/index.ts';
 import { CIRCUIT, type ErrorCode, errorRow, FAILOVER, FALLBACK, RETRY_BUDGET, TIMEOUTS } from '../rules/index.ts';
 import { AttemptBudget, type LegTurn } from './attempt-budget.ts';
 import { type ResponseHandler, runWithFailover, type UpstreamCall } from './failover.ts';

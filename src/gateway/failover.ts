@@ -5,8 +5,9 @@
 import type { Account, Model, Secrets } from '../catalog/index.ts';
 import { ApiError, type Clock, fail, type Log, type MaybePromise } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
-import type { HttpHeaders } from '../http/index.ts';
 import { crashPoint } from '../ledger/index.ts';
+import type { HttpHeaders } from '../platform/http/index.ts';
+import { type AttemptEnd, type AttemptTrace, type Call, endAttempt, ReplySample } from '../platform/web/index.ts';
 import type {
   AccountLease,
   AccountQueue,
@@ -16,16 +17,15 @@ import type {
   NoAccount,
   Pool,
   RetryBudget,
-} from '../pool/index.ts';
-import { FALLBACK, type FaultKind, faultRow, TIMEOUTS, type TimeoutClass } from '../rules/index.ts';
+} from '../providers/pool/index.ts';
 import type {
   TransportError,
   UpstreamClient,
   UpstreamExchange,
   UpstreamListener,
   UpstreamRequest,
-} from '../upstream/index.ts';
-import { type AttemptEnd, type AttemptTrace, type Call, endAttempt, ReplySample } from '../web/index.ts';
+} from '../providers/upstream/index.ts';
+import { FALLBACK, type FaultKind, faultRow, TIMEOUTS, type TimeoutClass } from '../rules/index.ts';
 import { AttemptBudget, type LegTurn } from './attempt-budget.ts';
 import {
   allAccountsBusy,

@@ -2,9 +2,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
 import type { Metering } from '../ledger/index.ts';
-import { AccountQueue, acquireSlot, type Limiter, type Pool, RetryBudget } from '../pool/index.ts';
+import type { Db } from '../platform/db/index.ts';
+import type { Threads } from '../platform/threads/index.ts';
+import {
+  type Call,
+  type ClientStreamLimits,
+  ClientStreams,
+  SMALL_BODY_BYTES,
+  type Spool,
+  type WebSocketConnection,
+} from '../platform/web/index.ts';
+import { AccountQueue, acquireSlot, type Limiter, type Pool, RetryBudget } from '../providers/pool/index.ts';
+import type { UpstreamClient } from '../providers/upstream/index.ts';
 import {
   type BodyClass,
   type CountedDialect,
@@ -15,16 +25,6 @@ import {
   type ServedCell,
   WORKING_COPIES,
 } from '../rules/index.ts';
-import type { Threads } from '../threads/index.ts';
-import type { UpstreamClient } from '../upstream/index.ts';
-import {
-  type Call,
-  type ClientStreamLimits,
-  ClientStreams,
-  SMALL_BODY_BYTES,
-  type Spool,
-  type WebSocketConnection,
-} from '../web/index.ts';
 import { testAccount } from './account-test.ts';
 import { type Background, createBackground } from './background/background.ts';
 import { BackgroundRuns } from './background/runs.ts';

@@ -4,8 +4,8 @@
  */
 import type { Catalog, Model } from '../catalog/index.ts';
 import { ApiError } from '../core/index.ts';
+import type { Call } from '../platform/web/index.ts';
 import { FALLBACK_HEADER, type InferenceOperation } from '../rules/index.ts';
-import type { Call } from '../web/index.ts';
 import { AttemptBudget, type AttemptBudgetServices, type LegTurn } from './attempt-budget.ts';
 import { LegUnavailable } from './failover.ts';
 import { planFallback, type Way } from './plan.ts';

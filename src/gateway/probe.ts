@@ -15,9 +15,16 @@ import {
 } from '../catalog/index.ts';
 import { ApiError, type Clock, EVENT_STREAM, isEventStream, isGlob, readSse } from '../core/index.ts';
 import { codecOf, type HubEvent, type UpstreamSide, upstreamOf } from '../dialects/index.ts';
-import type { HttpHeaders } from '../http/index.ts';
 import { parseRates } from '../ledger/index.ts';
-import type { AttemptFault } from '../pool/index.ts';
+import type { HttpHeaders } from '../platform/http/index.ts';
+import type { AttemptFault } from '../providers/pool/index.ts';
+import type {
+  TransportError,
+  UpstreamClient,
+  UpstreamExchange,
+  UpstreamListener,
+  UpstreamRequest,
+} from '../providers/upstream/index.ts';
 import {
   cloudAdvice,
   type FaultKind,
@@ -27,13 +34,6 @@ import {
   UPSTREAM_DIALECTS,
   type UpstreamDialect,
 } from '../rules/index.ts';
-import type {
-  TransportError,
-  UpstreamClient,
-  UpstreamExchange,
-  UpstreamListener,
-  UpstreamRequest,
-} from '../upstream/index.ts';
 import { faultKindOf } from './client-error.ts';
 import { failureMessage } from './failure-reason.ts';
 import { upstreamName } from './models/resolve.ts';

@@ -4,7 +4,7 @@
  */
 import { type AccountSecrets, redact } from '../catalog/index.ts';
 import { quoteNamesOnly } from '../core/index.ts';
-import type { UpstreamRequest } from '../upstream/index.ts';
+import type { UpstreamRequest } from '../providers/upstream/index.ts';
 
 export interface FailedAttempt {
   /** The message in the provider's error body. */

@@ -1,9 +1,9 @@
 /** What the native, the converted and the WebSocket path share. Bound once by `createGateway`. */
 import type { Catalog } from '../catalog/index.ts';
 import type { Clock } from '../core/index.ts';
+import type { Threads } from '../platform/threads/index.ts';
+import { type Call, type ClientStreams, expectJson, readBody } from '../platform/web/index.ts';
 import { type BodyClass, type BodyUse, type InferenceOperation, inferenceRow, WORKING_COPIES } from '../rules/index.ts';
-import type { Threads } from '../threads/index.ts';
-import { type Call, type ClientStreams, expectJson, readBody } from '../web/index.ts';
 import type { Billing } from './billing/admission.ts';
 import type { FailoverServices } from './failover.ts';
 import type { RejectedOptions } from './rejected-options/rejected-options.ts';

@@ -1,7 +1,7 @@
 /** The one place that assembles a request to a provider: of native and converted calls, of counts and lists, of probes and tests of accounts. */
 import type { Account } from '../catalog/index.ts';
+import { credentialHeaders, locateUpstream, type UpstreamRequest } from '../providers/upstream/index.ts';
 import type { Style, UpstreamDialect } from '../rules/index.ts';
-import { credentialHeaders, locateUpstream, type UpstreamRequest } from '../upstream/index.ts';
 
 export interface SentRequest extends Pick<UpstreamRequest, 'method' | 'body' | 'timeouts'> {
   /** Of the provider's own API; that of the account's server follows from its base URL or its cloud. */

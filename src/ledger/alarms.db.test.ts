@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type LedgerFixture, openLedgerFixture } from '../../test/support/ledger.ts';
 import { FAR_FUTURE, makeUser } from '../../test/support/ledger-process.ts';
-import type { Db } from '../db/index.ts';
+import type { Db } from '../platform/db/index.ts';
 import { type AlarmName, findAlarms, LEDGER_CHECKS } from './alarms.ts';
 import { hold, settle } from './wallets/wallets.ts';
 

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { errorFields, type Log } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
+import type { Db } from '../platform/db/index.ts';
 import { staleReplicas } from './records/replica.ts';
 import { checkNewEntries } from './wallets/recheck.ts';
 

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { type LedgerFixture, openLedgerFixture } from '../../test/support/ledger.ts';
 import { FAR_FUTURE, makeUser, metering, random, usageRecord } from '../../test/support/ledger-process.ts';
 import { ApiError } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
+import type { Db } from '../platform/db/index.ts';
 import { checkLedger } from './wallets/check.ts';
 import { credit, hold, readBalance, release, settle } from './wallets/wallets.ts';
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts';
 import { type CrashPlan, inParallel, makeUser, metering } from '../../test/support/ledger-process.ts';
-import { type Database, type Db, openDatabase } from '../db/index.ts';
+import { type Database, type Db, openDatabase } from '../platform/db/index.ts';
 import type { CrashPoint } from './crash-points.ts';
 import { checkLedger } from './wallets/check.ts';
 import { readBalance } from './wallets/wallets.ts';

@@ -1,7 +1,6 @@
 /** Metering of one process: admission, journal and flusher, from a reservation to a charge in the database. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Link } from '../cluster/index.ts';
 import {
   type Clock,
   errorFields,
@@ -13,8 +12,9 @@ import {
   type Repetition,
   repeat,
 } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
-import type { Redis } from '../redis/index.ts';
+import type { Link } from '../platform/cluster/index.ts';
+import type { Db } from '../platform/db/index.ts';
+import type { Redis } from '../platform/redis/index.ts';
 import { databaseLeases } from './admission/lease-queries.ts';
 import { PrimarySpend } from './admission/primary-spend.ts';
 import { RedisSpend } from './admission/redis-spend.ts';

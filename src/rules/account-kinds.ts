@@ -1,7 +1,7 @@
 /**
  * Clouds that host models of a provider behind addresses and credentials of their own. `cloud` of an account names its kind, the way it
  * proves who it is, and the settings of both. The form of the console, the checks of the configuration and docs/config.md are derived from
- * these tables; `src/upstream/clouds/` does what they describe.
+ * these tables; `src/providers/upstream/clouds/` does what they describe.
  */
 import type { Feature, Style } from './groups.ts';
 

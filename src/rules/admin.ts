@@ -1,4 +1,4 @@
-/** The admin API: one row per operation. Routes, OpenAPI and docs/endpoints.md are derived from it; src/admin holds the schemas. */
+/** The admin API: one row per operation. Routes, OpenAPI and docs/endpoints.md are derived from it; src/api/admin holds the schemas. */
 import type { Deprecation } from './deprecation.ts';
 import type { Method } from './endpoints.ts';
 

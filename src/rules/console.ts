@@ -1,4 +1,4 @@
-/** The API of the console: one row per operation. Routes and docs/endpoints.md are derived from it; src/console holds the handlers. */
+/** The API of the console: one row per operation. Routes and docs/endpoints.md are derived from it; src/api/console holds the handlers. */
 import type { Deprecation } from './deprecation.ts';
 import type { Method } from './endpoints.ts';
 

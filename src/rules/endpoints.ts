@@ -609,11 +609,11 @@ export type WebSocketOperation = {
 }[keyof Inference];
 /** Every operation of document 1 that is one request and one response. */
 export type InferenceOperation = Exclude<keyof Inference, WebSocketOperation>;
-/** Operations that the gateway responds to itself for some group; `src/api` must have a handler for each. */
+/** Operations that the gateway responds to itself for some group; `src/api/caller` must have a handler for each. */
 export type OwnOperation = {
   [Name in InferenceOperation]: OwnCell extends Inference[Name]['groups'][Style] ? Name : never;
 }[InferenceOperation];
-/** Operations of document 2 that this version offers; `src/api` must have a handler for each. */
+/** Operations of document 2 that this version offers; `src/api/caller` must have a handler for each. */
 export type OfferedVideoOperation = {
   [Name in keyof Video]: Video[Name] extends { status: 'planned' } ? never : Name;
 }[keyof Video];

@@ -1,6 +1,6 @@
 /**
  * The error catalogue of both documents (G 7, V 7): code -> status and meaning. A client decides on the code, so a code
- * never changes its meaning. `src/api/errors.ts` turns a row into the caller's dialect; docs/errors.md is printed from here.
+ * never changes its meaning. `src/api/caller/errors.ts` turns a row into the caller's dialect; docs/errors.md is printed from here.
  * Reasons: docs/adr/0005-stable-codes.md
  */
 import type { ErrorFormat } from './endpoints.ts';

@@ -3,7 +3,7 @@
 export interface ResponseHeader {
   readonly about: string;
   readonly example: string;
-  /** Which responses have it; see src/openapi/headers.ts. */
+  /** Which responses have it; see src/api/openapi/headers.ts. */
   readonly on:
     | 'every'
     | 'messages'

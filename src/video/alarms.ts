@@ -1,7 +1,7 @@
 /** Alarms about video tasks: holds that only an operator can decide about, and callbacks that were given up. */
 import { sql } from 'kysely';
-import type { Db } from '../db/index.ts';
 import { type Alarm, type AlarmFinder, alarm } from '../ledger/index.ts';
+import type { Db } from '../platform/db/index.ts';
 
 /** Rows counted at most; more make no difference to the operator. */
 const LIMIT = 1_000;

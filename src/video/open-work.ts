@@ -1,6 +1,6 @@
 /** When the jobs of video have anything to do. */
 import { sql } from 'kysely';
-import { DUE_SOON, type OpenWork } from '../db/index.ts';
+import { DUE_SOON, type OpenWork } from '../platform/db/index.ts';
 import { RESULT_MIRROR_JOB } from '../rules/index.ts';
 
 export const VIDEO_WORK = {

@@ -3,10 +3,10 @@
  * and translated to the provider's ids. An account that holds an asset must also run the task.
  */
 import { sql } from 'kysely';
+import type { Key } from '../access/keys/index.ts';
 import { type Catalog, type Group, hasAssetLibrary, type Model } from '../catalog/index.ts';
 import { type ApiError, fail } from '../core/index.ts';
-import type { Db } from '../db/index.ts';
-import type { Key } from '../identity/index.ts';
+import type { Db } from '../platform/db/index.ts';
 import { type ErrorCode, MEDIA_ITEMS } from '../rules/index.ts';
 import { findCharacter } from './characters/catalog.ts';
 import type { MediaReference } from './request/task-request.ts';

@@ -1,7 +1,8 @@
 /** Video service groups that a key reaches. */
+
+import type { Key } from '../access/keys/index.ts';
 import type { Catalog, Group } from '../catalog/index.ts';
 import { fail } from '../core/index.ts';
-import type { Key } from '../identity/index.ts';
 import type { VideoVariant } from '../rules/index.ts';
 
 export type VideoGroup = Group & { readonly variant: VideoVariant };

@@ -3,9 +3,9 @@
 import type { Transaction } from 'kysely';
 import type { Account, Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
-import type { Db, Rows } from '../db/index.ts';
-import type { Pool } from '../pool/index.ts';
-import type { Threads } from '../threads/index.ts';
+import type { Db, Rows } from '../platform/db/index.ts';
+import type { Threads } from '../platform/threads/index.ts';
+import type { Pool } from '../providers/pool/index.ts';
 import type { AssetProvider } from './upstream/asset-provider.ts';
 import type { VideoProvider } from './upstream/client.ts';
 

@@ -1,7 +1,8 @@
 /** The model that a create request names: its service group by the key's rights, its capabilities and its price. */
+
+import type { Key } from '../access/keys/index.ts';
 import { type Catalog, type Model, priceAt } from '../catalog/index.ts';
 import { type ApiError, fail, JsonScanError, matchesGlob, scanMembers, valueAt } from '../core/index.ts';
-import type { Key } from '../identity/index.ts';
 import { parseRates, type Rates } from '../ledger/index.ts';
 import { JSON_LIMITS, type VideoCapabilities, videoCapabilitiesOf } from '../rules/index.ts';
 import { type VideoGroup, videoGroupsOf } from './service-groups.ts';

@@ -1,14 +1,16 @@
 /** Video tasks: their services bound once, and the operations on them. */
+
+import type { Key } from '../access/keys/index.ts';
 import type { Account, Catalog } from '../catalog/index.ts';
 import { type Clock, fail, isPublicAddress, type Log, newId, type Sealer } from '../core/index.ts';
-import type { Db, OpenWork } from '../db/index.ts';
-import type { HttpStack } from '../http/index.ts';
-import type { Key } from '../identity/index.ts';
-import type { CallerCallback, TaskEstimate } from '../objects/index.ts';
-import type { Pool } from '../pool/index.ts';
-import type { Threads } from '../threads/index.ts';
-import { PublicFetcher, type UpstreamClient } from '../upstream/index.ts';
-import type { Call, ClientStreamLimits } from '../web/index.ts';
+import type { Db, OpenWork } from '../platform/db/index.ts';
+import type { HttpStack } from '../platform/http/index.ts';
+import { PublicFetcher } from '../platform/outbound/index.ts';
+import type { Threads } from '../platform/threads/index.ts';
+import type { Call, ClientStreamLimits } from '../platform/web/index.ts';
+import type { Pool } from '../providers/pool/index.ts';
+import type { UpstreamClient } from '../providers/upstream/index.ts';
+import type { CallerCallback, TaskEstimate } from '../schemas/index.ts';
 import { type Assets, createAssets } from './assets/assets.ts';
 import { reconcileAssets } from './assets/reconcile.ts';
 import { expireDeleted } from './assets/rows.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { z } from 'zod';
-import { ADMIN_SCHEMAS } from '../../src/admin/index.ts';
+import { ADMIN_SCHEMAS } from '../../src/api/admin/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
 import { ADMIN_OPERATIONS, type AdminOperation, adminRow } from '../../src/rules/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';

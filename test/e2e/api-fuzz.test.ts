@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { matchRoute } from '../../src/platform/web/routes.ts';
 import { errorFormatOf } from '../../src/rules/index.ts';
-import { matchRoute } from '../../src/web/routes.ts';
 import { type Answer, ApiDocument, type ListedOperation } from '../api-fuzz/document.ts';
 import { type FuzzFixture, startFuzzFixture, type TextGroup } from '../api-fuzz/fixture.ts';
 import { exampleRequests, type FuzzRequest, requestsOf } from '../api-fuzz/requests.ts';

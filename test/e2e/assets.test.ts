@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import type { Client } from 'pg';
-import { connect } from '../../src/db/index.ts';
+import { connect } from '../../src/platform/db/index.ts';
 import { ASSET_STATUSES } from '../../src/rules/index.ts';
 import { ASSETS_PATH, AssetCaller, actions, rowOf, SOURCE_URL, setRow } from '../support/assets.ts';
 import { longTest } from '../support/long-test.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
-import { openWorkerServices } from '../../src/server/command-services.ts';
+import { openWorkerServices } from '../../src/program/server/command-services.ts';
 import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
 import { testDatabase } from '../support/database.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';

@@ -1,9 +1,9 @@
 /** API keys: where a request may carry them, expiry, revocation, allowed addresses and failed attempts. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { markKeyRevoked } from '../../src/access/keys/index.ts';
 import { newKeyValue, systemClock } from '../../src/core/index.ts';
-import { connect } from '../../src/db/index.ts';
-import { markKeyRevoked } from '../../src/identity/index.ts';
+import { connect } from '../../src/platform/db/index.ts';
 import { ENDPOINTS, type ErrorFormat, OPERATIONS } from '../../src/rules/index.ts';
 import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';

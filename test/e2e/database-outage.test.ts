@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { openDatabase } from '../../src/db/index.ts';
+import { openDatabase } from '../../src/platform/db/index.ts';
 import type { ErrorFormat } from '../../src/rules/index.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { errorCode } from '../support/error-body.ts';

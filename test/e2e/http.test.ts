@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
-import { connect } from '../../src/db/index.ts';
+import { connect } from '../../src/platform/db/index.ts';
 import type { ErrorFormat } from '../../src/rules/index.ts';
 import { testDatabase } from '../support/database.ts';
 import { errorCode } from '../support/error-body.ts';

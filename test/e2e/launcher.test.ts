@@ -6,7 +6,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { joinOver } from '../../src/db/embedded/index.ts';
+import { joinOver } from '../../src/platform/db/embedded/index.ts';
 import { runHere } from '../support/cli.ts';
 import { Command, type CommandOptions, type CommandResult, run } from '../support/command.ts';
 import { createFolder, familyOf, postmasterPid, queryValue, removeFolder, survivors } from '../support/embedded.ts';

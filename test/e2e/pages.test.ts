@@ -121,7 +121,7 @@ test('links between pages lead to files and headings that exist', () => {
     'CONTRIBUTING.md',
     'SECURITY.md',
     'CHANGELOG.md',
-    'src/http/README.md',
+    'src/platform/http/README.md',
     'sim/README.md',
   ])
     for (const [, path = '', heading] of linksIn(page)) {

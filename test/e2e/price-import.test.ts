@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { type Database, openDatabase } from '../../src/db/index.ts';
+import { type Database, openDatabase } from '../../src/platform/db/index.ts';
 import { runHere } from '../support/cli.ts';
 import type { CommandResult } from '../support/command.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';

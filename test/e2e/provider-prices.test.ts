@@ -1,7 +1,7 @@
 /** Prices as providers have them, from the report of a provider to the charge and its lines. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { CallPrice } from '../../src/objects/index.ts';
+import type { CallPrice } from '../../src/schemas/index.ts';
 import { ADMIN_TOKEN } from '../support/admin.ts';
 import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';

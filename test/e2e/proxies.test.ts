@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { openWorkerServices } from '../../src/server/command-services.ts';
-import { parseSetup } from '../../src/setup/index.ts';
+import { parseSetup } from '../../src/catalog/setup/index.ts';
+import { openWorkerServices } from '../../src/program/server/command-services.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { startConnectProxy, startSocksProxy, type TestProxy } from '../support/proxy.ts';

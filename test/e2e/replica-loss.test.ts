@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { type Database, openDatabase } from '../../src/db/index.ts';
+import { type Database, openDatabase } from '../../src/platform/db/index.ts';
 import { CrashLane } from '../support/crash-lane.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { noRedis, startRedis, type TestRedis } from '../support/redis.ts';

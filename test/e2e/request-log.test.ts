@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { systemClock } from '../../src/core/index.ts';
-import { RequestRollUp, removeOldRequests } from '../../src/requests/index.ts';
+import { RequestRollUp, removeOldRequests } from '../../src/observe/request-log/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
-import { rotateKey } from '../../src/admin/index.ts';
+import { markKeyRevoked } from '../../src/access/keys/index.ts';
+import { rotateKey } from '../../src/api/admin/index.ts';
 import { loadCatalog, priceAt } from '../../src/catalog/index.ts';
-import { markKeyRevoked } from '../../src/identity/index.ts';
-import { type Applied, applySetup, findIdleFallbacks, parseSetup, SetupError } from '../../src/setup/index.ts';
+import { type Applied, applySetup, findIdleFallbacks, parseSetup, SetupError } from '../../src/catalog/setup/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
 

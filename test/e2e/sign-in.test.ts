@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
+import { createFirstLink, expireSignIns, Passwords, redeemLink, resetPerson } from '../../src/access/people/index.ts';
 import type { ApiError } from '../../src/core/index.ts';
-import { createFirstLink, expireSignIns, Passwords, redeemLink, resetPerson } from '../../src/people/index.ts';
 import { LINK_MS, SESSION_MS, SIGN_IN_FAILURES } from '../../src/rules/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { runHere } from '../support/cli.ts';

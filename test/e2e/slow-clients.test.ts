@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { SERVER_BOUNDS } from '../../src/http/bounds.ts';
+import { SERVER_BOUNDS } from '../../src/platform/http/bounds.ts';
 import { rawPost, requestBody } from '../support/conversion-harness.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { Wire } from '../support/raw.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { freePort } from '../../bench/child.ts';
-import { applySetup, parseSetup } from '../../src/setup/index.ts';
+import { applySetup, parseSetup } from '../../src/catalog/setup/index.ts';
 import { startGateway } from '../support/gateway.ts';
 
 const KEY = 'a-key-of-the-configuration-of-the-start';

@@ -11,7 +11,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import { connect, type SecureVersion, type TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { SERVER_BOUNDS } from '../../src/http/bounds.ts';
+import { SERVER_BOUNDS } from '../../src/platform/http/bounds.ts';
 import { certificateFor } from '../support/certificate.ts';
 import { runHere } from '../support/cli.ts';
 import { run } from '../support/command.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { applySetup, parseSetup } from '../../src/setup/index.ts';
+import { applySetup, parseSetup } from '../../src/catalog/setup/index.ts';
 import { runHere } from '../support/cli.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';

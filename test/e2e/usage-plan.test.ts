@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Client } from 'pg';
-import { connect } from '../../src/db/index.ts';
+import { connect } from '../../src/platform/db/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { type Cost, explain, statementsOf } from '../support/plan.ts';
 import { fillUsage } from '../support/usage-rows.ts';

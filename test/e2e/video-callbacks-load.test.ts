@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createSealer } from '../../src/core/index.ts';
-import { type Database, openDatabase } from '../../src/db/index.ts';
+import { type Database, openDatabase } from '../../src/platform/db/index.ts';
 import type { DeliveryPlan } from '../support/callback-process.ts';
 import { assertValid, type Delivery, Receiver, type Reply, seedEvents } from '../support/callbacks.ts';
 import type { CrashStep } from '../support/crash.ts';

@@ -5,7 +5,7 @@ import { createByteDance } from '@ai-sdk/bytedance';
 import { experimental_generateVideo } from 'ai';
 import { sql } from 'kysely';
 import { parseNanos } from '../../src/core/index.ts';
-import type { Db } from '../../src/db/index.ts';
+import type { Db } from '../../src/platform/db/index.ts';
 import { isSignedBy, Receiver } from '../support/callbacks.ts';
 import { openai } from '../support/sdk.ts';
 import {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { newId } from '../../src/core/index.ts';
-import type { Db } from '../../src/db/index.ts';
+import type { Db } from '../../src/platform/db/index.ts';
 import { type Canned, jsonResponse, type Script, startCanned } from '../support/canned.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { longTest } from '../support/long-test.ts';

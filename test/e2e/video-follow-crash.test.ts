@@ -11,9 +11,9 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Sim } from '../../sim/index.ts';
-import type { Db } from '../../src/db/index.ts';
 import type { CrashPoint } from '../../src/ledger/crash-points.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
+import type { Db } from '../../src/platform/db/index.ts';
 import { CrashLane, inLanes, killsMs } from '../support/crash-lane.ts';
 import { random } from '../support/ledger-process.ts';
 import {

@@ -4,8 +4,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
-import { type Db, openDatabase } from '../../src/db/index.ts';
 import { CRASH_POINT_CHANNEL, type CrashPoint } from '../../src/ledger/crash-points.ts';
+import { type Db, openDatabase } from '../../src/platform/db/index.ts';
 import { longTest } from '../support/long-test.ts';
 import { loseResponses } from '../support/lost-responses.ts';
 import {

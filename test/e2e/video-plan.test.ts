@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Client } from 'pg';
-import { connect } from '../../src/db/index.ts';
+import { connect } from '../../src/platform/db/index.ts';
 import { type Cost, explain, explainWrites, statementsOf } from '../support/plan.ts';
 import { callVideo, startVideo, TASKS, taskBody, type VideoFixture } from '../support/video.ts';
 import { fillTasks } from '../support/video-rows.ts';

@@ -1,7 +1,7 @@
 /** Races of creates with the same Idempotency-Key, and of deletes, on two replicas. `LAWS_RUNS` multiplies the rounds. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Db } from '../../src/db/index.ts';
+import type { Db } from '../../src/platform/db/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { fewer } from '../support/long-test.ts';
 import { runs } from '../support/properties.ts';

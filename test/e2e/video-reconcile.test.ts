@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { sql } from 'kysely';
-import type { Db } from '../../src/db/index.ts';
+import type { Db } from '../../src/platform/db/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { runHere } from '../support/cli.ts';
 import {

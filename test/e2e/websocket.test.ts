@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { markKeyRevoked } from '../../src/identity/index.ts';
+import { markKeyRevoked } from '../../src/access/keys/index.ts';
 import { sseResponse, startCanned } from '../support/canned.ts';
 import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
 import { longTest } from '../support/long-test.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
-import { type Database, openDatabase } from '../../src/db/index.ts';
+import { type Database, openDatabase } from '../../src/platform/db/index.ts';
 import { Command, run } from '../support/command.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { until } from '../support/wait.ts';

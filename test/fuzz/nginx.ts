@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProgram, freePort } from '../../bench/child.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { bindPort, createHttpClient, createHttpServer } from '../../src/http/index.ts';
+import { bindPort, createHttpClient, createHttpServer } from '../../src/platform/http/index.ts';
 import { until } from '../support/wait.ts';
 import { loadCorpus } from './corpus.ts';
 import { type RequestHead, toBytes } from './message.ts';

@@ -10,7 +10,7 @@ import {
   createHttpServer,
   type HttpClient,
   type HttpServer,
-} from '../../src/http/index.ts';
+} from '../../src/platform/http/index.ts';
 import { loadCorpus } from './corpus.ts';
 import { type RequestHead, type RequestReading, splitAt, toBytes } from './message.ts';
 import { type Figures, messageOf, newFigures, type Range } from './run.ts';

@@ -1,4 +1,4 @@
-/** The code under test, without a network: the server connection and the client connection of `src/http/wire/` on sockets in memory. */
+/** The code under test, without a network: the server connection and the client connection of `src/platform/http/wire/` on sockets in memory. */
 
 import {
   type HttpRequest,
@@ -6,9 +6,9 @@ import {
   type OutgoingResponse,
   rejectionFor,
   type ServerHost,
-} from '../../src/http/index.ts';
-import { ClientConnection } from '../../src/http/wire/client-connection.ts';
-import { WireServerConnection } from '../../src/http/wire/server-connection.ts';
+} from '../../src/platform/http/index.ts';
+import { ClientConnection } from '../../src/platform/http/wire/client-connection.ts';
+import { WireServerConnection } from '../../src/platform/http/wire/server-connection.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeSocket } from './fake-socket.ts';
 import type { RequestHead, RequestReading, ResponseReading } from './message.ts';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { renderError } from '../../src/api/index.ts';
+import { renderError } from '../../src/api/caller/index.ts';
 import { createLog, systemClock } from '../../src/core/index.ts';
-import { bindPort } from '../../src/http/index.ts';
+import { bindPort } from '../../src/platform/http/index.ts';
 import {
   type AnyOperation,
   BodyBudget,
@@ -17,7 +17,7 @@ import {
   readBody,
   sendJson,
   type Web,
-} from '../../src/web/index.ts';
+} from '../../src/platform/web/index.ts';
 import { type Peer, type ReadRequest, startPeer } from '../support/peer.ts';
 import { jsonOf, type RawResponse, request, Wire } from '../support/raw.ts';
 import { anyRequestsTo } from './messages.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { framingOf } from '../../src/http/framing.ts';
-import { HttpParseError } from '../../src/http/index.ts';
-import { ChunkedBody } from '../../src/http/wire/chunks.ts';
-import { type HttpHead, headEnd, readHead } from '../../src/http/wire/head.ts';
+import { framingOf } from '../../src/platform/http/framing.ts';
+import { HttpParseError } from '../../src/platform/http/index.ts';
+import { ChunkedBody } from '../../src/platform/http/wire/chunks.ts';
+import { type HttpHead, headEnd, readHead } from '../../src/platform/http/wire/head.ts';
 import { type Peer, type ReadRequest, type ReadResponse, startPeer } from '../support/peer.ts';
 import { anyRequests, anyResponses, validRequests } from './messages.ts';
 import { asyncLaw } from './runs.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { openDatabase } from '../../src/db/index.ts';
+import { openDatabase } from '../../src/platform/db/index.ts';
 import { testDatabase } from '../support/database.ts';
 import { DISTRIBUTION, type Distribution } from './distribution.ts';
 

@@ -2,7 +2,7 @@
  * How each table could be distributed over several PostgreSQL servers by user, as Citus does: rows of a user on one server, with the user in every
  * unique key and every foreign key between such tables. The compiler demands a row for a new table, and a test checks the keys.
  */
-import type { Rows } from '../../src/db/index.ts';
+import type { Rows } from '../../src/platform/db/index.ts';
 
 export interface Distribution {
   /** `user`: by the user of each row. `reference`: small and read everywhere, so that every server has a copy. `local`: on one server. */

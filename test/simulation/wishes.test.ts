@@ -14,7 +14,7 @@ import { SimulatedLedger } from './lease-ledger.ts';
 import { SimulatedReplica } from './lease-replica.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-/** `callMs` of src/db/pool.ts: a statement that takes longer fails. */
+/** `callMs` of src/platform/db/pool.ts: a statement that takes longer fails. */
 const LIMIT_MS = 3_000;
 const USER = 'ana';
 

@@ -1,6 +1,6 @@
 /** Pages of the console in a real Chromium, with everything that must not happen there on record. */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { beginSession } from '../../src/people/index.ts';
+import { beginSession } from '../../src/access/people/index.ts';
 import type { TestGateway } from './gateway.ts';
 
 /** Longer than any page needs on a busy machine. */

@@ -1,8 +1,8 @@
 /** A process that delivers callbacks until it is killed, with short waits. Load tests start it with a plan as its argument. */
 import { createSealer, silentLog, systemClock } from '../../src/core/index.ts';
-import { openDatabase } from '../../src/db/index.ts';
+import { openDatabase } from '../../src/platform/db/index.ts';
+import { PublicFetcher } from '../../src/platform/outbound/index.ts';
 import { CALLBACK_RULES, type CallbackRules } from '../../src/rules/index.ts';
-import { PublicFetcher } from '../../src/upstream/index.ts';
 import { Deliverer } from '../../src/video/callbacks/deliverer.ts';
 
 export interface DeliveryPlan {

@@ -6,7 +6,7 @@ import { createServer, type IncomingHttpHeaders, type Server, type ServerRespons
 import type { AddressInfo } from 'node:net';
 import { sql } from 'kysely';
 import { derive, newId, type Sealer } from '../../src/core/index.ts';
-import type { Db } from '../../src/db/index.ts';
+import type { Db } from '../../src/platform/db/index.ts';
 
 export interface Delivery {
   readonly path: string;

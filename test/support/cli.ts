@@ -3,7 +3,7 @@
  * test/e2e/launcher.test.ts runs commands as processes; a server needs one.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { run } from '../../src/cli/program.ts';
+import { run } from '../../src/program/cli/program.ts';
 import type { CommandResult } from './command.ts';
 import { HTTP_STACK } from './http-stack.ts';
 

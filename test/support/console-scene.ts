@@ -3,9 +3,9 @@
  * and decisions that wait. Built over the API, like real traffic.
  */
 import type { Sim } from '../../sim/index.ts';
-import type { Db } from '../../src/db/index.ts';
+import { demoSetup } from '../../src/catalog/setup/index.ts';
 import { newRecordId } from '../../src/ledger/index.ts';
-import { demoSetup } from '../../src/setup/index.ts';
+import type { Db } from '../../src/platform/db/index.ts';
 import { type AdminApi, adminApi } from './admin.ts';
 import type { Receiver } from './callbacks.ts';
 import { type Canned, jsonResponse } from './canned.ts';

@@ -1,6 +1,7 @@
 /** A browser that uses the console: keeps cookies, and sends the CSRF token and its origin as scripts of the console do. */
-import type { Db } from '../../src/db/index.ts';
-import { beginSession, invitePerson, redeemLink } from '../../src/people/index.ts';
+
+import { beginSession, invitePerson, redeemLink } from '../../src/access/people/index.ts';
+import type { Db } from '../../src/platform/db/index.ts';
 import type { PersonRole } from '../../src/rules/index.ts';
 import type { TestGateway } from './gateway.ts';
 import { assertShown } from './shown.ts';

@@ -1,4 +1,4 @@
-/** A CSV reader (RFC 4180), independent of the writer in src/admin. */
+/** A CSV reader (RFC 4180), independent of the writer in src/api/admin. */
 
 export function parseCsv(text: string): string[][] {
   const rows: string[][] = [[]];

@@ -1,6 +1,6 @@
 /** A separate database for each test file, copied from the migrated template in about 20 ms. */
 import { randomBytes } from 'node:crypto';
-import { connect } from '../../src/db/index.ts';
+import { connect } from '../../src/platform/db/index.ts';
 
 export const TEMPLATE = 'dragoman_template';
 

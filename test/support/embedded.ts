@@ -11,10 +11,10 @@ import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { isProcessAlive } from '../../src/core/index.ts';
-import { COPY_PREFIX } from '../../src/db/embedded/binaries.ts';
-import type { Transport } from '../../src/db/embedded/endpoint.ts';
-import { claimServer, type EmbeddedOptions, joinOver } from '../../src/db/embedded/index.ts';
-import { canRead, type OsUser } from '../../src/db/embedded/os-user.ts';
+import { COPY_PREFIX } from '../../src/platform/db/embedded/binaries.ts';
+import type { Transport } from '../../src/platform/db/embedded/endpoint.ts';
+import { claimServer, type EmbeddedOptions, joinOver } from '../../src/platform/db/embedded/index.ts';
+import { canRead, type OsUser } from '../../src/platform/db/embedded/os-user.ts';
 
 export const isRoot = process.geteuid?.() === 0;
 export const NOBODY: OsUser = { uid: 65_534, gid: 65_534 };

@@ -14,11 +14,11 @@ import type { NativeServices } from '../../src/gateway/native/native-request.ts'
 import { RejectedOptions } from '../../src/gateway/rejected-options/rejected-options.ts';
 import { ResponseStore } from '../../src/gateway/stored/store.ts';
 import type { Metering, Reservation, UsageRecord } from '../../src/ledger/index.ts';
-import { type Limiter, Pool } from '../../src/pool/index.ts';
+import { ThreadPool } from '../../src/platform/threads/index.ts';
+import { Call, ClientStreams } from '../../src/platform/web/index.ts';
+import { type Limiter, Pool } from '../../src/providers/pool/index.ts';
+import type { UpstreamClient, UpstreamListener } from '../../src/providers/upstream/index.ts';
 import type { Dialect, InferenceOperation, Style, UpstreamDialect } from '../../src/rules/index.ts';
-import { ThreadPool } from '../../src/threads/index.ts';
-import type { UpstreamClient, UpstreamListener } from '../../src/upstream/index.ts';
-import { Call, ClientStreams } from '../../src/web/index.ts';
 import { accountAt, callerOf, groupOf, openFailoverServices, RecordingClient } from './upstream-call.ts';
 
 export interface Exchange {

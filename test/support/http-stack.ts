@@ -1,10 +1,10 @@
 /** The HTTP stack that a run of the tests uses: `npm test` runs the default one, `npm run test:all -- --stack=node` the one on Node's own HTTP. */
 import { test } from 'node:test';
-import type { HttpStack } from '../../src/http/index.ts';
+import type { HttpStack } from '../../src/platform/http/index.ts';
 
 export const HTTP_STACK: HttpStack = process.env.HTTP_STACK === 'node' ? 'node' : 'own';
 
-/** Option of a test that the twin cannot pass by its nature; src/http/README.md lists every `difference`. */
+/** Option of a test that the twin cannot pass by its nature; src/platform/http/README.md lists every `difference`. */
 export const ownStackOnly = (difference: string): { skip?: string } =>
   HTTP_STACK === 'node' ? { skip: `the twin differs: ${difference}` } : {};
 

@@ -3,11 +3,11 @@ import { subscribe } from 'node:diagnostics_channel';
 import { writeSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { type Clock, silentLog, systemClock } from '../../src/core/index.ts';
-import { type Db, openDatabase } from '../../src/db/index.ts';
 import { CRASH_POINT_CHANNEL, type CrashPoint } from '../../src/ledger/crash-points.ts';
 import { Metering, type MeteringOptions } from '../../src/ledger/metering.ts';
 import { createUsageRecord, newRecordId, type UsageFields, type UsageRecord } from '../../src/ledger/usage-record.ts';
 import { credit } from '../../src/ledger/wallets/wallets.ts';
+import { type Db, openDatabase } from '../../src/platform/db/index.ts';
 import type { FakeClock } from './fake-clock.ts';
 
 export const FAR_FUTURE = new Date(Date.UTC(2090, 0));

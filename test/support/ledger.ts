@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Database, type Db, openDatabase } from '../../src/db/index.ts';
+import { type Database, type Db, openDatabase } from '../../src/platform/db/index.ts';
 import { testDatabase } from './database.ts';
 
 export interface LedgerFixture {

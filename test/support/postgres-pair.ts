@@ -7,10 +7,10 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../bench/child.ts';
-import { type Binaries, prepareBinaries } from '../../src/db/embedded/binaries.ts';
-import { type OsUser, osUserFor } from '../../src/db/embedded/os-user.ts';
-import { cleanEnvironment } from '../../src/db/embedded/process.ts';
-import { connect } from '../../src/db/index.ts';
+import { type Binaries, prepareBinaries } from '../../src/platform/db/embedded/binaries.ts';
+import { type OsUser, osUserFor } from '../../src/platform/db/embedded/os-user.ts';
+import { cleanEnvironment } from '../../src/platform/db/embedded/process.ts';
+import { connect } from '../../src/platform/db/index.ts';
 import { createFolder, familyOf, removeFolder } from './embedded.ts';
 import { until } from './wait.ts';
 

@@ -1,6 +1,6 @@
 /** A video task as a row, for tests of what happens to tasks in the database alone. */
 import type { Insertable } from 'kysely';
-import type { Db, Rows } from '../../src/db/index.ts';
+import type { Db, Rows } from '../../src/platform/db/index.ts';
 import { FAR_FUTURE } from './ledger-process.ts';
 
 type Task = Insertable<Rows['video_tasks']>;

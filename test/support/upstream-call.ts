@@ -8,11 +8,11 @@ import type { HubUsage } from '../../src/dialects/index.ts';
 import type { Admission } from '../../src/gateway/billing/admission.ts';
 import type { Caller } from '../../src/gateway/caller.ts';
 import { ReadOn } from '../../src/gateway/read-on.ts';
-import type { IncomingRequest } from '../../src/http/index.ts';
-import { AccountQueue, Pool, RetryBudget } from '../../src/pool/index.ts';
+import type { IncomingRequest } from '../../src/platform/http/index.ts';
+import { Call, type ResponseWriter } from '../../src/platform/web/index.ts';
+import { AccountQueue, Pool, RetryBudget } from '../../src/providers/pool/index.ts';
+import { UpstreamClient } from '../../src/providers/upstream/index.ts';
 import type { Style } from '../../src/rules/index.ts';
-import { UpstreamClient } from '../../src/upstream/index.ts';
-import { Call, type ResponseWriter } from '../../src/web/index.ts';
 
 /** What the provider does with one request; the account is known by its credential. */
 export type ProviderStep = (response: ServerResponse, accountId: string) => void;

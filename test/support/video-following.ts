@@ -1,8 +1,8 @@
 /** Workers that follow video tasks without waiting: a test starts their rounds and moves the time itself. */
 import { sql } from 'kysely';
 import { type Clock, systemClock } from '../../src/core/index.ts';
-import type { Db } from '../../src/db/index.ts';
-import { UpstreamClient } from '../../src/upstream/index.ts';
+import type { Db } from '../../src/platform/db/index.ts';
+import { UpstreamClient } from '../../src/providers/upstream/index.ts';
 import { type ApplyServices, expireTasks } from '../../src/video/tasks/apply.ts';
 import { Follower } from '../../src/video/tasks/follow.ts';
 import { VideoProvider } from '../../src/video/upstream/client.ts';

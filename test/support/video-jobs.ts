@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { sql } from 'kysely';
 import type { VideoSim } from '../../sim/video/video-sim.ts';
-import type { Db } from '../../src/db/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
-import { openWorkerServices } from '../../src/server/command-services.ts';
+import type { Db } from '../../src/platform/db/index.ts';
+import { openWorkerServices } from '../../src/program/server/command-services.ts';
 import type { TestGateway } from './gateway.ts';
 
 export interface VideoJobs {

@@ -34,7 +34,7 @@ import type {
   ShownUser,
   Stats,
   WalletReport,
-} from '../../../src/objects/index.ts';
+} from '../../../src/schemas/index.ts';
 import { get, type Query, send } from './client.ts';
 import { apiAt, type Body } from './paths.ts';
 import { warningsAt } from './warnings.ts';

@@ -1,5 +1,5 @@
 /** Addresses and lists of the APIs under one base path. */
-import type { Page } from '../../../src/objects/index.ts';
+import type { Page } from '../../../src/schemas/index.ts';
 import { get, type Query } from './client.ts';
 
 export type Body = Readonly<Record<string, unknown>>;

@@ -18,7 +18,7 @@ import type {
   ShownSession,
   TaskEstimate,
   UserUsagePage,
-} from '../../../src/objects/index.ts';
+} from '../../../src/schemas/index.ts';
 import { get, type Query, send, urlOf } from './client.ts';
 import { apiAt, type Body } from './paths.ts';
 import { warningsAt } from './warnings.ts';

@@ -1,5 +1,5 @@
 /** Warnings in both trees: the same operations under the base path of the tree. */
-import type { DestinationTest, Page, ShownDestination, ShownNotice, ShownWarning } from '../../../src/objects/index.ts';
+import type { DestinationTest, Page, ShownDestination, ShownNotice, ShownWarning } from '../../../src/schemas/index.ts';
 import { get, send } from './client.ts';
 import type { apiAt, Body } from './paths.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ShownAccount } from '../../../src/objects/index.ts';
+import type { ShownAccount } from '../../../src/schemas/index.ts';
 import { changesOf, mapText } from './account-changes.ts';
 
 const ACCOUNT = {

@@ -1,5 +1,5 @@
 /** What the form of an account changes. The address is shown without secrets, so a field that was left as it is must not be sent. */
-import type { ShownAccount } from '../../../src/objects/index.ts';
+import type { ShownAccount } from '../../../src/schemas/index.ts';
 import { texts } from '../texts.ts';
 
 type Values = Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 /** Adding and changing accounts. A new account is a document of the configuration that names only it; a change sends what differs. */
 import { type ReactNode, useRef, useState } from 'react';
-import type { GroupStyle, ShownAccount, ShownGroup } from '../../../src/objects/index.ts';
 import type { AccountKind } from '../../../src/rules/account-kinds.ts';
 import { chatServerChoices } from '../../../src/rules/chat-presets.ts';
+import type { GroupStyle, ShownAccount, ShownGroup } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { Choice } from '../parts/choice.tsx';

@@ -7,7 +7,7 @@ import type {
   ShownAccount,
   ShownCooldown,
   StatsPoint,
-} from '../../../src/objects/index.ts';
+} from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { compactText, shareText } from '../format/count.ts';
 import { absoluteTime, durationText } from '../format/time.ts';

@@ -1,6 +1,6 @@
 /** Accounts: how each does, how fast it is and what it costs. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import type { AccountStats, ShownAccount } from '../../../src/objects/index.ts';
+import type { AccountStats, ShownAccount } from '../../../src/schemas/index.ts';
 import { countText, shareText } from '../format/count.ts';
 import { durationText } from '../format/time.ts';
 import { t } from '../language.ts';

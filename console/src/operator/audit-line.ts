@@ -1,5 +1,5 @@
 /** A line of the audit log in words: what, on which page, by whom, and the fields that differ. */
-import type { ShownAuditLine } from '../../../src/objects/index.ts';
+import type { ShownAuditLine } from '../../../src/schemas/index.ts';
 import type { Change } from '../parts/changes.tsx';
 import { paths } from '../paths.ts';
 import { texts } from '../texts.ts';

@@ -1,7 +1,7 @@
 /** Who changed what, with both values. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ShownAuditLine } from '../../../src/objects/index.ts';
+import type { ShownAuditLine } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { type Change, ChangeList } from '../parts/changes.tsx';
 import { FilteredList } from '../parts/list.tsx';

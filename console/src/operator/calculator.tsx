@@ -1,8 +1,8 @@
 /** What a call of a model would be charged. The server computes it, by the code that charges calls. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
-import type { GroupStyle, ShownModel } from '../../../src/objects/index.ts';
 import { RATIOS, RESOLUTIONS } from '../../../src/rules/video/sizes.ts';
+import type { GroupStyle, ShownModel } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { Choice, type ChoiceOption } from '../parts/choice.tsx';

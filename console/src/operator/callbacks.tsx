@@ -1,8 +1,8 @@
 /** Callbacks of video tasks: did the receiver get them. */
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import type { ShownCallback, ShownCallbackAttempt } from '../../../src/objects/index.ts';
 import { CALLBACK_STATES } from '../../../src/rules/video/callbacks.ts';
+import type { ShownCallback, ShownCallbackAttempt } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { durationText } from '../format/time.ts';
 import { choices } from '../language.ts';

@@ -1,5 +1,5 @@
 /** Public characters: what callers may put into videos. */
-import type { ShownCharacter } from '../../../src/objects/index.ts';
+import type { ShownCharacter } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';

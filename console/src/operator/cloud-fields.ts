@@ -1,5 +1,5 @@
 /** The fields of an account at a cloud, from the tables of its kinds: what the kind and the way to sign in need and take. */
-import type { GroupStyle, ShownAccount } from '../../../src/objects/index.ts';
+
 import {
   ACCOUNT_KIND_NAMES,
   type AccountKind,
@@ -9,6 +9,7 @@ import {
   cloudAuth,
   settingsOfCloud,
 } from '../../../src/rules/account-kinds.ts';
+import type { GroupStyle, ShownAccount } from '../../../src/schemas/index.ts';
 import { t } from '../language.ts';
 import type { FieldSpec, FormValues } from '../parts/form.tsx';
 import { texts } from '../texts.ts';

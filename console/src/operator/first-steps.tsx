@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import type { KeyWithValue, ShownModel } from '../../../src/objects/index.ts';
+import type { KeyWithValue, ShownModel } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { Problem } from '../api/client.ts';
 import { durationText } from '../format/time.ts';

@@ -1,6 +1,6 @@
 /** Groups: what a key opens. */
 import { Link } from '@tanstack/react-router';
-import type { ShownAccount, ShownGroup } from '../../../src/objects/index.ts';
+import type { ShownAccount, ShownGroup } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { KeyWithValue } from '../../../src/objects/index.ts';
+import type { KeyWithValue } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';

@@ -1,7 +1,7 @@
 /** Does it add up: the invariants of the ledger, revenue by day, and the way to every entry. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import type { OperatorUsage, ShownAlarm } from '../../../src/objects/index.ts';
+import type { OperatorUsage, ShownAlarm } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { countText } from '../format/count.ts';
 import { ageText, dayBefore } from '../format/time.ts';

@@ -1,5 +1,5 @@
 /** The lines of other groups that take the calls of a model while its own accounts are out. */
-import type { ShownModel } from '../../../src/objects/index.ts';
+import type { ShownModel } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';

@@ -1,7 +1,7 @@
 /** One line of the catalog: its prices with their history, and a calculator. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import type { ShownModel, ShownPrice } from '../../../src/objects/index.ts';
+import type { ShownModel, ShownPrice } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { Json } from '../parts/code.tsx';

@@ -1,6 +1,6 @@
 /** Models with the prices and costs in force. */
 import { useState } from 'react';
-import type { AppliedConfig, ShownModel } from '../../../src/objects/index.ts';
+import type { AppliedConfig, ShownModel } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { ChangeList } from '../parts/changes.tsx';

@@ -1,7 +1,7 @@
 /** What needs the operator: one sentence and one button each, worst first. */
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { AccountStats, ShownAccount, ShownAlarm } from '../../../src/objects/index.ts';
+import type { AccountStats, ShownAccount, ShownAlarm } from '../../../src/schemas/index.ts';
 import { ageText } from '../format/time.ts';
 import { t } from '../language.ts';
 import { Dialog, Opener } from '../parts/dialog.tsx';

@@ -10,7 +10,7 @@ import type {
   Stats,
   StatsPoint,
   StatsSums,
-} from '../../../src/objects/index.ts';
+} from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { compactText, countText, shareText } from '../format/count.ts';
 import { chartValue, roundMoney } from '../format/money.ts';

@@ -1,6 +1,6 @@
 /** People who sign in: invite, change, new link, sign out. */
 import { type ReactNode, useState } from 'react';
-import type { InvitedPerson, ShownPerson } from '../../../src/objects/index.ts';
+import type { InvitedPerson, ShownPerson } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { choices, t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';

@@ -1,6 +1,6 @@
 /** Prices from the public list: what would change, rate by rate, and then the change itself. */
 import { useState } from 'react';
-import type { PriceImport as Plan, ShownRateChange } from '../../../src/objects/index.ts';
+import type { PriceImport as Plan, ShownRateChange } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { Dialog, Opener } from '../parts/dialog.tsx';

@@ -1,7 +1,7 @@
 /** What an operator must decide: holds and submissions of video tasks, and usage that was not charged. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { QuarantinedRecord, Review } from '../../../src/objects/index.ts';
+import type { QuarantinedRecord, Review } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { countText } from '../format/count.ts';
 import { t } from '../language.ts';

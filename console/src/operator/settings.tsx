@@ -1,6 +1,6 @@
 /** Settings with their values and where each comes from. Secrets show only whether they are set. */
 import { useQuery } from '@tanstack/react-query';
-import type { SettingReport } from '../../../src/objects/index.ts';
+import type { SettingReport } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { Load, Page } from '../parts/page.tsx';

@@ -1,6 +1,6 @@
 /** Video tasks that may be any of several tasks at the provider: what was requested, beside what the provider has. */
 import { Link } from '@tanstack/react-router';
-import type { OpenSubmission, SubmissionCandidate } from '../../../src/objects/index.ts';
+import type { OpenSubmission, SubmissionCandidate } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { Badge } from '../parts/state.tsx';

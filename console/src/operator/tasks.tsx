@@ -1,7 +1,7 @@
 /** Video tasks of all users: what is stuck, and what it holds. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import type { OperatorTask, ShownCallback } from '../../../src/objects/index.ts';
+import type { OperatorTask, ShownCallback } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { choices, t } from '../language.ts';
 import { finders } from '../parts/finders.ts';

@@ -1,5 +1,5 @@
 /** The test of an account: one tiny streamed request, like real traffic. */
-import type { AccountTest } from '../../../src/objects/index.ts';
+import type { AccountTest } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { Problem } from '../api/client.ts';
 import { durationText } from '../format/time.ts';

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { ShownUser, WalletReport } from '../../../src/objects/index.ts';
+import type { ShownUser, WalletReport } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';

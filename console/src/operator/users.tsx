@@ -1,6 +1,6 @@
 /** Users with their wallets: who runs dry. */
 import { useNavigate } from '@tanstack/react-router';
-import type { WalletReport } from '../../../src/objects/index.ts';
+import type { WalletReport } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { exactMoney } from '../format/money.ts';
 import { t } from '../language.ts';

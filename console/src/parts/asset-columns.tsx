@@ -1,5 +1,5 @@
 /** Columns of private assets. Users never see the account. */
-import type { ReadAsset } from '../../../src/objects/index.ts';
+import type { ReadAsset } from '../../../src/schemas/index.ts';
 import { State, type Tone } from './state.tsx';
 import type { Column } from './table.tsx';
 import { Id, Time } from './values.tsx';

@@ -1,5 +1,5 @@
 /** Columns of real-person authorizations. Users never see the account. */
-import type { OperatorAuthorization, OwnAuthorization } from '../../../src/objects/index.ts';
+import type { OperatorAuthorization, OwnAuthorization } from '../../../src/schemas/index.ts';
 import { State, type Tone } from './state.tsx';
 import type { Column } from './table.tsx';
 import { Id, Time } from './values.tsx';

@@ -1,8 +1,8 @@
 /** Captured bodies: the switch of a key, and the bodies of a call with a command that repeats it. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { ReadRequest, ShownCapture, ShownKey } from '../../../src/objects/index.ts';
 import { CAPTURE } from '../../../src/rules/capture.ts';
+import type { ReadRequest, ShownCapture, ShownKey } from '../../../src/schemas/index.ts';
 import { countText } from '../format/count.ts';
 import { t } from '../language.ts';
 import { texts } from '../texts.ts';

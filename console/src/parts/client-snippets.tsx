@@ -1,6 +1,6 @@
 /** Tabs with a command for each client of a key. */
 import { useState } from 'react';
-import type { GroupStyle } from '../../../src/objects/index.ts';
+import type { GroupStyle } from '../../../src/schemas/index.ts';
 import { texts } from '../texts.ts';
 import { Snippet } from './code.tsx';
 import { snippetsFor } from './snippets.ts';

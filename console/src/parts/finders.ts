@@ -1,5 +1,5 @@
 /** What fields and the palette search in. */
-import type { HitKind } from '../../../src/objects/index.ts';
+import type { HitKind } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { mine } from '../api/user.ts';
 import type { Finder } from './picker.tsx';

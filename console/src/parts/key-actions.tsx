@@ -1,7 +1,7 @@
 /** What can be done to a key, in both trees: change, rotate, revoke. The tree decides which API is asked. */
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { GroupStyle, KeyWithValue, ShownKey } from '../../../src/objects/index.ts';
+import type { GroupStyle, KeyWithValue, ShownKey } from '../../../src/schemas/index.ts';
 import { t } from '../language.ts';
 import { texts } from '../texts.ts';
 import { CaptureKey } from './capture.tsx';

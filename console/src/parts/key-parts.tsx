@@ -1,6 +1,6 @@
 /** Keys in both trees: columns, the form fields, and the dialog that shows a value once. */
 import { Link } from '@tanstack/react-router';
-import type { GroupStyle, KeyWithValue, ShownKey, ShownLimits } from '../../../src/objects/index.ts';
+import type { GroupStyle, KeyWithValue, ShownKey, ShownLimits } from '../../../src/schemas/index.ts';
 import { t } from '../language.ts';
 import { paths } from '../paths.ts';
 import { texts } from '../texts.ts';

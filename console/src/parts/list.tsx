@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
-import type { Page } from '../../../src/objects/index.ts';
+import type { Page } from '../../../src/schemas/index.ts';
 import type { Query } from '../api/client.ts';
 import { countText } from '../format/count.ts';
 import { absoluteTime } from '../format/time.ts';

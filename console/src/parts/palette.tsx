@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useState } from 'react';
-import type { Hit } from '../../../src/objects/index.ts';
+import type { Hit } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { mine } from '../api/user.ts';
 import { t } from '../language.ts';

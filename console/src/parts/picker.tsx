@@ -1,7 +1,7 @@
 /** A field that finds objects by a part of their name. It holds the id: of what was chosen, or the text as typed. */
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
-import type { Hit } from '../../../src/objects/index.ts';
+import type { Hit } from '../../../src/schemas/index.ts';
 import { texts } from '../texts.ts';
 
 /** Objects of one kind, from the API. `name` tells it from other finders. */

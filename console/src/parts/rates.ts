@@ -1,5 +1,5 @@
 /** Prices of models as text and as form fields. */
-import type { ShownRates } from '../../../src/objects/index.ts';
+import type { ShownRates } from '../../../src/schemas/index.ts';
 import { countText } from '../format/count.ts';
 import { t } from '../language.ts';
 import { texts } from '../texts.ts';

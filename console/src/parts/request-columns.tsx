@@ -1,5 +1,5 @@
 /** Columns, filters and views of the request log. Users never see the account. */
-import type { ReadRequest } from '../../../src/objects/index.ts';
+import type { ReadRequest } from '../../../src/schemas/index.ts';
 import { durationText } from '../format/time.ts';
 import { t } from '../language.ts';
 import type { Filter } from './filters.tsx';

@@ -1,5 +1,5 @@
 /** Columns of a statement: every movement of a wallet with the balance after it. */
-import type { ShownMovement } from '../../../src/objects/index.ts';
+import type { ShownMovement } from '../../../src/schemas/index.ts';
 import { t } from '../language.ts';
 import type { Column } from './table.tsx';
 import { Id, Money, Time } from './values.tsx';

@@ -1,5 +1,5 @@
 /** The arithmetic of a charge as the server computed it: of a call that was made, or of one that would be. */
-import type { CallPrice, PriceLine } from '../../../src/objects/index.ts';
+import type { CallPrice, PriceLine } from '../../../src/schemas/index.ts';
 import { countText } from '../format/count.ts';
 import { exactMoney } from '../format/money.ts';
 import { t } from '../language.ts';

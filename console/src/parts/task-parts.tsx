@@ -1,6 +1,6 @@
 /** Video tasks in both trees: the state, the times, the result. */
 import { useState } from 'react';
-import type { ReadTask } from '../../../src/objects/index.ts';
+import type { ReadTask } from '../../../src/schemas/index.ts';
 import { countText } from '../format/count.ts';
 import { subtractMoney } from '../format/money.ts';
 import { clockTime } from '../format/time.ts';

@@ -1,7 +1,7 @@
 /** Values in tables and facts: money, times, ids. */
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import type { OperatorUsage } from '../../../src/objects/index.ts';
+import type { OperatorUsage } from '../../../src/schemas/index.ts';
 import { exactMoney, isNegative, roundMoney, subtractMoney } from '../format/money.ts';
 import { bothTimes, columnTime, countdownText, relativeTime } from '../format/time.ts';
 import { t } from '../language.ts';

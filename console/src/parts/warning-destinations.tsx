@@ -1,8 +1,8 @@
 /** Destinations of notices: add, test, change, delete. The secret of a webhook is shown once. */
 import { type UseQueryResult, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { QuietHours, ShownDestination } from '../../../src/objects/index.ts';
 import { DESTINATION_KINDS, type DestinationKind } from '../../../src/rules/warnings.ts';
+import type { QuietHours, ShownDestination } from '../../../src/schemas/index.ts';
 import type { DestinationPage } from '../api/warnings.ts';
 import { durationText } from '../format/time.ts';
 import { t } from '../language.ts';

@@ -1,7 +1,6 @@
 /** Rules of warnings: the list, and the form whose fields follow the kind. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { ShownDestination, ShownWarning } from '../../../src/objects/index.ts';
 import {
   ACCOUNT_TROUBLES,
   WARNING_KIND_NAMES,
@@ -9,6 +8,7 @@ import {
   type WarningScope,
   warningKind,
 } from '../../../src/rules/warnings.ts';
+import type { ShownDestination, ShownWarning } from '../../../src/schemas/index.ts';
 import { countText } from '../format/count.ts';
 import { exactMoney } from '../format/money.ts';
 import { t } from '../language.ts';

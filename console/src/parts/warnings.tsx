@@ -1,7 +1,7 @@
 /** Warnings, in both trees: rules, destinations, and what was sent. The tree decides which API is asked and what can be watched. */
 import { useQuery } from '@tanstack/react-query';
-import type { ShownNotice } from '../../../src/objects/index.ts';
 import type { NOTICE_DELIVERY_STATES } from '../../../src/rules/warnings.ts';
+import type { ShownNotice } from '../../../src/schemas/index.ts';
 import { t } from '../language.ts';
 import { pages, texts } from '../texts.ts';
 import { FilteredList } from './list.tsx';

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Navigate, Outlet, useLocation, useMatches } from '@tanstack/react-router';
 import { useCallback, useEffect, useState } from 'react';
-import type { ShownSession } from '../../../src/objects/index.ts';
+import type { ShownSession } from '../../../src/schemas/index.ts';
 import { session } from '../api/user.ts';
 import icon from '../icon.svg';
 import { t } from '../language.ts';

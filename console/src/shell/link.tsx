@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { ShownLink } from '../../../src/objects/index.ts';
+import type { ShownLink } from '../../../src/schemas/index.ts';
 import { session } from '../api/user.ts';
 import { type FieldSpec, Form } from '../parts/form.tsx';
 import { Load } from '../parts/page.tsx';

@@ -1,6 +1,6 @@
 /** The session of the signed-in person: one query that every page shares. */
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
-import type { ShownSession } from '../../../src/objects/index.ts';
+import type { ShownSession } from '../../../src/schemas/index.ts';
 import { keepCsrf, Problem } from '../api/client.ts';
 import { session } from '../api/user.ts';
 

@@ -1,7 +1,7 @@
 /** Signing in again over the page, when the session is lost: what was typed stays, and the request that found out is sent again. */
 import { focusManager, useQueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
-import type { ShownSession } from '../../../src/objects/index.ts';
+import type { ShownSession } from '../../../src/schemas/index.ts';
 import { session } from '../api/user.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Form } from '../parts/form.tsx';

@@ -1,5 +1,5 @@
 /** Private assets, asset groups and real-person authorizations of the signed-in user. */
-import type { AssetGroup } from '../../../src/objects/index.ts';
+import type { AssetGroup } from '../../../src/schemas/index.ts';
 import { mine } from '../api/user.ts';
 import { choices } from '../language.ts';
 import { ASSET_STATES, assetColumns } from '../parts/asset-columns.tsx';

@@ -1,6 +1,7 @@
 /** The four text dialects of the playground: how a prompt is sent, and where the text of a stream event is. */
-import type { GroupStyle } from '../../../src/objects/index.ts';
+
 import { INFERENCE_ENDPOINTS } from '../../../src/rules/endpoints.ts';
+import type { GroupStyle } from '../../../src/schemas/index.ts';
 
 export type PlayDialect = 'responses' | 'messages' | 'chat' | 'generate';
 

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { KeyWithValue, Me, OwnKey } from '../../../src/objects/index.ts';
+import type { KeyWithValue, Me, OwnKey } from '../../../src/schemas/index.ts';
 import { mine } from '../api/user.ts';
 import { t } from '../language.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';

@@ -1,5 +1,5 @@
 /** A command that calls a model, by its kind. */
-import type { GroupStyle, OwnModel } from '../../../src/objects/index.ts';
+import type { GroupStyle, OwnModel } from '../../../src/schemas/index.ts';
 import { snippetsFor } from '../parts/snippets.ts';
 import { texts } from '../texts.ts';
 

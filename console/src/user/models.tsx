@@ -1,6 +1,6 @@
 /** Models that a key of the user can call: what each costs and accepts, and the command to try it. */
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import type { GroupStyle, OwnKey, OwnModel } from '../../../src/objects/index.ts';
+import type { GroupStyle, OwnKey, OwnModel } from '../../../src/schemas/index.ts';
 import { countText } from '../format/count.ts';
 import { choices, t } from '../language.ts';
 import { Snippet } from '../parts/code.tsx';

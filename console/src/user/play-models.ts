@@ -1,6 +1,6 @@
 /** Models of a key, and calls of the caller API by the session: a header names the key that pays, and its value stays unknown to the browser. */
 import { useQuery } from '@tanstack/react-query';
-import type { ModelKind, OwnModel } from '../../../src/objects/index.ts';
+import type { ModelKind, OwnModel } from '../../../src/schemas/index.ts';
 import { csrfHeaders, fetchAgain, problemOf } from '../api/client.ts';
 import { mine } from '../api/user.ts';
 

@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, useId } from 'react';
-import type { GroupStyle, OwnModel } from '../../../src/objects/index.ts';
+import type { GroupStyle, OwnModel } from '../../../src/schemas/index.ts';
 import { mine } from '../api/user.ts';
 import { t } from '../language.ts';
 import { ratesText } from '../parts/rates.ts';

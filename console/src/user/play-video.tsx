@@ -2,7 +2,7 @@
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { TaskEstimate } from '../../../src/objects/index.ts';
+import type { TaskEstimate } from '../../../src/schemas/index.ts';
 import { mine } from '../api/user.ts';
 import { countText } from '../format/count.ts';
 import { Choice } from '../parts/choice.tsx';

@@ -1,7 +1,7 @@
 /** Try a key: text in every dialect, images, videos. The prompt survives a change of the dialect. */
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useId, useState } from 'react';
-import type { OwnKey } from '../../../src/objects/index.ts';
+import type { OwnKey } from '../../../src/schemas/index.ts';
 import { t } from '../language.ts';
 import { Load, Page } from '../parts/page.tsx';
 import { paths } from '../paths.ts';

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import type { UserUsage } from '../../../src/objects/index.ts';
+import type { UserUsage } from '../../../src/schemas/index.ts';
 import { mine } from '../api/user.ts';
 import { countText } from '../format/count.ts';
 import { chartValue, roundMoney } from '../format/money.ts';

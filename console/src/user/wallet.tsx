@@ -1,5 +1,5 @@
 /** What a user can spend, what is held, and what is spent of the limits. */
-import type { Me } from '../../../src/objects/index.ts';
+import type { Me } from '../../../src/schemas/index.ts';
 import { t } from '../language.ts';
 import { Money } from '../parts/values.tsx';
 import { texts } from '../texts.ts';

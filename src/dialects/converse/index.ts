@@ -1,5 +1,5 @@
 /**
- * Converse, the format of Bedrock for all its models. A dialect of providers only: no client speaks it. `src/upstream/clouds/`
+ * Converse, the format of Bedrock for all its models. A dialect of providers only: no client speaks it. `src/providers/upstream/clouds/`
  * reads its frames as server-sent events, and gives its errors and exceptions the form of the Messages API.
  */
 import type { UpstreamSide } from '../codec.ts';

@@ -5,9 +5,9 @@
  */
 import { sql } from 'kysely';
 import { ApiError, errorFields, fail } from '../../core/index.ts';
-import { type Db, DUE_SOON, type OpenWork } from '../../db/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import { release } from '../../ledger/index.ts';
+import { type Db, DUE_SOON, type OpenWork } from '../../platform/db/index.ts';
 import type { BackgroundCall, BackgroundStarter } from '../native/native-request.ts';
 import { followDue, followResponse } from './follow.ts';
 import { holdMaximum } from './hold.ts';

@@ -1,8 +1,8 @@
 /** The money of a background response: held with its row before anything is sent, together or not at all. */
 import { sql, type Transaction } from 'kysely';
 import { fail } from '../../core/index.ts';
-import type { Db, Rows } from '../../db/index.ts';
 import { hold, holdOnceCovered, InsufficientBalance } from '../../ledger/index.ts';
+import type { Db, Rows } from '../../platform/db/index.ts';
 import type { BackgroundInput } from '../native/native-request.ts';
 import type { BackgroundServices } from './services.ts';
 

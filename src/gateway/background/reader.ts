@@ -1,6 +1,6 @@
 /** Copies the events of a running response to a client, at the pace of the client. */
 import { SSE_COMMENT, sse } from '../../core/index.ts';
-import type { Call, ClientStream, ClientStreams } from '../../web/index.ts';
+import type { Call, ClientStream, ClientStreams } from '../../platform/web/index.ts';
 import type { EventLog } from './event-log.ts';
 
 export interface Copied {

@@ -4,9 +4,9 @@
  */
 import { sql, type Transaction } from 'kysely';
 import { fail } from '../../core/index.ts';
-import type { Db, Rows } from '../../db/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import { release } from '../../ledger/index.ts';
+import type { Db, Rows } from '../../platform/db/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
 import type { BackgroundInput } from '../native/native-request.ts';
 import type { StoredContent } from '../stored/store.ts';

@@ -1,6 +1,6 @@
 /** Takes the place of an HTTP response in a call that no client waits for: its events go to a listener. */
 import { EventEmitter } from 'node:events';
-import type { ResponseWriter } from '../../web/index.ts';
+import type { ResponseWriter } from '../../platform/web/index.ts';
 
 export class RunSink extends EventEmitter implements ResponseWriter {
   statusCode = 200;

@@ -4,8 +4,8 @@
  */
 import { ApiError, errorFields, toApiError } from '../../core/index.ts';
 import type { HubError, HubRequest, HubUsage } from '../../dialects/index.ts';
+import { type BodyReservation, Call } from '../../platform/web/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
-import { type BodyReservation, Call } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import type { CallContext } from '../converted/context.ts';
 import { ConvertedCall } from '../converted/converted-call.ts';

@@ -3,8 +3,8 @@
  * and ends those that were cancelled. Reasons: docs/adr/0014-background-responses.md
  */
 import { errorFields, fail, newId, sse, within } from '../../core/index.ts';
+import { type Call, type ClientStreams, idHeaders, STREAM_HEADERS, sendJson } from '../../platform/web/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
-import { type Call, type ClientStreams, idHeaders, STREAM_HEADERS, sendJson } from '../../web/index.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
 import type { BackgroundRunner, BackgroundStart } from '../converted/context.ts';
 import { previewHeaders } from '../converted/preview.ts';

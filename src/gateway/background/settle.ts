@@ -1,7 +1,6 @@
 /** The end of a background response: charged by its usage, or released, in one transaction with its row and its hold. */
 import { sql, type Transaction } from 'kysely';
 import { estimateTokens } from '../../core/index.ts';
-import type { Rows } from '../../db/index.ts';
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import {
   costOf,
@@ -12,6 +11,7 @@ import {
   release,
   settle,
 } from '../../ledger/index.ts';
+import type { Rows } from '../../platform/db/index.ts';
 import { chargedUsage, withServiceTier } from '../billing/usage.ts';
 import { wholeText } from '../billing/visible-text.ts';
 import { addSearches, searchesIn } from '../native/searches.ts';

@@ -26,9 +26,9 @@ import {
   type Rates,
   type Reservation,
 } from '../../ledger/index.ts';
-import type { Limiter } from '../../pool/index.ts';
+import type { Call } from '../../platform/web/index.ts';
+import type { Limiter } from '../../providers/pool/index.ts';
 import { type ChosenTier, inferenceRow } from '../../rules/index.ts';
-import type { Call } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
 import { withAdvice } from './advice.ts';
 import { byKind, type CallFacts, type ImageCount, requestFacts } from './call-facts.ts';

@@ -3,7 +3,7 @@
  * WebSocket turn gets its events as JSON, an HTTP response as server-sent events.
  */
 import type { HubEvent, HubItem, JsonObject, StreamEncoder } from '../../dialects/index.ts';
-import { type ClientStream, STREAM_HEADERS } from '../../web/index.ts';
+import { type ClientStream, STREAM_HEADERS } from '../../platform/web/index.ts';
 import { droppedHeaders } from '../dropped.ts';
 import type { CallContext, EncodedFor, ReplySink } from './context.ts';
 import { conversionHeaders } from './headers.ts';

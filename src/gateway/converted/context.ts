@@ -11,8 +11,8 @@ import type {
   ReplyContext,
   SignOpaque,
 } from '../../dialects/index.ts';
+import type { Call } from '../../platform/web/index.ts';
 import type { Capabilities, InferenceOperation } from '../../rules/index.ts';
-import type { Call } from '../../web/index.ts';
 import type { LegTurn } from '../attempt-budget.ts';
 import type { Admission } from '../billing/admission.ts';
 import type { CallFacts } from '../billing/call-facts.ts';

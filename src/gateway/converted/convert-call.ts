@@ -12,6 +12,7 @@ import {
   restoreTexts,
   upstreamOf,
 } from '../../dialects/index.ts';
+import type { Call } from '../../platform/web/index.ts';
 import {
   type ChosenTier,
   chosenTiers,
@@ -21,7 +22,6 @@ import {
   TIER_DIALECTS,
   type UpstreamDialect,
 } from '../../rules/index.ts';
-import type { Call } from '../../web/index.ts';
 import type { LegTurn } from '../attempt-budget.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';

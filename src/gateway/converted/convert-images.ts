@@ -5,8 +5,8 @@
 import type { Model } from '../../catalog/index.ts';
 import { estimateTokens, fail } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';
+import type { Call } from '../../platform/web/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow, TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
-import type { Call } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
 import { accountsSpeaking } from '../caller.ts';
 import { checkImageFields } from '../images/fields.ts';

@@ -18,8 +18,8 @@ import {
 import { until } from '../../../test/support/wait.ts';
 import { ApiError, createSealer, estimateTokens } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';
-import { ThreadPool } from '../../threads/index.ts';
-import { ClientStreams } from '../../web/index.ts';
+import { ThreadPool } from '../../platform/threads/index.ts';
+import { ClientStreams } from '../../platform/web/index.ts';
 import type { Billing } from '../billing/admission.ts';
 import { RejectedOptions } from '../rejected-options/rejected-options.ts';
 import { ResponseStore } from '../stored/store.ts';

@@ -14,7 +14,7 @@ import {
   opaqueOfLastText,
   withoutOpaque,
 } from '../../dialects/index.ts';
-import type { Affinity } from '../../pool/index.ts';
+import type { Affinity } from '../../providers/pool/index.ts';
 import { inferenceRow } from '../../rules/index.ts';
 import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';

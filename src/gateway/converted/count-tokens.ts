@@ -6,9 +6,9 @@
 import { type Account, capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { ApiError } from '../../core/index.ts';
 import { codecOf, decodeCount, type HubRequest, openSummaries } from '../../dialects/index.ts';
+import { type Call, sendJson } from '../../platform/web/index.ts';
+import { fetchJson, type UpstreamRequest } from '../../providers/upstream/index.ts';
 import { type CountedDialect, type Dialect, type InferenceOperation, type Style, TIMEOUTS } from '../../rules/index.ts';
-import { fetchJson, type UpstreamRequest } from '../../upstream/index.ts';
-import { type Call, sendJson } from '../../web/index.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';

@@ -11,8 +11,8 @@ import {
   type HubRequest,
   openSummaries,
 } from '../../dialects/index.ts';
+import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
-import type { ThreadJob } from '../../threads/index.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';

@@ -10,8 +10,8 @@ import {
   pairOf,
   type UpstreamTarget,
 } from '../../dialects/index.ts';
+import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { UpstreamDialect } from '../../rules/index.ts';
-import type { ThreadJob } from '../../threads/index.ts';
 import { withoutMembers } from '../rejected-options/lessons.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import type { EncodedFor } from './context.ts';

@@ -1,5 +1,5 @@
 /** Response headers of converted responses. */
-import { idHeaders } from '../../web/index.ts';
+import { idHeaders } from '../../platform/web/index.ts';
 import { droppedHeaders } from '../dropped.ts';
 import type { CallContext, EncodedFor } from './context.ts';
 

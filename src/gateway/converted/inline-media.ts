@@ -4,7 +4,7 @@
  */
 import { ApiError, fail } from '../../core/index.ts';
 import { clientOf, type HubItem, type HubPart, type HubRequest, type MediaSource } from '../../dialects/index.ts';
-import type { BodyReservation } from '../../web/index.ts';
+import type { BodyReservation } from '../../platform/web/index.ts';
 
 const MIB = 2 ** 20;
 const MAX_BYTES = 20 * MIB;

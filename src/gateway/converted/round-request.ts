@@ -9,8 +9,8 @@ import {
   type UpstreamFailure,
   withClientField,
 } from '../../dialects/index.ts';
+import type { UpstreamRequest } from '../../providers/upstream/index.ts';
 import { inferenceRow, styleOf, TIMEOUTS } from '../../rules/index.ts';
-import type { UpstreamRequest } from '../../upstream/index.ts';
 import type { UpstreamCall } from '../failover.ts';
 import { upstreamName } from '../models/resolve.ts';
 import { type Lessons, mergeLessons, NO_LESSONS } from '../rejected-options/lessons.ts';

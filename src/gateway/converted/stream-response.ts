@@ -16,8 +16,8 @@ import {
   openDecoding,
   type StreamDecoding,
 } from '../../dialects/index.ts';
+import type { TransportError } from '../../providers/upstream/index.ts';
 import { type FaultKind, faultRow, type UpstreamDialect, USAGE_GRACE_MS } from '../../rules/index.ts';
-import type { TransportError } from '../../upstream/index.ts';
 import { OutputMeter } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import type { ResponseHead, UpstreamControl } from '../failover.ts';

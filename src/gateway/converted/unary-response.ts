@@ -2,8 +2,8 @@
 import type { Account } from '../../catalog/index.ts';
 import { ApiError, concatBuffers, estimateTokens, parseJson } from '../../core/index.ts';
 import { type Fault, type HubReply, type HubUsage, readReply, unfold } from '../../dialects/index.ts';
+import type { TransportError } from '../../providers/upstream/index.ts';
 import { type FaultKind, faultRow } from '../../rules/index.ts';
-import type { TransportError } from '../../upstream/index.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import type { ResponseHead, UpstreamControl } from '../failover.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';

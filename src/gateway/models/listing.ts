@@ -4,8 +4,8 @@
  */
 import { type Account, type Catalog, isUsable, type ModelLine } from '../../catalog/index.ts';
 import { type Clock, isGlob, matchesGlob } from '../../core/index.ts';
+import { fetchJson, type UpstreamClient } from '../../providers/upstream/index.ts';
 import { DEFAULT_MESSAGES_VERSION, type Style, TIMEOUTS } from '../../rules/index.ts';
-import { fetchJson, type UpstreamClient } from '../../upstream/index.ts';
 import type { Caller } from '../caller.ts';
 import { upstreamRequest } from '../upstream-request.ts';
 import { mayUse } from './resolve.ts';

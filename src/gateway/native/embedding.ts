@@ -1,8 +1,8 @@
 /** Embedding requests of the generate-content dialect, whose bodies name the model of the path again, once for each text. */
 import type { Account, Model } from '../../catalog/index.ts';
 import { elementsAt, fail, membersAt, type Span, spliceAll, valueAt } from '../../core/index.ts';
+import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { InferenceOperation } from '../../rules/index.ts';
-import type { ThreadJob } from '../../threads/index.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { inputBoundsOfBody } from '../billing/request-bounds.ts';
 import { upstreamName } from '../models/resolve.ts';

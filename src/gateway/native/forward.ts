@@ -5,7 +5,9 @@
 import { type Account, redact, type Secrets } from '../../catalog/index.ts';
 import { type ApiError, fail, isJsonType, type MaybePromise, type Nanos, whenReady } from '../../core/index.ts';
 import { codecOf, type Fault, type HubUsage, type UpstreamFailure } from '../../dialects/index.ts';
-import type { AccountUse, Affinity } from '../../pool/index.ts';
+import type { Call } from '../../platform/web/index.ts';
+import type { AccountUse, Affinity } from '../../providers/pool/index.ts';
+import type { UpstreamRequest } from '../../providers/upstream/index.ts';
 import {
   CANNOT_COUNT_STATUSES,
   type Dialect,
@@ -14,8 +16,6 @@ import {
   inferenceRow,
   TIMEOUTS,
 } from '../../rules/index.ts';
-import type { UpstreamRequest } from '../../upstream/index.ts';
-import type { Call } from '../../web/index.ts';
 import { affinityOf, sessionInHeaders } from '../affinity.ts';
 import type { LegTurn } from '../attempt-budget.ts';
 import type { Admission } from '../billing/admission.ts';

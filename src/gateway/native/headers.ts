@@ -1,6 +1,7 @@
 /** Headers and path of a native call, both ways, by the lists in src/rules/. */
 import { fail } from '../../core/index.ts';
-import type { HttpHeaders } from '../../http/index.ts';
+import type { HttpHeaders } from '../../platform/http/index.ts';
+import { type Call, idHeaders } from '../../platform/web/index.ts';
 import {
   DEFAULT_MESSAGES_VERSION,
   NOT_FORWARDED,
@@ -8,7 +9,6 @@ import {
   REFUSED_BY_GENERATE,
   type Style,
 } from '../../rules/index.ts';
-import { type Call, idHeaders } from '../../web/index.ts';
 import { forwardedQuery } from './query.ts';
 
 /** The caller's headers without those in NOT_FORWARDED, to which the caller's credential belongs. */

@@ -2,9 +2,9 @@
 import type { Account, Model } from '../../catalog/index.ts';
 import type { MaybePromise, Nanos } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
-import type { StreamedBody } from '../../http/index.ts';
+import type { StreamedBody } from '../../platform/http/index.ts';
+import type { Call, Spool } from '../../platform/web/index.ts';
 import type { ChosenTier, Dialect, Feature, InferenceOperation } from '../../rules/index.ts';
-import type { Call, Spool } from '../../web/index.ts';
 import type { Quote } from '../billing/admission.ts';
 import type { CallFacts } from '../billing/call-facts.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';

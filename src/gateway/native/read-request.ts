@@ -2,8 +2,8 @@
 import type { Account, Model } from '../../catalog/index.ts';
 import { EVENT_STREAM, isGlob, type MaybePromise, whenReady } from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
+import { type Call, readBody } from '../../platform/web/index.ts';
 import { type Dialect, type Feature, inferenceRow, type RequestReader } from '../../rules/index.ts';
-import { type Call, readBody } from '../../web/index.ts';
 import { estimateBytes } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { LegUnavailable, legError } from '../failover.ts';

@@ -3,8 +3,8 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { until } from '../../../test/support/wait.ts';
-import type { IncomingRequest } from '../../http/index.ts';
-import { Call, ClientStreams, type ResponseWriter } from '../../web/index.ts';
+import type { IncomingRequest } from '../../platform/http/index.ts';
+import { Call, ClientStreams, type ResponseWriter } from '../../platform/web/index.ts';
 import type { ResponseHead, UpstreamControl } from '../failover.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
 

@@ -5,9 +5,9 @@
 import type { Secrets } from '../../catalog/index.ts';
 import { concatBuffers, EVENT_STREAM, isEventStream, lastBlockEnd } from '../../core/index.ts';
 import type { Fault, HubUsage } from '../../dialects/index.ts';
+import { type Call, type ClientStream, type ClientStreams, UNBUFFERED } from '../../platform/web/index.ts';
+import type { TransportError } from '../../providers/upstream/index.ts';
 import { type Dialect, type FaultKind, faultRow, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
-import type { TransportError } from '../../upstream/index.ts';
-import { type Call, type ClientStream, type ClientStreams, UNBUFFERED } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';

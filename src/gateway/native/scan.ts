@@ -4,6 +4,7 @@
  */
 import { type Span, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
+import type { ThreadJob } from '../../platform/threads/index.ts';
 import {
   CHOICE_COUNTS,
   type ChosenTier,
@@ -15,7 +16,6 @@ import {
   OUTPUT_LIMITS,
   TIER_FIELD_NAMES,
 } from '../../rules/index.ts';
-import type { ThreadJob } from '../../threads/index.ts';
 import { SESSION_MEMBERS, sessionInBody } from '../affinity.ts';
 import { boundsOfBody, STORED_MEMBERS } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';

@@ -5,8 +5,8 @@
 import type { Account } from '../../catalog/index.ts';
 import type { Log } from '../../core/index.ts';
 import type { HubRequest, UpstreamFailure } from '../../dialects/index.ts';
+import type { Call } from '../../platform/web/index.ts';
 import { ADDED_OPTIONS, type AddedOption, type UpstreamDialect } from '../../rules/index.ts';
-import type { Call } from '../../web/index.ts';
 import { type Lessons, lessonOf, memberAt, mergeLessons, NO_LESSONS, type RejectedBody } from './lessons.ts';
 import { type Refusal, readRefusal } from './refusal.ts';
 import type { RejectedOptions } from './rejected-options.ts';

@@ -4,7 +4,7 @@
  */
 import { sql, type Transaction } from 'kysely';
 import { type Clock, errorFields, fail, type Log, parseJson, type Sealer } from '../../core/index.ts';
-import type { Db, Rows } from '../../db/index.ts';
+import type { Db, Rows } from '../../platform/db/index.ts';
 
 /** Converted groups store the content; native groups only the account that holds the response. */
 export interface StoredResponse {

@@ -3,8 +3,8 @@
  * neither WebSockets nor stored state. The connection remembers the latest response of every lane.
  */
 import { ApiError, type Clock, newId, parseJson } from '../../core/index.ts';
+import type { BodyReservation, Call, Handler, WebSocketConnection } from '../../platform/web/index.ts';
 import { WEBSOCKET } from '../../rules/index.ts';
-import type { BodyReservation, Call, Handler, WebSocketConnection } from '../../web/index.ts';
 import { inputItems } from '../stored/references.ts';
 import { previousNotFound } from '../stored/store.ts';
 import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';

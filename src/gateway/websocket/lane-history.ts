@@ -3,8 +3,8 @@
  * text, because parsed items take many times their size.
  */
 import { fail } from '../../core/index.ts';
+import type { BodyReservation } from '../../platform/web/index.ts';
 import { WEBSOCKET } from '../../rules/index.ts';
-import type { BodyReservation } from '../../web/index.ts';
 
 export interface LaneEntry {
   readonly responseId: string;

@@ -1,7 +1,7 @@
 /** Opening of a responses WebSocket session: chooses how its turns run, and runs each as a call of its own. */
 import { type Clock, newRequestId } from '../../core/index.ts';
+import { type BodyReservation, Call, type Handler, type WebSocketConnection } from '../../platform/web/index.ts';
 import { ENDPOINTS } from '../../rules/index.ts';
-import { type BodyReservation, Call, type Handler, type WebSocketConnection } from '../../web/index.ts';
 import type { Caller } from '../caller.ts';
 import type { GatewayServices } from '../services.ts';
 import { HttpTurns } from './http-turns.ts';

@@ -5,8 +5,8 @@
 import type { Secrets } from '../../catalog/index.ts';
 import { type ApiError, estimateTokens, valueOfJson } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
+import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../../platform/web/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
-import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../../web/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import { OutputMeter } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';

@@ -4,10 +4,10 @@
  */
 import type { Account, Model } from '../../catalog/index.ts';
 import { type Clock, scanMembers, splice } from '../../core/index.ts';
-import type { AttemptFault } from '../../pool/index.ts';
+import type { Call, WebSocketConnection } from '../../platform/web/index.ts';
+import type { AttemptFault } from '../../providers/pool/index.ts';
+import { credentialHeaders, locateUpstream } from '../../providers/upstream/index.ts';
 import { chosenTiers, JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
-import { credentialHeaders, locateUpstream } from '../../upstream/index.ts';
-import type { Call, WebSocketConnection } from '../../web/index.ts';
 import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import type { Admission } from '../billing/admission.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';

@@ -3,8 +3,8 @@
  * malformed frame gets an error frame and does not close the connection.
  */
 import { ApiError, type Clock } from '../../core/index.ts';
+import type { BodyReservation, WebSocketConnection } from '../../platform/web/index.ts';
 import { CLOSE, STREAM_ID, WEBSOCKET } from '../../rules/index.ts';
-import type { BodyReservation, WebSocketConnection } from '../../web/index.ts';
 import { bodyOf, errorFrame, frameText, type JsonFrame, readFrame, rejectionFrame, withStreamId } from './frames.ts';
 import { type Turn, TurnResponse, type TurnRunner } from './turn.ts';
 

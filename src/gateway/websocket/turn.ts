@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import { readSse, type SseReader, valueOfJson } from '../../core/index.ts';
-import type { BodyReservation, Call, ResponseWriter } from '../../web/index.ts';
+import type { BodyReservation, Call, ResponseWriter } from '../../platform/web/index.ts';
 import type { JsonFrame } from './frames.ts';
 
 /** One `response.create` of a client. */

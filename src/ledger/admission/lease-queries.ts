@@ -1,7 +1,7 @@
 /** The statements that change leases on a wallet. Each locks the wallet before the leases. */
 import { sql } from 'kysely';
 import type { Nanos } from '../../core/index.ts';
-import { type Db, prepare } from '../../db/index.ts';
+import { type Db, prepare } from '../../platform/db/index.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { claimsBefore, IS_CURRENT } from '../wallets/claims.ts';
 import { unknownWallet } from '../wallets/wallets.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
-import { Link } from '../../cluster/index.ts';
+import { Link } from '../../platform/cluster/index.ts';
 import { PrimarySpend, SPEND_SERVICES, SpendBook, type SpendEndNotice } from './primary-spend.ts';
 import { createCounter, periodAt } from './spend-counter.ts';
 import { LocalSpend, type SpendQuestion } from './spend-counts.ts';

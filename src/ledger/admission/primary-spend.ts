@@ -3,8 +3,9 @@
  * does not respond, calls with a spend limit are rejected.
  * The database stays authoritative: every question carries the totals that the worker read there, and the counters are never lower.
  */
-import type { Link } from '../../cluster/index.ts';
+
 import type { Clock, Nanos } from '../../core/index.ts';
+import type { Link } from '../../platform/cluster/index.ts';
 import { periodAt, type SpentAmounts } from './spend-counter.ts';
 import {
   bothHolds,

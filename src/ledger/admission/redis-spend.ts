@@ -4,7 +4,7 @@
  * counters that were lost or outdated are correct again within seconds.
  */
 import type { MaybePromise, Nanos } from '../../core/index.ts';
-import { LEASE_MS, type Redis, script } from '../../redis/index.ts';
+import { LEASE_MS, type Redis, script } from '../../platform/redis/index.ts';
 import type { SpentAmounts } from './spend-counter.ts';
 import {
   bothHolds,

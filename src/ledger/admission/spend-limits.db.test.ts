@@ -8,7 +8,7 @@ import { type LedgerFixture, openLedgerFixture } from '../../../test/support/led
 import { type CrashPlan, makeUser, metering, random, usageRecord } from '../../../test/support/ledger-process.ts';
 import { until } from '../../../test/support/wait.ts';
 import { ApiError, type LimitedKey, type Limits, type Nanos } from '../../core/index.ts';
-import { connect, type Db } from '../../db/index.ts';
+import { connect, type Db } from '../../platform/db/index.ts';
 import type { Metering } from '../metering.ts';
 import { limitsReport } from '../reports/usage-report.ts';
 import { checkLedger } from '../wallets/check.ts';

@@ -15,7 +15,7 @@ import {
   type Nanos,
   within,
 } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
 import {
   type Amounts,

@@ -16,7 +16,7 @@ import {
 } from '../../../test/support/lost-responses.ts';
 import { until } from '../../../test/support/wait.ts';
 import { ApiError, type Nanos } from '../../core/index.ts';
-import { connect, type Db, openDatabase } from '../../db/index.ts';
+import { connect, type Db, openDatabase } from '../../platform/db/index.ts';
 import { CRASH_POINT_CHANNEL } from '../crash-points.ts';
 import type { Metering } from '../metering.ts';
 import { removeReplica, staleReplicas } from '../records/replica.ts';

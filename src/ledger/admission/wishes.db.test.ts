@@ -6,7 +6,7 @@ import { SimulatedLedger } from '../../../test/simulation/lease-ledger.ts';
 import { type LedgerFixture, openLedgerFixture } from '../../../test/support/ledger.ts';
 import { FAR_FUTURE, makeUser, random } from '../../../test/support/ledger-process.ts';
 import type { Nanos } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { removeReplica } from '../records/replica.ts';
 import { credit, hold, readBalance } from '../wallets/wallets.ts';
 import { databaseLeases, type LeaseStore } from './lease-queries.ts';

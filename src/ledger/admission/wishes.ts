@@ -3,14 +3,14 @@
  * come, or cannot come: so it never depends on the speed of anybody who of several gets it, and one of them does.
  */
 import type { Nanos } from '../../core/index.ts';
-import { type Db, prepare } from '../../db/index.ts';
+import { type Db, prepare } from '../../platform/db/index.ts';
 import { SILENT_MS } from '../records/replica.ts';
 import { claimsBefore, IS_CURRENT } from '../wallets/claims.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
 
 /**
  * How long a call waits for the answers of other replicas. Each has to find the wish and to return money, which takes a live one less than half of
- * this even if every statement takes its whole limit (`callMs` in src/db/pool.ts); a call that came while another one waited begins later. A dead
+ * this even if every statement takes its whole limit (`callMs` in src/platform/db/pool.ts); a call that came while another one waited begins later. A dead
  * replica is not waited for once it has missed a heartbeat.
  */
 export const WISH_MS = 45_000;

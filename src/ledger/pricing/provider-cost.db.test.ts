@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
 import { silentLog } from '../../core/index.ts';
-import { type Database, type Db, openDatabase } from '../../db/index.ts';
+import { type Database, type Db, openDatabase } from '../../platform/db/index.ts';
 import { UsageWriter } from '../records/usage-writer.ts';
 import { checkLedger } from '../wallets/check.ts';
 

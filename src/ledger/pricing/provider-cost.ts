@@ -1,6 +1,6 @@
 /** Provider costs: what recorded calls cost the operator, by the cost rates of their price and the multiplier of their account. */
 import { errorFields, type Log, type Nanos } from '../../core/index.ts';
-import { type Db, prepare } from '../../db/index.ts';
+import { type Db, prepare } from '../../platform/db/index.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
 import { parseRates, type Rates } from './parse-rates.ts';
 import { costOf } from './rates.ts';

@@ -8,7 +8,7 @@ import { makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
 import { longTest } from '../../../test/support/long-test.ts';
 import { until } from '../../../test/support/wait.ts';
 import { formatNanos, silentLog, systemClock } from '../../core/index.ts';
-import { connect, type Db, openDatabase } from '../../db/index.ts';
+import { connect, type Db, openDatabase } from '../../platform/db/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
 import { readBalance } from '../wallets/wallets.ts';
 import { Flusher } from './flusher.ts';

@@ -12,7 +12,7 @@ import {
   ownIdentity,
   type ProcessIdentity,
 } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import { BATCH_ROWS } from './flusher.ts';
 import { fenceIfStale, REPLICA_LIFETIME_MS, removeReplica } from './replica.ts';

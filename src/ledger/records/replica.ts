@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { sql } from 'kysely';
 import { base62, type Clock } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 
 /** A replica without a heartbeat for this long counts as dead. Compared with the clock of the database. */
 export const REPLICA_LIFETIME_MS = 60_000;

@@ -1,7 +1,7 @@
 /** The usage record of a quarantined call that an operator charged, so that reports include its amount. */
 import { sql, type Transaction } from 'kysely';
 import type { Nanos } from '../../core/index.ts';
-import type { Rows } from '../../db/index.ts';
+import type { Rows } from '../../platform/db/index.ts';
 import { createUsageRecord } from '../usage-record.ts';
 import { recordUsage } from './usage-writer.ts';
 

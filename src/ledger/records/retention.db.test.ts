@@ -6,7 +6,7 @@ import { type LedgerFixture, openLedgerFixture } from '../../../test/support/led
 import { makeUser, metering, usageRecord } from '../../../test/support/ledger-process.ts';
 import { until } from '../../../test/support/wait.ts';
 import { silentLog } from '../../core/index.ts';
-import { connect, type Db } from '../../db/index.ts';
+import { connect, type Db } from '../../platform/db/index.ts';
 import { readBalance } from '../wallets/wallets.ts';
 import { recordResolved } from './resolved-record.ts';
 import { removeOldMonths, removeOldQuarantine } from './retention.ts';

@@ -3,7 +3,7 @@
  * Never removes a month of which a journal may still hold a record: without its row, a repeated record would be charged twice.
  */
 import { sql } from 'kysely';
-import { connect, type Database, type Db } from '../../db/index.ts';
+import { connect, type Database, type Db } from '../../platform/db/index.ts';
 import { REPLICA_LIFETIME_MS } from './replica.ts';
 
 export interface RetentionOptions {

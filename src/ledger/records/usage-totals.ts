@@ -1,6 +1,6 @@
 /** Sums of old days over all users, for reports. A day is summed when it is over, and again after a record arrived late. */
 import { sql } from 'kysely';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 
 /** Of one run. A day of 10,000 daily sums takes some 20 ms. */
 const MAX_DAYS = 20;

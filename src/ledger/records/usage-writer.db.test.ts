@@ -7,7 +7,7 @@ import { longTest } from '../../../test/support/long-test.ts';
 import { TcpRelay } from '../../../test/support/tcp-relay.ts';
 import { until } from '../../../test/support/wait.ts';
 import { silentLog } from '../../core/index.ts';
-import { DatabaseUnavailable, type Db, openDatabase } from '../../db/index.ts';
+import { DatabaseUnavailable, type Db, openDatabase } from '../../platform/db/index.ts';
 import { takeLease } from '../admission/lease-queries.ts';
 import type { MeteredUsage } from '../usage-record.ts';
 import { readStatement } from '../wallets/statement.ts';

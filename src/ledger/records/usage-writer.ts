@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type CompiledQuery, type Kysely, sql, type Transaction } from 'kysely';
 import { errorFields, type Log } from '../../core/index.ts';
-import { commitWith, copyLine, copyRows, type Db, prepare, type Rows } from '../../db/index.ts';
+import { commitWith, copyLine, copyRows, type Db, prepare, type Rows } from '../../platform/db/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import { type ProviderCosts, providerCosts } from '../pricing/provider-cost.ts';
 import { DAILY_SUMS, encodeRecord, storableText, type UsageRecord } from '../usage-record.ts';

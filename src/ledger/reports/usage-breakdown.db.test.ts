@@ -6,8 +6,8 @@ import { type LedgerFixture, openLedgerFixture } from '../../../test/support/led
 import { makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
 import { runs } from '../../../test/support/properties.ts';
 import { silentLog } from '../../core/index.ts';
-import { connect, type Db } from '../../db/index.ts';
-import { DIMENSIONS, type Dimension } from '../../objects/index.ts';
+import { connect, type Db } from '../../platform/db/index.ts';
+import { DIMENSIONS, type Dimension } from '../../schemas/index.ts';
 import { recordResolved } from '../records/resolved-record.ts';
 import { sumOldDays } from '../records/usage-totals.ts';
 import { recordUsage, UsageWriter } from '../records/usage-writer.ts';

@@ -1,8 +1,8 @@
 /** Usage, revenue, cost and margin for operators, by any combination of dimensions. Reads roll-ups only. */
 import { type RawBuilder, sql } from 'kysely';
 import { formatNanos } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
-import type { Dimension, OperatorMeasures, UserMeasures } from '../../objects/index.ts';
+import type { Db } from '../../platform/db/index.ts';
+import type { Dimension, OperatorMeasures, UserMeasures } from '../../schemas/index.ts';
 import { DAILY_SUMS } from '../usage-record.ts';
 import { DIMENSION_COLUMNS, isDaily, sumsOf } from './usage-sums.ts';
 

@@ -1,5 +1,5 @@
 /** Sums of old months by user and key, for reports. A month is summed when it is over, and again after a record arrived late. */
-import { connect, type Database } from '../../db/index.ts';
+import { connect, type Database } from '../../platform/db/index.ts';
 
 /** Of one run. A month of 200,000 daily sums takes about a second. */
 const MAX_MONTHS = 3;

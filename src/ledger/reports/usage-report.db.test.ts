@@ -5,7 +5,7 @@ import { type TestDatabase, testDatabase } from '../../../test/support/database.
 import { FAR_FUTURE, makeUser, usageRecord } from '../../../test/support/ledger-process.ts';
 import { longTest } from '../../../test/support/long-test.ts';
 import { ApiError, silentLog } from '../../core/index.ts';
-import { type Database, type Db, openDatabase } from '../../db/index.ts';
+import { type Database, type Db, openDatabase } from '../../platform/db/index.ts';
 import { UsageWriter } from '../records/usage-writer.ts';
 import { hold, review } from '../wallets/wallets.ts';
 import { balanceReport, dailyQuery, periodOf, usageReport, walletReports } from './usage-report.ts';

@@ -9,7 +9,7 @@ import {
   type StoredLimits,
   showLimits,
 } from '../../core/index.ts';
-import { type Db, likePattern, orderBy, type RowOrder, type SortedRow, sortedQuery } from '../../db/index.ts';
+import { type Db, likePattern, orderBy, type RowOrder, type SortedRow, sortedQuery } from '../../platform/db/index.ts';
 import type {
   BalanceReport,
   LimitsReport,
@@ -17,7 +17,7 @@ import type {
   UsagePeriod,
   UsageReport,
   WalletReport,
-} from '../../objects/index.ts';
+} from '../../schemas/index.ts';
 import { readSpent } from '../admission/spend-limits.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
 

@@ -1,6 +1,6 @@
 /** Which sums a report reads: the smallest table that has its dimensions. Never single records. */
 import { type RawBuilder, sql } from 'kysely';
-import { DIMENSIONS, type Dimension } from '../../objects/index.ts';
+import { DIMENSIONS, type Dimension } from '../../schemas/index.ts';
 import { DAILY_SUMS } from '../usage-record.ts';
 
 /** Dimension -> column of the sums. */

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { FAR_FUTURE, makeUser } from '../../../test/support/ledger-process.ts';
-import { connect, type Database, type Db, openDatabase } from '../../db/index.ts';
+import { connect, type Database, type Db, openDatabase } from '../../platform/db/index.ts';
 import { checkLedger, LedgerError } from './check.ts';
 import { hold, settle } from './wallets.ts';
 

@@ -1,6 +1,6 @@
 /** The check of the whole ledger: recomputes every counter from the entries and reports the differences. Never repairs anything. */
 import { sql } from 'kysely';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 
 export interface LedgerFault {
   readonly fault: string;

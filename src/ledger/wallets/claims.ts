@@ -2,7 +2,7 @@
 
 /**
  * How long a wish keeps its place without a look of its owner. A live one looks sooner, even if every statement takes its whole limit (`callMs` in
- * src/db/pool.ts) and the lease that it returns in between has changed.
+ * src/platform/db/pool.ts) and the lease that it returns in between has changed.
  */
 export const CLAIM_MS = 20_000;
 

@@ -7,7 +7,7 @@ import { longTest } from '../../../test/support/long-test.ts';
 import { explain, statementsOf } from '../../../test/support/plan.ts';
 import { until } from '../../../test/support/wait.ts';
 import { createLog } from '../../core/index.ts';
-import { ADVISORY_LOCK, connect, type Database, type Db, openDatabase } from '../../db/index.ts';
+import { ADVISORY_LOCK, connect, type Database, type Db, openDatabase } from '../../platform/db/index.ts';
 import { type AlarmFinder, alarm, checkAlarms, LEDGER_CHECKS, readAlarms } from '../alarms.ts';
 import { checkLedger } from './check.ts';
 import { checkAllEntries, checkNewEntries, type LedgerPass } from './recheck.ts';

@@ -3,7 +3,7 @@
  * bounded number of entries, and verifies some old ones again. Never repairs anything.
  */
 import { sql, type Transaction } from 'kysely';
-import { ADVISORY_LOCK, type Db, openDatabase, type Rows } from '../../db/index.ts';
+import { ADVISORY_LOCK, type Db, openDatabase, type Rows } from '../../platform/db/index.ts';
 import { findLedgerFaults, type LedgerFault } from './check.ts';
 import {
   accountAmounts,

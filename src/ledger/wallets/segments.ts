@@ -3,7 +3,7 @@
  * one can appear any more; segments are verified again in turn, which finds changes of old entries.
  */
 import { type RawBuilder, sql, type Transaction } from 'kysely';
-import type { Rows } from '../../db/index.ts';
+import type { Rows } from '../../platform/db/index.ts';
 
 type Tx = Transaction<Rows>;
 

@@ -1,7 +1,7 @@
 /** Account statements: the entries of a wallet with the balance after each. */
 import { sql } from 'kysely';
 import type { Nanos } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { readWallet } from './wallets.ts';
 
 export type EntryKind = 'credit' | 'charge' | 'settle' | 'excess' | 'usage' | 'overdraft';

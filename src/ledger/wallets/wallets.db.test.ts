@@ -5,7 +5,7 @@ import { type TestDatabase, testDatabase } from '../../../test/support/database.
 import { FAR_FUTURE, inParallel, makeUser, random } from '../../../test/support/ledger-process.ts';
 import { longTest } from '../../../test/support/long-test.ts';
 import { runs } from '../../../test/support/properties.ts';
-import { type Database, type Db, openDatabase } from '../../db/index.ts';
+import { type Database, type Db, openDatabase } from '../../platform/db/index.ts';
 import { checkLedger } from './check.ts';
 import { readStatement } from './statement.ts';
 import { charge, credit, type HoldResult, hold, readBalance, release, review, settle } from './wallets.ts';

@@ -5,7 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Nanos } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { claimsBefore } from './claims.ts';
 
 /** The other account of a wallet's entry: deposits, revenue, corrections by an operator. */

@@ -1,6 +1,7 @@
 /** The operations on private assets and asset groups (V 4.8, V 4.9). None of them moves money. */
+
+import type { Key } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
-import type { Key } from '../../identity/index.ts';
 import { reachableGroups } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
 import { createAsset } from './create-asset.ts';

@@ -1,7 +1,8 @@
 /** Registration of an asset (V 4.9 r1, r2): the group that it goes into, the row, and one request to the provider. */
+
+import type { Key } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
-import type { Key } from '../../identity/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { ASSET_FIELDS, ASSET_RECONCILIATION, type AssetType } from '../../rules/index.ts';
 import { invalidField } from '../request/reject.ts';
 import { reachableGroups } from '../service-groups.ts';

@@ -1,8 +1,9 @@
 /** Creation of asset groups: those of callers (V 4.8 r1), and the hidden ones that hold the assets of a variant without groups. */
+
+import type { Key } from '../../access/keys/index.ts';
 import type { Account } from '../../catalog/index.ts';
 import { ApiError, fail, newId } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
-import type { Key } from '../../identity/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { ASSET_GROUP_FIELDS, ASSET_GROUP_TYPES, ASSET_RECONCILIATION, ASSET_SETTLING_MS } from '../../rules/index.ts';
 import type { VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';

@@ -5,8 +5,8 @@
  */
 import { sql } from 'kysely';
 import { type ApiError, fail, newId } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { ASSET_RECONCILIATION } from '../../rules/index.ts';
 import {
   claimRecord,

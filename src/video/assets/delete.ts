@@ -4,8 +4,8 @@
  */
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { ASSET_GROUP_TYPES, VARIANT_SHEETS, type VideoVariant } from '../../rules/index.ts';
 import { DELETED, KINDS } from './creation.ts';
 import { findUpstream, isOverdue, type LookUpServices } from './look-up.ts';

@@ -1,6 +1,6 @@
 /** Assets and asset groups as rows: found by owner and id, listed, and moved from one status to another by the table of moves. */
 import { type RawBuilder, type Selectable, sql } from 'kysely';
-import type { Db, Rows } from '../../db/index.ts';
+import type { Db, Rows } from '../../platform/db/index.ts';
 import {
   ASSET_DELETED_DAYS,
   type AssetGroupStatus,

@@ -13,9 +13,9 @@ import { type TestDatabase, testDatabase } from '../../../test/support/database.
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { until, whileTimePasses } from '../../../test/support/wait.ts';
 import { type Clock, createLog, createSealer, systemClock } from '../../core/index.ts';
-import { type Database, openDatabase } from '../../db/index.ts';
+import { type Database, openDatabase } from '../../platform/db/index.ts';
+import { PublicFetcher } from '../../platform/outbound/index.ts';
 import { CALLBACK_RULES, type CallbackRules } from '../../rules/index.ts';
-import { PublicFetcher } from '../../upstream/index.ts';
 import { Deliverer } from './deliverer.ts';
 import { expireCallbacks } from './expire.ts';
 import { takeCallbacks } from './take.ts';

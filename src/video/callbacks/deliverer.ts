@@ -4,8 +4,8 @@
  */
 import { errorFields } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
+import { summaryOf, verdictOf } from '../../platform/outbound/index.ts';
 import { CALLBACK_RULES, type CallbackRules } from '../../rules/index.ts';
-import { summaryOf, verdictOf } from '../../upstream/index.ts';
 import type { VideoServices } from '../services.ts';
 import { type AttemptOutcome, type Marked, markAttempt } from './mark.ts';
 import { type Callback, type CallbackSender, sendCallback } from './send.ts';

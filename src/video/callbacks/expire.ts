@@ -1,6 +1,6 @@
 /** Deletion of finished events with their attempts, and of circuits that no attempt has used, one batch per run. */
 import { sql } from 'kysely';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { CALLBACK_RETENTION_DAYS } from '../../rules/index.ts';
 
 const BATCH = 1_000;

@@ -3,9 +3,9 @@
  * Compares the attempt, so that a worker whose lease has ended changes nothing.
  */
 import { sql } from 'kysely';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
+import type { AttemptSummary, Verdict } from '../../platform/outbound/index.ts';
 import type { CallbackRules } from '../../rules/index.ts';
-import type { AttemptSummary, Verdict } from '../../upstream/index.ts';
 import type { TakenEvent } from './take.ts';
 
 export interface AttemptOutcome extends AttemptSummary {

@@ -1,7 +1,7 @@
 /** Deliveries of callbacks as their owner sees them. Every query contains the owner. */
 import { type Selectable, sql } from 'kysely';
-import type { Db, Rows } from '../../db/index.ts';
-import type { CallerCallback } from '../../objects/index.ts';
+import type { Db, Rows } from '../../platform/db/index.ts';
+import type { CallerCallback } from '../../schemas/index.ts';
 import { type CallbackEventRow, redeliverEvent } from './redeliver.ts';
 
 export interface CallbackFilter {

@@ -1,6 +1,6 @@
 /** Delivery on demand: of a finished event again, with the same id and body and the schedule from its start, and of a waiting one at once. */
 import { type Selectable, sql } from 'kysely';
-import type { Rows } from '../../db/index.ts';
+import type { Rows } from '../../platform/db/index.ts';
 import type { Tx } from '../services.ts';
 
 export type CallbackEventRow = Selectable<Rows['callback_events']>;

@@ -1,7 +1,7 @@
 /** One attempt to send a callback: signed now, to an address that is checked now. */
 import type { Sealer } from '../../core/index.ts';
+import { callbackHeaders, type PublicFetcher, type SendResult } from '../../platform/outbound/index.ts';
 import type { CallbackRules } from '../../rules/index.ts';
-import { callbackHeaders, type PublicFetcher, type SendResult } from '../../upstream/index.ts';
 import type { VideoServices } from '../services.ts';
 import { callbackSecretLocation } from '../tasks/task.ts';
 

@@ -3,8 +3,8 @@
  * hold for all of them together. A taken event has a lease: after a crash it is due again when the lease ends.
  */
 import { sql } from 'kysely';
-import { ADVISORY_LOCK, type Db } from '../../db/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
+import { ADVISORY_LOCK, type Db } from '../../platform/db/index.ts';
 import type { CallbackRules } from '../../rules/index.ts';
 import type { Tx } from '../services.ts';
 

@@ -3,8 +3,8 @@
  * version 0 keep receivers from acting on it.
  */
 import { newId } from '../../core/index.ts';
+import { type AttemptSummary, isDelivery, summaryOf } from '../../platform/outbound/index.ts';
 import { CALLBACK_RULES, TEST_EVENT_TYPE } from '../../rules/index.ts';
-import { type AttemptSummary, isDelivery, summaryOf } from '../../upstream/index.ts';
 import type { VideoServices } from '../services.ts';
 import type { TaskRow } from '../tasks/task.ts';
 import { taskView } from '../tasks/view.ts';

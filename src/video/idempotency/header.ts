@@ -1,8 +1,8 @@
 /** The Idempotency-Key header (V 8): valid UTF-8, 1 to 64 bytes, at most once per request. */
 import { isUtf8 } from 'node:buffer';
 import { fail } from '../../core/index.ts';
+import type { Call } from '../../platform/web/index.ts';
 import { IDEMPOTENCY } from '../../rules/index.ts';
-import type { Call } from '../../web/index.ts';
 import { hashIdempotencyKey } from './records.ts';
 
 const NAME = 'idempotency-key';

@@ -6,7 +6,7 @@ import { type TestDatabase, testDatabase } from '../../../test/support/database.
 import { makeUser } from '../../../test/support/ledger-process.ts';
 import { longTest } from '../../../test/support/long-test.ts';
 import { explain, statementsOf } from '../../../test/support/plan.ts';
-import { connect, type Database, type Db, openDatabase } from '../../db/index.ts';
+import { connect, type Database, type Db, openDatabase } from '../../platform/db/index.ts';
 import {
   claimRecord,
   expireRecords,

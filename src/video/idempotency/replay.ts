@@ -1,6 +1,6 @@
 /** Replay of an idempotent create (V 8): the original resource or stable error, a conflict, or "in progress". */
 import { type ApiError, fail } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { type ErrorCode, errorRow } from '../../rules/index.ts';
 import { findRecord, type IdempotentRequest, type OriginalResponse } from './records.ts';
 

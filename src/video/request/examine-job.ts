@@ -1,5 +1,5 @@
 /** The examination of a task body as a job: what the upstream request refers to moves, and is never copied. */
-import type { ThreadJob } from '../../threads/index.ts';
+import type { ThreadJob } from '../../platform/threads/index.ts';
 import { examineTaskBody } from './examine.ts';
 import type { Examination, TaskEntry, TaskTarget } from './task-request.ts';
 import { buffersOf } from './upstream-template.ts';

@@ -1,6 +1,6 @@
 /** Bytes that are pulled piece by piece, so that the reader sets the pace. At most a few pieces are in memory. */
-import type { HttpHeaders } from '../../http/index.ts';
-import type { TransportError, UpstreamExchange, UpstreamListener } from '../../upstream/index.ts';
+import type { HttpHeaders } from '../../platform/http/index.ts';
+import type { TransportError, UpstreamExchange, UpstreamListener } from '../../providers/upstream/index.ts';
 
 export interface ByteStream {
   /** The next bytes; undefined at the end. Rejects when the transfer breaks or the stream was closed. */

@@ -3,9 +3,9 @@
  * soon. It is sealed with the master key, so that it can neither be forged nor read, and it ends early with its key or its epoch.
  */
 import { sql } from 'kysely';
+import { findKeyOfUser, type Key } from '../../access/keys/index.ts';
 import { type Clock, fail, type Sealer, WrongMasterKey } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
-import { findKeyOfUser, type Key } from '../../identity/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { findTask, statusOf, type TaskRow } from '../tasks/task.ts';
 import { hasLastFrame, type ResultKind } from './result.ts';
 

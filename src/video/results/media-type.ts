@@ -1,6 +1,7 @@
 /** The content type of a result: as the upstream sent it, or detected from the first bytes when it sent none. */
+
+import { claimedMime, detectMime } from '../../platform/outbound/index.ts';
 import { RESULT_TYPES } from '../../rules/index.ts';
-import { claimedMime, detectMime } from '../../upstream/index.ts';
 
 export const UNKNOWN_TYPE = 'application/octet-stream';
 

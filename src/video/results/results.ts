@@ -3,8 +3,9 @@
  * never see an address, host or header of the provider.
  */
 import { type ApiError, fail } from '../../core/index.ts';
-import { PublicGuard, type PublicGuardOptions, type UpstreamClient } from '../../upstream/index.ts';
-import { type Call, type ClientStreamLimits, ClientStreams } from '../../web/index.ts';
+import { PublicGuard, type PublicGuardOptions } from '../../platform/outbound/index.ts';
+import { type Call, type ClientStreamLimits, ClientStreams } from '../../platform/web/index.ts';
+import type { UpstreamClient } from '../../providers/upstream/index.ts';
 import type { VideoServices } from '../services.ts';
 import { statusOf, type TaskRow } from '../tasks/task.ts';
 import { BrokenTransfer, type ByteStream } from './byte-stream.ts';

@@ -1,7 +1,7 @@
 /** A result on its way to a client: back-pressure both ways, and a broken transfer that is cut rather than ended. */
 import { errorFields, type Log } from '../../core/index.ts';
+import { type Call, type ClientStreams, idHeaders } from '../../platform/web/index.ts';
 import { FOREIGN_FILE_HEADERS } from '../../rules/index.ts';
-import { type Call, type ClientStreams, idHeaders } from '../../web/index.ts';
 import { type ByteStream, exactly } from './byte-stream.ts';
 import { typeHeaders } from './media-type.ts';
 import { type ByteRange, contentRange } from './range.ts';

@@ -5,8 +5,9 @@
  */
 import type { Account } from '../../catalog/index.ts';
 import { type ApiError, fail, matchesGlob } from '../../core/index.ts';
+import type { PublicGuard } from '../../platform/outbound/index.ts';
+import type { UpstreamClient } from '../../providers/upstream/index.ts';
 import { RESULT_URL_BYTES, TIMEOUTS } from '../../rules/index.ts';
-import type { PublicGuard, UpstreamClient } from '../../upstream/index.ts';
 import type { VideoServices } from '../services.ts';
 import { traitsOf } from '../upstream/adapters.ts';
 import { BrokenTransfer, type ByteStream, sliceOf, UpstreamBody, type UpstreamHead } from './byte-stream.ts';

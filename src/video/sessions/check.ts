@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { errorFields, newId } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { ASSET_GROUP_TYPES, SESSION_CHECKS, type SessionStatus } from '../../rules/index.ts';
 import { accountOf } from '../assets/service-group.ts';
 import type { VideoServices } from '../services.ts';

@@ -4,9 +4,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
+import type { Key } from '../../access/keys/index.ts';
 import type { Account } from '../../catalog/index.ts';
 import { type ApiError, fail, newId } from '../../core/index.ts';
-import type { Key } from '../../identity/index.ts';
 import { SESSION_CHECKS, SESSION_FIELDS, SESSION_LEASE_MS, SESSION_SECONDS } from '../../rules/index.ts';
 import { misconfigured, unavailable } from '../assets/errors.ts';
 import { parseAssetBody, readFields, readModel } from '../assets/fields.ts';

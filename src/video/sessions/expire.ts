@@ -1,6 +1,6 @@
 /** Expiry of real-person authorization sessions (V 3), and removal of those that ended without a group. */
 import { sql } from 'kysely';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { SESSION_KEPT_DAYS } from '../../rules/index.ts';
 
 /** Writes down that sessions have expired, and drops their secrets. A session that is due in the future has not expired. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { type Selectable, sql } from 'kysely';
 import type { Catalog } from '../../catalog/index.ts';
 import type { Sealer } from '../../core/index.ts';
-import type { Db, Rows } from '../../db/index.ts';
+import type { Db, Rows } from '../../platform/db/index.ts';
 import { SESSION_ERROR, type SessionStatus } from '../../rules/index.ts';
 
 export type SessionRow = Selectable<Rows['authorization_sessions']> & {

@@ -1,7 +1,8 @@
 /** Real-person authorization sessions: their operations and jobs, bound once. */
+
+import type { Key } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
-import type { OpenWork } from '../../db/index.ts';
-import type { Key } from '../../identity/index.ts';
+import type { OpenWork } from '../../platform/db/index.ts';
 import { VIDEO_WORK } from '../open-work.ts';
 import type { VideoServices } from '../services.ts';
 import { type ReturnedSession, SessionChecker } from './check.ts';

@@ -1,7 +1,8 @@
 /** A create request from its bytes to a checked request for a model: the same for a task and for the estimate of one. */
+
+import type { Key } from '../../access/keys/index.ts';
 import { type ApiError, fail, formatNanos } from '../../core/index.ts';
-import type { Key } from '../../identity/index.ts';
-import type { TaskEstimate } from '../../objects/index.ts';
+import type { TaskEstimate } from '../../schemas/index.ts';
 import { resolveReferences } from '../references.ts';
 import { examineJob } from '../request/examine-job.ts';
 import type { Examination, RequestError, TaskEntry, TaskRequest } from '../request/task-request.ts';

@@ -1,7 +1,7 @@
 /** Announcement of a change of status (V 6): an event row in the transaction of the change, delivered later, at least once. */
 
 import { newId } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import type { TaskRow } from './task.ts';
 import { taskView } from './view.ts';
 

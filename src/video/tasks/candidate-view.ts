@@ -1,5 +1,5 @@
 /** Candidates of a submission as operators see them, beside the parameters that were requested. Never a result address. */
-import type { SubmissionCandidate } from '../../objects/index.ts';
+import type { SubmissionCandidate } from '../../schemas/index.ts';
 import type { ReportedTask } from '../upstream/client.ts';
 import { type Claimant, differencesOf } from './candidate.ts';
 

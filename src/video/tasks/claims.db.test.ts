@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { makeUser } from '../../../test/support/ledger-process.ts';
 import { storeTask } from '../../../test/support/stored-task.ts';
-import { type Database, openDatabase } from '../../db/index.ts';
+import { type Database, openDatabase } from '../../platform/db/index.ts';
 import { reportedTask } from '../upstream/client.ts';
 import { readClaims } from './claims.ts';
 

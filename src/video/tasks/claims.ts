@@ -3,7 +3,7 @@
  * not confirmed; a submission may have none, because it never arrived. Whatever follows from that for certain is a pair.
  */
 import { sql } from 'kysely';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import type { ReportedTask } from '../upstream/client.ts';
 import { type Claimant, creationWindow, differencesOf, isPossible } from './candidate.ts';
 import { forcedPairs } from './forced-pairs.ts';

@@ -4,10 +4,10 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
+import type { Key } from '../../access/keys/index.ts';
 import { ApiError, fail, newId } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
-import type { Key } from '../../identity/index.ts';
 import { crashPoint, hold, holdOnceCovered } from '../../ledger/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
 import type { IdempotentRequest } from '../idempotency/records.ts';
 import { claimRecord } from '../idempotency/records.ts';

@@ -6,7 +6,7 @@ import { makeUser } from '../../../test/support/ledger-process.ts';
 import { longTest } from '../../../test/support/long-test.ts';
 import { explainWrites, statementsOf } from '../../../test/support/plan.ts';
 import { storeTask } from '../../../test/support/stored-task.ts';
-import { connect } from '../../db/index.ts';
+import { connect } from '../../platform/db/index.ts';
 import { CHECK_INTERVALS, CHECK_JITTER, REVIEW } from '../../rules/index.ts';
 import { takeDue } from './due.ts';
 

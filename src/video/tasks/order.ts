@@ -1,5 +1,5 @@
 /** A create request on its way to becoming a task. */
-import type { Key } from '../../identity/index.ts';
+import type { Key } from '../../access/keys/index.ts';
 import type { IdempotentRequest } from '../idempotency/records.ts';
 import type { ResolvedReferences } from '../references.ts';
 import type { TaskRequest } from '../request/task-request.ts';

@@ -4,8 +4,8 @@
  */
 import { sql } from 'kysely';
 import { ApiError, errorFields } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { findGoneAsset } from '../assets/gone.ts';
 import { finishRecord, removeRecord, type StableError } from '../idempotency/records.ts';
 import type { VideoServices } from '../services.ts';

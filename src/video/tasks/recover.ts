@@ -3,8 +3,8 @@
  * reconciled. Nothing is ever sent again.
  */
 import { sql } from 'kysely';
-import type { Db } from '../../db/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { finishRecordOf, removeRecordOf } from '../idempotency/records.ts';
 import type { VideoServices } from '../services.ts';
 import { discardTask, lockTask, type TaskRow } from './task.ts';

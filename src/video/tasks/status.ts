@@ -3,8 +3,8 @@
  * caller read, so that of two concurrent changes exactly one happens.
  */
 import { sql } from 'kysely';
-import type { Db } from '../../db/index.ts';
 import { crashPoint, release } from '../../ledger/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { canMove, isTerminal, TASK_PROGRESS, type TaskStatus } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import type { TaskError } from '../upstream/errors.ts';

@@ -1,7 +1,7 @@
 /** Errors of a create request whose task no provider has. */
 import type { Account } from '../../catalog/index.ts';
 import { type ApiError, fail } from '../../core/index.ts';
-import type { NoAccount } from '../../pool/index.ts';
+import type { NoAccount } from '../../providers/pool/index.ts';
 import { faultRow } from '../../rules/index.ts';
 import type { CreateOutcome } from '../upstream/client.ts';
 import type { CreateRejection } from '../upstream/errors.ts';

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { type Account, publicMessage, type Secrets } from '../../catalog/index.ts';
 import { errorFields } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import type { AccountLease } from '../../pool/index.ts';
+import type { AccountLease } from '../../providers/pool/index.ts';
 import { fillTemplate } from '../request/upstream-template.ts';
 import type { VideoServices } from '../services.ts';
 import { traitsOf } from '../upstream/adapters.ts';

@@ -1,8 +1,8 @@
 /** A video task as a row, and the queries that find it. Every query by a caller contains the owner. */
 import { createHash } from 'node:crypto';
 import { type Selectable, sql } from 'kysely';
-import type { Db, Rows } from '../../db/index.ts';
 import { release } from '../../ledger/index.ts';
+import type { Db, Rows } from '../../platform/db/index.ts';
 import { type TaskStatus, VARIANT_SHEETS } from '../../rules/index.ts';
 import type { ReportedUsage } from '../upstream/client.ts';
 import type { TaskError } from '../upstream/errors.ts';

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { type Clock, errorFields, fail, type Log } from '../../core/index.ts';
-import type { Db } from '../../db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import { TASK_WAIT } from '../../rules/index.ts';
 import type { TaskRow } from './task.ts';
 

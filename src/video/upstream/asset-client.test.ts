@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../../sim/index.ts';
 import type { Account } from '../../catalog/index.ts';
 import { systemClock } from '../../core/index.ts';
-import { UpstreamClient } from '../../upstream/index.ts';
+import { UpstreamClient } from '../../providers/upstream/index.ts';
 import { AssetClient } from './asset-client.ts';
 import { assetErrorKindOf } from './asset-errors.ts';
 

@@ -4,8 +4,8 @@
  */
 import type { Account, AssetSettings } from '../../catalog/index.ts';
 import type { Clock } from '../../core/index.ts';
+import type { TransportError, UpstreamClient } from '../../providers/upstream/index.ts';
 import { TIMEOUTS } from '../../rules/index.ts';
-import type { TransportError, UpstreamClient } from '../../upstream/index.ts';
 import { ASSET_ERROR_STATUS, type AssetErrorKind, assetErrorKindOf } from './asset-errors.ts';
 import type {
   AssetCreateOutcome,

@@ -1,8 +1,8 @@
 /** The asset library of each account, by its adapter. */
 import { type Account, type Catalog, publicMessage } from '../../catalog/index.ts';
 import type { Clock } from '../../core/index.ts';
+import type { UpstreamClient } from '../../providers/upstream/index.ts';
 import type { VideoAdapter } from '../../rules/index.ts';
-import type { UpstreamClient } from '../../upstream/index.ts';
 import { AssetClient } from './asset-client.ts';
 import type { AssetCreateOutcome, AssetProvider, ReportedAsset } from './asset-provider.ts';
 import type { QueryOutcome } from './client.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { Account } from '../../catalog/index.ts';
 import { systemClock } from '../../core/index.ts';
-import { UpstreamClient } from '../../upstream/index.ts';
+import { UpstreamClient } from '../../providers/upstream/index.ts';
 import { VideoProvider } from './client.ts';
 
 let server: Server;

@@ -4,8 +4,8 @@
  */
 import type { Account } from '../../catalog/index.ts';
 import { concatBuffers } from '../../core/index.ts';
+import type { TransportError, UpstreamClient, UpstreamRequest } from '../../providers/upstream/index.ts';
 import { MAX_USAGE_TOKENS, TIMEOUTS, type Timeouts } from '../../rules/index.ts';
-import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
 import { isAmbiguous, ownResultUrls, traitsOf } from './adapters.ts';
 import type { ProviderError } from './errors.ts';
 import { exchangeJson, type JsonResponse, nonEmptyText, objectOf, secondsIn } from './exchange.ts';

@@ -6,8 +6,8 @@ import { after, before, beforeEach, test } from 'node:test';
 import { accountAt } from '../../../test/support/upstream-call.ts';
 import { type Account, Catalog } from '../../catalog/index.ts';
 import { systemClock } from '../../core/index.ts';
+import { UpstreamClient } from '../../providers/upstream/index.ts';
 import type { VideoVariant } from '../../rules/index.ts';
-import { UpstreamClient } from '../../upstream/index.ts';
 import { DragomanAssets } from './dragoman-assets.ts';
 
 interface Seen {

@@ -4,8 +4,8 @@
  */
 import type { Account, Catalog } from '../../catalog/index.ts';
 import { isGlob, publicUrl } from '../../core/index.ts';
+import type { TransportError, UpstreamClient, UpstreamRequest } from '../../providers/upstream/index.ts';
 import { TIMEOUTS } from '../../rules/index.ts';
-import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
 import { assetErrorKindOf } from './asset-errors.ts';
 import type {
   AssetCreateOutcome,

@@ -1,6 +1,6 @@
 /** One request to a provider and its JSON response, held in memory. Transport errors are values; nothing is retried. */
 import { valueOfJson } from '../../core/index.ts';
-import type { TransportError, UpstreamClient, UpstreamRequest } from '../../upstream/index.ts';
+import type { TransportError, UpstreamClient, UpstreamRequest } from '../../providers/upstream/index.ts';
 
 export type ResponseObject = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 /** The body of an image request after its check. */
-import type { StreamedBody } from '../../../http/index.ts';
+import type { StreamedBody } from '../../../platform/http/index.ts';
 import type { ImageSettings } from '../../images/fields.ts';
 
 /** JSON or a form. */

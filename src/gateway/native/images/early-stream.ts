@@ -3,7 +3,13 @@
  * about one: after the time of a heartbeat the client gets its response head and comments. From then on a failure is an `error` event.
  */
 import { ApiError, SSE_COMMENT, sse } from '../../../core/index.ts';
-import { type Call, type ClientStream, type ClientStreams, idHeaders, STREAM_HEADERS } from '../../../web/index.ts';
+import {
+  type Call,
+  type ClientStream,
+  type ClientStreams,
+  idHeaders,
+  STREAM_HEADERS,
+} from '../../../platform/web/index.ts';
 
 export class EarlyStream {
   readonly #call: Call;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { SpooledBody } from '../../../web/index.ts';
+import type { SpooledBody } from '../../../platform/web/index.ts';
 import { boundaryOf, imageForm } from './form.ts';
 import { FormScanner } from './form-scanner.ts';
 

@@ -3,7 +3,8 @@
  * name changes, and a `response_format` part is cut out.
  */
 import { type ApiError, fail, hasSignature, type Span } from '../../../core/index.ts';
-import type { StreamedBody } from '../../../http/index.ts';
+import type { StreamedBody } from '../../../platform/http/index.ts';
+import type { Call, Spool, SpooledBody } from '../../../platform/web/index.ts';
 import {
   IMAGE_FIELDS,
   IMAGE_FILES,
@@ -11,7 +12,6 @@ import {
   type ImageFieldRule,
   REMOVED_IMAGE_FIELD,
 } from '../../../rules/index.ts';
-import type { Call, Spool, SpooledBody } from '../../../web/index.ts';
 import { checkImageFields, invalid } from '../../images/fields.ts';
 import type { ImageBody } from './body.ts';
 import { type FormPart, FormScanner } from './form-scanner.ts';

@@ -4,8 +4,8 @@
  */
 import type { Account } from '../../../catalog/index.ts';
 import { estimateTokens, fail } from '../../../core/index.ts';
+import { type Call, mediaType } from '../../../platform/web/index.ts';
 import { type InferenceOperation, imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
-import { type Call, mediaType } from '../../../web/index.ts';
 import type { Caller } from '../../caller.ts';
 import { defaultImageModel } from '../../images/model.ts';
 import { resolveModel, upstreamName } from '../../models/resolve.ts';

@@ -1,0 +1,50 @@
+/**
+ * Rate limit for failed authentication, per address and minute. Only failures count and only failures are limited: a valid credential
+ * passes, because the same address may be a proxy with many clients behind it.
+ */
+import { type Clock, fail } from '../../core/index.ts';
+
+/** Addresses counted at a time; beyond it the oldest is forgotten. */
+const MAX_ADDRESSES = 100_000;
+
+export class FailedAttempts {
+  readonly #clock: Clock;
+  readonly #limit: number;
+  readonly #secret: string;
+  #minute = 0;
+  readonly #counts = new Map<string, number>();
+
+  /** `secret` is its name in the error message, such as "API key". */
+  constructor(clock: Clock, limit: number, secret: string) {
+    this.#clock = clock;
+    this.#limit = limit;
+    this.#secret = secret;
+  }
+
+  /** True when the address has used up its failures of this minute. */
+  isOverLimit(address: string): boolean {
+    const minute = Math.floor(this.#clock.now() / 60_000);
+    if (minute !== this.#minute) {
+      this.#minute = minute;
+      this.#counts.clear();
+    }
+    return (this.#counts.get(address) ?? 0) >= this.#limit;
+  }
+
+  /** Counts a failed attempt and throws its error, or 429 when the address had too many. */
+  reject(address: string, error: unknown): never {
+    if (this.isOverLimit(address)) throw this.#tooMany();
+    const [oldest] = this.#counts.size >= MAX_ADDRESSES ? this.#counts.keys() : [];
+    if (oldest !== undefined && !this.#counts.has(address)) this.#counts.delete(oldest);
+    this.#counts.set(address, (this.#counts.get(address) ?? 0) + 1);
+    throw error;
+  }
+
+  #tooMany(): Error {
+    return fail(
+      'rate_limit_exceeded',
+      `Too many requests without a valid ${this.#secret} from this address; retry in the next minute.`,
+      { retryAfter: 60 - Math.floor((this.#clock.now() / 1000) % 60) },
+    );
+  }
+}

@@ -1,0 +1,169 @@
+/** One-time links: for the first operator, for invitations and for new passwords. A person has at most one, stored as a hash. */
+import { type Selectable, sql } from 'kysely';
+import { fail, hmac, newId } from '../../core/index.ts';
+import { ADVISORY_LOCK, type Db, type Rows } from '../../platform/db/index.ts';
+import { LINK_MS, type LinkPurpose } from '../../rules/index.ts';
+import { type Actor, writeAudit } from '../keys/index.ts';
+import { hasOperator, lockPerson, normalEmail, type PersonRow, personView } from './person.ts';
+import { beginSession, endSessions, hashToken, isToken, type NewSession, newToken } from './sessions.ts';
+
+export interface CreatedLink {
+  /** Shown once; it is not stored. */
+  readonly token: string;
+  readonly expiresAt: Date;
+}
+
+/** The token is in the fragment, which browsers send to no server: no log and no referrer holds it. */
+export const linkUrl = (publicUrl: string, { token }: CreatedLink): string => `${publicUrl}/console/link#${token}`;
+
+interface LinkTarget {
+  /** Null for the first operator. */
+  readonly personId: string | null;
+  readonly purpose: LinkPurpose;
+  readonly now: number;
+  /** By the end of the link; random by default. */
+  readonly tokenOf?: (expiresAt: Date) => string;
+}
+
+/** Replaces the earlier link of the person. */
+export async function createLink(
+  tx: Db,
+  { personId, purpose, now, tokenOf = newToken }: LinkTarget,
+): Promise<CreatedLink> {
+  const expiresAt = new Date(now + LINK_MS[purpose]);
+  const token = tokenOf(expiresAt);
+  const columns = { token_hash: hashToken(token), purpose, created_at: new Date(now), expires_at: expiresAt };
+  await tx
+    .insertInto('person_links')
+    .values({ person_id: personId, ...columns })
+    .onConflict((conflict) => conflict.column('person_id').doUpdateSet(columns))
+    .execute();
+  return { token, expiresAt };
+}
+
+interface FirstLink {
+  readonly now: number;
+  /** The token is derived from it, so that every replica can show the link, and nothing that is stored opens it. */
+  readonly pepper: Buffer;
+  /** Keeps a link that is still of use. */
+  readonly isShared?: boolean;
+}
+
+/** A link with less time left is replaced. */
+const USEFUL_MS = 3_600_000;
+
+/** Undefined when an operator exists. */
+export const createFirstLink = (
+  db: Db,
+  { now, pepper, isShared = false }: FirstLink,
+): Promise<CreatedLink | undefined> =>
+  db.transaction().execute(async (tx) => {
+    if (await hasOperator(tx)) return undefined;
+    const tokenOf = (expiresAt: Date): string =>
+      hmac(pepper, `first-link:${expiresAt.toISOString()}`).toString('base64url');
+    // Of replicas that start together, the first creates it.
+    await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK})`.execute(tx);
+    const stored = isShared
+      ? await tx.selectFrom('person_links').selectAll().where('person_id', 'is', null).executeTakeFirst()
+      : undefined;
+    const token = stored && tokenOf(stored.expires_at);
+    if (stored && token && stored.expires_at.getTime() > now + USEFUL_MS && hashToken(token).equals(stored.token_hash))
+      return { token, expiresAt: stored.expires_at };
+    return createLink(tx, { personId: null, purpose: 'first', now, tokenOf });
+  });
+
+export interface LinkView {
+  readonly purpose: LinkPurpose;
+  readonly name: string | null;
+  readonly email: string | null;
+}
+
+/** Undefined for unknown, used and expired links. */
+export async function readLink(db: Db, token: string, now: number): Promise<LinkView | undefined> {
+  const link = await findLink(db, token, now);
+  if (!link) return undefined;
+  const { person_id: id, purpose } = link;
+  const person =
+    id === null
+      ? undefined
+      : await db.selectFrom('people').select(['name', 'email']).where('id', '=', id).executeTakeFirst();
+  return { purpose: purpose as LinkPurpose, name: person?.name ?? null, email: person?.email ?? null };
+}
+
+const findLink = async (db: Db, token: string, now: number): Promise<Selectable<Rows['person_links']> | undefined> =>
+  isToken(token)
+    ? db
+        .selectFrom('person_links')
+        .selectAll()
+        .where('token_hash', '=', hashToken(token))
+        .where('expires_at', '>', new Date(now))
+        .executeTakeFirst()
+    : undefined;
+
+export interface LinkUse {
+  readonly token: string;
+  readonly passwordHash: string;
+  readonly name: string | undefined;
+  readonly email: string | undefined;
+  readonly now: number;
+  readonly requestId: string;
+  readonly address: string;
+}
+
+/**
+ * Sets the password, ends other sessions and begins one. A second request with the same link is rejected. The person is locked before
+ * the link, as everywhere, so that a link can be replaced at the same time.
+ */
+export const redeemLink = (db: Db, use: LinkUse): Promise<NewSession> =>
+  db.transaction().execute(async (tx) => {
+    const link = await findLink(tx, use.token, use.now);
+    const before = link?.person_id ? await lockPerson(tx, link.person_id) : undefined;
+    const { numDeletedRows } = await tx
+      .deleteFrom('person_links')
+      .where('token_hash', '=', hashToken(use.token))
+      .executeTakeFirst();
+    if (!link || numDeletedRows === 0n) throw fail('invalid_link');
+    const person = before ? await setPassword(tx, before, use) : await createFirstOperator(tx, use);
+    return beginSession(tx, person, use.now);
+  });
+
+/** Of two requests one deletes the link, and that one creates the operator. */
+async function createFirstOperator(tx: Db, use: LinkUse): Promise<PersonRow> {
+  if (await hasOperator(tx)) throw fail('invalid_link');
+  const { name, email, passwordHash } = use;
+  for (const [param, value] of Object.entries({ name, email }))
+    if (value === undefined) throw fail('invalid_request', `${param}: is required; send it.`, { param });
+  const person = await tx
+    .insertInto('people')
+    .values({
+      id: newId('person'),
+      name: name ?? '',
+      email: normalEmail(email ?? ''),
+      role: 'operator',
+      password_hash: passwordHash,
+    })
+    // A person of a user may have the address already.
+    .onConflict((conflict) => conflict.column('email').doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  if (!person) throw fail('conflict', 'email: another person has this address; use another one.', { param: 'email' });
+  const subject = `person:${person.id}` as const;
+  await writeAudit(tx, actorOf(subject, use), { action: 'person.created', subject, after: personView(person) });
+  return person;
+}
+
+async function setPassword(tx: Db, { id, disabled_at }: PersonRow, use: LinkUse): Promise<PersonRow> {
+  if (disabled_at) throw fail('invalid_link');
+  const person = await tx
+    .updateTable('people')
+    .set({ password_hash: use.passwordHash, ...(use.name !== undefined && { name: use.name }) })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await endSessions(tx, id);
+  const subject = `person:${id}` as const;
+  await writeAudit(tx, actorOf(subject, use), { action: 'person.password_changed', subject });
+  return person;
+}
+
+const actorOf = (actor: `person:${string}`, { requestId, address }: LinkUse): Actor => ({ actor, requestId, address });

@@ -1,0 +1,67 @@
+/** People as rows and as the admin API shows them. */
+import type { Selectable } from 'kysely';
+import { fail } from '../../core/index.ts';
+import type { Db, Rows } from '../../platform/db/index.ts';
+import type { PersonRole } from '../../rules/index.ts';
+import type { ShownPerson } from '../../schemas/index.ts';
+
+export type PersonRow = Selectable<Rows['people']>;
+
+/** Who is signed in. */
+export interface Person {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly role: PersonRole;
+  /** Whose wallet and keys the person sees. */
+  readonly userId: string | null;
+}
+
+export const toPerson = ({ id, email, name, role, user_id }: PersonRow): Person => ({
+  id,
+  email,
+  name,
+  role: role as PersonRole,
+  userId: user_id,
+});
+
+export const personView = (row: PersonRow): ShownPerson => ({
+  id: row.id,
+  email: row.email,
+  name: row.name,
+  role: row.role as PersonRole,
+  user: row.user_id,
+  state: row.disabled_at ? 'disabled' : row.password_hash || row.oidc_subject ? 'active' : 'invited',
+  oidc: row.oidc_subject !== null,
+  signed_in_at: row.signed_in_at?.toISOString() ?? null,
+  created_at: row.created_at.toISOString(),
+});
+
+/** The form in which addresses are stored and compared. */
+export const normalEmail = (text: string): string => text.trim().normalize('NFC').toLowerCase();
+
+export const findPersonByEmail = (db: Db, email: string): Promise<PersonRow | undefined> =>
+  db.selectFrom('people').selectAll().where('email', '=', normalEmail(email)).executeTakeFirst();
+
+export async function lockPerson(tx: Db, id: string): Promise<PersonRow> {
+  const row = await tx.selectFrom('people').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+  if (!row) throw fail('object_not_found', `There is no person "${id.slice(0, MAX_SHOWN_CHARS)}".`);
+  return row;
+}
+
+const MAX_SHOWN_CHARS = 80;
+
+/** Whether there is no operator yet. Read until there is one: the last operator can be neither disabled nor removed. */
+export function firstRunCheck(db: Db): () => Promise<boolean> {
+  let isOver = false;
+  return async () => {
+    isOver ||= await hasOperator(db);
+    return !isOver;
+  };
+}
+
+/** A new installation has none; the first one comes by a link that the start prints. */
+export async function hasOperator(db: Db): Promise<boolean> {
+  const row = await db.selectFrom('people').select('id').where('role', '=', 'operator').limit(1).executeTakeFirst();
+  return row !== undefined;
+}

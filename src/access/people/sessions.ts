@@ -1,0 +1,102 @@
+/**
+ * Sessions as rows. A token has 256 random bits and is stored as its hash; its CSRF token is derived from it.
+ * Reasons: docs/adr/0017-sessions.md
+ */
+import { hash, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Db } from '../../platform/db/index.ts';
+import { SESSION_MS } from '../../rules/index.ts';
+import { type Person, type PersonRow, toPerson } from './person.ts';
+
+export interface Session {
+  readonly person: Person;
+  /** Scripts of other origins cannot read it, so that a request with it comes from the console. */
+  readonly csrf: string;
+  readonly tokenHash: Buffer;
+}
+
+/** Of one person. The oldest ends when a further one begins. */
+const MAX_SESSIONS = 20;
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+
+export const newToken = (): string => randomBytes(32).toString('base64url');
+export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer');
+export const isToken = (text: string): boolean => TOKEN.test(text);
+
+const csrfOf = (token: string): string => hash('sha256', `csrf:${token}`, 'base64url');
+
+export interface NewSession {
+  readonly token: string;
+  readonly session: Session;
+}
+
+/** Begins a session. Call it in the transaction that checked the person. */
+export async function beginSession(tx: Db, row: PersonRow, now: number): Promise<NewSession> {
+  const token = newToken();
+  const tokenHash = hashToken(token);
+  const times = { created_at: new Date(now), seen_at: new Date(now), expires_at: new Date(now + SESSION_MS.total) };
+  await tx
+    .insertInto('person_sessions')
+    .values({ token_hash: tokenHash, person_id: row.id, ...times })
+    .execute();
+  await tx
+    .updateTable('people')
+    .set({ signed_in_at: new Date(now) })
+    .where('id', '=', row.id)
+    .execute();
+  await sql`
+    delete from person_sessions where token_hash in (
+      select token_hash from person_sessions where person_id = ${row.id} order by created_at desc, token_hash offset ${MAX_SESSIONS})`.execute(
+    tx,
+  );
+  return { token, session: { person: toPerson(row), csrf: csrfOf(token), tokenHash } };
+}
+
+/** Undefined for unknown and ended sessions, and for those of disabled people. Read for every request, so that a change applies at once. */
+export async function findPersonSession(db: Db, token: string, now: number): Promise<Session | undefined> {
+  if (!isToken(token)) return undefined;
+  const tokenHash = hashToken(token);
+  const row = await db
+    .selectFrom('person_sessions as s')
+    .innerJoin('people as p', 'p.id', 's.person_id')
+    .selectAll('p')
+    .select('s.seen_at')
+    .where('s.token_hash', '=', tokenHash)
+    .where('s.expires_at', '>', new Date(now))
+    .where('s.seen_at', '>', new Date(now - SESSION_MS.idle))
+    .where('p.disabled_at', 'is', null)
+    .executeTakeFirst();
+  if (!row) return undefined;
+  if (now - row.seen_at.getTime() > SESSION_MS.touch)
+    await db
+      .updateTable('person_sessions')
+      .set({ seen_at: new Date(now) })
+      .where('token_hash', '=', tokenHash)
+      .execute();
+  return { person: toPerson(row), csrf: csrfOf(token), tokenHash };
+}
+
+export async function endSession(db: Db, { tokenHash }: Pick<Session, 'tokenHash'>): Promise<void> {
+  await db.deleteFrom('person_sessions').where('token_hash', '=', tokenHash).execute();
+}
+
+/** Ends all sessions of a person. */
+export async function endSessions(db: Db, personId: string): Promise<void> {
+  await db.deleteFrom('person_sessions').where('person_id', '=', personId).execute();
+}
+
+const EXPIRE_BATCH = 1_000;
+
+/** Removes ended sessions and links. A job of the worker. */
+export async function expireSignIns(db: Db, now: number): Promise<number> {
+  const idle = new Date(now - SESSION_MS.idle);
+  const { numAffectedRows: sessions = 0n } = await sql`
+    delete from person_sessions where token_hash in (
+      select token_hash from person_sessions where expires_at <= ${new Date(now)} or seen_at <= ${idle} limit ${EXPIRE_BATCH})`.execute(
+    db,
+  );
+  const { numAffectedRows: links = 0n } = await sql`
+    delete from person_links where token_hash in (
+      select token_hash from person_links where expires_at <= ${new Date(now)} limit ${EXPIRE_BATCH})`.execute(db);
+  return Number(sessions + links);
+}

@@ -1,0 +1,108 @@
+/**
+ * Limits failed sign-ins by browser, e-mail address and network. A server of one process counts in it; with several workers their primary
+ * counts for all of them, so that the limits stay exact.
+ */
+
+import { type Clock, fail, type MaybePromise, networkOf } from '../../core/index.ts';
+import type { Link } from '../../platform/cluster/index.ts';
+import { SIGN_IN_FAILURES } from '../../rules/index.ts';
+
+/** Counters at a time; beyond it the oldest is forgotten. */
+const MAX_COUNTERS = 100_000;
+
+interface Counter {
+  count: number;
+  readonly endsAt: number;
+}
+
+export interface SignInAttempt {
+  readonly email: string;
+  readonly address: string;
+  /** The browser that has signed in as this person before; it alone is counted then. */
+  readonly browser?: string | undefined;
+}
+
+/** Where failures are counted. */
+export interface SignInCounts {
+  /** Counts the attempt before its result is known, because many may run at once. Returns the seconds to wait at a limit, else null. */
+  begin(attempt: SignInAttempt): MaybePromise<number | null>;
+  /** Takes back a successful attempt. */
+  succeed(attempt: SignInAttempt): void;
+}
+
+/** Throws 429 at a limit. */
+export async function beginSignIn(counts: SignInCounts, attempt: SignInAttempt): Promise<void> {
+  const retryAfter = await counts.begin(attempt);
+  if (retryAfter !== null)
+    throw fail('rate_limit_exceeded', 'Too many failed sign-ins; wait, or ask an operator for a new link.', {
+      retryAfter,
+    });
+}
+
+export const SIGN_IN_SERVICES = { begin: 'sign_in.begin', succeed: 'sign_in.succeed' } as const;
+
+/** Of a worker: asks the primary. While it does not respond, a sign-in with a password gets 503. */
+export class PrimarySignInCounts implements SignInCounts {
+  readonly #primary: Link;
+
+  constructor(primary: Link) {
+    this.#primary = primary;
+  }
+
+  async begin(attempt: SignInAttempt): Promise<number | null> {
+    return (await this.#primary.ask(SIGN_IN_SERVICES.begin, attempt)) as number | null;
+  }
+
+  succeed(attempt: SignInAttempt): void {
+    this.#primary.post(SIGN_IN_SERVICES.succeed, attempt);
+  }
+}
+
+export class LocalSignInCounts implements SignInCounts {
+  readonly #clock: Clock;
+  readonly #counters = new Map<string, Counter>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  begin(attempt: SignInAttempt): number | null {
+    const scopes = scopesOf(attempt);
+    const full = scopes
+      .map(([key, limit]) => ({ limit, counter: this.#counterOf(key) }))
+      .filter(({ limit, counter }) => counter.count >= limit);
+    const endsAt = Math.max(...full.map(({ counter }) => counter.endsAt));
+    if (full.length > 0) return Math.ceil((endsAt - this.#clock.elapsed()) / 1_000);
+    for (const [key] of scopes) this.#counterOf(key).count += 1;
+    return null;
+  }
+
+  succeed(attempt: SignInAttempt): void {
+    for (const [key] of scopesOf(attempt)) this.#takeBack(key);
+  }
+
+  #takeBack(key: string): void {
+    const counter = this.#counterOf(key);
+    counter.count = Math.max(0, counter.count - 1);
+  }
+
+  #counterOf(key: string): Counter {
+    const now = this.#clock.elapsed();
+    const known = this.#counters.get(key);
+    if (known && known.endsAt > now) return known;
+    this.#counters.delete(key);
+    const [oldest] = this.#counters.size >= MAX_COUNTERS ? this.#counters.keys() : [];
+    if (oldest !== undefined) this.#counters.delete(oldest);
+    const counter = { count: 0, endsAt: now + SIGN_IN_FAILURES.windowMs };
+    this.#counters.set(key, counter);
+    return counter;
+  }
+}
+
+const scopesOf = ({ email, address, browser }: SignInAttempt): [key: string, limit: number][] =>
+  browser === undefined
+    ? [
+        [`email ${email}`, SIGN_IN_FAILURES.email],
+        [`address ${networkOf(address)}`, SIGN_IN_FAILURES.address],
+      ]
+    : [[`browser ${browser}`, SIGN_IN_FAILURES.browser]];

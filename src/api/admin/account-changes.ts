@@ -1,0 +1,142 @@
+/** What operators do to accounts: change their settings, park, drain and resume them. Each change has one audit line. */
+import { sql, type Transaction } from 'kysely';
+import { z } from 'zod';
+import { type Actor, type AuditAction, writeAudit } from '../../access/keys/index.ts';
+import { changeAccount, lockSetup, SetupError } from '../../catalog/setup/index.ts';
+import { fail, type Sealer } from '../../core/index.ts';
+import type { Db, Rows } from '../../platform/db/index.ts';
+import { sendJson } from '../../platform/web/index.ts';
+import { lockHealth } from '../../providers/pool/index.ts';
+import { AccountChange } from '../../schemas/index.ts';
+import { readAccount, readAccountSettings } from './accounts.ts';
+import { notFound, operation } from './handler.ts';
+import { reason, rejection } from './request-body.ts';
+import { NOTHING_TO_UPDATE } from './users.ts';
+
+type Tx = Transaction<Rows>;
+
+const STATES = ['in_use', 'parked', 'draining'] as const;
+const ReasonBody = z.strictObject({ reason: reason.optional() });
+
+const ChangeBody = AccountChange.extend({
+  state: z.enum(STATES).describe('`in_use` resumes the account, `parked` and `draining` take it out of use').optional(),
+  reason: reason.optional(),
+});
+
+/** The stored credential stays unless `api_key` is given. Settings and state are two changes, each with its audit line. */
+export const changeAccountOperation = operation({
+  body: ChangeBody,
+  async handle({ call, by, body }, { db, secrets, accounts }) {
+    const id = call.params.account ?? '';
+    const { state, reason: why, ...settings } = body;
+    const hasSettings = Object.values(settings).some((value) => value !== undefined);
+    if (state === undefined && !hasSettings) throw fail('invalid_request', NOTHING_TO_UPDATE);
+    await db.transaction().execute(async (tx) => {
+      await lockSetup(tx);
+      const before = await lockAccount(tx, id);
+      if (hasSettings) await changeSettings(tx, { id, settings, reason: why, by, sealer: secrets.sealer });
+      if (state !== undefined) await changeState(tx, { id, state, reason: why, by, before });
+    });
+    await accounts.refresh();
+    sendJson(call, 200, await readAccount(db, id));
+  },
+});
+
+interface SettingsChange {
+  readonly id: string;
+  readonly settings: AccountChange;
+  readonly reason: string | undefined;
+  readonly by: Actor;
+  readonly sealer: Sealer;
+}
+
+async function changeSettings(tx: Tx, { id, settings, reason: why, by, sealer }: SettingsChange): Promise<void> {
+  const before = await readAccountSettings(tx, id);
+  await changeAccount(tx, id, settings, sealer).catch(rejectChange);
+  const after = {
+    ...(await readAccountSettings(tx, id)),
+    ...(settings.api_key !== undefined && { credential: 'changed' }),
+    reason: why,
+  };
+  await writeAudit(tx, by, { action: 'account.changed', subject: `account:${id}`, before, after });
+}
+
+function rejectChange(error: unknown): never {
+  throw error instanceof SetupError ? rejection(error.lines) : error;
+}
+
+type State = (typeof STATES)[number];
+const ACTIONS = {
+  in_use: 'account.resumed',
+  parked: 'account.parked',
+  draining: 'account.drained',
+} as const satisfies Record<State, AuditAction>;
+
+interface StateChange {
+  readonly id: string;
+  readonly state: State;
+  readonly reason: string | undefined;
+  readonly by: Actor;
+  /** The state that `lockAccount` returned. */
+  readonly before: object;
+}
+
+async function changeState(tx: Db, { id, state, reason: why, by, before }: StateChange): Promise<void> {
+  if (state === 'in_use') await endParks(tx, id);
+  else await storePark(tx, id, { state, reason: why });
+  const after = { state: state === 'in_use' ? 'healthy' : state, reason: why };
+  await writeAudit(tx, by, { action: ACTIONS[state], subject: `account:${id}`, before, after });
+}
+
+/** The same as a change of `state` alone. */
+const stateOperation = (state: State) =>
+  operation({
+    body: ReasonBody,
+    async handle({ call, by, body }, { db, accounts }) {
+      const id = call.params.account ?? '';
+      await db.transaction().execute(async (tx) => {
+        await lockHealth(tx);
+        const before = await lockAccount(tx, id);
+        await changeState(tx, { id, state, reason: body.reason, by, before });
+      });
+      await accounts.refresh();
+      sendJson(call, 200, await readAccount(db, id));
+    },
+  });
+
+export const parkAccount = stateOperation('parked');
+export const drainAccount = stateOperation('draining');
+export const resumeAccount = stateOperation('in_use');
+
+interface Park {
+  readonly state: 'parked' | 'draining';
+  readonly reason: string | undefined;
+}
+
+async function storePark(tx: Db, id: string, { state, reason: why }: Park): Promise<void> {
+  const values = { state, cause: 'operator', reason: why ?? null, since: sql<Date>`now()` };
+  const cleared = { identity: null, provider_code: null, message: null, replica_id: null };
+  await tx
+    .insertInto('account_parks')
+    .values({ account_id: id, ...values, ...cleared })
+    .onConflict((row) => row.column('account_id').doUpdateSet({ ...values, ...cleared }))
+    .execute();
+}
+
+async function endParks(tx: Db, id: string): Promise<void> {
+  await tx.deleteFrom('account_cooldowns').where('account_id', '=', id).execute();
+  // Also without a park: its trigger makes all servers read the shared state now.
+  await tx.deleteFrom('account_parks').where('account_id', '=', id).execute();
+}
+
+/** Locks the account, so that two operators act one after the other, and returns its state. */
+async function lockAccount(tx: Db, id: string): Promise<object> {
+  const found = await tx.selectFrom('accounts').select('id').where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+  if (!found) throw notFound('account', id);
+  const park = await tx
+    .selectFrom('account_parks')
+    .select(['state', 'cause', 'reason'])
+    .where('account_id', '=', id)
+    .executeTakeFirst();
+  return park ?? { state: 'healthy' };
+}

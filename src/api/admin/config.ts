@@ -1,0 +1,63 @@
+/** The whole configuration as one document, in the format of `dragoman apply`; YAML or JSON. */
+import { z } from 'zod';
+import { applySetup, ExistsError, parseSetup, RepricingError, SetupError } from '../../catalog/setup/index.ts';
+import { type Call, expectJson, mediaType, readBody, sendJson } from '../../platform/web/index.ts';
+import { BODY_BYTES } from '../../rules/index.ts';
+import { SetupFile } from '../../schemas/index.ts';
+import { operation } from './handler.ts';
+import { flags } from './query-params.ts';
+import { isUnstorable, rejection, UNSTORABLE } from './request-body.ts';
+
+const YAML = new Set(['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml']);
+
+export const applyConfig = operation({
+  query: z.strictObject(flags),
+  body: SetupFile,
+  bodyTypes: ['application/json', 'application/yaml'],
+  readBody: readSetup,
+  async handle({ call, query, by, body }, { db, secrets }) {
+    const dryRun = query.dry_run === 'true';
+    const prune = query.prune === 'true';
+    const refuseRepricing = query.accept_repricing !== 'true';
+    const createOnly = query.create_only === 'true';
+    const options = { secrets, prune, dryRun, refuseRepricing, createOnly, by };
+    const { changes, effects, unpriced, rotated, warnings, keys, diff } = await applySetup(db, body, options).catch(
+      rejectSetup,
+    );
+    sendJson(call, 200, {
+      object: 'config',
+      dry_run: dryRun,
+      changes,
+      diff: diff.map(({ object, fields }) => ({
+        object,
+        fields: fields.map(({ field, before = null, after = null }) => ({ field, before, after })),
+      })),
+      effects,
+      unpriced,
+      rotated,
+      warnings,
+      // A dry run is rolled back, so its keys do not exist.
+      keys: dryRun ? [] : keys.map(({ token, ...key }) => ({ ...key, value: token })),
+    });
+  },
+});
+
+async function readSetup(call: Call): Promise<SetupFile> {
+  if (!YAML.has(mediaType(call))) expectJson(call);
+  const text = (await readBody(call, BODY_BYTES.small)).toString('utf8');
+  try {
+    const file = parseSetup(text);
+    if (isUnstorable(file)) throw rejection([UNSTORABLE.slice(0, -1)]);
+    return file;
+  } catch (error) {
+    return rejectSetup(error);
+  }
+}
+
+function rejectSetup(error: unknown): never {
+  if (error instanceof ExistsError)
+    throw rejection([`${error.field}: ${error.object} exists; use another name, or change it`], 'conflict');
+  if (error instanceof RepricingError)
+    throw rejection(error.lines.map((line) => `${line}; name it, or repeat the request with accept_repricing=true`));
+  throw error instanceof SetupError ? rejection(error.lines) : error;
+}

@@ -1,0 +1,99 @@
+/** Definition of an operation of operators or people: the schemas of its query and body, and the handler that receives them parsed. */
+import { z } from 'zod';
+import type { Actor, KeySecrets } from '../../access/keys/index.ts';
+import { type Clock, fail } from '../../core/index.ts';
+import type { Gateway } from '../../gateway/index.ts';
+import type { Warnings } from '../../observe/warnings/index.ts';
+import type { Db } from '../../platform/db/index.ts';
+import type { Call } from '../../platform/web/index.ts';
+import type { SettingReport } from '../../schemas/index.ts';
+import type { Video } from '../../video/index.ts';
+import { readQuery } from './query-params.ts';
+import { readJson } from './request-body.ts';
+
+/** What the admin API does to accounts beside the database. */
+export interface AccountControl {
+  readonly test: Gateway['testAccount'];
+  /** This server applies the shared state now; the others within moments. */
+  refresh(): Promise<void>;
+}
+
+export interface AdminServices {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly secrets: KeySecrets;
+  readonly video: Pick<Video, 'resolveReview' | 'assignSubmission' | 'dismissSubmission' | 'testCallback'>;
+  /** The address of this installation, for links. */
+  readonly publicUrl: () => string;
+  readonly accounts: AccountControl;
+  readonly warnings: Warnings;
+  readonly settings: readonly SettingReport[];
+}
+
+/** Who makes an admin call. */
+export interface Operator {
+  readonly by: Actor;
+}
+
+interface Input<Q, B> {
+  readonly call: Call;
+  readonly query: Q;
+  readonly body: B;
+}
+
+export interface AdminSchemas {
+  readonly query: z.ZodObject;
+  readonly body?: z.ZodType | undefined;
+  /** Media types of the body; JSON by default. */
+  readonly bodyTypes?: readonly string[] | undefined;
+}
+
+/** `C` is who makes the call, and `S` what its handler uses. */
+export interface OperationHandler<C = Operator, S = AdminServices> extends AdminSchemas {
+  readonly run: (call: Call, caller: C, services: S) => Promise<void>;
+}
+
+interface Definition<Q extends z.ZodObject, B extends z.ZodType, C, S> {
+  readonly query?: Q;
+  readonly body?: B;
+  readonly bodyTypes?: readonly string[];
+  /** Reads a body that is not always JSON. */
+  readonly readBody?: (call: Call) => Promise<z.output<B>>;
+  readonly handle: (input: C & Input<z.output<Q>, z.output<B>>, services: S) => Promise<void>;
+}
+
+const NO_QUERY = z.strictObject({});
+
+/** The query is checked before the body is read. */
+export const operationsOf =
+  <C, S>() =>
+  <Q extends z.ZodObject = typeof NO_QUERY, B extends z.ZodType = z.ZodUndefined>({
+    query,
+    body,
+    bodyTypes,
+    readBody,
+    handle,
+  }: Definition<Q, B, C, S>): OperationHandler<C, S> => {
+    const querySchema = query ?? NO_QUERY;
+    return {
+      query: querySchema,
+      body,
+      bodyTypes,
+      async run(call, caller, services) {
+        const parsedQuery = readQuery(call.query, querySchema) as z.output<Q>;
+        const parsedBody = readBody ? await readBody(call) : ((body && (await readJson(call, body))) as z.output<B>);
+        return handle({ ...caller, call, query: parsedQuery, body: parsedBody }, services);
+      },
+    };
+  };
+
+export const operation = operationsOf<Operator, AdminServices>();
+
+const MAX_SHOWN_CHARS = 80;
+
+export const notFound = (kind: string, id: string, param?: string) =>
+  fail(
+    'object_not_found',
+    `There is no ${kind} "${id.slice(0, MAX_SHOWN_CHARS)}".`,
+    param === undefined ? {} : { param },
+  );

@@ -1,0 +1,204 @@
+/** API keys: list, create, change, revoke, rotate. The value of a key is only in the response that creates it. */
+import { type Selectable, sql, type Transaction } from 'kysely';
+import { z } from 'zod';
+import {
+  type Actor,
+  checkKeyGroups,
+  createKey,
+  type KeyInput,
+  type KeySecrets,
+  keyView,
+  lockKey,
+  revokeKey,
+  saveKey,
+  writeAudit,
+} from '../../access/keys/index.ts';
+import { fail, type StoredLimits } from '../../core/index.ts';
+import { captureKey } from '../../observe/request-log/index.ts';
+import { type Db, likePattern, type Rows, snapshot, sortedRows } from '../../platform/db/index.ts';
+import { type Call, sendJson } from '../../platform/web/index.ts';
+import { KeyCapture, KeyChange, mergeLimits, NewKey, type ShownKey } from '../../schemas/index.ts';
+import { type AdminServices, notFound, operation } from './handler.ts';
+import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
+import { param } from './query-params.ts';
+import { reason } from './request-body.ts';
+import { NOTHING_TO_UPDATE } from './users.ts';
+
+const MAX_OVERLAP_S = 30 * 86_400;
+const RotateBody = z.strictObject({
+  overlap_seconds: z.number().int().min(0).max(MAX_OVERLAP_S).default(0).describe('how long the old key still works'),
+});
+
+const KeysQuery = z.strictObject({
+  user: param.user,
+  group: param.group,
+  name: param.name,
+  ...sortedParams('keys'),
+});
+
+export const listKeysOperation = operation({
+  query: KeysQuery,
+  handle: ({ call, query }, services) => sendKeys(call, query, services),
+});
+
+export async function sendKeys(
+  call: Call,
+  { user, group, name, ...query }: z.output<typeof KeysQuery>,
+  { db, clock, extend = (view) => view }: Pick<AdminServices, 'db' | 'clock'> & { extend?: (view: ShownKey) => object },
+): Promise<void> {
+  const page = sortedPage('keys', query);
+  const from = sql`select * from keys where true
+    ${user === undefined ? sql`` : sql`and user_id = ${user}`}
+    ${group === undefined ? sql`` : sql`and group_id = ${group}`}
+    ${name === undefined ? sql`` : sql`and name ilike ${likePattern(name)}`}`;
+  const rows = await snapshot(db, (tx) => sortedRows<Selectable<Rows['keys']>>(tx, { ...page, from, id: 'id' }));
+  sendPage(call, rows, {
+    limit: query.limit,
+    view: (row) => extend(keyView(row, clock.now())),
+    key: (row) => sortedKey(row, row.id, page.order),
+  });
+}
+
+export const getKeyOperation = operation({
+  async handle({ call }, { db, clock }) {
+    const id = call.params.key ?? '';
+    const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst();
+    if (!row) throw notFound('key', id);
+    sendJson(call, 200, { object: 'key', ...keyView(row, clock.now()) });
+  },
+});
+
+export const createKeyOperation = operation({
+  body: NewKey,
+  async handle({ call, by, body }, { db, clock, secrets }) {
+    const { view, value } = await createKey(db, newKeyInput(body), { by, now: clock.now(), secrets });
+    sendJson(call, 201, { object: 'key', ...view, value });
+  },
+});
+
+export const newKeyInput = (body: z.output<typeof NewKey>): KeyInput => ({
+  user: body.user,
+  group: body.group,
+  name: body.name ?? 'default',
+  videoGroups: body.video_groups,
+  allowedModels: body.models,
+  allowedAddresses: body.addresses,
+  store: body.store,
+  limits: mergeLimits({}, body),
+  expiresAt: body.expires_at === undefined ? undefined : new Date(body.expires_at),
+});
+
+export const changeKeyOperation = operation({
+  body: KeyChange,
+  async handle({ call, by, body }, { db, clock }) {
+    const view = await changeKey(db, call.params.key ?? '', body, { by, now: clock.now() });
+    sendJson(call, 200, { object: 'key', ...view });
+  },
+});
+
+interface KeyChangeContext {
+  readonly by: Actor;
+  readonly now: number;
+  /** With an owner, keys of other users do not exist. */
+  readonly owner?: string;
+  /** A further check of the stored key, in the transaction. */
+  readonly check?: (tx: Transaction<Rows>, key: Selectable<Rows['keys']>) => Promise<void> | void;
+}
+
+export function changeKey(
+  db: Db,
+  id: string,
+  change: z.output<typeof KeyChange>,
+  { by, now, owner, check }: KeyChangeContext,
+): Promise<ShownKey> {
+  if (Object.keys(change).length === 0) throw fail('invalid_request', NOTHING_TO_UPDATE);
+  return db.transaction().execute(async (tx) => {
+    const row = await lockKey(tx, id, owner);
+    await check?.(tx, row);
+    const { video_groups, models, addresses, expires_at, store } = change;
+    await checkKeyGroups(tx, video_groups ?? [], 'video');
+    const changed = await tx
+      .updateTable('keys')
+      .set({
+        ...(video_groups !== undefined && { video_groups }),
+        ...(models !== undefined && { allowed_models: models }),
+        ...(addresses !== undefined && { allowed_addresses: addresses }),
+        ...(expires_at !== undefined && { expires_at }),
+        ...(store !== undefined && { store }),
+        limits: JSON.stringify(mergeLimits(row.limits as StoredLimits, change)),
+      })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    const [before, after] = [keyView(row, now), keyView(changed, now)];
+    await writeAudit(tx, by, { action: 'key.changed', subject: `key:${id}`, before, after });
+    return after;
+  });
+}
+
+export const revokeKeyOperation = operation({
+  body: z.strictObject({ reason: reason.optional() }),
+  async handle({ call, by, body }, { db, clock }) {
+    const { view } = await revokeKey(db, call.params.key ?? '', { by, now: clock.now(), reason: body.reason });
+    sendJson(call, 200, { object: 'key', ...view });
+  },
+});
+
+export const rotateKeyOperation = operation({
+  body: RotateBody,
+  async handle({ call, by, body: { overlap_seconds } }, { db, clock, secrets }) {
+    const context = { by, now: clock.now(), secrets };
+    const rotated = await rotateKey(db, call.params.key ?? '', overlap_seconds, context);
+    sendJson(call, 201, { object: 'key', ...rotated });
+  },
+});
+
+/**
+ * The new key gets the name, the settings and the amounts spent under its limits. The old key keeps its row until the overlap ends, so
+ * that its usage and its callback secret stay valid.
+ */
+export function rotateKey(
+  db: Db,
+  id: string,
+  overlapSeconds: number,
+  { by, now, owner, check, secrets }: KeyChangeContext & { readonly secrets: KeySecrets },
+): Promise<ShownKey & { readonly value: string | undefined; readonly replaces: ShownKey }> {
+  return db.transaction().execute(async (tx) => {
+    const old = await lockKey(tx, id, owner);
+    await check?.(tx, old);
+    if (keyView(old, now).state !== 'valid')
+      throw fail('conflict', 'The key is revoked or expired; create a new key instead.');
+    const end = Math.min(now + overlapSeconds * 1000, old.expires_at?.getTime() ?? Number.POSITIVE_INFINITY);
+    await tx
+      .updateTable('keys')
+      .set({ name: `${old.name.slice(0, 70)}~${old.id}`, expires_at: new Date(end) })
+      .where('id', '=', id)
+      .execute();
+    const { id: newId, value } = await saveKey(tx, inputOf(old), secrets);
+    const [replaces, view] = [keyView(await lockKey(tx, id), now), keyView(await lockKey(tx, newId), now)];
+    await writeAudit(tx, by, { action: 'key.rotated', subject: `key:${id}`, before: replaces, after: view });
+    return { ...view, value, replaces };
+  });
+}
+
+const inputOf = (row: Selectable<Rows['keys']>): KeyInput => ({
+  user: row.user_id,
+  group: row.group_id,
+  name: row.name,
+  videoGroups: row.video_groups ?? undefined,
+  allowedModels: row.allowed_models ?? undefined,
+  allowedAddresses: row.allowed_addresses ?? undefined,
+  store: row.store,
+  limits: row.limits as StoredLimits,
+  expiresAt: row.expires_at ?? undefined,
+  spendId: row.spend_id ?? row.id,
+  isOwn: row.is_own,
+});
+
+export const captureKeyOperation = operation({
+  body: KeyCapture,
+  async handle({ call, by, body }, { db, clock }) {
+    const view = await captureKey(db, call.params.key ?? '', body.hours, { by, now: clock.now() });
+    sendJson(call, 200, { object: 'key', ...view });
+  },
+});

@@ -1,0 +1,167 @@
+/** What a call would be charged and would cost the operator, by the arithmetic that charges calls and holds money for video tasks. */
+import type { Transaction } from 'kysely';
+import { z } from 'zod';
+import { Catalog, type ModelLine, priceAt, readModelLines } from '../../catalog/index.ts';
+import { type Cost, costOf, parseRates, videoCost } from '../../ledger/index.ts';
+import { pricedCall, providerBill } from '../../observe/request-log/index.ts';
+import { type Rows, snapshot } from '../../platform/db/index.ts';
+import { sendJson } from '../../platform/web/index.ts';
+import {
+  MAX_DURATION_S,
+  PRICE_TIERS,
+  RATIOS,
+  RESOLUTIONS,
+  type VideoVariant,
+  videoCapabilitiesOf,
+} from '../../rules/index.ts';
+import { maxCostOfTask } from '../../video/index.ts';
+import { notFound, operation } from './handler.ts';
+import { param } from './query-params.ts';
+
+type Tx = Transaction<Rows>;
+
+/** As for usage records: more than any request can use. */
+const MAX_COUNT = 1_000_000_000;
+const count = (description: string, max = MAX_COUNT) =>
+  z.coerce.number().int().min(0).max(max).describe(description).default(0);
+const named = (description: string) =>
+  z
+    .string()
+    .min(1)
+    .max(512)
+    .regex(/^\P{Cc}*$/u)
+    .describe(description);
+
+const QuoteQuery = z.strictObject({
+  group: named('the group of the model'),
+  model: named('a name or a line of the catalog'),
+  user: param.user.describe('with the multiplier of this user; 1 by default'),
+  account: param.account.describe('with the cost multiplier of this account; 1 by default'),
+  tier: z.enum(PRICE_TIERS).describe('service tier; the standard one by default').optional(),
+  input_tokens: count('all input tokens, including those read from or written to the cache'),
+  cached_input_tokens: count('input tokens that the provider reads from its cache'),
+  cached_audio_tokens: count('audio among them'),
+  cache_write_tokens: count('input tokens that the provider writes to its cache'),
+  cache_write_1h_tokens: count('those among them that it keeps for an hour'),
+  audio_input_tokens: count('audio among the input tokens'),
+  audio_seconds: count('length of the audio in the input', 1_000_000),
+  output_tokens: count('all output tokens, including reasoning'),
+  reasoning_tokens: count('output tokens of reasoning'),
+  audio_output_tokens: count('output tokens of audio'),
+  image_tokens: count('output tokens of images'),
+  searches: count('searches of the web', 1_000),
+  file_searches: count('searches in stored files', 1_000),
+  fetches: count('web pages that the provider fetches', 1_000),
+  images: count('images that are billed per image', 1_000),
+  image_kind: named('size and quality of the images, such as `1024x1024/high`').default('1024x1024/medium'),
+  seconds: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_DURATION_S)
+    .describe('length of a video; by default that of the model, else the longest')
+    .optional(),
+  resolution: z.enum(RESOLUTIONS).describe('of a video; by default the most expensive one of the model').optional(),
+  ratio: z.enum(RATIOS).describe('of a video; by default the largest one').optional(),
+  video_input: z.enum(['true', 'false']).describe('`true` for a video from a video').default('false'),
+});
+type Quote = z.output<typeof QuoteQuery>;
+
+export const getQuote = operation({
+  query: QuoteQuery,
+  async handle({ call, query }, { db, clock }) {
+    sendJson(call, 200, await snapshot(db, (tx) => quote(tx, query, clock.now())));
+  },
+});
+
+async function quote(tx: Tx, query: Quote, now: number): Promise<object> {
+  const group = await tx.selectFrom('groups').selectAll().where('id', '=', query.group).executeTakeFirst();
+  if (!group) throw notFound('group', query.group, 'group');
+  const catalog = new Catalog([], [], await readModelLines(tx, group.id));
+  const model = catalog.resolve(group.id, query.model);
+  if (!model) throw notFound('model', query.model, 'model');
+  const { line } = model;
+  const isVideo = group.style === 'video';
+  const head = {
+    object: 'quote',
+    group: group.id,
+    model: model.name,
+    line: line.pattern,
+    free: line.isFree,
+    at_most: isVideo,
+  };
+  const price = priceAt(line, now);
+  const sold =
+    price && (isVideo ? videoAt(query, group.variant as VideoVariant, line, price.rates) : textAt(query, price.rates));
+  if (!price || !sold) return { ...head, charge: null, cost: null };
+  const userPpm = await userMultiplier(tx, query.user);
+  const { nanos } = sold([group.multiplier_ppm, userPpm]);
+  const charge = pricedCall(sold([ONE, ONE]), {
+    priceId: price.id,
+    groupPpm: group.multiplier_ppm,
+    userPpm,
+    nanos,
+  });
+  // The provider's cost of a video is not known before its bill.
+  if (isVideo) return { ...head, charge, cost: null };
+  const { cost } = await tx.selectFrom('prices').select('cost').where('id', '=', price.id).executeTakeFirstOrThrow();
+  if (cost === null) return { ...head, charge, cost: null };
+  const ppm = await accountMultiplier(tx, query.account);
+  const billed = textAt(query, cost);
+  return { ...head, charge, cost: providerBill(billed([ONE]), { ppm, costNanos: billed([ppm]).nanos, nanos }) };
+}
+
+const ONE = 1_000_000n;
+type Pricing = (multipliersPpm: readonly bigint[]) => Cost;
+
+function textAt(query: Quote, stored: unknown): Pricing {
+  const rates = parseRates(stored);
+  const usage = {
+    input: query.input_tokens,
+    cacheRead: query.cached_input_tokens,
+    cacheReadAudio: query.cached_audio_tokens,
+    cacheWrite: query.cache_write_tokens,
+    cacheWriteLong: query.cache_write_1h_tokens,
+    inputAudio: query.audio_input_tokens,
+    audioSeconds: query.audio_seconds,
+    output: query.output_tokens,
+    reasoning: query.reasoning_tokens,
+    outputAudio: query.audio_output_tokens,
+    searches: query.searches,
+    fileSearches: query.file_searches,
+    fetches: query.fetches,
+    ...(query.image_tokens > 0 && { outputImage: query.image_tokens }),
+    ...(query.images > 0 && { images: { [query.image_kind]: query.images } }),
+    ...(query.tier !== undefined && { tier: query.tier }),
+  };
+  return (multipliersPpm) => costOf(usage, rates, multipliersPpm);
+}
+
+/** Undefined for a model without a video price. */
+function videoAt(query: Quote, variant: VideoVariant, line: ModelLine, stored: unknown): Pricing | undefined {
+  const rates = parseRates(stored);
+  if (rates.video === undefined) return undefined;
+  const capabilities = videoCapabilitiesOf(variant, line.overrides, query.model);
+  const { seconds: duration, resolution, ratio } = query;
+  const facts = { duration, frames: undefined, resolution, ratio, hasVideoInput: query.video_input === 'true' };
+  const { tokens, rate } = maxCostOfTask(facts, capabilities, rates, [ONE]);
+  return (multipliersPpm) => videoCost(tokens, rate, multipliersPpm);
+}
+
+async function userMultiplier(tx: Tx, user: string | undefined): Promise<bigint> {
+  if (user === undefined) return ONE;
+  const row = await tx.selectFrom('users').select('multiplier_ppm').where('id', '=', user).executeTakeFirst();
+  if (!row) throw notFound('user', user, 'user');
+  return row.multiplier_ppm;
+}
+
+async function accountMultiplier(tx: Tx, account: string | undefined): Promise<bigint> {
+  if (account === undefined) return ONE;
+  const row = await tx
+    .selectFrom('accounts')
+    .select('cost_multiplier_ppm')
+    .where('id', '=', account)
+    .executeTakeFirst();
+  if (!row) throw notFound('account', account, 'account');
+  return row.cost_multiplier_ppm;
+}

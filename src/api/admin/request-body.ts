@@ -1,0 +1,58 @@
+/** JSON bodies of admin requests. Strict: unknown fields are rejected by name. */
+import { z } from 'zod';
+import { issuesOf } from '../../catalog/setup/index.ts';
+import { type ApiError, fail, parseNanos } from '../../core/index.ts';
+import { type Call, expectJson, readBody } from '../../platform/web/index.ts';
+import { BODY_BYTES, type ErrorCode } from '../../rules/index.ts';
+import { line } from '../../schemas/index.ts';
+
+export async function readJson<S extends z.ZodType>(
+  call: Call,
+  schema: S,
+  maxBytes: number = BODY_BYTES.small,
+): Promise<z.output<S>> {
+  expectJson(call);
+  const value = parse((await readBody(call, maxBytes)).toString('utf8'));
+  if (isUnstorable(value)) throw fail('invalid_request', UNSTORABLE);
+  const result = schema.safeParse(value);
+  if (!result.success) throw rejection(issuesOf(result.error, value, 'the body'));
+  return result.data;
+}
+
+/** The error names the field of the first line; its message holds all lines. */
+export function rejection(lines: readonly string[], code: ErrorCode = 'invalid_request', field?: string): ApiError {
+  const param = field ?? /^[\w.[\]]+(?=: )/.exec(lines[0] ?? '')?.[0];
+  return fail(code, `${lines.join('; ')}.`, param === undefined ? {} : { param });
+}
+
+/** An absent body is an empty object, so that validation names the missing fields. */
+function parse(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw fail('invalid_request', 'The body is not valid JSON.', { cause });
+  }
+}
+
+export const UNSTORABLE = 'Strings must not contain NUL characters or unpaired surrogates.';
+
+/** PostgreSQL rejects NUL characters and unpaired surrogates. `JSON.stringify` escapes exactly those. */
+export const isUnstorable = (value: unknown): boolean =>
+  /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(JSON.stringify(value));
+
+export const reason = line(500, 'one line for the audit log');
+
+/** Ten million dollars: above any single booking, and far below what a bigint column holds. */
+const MAX_AMOUNT = 10n ** 16n;
+
+/** `expected` is the description and the error message. */
+export const amount = (isAllowed: (nanos: bigint) => boolean, expected: string) =>
+  z
+    .string()
+    .refine((text) => {
+      const nanos = parseNanos(text);
+      return nanos !== undefined && nanos <= MAX_AMOUNT && nanos >= -MAX_AMOUNT && isAllowed(nanos);
+    }, expected)
+    .transform((text) => parseNanos(text) ?? 0n)
+    .describe(expected);

@@ -1,0 +1,147 @@
+/** The request log: a page of calls, and one call with its attempts and the arithmetic of its price. */
+import { z } from 'zod';
+import { formatNanos } from '../../core/index.ts';
+import {
+  findRequest,
+  isCaptured,
+  listRequests,
+  pageKeyOf,
+  priceOfRequest,
+  REQUEST_SORTS,
+  type RequestFilters,
+  type RequestRow,
+  SEARCHED_ROWS,
+  shownAttempts,
+  viewCapture,
+} from '../../observe/request-log/index.ts';
+import { type Db, snapshot } from '../../platform/db/index.ts';
+import { type Call, sendJson } from '../../platform/web/index.ts';
+import { ERROR_SIDES, type LoggedRequest, type OwnRequest } from '../../schemas/index.ts';
+import { notFound, operation } from './handler.ts';
+import { CURSOR_EXPECTED, pageParams, rowKey, sendPage } from './pagination.ts';
+import { param, period } from './query-params.ts';
+import { rejection } from './request-body.ts';
+
+/** Query parameters of a request log, without those of operators. */
+export const requestParams = {
+  key: param.key,
+  group: param.group,
+  model: param.model.describe(`of this model; \`*\` stands for any text, as in \`*mini*\``),
+  operation: param.operation.describe('of this operation, such as messages.create, or messages.*'),
+  code: param.code,
+  status: param.status,
+  error: z
+    .enum(ERROR_SIDES)
+    .describe('that failed on this side: `provider`, `ours` (the gateway and its configuration) or `caller`')
+    .optional(),
+  request_id: param.request_id.describe(
+    "of this request (`req_...`), or with this id of the provider's for a failed attempt",
+  ),
+  ...period,
+  sort: z
+    .enum(REQUEST_SORTS)
+    .describe(
+      `the largest first by this value, among the newest ${SEARCHED_ROWS} calls of the period; by default the newest first`,
+    )
+    .optional(),
+  ...pageParams(z.union([rowKey.timeAndId, rowKey.valueTimeAndId])),
+};
+
+const RequestsQuery = z.strictObject({
+  user: param.user.describe('of this user; `*` stands for any text'),
+  account: param.account.describe('whose last attempt was on this upstream account'),
+  ...requestParams,
+});
+
+type RequestPageQuery = Omit<z.output<typeof RequestsQuery>, 'user' | 'account'>;
+
+/** Sends a page. Where the search for what has no index ends early, the page says so, and the next one goes on. */
+export async function sendRequests(
+  call: Call,
+  db: Db,
+  { request_id, limit, cursor, sort, ...filters }: RequestPageQuery & RequestFilters,
+  view: (row: RequestRow) => object,
+): Promise<void> {
+  if (cursor && cursor.length !== (sort ? 3 : 2)) throw rejection([`cursor: ${CURSOR_EXPECTED}`], 'invalid_value');
+  const { rows, searchedTo } = await snapshot(db, async (tx) => {
+    if (request_id === undefined)
+      return listRequests(tx, { ...filters, sort, limit: limit + 1, after: cursor?.map(String) });
+    const found = await findRequest(tx, request_id, filters.owner);
+    return { rows: found ? [found] : [], searchedTo: undefined };
+  });
+  sendPage(call, rows, {
+    limit,
+    more: { currency: 'USD', searched_to: searchedTo?.[0].toISOString() ?? null },
+    key: (row) => pageKeyOf(row, sort),
+    next: searchedTo && [searchedTo[0].toISOString(), searchedTo[1]],
+    view,
+  });
+}
+
+export const listRequestLog = operation({
+  query: RequestsQuery,
+  handle: ({ call, query }, { db }) => sendRequests(call, db, { ...query, owner: undefined }, requestView),
+});
+
+export const getRequest = operation({
+  async handle({ call }, { db }) {
+    const id = call.params.request ?? '';
+    const { row, price, captured } = await snapshot(db, async (tx) => {
+      const found = await findRequest(tx, id, undefined);
+      if (!found) throw notFound('request in the log', id);
+      const captured = await isCaptured(tx, found.user_id, id);
+      return { row: found, price: await priceOfRequest(tx, found), captured };
+    });
+    const view = { ...requestView(row), pricing: price, captured };
+    sendJson(call, 200, { object: 'request', currency: 'USD', ...view });
+  },
+});
+
+export const getCapture = operation({
+  async handle({ call, by }, { db, secrets: { sealer } }) {
+    sendJson(call, 200, await viewCapture(db, call.params.request ?? '', { by, sealer }));
+  },
+});
+
+const requestView = (row: RequestRow): LoggedRequest => ({
+  ...observedView(row),
+  user: row.user_id || null,
+  account: row.account_id,
+  upstream_model: row.upstream_model,
+  target_dialect: row.target,
+  converted: row.client !== row.target,
+  attempts: shownAttempts(row) as LoggedRequest['attempts'],
+  failover_ms: row.failover_ms,
+  cost: row.cost_nanos === null ? null : formatNanos(row.cost_nanos),
+  price: row.price_id === null ? null : String(row.price_id),
+  session: row.session === null ? null : row.session.toString(16).padStart(12, '0'),
+});
+
+/** What the caller could observe. */
+export const observedView = (row: RequestRow): OwnRequest => ({
+  id: row.id,
+  at: row.at.toISOString(),
+  key: row.key_id || null,
+  group: row.group_id || null,
+  operation: row.operation,
+  model: row.model,
+  dialect: row.client,
+  stream: row.stream,
+  status: row.status,
+  outcome: row.outcome as OwnRequest['outcome'],
+  code: row.code,
+  message: row.message,
+  error: row.error as OwnRequest['error'],
+  dropped: row.dropped ?? [],
+  changed: row.changed ?? [],
+  first_byte_ms: row.first_byte_ms,
+  total_ms: row.total_ms,
+  added_ms: row.added_ms,
+  ...chargeView(row),
+});
+
+export const chargeView = ({ usage, estimated, nanos }: Pick<RequestRow, 'usage' | 'estimated' | 'nanos'>) => ({
+  usage: usage as OwnRequest['usage'],
+  estimated,
+  charge: nanos === null ? null : formatNanos(nanos),
+});

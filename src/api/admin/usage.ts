@@ -1,0 +1,90 @@
+/** Usage, revenue, cost and margin by any combination of dimensions. Reads roll-ups only. */
+import { z } from 'zod';
+import {
+  type BreakdownQuery,
+  type BreakdownRow,
+  breakdownQuery,
+  periodOf,
+  readBreakdown,
+  type UsageAudience,
+  usageCells,
+  usageColumns,
+  usageLine,
+} from '../../ledger/index.ts';
+import { snapshot, streamRows } from '../../platform/db/index.ts';
+import type { Call } from '../../platform/web/index.ts';
+import { DIMENSIONS, type Dimension } from '../../schemas/index.ts';
+import { sendCsv } from './csv.ts';
+import { type AdminServices, operation } from './handler.ts';
+import { CURSOR_EXPECTED, pageParams, rowKey, sendPage } from './pagination.ts';
+import { listOf, param } from './query-params.ts';
+
+const MAX_DAYS = 366;
+
+const UsageParams = z
+  .strictObject({
+    by: listOf(DIMENSIONS)
+      .default(['day'])
+      .describe(`comma-separated, in the order to sort by: ${DIMENSIONS.join(', ')}; \`day\` by default`),
+    start_date: param.start_date,
+    end_date: param.end_date,
+    user: param.user,
+    key: param.key,
+    model: param.model,
+    group: param.group,
+    account: param.account,
+    operation: param.operation,
+    ...pageParams(rowKey.texts),
+    format: param.format,
+  })
+  .refine(({ by, cursor }) => cursor === undefined || isRowKey(by, cursor), {
+    path: ['cursor'],
+    error: CURSOR_EXPECTED,
+  });
+
+export const isRowKey = (by: readonly Dimension[], cursor: readonly string[]): boolean =>
+  cursor.length === by.length && by.every((name, n) => name !== 'day' || z.iso.date().safeParse(cursor[n]).success);
+
+export const getUsageBreakdown = operation({
+  query: UsageParams,
+  handle: ({ call, query }, services) => sendUsage(call, query, { ...services, audience: 'operator' }),
+});
+
+interface UsageRequest extends Readonly<Partial<Record<Exclude<Dimension, 'day'>, string | undefined>>> {
+  readonly by: readonly Dimension[];
+  readonly start_date?: string | undefined;
+  readonly end_date?: string | undefined;
+  readonly limit: number;
+  readonly cursor?: readonly string[] | undefined;
+  readonly format: 'json' | 'csv';
+}
+
+/** Users see what they are charged; operators also what providers cost. */
+export async function sendUsage(
+  call: Call,
+  { by, start_date, end_date, limit, cursor: after, format, ...filters }: UsageRequest,
+  { db, clock, audience }: Pick<AdminServices, 'db' | 'clock'> & { readonly audience: UsageAudience },
+): Promise<void> {
+  const { start, end } = periodOf({ start_date, end_date }, clock.now(), MAX_DAYS);
+  const breakdown: BreakdownQuery = { start, end, by, only: withoutAbsent(filters) };
+  await snapshot(db, async (tx) => {
+    if (format === 'csv') {
+      const batches = streamRows(tx, breakdownQuery(breakdown));
+      const cells = (row: BreakdownRow) => usageCells(row, by, audience);
+      const columns = usageColumns(by, audience);
+      return sendCsv(call, { name: `usage-${start}-${end}`, columns, batches, audience, cells }, clock);
+    }
+    const rows = await readBreakdown(tx, { ...breakdown, after, limit: limit + 1 });
+    const [sum] = await readBreakdown(tx, { ...breakdown, by: [] });
+    const total = sum && usageLine(sum, [], audience);
+    sendPage(call, rows, {
+      limit,
+      more: { currency: 'USD', period: { start, end, timezone: 'UTC' }, by, total },
+      view: (row) => usageLine(row, by, audience),
+      key: (row) => by.map((name) => row[name] ?? ''),
+    });
+  });
+}
+
+const withoutAbsent = (filters: Readonly<Record<string, string | undefined>>) =>
+  Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));

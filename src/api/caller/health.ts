@@ -1,0 +1,69 @@
+/** Endpoints for operators and load balancers: liveness, readiness, metrics and OpenAPI. */
+
+import { isSameSecret } from '../../access/keys/index.ts';
+import { type Clock, fail } from '../../core/index.ts';
+import type { Call, Handler, Metrics } from '../../platform/web/index.ts';
+import { idHeaders, METRICS_TYPE, sendJson } from '../../platform/web/index.ts';
+import type { OperatorOperation } from '../../rules/index.ts';
+import { openApiHandler } from './openapi-file.ts';
+
+export interface HealthServices {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Who may read the metrics here. */
+  readonly metricsAccess: MetricsAccess;
+  /** Resolves to undefined when ready, otherwise to the reason. */
+  readonly notReady: () => Promise<string | undefined>;
+  /** Builds the OpenAPI document. It takes tens of milliseconds, so it is built on the first request. */
+  readonly openApi: () => object;
+}
+
+/** `elsewhere`: they are served on a port of their own. */
+export type MetricsAccess = 'open' | 'elsewhere' | { readonly token: string };
+
+/** Scrapes within this time get the same text, so that many readers cost no more than one. */
+const METRICS_CACHE_MS = 1_000;
+
+export function healthHandlers({
+  clock,
+  metrics,
+  metricsAccess,
+  notReady,
+  openApi,
+}: HealthServices): Record<
+  Exclude<OperatorOperation, 'provider.report' | 'characters.preview' | 'results.link' | 'sessions.return'>,
+  Handler
+> {
+  return {
+    'operator.alive': (call) => sendJson(call, 200, { status: 'alive' }),
+    'operator.ready': async (call) => {
+      const reason = await notReady();
+      sendJson(call, reason ? 503 : 200, reason ? { status: 'not ready', reason } : { status: 'ready' });
+    },
+    'operator.metrics': metricsHandler(metrics, clock, metricsAccess),
+    'operator.openapi': openApiHandler(openApi),
+  };
+}
+
+export function metricsHandler(metrics: Metrics, clock: Clock, access: MetricsAccess): Handler {
+  let text = Promise.resolve('');
+  let freshUntil = Number.NEGATIVE_INFINITY;
+  return async (call) => {
+    checkMetricsAccess(call, access);
+    if (clock.elapsed() >= freshUntil) {
+      freshUntil = clock.elapsed() + METRICS_CACHE_MS;
+      text = metrics.text();
+    }
+    const body = await text;
+    call.response.writeHead(200, { ...idHeaders(call), 'content-type': METRICS_TYPE });
+    call.response.end(body);
+  };
+}
+
+function checkMetricsAccess(call: Call, access: MetricsAccess): void {
+  if (access === 'open') return;
+  if (access === 'elsewhere') throw fail('not_found', 'The metrics are served on METRICS_PORT.');
+  const [, given] = /^bearer +(\S+) *$/i.exec(call.header('authorization') ?? '') ?? [];
+  if (given !== undefined && isSameSecret(given, access.token)) return;
+  throw fail('invalid_api_key', 'Send METRICS_TOKEN as "Authorization: Bearer <token>".');
+}

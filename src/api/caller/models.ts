@@ -1,0 +1,109 @@
+/** Model lists in the shapes that the three SDK families read (G 4.7, G 4.6.4). */
+import { capabilitiesFor } from '../../catalog/index.ts';
+import { fail } from '../../core/index.ts';
+import type { Caller, Gateway, ListedModel } from '../../gateway/index.ts';
+import { type Call, sendJson } from '../../platform/web/index.ts';
+
+interface ModelServices {
+  readonly gateway: Gateway;
+}
+
+/** Providers do not publish when a model was created; clients accept the epoch. */
+const EPOCH = { created: 0, created_at: '1970-01-01T00:00:00Z' } as const;
+const MAX_PAGE = 1_000;
+const NATIVE_METHODS = ['generateContent', 'streamGenerateContent', 'countTokens'];
+
+/**
+ * List and items carry the fields of two SDK families, so that either can parse them. A client of the generate-content family gets the
+ * native form.
+ */
+export async function listModels(services: ModelServices, call: Call, caller: Caller): Promise<void> {
+  if (call.errorFormat === 'generate') return listNativeModels(services, call, caller);
+  const { gateway } = services;
+  const all = (await gateway.listModels(caller)).map(({ id }) => toItem(id, caller));
+  const query = new URLSearchParams(call.query);
+  const page = slice(all, query);
+  sendJson(call, 200, {
+    object: 'list',
+    data: page.items,
+    first_id: page.items[0]?.id ?? null,
+    last_id: page.items.at(-1)?.id ?? null,
+    has_more: page.hasMore,
+  });
+}
+
+export function getModel(services: ModelServices, call: Call, caller: Caller): void {
+  if (call.errorFormat === 'generate') return getNativeModel(services, call, caller);
+  const { id } = find(services, call, caller);
+  sendJson(call, 200, toItem(id, caller));
+}
+
+export async function listNativeModels({ gateway }: ModelServices, call: Call, caller: Caller): Promise<void> {
+  const all = await gateway.listModels(caller);
+  const query = new URLSearchParams(call.query);
+  const size = countOf(query.get('pageSize'), 'pageSize') ?? 50;
+  const start = countOf(query.get('pageToken'), 'pageToken') ?? 0;
+  const end = start + size;
+  sendJson(call, 200, {
+    models: all.slice(start, end).map((model) => toNative(model, caller)),
+    ...(end < all.length && { nextPageToken: String(end) }),
+  });
+}
+
+export function getNativeModel(services: ModelServices, call: Call, caller: Caller): void {
+  sendJson(call, 200, toNative(find(services, call, caller), caller));
+}
+
+function find({ gateway }: ModelServices, call: Call, caller: Caller): ListedModel {
+  const id = call.params.model ?? '';
+  const found = gateway.findModel(caller, id);
+  if (found) return found;
+  throw fail(
+    'model_not_found',
+    `model: "${id.slice(0, 100)}" is not available to keys of group "${caller.group.id}".`,
+    { param: 'model', model: id },
+  );
+}
+
+const toItem = (id: string, { group }: Caller) => ({
+  id,
+  object: 'model',
+  owned_by: group.id,
+  type: 'model',
+  display_name: id,
+  ...EPOCH,
+});
+
+function toNative({ id, line }: ListedModel, { group }: Caller) {
+  const { maxOutput } = capabilitiesFor(group.style, { name: id, upstream: line.upstream ?? id, line });
+  return {
+    name: `models/${id}`,
+    baseModelId: id,
+    version: '001',
+    displayName: id,
+    inputTokenLimit: line.context ?? 1_048_576,
+    outputTokenLimit: maxOutput,
+    // Keys of other groups may read this list under /v1, but call no native method (G 4.1).
+    supportedGenerationMethods: group.style === 'generate-content' ? NATIVE_METHODS : [],
+  };
+}
+
+/** Pages by `limit`, `after_id` and `before_id`; without a limit returns everything, which most clients expect of this list. */
+function slice<T extends { id: string }>(all: readonly T[], query: URLSearchParams): { items: T[]; hasMore: boolean } {
+  const limit = countOf(query.get('limit'), 'limit') ?? all.length;
+  const after = all.findIndex((item) => item.id === query.get('after_id')) + 1;
+  const before = all.findIndex((item) => item.id === query.get('before_id'));
+  if (before >= 0) return { items: all.slice(Math.max(0, before - limit), before), hasMore: before > limit };
+  return { items: all.slice(after, after + limit), hasMore: after + limit < all.length };
+}
+
+function countOf(text: string | null, name: string): number | undefined {
+  if (text === null) return undefined;
+  const count = Number(text);
+  if (!Number.isSafeInteger(count) || count < 0 || (name !== 'pageToken' && (count < 1 || count > MAX_PAGE))) {
+    throw fail('invalid_value', `${name}: found "${text.slice(0, 20)}", expected an integer from 1 to ${MAX_PAGE}.`, {
+      param: name,
+    });
+  }
+  return count;
+}

@@ -1,0 +1,142 @@
+/** Console operations by name. The session is checked first, then the query; the body is read last. */
+
+import { personActor } from '../../access/people/index.ts';
+import type { Call, Handler } from '../../platform/web/index.ts';
+import { acquireSlot } from '../../providers/pool/index.ts';
+import {
+  CONSOLE_ENDPOINTS,
+  CONSOLE_OPERATIONS,
+  CONSOLE_REQUESTS_PER_MINUTE,
+  type ConsoleOperation,
+  consoleRow,
+} from '../../rules/index.ts';
+import { type AdminSchemas, param, warningOperations, withReportErrors } from '../admin/index.ts';
+import { sendFile, sendReference } from './files.ts';
+import {
+  captureOwnKey,
+  changeOwnKey,
+  createOwnKey,
+  getOwnKey,
+  listOwnKeys,
+  revokeOwnKey,
+  rotateOwnKey,
+} from './keys.ts';
+import { LINK_SCHEMAS, readLinkHandler, useLinkHandler } from './links.ts';
+import { getMe } from './me.ts';
+import { listOwnModels } from './models.ts';
+import { finishOidc, startOidc } from './oidc.ts';
+import { ownerOf } from './owner.ts';
+import { getOwnCapture, getOwnRequest, listOwnRequests, searchOwn } from './requests.ts';
+import type { ConsoleServices, OpenHandler, OwnHandler, SessionHandler } from './services.ts';
+import { changePassword, getSession, SIGN_IN_SCHEMAS, signInHandler, signOut } from './session.ts';
+import { getCharges, getOwnUsage } from './usage.ts';
+import {
+  estimateOwnTask,
+  getOwnTask,
+  listOwnAssetGroups,
+  listOwnAssets,
+  listOwnAuthorizations,
+  listOwnTasks,
+  sendTaskLastFrame,
+  sendTaskVideo,
+} from './videos.ts';
+
+interface HandlerOf {
+  readonly open: OpenHandler;
+  readonly session: SessionHandler;
+  readonly own: OwnHandler;
+}
+type AccessOf<O extends ConsoleOperation> = (typeof CONSOLE_ENDPOINTS)[O]['access'];
+
+const WARNINGS = warningOperations({ user: param.user });
+
+/** The access of a row decides what its handler receives. */
+const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
+  'console.files': sendFile,
+  'console.reference': sendReference,
+  'console.referenceFile': sendReference,
+  'console.session': getSession,
+  'console.signIn': signInHandler,
+  'console.signOut': signOut,
+  'console.readLink': readLinkHandler,
+  'console.useLink': useLinkHandler,
+  'console.password': changePassword,
+  'console.oidcStart': startOidc,
+  'console.oidcCallback': finishOidc,
+  'console.me': getMe,
+  'console.models': listOwnModels,
+  'console.keys': listOwnKeys,
+  'console.key': getOwnKey,
+  'console.createKey': createOwnKey,
+  'console.changeKey': changeOwnKey,
+  'console.rotateKey': rotateOwnKey,
+  'console.revokeKey': revokeOwnKey,
+  'console.captureKey': captureOwnKey,
+  'console.usage': getOwnUsage,
+  'console.charges': getCharges,
+  'console.search': searchOwn,
+  'console.requests': listOwnRequests,
+  'console.request': getOwnRequest,
+  'console.capture': getOwnCapture,
+  'console.tasks': listOwnTasks,
+  'console.task': getOwnTask,
+  'console.taskVideo': sendTaskVideo,
+  'console.taskLastFrame': sendTaskLastFrame,
+  'console.taskEstimate': estimateOwnTask,
+  'console.assets': listOwnAssets,
+  'console.assetGroups': listOwnAssetGroups,
+  'console.authorizations': listOwnAuthorizations,
+  'console.warnings': WARNINGS.list,
+  'console.createWarning': WARNINGS.create,
+  'console.changeWarning': WARNINGS.change,
+  'console.deleteWarning': WARNINGS.delete,
+  'console.destinations': WARNINGS.listDestinations,
+  'console.createDestination': WARNINGS.createDestination,
+  'console.changeDestination': WARNINGS.changeDestination,
+  'console.deleteDestination': WARNINGS.deleteDestination,
+  'console.testDestination': WARNINGS.testDestination,
+  'console.notices': WARNINGS.listNotices,
+};
+
+/** Queries and bodies for the reference. Operations that are not here take neither. */
+export const CONSOLE_SCHEMAS: Readonly<Partial<Record<ConsoleOperation, Partial<AdminSchemas>>>> = {
+  ...SIGN_IN_SCHEMAS,
+  ...LINK_SCHEMAS,
+  ...Object.fromEntries(Object.entries(HANDLERS).filter(([, handler]) => typeof handler === 'object')),
+};
+
+export const createConsoleHandlers = (services: ConsoleServices): Record<ConsoleOperation, Handler> =>
+  Object.fromEntries(CONSOLE_OPERATIONS.map((operation) => [operation, handlerOf(services, operation)])) as Record<
+    ConsoleOperation,
+    Handler
+  >;
+
+function handlerOf(services: ConsoleServices, operation: ConsoleOperation): Handler {
+  // Responses hold balances, new keys and the CSRF token, which caches on the way must not store. Files have headers of their own.
+  return (call) => {
+    call.addHeaders({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+    return withReportErrors(run(services, operation, call));
+  };
+}
+
+async function run(services: ConsoleServices, operation: ConsoleOperation, call: Call): Promise<void> {
+  const handler = HANDLERS[operation];
+  switch (CONSOLE_ENDPOINTS[operation].access) {
+    case 'open':
+      return (handler as OpenHandler)(services, call);
+    case 'session':
+      return (handler as SessionHandler)(services, call, await services.guard.authorize(call));
+    case 'own':
+      return runOwn(services, operation, call);
+  }
+}
+
+/** Limited like the caller's API, which the same people use with keys. */
+async function runOwn(services: ConsoleServices, operation: ConsoleOperation, call: Call): Promise<void> {
+  const owner = await ownerOf(services, call);
+  const { id } = owner.session.person;
+  const rpm = CONSOLE_REQUESTS_PER_MINUTE[consoleRow(operation).rate ?? 'read'];
+  await acquireSlot(services.limiter, call, { id, userId: id }, { operation, rpm });
+  const by = personActor(call, owner.session);
+  return (HANDLERS[operation] as OwnHandler).run(call, { ...owner, by }, { ...services, db: services.ownDb });
+}

@@ -1,0 +1,68 @@
+/** What the operator lets the people of a user do with keys. */
+import { fail } from '../../core/index.ts';
+import type { Db } from '../../platform/db/index.ts';
+
+export interface KeyAllowance {
+  readonly max_keys: number;
+  /** Null: every group. */
+  readonly key_groups: readonly string[] | null;
+  readonly limits: unknown;
+}
+
+export const readAllowance = (db: Db, userId: string): Promise<KeyAllowance> =>
+  db
+    .selectFrom('users')
+    .select(['max_keys', 'key_groups', 'limits'])
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow();
+
+/** Valid keys that were made in the console. */
+export async function countOwnKeys(db: Db, userId: string, now: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('keys')
+    .select(({ fn }) => fn.countAll<bigint>().as('count'))
+    .where('user_id', '=', userId)
+    .where('is_own', '=', true)
+    .where('revoked_at', 'is', null)
+    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', new Date(now))]))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Provider groups in which the user may make keys. */
+export async function openGroups(db: Db, { key_groups }: KeyAllowance) {
+  const groups = await db
+    .selectFrom('groups')
+    .select(['id', 'name', 'style'])
+    .where('style', '!=', 'video')
+    .orderBy('position')
+    .orderBy('id')
+    .execute();
+  return groups.filter(({ id }) => key_groups === null || key_groups.includes(id));
+}
+
+/** The video groups of a key that the user makes; undefined for every group. */
+export async function openVideoGroups(db: Db, { key_groups }: KeyAllowance): Promise<string[] | undefined> {
+  if (key_groups === null) return undefined;
+  const groups = await db.selectFrom('groups').select('id').where('style', '=', 'video').orderBy('position').execute();
+  return groups.map(({ id }) => id).filter((id) => key_groups.includes(id));
+}
+
+export const expectGroup = ({ key_groups }: KeyAllowance, group: string): void => {
+  if (key_groups !== null && !key_groups.includes(group))
+    throw fail('not_permitted', `group: your operator does not let you make keys in "${group.slice(0, 80)}".`, {
+      param: 'group',
+    });
+};
+
+/** The user is locked, so that two requests cannot both make the last key. `spare`: room for keys that are being replaced. */
+export async function expectRoom(tx: Db, userId: string, now: number, spare = 0): Promise<void> {
+  const { max_keys } = await readAllowance(tx, userId);
+  if ((await countOwnKeys(tx, userId, now)) >= max_keys + spare)
+    throw fail(
+      'not_permitted',
+      max_keys === 0
+        ? 'Your operator does not let you make keys; ask for one.'
+        : `You may have ${max_keys} keys; revoke one first, or ask your operator for more.`,
+    );
+}

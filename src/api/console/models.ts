@@ -1,0 +1,135 @@
+/** The models that a key of the signed-in person's user can call: what each is, what it costs this user, and what it accepts. */
+import { z } from 'zod';
+import { findKeyOfUser, type Key } from '../../access/keys/index.ts';
+import { capabilitiesFor, type Group, isUsable, type ModelLine, priceAt } from '../../catalog/index.ts';
+import { formatNanos, isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
+import type { Db } from '../../platform/db/index.ts';
+import { sendJson } from '../../platform/web/index.ts';
+import { type Style, videoCapabilitiesOf } from '../../rules/index.ts';
+import type { ModelKind, OwnModel } from '../../schemas/index.ts';
+import { notFound, param } from '../admin/index.ts';
+import { type ConsoleServices, ownOperation } from './services.ts';
+
+const ModelsQuery = z.strictObject({
+  user: param.user,
+  key: z.string().max(100).describe('of this key (`key_...`); by default the first valid key of the user').optional(),
+});
+
+export const listOwnModels = ownOperation({
+  query: ModelsQuery,
+  async handle({ call, query, userId }, services) {
+    const { db, clock, gateway } = services;
+    const now = clock.now();
+    const id = query.key ?? (await firstKey(db, userId, now));
+    const key = id === undefined ? undefined : await findKeyOfUser(db, userId, id, now);
+    if (!key && query.key !== undefined) throw notFound('valid key', query.key, 'key');
+    sendJson(call, 200, {
+      object: 'list',
+      currency: 'USD',
+      data: key ? await modelsOf(gateway, key, now) : [],
+      has_more: false,
+      next_cursor: null,
+    });
+  },
+});
+
+async function firstKey(db: Db, userId: string, now: number): Promise<string | undefined> {
+  const found = await db
+    .selectFrom('keys')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('revoked_at', 'is', null)
+    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', new Date(now))]))
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst();
+  return found?.id;
+}
+
+async function modelsOf(gateway: ConsoleServices['gateway'], key: Key, now: number): Promise<OwnModel[]> {
+  const catalog = gateway.catalog();
+  const view = (group: Group) => (one: Listed) => modelView(one, { group, key, now });
+  const own = catalog.group(key.groupId);
+  const text =
+    own && own.style !== 'video' ? await gateway.listModels({ key, group: { ...own, style: own.style } }) : [];
+  const videos = catalog
+    .groups()
+    .filter(({ id, style }) => style === 'video' && (key.videoGroups === null || key.videoGroups.includes(id)))
+    .flatMap((group) =>
+      catalog
+        .lines(group.id)
+        .filter(({ pattern }) => !isGlob(pattern) && mayUse(key, pattern))
+        .filter((line) => isUsable(line, now))
+        .map((line) => view(group)({ id: line.pattern, line })),
+    );
+  return [...(own ? text.map(view(own)) : []), ...videos];
+}
+
+const mayUse = ({ allowedModels }: Key, name: string): boolean =>
+  allowedModels === null || allowedModels.some((pattern) => matchesGlob(pattern, name));
+
+interface Listed {
+  readonly id: string;
+  readonly line: ModelLine;
+}
+
+interface ModelContext {
+  readonly group: Group;
+  readonly key: Key;
+  readonly now: number;
+}
+
+function modelView({ id, line }: Listed, { group, key, now }: ModelContext): OwnModel {
+  const rates = priceAt(line, now)?.rates as Readonly<Record<string, unknown>> | undefined;
+  const factor = group.multiplierPpm * key.userMultiplierPpm;
+  return {
+    id,
+    group: group.id,
+    kind: kindOf(id, line, { style: group.style, rates }),
+    context: line.context,
+    max_output: line.maxOutput,
+    prices: rates ? (multiplied(rates, factor) as Record<string, unknown>) : null,
+    accepts: acceptsOf(id, line, group),
+  };
+}
+
+interface Priced {
+  readonly style: Group['style'];
+  readonly rates: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** By the catalog: the style of the group, what the model is priced by, and its capabilities. Never by a guess at its name alone. */
+function kindOf(id: string, line: ModelLine, { style, rates = {} }: Priced): ModelKind {
+  if (style === 'video') return 'video';
+  const { imageOutput, imagesEndpoint } = capabilitiesFor(style, { name: id, upstream: line.upstream ?? id, line });
+  // A model of the responses style may draw as a tool; its kind is text all the same.
+  const draws = imagesEndpoint || (imageOutput && style !== 'responses') || line.overrides.imageOutput === true;
+  if ('per_image' in rates || 'image_output' in rates || draws) return 'image';
+  // A vector is no output: its model is priced by the input alone.
+  return parseNanos(String(rates.output)) === 0n && parseNanos(String(rates.input)) !== 0n ? 'embeddings' : 'text';
+}
+
+function acceptsOf(id: string, line: ModelLine, { style, variant }: Group): string[] {
+  if (style === 'video') {
+    const { resolutions, ratios } = videoCapabilitiesOf(variant ?? 'EP', line.overrides, id);
+    return [...resolutions, ...ratios];
+  }
+  const flags = capabilitiesFor(style as Style, { name: id, upstream: line.upstream ?? id, line });
+  return [
+    ...(flags.imageInput || style !== 'responses' ? ['images'] : []),
+    ...(flags.thinking !== 'none' || flags.efforts.length > 0 || flags.thinkingConfig !== 'none' ? ['reasoning'] : []),
+    ...(flags.toolChoices.length > 0 ? ['tools'] : []),
+    ...(flags.schemaFormat === 'none' ? [] : ['structured output']),
+  ];
+}
+
+const ONE = 10n ** 12n;
+
+/** Every rate times the factor, rounded up to a billionth of a dollar. */
+function multiplied(value: unknown, factor: bigint): unknown {
+  if (Array.isArray(value)) return value.map((one) => multiplied(one, factor));
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, multiplied(one, factor)]));
+  const nanos = typeof value === 'string' ? parseNanos(value) : undefined;
+  return nanos === undefined ? value : formatNanos((nanos * factor + ONE - 1n) / ONE);
+}

@@ -1,0 +1,64 @@
+/**
+ * The request log of the signed-in person's user, and the search in what is theirs. Shows what the caller could observe, and the charge: neither attempts with their
+ * accounts and the words of providers, nor the model and dialect of the provider, nor costs.
+ */
+import { z } from 'zod';
+import { chargedRequest, findRequest, isCaptured, viewCapture } from '../../observe/request-log/index.ts';
+import { sendJson } from '../../platform/web/index.ts';
+import { OWN_HIT_KINDS } from '../../schemas/index.ts';
+import {
+  chargeView,
+  notFound,
+  observedView,
+  param,
+  requestParams,
+  searchParams,
+  sendHits,
+  sendRequests,
+} from '../admin/index.ts';
+import { ONLY_USER, ownOperation } from './services.ts';
+
+const RequestsQuery = z.strictObject({ user: param.user, ...requestParams });
+
+export const listOwnRequests = ownOperation({
+  query: RequestsQuery,
+  async handle({ call, query, userId }, { db }) {
+    const { user: _, ...filter } = query;
+    await sendRequests(call, db, { ...filter, owner: userId }, observedView);
+  },
+});
+
+/** With the charge of a background response, which the list does not have. */
+export const getOwnRequest = ownOperation({
+  query: ONLY_USER,
+  async handle({ call, userId }, { db }) {
+    const id = call.params.request ?? '';
+    const row = await findRequest(db, id, userId);
+    if (!row) throw notFound('request in the log', id);
+    const charged = await chargedRequest(db, row);
+    sendJson(call, 200, {
+      object: 'request',
+      currency: 'USD',
+      ...observedView(row),
+      ...(charged && chargeView(charged)),
+      captured: await isCaptured(db, userId, id),
+    });
+  },
+});
+
+export const getOwnCapture = ownOperation({
+  query: ONLY_USER,
+  async handle({ call, by, userId }, { db, secrets }) {
+    const context = { by, owner: userId, sealer: secrets.sealer };
+    sendJson(call, 200, await viewCapture(db, call.params.request ?? '', context));
+  },
+});
+
+const SearchQuery = z.strictObject({ user: param.user, ...searchParams(OWN_HIT_KINDS) });
+
+export const searchOwn = ownOperation({
+  query: SearchQuery,
+  async handle({ call, query: { text = '', kinds = OWN_HIT_KINDS, limit }, userId }, { db }) {
+    await sendHits(call, db, { text, kinds, limit, owner: userId });
+  },
+});

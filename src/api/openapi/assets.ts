@@ -1,0 +1,76 @@
+/** The operations on private assets and asset groups as OpenAPI, derived from the rules (V 2, V 4.8, V 4.9). */
+import { ASSET_FIELDS, ASSET_GROUP_FIELDS, type AssetField } from '../../rules/index.ts';
+import { json, listExample, listSchema, ref, type Schema, TEXT } from './schema.ts';
+
+export const ASSET_SCHEMAS: Readonly<Record<string, Schema>> = {
+  AssetGroupList: listSchema('AssetGroup'),
+  AssetList: listSchema('Asset'),
+};
+
+/** The body of a create request, by the table of its fields. */
+export const fieldsBody = (fields: Readonly<Record<string, AssetField>>): Schema => ({
+  type: 'object',
+  properties: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, fieldSchema(field)])),
+  required: Object.keys(fields).filter((name) => fields[name]?.isRequired),
+  additionalProperties: false,
+});
+
+const fieldSchema = ({ about, chars, words, form }: AssetField): Schema => ({
+  ...TEXT,
+  description: about,
+  ...(chars && { minLength: chars.min, maxLength: chars.max }),
+  ...(words && { enum: words }),
+  ...(form === 'public-url' && { format: 'uri' }),
+});
+
+export const ASSET_BODIES = {
+  'assetGroups.create': fieldsBody(ASSET_GROUP_FIELDS),
+  'assets.create': fieldsBody(ASSET_FIELDS),
+} as const;
+
+const COMMON = { route_group_id: 'ep', route_group_name: 'EP', created_at: 1_767_225_600, updated_at: 1_767_225_600 };
+const GROUP_EXAMPLE = {
+  id: 'assetgrp_5Tq8wZsN1vKx7bRdYc2mHp',
+  object: 'asset_group',
+  name: 'Campaign',
+  description: '',
+  group_type: 'AIGC',
+  status: 'active',
+  ...COMMON,
+} as const;
+const ASSET_EXAMPLE = {
+  id: 'asset_9Wd3kXvM6qLs8nRtYb1zGf',
+  object: 'asset',
+  name: 'Presenter',
+  asset_type: 'Image',
+  status: 'processing',
+  group_id: GROUP_EXAMPLE.id,
+  ...COMMON,
+} as const;
+
+const ASSET = ref('Asset');
+const GROUP = ref('AssetGroup');
+
+export const ASSET_SUCCESSES = {
+  'assetGroups.create': { 201: json('The group', GROUP, GROUP_EXAMPLE) },
+  'assetGroups.list': {
+    200: json('A page of groups, newest first', ref('AssetGroupList'), listExample(GROUP_EXAMPLE)),
+  },
+  'assetGroups.get': { 200: json('The group', GROUP, GROUP_EXAMPLE) },
+  'assetGroups.delete': {
+    202: json('The group, which is being deleted', GROUP, { ...GROUP_EXAMPLE, status: 'deleting' }),
+  },
+  'assets.create': {
+    202: json(
+      'The asset, in status `processing`; `create_unknown` when the provider did not confirm it',
+      ASSET,
+      ASSET_EXAMPLE,
+    ),
+  },
+  'assets.list': { 200: json('A page of assets, newest first', ref('AssetList'), listExample(ASSET_EXAMPLE)) },
+  'assets.get': { 200: json('The asset in its last saved state', ASSET, ASSET_EXAMPLE) },
+  'assets.refresh': { 200: json('The asset in its present state', ASSET, { ...ASSET_EXAMPLE, status: 'active' }) },
+  'assets.delete': {
+    202: json('The asset, which is being deleted', ASSET, { ...ASSET_EXAMPLE, status: 'deleting' }),
+  },
+} as const;

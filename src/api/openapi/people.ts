@@ -1,0 +1,216 @@
+/** The API of the console in the reference: sign-in, and what people of a user see. It changes with the console. */
+import type { z } from 'zod';
+import {
+  type ConsoleOperation,
+  CSRF_HEADER,
+  consoleRow,
+  type ErrorCode,
+  OPERATION_ERRORS,
+  VIDEO_OPERATION_ERRORS,
+} from '../../rules/index.ts';
+import {
+  AssetGroup,
+  CallerAsset,
+  DeletedWarning,
+  DestinationTest,
+  Hit,
+  MAIL,
+  Me,
+  OwnAuthorization,
+  OwnKey,
+  OwnModel,
+  OwnRequest,
+  OwnTask,
+  pageOf,
+  REQUEST_PAGE,
+  ShownCapture,
+  ShownDestination,
+  ShownLink,
+  ShownNotice,
+  ShownSession,
+  ShownWarning,
+  TaskEstimate,
+  USD,
+  UserUsagePage,
+} from '../../schemas/index.ts';
+import { created, ok, STATEMENT, type Successes } from './admin-responses.ts';
+import { errorResponses } from './errors.ts';
+import { withHeaders } from './headers.ts';
+import type { OperationDescription } from './inference.ts';
+import { BOOLEAN, described, JSON_TYPE, json, object, ref, type Schema, TEXT } from './schema.ts';
+import { jsonSchemaOf, queryParameters, successesOf } from './zod.ts';
+
+export interface ConsoleSchemas {
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType | undefined;
+}
+
+type Responses = Readonly<Record<string, object>>;
+
+/** With what the sign-in page needs. */
+export const CONSOLE_COMPONENTS: Readonly<Record<string, Schema>> = {
+  NoSession: object({
+    error: ref('OpenAiErrorFacts'),
+    oidc: BOOLEAN,
+    first_run: described('there is no operator yet', BOOLEAN),
+  }),
+};
+
+const PAGE = { description: 'To a page of the console, or of the OpenID provider' } as const;
+const BYTES = { ...TEXT, format: 'binary' } as const;
+const file = (description: string, type: string): object => ({ description, content: { [type]: { schema: BYTES } } });
+const NOT_BUILT = {
+  description: 'The console is not built, or the server is overloaded',
+  content: { 'text/html': { schema: BYTES }, [JSON_TYPE]: { schema: ref('OpenAiError') } },
+} as const;
+const result = (type: string): Responses => ({
+  200: file('The whole file', type),
+  206: file('The part that `Range` selects', type),
+  416: { description: 'No byte is in the range; `content-range` has the size' },
+});
+
+const SESSION = ok('The person who is signed in', ShownSession);
+const KEY = ok('The key', OwnKey);
+
+/** Objects of our own. */
+export const CONSOLE_SUCCESSES = {
+  'console.session': SESSION,
+  'console.signIn': SESSION,
+  'console.readLink': ok('What the link is for', ShownLink),
+  'console.useLink': SESSION,
+  'console.password': SESSION,
+  'console.me': ok('The user', Me),
+  'console.models': ok('The models', pageOf(OwnModel, USD)),
+  'console.keys': ok('A page of keys', pageOf(OwnKey)),
+  'console.key': KEY,
+  'console.createKey': created('The key with its value', OwnKey),
+  'console.changeKey': KEY,
+  'console.rotateKey': created('The new key with its value, and the old one', OwnKey),
+  'console.revokeKey': KEY,
+  'console.captureKey': KEY,
+  'console.usage': { 200: { about: 'A page of usage', body: UserUsagePage, csv: true } },
+  'console.charges': STATEMENT,
+  'console.search': ok('What was found, by kind', pageOf(Hit)),
+  'console.requests': ok('A page of calls, newest first', pageOf(OwnRequest, REQUEST_PAGE)),
+  'console.request': ok('The call', OwnRequest),
+  'console.capture': ok('The bodies', ShownCapture),
+  'console.tasks': ok('A page of tasks, newest first', pageOf(OwnTask)),
+  'console.taskEstimate': ok('The most that the task can cost', TaskEstimate),
+  'console.authorizations': ok('A page of sessions, newest first', pageOf(OwnAuthorization)),
+  'console.task': ok('The task', OwnTask),
+  'console.assets': ok('A page of assets, newest first', pageOf(CallerAsset)),
+  'console.assetGroups': ok('A page of groups, newest first', pageOf(AssetGroup)),
+  'console.warnings': ok('Every warning', pageOf(ShownWarning)),
+  'console.createWarning': created('The warning', ShownWarning),
+  'console.changeWarning': ok('The warning', ShownWarning),
+  'console.deleteWarning': ok('It is deleted', DeletedWarning),
+  'console.destinations': ok('Every destination', pageOf(ShownDestination, MAIL)),
+  'console.createDestination': created('The destination, with the secret of a webhook', ShownDestination),
+  'console.changeDestination': ok('The destination', ShownDestination),
+  'console.deleteDestination': ok('It is deleted', DeletedWarning),
+  'console.testDestination': ok('The outcome, also of a failed delivery', DestinationTest),
+  'console.notices': ok('A page of notices, newest first', pageOf(ShownNotice)),
+} as const satisfies Readonly<Partial<Record<ConsoleOperation, Successes>>>;
+
+/** Pages, files and redirections. */
+const OTHERS: Readonly<Record<Exclude<ConsoleOperation, keyof typeof CONSOLE_SUCCESSES>, Responses>> = {
+  'console.files': {
+    200: file('The file; a path that names none is a page', '*/*'),
+    304: { description: 'The browser has the file' },
+    503: NOT_BUILT,
+  },
+  'console.reference': {
+    200: file('The page', 'text/html'),
+    304: { description: 'The browser has the page' },
+    503: NOT_BUILT,
+  },
+  'console.referenceFile': {
+    200: file('The file', '*/*'),
+    304: { description: 'The browser has the file' },
+    503: NOT_BUILT,
+  },
+  'console.signOut': { 204: { description: 'The session has ended' } },
+  'console.oidcStart': { 302: PAGE },
+  'console.oidcCallback': { 302: PAGE },
+  'console.taskVideo': result('video/*'),
+  'console.taskLastFrame': result('image/*'),
+};
+
+const responsesOf = (operation: ConsoleOperation): Responses =>
+  operation in CONSOLE_SUCCESSES
+    ? {
+        ...successesOf(CONSOLE_SUCCESSES[operation as keyof typeof CONSOLE_SUCCESSES]),
+        ...(operation === 'console.session' && { 401: json('The browser is not signed in', ref('NoSession')) }),
+      }
+    : OTHERS[operation as keyof typeof OTHERS];
+
+const EXAMPLES: Readonly<Partial<Record<ConsoleOperation, object>>> = {
+  'console.signIn': { email: 'ana@example.com', password: 'correct horse battery' },
+  'console.readLink': { token: 'IoV2hhL4bamBA52URMwWwMQcHr_zq-nXVh7zdPGp6zw' },
+  'console.useLink': { token: 'IoV2hhL4bamBA52URMwWwMQcHr_zq-nXVh7zdPGp6zw', password: 'correct horse battery' },
+  'console.password': { current: 'correct horse battery', password: 'another long password' },
+  'console.taskEstimate': {
+    key: 'key_2GB6mUDKvocDZIBeMJQvGN',
+    task: { model: 'demo-video-a', content: [{ type: 'text', text: 'a lamp at night' }] },
+  },
+  'console.createKey': { group: 'messages', name: 'laptop' },
+  'console.changeKey': { rpm: 50 },
+  'console.rotateKey': { overlap_seconds: 600 },
+  'console.revokeKey': {},
+  'console.captureKey': { hours: 1 },
+  'console.createWarning': { kind: 'balance', amount: '5' },
+  'console.changeWarning': { amount: '10' },
+  'console.createDestination': { kind: 'webhook', url: 'https://hooks.example.com/dragoman' },
+  'console.changeDestination': { quiet: { from: '22:00', to: '07:00', timezone: 'Europe/Berlin' } },
+  'console.testDestination': {},
+};
+
+const CSRF = {
+  name: CSRF_HEADER,
+  in: 'header',
+  required: true,
+  description: '`csrf` of the session',
+  schema: TEXT,
+} as const;
+
+export function describeConsole(
+  operation: ConsoleOperation,
+  { query, body }: ConsoleSchemas = {},
+): OperationDescription {
+  const { method, access, deprecated } = consoleRow(operation);
+  const schema = body && jsonSchemaOf(body);
+  const example = EXAMPLES[operation];
+  const responses = {
+    ...errorResponses('openai', errorCodes(operation, schema !== undefined)),
+    ...responsesOf(operation),
+  };
+  return {
+    parameters: [...(access !== 'open' && method !== 'GET' ? [CSRF] : []), ...(query ? queryParameters(query) : [])],
+    ...(schema && {
+      requestBody: {
+        required: 'required' in schema,
+        content: { [JSON_TYPE]: { schema, ...(example && { example }) } },
+      },
+    }),
+    responses: withHeaders(responses, ...(deprecated ? (['deprecated'] as const) : [])),
+  };
+}
+
+function errorCodes(operation: ConsoleOperation, hasBody: boolean): ErrorCode[] {
+  const { method, path, access } = consoleRow(operation);
+  const { every, session, script, signIn, query, body, object: named, change, file: missing } = OPERATION_ERRORS;
+  const isResult = path.includes('{task}/');
+  return [
+    ...every,
+    ...(access === 'open' ? signIn : session),
+    ...(access !== 'open' && method !== 'GET' ? script : []),
+    ...query,
+    ...(hasBody ? body : []),
+    ...(access === 'own' ? named : []),
+    ...(method === 'GET' ? [] : change),
+    ...(access === 'open' ? missing : []),
+    // It is checked and priced like the creation.
+    ...(operation === 'console.taskEstimate' ? VIDEO_OPERATION_ERRORS['tasks.create'] : []),
+    ...(path.includes('{task}') ? VIDEO_OPERATION_ERRORS[isResult ? 'videos.lastFrame' : 'tasks.get'] : []),
+  ];
+}

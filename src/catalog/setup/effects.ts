@@ -1,0 +1,96 @@
+/**
+ * The effect of a configuration file on the model names that callers use: the line that each name resolves to, and its price, before
+ * and after. A line that moves can change the price of names that the file does not name.
+ */
+import { sql } from 'kysely';
+import { isGlob } from '../../core/index.ts';
+import { readBreakdown } from '../../ledger/index.ts';
+import type { Db } from '../../platform/db/index.ts';
+import type { NameEffect, ResolvedPrice, SetupFile } from '../../schemas/index.ts';
+import { Catalog, priceAt, readModelLines } from '../index.ts';
+import { SetupError } from './setup-document.ts';
+
+/** The models of each group. */
+export type ModelLines = Awaited<ReturnType<typeof readModelLines>>;
+
+/** Names that were used longer ago are of no interest. */
+const USED_MS = 30 * 86_400_000;
+/** Bounds the work: callers choose names where the catalog has patterns. */
+const MAX_USED_NAMES = 10_000;
+
+/** A file that changes prices of model names it does not name; nothing was applied. */
+export class RepricingError extends SetupError {
+  constructor(effects: readonly NameEffect[]) {
+    super(effects.map(describeEffect));
+  }
+}
+
+/** Compares the models that are stored now, in the transaction of an apply, with those before it. */
+export async function findEffects(db: Db, before: ModelLines, file: SetupFile): Promise<NameEffect[]> {
+  const after = await readModelLines(db);
+  const { rows } = await sql<{ now: Date }>`select now()`.execute(db);
+  const now = rows[0]?.now.getTime() ?? 0;
+  const named = new Set(file.models.flatMap(({ id, groups }) => groups.map((group) => `${group}\n${id}`)));
+  const [was, is] = [new Catalog([], [], before), new Catalog([], [], after)];
+  return [...(await readNames(db, [before, after], now))].flatMap(([group, names]) =>
+    [...names].flatMap((model) => {
+      // Patterns are not names.
+      if (isGlob(model)) return [];
+      const [old, next] = [resolvedPrice(was, group, model, now), resolvedPrice(is, group, model, now)];
+      if (!old || JSON.stringify(old) === JSON.stringify(next)) return [];
+      const isNamed = (pattern: string): boolean => named.has(`${group}\n${pattern}`);
+      const isNamedEffect = isNamed(model) || (old.line === next?.line && isNamed(old.line));
+      return [{ group, model, before: old, after: next ?? null, named: isNamedEffect }];
+    }),
+  );
+}
+
+/** By group: the names of the catalog, and those that callers used. */
+async function readNames(db: Db, catalogs: readonly ModelLines[], now: number): Promise<Map<string, Set<string>>> {
+  const names = new Map<string, Set<string>>();
+  for (const [group, lines] of catalogs.flatMap((catalog) => [...catalog])) {
+    const known = names.get(group) ?? new Set();
+    names.set(group, known);
+    for (const { pattern } of lines) known.add(pattern);
+  }
+  const used = await readBreakdown(db, {
+    start: utcDay(now - USED_MS),
+    end: utcDay(now),
+    by: ['group', 'model'],
+    only: {},
+    limit: MAX_USED_NAMES,
+  });
+  for (const { group = '', model = '' } of used) names.get(group)?.add(model);
+  return names;
+}
+
+const utcDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** True for an effect that the reader of the file cannot see in it. */
+export const isUnnamedRepricing = ({ named, before, after }: NameEffect): boolean =>
+  !named && after !== null && JSON.stringify(before.prices) !== JSON.stringify(after.prices);
+
+export function describeEffect({ group, model, before, after, named }: NameEffect): string {
+  const line = after === null || after.line === before.line ? before.line : `${before.line} -> ${after.line}`;
+  const price =
+    after === null
+      ? 'no longer available'
+      : JSON.stringify(before.prices) === JSON.stringify(after.prices)
+        ? 'same price'
+        : `${ratesText(before.prices)} -> ${ratesText(after.prices)}`;
+  return `${model} of ${group} (line ${line}): ${price}${named ? '' : '; not named in the file'}`;
+}
+
+/** Rates as `input=1 output=2`. */
+const ratesText = (rates: unknown): string =>
+  rates === null || rates === 'free'
+    ? (rates ?? 'no price')
+    : Object.entries(rates as object)
+        .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+        .join(' ');
+
+function resolvedPrice(catalog: Catalog, group: string, model: string, now: number): ResolvedPrice | undefined {
+  const line = catalog.resolve(group, model)?.line;
+  const rates = line && (priceAt(line, now)?.rates as Record<string, unknown> | undefined);
+  return line && { line: line.pattern, prices: rates ?? (line.isFree ? 'free' : null) };
+}

@@ -1,0 +1,88 @@
+/**
+ * Checks of the fallback of models, on the catalog as it is after a file was applied: a file can also remove what a stored line names.
+ * Two lines may name each other, because a call follows the list of its own line only.
+ */
+
+import { isGlob } from '../../core/index.ts';
+import type { Db } from '../../platform/db/index.ts';
+import type { SetupFile } from '../../schemas/index.ts';
+import { Catalog, fallbackTarget, isUsable, type ModelLine, readModelLines } from '../index.ts';
+import type { ModelLines } from './effects.ts';
+import type { Known } from './references.ts';
+
+interface Named {
+  /** Where an operator finds it. */
+  readonly path: string;
+  readonly text: string;
+  readonly group: string;
+  readonly line: ModelLine;
+  readonly target: { readonly groupId: string; readonly name: string };
+}
+
+/** Every fallback of the catalog, with its place in the file where it has one. */
+const namedIn = (lines: ModelLines, { models }: Pick<SetupFile, 'models'>): Named[] =>
+  [...lines].flatMap(([group, own]) =>
+    own.flatMap((line) =>
+      line.fallback.map((text, n) => {
+        const index = models.findIndex(({ id, groups }) => id === line.pattern && groups.includes(group));
+        const place = index < 0 ? `model ${line.pattern} of ${group}: ` : `models[${index}].`;
+        return { path: `${place}fallback[${n}]`, text, group, line, target: fallbackTarget(text, line.pattern) };
+      }),
+    ),
+  );
+
+export function fallbackErrors(file: SetupFile, lines: ModelLines, groups: Known['groups']): string[] {
+  const catalog = new Catalog([], [], lines);
+  return namedIn(lines, file).flatMap(({ path, text, group, line, target: { groupId, name } }) => {
+    const found = `${path}: found "${text}", expected`;
+    const style = groups.get(groupId)?.style;
+    if (groups.get(group)?.style === 'video') return [`${found} none for a video model`];
+    if (style === undefined || style === 'video') return [`${found} a provider group of the file or the database`];
+    if (groupId === group) return [`${found} a line of another group`];
+    if (line.fallback.indexOf(text) !== Number(/\d+(?=\]$)/.exec(path)?.[0])) return [`${found} it once`];
+    if (isGlob(name) ? catalog.lines(groupId).length > 0 : catalog.resolve(groupId, name)) return [];
+    return [`${found} a model of group ${groupId}`];
+  });
+}
+
+/** Of the lines that the file names. Models without a price are reported anyway. */
+export function fallbackWarnings(file: SetupFile, lines: ModelLines, groups: Known['groups']): string[] {
+  const catalog = new Catalog([], [], lines);
+  return namedIn(lines, file)
+    .filter(({ path }) => path.startsWith('models['))
+    .flatMap(({ path, text, group, line, target: { groupId, name } }) => {
+      const [from, to] = [groups.get(group)?.style, groups.get(groupId)?.style];
+      const served = catalog.resolve(groupId, name)?.line;
+      return [
+        ...(from === to
+          ? []
+          : [
+              `${path}: "${text}" has the style ${to}, so that requests are converted there; signatures and hosted tools of ${from} are left out`,
+            ]),
+        ...(served?.context && (line.context ?? 0) > served.context
+          ? [`${path}: "${text}" has a smaller context than "${line.pattern}", so that it cannot take every call`]
+          : []),
+      ];
+    });
+}
+
+/** Lines that are named as fallback and cannot take a call, each with the reason. */
+export async function findIdleFallbacks(db: Db, now: number): Promise<string[]> {
+  const lines = await readModelLines(db);
+  const catalog = new Catalog([], [], lines);
+  const accounts = await db.selectFrom('accounts').select('group_id').distinct().execute();
+  const served = new Set(accounts.map((row) => row.group_id));
+  return namedIn(lines, { models: [] }).flatMap(({ text, group, line, target: { groupId, name } }) => {
+    const named = catalog.resolve(groupId, name)?.line;
+    const fault = !served.has(groupId)
+      ? `group ${groupId} has no account`
+      : isGlob(name)
+        ? undefined
+        : !named
+          ? `group ${groupId} has no such model`
+          : isUsable(named, now)
+            ? undefined
+            : 'it has no price';
+    return fault ? [`${text}, the fallback of ${line.pattern} of ${group}, cannot serve: ${fault}`] : [];
+  });
+}

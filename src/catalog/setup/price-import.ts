@@ -1,0 +1,282 @@
+/**
+ * Import of prices from the public price list for the models of the catalog. `planImport` reports every change and every model that
+ * is skipped; `applyImport` applies an unchanged plan in one transaction. Old price rows stay, because charges refer to them.
+ */
+import type { Provider } from '@pydantic/genai-prices';
+import { sql, type Transaction } from 'kysely';
+import { type Actor, writeAudit } from '../../access/keys/index.ts';
+import { isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
+import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Style } from '../../rules/index.ts';
+import { lockSetup } from './apply.ts';
+import { type ListedPrice, type ListedRates, type ListedWindow, multiplyRates, singleRates } from './listed-rates.ts';
+import { type LitellmList, litellmPrice } from './litellm-list.ts';
+import { listedPrice } from './price-list.ts';
+import { savePrice } from './save-price.ts';
+
+export interface ImportOptions {
+  /** A group of the catalog; all provider groups when absent. */
+  readonly group?: string | undefined;
+  /** A model of the catalog, spelled as there. */
+  readonly model?: string | undefined;
+  /** A provider id of the list, instead of the one derived from accounts and style. */
+  readonly provider?: string | undefined;
+  /** Factor on the prices of the provider, in parts per million. */
+  readonly multiplierPpm: bigint;
+  /** A list of the operator, instead of the one of the package. */
+  readonly list?: LitellmList | undefined;
+  readonly now: number;
+}
+
+export interface RateChange {
+  readonly rate: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  /** The rate drops to zero, disappears, or changes by more than ten times: probably a mistake. */
+  readonly isSuspicious: boolean;
+}
+
+export interface PriceChange {
+  readonly modelId: bigint;
+  readonly group: string;
+  readonly model: string;
+  /** `provider/model` of the list. */
+  readonly source: string;
+  /** Start of validity; now when absent. */
+  readonly from?: string;
+  readonly rates: ListedRates;
+  /** Prices of the provider, without the factor. */
+  readonly cost: ListedRates;
+  /** Empty when only the cost changes. */
+  readonly changes: readonly RateChange[];
+}
+
+export interface ImportPlan {
+  readonly changes: readonly PriceChange[];
+  readonly unchanged: number;
+  readonly remarks: readonly string[];
+  /** Models without an importable price, with the reason. */
+  readonly skipped: readonly string[];
+}
+
+/** An import that cannot run; the message is for the operator. */
+export class ImportError extends Error {}
+
+export async function planImport(db: Db, options: ImportOptions): Promise<ImportPlan> {
+  const list = await priceList();
+  const lines = await readLines(db, options);
+  if (!options.list && options.provider !== undefined && !list.some(({ id }) => id === options.provider))
+    throw new ImportError(
+      `The price list has no provider "${options.provider}". It has: ${list.map(({ id }) => id).join(', ')}.`,
+    );
+  const changes: PriceChange[] = [];
+  const remarks: string[] = [];
+  const skipped: string[] = [];
+  let unchanged = 0;
+  for (const line of lines) {
+    const name = `${line.pattern} of ${line.group_id}`;
+    const found = await findPrice(db, list, line, options);
+    if ('skip' in found) {
+      skipped.push(`${name}: ${found.skip}`);
+      continue;
+    }
+    remarks.push(...found.remarks.map((remark) => `${name}: ${remark}`));
+    for (const window of found.windows) {
+      const change = await changeOf(db, line, found.source, window);
+      if (change) changes.push(change);
+      else unchanged += 1;
+    }
+  }
+  return { changes, unchanged, remarks, skipped };
+}
+
+/** Fails when the configuration has changed since `shown` was planned. */
+export async function applyImport(db: Db, shown: ImportPlan, options: ImportOptions, by: Actor): Promise<void> {
+  await db.transaction().execute(async (tx: Transaction<Rows>) => {
+    await lockSetup(tx);
+    const plan = await planImport(tx, options);
+    if (fingerprint(plan) !== fingerprint(shown))
+      throw new ImportError('The configuration changed meanwhile; nothing was applied. Run the import again.');
+    for (const { modelId: id, group, model, rates, cost, from } of plan.changes)
+      await savePrice(tx, { id, group, model }, { rates, cost, validFrom: from }, by);
+    const after = plan.changes.map(({ group, model, source, rates, cost }) => ({ group, model, source, rates, cost }));
+    if (after.length > 0)
+      await writeAudit(tx, by, { action: 'prices.imported', subject: 'prices', after: { prices: after } });
+  });
+}
+
+const fingerprint = (plan: ImportPlan): string =>
+  JSON.stringify(plan, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+
+/** The list is part of the package; nothing is fetched. It is large, so it is loaded only here. */
+async function priceList(): Promise<readonly Provider[]> {
+  const { waitForUpdate } = await import('@pydantic/genai-prices');
+  return (await waitForUpdate()) ?? [];
+}
+
+interface CatalogLine {
+  readonly id: bigint;
+  readonly group_id: string;
+  readonly pattern: string;
+  readonly upstream: string | null;
+  readonly context: number | null;
+  readonly free: boolean;
+  readonly style: string;
+}
+
+async function readLines(db: Db, { group, model }: ImportOptions): Promise<readonly CatalogLine[]> {
+  const lines = await db
+    .selectFrom('models as m')
+    .innerJoin('groups as g', 'g.id', 'm.group_id')
+    .select(['m.id', 'm.group_id', 'm.pattern', 'm.upstream', 'm.context', 'm.free', 'g.style'])
+    .where('g.style', '<>', 'video')
+    .orderBy('g.position')
+    .orderBy('g.id')
+    .orderBy('m.position')
+    .orderBy('m.id')
+    .execute();
+  const groups = new Set(lines.map((line) => line.group_id));
+  if (group !== undefined && !groups.has(group))
+    throw new ImportError(
+      `There is no provider group "${group}" with models. There ${groups.size === 0 ? 'is none yet; apply a configuration first' : `are: ${[...groups].join(', ')}`}.`,
+    );
+  const own = lines.filter((line) => group === undefined || line.group_id === group);
+  const named = own.filter((line) => model === undefined || line.pattern === model);
+  if (model !== undefined && named.length === 0)
+    throw new ImportError(
+      `The catalog has no model "${model}"${group === undefined ? '' : ` in ${group}`}; "dragoman prices list" shows what it has.`,
+    );
+  return named;
+}
+
+type Found =
+  | { readonly source: string; readonly windows: readonly PricedWindow[]; readonly remarks: readonly string[] }
+  | { readonly skip: string };
+interface PricedWindow extends ListedWindow {
+  readonly cost: ListedRates;
+}
+
+async function findPrice(db: Db, list: readonly Provider[], line: CatalogLine, options: ImportOptions): Promise<Found> {
+  if (line.free) return { skip: 'the configuration says that it is free' };
+  const name = line.upstream ?? line.pattern;
+  const price = options.list
+    ? litellmPrice(options.list, name, options.provider)
+    : await publicPrice(db, list, line, options);
+  if ('skip' in price) return price;
+  return {
+    source: price.source ?? name,
+    windows: price.windows.map((window) => ({
+      ...window,
+      rates: multiplyRates(window.rates, options.multiplierPpm),
+      cost: window.rates,
+    })),
+    remarks: price.remarks,
+  };
+}
+
+async function publicPrice(
+  db: Db,
+  list: readonly Provider[],
+  line: CatalogLine,
+  options: ImportOptions,
+): Promise<ListedPrice & { source?: string }> {
+  const provider = await providerOf(db, list, line, options);
+  if ('skip' in provider) return provider;
+  const { calcPrice } = await import('@pydantic/genai-prices');
+  const name = line.upstream ?? line.pattern;
+  const models = isGlob(name)
+    ? provider.models.filter(({ id }) => matchesGlob(name, id))
+    : // Applies the rules of the list for aliases and dated names.
+      [calcPrice({}, name, { provider, timestamp: new Date(options.now) })?.model].filter(
+        (model) => model !== undefined,
+      );
+  const [first, ...others] = models;
+  if (!first) return { skip: `the price list of ${provider.id} has no such model` };
+  const price = listedPrice(first, options.now);
+  if (others.some((other) => JSON.stringify(listedPrice(other, options.now)) !== JSON.stringify(price)))
+    return {
+      skip: `it matches ${models.length} models of ${provider.id} with different prices (${models
+        .slice(0, 3)
+        .map(({ id }) => id)
+        .join(', ')}${models.length > 3 ? ', ...' : ''}); list them one by one`,
+    };
+  return { ...price, source: `${provider.id}/${first.id}` };
+}
+
+/** The provider of a style when no account URL matches a provider of the list. */
+const DEFAULT_PROVIDERS: Readonly<Record<Style, string>> = {
+  responses: 'openai',
+  messages: 'anthropic',
+  'generate-content': 'google',
+};
+
+async function providerOf(
+  db: Db,
+  list: readonly Provider[],
+  line: CatalogLine,
+  options: ImportOptions,
+): Promise<Provider | { skip: string }> {
+  const byId = (id: string | undefined) => list.find((provider) => provider.id === id);
+  const accounts = await db.selectFrom('accounts').select('base_url').where('group_id', '=', line.group_id).execute();
+  const known = new Set(
+    accounts.flatMap(({ base_url }) => {
+      const provider = list.find(({ api_pattern }) => new RegExp(`^(?:${api_pattern})`).test(base_url));
+      return provider ? [provider.id] : [];
+    }),
+  );
+  if (options.provider === undefined && known.size > 1)
+    return { skip: `accounts of ${line.group_id} belong to ${[...known].join(' and ')}; choose with --provider` };
+  const [own] = known;
+  const provider = byId(options.provider ?? own ?? DEFAULT_PROVIDERS[line.style as Style]);
+  return provider ?? { skip: `the price list has no provider for ${line.group_id}; choose with --provider` };
+}
+
+/** Where the list does not have them, those of an operator stay. */
+const OWN_RATES = ['per_image', 'tiers', 'video', 'video_with_video_input'];
+
+async function changeOf(
+  db: Db,
+  line: CatalogLine,
+  source: string,
+  { from, rates: listed, cost }: PricedWindow,
+): Promise<PriceChange | undefined> {
+  const stored = await db
+    .selectFrom('prices')
+    .select(['rates', 'cost'])
+    .where('model_id', '=', line.id)
+    .where('valid_from', '<=', sql<Date>`greatest(${from ?? null}::timestamptz, now())`)
+    .orderBy('valid_from', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const before = (stored?.rates ?? {}) as Record<string, unknown>;
+  const kept = OWN_RATES.filter((name) => name in before && !(name in listed));
+  const rates = { ...listed, ...Object.fromEntries(kept.map((name) => [name, before[name]])) } as ListedRates;
+  const changes = rateChanges(before, rates);
+  if (changes.length === 0 && stored?.cost && rateChanges(stored.cost, cost).length === 0) return undefined;
+  return {
+    modelId: line.id,
+    group: line.group_id,
+    model: line.pattern,
+    source,
+    ...(from !== undefined && { from }),
+    rates,
+    cost,
+    changes,
+  };
+}
+
+function rateChanges(before: unknown, after: unknown): RateChange[] {
+  const [was, is] = [singleRates(before), singleRates(after)];
+  const names = new Set([...was.keys(), ...is.keys()]);
+  return [...names].sort().flatMap((rate): RateChange[] => {
+    const [old, now] = [was.get(rate), is.get(rate)];
+    if (old !== undefined && now !== undefined && parseNanos(old) === parseNanos(now)) return [];
+    return [{ rate, before: old ?? null, after: now ?? null, isSuspicious: isSuspicious(old, now) }];
+  });
+}
+
+function isSuspicious(before: string | undefined, after: string | undefined): boolean {
+  const [was, is] = [parseNanos(before ?? '') ?? 0n, parseNanos(after ?? '') ?? 0n];
+  return was > 0n && (is === 0n || is > was * 10n || is * 10n < was);
+}

@@ -1,0 +1,69 @@
+/**
+ * Removes configured objects that a file does not name. Users stay, because they own money and history. Keys are revoked, not
+ * removed, for the same reason. Prices stay when their model is removed, because charges refer to them.
+ */
+import type { Transaction } from 'kysely';
+import { markKeyRevoked } from '../../access/keys/index.ts';
+import type { Rows } from '../../platform/db/index.ts';
+import type { SetupFile } from '../../schemas/index.ts';
+import type { RecordChange } from './save-row.ts';
+
+type Tx = Transaction<Rows>;
+
+export async function prune(tx: Tx, file: SetupFile, recordChange: RecordChange): Promise<void> {
+  for (const { id, object } of await unnamedKeys(tx, file)) {
+    await markKeyRevoked(tx, id);
+    recordChange('revoked', object);
+  }
+  for (const { object, remove } of await findUnnamed(tx, file)) {
+    await remove();
+    recordChange('removed', object);
+  }
+}
+
+/** An object of the database that the file does not name. */
+interface Unnamed {
+  readonly object: string;
+  remove(): Promise<unknown>;
+}
+
+/**
+ * In the order in which they can be removed: groups last, because the others refer to them. Without keys: they are often created beside
+ * the file, so they alone do not cause a prune, and there may be millions.
+ */
+export async function findUnnamed(tx: Tx, file: SetupFile): Promise<Unnamed[]> {
+  const found = await unnamedModels(tx, file);
+  for (const table of ['characters', 'accounts', 'groups'] as const) {
+    const named = new Set(file[table].map(({ id }) => id));
+    for (const { id } of await tx.selectFrom(table).select('id').execute())
+      if (!named.has(id))
+        found.push({
+          object: `${table.slice(0, -1)} ${id}`,
+          remove: () => tx.deleteFrom(table).where('id', '=', id).execute(),
+        });
+  }
+  return found;
+}
+
+async function unnamedKeys(tx: Tx, file: SetupFile): Promise<{ readonly id: string; readonly object: string }[]> {
+  const named = new Set(file.keys.map((key) => `${key.user}/${key.group}/${key.name ?? 'default'}`));
+  const keys = await tx
+    .selectFrom('keys')
+    .select(['id', 'name', 'user_id', 'group_id'])
+    .where('revoked_at', 'is', null)
+    .execute();
+  return keys
+    .filter((key) => !named.has(`${key.user_id}/${key.group_id}/${key.name}`))
+    .map((key) => ({ id: key.id, object: `key ${key.name} of ${key.user_id} in ${key.group_id}` }));
+}
+
+async function unnamedModels(tx: Tx, file: SetupFile): Promise<Unnamed[]> {
+  const named = new Set(file.models.flatMap((model) => model.groups.map((group) => `${group}/${model.id}`)));
+  const models = await tx.selectFrom('models').selectAll().execute();
+  return models
+    .filter((model) => !named.has(`${model.group_id}/${model.pattern}`))
+    .map((model) => ({
+      object: `model ${model.pattern} of ${model.group_id}`,
+      remove: () => tx.deleteFrom('models').where('id', '=', model.id).execute(),
+    }));
+}

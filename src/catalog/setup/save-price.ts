@@ -1,0 +1,74 @@
+/** Writer of model prices. A price row is never changed, because charges refer to it; a different price is a new row. */
+import { sql, type Transaction } from 'kysely';
+import { type Actor, writeAudit } from '../../access/keys/index.ts';
+import type { Rows } from '../../platform/db/index.ts';
+
+/** The line of the catalog that the price is for. */
+export interface PricedLine {
+  readonly id: bigint;
+  readonly group: string;
+  readonly model: string;
+}
+
+/** The subject of audit lines. The id of a group has no slash. */
+export const modelSubject = ({ group, model }: Omit<PricedLine, 'id'>): string => `model:${group}/${model}`;
+
+export interface PriceInput {
+  /** Decimal strings, as in the configuration. An absent half (rates or cost) keeps its value. */
+  readonly rates?: object | undefined;
+  /** Prices of the provider. */
+  readonly cost?: object | undefined;
+  /** Start of validity. Absent, or in the past, means now. */
+  readonly validFrom?: string | undefined;
+}
+
+/**
+ * Inserts the price unless it equals the price already valid at `validFrom`. Prices with a later start are neither changed nor
+ * compared. Writes its audit line, and returns whether a row was written.
+ */
+export async function savePrice(
+  tx: Transaction<Rows>,
+  line: PricedLine,
+  input: PriceInput,
+  by: Actor,
+): Promise<boolean> {
+  const rates = input.rates && JSON.stringify(input.rates);
+  const cost = input.cost && JSON.stringify(input.cost);
+  const from = sql<Date>`greatest(${input.validFrom ?? null}::timestamptz, now())`;
+  const before = await tx
+    .selectFrom('prices')
+    .select(['id', 'rates', 'cost'])
+    .select(sql<boolean>`rates = coalesce(${rates ?? null}::jsonb, rates)`.as('sameRates'))
+    .select(sql<boolean>`cost is not distinct from coalesce(${cost ?? null}::jsonb, cost)`.as('sameCost'))
+    .where('model_id', '=', line.id)
+    .where('valid_from', '<=', from)
+    .orderBy('valid_from', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (before?.sameRates && before.sameCost) return false;
+  if (!before && cost === undefined && rates === '{}') return false;
+  const saved = await tx
+    .insertInto('prices')
+    .values({
+      model_id: line.id,
+      rates: rates ?? JSON.stringify(before?.rates ?? {}),
+      cost: cost ?? (before?.cost ? JSON.stringify(before.cost) : null),
+      // Only the first price of a model may start in the past: later, calls were already charged by the earlier price.
+      valid_from: before ? from : (input.validFrom ?? sql`now()`),
+    })
+    .returning(['id', 'rates', 'cost', 'valid_from'])
+    .executeTakeFirstOrThrow();
+  await writeAudit(tx, by, {
+    action: 'price.changed',
+    subject: modelSubject(line),
+    ...(before && { before: { price: String(before.id), prices: before.rates, cost: before.cost } }),
+    after: {
+      price: String(saved.id),
+      prices: saved.rates,
+      cost: saved.cost,
+      ...(input.validFrom !== undefined && { valid_from: saved.valid_from }),
+    },
+  });
+  return true;
+}

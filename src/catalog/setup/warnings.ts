@@ -1,0 +1,71 @@
+/** Likely mistakes in a configuration file that is valid: addresses that lead nowhere, models without effect, calls that cost nothing. */
+import type { Transaction } from 'kysely';
+import { isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
+import type { Rows } from '../../platform/db/index.ts';
+import { mistakenBaseUrl, type Style } from '../../rules/index.ts';
+import type { SetupFile } from '../../schemas/index.ts';
+import { readModelLines } from '../index.ts';
+import { fallbackWarnings } from './fallback.ts';
+import type { Known } from './references.ts';
+import { located } from './setup-document.ts';
+
+/** Reads the models as they are after the file was applied. */
+export async function findWarnings(tx: Transaction<Rows>, file: SetupFile, groups: Known['groups']): Promise<string[]> {
+  const lines = await readModelLines(tx);
+  return located(file, [
+    ...addresses(file, groups),
+    ...hiddenModels(file, (group) => (lines.get(group) ?? []).map(({ pattern }) => pattern)),
+    ...zeroPrices(file),
+    ...fallbackWarnings(file, lines, groups),
+  ]);
+}
+
+const addresses = ({ accounts }: SetupFile, groups: Known['groups']): string[] =>
+  accounts.flatMap(({ group, base_url, adapter }, n) => {
+    const style = groups.get(group)?.style;
+    const mistake = style && adapter !== 'dragoman' && mistakenBaseUrl(style as Style | 'video', base_url);
+    return mistake
+      ? [`accounts[${n}].base_url: calls go to ${mistake.calls}; "${mistake.meant}" was probably meant`]
+      : [];
+  });
+
+/** A name resolves to the first line of its group that matches. */
+function hiddenModels({ models }: SetupFile, patternsOf: (group: string) => readonly string[]): string[] {
+  const hiding = new Map<string, string>();
+  for (const group of new Set(models.flatMap(({ groups }) => groups))) {
+    const before: string[] = [];
+    for (const pattern of patternsOf(group)) {
+      // What matches a pattern as text matches every name of the pattern, because the text has its asterisks.
+      const by = before.find((earlier) => matchesGlob(earlier, pattern));
+      if (by !== undefined) hiding.set(`${group}\n${pattern}`, by);
+      if (isGlob(pattern)) before.push(pattern);
+    }
+  }
+  return models.flatMap(({ id, groups }, n) =>
+    groups.flatMap((group) => {
+      const by = hiding.get(`${group}\n${id}`);
+      return by === undefined
+        ? []
+        : [`models[${n}].id: "${id}" has no effect in group ${group}, because "${by}" comes before it; move it up`];
+    }),
+  );
+}
+
+const zeroPrices = ({ models }: SetupFile): string[] =>
+  models.flatMap(({ prices = {} }, n) => {
+    const amounts = amountsIn(prices);
+    if (amounts.length > 0 && amounts.every(isZero))
+      return [`models[${n}].prices: every amount is 0, so calls cost nothing; write free: true if this is intended`];
+    return prices.input !== undefined && isZero(prices.input)
+      ? [`models[${n}].prices.input: 0, so that prompts cost nothing`]
+      : [];
+  });
+
+const amountsIn = (value: unknown): string[] =>
+  typeof value === 'string'
+    ? [value]
+    : typeof value === 'object' && value !== null
+      ? Object.values(value).flatMap(amountsIn)
+      : [];
+
+const isZero = (amount: string): boolean => parseNanos(amount) === 0n;

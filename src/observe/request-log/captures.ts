@@ -1,0 +1,74 @@
+/** Captured bodies: the switch of a key, and reading them. Every look has an audit line. */
+import { sql } from 'kysely';
+import { type Actor, keyView, lockKey, writeAudit } from '../../access/keys/index.ts';
+import { fail, type Sealer, type SealLocation } from '../../core/index.ts';
+import type { Db } from '../../platform/db/index.ts';
+import { CAPTURE } from '../../rules/index.ts';
+import type { ShownCapture, ShownKey } from '../../schemas/index.ts';
+
+export type CaptureContent = Pick<ShownCapture, 'request' | 'response'>;
+
+export const captureLocation = (requestId: string): SealLocation => `captures.sealed:${requestId}`;
+
+interface CaptureActor {
+  readonly by: Actor;
+  readonly now: number;
+  /** Keys and calls of other users do not exist for a user. */
+  readonly owner?: string | undefined;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Switches capture on for some hours from now, or off. */
+export const captureKey = (db: Db, id: string, hours: number, { by, now, owner }: CaptureActor): Promise<ShownKey> =>
+  db.transaction().execute(async (tx) => {
+    const row = await lockKey(tx, id, owner);
+    if (row.revoked_at) throw fail('conflict', 'The key is revoked, so that it has no further calls.');
+    const until = hours === 0 ? null : new Date(now + hours * HOUR_MS);
+    await tx.updateTable('keys').set({ capture_until: until }).where('id', '=', id).execute();
+    await writeAudit(tx, by, {
+      action: until ? 'key.capture_started' : 'key.capture_ended',
+      subject: `key:${id}`,
+      before: { capture_until: row.capture_until },
+      after: { capture_until: until },
+    });
+    return keyView(await lockKey(tx, id), now);
+  });
+
+export async function isCaptured(db: Db, userId: string, requestId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('captures')
+    .select('request_id')
+    .where('user_id', '=', userId)
+    .where('request_id', '=', requestId)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The look is on record before anything is shown. */
+export const viewCapture = (
+  db: Db,
+  id: string,
+  { by, owner, sealer }: Omit<CaptureActor, 'now'> & { readonly sealer: Sealer },
+): Promise<ShownCapture> =>
+  db.transaction().execute(async (tx) => {
+    let find = tx.selectFrom('captures').selectAll().where('request_id', '=', id);
+    if (owner !== undefined) find = find.where('user_id', '=', owner);
+    const row = await find.executeTakeFirst();
+    if (!row) throw fail('object_not_found', `No bodies were captured of the request "${id.slice(0, 80)}".`);
+    const after = { user: row.user_id, key: row.key_id };
+    await writeAudit(tx, by, { action: 'capture.viewed', subject: `request:${id}`, after });
+    const content = JSON.parse(sealer.open(row.sealed, captureLocation(id))) as CaptureContent;
+    return { object: 'capture', id, at: row.at.toISOString(), ...content };
+  });
+
+const BATCH = 500;
+
+/** Deletes old captures, one batch per run. */
+export async function expireCaptures(db: Db): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from captures c using (
+      select user_id, request_id from captures where at < now() - ${CAPTURE.retentionDays} * interval '1 day' limit ${BATCH}) old
+    where c.user_id = old.user_id and c.request_id = old.request_id`.execute(db);
+  return Number(numAffectedRows);
+}

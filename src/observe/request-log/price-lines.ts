@@ -1,0 +1,128 @@
+/** The arithmetic of a charge: tokens x rate = amount, multipliers, charge, cost and margin. Amounts are decimal strings. */
+import { formatNanos, type Nanos } from '../../core/index.ts';
+import {
+  type Cost,
+  type CostPart,
+  costOf,
+  isOfRequest,
+  parseRates,
+  USAGE_COLUMNS,
+  unpackUsage,
+} from '../../ledger/index.ts';
+import type { Db } from '../../platform/db/index.ts';
+import type { CallPrice, PricedCall, PriceLine, ProviderBill } from '../../schemas/index.ts';
+import type { RequestRow } from './find-requests.ts';
+
+const ONE = 1_000_000n;
+
+/** Nothing is computed anew but the lines: charge and cost are those of the call. */
+export async function priceOfRequest(db: Db, row: RequestRow): Promise<CallPrice> {
+  const charged = await chargedRequest(db, row);
+  const { nanos, cost_nanos: costNanos, price_id: priceId, account_id: accountId, usage } = charged ?? row;
+  if (nanos === null || usage === null) return { charge: null, cost: null };
+  const used = usage as unknown as Parameters<typeof costOf>[0];
+  const price =
+    priceId === null
+      ? undefined
+      : await db.selectFrom('prices').select(['rates', 'cost']).where('id', '=', priceId).executeTakeFirst();
+  const sold = price && costOf(used, parseRates(price.rates), [ONE, ONE]);
+  const charge = pricedCall(sold, { priceId, groupPpm: row.group_ppm, userPpm: row.user_ppm, nanos });
+  if (costNanos === null || !price?.cost) return { charge, cost: null };
+  const account =
+    accountId === null
+      ? undefined
+      : await db.selectFrom('accounts').select('cost_multiplier_ppm').where('id', '=', accountId).executeTakeFirst();
+  const rates = parseRates(price.cost);
+  const ppm = account?.cost_multiplier_ppm;
+  const isSame = ppm !== undefined && costOf(used, rates, [ppm]).nanos === costNanos;
+  const billed = costOf(used, rates, [ONE]);
+  return { charge, cost: providerBill(billed, { ppm: isSame ? ppm : null, costNanos, nanos }) };
+}
+
+interface Charged {
+  readonly priceId: bigint | null;
+  readonly groupPpm: bigint | null;
+  readonly userPpm: bigint | null;
+  readonly nanos: Nanos;
+}
+
+/** `sold` is the usage at the price, before multipliers. */
+export const pricedCall = (sold: Cost | undefined, { priceId, groupPpm, userPpm, nanos }: Charged): PricedCall => ({
+  price: priceId === null ? null : String(priceId),
+  tier: sold?.tier ?? null,
+  above: stepOf(sold),
+  lines: linesOf(sold),
+  subtotal: subtotalOf(sold),
+  group_multiplier: groupPpm === null ? null : factor(groupPpm),
+  user_multiplier: userPpm === null ? null : factor(userPpm),
+  charge: formatNanos(nanos),
+});
+
+interface Billed {
+  readonly ppm: bigint | null;
+  readonly costNanos: Nanos;
+  readonly nanos: Nanos;
+}
+
+/** `billed` is the usage at the rates of the provider, before the multiplier of the account. */
+export function providerBill(billed: Cost, { ppm, costNanos, nanos }: Billed): ProviderBill {
+  const margin = nanos - costNanos;
+  return {
+    above: stepOf(billed),
+    lines: linesOf(billed),
+    subtotal: subtotalOf(billed),
+    multiplier: ppm === null ? null : factor(ppm),
+    cost: formatNanos(costNanos),
+    margin: formatNanos(margin),
+    margin_percent: nanos === 0n ? null : percentOf(margin, nanos),
+  };
+}
+
+type ChargedRequest = Pick<RequestRow, 'nanos' | 'cost_nanos' | 'price_id' | 'account_id' | 'usage' | 'estimated'>;
+
+/** The charge of a call; that of a background response came after its response, and is in a usage record of the same user. */
+export async function chargedRequest(db: Db, row: RequestRow): Promise<ChargedRequest | undefined> {
+  if (row.nanos !== null) return row;
+  const record = await db
+    .selectFrom('usage_records')
+    .select(['nanos', 'cost_nanos', 'price_id', 'account_id', 'estimated', ...USAGE_COLUMNS])
+    .where(isOfRequest(row.id))
+    .where('user_id', '=', row.user_id)
+    .limit(1)
+    .executeTakeFirst();
+  return record && { ...record, usage: unpackUsage(record) as unknown as ChargedRequest['usage'] };
+}
+
+const stepOf = (cost: Cost | undefined): number | null => (cost?.above === undefined ? null : Number(cost.above));
+
+/** What a rate is for; million tokens where it is not named. */
+const UNITS: Partial<Record<CostPart, PriceLine['per']>> = {
+  search: 'piece',
+  file_search: 'piece',
+  fetch: 'piece',
+  request: 'piece',
+  image: 'piece',
+  audio_second: 'hour',
+};
+
+const linesOf = (cost: Cost | undefined): PriceLine[] =>
+  (cost?.lines ?? []).map(({ part, count, rate, femtoDollars }) => ({
+    part,
+    count: Number(count),
+    rate: formatNanos(rate),
+    per: UNITS[part] ?? 'million_tokens',
+    amount: exact(femtoDollars),
+  }));
+
+const subtotalOf = (cost: Cost | undefined): string =>
+  exact(cost?.lines.reduce((sum, { femtoDollars }) => sum + femtoDollars, 0n) ?? 0n);
+
+/** Millionths of a nano-dollar as dollars, with every digit. */
+function exact(femtoDollars: bigint): string {
+  const digits = femtoDollars.toString().padStart(16, '0');
+  const fraction = digits.slice(-15).replace(/0+$/, '');
+  return `${digits.slice(0, -15)}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+const factor = (ppm: bigint): string => formatNanos(ppm * 1000n);
+const percentOf = (part: Nanos, whole: Nanos): number => Number((part * 10_000n) / whole) / 100;

@@ -1,0 +1,164 @@
+/**
+ * Delivery of notices, at least once: takes due deliveries, sends each in the form of its destination, and records the outcome. Logs ids,
+ * never a URL, an address or a secret.
+ */
+import { sql } from 'kysely';
+import { type Clock, type Log, type Sealer, WrongMasterKey } from '../../core/index.ts';
+import { crashPoint } from '../../ledger/index.ts';
+import { type Db, DUE_SOON, type OpenWork } from '../../platform/db/index.ts';
+import {
+  type AttemptSummary,
+  callbackHeaders,
+  type PublicFetcher,
+  type SendResult,
+  summaryOf,
+  type Verdict,
+  verdictOf,
+} from '../../platform/outbound/index.ts';
+import { type DestinationKind, NOTICE_RULES } from '../../rules/index.ts';
+import type { NoticeContent, QuietHours } from '../../schemas/index.ts';
+import { allowedAddresses, type DestinationRow, destinationSecret, destinationUrl } from './destinations.ts';
+import type { Mailer } from './mail.ts';
+import { mailText, type Notice, slackBody, teamsBody, webhookBody } from './messages.ts';
+import { quietUntil } from './quiet.ts';
+import { OPERATORS } from './rules.ts';
+
+export interface SenderServices {
+  readonly db: Db;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly fetcher: Pick<PublicFetcher, 'post'>;
+  /** Undefined without SMTP_URL. */
+  readonly mailer: Pick<Mailer, 'send'> | undefined;
+  readonly publicUrl: () => string;
+}
+
+export const NOTICE_WORK: OpenWork = {
+  name: 'notices',
+  condition: sql<boolean>`exists (select from notice_deliveries where finished_at is null and next_at < ${DUE_SOON})`,
+};
+
+/** The part of a destination that sending needs. */
+type NoticeTarget = Pick<DestinationRow, 'user_id' | 'id' | 'kind' | 'url_sealed' | 'secret_sealed' | 'addresses'>;
+
+/** Never rejects for what a destination does. */
+export async function sendNotice(services: SenderServices, target: NoticeTarget, notice: Omit<Notice, 'url'>) {
+  const page = target.user_id === OPERATORS ? 'warnings' : 'my/warnings';
+  const full: Notice = { ...notice, url: `${services.publicUrl()}/console/${page}` };
+  return target.kind === 'mail' ? mail(services, target, full) : post(services, target, full);
+}
+
+async function mail({ db, mailer }: SenderServices, target: NoticeTarget, notice: Notice): Promise<SendResult> {
+  const to = await allowedAddresses(db, target.user_id, target.addresses ?? []);
+  if (to.length === 0) return { ok: false, reason: 'recipient' };
+  return mailer?.send({ id: `${notice.id}.${target.id}`, to, ...mailText(notice) }) ?? { ok: false, reason: 'mail' };
+}
+
+const FORMS = { webhook: webhookBody, slack: slackBody, teams: teamsBody } as const;
+
+async function post(
+  { sealer, clock, fetcher }: SenderServices,
+  target: NoticeTarget,
+  notice: Notice,
+): Promise<SendResult> {
+  const { id, url_sealed, secret_sealed } = target;
+  if (url_sealed === null) return { ok: false, reason: 'recipient' };
+  const body = Buffer.from(JSON.stringify(FORMS[target.kind as Exclude<DestinationKind, 'mail'>](notice)));
+  try {
+    const url = sealer.open(url_sealed, destinationUrl(id));
+    const secret = secret_sealed === null ? undefined : sealer.open(secret_sealed, destinationSecret(id));
+    const timestamp = Math.floor(clock.now() / 1_000);
+    const headers = secret
+      ? callbackHeaders({ secret: Buffer.from(secret, 'base64'), eventId: notice.id, timestamp, body })
+      : ['content-type', 'application/json'];
+    const { headMs, timeoutMs, responseBytes: maxBytes } = NOTICE_RULES;
+    return await fetcher.post(url, { headers, body, headMs, timeoutMs, maxBytes });
+  } catch (error) {
+    if (error instanceof WrongMasterKey) return { ok: false, reason: 'secret' };
+    throw error;
+  }
+}
+
+interface TakenDelivery extends NoticeTarget {
+  readonly notice_id: string;
+  /** With this attempt. Marks compare it: only the last taker writes the outcome. */
+  readonly attempts: number;
+  readonly content: NoticeContent;
+  readonly created_at: Date;
+  readonly quiet: QuietHours | null;
+}
+
+/** Sends what is due. Returns how many it handled. */
+export async function deliverNotices(services: SenderServices): Promise<number> {
+  const taken = await takeDeliveries(services.db);
+  if (taken.length > 0) crashPoint('notice.taken');
+  await Promise.all(taken.map((delivery) => deliver(services, delivery)));
+  return taken.length;
+}
+
+/**
+ * Owners take turns, and each has few at the same time: a slow receiver of one user delays no other. Operators come first. A taken delivery
+ * has a lease: after a crash it is due again when the lease ends.
+ */
+async function takeDeliveries(db: Db): Promise<readonly TakenDelivery[]> {
+  const { concurrency, perOwner, leaseMs } = NOTICE_RULES;
+  const { rows } = await sql<TakenDelivery>`
+    with due as (
+      select user_id, notice_id, destination_id, next_at, row_number() over (partition by user_id order by next_at) as turn
+      from notice_deliveries where finished_at is null and next_at <= now()
+    ), chosen as (
+      select e.* from (
+        select * from due where turn <= ${perOwner} order by user_id <> '', turn, next_at limit ${concurrency}) next
+      cross join lateral (
+        select e.user_id, e.notice_id, e.destination_id from notice_deliveries e
+        where e.user_id = next.user_id and e.notice_id = next.notice_id and e.destination_id = next.destination_id
+          and e.finished_at is null and e.next_at <= now()
+        for update skip locked) e
+    )
+    update notice_deliveries e set attempts = e.attempts + 1, next_at = now() + ${leaseMs} * interval '1 millisecond'
+    from chosen c join notices n on n.user_id = c.user_id and n.id = c.notice_id
+    left join warning_destinations d on d.user_id = c.user_id and d.id = c.destination_id
+    where e.user_id = c.user_id and e.notice_id = c.notice_id and e.destination_id = c.destination_id
+    returning e.user_id, e.notice_id, e.destination_id as id, e.attempts, n.content, n.created_at,
+      coalesce(d.kind, 'webhook') as kind, d.url_sealed, d.secret_sealed, d.addresses, d.quiet`.execute(db);
+  return rows;
+}
+
+async function deliver(services: SenderServices, delivery: TakenDelivery): Promise<void> {
+  const { db, clock, log } = services;
+  const until = delivery.quiet ? quietUntil(delivery.quiet, clock.now()) : undefined;
+  if (until !== undefined) return postpone(db, delivery, until - clock.now());
+  const { notice_id: id, content, created_at, attempts } = delivery;
+  const result = await sendNotice(services, delivery, { id, at: created_at.getTime(), content });
+  crashPoint('notice.sent');
+  const verdict = verdictOf({ result, number: attempts, now: clock.now(), random: Math.random() }, NOTICE_RULES);
+  const summary = summaryOf(result);
+  await mark(db, delivery, verdict, summary);
+  const fields = { user: delivery.user_id, notice: id, destination: delivery.id, attempt: attempts, ...summary };
+  if (verdict.state === 'delivered') log.info('notice.delivered', fields);
+  else log.warn(verdict.state === 'dead' ? 'notice.dead' : 'notice.failed', fields);
+}
+
+/** Waiting for the end of the quiet hours is no attempt. */
+const postpone = async (db: Db, { user_id, notice_id, id, attempts }: TakenDelivery, waitMs: number): Promise<void> => {
+  await sql`
+    update notice_deliveries set attempts = attempts - 1, next_at = now() + ${waitMs} * interval '1 millisecond'
+    where user_id = ${user_id} and notice_id = ${notice_id} and destination_id = ${id} and attempts = ${attempts}
+      and finished_at is null`.execute(db);
+};
+
+const mark = async (
+  db: Db,
+  { user_id, notice_id, id, attempts }: TakenDelivery,
+  verdict: Verdict,
+  { status, error }: AttemptSummary,
+): Promise<void> => {
+  const waitMs = verdict.state === 'pending' ? verdict.waitMs : 0;
+  await sql`
+    update notice_deliveries
+    set state = ${verdict.state}, last_status = ${status}, last_error = ${error},
+      next_at = now() + ${waitMs} * interval '1 millisecond', finished_at = ${verdict.state === 'pending' ? null : sql`now()`}
+    where user_id = ${user_id} and notice_id = ${notice_id} and destination_id = ${id} and attempts = ${attempts}
+      and finished_at is null`.execute(db);
+};

@@ -1,0 +1,154 @@
+/** Destinations of an owner: where notices go. Their URLs and secrets are sealed, and never shown again. */
+import { randomBytes } from 'node:crypto';
+import type { Selectable, Transaction } from 'kysely';
+import { writeAudit } from '../../access/keys/index.ts';
+import { fail, newId, type Sealer, type SealLocation } from '../../core/index.ts';
+import type { Db, Rows } from '../../platform/db/index.ts';
+import type { DestinationKind } from '../../rules/index.ts';
+import type { DestinationChange, NewDestination, QuietHours, ShownDestination } from '../../schemas/index.ts';
+import { expectFree, lockOwner, OPERATORS, type WarningActor } from './rules.ts';
+
+type Tx = Transaction<Rows>;
+export type DestinationRow = Selectable<Rows['warning_destinations']>;
+
+export const destinationUrl = (id: string): SealLocation => `warning_destinations.url:${id}`;
+export const destinationSecret = (id: string): SealLocation => `warning_destinations.secret:${id}`;
+
+/** The prefix by which Standard Webhooks knows a secret. */
+const SECRET_PREFIX = 'whsec_';
+const SECRET_BYTES = 32;
+
+export interface DestinationOptions extends WarningActor {
+  readonly sealer: Sealer;
+  /** Whether mail can be sent. */
+  readonly hasMail: boolean;
+}
+
+/** All of them: an owner has few. */
+export const listDestinations = (db: Db, owner: string): Promise<DestinationRow[]> =>
+  db
+    .selectFrom('warning_destinations')
+    .selectAll()
+    .where('user_id', '=', owner)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+
+export async function readDestination(db: Db, owner: string, id: string): Promise<DestinationRow> {
+  const row = await db
+    .selectFrom('warning_destinations')
+    .selectAll()
+    .where('user_id', '=', owner)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (!row) throw fail('object_not_found', `There is no destination "${id.slice(0, 80)}".`);
+  return row;
+}
+
+export const createDestination = (
+  db: Db,
+  { kind, name, url, addresses, quiet }: NewDestination,
+  { owner, by, sealer, hasMail }: DestinationOptions,
+): Promise<ShownDestination> =>
+  db.transaction().execute(async (tx) => {
+    if (kind === 'mail' && !hasMail)
+      throw fail('invalid_request', 'kind: this server sends no mail; the operator sets SMTP_URL first.', {
+        param: 'kind',
+      });
+    await lockOwner(tx, owner);
+    await expectFree(tx, 'destinations', owner);
+    await checkAddresses(tx, owner, addresses);
+    const id = newId('destination');
+    const secret = kind === 'webhook' ? randomBytes(SECRET_BYTES).toString('base64') : undefined;
+    const host = url === undefined ? null : new URL(url).host;
+    await tx
+      .insertInto('warning_destinations')
+      .values({
+        user_id: owner,
+        id,
+        name: name ?? host ?? addresses?.[0] ?? kind,
+        kind,
+        url_sealed: url === undefined ? null : sealer.seal(url, destinationUrl(id)),
+        host,
+        secret_sealed: secret === undefined ? null : sealer.seal(secret, destinationSecret(id)),
+        addresses: addresses ?? null,
+        quiet: quiet ? JSON.stringify(quiet) : null,
+      })
+      .execute();
+    const view = destinationView(await readDestination(tx, owner, id));
+    await writeAudit(tx, by, { action: 'destination.created', subject: `destination:${id}`, after: view });
+    return secret === undefined ? view : { ...view, secret: SECRET_PREFIX + secret };
+  });
+
+/** The URL stays: another one is another destination, with a secret of its own. */
+export const changeDestination = (
+  db: Db,
+  id: string,
+  { quiet, addresses, name }: DestinationChange,
+  { owner, by }: WarningActor,
+): Promise<ShownDestination> =>
+  db.transaction().execute(async (tx) => {
+    await lockOwner(tx, owner);
+    const before = destinationView(await readDestination(tx, owner, id));
+    if (addresses !== undefined && before.kind !== 'mail')
+      throw fail('invalid_request', 'addresses: only of a destination of the kind "mail".', { param: 'addresses' });
+    await checkAddresses(tx, owner, addresses);
+    await tx
+      .updateTable('warning_destinations')
+      .set({ name, addresses, ...(quiet !== undefined && { quiet: quiet && JSON.stringify(quiet) }) })
+      .where('user_id', '=', owner)
+      .where('id', '=', id)
+      .execute();
+    const after = destinationView(await readDestination(tx, owner, id));
+    await writeAudit(tx, by, { action: 'destination.changed', subject: `destination:${id}`, before, after });
+    return after;
+  });
+
+/** Notices that wait for it are not sent. Rules that name it alone then have none. */
+export const deleteDestination = (db: Db, id: string, { owner, by }: WarningActor): Promise<void> =>
+  db.transaction().execute(async (tx) => {
+    await lockOwner(tx, owner);
+    const before = destinationView(await readDestination(tx, owner, id));
+    await tx.deleteFrom('warning_destinations').where('user_id', '=', owner).where('id', '=', id).execute();
+    await tx
+      .deleteFrom('notice_deliveries')
+      .where('user_id', '=', owner)
+      .where('destination_id', '=', id)
+      .where('finished_at', 'is', null)
+      .execute();
+    await writeAudit(tx, by, { action: 'destination.deleted', subject: `destination:${id}`, before });
+  });
+
+/** Mail of a user goes to people of the user, who have shown that the address is theirs or were invited to it by an operator. */
+async function checkAddresses(tx: Tx, owner: string, addresses: readonly string[] | undefined): Promise<void> {
+  if (!addresses || owner === OPERATORS) return;
+  const allowed = await allowedAddresses(tx, owner, addresses);
+  const foreign = addresses.find((address) => !allowed.includes(address));
+  if (foreign !== undefined)
+    throw fail('not_permitted', 'addresses: mail goes only to people of your user; ask your operator to invite them.', {
+      param: 'addresses',
+    });
+}
+
+/** Those that may get mail now. */
+export async function allowedAddresses(db: Db, owner: string, addresses: readonly string[]): Promise<string[]> {
+  if (owner === OPERATORS) return [...addresses];
+  const people = await db
+    .selectFrom('people')
+    .select('email')
+    .where('user_id', '=', owner)
+    .where('disabled_at', 'is', null)
+    .execute();
+  const known = new Set(people.map(({ email }) => email.toLowerCase()));
+  return addresses.filter((address) => known.has(address.toLowerCase()));
+}
+
+export const destinationView = (row: DestinationRow): ShownDestination => ({
+  id: row.id,
+  name: row.name,
+  kind: row.kind as DestinationKind,
+  host: row.host,
+  addresses: row.addresses,
+  quiet: row.quiet as QuietHours | null,
+  created_at: row.created_at.toISOString(),
+});

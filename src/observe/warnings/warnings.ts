@@ -1,0 +1,73 @@
+/** Warnings: their services bound once, the test of a destination, and the jobs of the worker. */
+import { type Clock, type Log, newId, type Sealer } from '../../core/index.ts';
+import type { Db, OpenWork } from '../../platform/db/index.ts';
+import type { HttpStack } from '../../platform/http/index.ts';
+import { isDelivery, PublicFetcher, summaryOf } from '../../platform/outbound/index.ts';
+import { WARNING_CHECK_MS } from '../../rules/index.ts';
+import type { DestinationTest } from '../../schemas/index.ts';
+import { checkWarnings, WARNING_WORK } from './check.ts';
+import { deliverNotices, NOTICE_WORK, type SenderServices, sendNotice } from './deliver.ts';
+import { readDestination } from './destinations.ts';
+import { Mailer, type MailSettings } from './mail.ts';
+import { expireNotices } from './notices.ts';
+
+export interface WarningOptions {
+  readonly db: Db;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly publicUrl: () => string;
+  readonly allowedOrigins: readonly string[];
+  readonly httpStack: HttpStack;
+  readonly mail: MailSettings | undefined;
+}
+
+export interface WarningJob {
+  readonly name: string;
+  readonly everyMs: number;
+  readonly needs?: OpenWork;
+  run(): Promise<number>;
+}
+
+export interface Warnings {
+  readonly sealer: Sealer;
+  readonly hasMail: boolean;
+  /** Sends a test notice at once, also in quiet hours, and waits for the outcome. Nothing is stored. */
+  test(owner: string, destinationId: string): Promise<DestinationTest>;
+  readonly jobs: readonly WarningJob[];
+}
+
+export function createWarnings(options: WarningOptions): Warnings {
+  const { db, clock, log, sealer, mail, allowedOrigins, httpStack } = options;
+  const services: SenderServices = {
+    ...options,
+    fetcher: new PublicFetcher({ allow: allowedOrigins, clock, stack: httpStack }),
+    mailer: mail && new Mailer(mail, log),
+  };
+  return {
+    sealer,
+    hasMail: mail !== undefined,
+    async test(owner, destinationId) {
+      const target = await readDestination(db, owner, destinationId);
+      const begun = clock.now();
+      const result = await sendNotice(services, target, { id: newId('notice'), at: begun, content: undefined });
+      return {
+        object: 'warning_destination_test',
+        id: destinationId,
+        delivered: isDelivery(result),
+        ...summaryOf(result),
+        duration_ms: Math.max(0, Math.round(clock.now() - begun)),
+      };
+    },
+    jobs: [
+      {
+        name: 'warnings.check',
+        everyMs: WARNING_CHECK_MS,
+        needs: WARNING_WORK,
+        run: () => checkWarnings(db, clock),
+      },
+      { name: 'notices.deliver', everyMs: 1_000, needs: NOTICE_WORK, run: () => deliverNotices(services) },
+      { name: 'notices.expire', everyMs: 3_600_000, run: () => expireNotices(db) },
+    ],
+  };
+}

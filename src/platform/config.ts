@@ -1,0 +1,426 @@
+/** The settings: environment variables with their defaults and descriptions. Only this module reads the environment. */
+import { z } from 'zod';
+import { isProxyUrl, PROXY_EXPECTED, parseMasterKeys } from '../core/index.ts';
+import { ACCOUNT_QUEUE, HEARTBEAT_MS, STALLED_CLIENT_MS, USAGE_WAIT_MS } from '../rules/index.ts';
+import type { SettingReport } from '../schemas/index.ts';
+
+/** All issues of one setting have the same text, which names the range. */
+const integer = (min: number, max?: number) => {
+  const expected = `must be a whole number ${max === undefined ? `of at least ${min}` : `from ${min} to ${max}`}`;
+  return z.coerce
+    .number(expected)
+    .int(expected)
+    .min(min, expected)
+    .max(max ?? Number.MAX_SAFE_INTEGER, expected);
+};
+const port = integer(0, 65_535);
+const proxyUrl = z
+  .string()
+  .refine((text) => isProxyUrl(text), `must be ${PROXY_EXPECTED}`)
+  .optional();
+const DAY_MS = 86_400_000;
+const milliseconds = integer(0, DAY_MS);
+const bodyBytes = integer(1024);
+
+/** An account names no file, because it could send any file of the machine elsewhere. */
+const tokenFile = (cloud: string, setBy: string) =>
+  z.string().min(1).optional().describe(`file with the token that accounts exchange at ${cloud}; set by ${setBy}`);
+
+/** Undefined unless the text is an origin: scheme, host and port only. */
+function originOf(text: string): string | undefined {
+  const url = URL.parse(text);
+  const isOrigin = url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/` && !text.includes('@');
+  return isOrigin ? url.origin : undefined;
+}
+
+/** Also origins of extensions and desktop apps, such as `app://local`. An origin with a star inside would never match. */
+function browserOriginOf(text: string): string | undefined {
+  if (text.includes('*')) return undefined;
+  if (/^https?:/i.test(text)) return originOf(text);
+  return /^[a-z][a-z0-9+.-]*:\/\/[\w.:-]+$/i.test(text) ? text.toLowerCase() : undefined;
+}
+
+/** An issuer is compared as text with what the provider states about itself. Plain HTTP is for providers on this machine. */
+const isIssuer = (text: string): boolean => {
+  const url = URL.parse(text);
+  const isLocal = url?.protocol === 'http:' && /^(?:127\.[\d.]+|localhost|\[::1\])$/.test(url.hostname);
+  return url !== null && (url.protocol === 'https:' || isLocal) && url.search === '' && url.hash === '';
+};
+
+/** `ana@example.com` or `groups=gateway-admins`. */
+function operatorRuleOf(text: string): { email: string } | { claim: string; value: string } | undefined {
+  const [, claim = '', value = ''] = /^([\w.:/-]+)=(.+)$/.exec(text) ?? [];
+  if (claim !== '') return { claim, value };
+  return z.email().safeParse(text).success ? { email: text } : undefined;
+}
+
+const databaseUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+  .refine(
+    (url) => !/[?&]target_session_attrs=(?!(?:read-write|primary)(?:&|$))/.test(url),
+    'must have target_session_attrs=read-write or none, because Dragoman writes',
+  );
+
+const Settings = z.strictObject({
+  HOST: z.string().default('127.0.0.1').describe('address the public API listens on'),
+  PORT: port.default(8080).describe('port the public API listens on; 0 picks a free one'),
+  DATABASE_URL: databaseUrl
+    .optional()
+    .describe(
+      'URL of a PostgreSQL 15 or later, with several hosts for a primary and its standbys (`postgres://a:5432,b:5432/name`); without it an embedded PostgreSQL runs under DATA_DIR',
+    ),
+  DATABASE_DIRECT_URL: databaseUrl
+    .optional()
+    .describe('URL of PostgreSQL itself, where DATABASE_URL leads to a connection pooler in transaction mode'),
+  DATA_DIR: z
+    .string()
+    .min(1)
+    .default('./data')
+    .describe('directory of the usage journal, the embedded database and the master key'),
+  REDIS_URL: z
+    .string()
+    .regex(/^rediss?:\/\//, 'must start with redis:// or rediss://')
+    .refine((text) => URL.canParse(text), 'must be a URL such as redis://user:password@host:6379/0')
+    .optional()
+    .describe(
+      'URL of a Redis 6 or later, or Valkey, that shares rate limits between servers; without it each server counts for itself',
+    ),
+  TLS_CERT: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'PEM file of the certificate and its chain; with TLS_KEY the server speaks HTTPS, and reads both files again when they change',
+    ),
+  TLS_KEY: z.string().min(1).optional().describe('PEM file of the private key of TLS_CERT, not encrypted'),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+    .optional()
+    .describe('base URL of links in responses; default http://HOST:PORT, https:// with TLS_CERT'),
+  MASTER_KEY: z
+    .string()
+    .refine((text) => parseMasterKeys(text), 'must be k1:SECRET or k2:NEW,k1:OLD, each secret at least 32 characters')
+    .optional()
+    .describe(
+      'encrypts stored credentials; default: a file in DATA_DIR, created at the first start; k2:NEW,k1:OLD rotates it',
+    ),
+  ADMIN_TOKEN: z
+    .string()
+    .regex(/^(?!dg-)[\x21-\x7e]{20,256}$/, 'must be 20 to 256 visible ASCII characters that do not start with dg-')
+    .optional()
+    .describe('token of the admin API; default: created and printed at the first start, stored encrypted'),
+  DEMO: z
+    .enum(['auto', 'on', 'off'], 'must be auto, on or off')
+    .default('auto')
+    .describe('auto installs the demo on an empty embedded database; on always; off never'),
+  DEMO_PORT: port
+    .optional()
+    .describe('port of the simulated providers of the demo; default 4010, or a free one if that is taken'),
+  LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')
+    .default('info')
+    .describe('minimum log level'),
+  WORKERS: integer(1, 64)
+    .optional()
+    .describe(
+      'processes that serve requests on PORT; 1 runs everything in one process; default: the cores that the process may use, at most 8',
+    ),
+  DRAIN_BEFORE_MS: milliseconds
+    .default(0)
+    .describe(
+      'time at shutdown in which `/readyz` fails and requests are still served, so that load balancers turn away first',
+    ),
+  DRAIN_MS: milliseconds.default(30_000).describe('time for open requests to finish at shutdown'),
+  HEARTBEAT_MS: milliseconds.default(HEARTBEAT_MS).describe('idle time of a stream after which a heartbeat is sent'),
+  STALLED_CLIENT_MS: milliseconds
+    .default(STALLED_CLIENT_MS)
+    .describe('close the connection when the client reads nothing for this long'),
+  BODY_LIMIT_TEXT: bodyBytes.optional().describe('largest body of a text request in bytes; default 32 MiB'),
+  BODY_LIMIT_IMAGE: bodyBytes.optional().describe('largest body of an image request in bytes; default 64 MiB'),
+  BODY_MEMORY_BYTES: integer(2 ** 20)
+    .optional()
+    .describe(
+      'bytes of all large request bodies in memory, after decompression and with their working copies; further ones get 503, and a key with more than its share 429; default 30 % of the memory limit of the container, without one 512 MiB',
+    ),
+  ACCOUNT_QUEUE_MS: integer(0, 60_000)
+    .default(ACCOUNT_QUEUE.waitMs)
+    .describe('longest wait of a request for a slot while all upstream accounts are full; 0 refuses it at once'),
+  SHEDDING: z
+    .enum(['on', 'off'], 'must be on or off')
+    .default('on')
+    .describe('on refuses requests with 503 while the server is overloaded, lists first; off never does'),
+  MAX_CONNECTIONS: integer(1)
+    .optional()
+    .describe(
+      'open client connections; at the limit idle ones are closed, or else new ones get 503; default: half of the open files that the system allows, minus a reserve of 256, at most 10000',
+    ),
+  MAX_CONNECTIONS_PER_ADDRESS: integer(1)
+    .optional()
+    .describe(
+      'open connections of one client address (IPv6: /64 network), further ones get 503; not for addresses in TRUST_PROXY; default: half of MAX_CONNECTIONS',
+    ),
+  HTTP_STACK: z
+    .enum(['own', 'node'])
+    .default('own')
+    .describe('HTTP implementation: own (src/platform/http/wire), or node for node:http and undici, which are slower'),
+  USAGE_FLUSH_MS: integer(200, 2_000)
+    .default(1_000)
+    .describe(
+      'milliseconds between two writes of usage to the database under load; a lower value shows charges sooner, a higher one takes less CPU time',
+    ),
+  USAGE_WAIT_MS: integer(0, 60_000)
+    .default(USAGE_WAIT_MS)
+    .describe(
+      'time for a provider to report the usage of a finished reply whose client has disconnected; without a report in time the charge is estimated; 0 waits for none',
+    ),
+  STORED_RESPONSES_DAYS: integer(0, 365)
+    .default(30)
+    .describe('days that responses are stored for later reference; 0 stores none'),
+  RESULT_MIRROR_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'existing folder, local or mounted and shared by all servers and workers, in which results of video tasks are kept after one download; without it every read goes to the provider',
+    ),
+  RESULT_MIRROR_AT: z
+    .enum(['read', 'success'], 'must be read or success')
+    .default('read')
+    .describe('when a result is mirrored: at its first read, or by a worker as soon as its task has succeeded'),
+  RESULT_MIRROR_DAYS: integer(1, 3650).default(7).describe('days that mirrored results are kept'),
+  RESULT_MIRROR_MAX_BYTES: integer(2 ** 20)
+    .default(20 * 2 ** 30)
+    .describe('bytes of all mirrored results together; the oldest are removed first; default 20 GiB'),
+  RESULT_LINK_SECONDS: integer(0, 86_400)
+    .default(0)
+    .describe(
+      'how long signed links to results of video tasks work, which need no API key; callers must ask for them; 0 gives none',
+    ),
+  USAGE_RETENTION_MONTHS: integer(0, 1200)
+    .default(13)
+    .describe(
+      'calendar months that single usage records are kept; 0 keeps all; daily sums and charges are always kept',
+    ),
+  REQUEST_LOG_DAYS: integer(0, 365)
+    .default(14)
+    .describe('UTC days before today that the request log is kept; 0 writes none; charts read roll-ups of 400 days'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+    .optional()
+    .describe(
+      'base URL of an OpenTelemetry receiver (OTLP over HTTP, JSON) that gets a trace of every call; unset sends none',
+    ),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .regex(/^[\w-]+=[^,=]+(,[\w-]+=[^,]+)*$/, 'must be name=value pairs separated by commas')
+    .optional()
+    .describe('headers for that receiver, such as authorization=Bearer%20TOKEN; values are percent-encoded'),
+  OTEL_SERVICE_NAME: z.string().min(1).default('dragoman').describe('name of this service in traces'),
+  ALARM_CHECK_MS: integer(100, DAY_MS)
+    .default(60_000)
+    .describe('interval at which the worker verifies the ledger and checks for alarms'),
+  AUTH_FAILURES_PER_MINUTE: integer(1)
+    .default(60)
+    .describe(
+      'failed authentications per address and minute before further failures get 429; valid credentials always pass',
+    ),
+  CONSOLE_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('folder of the built console; default: dist/console of the installation'),
+  OIDC_ISSUER: z
+    .string()
+    .refine(isIssuer, 'must be an https:// URL without query, or http:// on this machine')
+    .optional()
+    .describe('issuer of an OpenID provider; with OIDC_CLIENT_ID people may sign in to the console with it'),
+  OIDC_CLIENT_ID: z.string().min(1).optional().describe('client id of the console at the OpenID provider'),
+  OIDC_CLIENT_SECRET: z.string().min(1).optional().describe('client secret; unset for a public client'),
+  OIDC_SCOPE: z.string().min(1).default('openid email profile').describe('scopes that the console asks for'),
+  OIDC_OPERATORS: z
+    .string()
+    .default('')
+    .transform((text, context) => {
+      const items = text.split(',').flatMap((item) => item.trim() || []);
+      const rules = items.flatMap((item) => operatorRuleOf(item) ?? []);
+      if (rules.length < items.length)
+        context.addIssue('must be e-mail addresses or rules such as groups=gateway-admins, separated by commas');
+      return rules;
+    })
+    .describe(
+      'who becomes an operator by signing in with OpenID Connect: comma-separated e-mail addresses, or claims such as groups=gateway-admins; all others need an invitation',
+    ),
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
+    .refine((text) => URL.canParse(text), 'must be a URL such as smtps://user:password@mail.example:465')
+    .optional()
+    .describe('URL of a mail server, with its user and password; without it warnings send no mail'),
+  SMTP_FROM: z
+    .string()
+    .regex(/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/, 'must be an address such as Dragoman <gateway@example.com>')
+    .optional()
+    .describe('sender of mail about warnings'),
+  METRICS_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]{20,256}$/, 'must be 20 to 256 visible ASCII characters')
+    .optional()
+    .describe('bearer token that GET /metrics requires; without it the metrics are open'),
+  METRICS_PORT: port.optional().describe('port on HOST that serves GET /metrics instead of PORT; 0 picks a free one'),
+  HEALTH_PORT: port
+    .optional()
+    .describe(
+      'port on HOST that serves GET /healthz and /readyz from a thread of their own, without TLS, also while a flood keeps PORT busy; 0 picks a free one',
+    ),
+  HTTPS_PROXY: proxyUrl.describe(
+    'URL of the proxy for accounts with an https:// base URL, unless an account names its own; also in lower case',
+  ),
+  HTTP_PROXY: proxyUrl.describe('the same for accounts with an http:// base URL; also in lower case'),
+  NO_PROXY: z
+    .string()
+    .optional()
+    .describe(
+      'comma-separated exceptions from both: hosts with their subdomains, suffixes such as .example.com, host:port, networks, or *; this machine is never proxied; also in lower case',
+    ),
+  TRUST_PROXY: z
+    .string()
+    .default('')
+    .describe('comma-separated addresses or networks of proxies whose X-Forwarded-For header is trusted'),
+  CORS_ORIGINS: z
+    .string()
+    .default('')
+    .transform((text, context) => {
+      const items = text.split(',').flatMap((item) => item.trim() || []);
+      const isAny = items.length === 1 && items[0] === '*';
+      if (!isAny && items.some((item) => browserOriginOf(item) === undefined))
+        context.addIssue('must be * or origins such as https://app.example, separated by commas');
+      return isAny ? items : items.flatMap((item) => browserOriginOf(item) ?? []);
+    })
+    .describe(
+      'comma-separated origins whose scripts may call the API from a browser, or * for all; never the admin API; unset allows none',
+    ),
+  EGRESS_ALLOW: z
+    .string()
+    .default('')
+    .transform((text, context) => {
+      const items = text.split(',').flatMap((item) => item.trim() || []);
+      if (items.some((item) => originOf(item) === undefined))
+        context.addIssue('must be origins such as http://127.0.0.1:9000, separated by commas');
+      return items.flatMap((item) => originOf(item) ?? []);
+    })
+    .describe(
+      'comma-separated origins that media URLs in requests may use although they are private; for tests and private networks',
+    ),
+  AZURE_FEDERATED_TOKEN_FILE: tokenFile('Entra', 'workload identity of Kubernetes'),
+  GOOGLE_FEDERATED_TOKEN_FILE: tokenFile('Google Cloud', 'you, for workload identity federation'),
+  AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile('AWS', 'EKS, for roles of service accounts'),
+  AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: z
+    .string()
+    .regex(/^\//, 'must be a path')
+    .optional()
+    .describe('path of the credentials of a container; set by ECS'),
+  AWS_CONTAINER_CREDENTIALS_FULL_URI: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+    .optional()
+    .describe('URL of the credentials of a container; set by EKS Pod Identity'),
+  AWS_CONTAINER_AUTHORIZATION_TOKEN: z.string().optional().describe('secret for that URL'),
+  AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('file with the secret for that URL; set by EKS Pod Identity'),
+  IDENTITY_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+    .optional()
+    .describe('endpoint of managed identities; set by Azure App Service and Container Apps'),
+  IDENTITY_HEADER: z.string().optional().describe('secret for IDENTITY_ENDPOINT; set by the same'),
+});
+
+/** Settings of which one needs the other. */
+const PAIRS = [
+  ['TLS_CERT', 'TLS_KEY'],
+  ['OIDC_ISSUER', 'OIDC_CLIENT_ID'],
+  ['SMTP_URL', 'SMTP_FROM'],
+] as const;
+
+const Environment = Settings.superRefine((settings, context) => {
+  for (const [one, other] of PAIRS) {
+    if ((settings[one] === undefined) === (settings[other] === undefined)) continue;
+    const [missing, given] = settings[one] === undefined ? [one, other] : [other, one];
+    context.addIssue({ code: 'custom', path: [missing], message: `must be set together with ${given}` });
+  }
+  if (settings.DATABASE_DIRECT_URL !== undefined && settings.DATABASE_URL === undefined)
+    context.addIssue({ code: 'custom', path: ['DATABASE_URL'], message: 'must be set with DATABASE_DIRECT_URL' });
+});
+
+export type Config = Readonly<z.infer<typeof Environment>>;
+
+export class ConfigError extends Error {}
+
+/** Settings whose values an error must not repeat. */
+const SECRET = new Set([
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'REDIS_URL',
+  'MASTER_KEY',
+  'ADMIN_TOKEN',
+  'METRICS_TOKEN',
+  'OIDC_CLIENT_SECRET',
+  'SMTP_URL',
+  'HTTPS_PROXY',
+  'HTTP_PROXY',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'IDENTITY_HEADER',
+  'AWS_CONTAINER_AUTHORIZATION_TOKEN',
+]);
+
+/** Settings that most programs read in lower case too. */
+const LOWER_CASE = new Set(['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']);
+
+/** An empty variable counts as unset, as in `PORT= npm start`. */
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  const given = Object.keys(Settings.shape).flatMap((name) => {
+    const text = env[name] || (LOWER_CASE.has(name) && env[name.toLowerCase()]);
+    return text ? [[name, text]] : [];
+  });
+  const result = Environment.safeParse(Object.fromEntries(given));
+  if (result.success) return Object.freeze(result.data);
+  const lines = new Set(result.error.issues.map((issue) => describeIssue(issue, env)));
+  throw new ConfigError(`Invalid environment; correct or unset:\n  ${[...lines].join('\n  ')}`);
+}
+
+function describeIssue({ path, message }: z.core.$ZodIssue, env: NodeJS.ProcessEnv): string {
+  const name = path.join('.');
+  return SECRET.has(name) || !env[name] ? `${name}: ${message}` : `${name}: ${message}, found "${env[name]}"`;
+}
+
+/** The settings that the environment contains, as given. An empty one is a setting that is unset on purpose. */
+export const settingsIn = (env: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(
+    [...Object.keys(Settings.shape), ...[...LOWER_CASE].map((name) => name.toLowerCase())].flatMap((name) => {
+      const text = env[name];
+      return text === undefined ? [] : [[name, text]];
+    }),
+  );
+
+/** For operators, in the order of docs/config.md. */
+export const settingsReport = (config: Config): SettingReport[] =>
+  environmentTable().map(({ name, about, fallback }) => {
+    const value = config[name as keyof Config];
+    const text = value === undefined ? null : String(value);
+    const secret = SECRET.has(name);
+    const source = (text ?? 'unset') === fallback ? 'default' : 'environment';
+    return { name, value: text !== null && secret ? 'set' : text, source, about, secret };
+  });
+
+/** For docs/config.md. */
+export const environmentTable = (): { name: string; about: string; fallback: string }[] =>
+  Object.entries(Settings.shape).map(([name, schema]) => {
+    const parsed = schema.safeParse(undefined);
+    return {
+      name,
+      about: schema.description ?? '',
+      fallback: parsed.success ? String(parsed.data ?? 'unset') : 'unset',
+    };
+  });

@@ -1,0 +1,84 @@
+/** Runs migrations/*.sql in order, forward only. Replicas that start at once wait for the lock of the first. */
+import { readdir, readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { sql } from 'kysely';
+import { type Migration, type MigrationResultSet, Migrator } from 'kysely/migration';
+import { type Db, openDatabase } from './db.ts';
+
+const FOLDER = new URL('../../../migrations/', import.meta.url);
+
+export class MigrationError extends Error {}
+
+/** An index over a large table takes minutes to build. */
+const STATEMENT_MS = 3_600_000;
+
+/**
+ * Returns the names of the migrations that were run. Most starts find them all done; the migrator would read the catalogue of the whole database
+ * to learn that, which costs more than the rest of a start.
+ */
+export const migrate = (url: string): Promise<string[]> =>
+  runMigrations(url, async (migrator, db) => ((await isCurrent(db)) ? {} : migrator.migrateToLatest()));
+
+/** As `migrate`, up to and including the named migration: brings an empty database to the schema of an earlier version. */
+export const migrateTo = (url: string, name: string): Promise<string[]> =>
+  runMigrations(url, (migrator) => migrator.migrateTo(name));
+
+/** Uses connections of its own, because its statements may take long. */
+async function runMigrations(
+  url: string,
+  run: (migrator: Migrator, db: Db) => Promise<MigrationResultSet>,
+): Promise<string[]> {
+  const own = openDatabase(url, 1, { statementMs: STATEMENT_MS });
+  try {
+    const { error, results = [] } = await run(migratorOf(own.db), own.db);
+    if (error) throw new MigrationError(explain(error), { cause: error });
+    return results.map((result) => result.migrationName);
+  } finally {
+    await own.close();
+  }
+}
+
+/** True when every migration of this version has been run. */
+export const isMigrated = async (db: Db): Promise<boolean> => (await readMigrationState(db)).missing.length === 0;
+
+/** True when the database has exactly the migrations of this version. */
+async function isCurrent(db: Db): Promise<boolean> {
+  const { done, missing } = await readMigrationState(db);
+  return missing.length === 0 && done.length === Object.keys(await readMigrations()).length;
+}
+
+export interface MigrationState {
+  /** The migrations that the database has run, also those that this version does not know. */
+  readonly done: readonly string[];
+  /** The migrations of this version that the database lacks. */
+  readonly missing: readonly string[];
+}
+
+/** Changes nothing: without a table of migrations, none was run. */
+export async function readMigrationState(db: Db): Promise<MigrationState> {
+  const { rows: tables } = await sql<{ found: boolean }>`
+    select to_regclass('kysely_migration') is not null as found`.execute(db);
+  const { rows } = tables[0]?.found
+    ? await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db)
+    : { rows: [] };
+  const done = rows.map(({ name }) => name);
+  return { done, missing: Object.keys(await readMigrations()).filter((name) => !done.includes(name)) };
+}
+
+const migratorOf = (db: Db): Migrator => new Migrator({ db, provider: { getMigrations: readMigrations } });
+
+async function readMigrations(): Promise<Record<string, Migration>> {
+  const files = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).sort();
+  const migrations = files.map(async (file): Promise<[string, Migration]> => {
+    const text = await readFile(new URL(file, FOLDER), 'utf8');
+    return [basename(file, '.sql'), { up: async (db) => void (await sql.raw(text).execute(db)) }];
+  });
+  return Object.fromEntries(await Promise.all(migrations));
+}
+
+function explain(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.includes('is missing')
+    ? `The database was migrated by a newer version of Dragoman; start that version. (${message})`
+    : `A migration failed and was rolled back: ${message}`;
+}

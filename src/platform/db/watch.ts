@@ -1,0 +1,141 @@
+/**
+ * Watches the revisions of configuration and keys, so that a replica reloads what another process changed.
+ * Triggers count revisions up and notify. The watch listens, and also checks every two seconds: notifications are lost while the
+ * connection is down, and poolers do not forward LISTEN. Reasons: docs/adr/0004-revisions.md
+ * The same connection hears of new work, such as a video task, which has no revision: whoever waits for it also looks by itself.
+ */
+import type { QueryResultRow } from 'pg';
+import { type Clock, errorFields, type Log, type Repetition, repeat } from '../../core/index.ts';
+import type { SeverableClient } from './client.ts';
+import { connect, type Database } from './db.ts';
+
+export type RevisionName = 'catalog' | 'identity' | 'pool';
+
+export interface RevisionWatchOptions {
+  readonly database: Database;
+  readonly onChange: (name: RevisionName) => Promise<void> | void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const CHECK_MS = 2_000;
+const RECONNECT_MS = 1_000;
+/** A server that takes longer to respond is asked through the pool, and the connection is replaced. */
+const RESPONSE_MS = 1_000;
+
+const CHANNELS = { revisions: 'dragoman', work: 'dragoman_work' } as const;
+
+interface Revision {
+  readonly name: string;
+  readonly revision: bigint;
+}
+
+export class RevisionWatch {
+  readonly #options: RevisionWatchOptions;
+  readonly #seen = new Map<string, bigint>();
+  #repetition: Repetition | undefined;
+  #endListening = async (): Promise<void> => {};
+  #listener: SeverableClient | undefined;
+  readonly #onWork = new Set<(name: string) => void>();
+  #checking: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  /** The first check reports every revision, because data that was loaded before may have missed a change. */
+  static async start(options: RevisionWatchOptions): Promise<RevisionWatch> {
+    const watch = new RevisionWatch(options);
+    await watch.check();
+    await watch.#listen();
+    watch.#repetition = repeat(() => watch.#checkRegularly(), {
+      clock: options.clock,
+      intervalMs: CHECK_MS,
+      onError: watch.#logFailure,
+    });
+    return watch;
+  }
+
+  private constructor(options: RevisionWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Checks now. Checks run one after another: of two parallel reloads, the one with older data could finish last. */
+  check(): Promise<void> {
+    return this.#check(undefined);
+  }
+
+  /** Calls `listener` with the name of work that a trigger announces. Announcements may be lost. */
+  onWork(listener: (name: string) => void): void {
+    this.#onWork.add(listener);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#repetition?.stop();
+    await this.#endListening();
+    await this.#checking.catch(() => {});
+  }
+
+  #check(known: readonly Revision[] | undefined): Promise<void> {
+    this.#checking = this.#checking.catch(() => {}).then(() => this.#checkOnce(known));
+    return this.#checking;
+  }
+
+  async #checkOnce(known: readonly Revision[] | undefined): Promise<void> {
+    const { database, onChange } = this.#options;
+    const rows =
+      known ?? (await database.db.selectFrom('revisions').select(['name', 'revision']).orderBy('name').execute());
+    // By name, so that the catalog comes first: parks concern the accounts as they are now.
+    for (const { name, revision } of rows) {
+      if (this.#seen.get(name) === revision) continue;
+      await onChange(name as RevisionName);
+      // After the reload, so that a failed reload is retried.
+      this.#seen.set(name, revision);
+    }
+  }
+
+  /** Through the listening connection, which does not notice by itself that the server is silent; through the pool without it. */
+  async #checkRegularly(): Promise<void> {
+    const listener = this.#listener;
+    await this.#check(listener && (await readRevisions(listener, this.#options.clock)));
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#isStopped) return;
+    const { database, log } = this.#options;
+    try {
+      const client = await connect(database.url);
+      client.on('notification', ({ channel, payload = '' }) => this.#onNotification(channel, payload));
+      client.on('error', () => {});
+      this.#endListening = () => client.end().catch(() => {});
+      await client.query(`listen ${CHANNELS.revisions}; listen ${CHANNELS.work}`);
+      this.#listener = client;
+      client.once('end', () => this.#reconnect());
+      if (this.#isStopped) await this.#endListening();
+    } catch (error) {
+      log.warn('watch.disconnected', errorFields(error));
+      await this.#endListening();
+      this.#reconnect();
+    }
+  }
+
+  #onNotification(channel: string, payload: string): void {
+    if (channel === CHANNELS.work) for (const listener of this.#onWork) listener(payload);
+    else this.check().catch(this.#logFailure);
+  }
+
+  #reconnect(): void {
+    this.#listener = undefined;
+    if (!this.#isStopped) this.#options.clock.after(RECONNECT_MS, () => void this.#listen());
+  }
+
+  readonly #logFailure = (error: unknown): void => this.#options.log.warn('watch.failed', errorFields(error));
+}
+
+/** Undefined when the server does not respond: the connection is cut, which makes the watch open another. */
+async function readRevisions(client: SeverableClient, clock: Clock): Promise<readonly Revision[] | undefined> {
+  const cancel = clock.after(RESPONSE_MS, () => client.sever());
+  return client
+    .query<Revision & QueryResultRow>({ name: 'revisions', text: 'select name, revision from revisions order by name' })
+    .then(({ rows }) => rows)
+    .catch(() => undefined)
+    .finally(cancel);
+}

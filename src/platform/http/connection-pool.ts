@@ -1,0 +1,255 @@
+/**
+ * Pool of connections by origin: reuses idle ones and opens new ones. One request at a time per connection. Both stacks use it with
+ * connections of their own.
+ */
+import type { Socket } from 'node:net';
+import { type Clock, IndexedList, type IndexedMember, systemClock } from '../../core/index.ts';
+import {
+  ConnectionError,
+  type HttpRequest,
+  type HttpTransport,
+  type TransportConnection,
+  type TransportUser,
+} from './client.ts';
+import { type OpenSocket, type Target, targetOf } from './open-socket.ts';
+import { isPinned, pinned } from './pinned-lookup.ts';
+import { requestHead } from './request-head.ts';
+
+/** A request that may be sent: writing its head has checked it. */
+export interface RequestMessage {
+  readonly head: string;
+  readonly request: HttpRequest;
+}
+
+/** Keeps idle connections. */
+export interface ConnectionOwner {
+  /** The response is complete, and the connection may be reused for `keepMs`. */
+  onIdle(connection: PooledConnection, keepMs: number): void;
+  onClosed(connection: PooledConnection): void;
+}
+
+export interface ConnectionOptions {
+  readonly target: Target;
+  /** With `tunnel` over an open connection through a proxy. */
+  openSocket(tunnel?: Socket): Socket;
+  /** Opens the connection to a proxy. */
+  readonly openProxySocket: OpenSocket;
+  /** Checks the address that was actually reached, before anything is sent. */
+  accepts(remoteAddress: string): boolean;
+  readonly owner: ConnectionOwner;
+}
+
+export interface PooledConnection extends IndexedMember, TransportConnection {
+  /** Set by the owner only. */
+  keptUntil: number;
+  /** It is idle and can send a request now. */
+  readonly isUsable: boolean;
+  send(user: TransportUser, message: RequestMessage): void;
+  /** Closes and reports an error to the user. */
+  closeWithError(): void;
+}
+
+/** Connects, and sends the first request when the connection is open. */
+export type OpenPooledConnection = (
+  options: ConnectionOptions,
+  first: RequestMessage,
+  user: TransportUser,
+) => PooledConnection;
+
+/** Interval for closing expired idle connections. An expired connection is never reused before that. */
+const SWEEP_MS = 1_000;
+/** Closing a thousand connections at once would delay every call by tens of milliseconds. The next ones follow soon. */
+const SWEPT_AT_ONCE = 16;
+const SWEEP_ON_MS = 2;
+
+export interface ConnectionPoolOptions {
+  readonly clock: Clock;
+  readonly openSocket: OpenSocket;
+  readonly openConnection: OpenPooledConnection;
+  readonly connectionsPerOrigin: number;
+}
+
+export class ConnectionPool implements HttpTransport {
+  readonly #options: ConnectionPoolOptions;
+  readonly #origins = new Map<string, OriginPool>();
+  readonly #all = new IndexedList<PooledConnection>();
+  #isSweeping = false;
+  #isClosed = false;
+
+  constructor(options: ConnectionPoolOptions) {
+    this.#options = options;
+  }
+
+  send(request: HttpRequest, user: TransportUser): TransportConnection {
+    if (this.#isClosed) throw new ConnectionError('CLOSED', 'the client is closed');
+    if (request.addresses && request.proxy !== undefined) throw new TypeError('a proxy makes pinned addresses void');
+    if (request.addresses || request.connection === 'single') return this.#openSingle(request, user);
+    const origin = this.#at(request);
+    const message = { head: requestHead(request, origin.host), request };
+    const idle = request.connection === 'new' ? undefined : origin.take();
+    if (!idle) return this.#open(origin, message, user);
+    idle.send(user, message);
+    return idle;
+  }
+
+  /** Origins come from the configuration, so that there are few. */
+  #at({ origin, proxy }: HttpRequest): OriginPool {
+    const key = proxy === undefined ? origin : `${origin} ${proxy}`;
+    const known = this.#origins.get(key);
+    if (known) return known;
+    const pool = new OriginPool(new URL(origin), this, this.#options.connectionsPerOrigin);
+    this.#origins.set(key, pool);
+    return pool;
+  }
+
+  #open(origin: OriginPool, message: RequestMessage, user: TransportUser): PooledConnection {
+    origin.makeRoom();
+    const options = {
+      target: origin.target,
+      openSocket: (tunnel?: Socket) => this.#openSocket(origin, tunnel),
+      openProxySocket: this.#options.openSocket,
+      accepts: () => true,
+      owner: origin,
+    };
+    const connection = this.#options.openConnection(options, message, user);
+    origin.onOpened();
+    this.#all.add(connection);
+    return connection;
+  }
+
+  #openSocket(origin: OriginPool, tunnel: Socket | undefined): Socket {
+    const { target, session } = origin;
+    const socket = this.#options.openSocket({ ...target, session, ...(tunnel && { socket: tunnel }) });
+    if (target.isTls) {
+      // `session` comes only after the server is verified. After an error the next handshake starts without a session.
+      socket.on('session', (latest: Buffer) => origin.saveSession(latest));
+      socket.on('error', () => origin.saveSession(undefined));
+    }
+    return socket;
+  }
+
+  /** For one response. Never reuses a TLS session, and keeps nothing about the origin, which an unknown caller may have chosen. */
+  #openSingle(request: HttpRequest, user: TransportUser): PooledConnection {
+    const { addresses } = request;
+    const url = new URL(request.origin);
+    const target = targetOf(url);
+    const message = { head: requestHead(request, url.host), request };
+    const connection = this.#options.openConnection(
+      {
+        target,
+        openSocket: (tunnel) =>
+          this.#options.openSocket({ ...pinned(target, addresses), ...(tunnel && { socket: tunnel }) }),
+        openProxySocket: this.#options.openSocket,
+        accepts: (reached) => isPinned(addresses, reached),
+        owner: {
+          onIdle: (idle) => idle.close(),
+          onClosed: (closed) => this.remove(closed),
+        },
+      },
+      message,
+      user,
+    );
+    this.#all.add(connection);
+    return connection;
+  }
+
+  now(): number {
+    return this.#options.clock.elapsed();
+  }
+
+  remove(connection: PooledConnection): void {
+    this.#all.remove(connection);
+  }
+
+  /** One timer for all idle connections, and none without them. Uses the system clock, because sockets exist in real time only. */
+  sweepSoon(ms = SWEEP_MS): void {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    systemClock.after(ms, () => {
+      this.#isSweeping = false;
+      const now = this.now();
+      const origins = [...this.#origins.values()];
+      const left = origins.reduce((most, origin) => most - origin.sweep(now, most), SWEPT_AT_ONCE);
+      if (left === 0) this.sweepSoon(SWEEP_ON_MS);
+      else if (origins.some(({ hasIdle }) => hasIdle)) this.sweepSoon();
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const connection of this.#all.all()) connection.closeWithError();
+  }
+}
+
+class OriginPool implements ConnectionOwner {
+  /** Value of the `host` header. */
+  readonly host: string;
+  readonly target: Target;
+  readonly #pool: ConnectionPool;
+  readonly #limit: number;
+  /** Last in, first out, so that surplus connections expire. */
+  readonly #idle: PooledConnection[] = [];
+  #open = 0;
+  #session: Buffer | undefined;
+
+  constructor(url: URL, pool: ConnectionPool, limit: number) {
+    this.host = url.host;
+    this.target = targetOf(url);
+    this.#pool = pool;
+    this.#limit = limit;
+  }
+
+  get session(): Buffer | undefined {
+    return this.#session;
+  }
+
+  saveSession(session: Buffer | undefined): void {
+    this.#session = session;
+  }
+
+  /** Takes an idle connection that can send a request now. */
+  take(): PooledConnection | undefined {
+    for (;;) {
+      const connection = this.#idle.pop();
+      if (!connection) return undefined;
+      if (connection.isUsable && this.#pool.now() < connection.keptUntil) return connection;
+      connection.close();
+    }
+  }
+
+  /** Throws when every connection that may be open is in use. A request that waited would wait for a stream of an hour. */
+  makeRoom(): void {
+    if (this.#open < this.#limit) return;
+    const oldest = this.#idle[0];
+    if (!oldest) throw new ConnectionError('TOO_MANY_CONNECTIONS', 'too many connections to the origin');
+    oldest.close();
+  }
+
+  onOpened(): void {
+    this.#open += 1;
+  }
+
+  onIdle(connection: PooledConnection, keepMs: number): void {
+    connection.keptUntil = this.#pool.now() + keepMs;
+    this.#idle.push(connection);
+    this.#pool.sweepSoon();
+  }
+
+  onClosed(connection: PooledConnection): void {
+    const at = this.#idle.lastIndexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+    this.#open -= 1;
+    this.#pool.remove(connection);
+  }
+
+  get hasIdle(): boolean {
+    return this.#idle.length > 0;
+  }
+
+  /** Closes up to `most` expired connections, and returns how many. */
+  sweep(now: number, most: number): number {
+    const expired = this.#idle.filter(({ keptUntil }) => now >= keptUntil).slice(0, most);
+    for (const connection of expired) connection.close();
+    return expired.length;
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * The connections of the HTTP server, with TLS or without: accepts them up to their limits, enforces their timeouts, and closes them at
+ * shutdown.
+ */
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createServer as createTlsServer } from 'node:tls';
+import { IndexedList, networkOf } from '../../core/index.ts';
+import { SERVER_BOUNDS } from './bounds.ts';
+import type { ListeningSocket } from './listening-sockets.ts';
+import { MIN_TLS_VERSION } from './open-socket.ts';
+import type {
+  CloseOptions,
+  ConnectionLimits,
+  HttpServer,
+  OpenConnection,
+  ServerCertificate,
+  ServerConnection,
+  ServerHost,
+} from './server.ts';
+
+const CHECK_MS = 1_000;
+const SWEEP_MS = 50;
+/** Turns of the event loop in which a socket waits for a good moment to close. */
+const MAX_TURNS = 20;
+const SHORT_TURN_MS = 1;
+/** Time for clients to receive the last bytes after the time limit of a shutdown. */
+const LAST_BYTES_MS = 1_000;
+const MAX_REFUSED = SERVER_BOUNDS.refusedResponses.limit;
+const MAX_EXAMINED = SERVER_BOUNDS.examinedConnections.limit;
+const LINGER_MS = SERVER_BOUNDS.lingerMs.limit;
+
+const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true } as const;
+
+export interface ListenerOptions {
+  readonly host: ServerHost;
+  readonly limits: ConnectionLimits;
+  readonly openConnection: OpenConnection;
+  /** Serves HTTPS with this certificate; without it HTTP. */
+  readonly certificate?: ServerCertificate | undefined;
+}
+
+export class Listener implements HttpServer {
+  readonly #connections = new IndexedList<ServerConnection>();
+  /** Open connections by network. Clients choose the networks, but each entry needs an open connection. */
+  readonly #byNetwork = new Map<string, number>();
+  /** Connections that only get the response that they are refused. */
+  readonly #refused = new IndexedList<ServerConnection>();
+  readonly #host: ServerHost;
+  readonly #limits: ConnectionLimits;
+  readonly #openConnection: OpenConnection;
+  readonly #onConnection: (socket: Socket) => void;
+  #servers: readonly Server[] = [];
+  /** The TCP connections below TLS, of which some have not finished their handshake. */
+  readonly #encrypted = new Set<Socket>();
+  #accepted = 0;
+  #refusedTotal = 0;
+  #reportedRefused = 0;
+  /** Where the next search for an idle connection begins. */
+  #cursor = 0;
+  #isChecking = false;
+  #cancelCheck: () => void = () => {};
+
+  constructor({ host, limits, openConnection, certificate }: ListenerOptions) {
+    this.#host = host;
+    this.#limits = limits;
+    this.#openConnection = openConnection;
+    const accept = (socket: Socket): void => this.#accept(socket);
+    this.#onConnection = certificate ? this.#handshakes(certificate, accept) : accept;
+  }
+
+  get openConnections(): number {
+    return this.#connections.size;
+  }
+
+  get refusedConnections(): number {
+    return this.#refusedTotal;
+  }
+
+  /** A TLS server that does not listen itself. */
+  #handshakes(certificate: ServerCertificate, accept: (socket: Socket) => void): (socket: Socket) => void {
+    const { cert, key } = certificate.pair;
+    const server = createTlsServer(
+      {
+        ...SOCKET_OPTIONS,
+        cert,
+        key,
+        minVersion: MIN_TLS_VERSION,
+        ALPNProtocols: ['http/1.1'],
+        handshakeTimeout: SERVER_BOUNDS.handshakeMs.limit,
+      },
+      accept,
+    );
+    // Node leaves the connection open when the time limit of the handshake is over.
+    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    certificate.onChange((pair) =>
+      server.setSecureContext({ cert: pair.cert, key: pair.key, minVersion: MIN_TLS_VERSION }),
+    );
+    return (socket) => {
+      // Beyond the limit and the refusals that get a response, handshakes would only cost time and descriptors.
+      if (this.#encrypted.size >= this.#limits.total + MAX_REFUSED) return void socket.destroy();
+      this.#encrypted.add(socket);
+      socket.once('close', () => this.#encrypted.delete(socket));
+      server.emit('connection', socket);
+    };
+  }
+
+  async listen(sockets: readonly ListeningSocket[]): Promise<number> {
+    const backlog = Math.ceil(SERVER_BOUNDS.backlog.limit / sockets.length);
+    const onConnection = (socket: Socket): void => {
+      this.#accepted += 1;
+      this.#onConnection(socket);
+    };
+    this.#servers = sockets.map((socket) => createServer(SOCKET_OPTIONS, onConnection).listen(socket, backlog));
+    await Promise.all(this.#servers.map((server) => once(server, 'listening')));
+    const address = this.#servers[0]?.address();
+    return typeof address === 'object' ? (address?.port ?? 0) : 0;
+  }
+
+  async close(ms: number, { isHandover = false, interrupt = () => {} }: CloseOptions = {}): Promise<void> {
+    const { clock } = this.#host;
+    let cancel = clock.after(ms, () => {
+      interrupt();
+      cancel = clock.after(LAST_BYTES_MS, () => {
+        this.#destroyAll(() => true);
+        for (const socket of this.#encrypted) socket.destroy();
+      });
+    });
+    // Closes connections as they become idle; they would delay the shutdown until the time limit.
+    // In a handover, the next request of a connection may be on its way. The time limit of the head bounds the wait for the first one.
+    const isOver = ({ isIdle, idleSince }: ServerConnection): boolean =>
+      isIdle && (!isHandover || clock.elapsed() - idleSince >= LINGER_MS);
+    // Just after the sockets were read: a request may have arrived while the event loop was busy.
+    const sweep = setInterval(() => setImmediate(() => this.#destroyAll(isOver)), SWEEP_MS);
+    await this.#stopListening();
+    clearInterval(sweep);
+    cancel();
+    this.#cancelCheck();
+  }
+
+  /**
+   * Resolves when all connections are closed. The kernel resets connections that wait in the queue of a socket that closes: each closes just
+   * after a short turn of the event loop that has accepted none.
+   */
+  async #stopListening(): Promise<void> {
+    const { clock } = this.#host;
+    const closed: Promise<unknown>[] = [];
+    for (const server of this.#servers) {
+      for (let turn = 0; turn < MAX_TURNS; turn += 1) {
+        const [accepted, begun] = [this.#accepted, clock.elapsed()];
+        await nextTurn();
+        if (accepted === this.#accepted && clock.elapsed() - begun < SHORT_TURN_MS) break;
+      }
+      closed.push(new Promise((resolve) => server.close(resolve)));
+    }
+    await Promise.all(closed);
+  }
+
+  #accept(socket: Socket): void {
+    if (!this.#isChecking) this.#check();
+    const network = networkOf(socket.remoteAddress ?? '');
+    if (!this.#hasRoom(socket.remoteAddress ?? '', network)) return this.#refuse(socket);
+    const connection = this.#openConnection(socket, this.#host, this.#remove);
+    connection.network = network;
+    this.#connections.add(connection);
+    this.#byNetwork.set(network, this.#openFrom(network) + 1);
+  }
+
+  #hasRoom(address: string, network: string): boolean {
+    const { total, perAddress, isExempt } = this.#limits;
+    if (this.#openFrom(network) >= perAddress && !isExempt(address)) return false;
+    return this.#connections.size < total || this.#closeIdle();
+  }
+
+  #openFrom(network: string): number {
+    return this.#byNetwork.get(network) ?? 0;
+  }
+
+  /** Closes the connection that is idle for the longest time, of a sample. Returns false when none of them is idle. */
+  #closeIdle(): boolean {
+    const { size } = this.#connections;
+    let longest: ServerConnection | undefined;
+    for (let n = 0; n < Math.min(size, MAX_EXAMINED); n += 1) {
+      this.#cursor = (this.#cursor + 1) % size;
+      const connection = this.#connections.at(this.#cursor);
+      if (connection && connection.idleSince < (longest?.idleSince ?? Number.POSITIVE_INFINITY)) longest = connection;
+    }
+    if (!longest) return false;
+    this.#remove(longest);
+    longest.socket.destroy();
+    return true;
+  }
+
+  readonly #remove = (connection: ServerConnection): void => {
+    const { network } = connection;
+    // Removed before its socket has closed.
+    if (network === undefined) return;
+    connection.network = undefined;
+    this.#connections.remove(connection);
+    const open = this.#openFrom(network) - 1;
+    if (open > 0) this.#byNetwork.set(network, open);
+    else this.#byNetwork.delete(network);
+  };
+
+  #refuse(socket: Socket): void {
+    this.#refusedTotal += 1;
+    if (this.#refused.size >= MAX_REFUSED) return void socket.destroy();
+    const connection = this.#openConnection(socket, this.#host, (closed) => this.#refused.remove(closed));
+    this.#refused.add(connection);
+    connection.refuse();
+  }
+
+  #destroyAll(which: (connection: ServerConnection) => boolean): void {
+    for (const connection of [...this.#connections.all(), ...this.#refused.all()])
+      if (which(connection)) connection.socket.destroy();
+  }
+
+  /** Rests without connections. */
+  #check(): void {
+    const { clock } = this.#host;
+    this.#isChecking = true;
+    this.#cancelCheck = clock.after(CHECK_MS, () => {
+      const now = clock.elapsed();
+      for (const connection of this.#connections.all()) connection.checkTimeouts(now);
+      // Here, so that a flood of connections does not become a flood of log lines.
+      if (this.#refusedTotal > this.#reportedRefused) this.#host.onRefused(this.#refusedTotal - this.#reportedRefused);
+      this.#reportedRefused = this.#refusedTotal;
+      this.#isChecking = false;
+      if (this.#connections.size > 0) this.#check();
+    });
+  }
+}

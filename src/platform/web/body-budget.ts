@@ -1,0 +1,95 @@
+/**
+ * Memory for request bodies: one bound for the whole process, so that many uploads or small compressed bodies at once cannot exhaust
+ * it, and a share for each owner, so that one key cannot take the memory of all others.
+ */
+import { type ApiError, fail } from '../../core/index.ts';
+
+/** The part of the budget that one body takes. */
+export interface BodyReservation {
+  /** Takes the bytes before they are kept; throws `server_is_overloaded` or `rate_limit_exceeded` when they do not fit. */
+  add(bytes: number): void;
+  /** Gives everything back. Idempotent. */
+  release(): void;
+}
+
+/** While more than half of the budget is taken, an owner may hold one of this many parts, unless another share is given. */
+const SHARES = 8;
+/** Bodies up to this size pass as long as there is room, whatever their owner holds. */
+export const SMALL_BODY_BYTES = 256 * 1024;
+
+export class BodyBudget {
+  readonly maxBytes: number;
+  readonly #shareBytes: number;
+  #reserved = 0;
+  /** Bytes of each owner that holds any. */
+  readonly #owned = new Map<string, number>();
+
+  /**
+   * The part of a budget that one of several processes has. However many there are, each has room for two of the largest bodies, and lets
+   * one owner send one of them if the whole budget does.
+   */
+  static ofWorker(totalBytes: number, workers: number, largestBytes: number): BodyBudget {
+    const maxBytes = Math.min(totalBytes, Math.max(Math.ceil(totalBytes / workers), 2 * largestBytes));
+    return new BodyBudget(maxBytes, Math.max(maxBytes / SHARES, Math.min(largestBytes, totalBytes / SHARES)));
+  }
+
+  /** `shareBytes`: what one owner may hold while more than half of the budget is taken. */
+  constructor(maxBytes: number, shareBytes = maxBytes / SHARES) {
+    this.maxBytes = maxBytes;
+    this.#shareBytes = shareBytes;
+  }
+
+  /**
+   * Counts bytes as they arrive, not as they are announced: a client that sends nothing must not block the others. The owner is a key,
+   * or an address before there is a key.
+   */
+  open(owner: string): BodyReservation {
+    let held = 0;
+    let isOpen = true;
+    return {
+      add: (bytes) => {
+        // Bytes may still arrive after the request was rejected; nothing would release them.
+        const rejection = isOpen ? this.#rejectionOf(bytes, owner, held) : overloaded();
+        if (rejection) throw rejection;
+        this.#change(owner, bytes);
+        held += bytes;
+      },
+      release: () => {
+        this.#change(owner, -held);
+        held = 0;
+        isOpen = false;
+      },
+    };
+  }
+
+  get reservedBytes(): number {
+    return this.#reserved;
+  }
+
+  #rejectionOf(bytes: number, owner: string, held: number): ApiError | undefined {
+    const total = this.#reserved + bytes;
+    if (total > this.maxBytes) return overloaded();
+    if (held + bytes <= SMALL_BODY_BYTES) return undefined;
+    const owned = (this.#owned.get(owner) ?? 0) + bytes;
+    return total > this.maxBytes / 2 && owned > this.#shareBytes ? shareIsTaken() : undefined;
+  }
+
+  #change(owner: string, bytes: number): void {
+    this.#reserved += bytes;
+    const owned = (this.#owned.get(owner) ?? 0) + bytes;
+    if (owned > 0) this.#owned.set(owner, owned);
+    else this.#owned.delete(owner);
+  }
+}
+
+const overloaded = (): ApiError =>
+  fail('server_is_overloaded', 'Too many large requests are being received. Try again shortly.', { retryAfter: 1 });
+
+const shareIsTaken = (): ApiError =>
+  fail(
+    'rate_limit_exceeded',
+    'The large requests of this API key fill its share of this server; send fewer at a time.',
+    {
+      retryAfter: 1,
+    },
+  );

@@ -1,0 +1,121 @@
+/** Requests that an overloaded server refuses: which ones, with what, and how they are reported. */
+import { type ApiError, type Clock, fail, type Log, newRequestId } from '../../core/index.ts';
+import {
+  type AdminOperation,
+  adminRow,
+  type ConsoleOperation,
+  consoleRow,
+  type ErrorFormat,
+  type Method,
+  PRIORITY_OF,
+  type Priority,
+  SHED_RETRY_SECONDS,
+} from '../../rules/index.ts';
+import type { IncomingRequest, OutgoingResponse } from '../http/index.ts';
+import type { AnyOperation, Call, Handler } from './call.ts';
+import { idHeaders, JSON_HEADERS, type RenderError } from './send.ts';
+import { retrySeconds, type Shedder } from './shedder.ts';
+
+export const isShed = (
+  { shedder }: { readonly shedder?: Shedder | undefined },
+  operation: Call['operation'],
+  bodyBytes = 0,
+): boolean => shedder !== undefined && operation !== 'none' && shedder.refuses(priorityOf(operation), bodyBytes);
+
+const priorityOf = (operation: AnyOperation): Priority => {
+  if (operation.startsWith('admin.')) return priorityOfMethod(adminRow(operation as AdminOperation).method);
+  if (operation.startsWith('console.')) return priorityOfMethod(consoleRow(operation as ConsoleOperation).method);
+  return PRIORITY_OF[operation as keyof typeof PRIORITY_OF];
+};
+
+const priorityOfMethod = (method: Method): Priority => (method === 'GET' ? 'list' : 'create');
+
+/** The announced length of a body, after which it may still be larger once it is decompressed. */
+export const bodyBytesOf = ({ headers }: IncomingRequest): number =>
+  headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Number.POSITIVE_INFINITY;
+
+/** One error for each time to wait: an error collects its stack, which would be half the cost of a refusal. */
+const OVERLOADED = Array.from({ length: SHED_RETRY_SECONDS.max + 1 }, (_, retryAfter) =>
+  fail('server_is_overloaded', 'This server is overloaded; retry after the time in retry-after.', {
+    retryAfter: Math.max(SHED_RETRY_SECONDS.min, retryAfter),
+  }),
+);
+const overloaded = (seconds = retrySeconds()): ApiError => OVERLOADED[seconds] ?? fail('server_is_overloaded');
+
+export const refuseOverloaded: Handler = () => {
+  throw overloaded();
+};
+
+/** A rendered refusal without the id of its request. */
+interface Template {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | number>>;
+  /** The body around the ids. */
+  readonly body: readonly string[];
+}
+
+/** Stands for the id of a request: all have the same length, so that they do not change that of the body. */
+const ANY_ID = newRequestId(0);
+
+/** Sends refusals, of which each kind is rendered once: rendering one costs as much as reading its request. */
+export class ShedResponses {
+  readonly #renderError: RenderError;
+  readonly #templates: Record<ErrorFormat, Template[]> = { messages: [], openai: [], video: [], generate: [] };
+
+  constructor(renderError: RenderError) {
+    this.#renderError = renderError;
+  }
+
+  send(response: OutgoingResponse, request: Pick<Call, 'errorFormat' | 'id' | 'headers'>): void {
+    const { status, headers, body } = this.#templateOf(request.errorFormat);
+    response.writeHead(status, { ...idHeaders(request), ...headers });
+    response.end(body.join(request.id));
+  }
+
+  #templateOf(errorFormat: ErrorFormat): Template {
+    const templates = this.#templates[errorFormat];
+    const seconds = retrySeconds();
+    const known = templates[seconds];
+    if (known) return known;
+    const { status, headers, body } = this.#renderError(overloaded(seconds), { errorFormat, id: ANY_ID });
+    const text = JSON.stringify(body);
+    const template = {
+      status,
+      headers: { ...headers, ...JSON_HEADERS, 'content-length': Buffer.byteLength(text) },
+      body: text.split(ANY_ID),
+    };
+    templates[seconds] = template;
+    return template;
+  }
+}
+
+/** Logs the number of refused requests, at most once a second. */
+export function shedReporter({
+  shedder,
+  log,
+  clock,
+}: {
+  readonly shedder?: Shedder | undefined;
+  readonly log: Log;
+  readonly clock: Clock;
+}): () => void {
+  let isPending = false;
+  let reported = 0;
+  const total = (): number => [...(shedder?.refused.values() ?? [])].reduce((sum, count) => sum + count, 0);
+  return () => {
+    if (isPending) return;
+    isPending = true;
+    clock.after(SHED_REPORT_MS, () => {
+      isPending = false;
+      log.warn('requests.shed', { count: total() - reported });
+      reported = total();
+    });
+  };
+}
+
+const SHED_REPORT_MS = 1_000;
+
+export const refuseUpgrade: Handler = () => {
+  const { code, message, details } = overloaded();
+  throw fail(code, message, { ...details, headers: { connection: 'close' } });
+};

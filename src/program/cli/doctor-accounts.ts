@@ -1,0 +1,117 @@
+/** What `dragoman doctor` finds about provider accounts: why they are out of use, and with --accounts whether they respond. */
+import { sql } from 'kysely';
+import type { Account, Group } from '../../catalog/index.ts';
+import { type ProbeServices, probeAccount } from '../../gateway/index.ts';
+import type { Db } from '../../platform/db/index.ts';
+import { type AppContext, loadServices } from '../server/index.ts';
+import { duration, type Finding } from './finding.ts';
+
+/** By the reason of a park or of a cooldown. */
+const ADVICE: Readonly<Record<string, string>> = {
+  credential: 'apply a valid api_key; if this one is valid again, POST /admin/v1/accounts/ID/test takes it back',
+  operator: 'POST /admin/v1/accounts/ID/resume takes it back',
+  quota_exhausted: 'add credit at the provider, then POST /admin/v1/accounts/ID/test takes it back',
+  unreachable: 'check its base_url, its proxy and the network',
+  model: 'correct the upstream name of the model, or leave the model out of this account',
+};
+const NO_ADVICE = 'it returns by itself';
+const adviceOn = (reason: string, account: string): string =>
+  (ADVICE[reason] ?? NO_ADVICE).replace('ID', encodeURIComponent(account));
+
+/** Why accounts are out of use, as the servers know it. */
+export async function checkAccounts({ database: { db } }: AppContext): Promise<Finding[]> {
+  const parks = await readParks(db);
+  const parked = new Set(parks.map(({ account_id }) => account_id));
+  // A park outlasts every cooldown.
+  const cooldowns = (await readCooldowns(db)).filter(({ account_id }) => !parked.has(account_id));
+  return [...parks.map(parkFinding), ...cooldowns.map(cooldownFinding)];
+}
+
+const age = sql<number>`extract(epoch from now() - since)::int`;
+
+const readParks = (db: Db) =>
+  db.selectFrom('account_parks').selectAll().select(age.as('age')).orderBy('account_id').limit(100).execute();
+
+function parkFinding(park: Awaited<ReturnType<typeof readParks>>[number]): Finding {
+  const { account_id, state, cause, provider_code, message, reason } = park;
+  const isRefused = cause === 'credential';
+  const why = isRefused ? ['the provider rejects its credential', provider_code, quoted(message)] : [reason];
+  const by = isRefused ? '' : ' by an operator';
+  return {
+    about: 'Account',
+    state: isRefused ? 'bad' : 'note',
+    text: `${account_id} is ${state}${by} for ${duration(park.age)}${because(why)}; ${adviceOn(cause, account_id)}`,
+  };
+}
+
+const readCooldowns = (db: Db) =>
+  db
+    .selectFrom('account_cooldowns as c')
+    .leftJoin('replicas as r', 'r.id', 'c.replica_id')
+    .selectAll('c')
+    .select(['r.host', age.as('age'), sql<number>`ceil(extract(epoch from until - now()))::int`.as('left')])
+    .where('c.until', '>', sql<Date>`now()`)
+    .orderBy('c.account_id')
+    .orderBy('c.operation')
+    .orderBy('c.model')
+    .limit(100)
+    .execute();
+
+function cooldownFinding(cooldown: Awaited<ReturnType<typeof readCooldowns>>[number]): Finding {
+  const { account_id, model, operation, reason, provider_code, message, host, left } = cooldown;
+  const use = operation === '' ? '' : ` for ${model || 'requests without a model'} (${operation})`;
+  const what = reason === 'model' ? 'is avoided' : cooldown.in_use ? 'fails, but stays in use' : 'cools down';
+  const times = `began ${duration(cooldown.age)} ago, ends in ${duration(left)}`;
+  const why = because([reason, provider_code, quoted(message)]);
+  return {
+    about: 'Account',
+    state: reason === 'quota_exhausted' ? 'bad' : 'note',
+    text: `${account_id} ${what}${use} on ${host ?? 'a former server'} (${times})${why}; ${adviceOn(reason, account_id)}`,
+  };
+}
+
+const quoted = (message: string | null): string | null => message && `"${message}"`;
+const because = (reasons: readonly (string | null)[]): string => {
+  const known = reasons.filter(Boolean);
+  return known.length === 0 ? '' : `: ${known.join(', ')}`;
+};
+
+/** Requests at a time, so that many slow accounts take seconds, not minutes. */
+const TESTS_AT_A_TIME = 8;
+
+/** Sends one request to every account. Video accounts are left out, because a task costs money. */
+export async function testAccounts(context: AppContext): Promise<Finding[]> {
+  const { openProbeServices } = await loadServices();
+  const services = await openProbeServices(context);
+  try {
+    const accounts = services.catalog().allAccounts();
+    const findings: Finding[] = [];
+    const waiting = accounts.values();
+    const work = async (): Promise<void> => {
+      for (const account of waiting) {
+        const group = services.catalog().group(account.groupId);
+        if (group) findings.push(await testAccount(services, group, account));
+      }
+    };
+    await Promise.all(Array.from({ length: TESTS_AT_A_TIME }, work));
+    const note = 'each account got one request of a few tokens, which its provider bills to you';
+    return [{ about: 'Test', state: 'note', text: note }, ...findings.toSorted((a, b) => (a.text < b.text ? -1 : 1))];
+  } finally {
+    await services.close();
+  }
+}
+
+async function testAccount(services: ProbeServices, group: Group, account: Account): Promise<Finding> {
+  const about = 'Test';
+  if (group.style === 'video')
+    return { about, state: 'note', text: `${account.id} (${group.id}) is a video account and was not tested` };
+  const { ok, status, firstByteMs, totalMs, message, model } = await probeAccount(services, group, account);
+  const times = `first byte ${firstByteMs ?? '-'} ms, all ${totalMs} ms`;
+  return ok
+    ? { about, state: 'good', text: `${account.id} (${group.id}) replied with ${model}: ${times}` }
+    : {
+        about,
+        state: model === null ? 'note' : 'bad',
+        text: `${account.id} (${group.id})${model === null ? '' : ` failed with ${model}: ${status === null ? 'no response' : `HTTP ${status}`}, ${times}`}: ${message}`,
+      };
+}

@@ -1,0 +1,226 @@
+/** `dragoman doctor --live`: one screen about the servers that run, read from what they write to the database. Changes nothing. */
+import { type RawBuilder, sql } from 'kysely';
+import { ALARMS, type Alarm, readAlarms } from '../../ledger/index.ts';
+import type { Db } from '../../platform/db/index.ts';
+import type { AppContext } from '../server/index.ts';
+import { checkAccounts } from './doctor-accounts.ts';
+import { duration, type Finding } from './finding.ts';
+
+/** Of one kind, so that all fits on a screen. */
+const MAX_LINES = 8;
+const STALE_SECONDS = 60;
+const LATE_LEDGER_SECONDS = 900;
+/** Of the calls of the last minutes. */
+const MAX_OURS = 0.01;
+const MAX_PROVIDER = 0.1;
+const SLOW_DATABASE_MS = 50;
+const MAX_LAG_SECONDS = 10;
+/** Counts stop here, because tables may have millions of rows. */
+const MAX_COUNTED = 10_000;
+
+export async function checkLive(context: AppContext): Promise<Finding[]> {
+  const { db } = context.database;
+  return [
+    ...(await checkReplicas(db)),
+    await checkCalls(db),
+    ...(await checkLoad(db)),
+    ...(await checkLiveAccounts(context)),
+    ...(await checkJobs(db)),
+    await checkLedger(db),
+    ...(await checkDatabase(context)),
+    ...(await checkAlarms(db)),
+  ];
+}
+
+const atMost = (findings: readonly Finding[]): Finding[] =>
+  findings.length <= MAX_LINES
+    ? [...findings]
+    : [
+        ...findings.slice(0, MAX_LINES),
+        { about: findings[0]?.about ?? '', state: 'note', text: `and ${findings.length - MAX_LINES} more` },
+      ];
+
+async function rowsOf<T>(db: Db, query: RawBuilder<T>): Promise<readonly T[]> {
+  return (await query.execute(db)).rows;
+}
+
+interface ReplicaRow {
+  readonly id: string;
+  readonly host: string;
+  readonly seen: number;
+  readonly up: number;
+  readonly pending: number;
+}
+
+async function checkReplicas(db: Db): Promise<Finding[]> {
+  const replicas = await rowsOf(
+    db,
+    sql<ReplicaRow>`
+      select id, host, pending::int, extract(epoch from now() - seen_at)::int as seen,
+        extract(epoch from now() - started_at)::int as up
+      from replicas order by seen_at desc, id limit 100`,
+  );
+  const findings = replicas.map(({ id, host, seen, up, pending }): Finding => {
+    const isStale = seen > STALE_SECONDS;
+    const text = `${host} (${id}), ${isStale ? `not seen for ${duration(seen)}` : `up for ${duration(up)}`}, ${pending} charges to write`;
+    const advice = '; start a server with its DATA_DIR, or see "dragoman replica list"';
+    return { about: 'Process', state: isStale ? 'bad' : 'good', text: isStale ? text + advice : text };
+  });
+  const isServed = replicas.some(({ seen }) => seen <= STALE_SECONDS);
+  const none: Finding = { about: 'Process', state: 'bad', text: 'no process runs; start "dragoman serve"' };
+  return isServed ? atMost(findings) : [none, ...atMost(findings)];
+}
+
+const NO_CALLS_ADVICE = 'if some are expected, check GET /readyz, the load balancer and the clients';
+
+interface CallsRow {
+  readonly calls: number;
+  readonly ours: number;
+  readonly provider: number;
+  readonly caller: number;
+  readonly p95: number | null;
+}
+
+async function checkCalls(db: Db): Promise<Finding> {
+  const [row] = await rowsOf(
+    db,
+    sql<CallsRow>`
+      select count(*)::int as calls, (count(*) filter (where error = 'ours'))::int as ours,
+        (count(*) filter (where error = 'provider'))::int as provider, (count(*) filter (where error = 'caller'))::int as caller,
+        percentile_cont(0.95) within group (order by total_ms) as p95
+      from (select error, total_ms from requests where at > now() - interval '5 minutes' limit 100000) recent`,
+  );
+  const { calls = 0, ours = 0, provider = 0, caller = 0, p95 } = row ?? {};
+  if (calls === 0) return { about: 'Calls', state: 'note', text: `none for five minutes; ${NO_CALLS_ADVICE}` };
+  const isBad = ours / calls > MAX_OURS || provider / calls > MAX_PROVIDER;
+  const ourShare = `${percent(ours / calls)} failed on our side (the gateway, or accounts that are full or out)`;
+  const shares = [
+    ourShare,
+    `${percent(provider / calls)} at providers`,
+    `${percent(caller / calls)} on the side of callers`,
+  ];
+  const text = `${calls} in five minutes: ${shares.join(', ')}; 95 % took at most ${Math.round(p95 ?? 0)} ms`;
+  const advice = '; see the accounts below, and "why" and "action" of request.completed in the log';
+  return { about: 'Calls', state: isBad ? 'bad' : 'good', text: isBad ? text + advice : text };
+}
+
+async function checkLiveAccounts(context: AppContext): Promise<Finding[]> {
+  const findings = atMost(await checkAccounts(context));
+  if (findings.length > 0) return findings;
+  const [row] = await rowsOf(context.database.db, sql<{ all: number }>`select count(*)::int as all from accounts`);
+  return row?.all === 0
+    ? [{ about: 'Accounts', state: 'note', text: 'there are none; "dragoman apply FILE" adds some' }]
+    : [{ about: 'Accounts', state: 'good', text: `all ${row?.all} take calls` }];
+}
+
+/** Calls in flight on the accounts, of all servers. */
+async function checkLoad(db: Db): Promise<Finding[]> {
+  const rows = await rowsOf(
+    db,
+    sql<{ id: string; max: number; flying: number }>`
+      select a.id, a.max_concurrency as max, max((l.in_flight ->> a.id)::int) as flying
+      from accounts a join account_loads l on l.at > now() - interval '15 seconds' and l.in_flight ? a.id
+      group by a.id order by flying desc, a.id limit ${MAX_LINES}`,
+  );
+  if (rows.length === 0) return [];
+  const isFull = rows.some(({ flying, max }) => flying >= max);
+  const text = rows.map(({ id, flying, max }) => `${id} ${flying} of ${max}`).join(', ');
+  return [
+    {
+      about: 'In flight',
+      state: isFull ? 'note' : 'good',
+      text: `${text} on the busiest process${isFull ? '; raise max_concurrency, or add an account' : ''}`,
+    },
+  ];
+}
+
+/** What waits, and how much of it should have been done a minute ago. */
+const JOBS: readonly [string, RawBuilder<{ late: boolean }>][] = [
+  [
+    'video tasks',
+    sql`select coalesce(next_check_at < now() - interval '1 minute', false) as late from video_tasks where finished_at is null`,
+  ],
+  [
+    'callbacks',
+    sql`select next_at < now() - interval '1 minute' as late from callback_events where finished_at is null`,
+  ],
+  [
+    'background responses',
+    sql`select next_check_at < now() - interval '1 minute' as late from background_responses where state in ('sending', 'running')`,
+  ],
+];
+
+async function checkJobs(db: Db): Promise<Finding[]> {
+  const counts = [];
+  for (const [name, query] of JOBS) {
+    const [row] = await rowsOf(
+      db,
+      sql<{ all: number; late: number }>`
+        select count(*)::int as all, (count(*) filter (where late))::int as late from (${query} limit ${MAX_COUNTED}) waiting`,
+    );
+    counts.push({ name, all: row?.all ?? 0, late: row?.late ?? 0 });
+  }
+  const isLate = counts.some(({ late }) => late > 0);
+  const text = counts.map(({ name, all, late }) => `${all} ${name}${late > 0 ? ` (${late} late)` : ''}`).join(', ');
+  const advice = '; a server without --no-worker must run, and reach the providers';
+  return [{ about: 'Queue', state: isLate ? 'bad' : 'good', text: isLate ? text + advice : text }];
+}
+
+async function checkLedger(db: Db): Promise<Finding> {
+  const [row] = await rowsOf(
+    db,
+    sql<{ age: number }>`select extract(epoch from now() - checked_at)::int as age from ledger_checkpoint`,
+  );
+  if (!row) return { about: 'Ledger', state: 'note', text: 'not checked yet' };
+  const text = `checked ${duration(row.age)} ago`;
+  return row.age > LATE_LEDGER_SECONDS
+    ? { about: 'Ledger', state: 'bad', text: `${text}; run "dragoman ledger check", and see that a worker runs` }
+    : { about: 'Ledger', state: 'good', text };
+}
+
+interface DatabaseRow {
+  readonly used: number;
+  readonly max: number;
+  readonly bytes: number;
+  readonly oldest: number;
+  /** Null without a standby. */
+  readonly lag: number | null;
+}
+
+async function checkDatabase({ database: { db }, clock }: AppContext): Promise<Finding[]> {
+  const begun = clock.elapsed();
+  await sql`select 1`.execute(db);
+  const tookMs = clock.elapsed() - begun;
+  const [row] = await rowsOf(
+    db,
+    sql<DatabaseRow>`
+      select (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
+        current_setting('max_connections')::int as max, pg_database_size(current_database())::float8 as bytes,
+        (select coalesce(max(extract(epoch from now() - xact_start)), 0)::int from pg_stat_activity
+          where datname = current_database() and state <> 'idle') as oldest,
+        (select max(coalesce(extract(epoch from replay_lag), 0))::int from pg_stat_replication) as lag`,
+  );
+  if (!row) return [];
+  const { used, max, bytes, oldest, lag } = row;
+  const isBad = tookMs > SLOW_DATABASE_MS || used > max * 0.9 || (lag ?? 0) > MAX_LAG_SECONDS;
+  const standby = lag === null ? 'no standby' : `standby ${lag} s behind`;
+  const text = `${tookMs.toFixed(1)} ms for a statement, ${used} of ${max} connections, ${gibibytes(bytes)}, oldest transaction ${duration(oldest)}, ${standby}`;
+  const advice = '; check its load, its disk and max_connections';
+  return [{ about: 'Database', state: isBad ? 'bad' : 'good', text: isBad ? text + advice : text }];
+}
+
+/** As the worker saw them last. */
+async function checkAlarms(db: Db): Promise<Finding[]> {
+  const raised = (await readAlarms(db)).filter(({ count }) => count > 0);
+  if (raised.length === 0) return [{ about: 'Alarms', state: 'good', text: 'nothing needs an operator' }];
+  return raised.map(alarmFinding);
+}
+
+export const alarmFinding = ({ name, count, detail }: Alarm): Finding => ({
+  about: 'Alarm',
+  state: 'bad',
+  text: `${name} ${count}: ${ALARMS[name].about} (${detail}); ${ALARMS[name].advice}`,
+});
+
+const percent = (share: number): string => `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
+const gibibytes = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(2)} GiB`;

@@ -1,0 +1,331 @@
+/** `dragoman doctor`: checks everything that a server needs, and prints the next step for each problem. */
+import { statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { Command } from 'commander';
+import { sql } from 'kysely';
+import {
+  findIdleFallbacks,
+  findUnpriced,
+  findWithoutOutput,
+  NO_OUTPUT_ADVICE,
+  UNPRICED_ADVICE,
+} from '../../catalog/setup/index.ts';
+import { systemClock } from '../../core/index.ts';
+import { findAlarms, LEDGER_CHECKS, readAlarms } from '../../ledger/index.ts';
+import { type Config, loadConfig } from '../../platform/config.ts';
+import { databaseOutside, prepareDataDir } from '../../platform/data-dir.ts';
+import { readMigrationState } from '../../platform/db/index.ts';
+import { openRedisClient } from '../../platform/redis/index.ts';
+import { readCertificate } from '../../platform/web/index.ts';
+import type { VideoAdapter } from '../../rules/index.ts';
+import { canReport, VIDEO_CHECKS } from '../../video/index.ts';
+import { type AppContext, publicUrlOf, type Store } from '../server/index.ts';
+import { openCommandContext, openCommandStore } from './context.ts';
+import { checkAccounts, testAccounts } from './doctor-accounts.ts';
+import { alarmFinding, checkLive } from './doctor-live.ts';
+import { checkSignIn } from './doctor-sign-in.ts';
+import { type Finding, firstLineOf } from './finding.ts';
+import {
+  checkBackup,
+  checkClock,
+  checkConsole,
+  checkMirror,
+  checkSchema,
+  isOfOtherVersion,
+} from './installation-checks.ts';
+import { print } from './output.ts';
+
+const LABELS = { good: 'ok  ', bad: 'BAD ', note: 'note' } as const;
+const MIN_FREE_BYTES = 2 ** 30;
+const MIN_POSTGRES = 15;
+const REDIS_MS = 3_000;
+/** Certificates are usually renewed a month before they expire. */
+const RENEWAL_MS = 30 * 86_400_000;
+
+export const doctorCommand = (): Command =>
+  new Command('doctor')
+    .description(
+      'check Node, version, database, clock, backup, Redis, disk, port, certificate, console, sign-in and configuration',
+    )
+    .option('--accounts', 'also send one tiny real request to every text account; you pay the provider for it')
+    .option(
+      '--live',
+      'instead show the health of the servers that run: processes, calls, accounts, queues, database, alarms',
+    )
+    .action(async ({ accounts = false, live = false }: { accounts?: boolean; live?: boolean }) => {
+      const config = loadConfig(process.env);
+      if (live)
+        return report([
+          ...(await checkInstallation(config, checkLive)),
+          await checkDisk(config),
+          ...(await checkMirror(config)),
+        ]);
+      report([
+        checkNode(),
+        await checkDisk(config),
+        await checkPort(config),
+        ...(await checkCertificate(config)),
+        ...checkProxy(config),
+        ...checkMetrics(config),
+        ...(await checkRedis(config)),
+        await checkConsole(config),
+        ...(await checkMirror(config)),
+        ...(await checkInstallation(config, (context) => checkContents(context, accounts))),
+      ]);
+    });
+
+function report(findings: readonly Finding[]): void {
+  for (const { about, state, text } of findings) print(`${LABELS[state]}  ${about.padEnd(14)} ${text}`);
+  if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1;
+}
+
+const checkNode = (): Finding => ({ about: 'Node', state: 'good', text: `${process.version}, at ${process.execPath}` });
+
+async function checkDisk(config: Config): Promise<Finding> {
+  try {
+    await prepareDataDir(config.DATA_DIR);
+    const { bavail, bsize } = await statfs(config.DATA_DIR);
+    const free = bavail * bsize;
+    const text = `${(free / 2 ** 30).toFixed(1)} GiB free at ${config.DATA_DIR}`;
+    return free < MIN_FREE_BYTES
+      ? {
+          about: 'Disk',
+          state: 'bad',
+          text: `${text}; free some space. Once it is full, charges cannot be written and calls get 503`,
+        }
+      : { about: 'Disk', state: 'good', text };
+  } catch (error) {
+    return { about: 'Disk', state: 'bad', text: firstLineOf(error) };
+  }
+}
+
+function checkPort({ HOST, PORT }: Config): Promise<Finding> {
+  const { promise, resolve } = Promise.withResolvers<Finding>();
+  const probe = createServer();
+  probe.once('error', (error: NodeJS.ErrnoException) => {
+    const text =
+      error.code === 'EADDRINUSE' ? 'is in use, perhaps by a running Dragoman; set PORT to use another' : error.message;
+    resolve({ about: 'Port', state: error.code === 'EADDRINUSE' ? 'note' : 'bad', text: `${HOST}:${PORT} ${text}` });
+  });
+  probe.listen(PORT, HOST, () =>
+    probe.close(() => resolve({ about: 'Port', state: 'good', text: `${HOST}:${PORT} is free` })),
+  );
+  return promise;
+}
+
+async function checkCertificate({ TLS_CERT, TLS_KEY }: Config): Promise<Finding[]> {
+  if (TLS_CERT === undefined || TLS_KEY === undefined) return [];
+  try {
+    const { validUntil } = await readCertificate({ cert: TLS_CERT, key: TLS_KEY });
+    const left = validUntil - systemClock.now();
+    const [state, text] =
+      left <= 0
+        ? (['bad', 'has expired; clients refuse it. Renew it'] as const)
+        : left < RENEWAL_MS
+          ? (['note', 'expires soon; renew it'] as const)
+          : (['good', 'can be used'] as const);
+    return [{ about: 'Certificate', state, text: `${TLS_CERT}, valid until ${isoDate(validUntil)}, ${text}` }];
+  } catch (error) {
+    return [{ about: 'Certificate', state: 'bad', text: firstLineOf(error) }];
+  }
+}
+
+const isoDate = (ms: number): string => new Date(ms).toISOString();
+
+/** Without a certificate the server speaks HTTP, so an HTTPS address means a proxy in front of it. */
+function checkProxy({ PUBLIC_URL, TRUST_PROXY, TLS_CERT }: Config): Finding[] {
+  if (TLS_CERT !== undefined || TRUST_PROXY !== '' || !PUBLIC_URL?.startsWith('https:')) return [];
+  const text =
+    'PUBLIC_URL is HTTPS, so a proxy forwards requests, but TRUST_PROXY is empty: all clients share the address of the proxy in limits, allowed addresses and the log. Set TRUST_PROXY to the addresses of the proxy';
+  return [{ about: 'Proxy', state: 'note', text }];
+}
+
+function checkMetrics({ HOST, METRICS_TOKEN, METRICS_PORT }: Config): Finding[] {
+  const isLocal = /^(?:127\.|::1$|localhost$)/.test(HOST);
+  if (isLocal || METRICS_TOKEN !== undefined || METRICS_PORT !== undefined) return [];
+  const text = 'GET /metrics is open on the public port; set METRICS_TOKEN or METRICS_PORT';
+  return [{ about: 'Metrics', state: 'note', text }];
+}
+
+async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
+  if (REDIS_URL === undefined) return [];
+  try {
+    const link = await openRedisClient({ url: REDIS_URL, clock: systemClock, timeoutMs: REDIS_MS });
+    await link.close();
+    return [{ about: 'Redis', state: 'good', text: 'reachable and runs scripts; replicas share their limits' }];
+  } catch (error) {
+    const text = `not usable at REDIS_URL: ${firstLineOf(error)}; until it is, each server counts limits for itself`;
+    return [{ about: 'Redis', state: 'bad', text }];
+  }
+}
+
+type CheckContents = (context: AppContext) => Promise<Finding[]>;
+
+/** A database of another version is not opened further, because that would migrate it. */
+async function checkInstallation(config: Config, check: CheckContents): Promise<Finding[]> {
+  let store: Store;
+  try {
+    store = await openCommandStore(config);
+  } catch (error) {
+    return [{ about: 'Database', state: 'bad', text: firstLineOf(error) }];
+  }
+  try {
+    const schema = await readMigrationState(store.database.db);
+    return [checkSchema(schema), ...(isOfOtherVersion(schema) ? [] : await withContents(config, check))];
+  } finally {
+    await store.close();
+  }
+}
+
+/** Opening the context migrates and decrypts secrets; success proves the database and the master key. */
+async function withContents(config: Config, check: CheckContents): Promise<Finding[]> {
+  let context: AppContext;
+  try {
+    context = await openCommandContext(config);
+  } catch (error) {
+    return [{ about: 'Database', state: 'bad', text: firstLineOf(error) }];
+  }
+  try {
+    return await check(context);
+  } finally {
+    await context.close();
+  }
+}
+
+const checkContents = async (context: AppContext, testsAccounts: boolean): Promise<Finding[]> => [
+  await checkDatabase(context),
+  await checkClock(context.database.db),
+  await checkBackup(context.database.db),
+  { about: 'Master key', state: 'good', text: 'decrypts the stored secrets' },
+  ...(await checkSignIn(context)),
+  ...(await checkSetup(context)),
+  ...(await checkAccounts(context)),
+  ...(testsAccounts ? await testAccounts(context) : []),
+  ...(await checkVideo(context)),
+  ...(await checkAlarms(context)),
+];
+
+async function checkDatabase({ config, database: { db }, databaseFolder }: AppContext): Promise<Finding> {
+  const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db);
+  const version = rows[0]?.version ?? '';
+  const elsewhere = await databaseOutside(config.DATA_DIR, databaseFolder);
+  const where =
+    databaseFolder === undefined
+      ? 'at DATABASE_URL'
+      : elsewhere === undefined
+        ? `embedded, in ${databaseFolder}`
+        : `embedded, in ${databaseFolder}, outside DATA_DIR: back up both`;
+  if (Number.parseInt(version, 10) < MIN_POSTGRES)
+    return {
+      about: 'Database',
+      state: 'bad',
+      text: `PostgreSQL ${version} is too old; use ${MIN_POSTGRES} or later`,
+    };
+  return { about: 'Database', state: 'good', text: `PostgreSQL ${version}, ${where}` };
+}
+
+/** Counts configured objects, and reports groups that cannot serve a request. */
+async function checkSetup({ config, database: { db }, isEmbedded }: AppContext): Promise<Finding[]> {
+  const groups = await db.selectFrom('groups').select(['id', 'style']).execute();
+  const accounts = await db.selectFrom('accounts').select('group_id').execute();
+  const models = await db.selectFrom('models').select('group_id').execute();
+  const keys = await db.selectFrom('keys').select('id').where('revoked_at', 'is', null).execute();
+  if (groups.length === 0)
+    return [
+      {
+        about: 'Configuration',
+        state: 'note',
+        text: `empty; "dragoman apply FILE" applies your configuration, ${demoAdvice(config, isEmbedded)}`,
+      },
+    ];
+  const groupsWithout = (what: string, rows: readonly { group_id: string }[], advice: string): Finding[] =>
+    groups
+      .filter((group) => !rows.some((row) => row.group_id === group.id))
+      .map((group) => ({ about: 'Configuration', state: 'note', text: `group ${group.id} has no ${what}; ${advice}` }));
+  return [
+    {
+      about: 'Configuration',
+      state: 'good',
+      text: `${groups.length} groups, ${accounts.length} accounts, ${models.length} models, ${keys.length} keys`,
+    },
+    ...groupsWithout('account', accounts, 'its keys get 503 until one is applied'),
+    ...groupsWithout('model', models, 'its keys get model_not_found until one is applied'),
+    ...(await findUnpriced(db)).map(
+      (model): Finding => ({ about: 'Price', state: 'bad', text: `model ${model} has none. ${UNPRICED_ADVICE}` }),
+    ),
+    ...(await findWithoutOutput(db)).map(
+      (model): Finding => ({ about: 'Price', state: 'bad', text: `model ${model} has no output. ${NO_OUTPUT_ADVICE}` }),
+    ),
+    ...(await findIdleFallbacks(db, systemClock.now())).map(
+      (text): Finding => ({ about: 'Fallback', state: 'bad', text }),
+    ),
+  ];
+}
+
+const demoAdvice = ({ DEMO }: Config, isEmbedded: boolean): string =>
+  DEMO === 'on' || (DEMO === 'auto' && isEmbedded)
+    ? '"dragoman serve" installs a demo'
+    : 'DEMO=on dragoman serve installs a demo';
+
+/** Reports video accounts whose provider cannot report tasks, and video models that cannot be sold. */
+async function checkVideo({ config, database: { db } }: AppContext): Promise<Finding[]> {
+  const accounts = await db
+    .selectFrom('accounts')
+    .innerJoin('groups', 'groups.id', 'accounts.group_id')
+    .select(['accounts.id', 'accounts.base_url', 'accounts.adapter'])
+    .where('groups.style', '=', 'video')
+    .orderBy('accounts.id')
+    .execute();
+  const url = publicUrlOf(config, config.PORT);
+  const silent = accounts.filter(
+    ({ base_url, adapter }) => !canReport(url, { baseUrl: base_url, adapter: adapter as VideoAdapter }),
+  );
+  const { rows: unpriced } = await sql<{ pattern: string; group_id: string }>`
+    select m.pattern, m.group_id from models m join groups g on g.id = m.group_id
+    where g.style = 'video' and (
+      select p.rates -> 'video' from prices p where p.model_id = m.id and p.valid_from <= now()
+      order by p.valid_from desc, p.id desc limit 1) is null
+    order by g.position, m.position`.execute(db);
+  const note = (text: string): Finding => ({ about: 'Video', state: 'note', text });
+  return [
+    ...(silent.length === 0
+      ? []
+      : [
+          note(
+            `${url} is not a public HTTPS address, so providers cannot report tasks of ${silent.map(({ id }) => id).join(', ')}; an unknown submission is found by the provider's task list only. Set PUBLIC_URL`,
+          ),
+        ]),
+    ...unpriced.map(({ pattern, group_id }) =>
+      note(
+        `model ${pattern} of group ${group_id} has no video price; requests get model_not_allowed until one is applied`,
+      ),
+    ),
+  ];
+}
+
+/** Workers check every minute by default, so an older check means that none is running. */
+const LATE_CHECK_S = 300;
+
+/** Checks now instead of reading the result of the worker. */
+async function checkAlarms({ database: { db } }: AppContext): Promise<Finding[]> {
+  const found = await findAlarms(db, { ...LEDGER_CHECKS, ...VIDEO_CHECKS });
+  const stored = await readAlarms(db);
+  // The ledger is checked by one process at a time; if that is a worker now, its last result is shown.
+  const others = stored.filter(({ name }) => !found.some((alarm) => alarm.name === name));
+  const alarms = [...found, ...others].filter(({ count }) => count > 0);
+  const [last] = stored;
+  const isLate = last !== undefined && last.ageSeconds > LATE_CHECK_S;
+  return [
+    ...alarms.map(alarmFinding),
+    ...(alarms.length === 0 ? [{ about: 'Alarms', state: 'good', text: 'nothing needs an operator' } as const] : []),
+    ...(isLate
+      ? [
+          {
+            about: 'Worker',
+            state: 'note',
+            text: `no worker has run for ${Math.round(last.ageSeconds / 60)} minutes; start a server without --no-worker, or run "dragoman work"`,
+          } as const,
+        ]
+      : []),
+  ];
+}

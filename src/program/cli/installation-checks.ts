@@ -1,0 +1,96 @@
+/** Checks of `dragoman doctor` about the installation as a whole: version and schema, clock, backup, console and the folder of results. */
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { type Clock, systemClock } from '../../core/index.ts';
+import type { Config } from '../../platform/config.ts';
+import type { Db, MigrationState } from '../../platform/db/index.ts';
+import { version } from '../../platform/version.ts';
+import { consoleFolder } from '../server/index.ts';
+import type { Finding } from './finding.ts';
+
+const MIN_FREE_BYTES = 2 ** 30;
+
+/** A database of another version is left as it is: servers may run on it. An empty one is not in use. */
+export const isOfOtherVersion = ({ done, missing }: MigrationState): boolean => done.length > 0 && missing.length > 0;
+
+export const checkSchema = (state: MigrationState): Finding =>
+  isOfOtherVersion(state)
+    ? {
+        about: 'Version',
+        state: 'bad',
+        text: `Dragoman ${version} needs ${state.missing.length} migrations that the database lacks, up to ${state.missing.at(-1)}; export it, then start this version or run "dragoman migrate". The database was not checked further`,
+      }
+    : {
+        about: 'Version',
+        state: 'good',
+        text: `Dragoman ${version}, schema ${state.done.at(-1) ?? state.missing.at(-1)}`,
+      };
+
+/** Leases, cooldowns and links compare times of servers with times of the database. */
+const NOTED_DRIFT_MS = 2_000;
+const BAD_DRIFT_MS = 30_000;
+
+export async function checkClock(db: Db, clock: Clock = systemClock): Promise<Finding> {
+  const begun = clock.now();
+  const { rows } = await sql<{ ms: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db);
+  const ended = clock.now();
+  // The statement ran at some time in between.
+  const drift = (begun + ended) / 2 - (rows[0]?.ms ?? ended);
+  const uncertainty = (ended - begun) / 2;
+  const off = Math.max(0, Math.abs(drift) - uncertainty);
+  const text = `${(off / 1_000).toFixed(1)} s ${drift < 0 ? 'behind' : 'ahead of'} PostgreSQL`;
+  if (off < NOTED_DRIFT_MS) return { about: 'Clock', state: 'good', text: 'agrees with PostgreSQL' };
+  const advice = 'synchronise both machines, for example with chrony';
+  return { about: 'Clock', state: off < BAD_DRIFT_MS ? 'note' : 'bad', text: `${text}; ${advice}` };
+}
+
+const OLD_BACKUP_DAYS = 7;
+const DAY_MS = 86_400_000;
+
+/** Only exports are known here. A backup by other means cannot be seen, so this never counts as a failure. */
+export async function checkBackup(db: Db, clock: Clock = systemClock): Promise<Finding> {
+  const last = await db
+    .selectFrom('audit')
+    .select('at')
+    .where('subject', '=', 'database')
+    .where('action', '=', 'database.exported')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const advice = 'run "dragoman export FILE", unless PostgreSQL is backed up in another way';
+  if (!last) return { about: 'Backup', state: 'note', text: `there was no export yet; ${advice}` };
+  const days = Math.max(0, Math.floor((clock.now() - last.at.getTime()) / DAY_MS));
+  const text = `the last export is of ${last.at.toISOString()}, ${days} ${days === 1 ? 'day' : 'days'} ago`;
+  return days < OLD_BACKUP_DAYS
+    ? { about: 'Backup', state: 'good', text }
+    : { about: 'Backup', state: 'note', text: `${text}; ${advice}` };
+}
+
+export async function checkConsole(config: Config): Promise<Finding> {
+  const folder = consoleFolder(config);
+  const isBuilt = await stat(join(folder, 'index.html')).then(
+    (file) => file.isFile(),
+    () => false,
+  );
+  return isBuilt
+    ? { about: 'Console', state: 'good', text: `built, in ${folder}` }
+    : { about: 'Console', state: 'note', text: `not built in ${folder}; run "npm run console", or set CONSOLE_DIR` };
+}
+
+/** The folder of mirrored results, on which servers fail softly: they read from the provider instead. */
+export async function checkMirror({ RESULT_MIRROR_DIR: folder }: Config): Promise<Finding[]> {
+  if (folder === undefined) return [];
+  try {
+    await access(folder, constants.W_OK);
+    const { bavail, bsize } = await statfs(folder);
+    const text = `${((bavail * bsize) / 2 ** 30).toFixed(1)} GiB free at ${folder}`;
+    return bavail * bsize < MIN_FREE_BYTES
+      ? [{ about: 'Mirror', state: 'bad', text: `${text}; free some space or lower RESULT_MIRROR_MAX_BYTES` }]
+      : [{ about: 'Mirror', state: 'good', text }];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [{ about: 'Mirror', state: 'bad', text: `${reason}; mount or create RESULT_MIRROR_DIR` }];
+  }
+}

@@ -1,0 +1,76 @@
+/** The table of background jobs. A new job is a row here and a function in its module. */
+import { sql } from 'kysely';
+import { expireSignIns } from '../../access/people/index.ts';
+import type { Clock, Log, Sealer } from '../../core/index.ts';
+import type { Background } from '../../gateway/index.ts';
+import {
+  checkAlarms,
+  LEDGER_CHECKS,
+  removeOldMonths,
+  removeOldQuarantine,
+  sumOldDays,
+  sumOldMonths,
+} from '../../ledger/index.ts';
+import { expireCaptures, RequestRollUp, removeOldRequests, removeOldRollUps } from '../../observe/request-log/index.ts';
+import type { Warnings } from '../../observe/warnings/index.ts';
+import type { Config } from '../../platform/config.ts';
+import type { Database, Db, RevisionWatch } from '../../platform/db/index.ts';
+import { VIDEO_CHECKS, type Video } from '../../video/index.ts';
+import { reseal } from './reseal.ts';
+import type { Job } from './runner.ts';
+
+export interface JobServices {
+  readonly database: Database;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly video: Pick<Video, 'jobs'>;
+  readonly background: Pick<Background, 'jobs'>;
+  readonly warnings: Pick<Warnings, 'jobs'>;
+  readonly watch: Pick<RevisionWatch, 'onWork'>;
+  readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS' | 'REQUEST_LOG_DAYS'>;
+}
+
+export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: JobServices): Job[] => {
+  const retention = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
+  const rollUp = new RequestRollUp(database, clock);
+  const days = config.REQUEST_LOG_DAYS;
+  return [
+    // The key changes only with a restart. Later runs are for what replicas with the old one have sealed.
+    { name: 'secrets.reseal', everyMs: 600_000, run: () => reseal(database.db, sealer) },
+    // Also verifies the ledger.
+    {
+      name: 'alarms.check',
+      everyMs: config.ALARM_CHECK_MS,
+      run: () => checkAlarms(database.db, log, { ...LEDGER_CHECKS, ...VIDEO_CHECKS }).then(() => 0),
+    },
+    { name: 'sessions.expire', everyMs: 600_000, run: () => expireSignIns(database.db, clock.now()) },
+    { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
+    { name: 'usage.totals', everyMs: 600_000, run: () => sumOldDays(database.db) },
+    { name: 'usage.monthly', everyMs: 3_600_000, run: () => sumOldMonths(database) },
+    { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, retention()) },
+    { name: 'requests.roll_up', everyMs: 60_000, run: () => rollUp.run() },
+    {
+      name: 'requests.days',
+      everyMs: 3_600_000,
+      run: () => removeOldRequests(database.db, { days, now: clock.now() }),
+    },
+    { name: 'captures.expire', everyMs: 3_600_000, run: () => expireCaptures(database.db) },
+    { name: 'requests.roll_ups', everyMs: 3_600_000, run: () => removeOldRollUps(database.db, clock.now()) },
+    ...modules.video.jobs,
+    ...modules.background.jobs,
+    ...modules.warnings.jobs,
+    { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, retention()) },
+  ];
+};
+
+const BATCH = 1_000;
+
+/** Deletes expired stored responses, one batch per run. */
+async function expireResponses(db: Db): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from stored_responses where id in (select id from stored_responses where expires_at <= now() limit ${BATCH})`.execute(
+    db,
+  );
+  return Number(numAffectedRows);
+}

@@ -1,0 +1,78 @@
+/**
+ * Re-encryption of secrets after a rotation of MASTER_KEY (`k2:...,k1:...`), one batch per run. When no row is left, the old key can be
+ * removed. Safe to interrupt: each row is sealed by the old or the new key, and both open.
+ */
+import { type Kysely, sql } from 'kysely';
+import type { Sealer, SealLocation } from '../../core/index.ts';
+import { destinationSecret, destinationUrl } from '../../observe/warnings/index.ts';
+import type { Db } from '../../platform/db/index.ts';
+
+interface SealedColumn {
+  readonly table: string;
+  readonly id: string;
+  readonly column: string;
+  /** What the secrets are bound to. */
+  readonly location: (id: string) => SealLocation;
+  /** Rows whose secret is never opened again have a null here. */
+  readonly usedWith?: string;
+}
+
+const SEALED: readonly SealedColumn[] = [
+  { table: 'secrets', id: 'name', column: 'sealed', location: (id) => `secrets.sealed:${id}` },
+  { table: 'accounts', id: 'id', column: 'credential_sealed', location: (id) => `accounts.credential:${id}` },
+  { table: 'accounts', id: 'id', column: 'assets_secret_sealed', location: (id) => `accounts.assets_secret:${id}` },
+  { table: 'accounts', id: 'id', column: 'proxy_sealed', location: (id) => `accounts.proxy:${id}` },
+  { table: 'keys', id: 'id', column: 'callback_secret_sealed', location: (id) => `keys.callback_secret:${id}` },
+  {
+    table: 'authorization_sessions',
+    id: 'id',
+    column: 'upstream_token_sealed',
+    location: (id) => `authorization_sessions.upstream_token:${id}`,
+  },
+  {
+    table: 'authorization_sessions',
+    id: 'id',
+    column: 'link_sealed',
+    location: (id) => `authorization_sessions.link:${id}`,
+  },
+  {
+    table: 'video_tasks',
+    id: 'id',
+    column: 'callback_secret_sealed',
+    location: (id) => `video_tasks.callback_secret:${id}`,
+    usedWith: 'callback_url',
+  },
+  { table: 'warning_destinations', id: 'id', column: 'url_sealed', location: destinationUrl },
+  { table: 'warning_destinations', id: 'id', column: 'secret_sealed', location: destinationSecret },
+];
+const BATCH = 100;
+
+export async function reseal(db: Db, sealer: Sealer): Promise<number> {
+  let done = 0;
+  let firstError: unknown;
+  for (const { table, id, column, location, usedWith = column } of SEALED) {
+    const keyName = sql`split_part(${sql.ref(column)}, ':', 2)`;
+    // Smaller or larger instead of unequal, which no index supports.
+    const { rows } = await sql<{ row: string; id: string; sealed: string }>`
+      select ctid::text as row, ${sql.ref(id)} as id, ${sql.ref(column)} as sealed from ${sql.table(table)}
+      where ${sql.ref(usedWith)} is not null and (${keyName} < ${sealer.active} or ${keyName} > ${sealer.active})
+      limit ${BATCH}`.execute(db as Kysely<unknown>);
+    for (const row of rows) {
+      let fresh: string;
+      try {
+        fresh = sealer.seal(sealer.open(row.sealed, location(row.id)), location(row.id));
+      } catch (error) {
+        firstError ??= error;
+        continue;
+      }
+      // Does nothing if another process has changed the row meanwhile; the next run finds it again.
+      await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${fresh} where ctid = ${row.row}::tid and ${sql.ref(column)} = ${row.sealed}`.execute(
+        db,
+      );
+      done += 1;
+    }
+  }
+  // A damaged secret must not stop the others from being resealed; it is reported when only damaged ones are left.
+  if (done === 0 && firstError !== undefined) throw firstError;
+  return done;
+}

@@ -1,0 +1,249 @@
+/** The app: the gateway, the callers' API, the admin API and the console on one HTTP server, and the metrics on a second one. */
+import { join } from 'node:path';
+import { SessionGuard } from '../../access/people/index.ts';
+import { ADMIN_SCHEMAS } from '../../api/admin/index.ts';
+import { Auth, createHandlers, type MetricsAccess, metricsHandler, renderError } from '../../api/caller/index.ts';
+import { CONSOLE_SCHEMAS, keyFinder } from '../../api/console/index.ts';
+import { openApi } from '../../api/openapi/index.ts';
+import { type Clock, fail, hmac, within } from '../../core/index.ts';
+import { createGateway, type Gateway } from '../../gateway/index.ts';
+import { CaptureLog } from '../../observe/request-log/index.ts';
+import type { Warnings } from '../../observe/warnings/index.ts';
+import { shareOf, WHOLE_MACHINE } from '../../platform/cluster/index.ts';
+import { type Db, isMigrated } from '../../platform/db/index.ts';
+import { PublicFetcher } from '../../platform/outbound/index.ts';
+import { version } from '../../platform/version.ts';
+import {
+  type AnyOperation,
+  BodyBudget,
+  type Certificate,
+  type CompletedCall,
+  Cors,
+  connectionLimits,
+  createMetrics,
+  createWeb,
+  type Handler,
+  type Metrics,
+  ROUTES,
+  Shedder,
+  Spool,
+  type Web,
+  WebSocketServer,
+} from '../../platform/web/index.ts';
+import { BODY_BYTES, type Operation, type OperatorOperation, SPOOL_BYTES } from '../../rules/index.ts';
+import type { Video } from '../../video/index.ts';
+import type { AppContext, Closer } from './context.ts';
+import { createPeopleHandlers, type PeopleParts } from './people.ts';
+import type { ClusterMember } from './ports.ts';
+import type { Services } from './services.ts';
+import { bodyLimit, splitList, streamLimitsOf } from './settings.ts';
+
+export interface AppParts extends Services {
+  readonly video: Video;
+  readonly warnings: Warnings;
+  readonly certificate: Certificate | undefined;
+  readonly onCompleted: (call: CompletedCall) => void;
+  readonly member: ClusterMember | undefined;
+  readonly publicUrl: () => string;
+}
+
+export interface App {
+  readonly gateway: Gateway;
+  readonly web: Web;
+  /** Undefined without METRICS_PORT. */
+  readonly metricsWeb: Web | undefined;
+  /** Resolves to undefined when ready, otherwise to the reason. */
+  notReady(): Promise<string | undefined>;
+}
+
+export function createApp(context: AppContext, parts: AppParts, closers: Closer[]): App {
+  const { config, database, clock } = context;
+  const share = parts.member ?? WHOLE_MACHINE;
+  const failuresPerMinute = shareOf(config.AUTH_FAILURES_PER_MINUTE, share);
+  const guard = new SessionGuard({
+    db: database.forCalls,
+    clock,
+    publicUrl: parts.publicUrl,
+    failuresPerMinute,
+  });
+  const gateway = openGateway(context, parts);
+  const captures = new CaptureLog({ ...context, db: database.db, flushMs: config.USAGE_FLUSH_MS });
+  closers.push(() => captures.stop());
+  const databaseProblem = databaseProblems(database.forCalls, clock);
+  const notReady = async (): Promise<string | undefined> => (web.isEnding ? 'shutting down' : databaseProblem());
+  const bound: BoundParts = { ...parts, gateway, guard, share, failuresPerMinute, captures };
+  const web: Web = createApiServer(
+    context,
+    parts,
+    {
+      ...callerHandlers(context, bound, { web: () => web, notReady }),
+      ...createPeopleHandlers(context, bound, closers),
+    },
+    closers,
+  );
+  return {
+    gateway,
+    web,
+    notReady,
+    metricsWeb: config.METRICS_PORT === undefined ? undefined : createMetricsServer(context, parts),
+  };
+}
+
+type BoundParts = AppParts & PeopleParts & { readonly captures: CaptureLog };
+
+function openGateway({ config, database, sealer, clock, log, secrets }: AppContext, parts: AppParts): Gateway {
+  const { upstream, catalog, limiter, pool, metering, threads, member = WHOLE_MACHINE } = parts;
+  return createGateway({
+    threads,
+    db: database.db,
+    sealer,
+    clock,
+    log,
+    upstream,
+    catalog,
+    limiter,
+    pool,
+    metering,
+    mediaFetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock, stack: config.HTTP_STACK }),
+    streamLimits: streamLimitsOf(config),
+    storedDays: config.STORED_RESPONSES_DAYS,
+    bodyLimit: (limit) => bodyLimit(config, limit),
+    spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: shareOf(SPOOL_BYTES, member), log }),
+    accountTag: accountTags(secrets.pepper),
+    opaqueKey: hmac(secrets.pepper, 'opaque values'),
+    accountQueueMs: config.ACCOUNT_QUEUE_MS,
+    usageWaitMs: config.USAGE_WAIT_MS,
+    samplesReplies: config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
+  });
+}
+
+/** Tags that bind opaque values to an account. Keyed with the pepper, so that clients can neither forge nor read them. */
+function accountTags(pepper: Buffer): (accountId: string) => string {
+  const tags = new Map<string, string>();
+  return (accountId) => {
+    const known = tags.get(accountId);
+    if (known !== undefined) return known;
+    const tag = hmac(pepper, `account:${accountId}`).toString('base64url').slice(0, 8);
+    tags.set(accountId, tag);
+    return tag;
+  };
+}
+
+function callerHandlers(
+  { config, database, clock }: AppContext,
+  parts: BoundParts,
+  { web, notReady }: { readonly web: () => Web; readonly notReady: App['notReady'] },
+): Record<Operation | OperatorOperation, Handler> {
+  const { gateway, video, limiter, bodyBudget, keys, catalog, guard, failuresPerMinute, publicUrl } = parts;
+  return createHandlers({
+    gateway,
+    video,
+    limiter,
+    bodyBudget,
+    videoBodyLimit: bodyLimit(config, 'video'),
+    metrics: visibleMetrics(parts),
+    metricsAccess: config.METRICS_PORT === undefined ? metricsAccess(config.METRICS_TOKEN) : 'elsewhere',
+    clock,
+    db: database.db,
+    openApi: () => openApi({ version, serverUrl: publicUrl(), admin: ADMIN_SCHEMAS, console: CONSOLE_SCHEMAS }),
+    auth: new Auth({
+      keys,
+      keyOfSession: keyFinder({ db: database.forCalls, clock, guard }),
+      catalog,
+      clock,
+      failuresPerMinute,
+      capture: (call, key) => parts.captures.tap(call, key),
+    }),
+    webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
+    runCall: (call, handler) => web().run(call, handler),
+    notReady,
+  });
+}
+
+/** Probes wait a few seconds for a response, and a silent database sends none. */
+const READY_MS = 2_000;
+
+/** One check at a time: the next probes wait for the one that is under way. */
+function databaseProblems(db: Db, clock: Clock): () => Promise<string | undefined> {
+  let checking: Promise<string | undefined> | undefined;
+  const check = async (): Promise<string | undefined> => {
+    const migrated = await isMigrated(db).catch(() => undefined);
+    if (migrated === undefined) return SILENT;
+    return migrated ? undefined : 'the database is not migrated';
+  };
+  return () => {
+    checking ??= check().finally(() => {
+      checking = undefined;
+    });
+    return within(checking, { clock, ms: READY_MS, late: () => SILENT });
+  };
+}
+
+const SILENT = 'the database does not respond';
+
+/** A scrape sees all workers of the server. */
+const visibleMetrics = ({ metrics, member }: AppParts): Metrics =>
+  member ? { ...metrics, text: () => member.metricsText() } : metrics;
+
+const metricsAccess = (token: string | undefined): MetricsAccess => (token === undefined ? 'open' : { token });
+
+function createApiServer(
+  { config, log, clock }: AppContext,
+  { metrics, bodyBudget, certificate, onCompleted, member }: AppParts,
+  handlers: Record<AnyOperation, Handler>,
+  closers: Closer[],
+): Web {
+  const shedder = config.SHEDDING === 'on' ? new Shedder({ clock, bodyBudget }) : undefined;
+  closers.push(async () => shedder?.stop());
+  const trustedProxies = splitList(config.TRUST_PROXY);
+  return createWeb({
+    handlers,
+    renderError,
+    log,
+    clock,
+    metrics,
+    trustedProxies,
+    bodyBudget,
+    connectionLimits: connectionLimits(
+      {
+        total: config.MAX_CONNECTIONS,
+        perAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
+        workers: (member ?? WHOLE_MACHINE).workers,
+      },
+      trustedProxies,
+    ),
+    certificate,
+    httpStack: config.HTTP_STACK,
+    cors: config.CORS_ORIGINS.length > 0 ? new Cors(config.CORS_ORIGINS) : undefined,
+    onCompleted,
+    shedder,
+  });
+}
+
+/** Not counted among the connections of callers: an overloaded server can still be observed. */
+const METRICS_CONNECTIONS = 64;
+
+/** A server of its own for the metrics; every other path is 404. */
+function createMetricsServer({ config, log, clock }: AppContext, parts: AppParts): Web {
+  const elsewhere: Handler = () => {
+    throw fail('not_found', 'This port serves GET /metrics only.');
+  };
+  const handlers = Object.fromEntries(ROUTES.map(({ operation }) => [operation, elsewhere])) as Record<
+    AnyOperation,
+    Handler
+  >;
+  const scrape = metricsHandler(visibleMetrics(parts), clock, metricsAccess(config.METRICS_TOKEN));
+  return createWeb({
+    handlers: { ...handlers, 'operator.metrics': scrape },
+    renderError,
+    log,
+    clock,
+    // Scrapes are not requests of callers, and are not measured as such.
+    metrics: createMetrics(),
+    trustedProxies: [],
+    bodyBudget: new BodyBudget(BODY_BYTES.small),
+    connectionLimits: connectionLimits({ total: METRICS_CONNECTIONS, perAddress: METRICS_CONNECTIONS }, []),
+    httpStack: config.HTTP_STACK,
+    certificate: parts.certificate,
+  });
+}

@@ -1,0 +1,126 @@
+/** The APIs for people: the operator's under /admin/v1 and the one of the console, with database connections of their own. */
+
+import { FailedAttempts, readAdminToken } from '../../access/keys/index.ts';
+import {
+  firstRunCheck,
+  LocalSignInCounts,
+  OidcClient,
+  Passwords,
+  PrimarySignInCounts,
+  type SessionGuard,
+  SignIn,
+  SuspectGate,
+} from '../../access/people/index.ts';
+import { AdminAuth, createAdminHandlers } from '../../api/admin/index.ts';
+import { ConsoleFiles, createConsoleHandlers } from '../../api/console/index.ts';
+import type { Gateway } from '../../gateway/index.ts';
+import type { Warnings } from '../../observe/warnings/index.ts';
+import { poolSizes, shareOf, type WorkerShare } from '../../platform/cluster/index.ts';
+import { type Config, settingsReport } from '../../platform/config.ts';
+import { type Db, openDatabase } from '../../platform/db/index.ts';
+import type { Handler } from '../../platform/web/index.ts';
+import type { UpstreamClient } from '../../providers/upstream/index.ts';
+import { type AdminOperation, type ConsoleOperation, PASSWORD_QUEUE } from '../../rules/index.ts';
+import type { Video } from '../../video/index.ts';
+import type { AppContext, Closer } from './context.ts';
+import type { ClusterMember } from './ports.ts';
+import type { Services } from './services.ts';
+import { consoleFolder } from './settings.ts';
+
+/** Reports may take longer than the statements of calls and jobs. */
+const REPORT_MS = 30_000;
+
+export interface PeopleParts extends Pick<Services, 'health' | 'limiter' | 'upstream'> {
+  readonly gateway: Gateway;
+  readonly video: Video;
+  readonly warnings: Warnings;
+  readonly guard: SessionGuard;
+  readonly share: WorkerShare;
+  readonly member: ClusterMember | undefined;
+  readonly failuresPerMinute: number;
+  readonly publicUrl: () => string;
+}
+
+export function createPeopleHandlers(
+  context: AppContext,
+  parts: PeopleParts,
+  closers: Closer[],
+): Record<AdminOperation | ConsoleOperation, Handler> {
+  const { url } = context.database;
+  const sizes = poolSizes(parts.share);
+  // Pools of their own: a long report or a slow download must never keep a charge waiting for a connection.
+  const reports = openDatabase(url, sizes.reports, { statementMs: REPORT_MS });
+  closers.push(() => reports.close());
+  const ownReports = openDatabase(url, sizes.own);
+  closers.push(() => ownReports.close());
+  return {
+    ...adminHandlers(context, parts, reports.db),
+    ...consoleHandlers(context, parts, { db: reports.db, ownDb: ownReports.db }),
+  };
+}
+
+function adminHandlers(
+  { config, clock, sealer, secrets }: AppContext,
+  { gateway, health, video, warnings, guard, failuresPerMinute, publicUrl }: PeopleParts,
+  db: Db,
+): Record<AdminOperation, Handler> {
+  return createAdminHandlers({
+    auth: new AdminAuth({
+      token: async () => config.ADMIN_TOKEN ?? readAdminToken(db, sealer),
+      attempts: new FailedAttempts(clock, failuresPerMinute, 'admin token'),
+      guard,
+    }),
+    db,
+    clock,
+    secrets,
+    video,
+    warnings,
+    accounts: { test: gateway.testAccount, refresh: () => health.sync() },
+    publicUrl,
+    settings: settingsReport(config),
+  });
+}
+
+function consoleHandlers(
+  context: AppContext,
+  { gateway, limiter, video, warnings, guard, share, member, failuresPerMinute, upstream, publicUrl }: PeopleParts,
+  { db, ownDb }: { readonly db: Db; readonly ownDb: Db },
+): Record<ConsoleOperation, Handler> {
+  const { config, clock, log, secrets } = context;
+  const passwords = new Passwords(secrets.pepper, {
+    running: shareOf(PASSWORD_QUEUE.running, share),
+    waiting: shareOf(PASSWORD_QUEUE.waiting, share),
+  });
+  const counts = member ? new PrimarySignInCounts(member.primary) : new LocalSignInCounts(clock);
+  return createConsoleHandlers({
+    db,
+    ownDb,
+    limiter,
+    clock,
+    log,
+    secrets,
+    video,
+    warnings,
+    gateway,
+    guard,
+    passwords,
+    signIn: new SignIn({ db, clock, passwords, pepper: secrets.pepper, counts }),
+    linkGate: new SuspectGate(clock, failuresPerMinute, 'link'),
+    isFirstRun: firstRunCheck(db),
+    oidc: createOidc(context, upstream, publicUrl),
+    files: new ConsoleFiles(consoleFolder(config)),
+  });
+}
+
+/** Undefined without an OpenID provider. */
+export function createOidc(
+  { config, sealer, clock }: AppContext,
+  upstream: UpstreamClient,
+  publicUrl: () => string,
+): { readonly client: OidcClient; readonly operators: Config['OIDC_OPERATORS'] } | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  const settings = { issuer, clientId, clientSecret, scope: config.OIDC_SCOPE };
+  const client = new OidcClient({ settings, upstream, sealer, clock, publicUrl });
+  return { client, operators: config.OIDC_OPERATORS };
+}

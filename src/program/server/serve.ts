@@ -1,0 +1,178 @@
+/** The life of a server: opens its services and ports, takes over configuration changes, and drains and closes in the opposite order. */
+import type { Catalog } from '../../catalog/index.ts';
+import { findUnpriced } from '../../catalog/setup/index.ts';
+import { type Clock, errorFields, within } from '../../core/index.ts';
+import { SERVER_BOUNDS } from '../../platform/http/index.ts';
+import { Certificate, CertificateError } from '../../platform/web/index.ts';
+import type { Video } from '../../video/index.ts';
+import { runWorker } from '../jobs/index.ts';
+import { type App, createApp } from './app.ts';
+import { type AppContext, CliError, type Closer, closeAll } from './context.ts';
+import { registerMetrics } from './metrics.ts';
+import { type ClaimedPorts, type ClusterMember, claimPorts, openPort, type PortSockets, publicUrlOf } from './ports.ts';
+import { openCallRecorder } from './request-log.ts';
+import { openServices, openVideo, openWarnings, type Services } from './services.ts';
+
+/** At the time limit of a shutdown, turns end with an error event first. Then their WebSocket closes. */
+const SESSION_GRACE_MS = 500;
+/** Time for running jobs to end at a stop. */
+const JOBS_MS = 3_000;
+
+export interface Running {
+  readonly url: string;
+  readonly catalog: () => Catalog;
+  /** Loads configuration changes now, rather than within seconds. */
+  refresh(): Promise<void>;
+  /** The metrics of this process. */
+  metricsText(): Promise<string>;
+  /** Resolves to undefined when ready, otherwise to the reason. */
+  notReady(): Promise<string | undefined>;
+  /** Drains and closes the server; the context stays open. In a handover, requests on open connections are served until the end. */
+  stop(options?: { readonly isHandover: boolean }): Promise<void>;
+}
+
+export interface ServeOptions {
+  readonly worker: boolean;
+  /** The clock of the pauses between runs of a job. Tests pass a faster one. */
+  readonly jobClock?: Clock;
+  /** Changes the configuration at the start. Runs when the role and the port are claimed, so that a refused start changes nothing. */
+  readonly prepare?: () => Promise<void>;
+  /** Called when everything is open, before `prepare`. */
+  readonly onOpen?: () => void;
+  /** Undefined in a server of one process. */
+  readonly member?: ClusterMember;
+}
+
+export async function serve(context: AppContext, options: ServeOptions): Promise<Running> {
+  const closers: Closer[] = [];
+  return start(context, options, closers).catch(async (error: unknown) => {
+    // An open connection would keep the process alive after a failed start.
+    await closeAll(closers).catch((closing: unknown) => context.log.error('server.stop_failed', errorFields(closing)));
+    throw error;
+  });
+}
+
+async function start(context: AppContext, options: ServeOptions, closers: Closer[]): Promise<Running> {
+  const { config, log } = context;
+  const { member } = options;
+  const services = await openServices(context, member, closers);
+  let url = publicUrlOf(config, config.PORT);
+  const publicUrl = (): string => url;
+  const video = openVideo(context, services, { publicUrl, closers });
+  const warnings = openWarnings(context, publicUrl);
+  const recorder = await openCallRecorder(context, services, closers);
+  const app = createApp(
+    context,
+    {
+      ...services,
+      video,
+      warnings,
+      certificate: await openCertificate(context, closers),
+      onCompleted: (call) => recorder.record(call),
+      member,
+      publicUrl,
+    },
+    closers,
+  );
+  registerMetrics(services.metrics, { ...services, gateway: app.gateway, droppedCalls: () => recorder.dropped });
+  const ports: ClaimedPorts = member ?? (await claimPorts(config));
+  url = publicUrlOf(config, ports.port);
+  options.onOpen?.();
+  await prepare(context, options, services).catch((error: unknown) => {
+    ports.release?.();
+    throw error;
+  });
+  // Until it is ready it takes no connection: others can serve them, and a proxy tries another server when one is refused.
+  await openPorts(context, app, { sockets: ports.sockets, closers });
+  ports.unlock?.();
+  if (options.worker) {
+    const clock = options.jobClock ?? context.clock;
+    const worker = runWorker({ ...context, clock, video, warnings, background: app.gateway, watch: services.watch });
+    // A job may wait for a dependency for minutes. Another replica takes its work over.
+    closers.push(() =>
+      within(worker.stop(), { clock: context.clock, ms: JOBS_MS, late: () => log.warn('jobs.abandoned') }),
+    );
+  }
+  if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
+  log.info('server.ready', { host: config.HOST, port: ports.port });
+  return {
+    url,
+    catalog: services.catalog,
+    refresh: () => services.watch.check(),
+    metricsText: () => services.metrics.text(),
+    notReady: () => app.notReady(),
+    stop: ({ isHandover } = { isHandover: false }) => stop(context, { ...app, video }, { isHandover, closers }),
+  };
+}
+
+async function openPorts(
+  { config, log }: AppContext,
+  { gateway, web, metricsWeb }: App,
+  { sockets, closers }: { readonly sockets: PortSockets; readonly closers: Closer[] },
+): Promise<void> {
+  // After `stop` nothing is left to drain. A start that fails later ends the calls that came meanwhile.
+  closers.push(async () => {
+    await web.drain(0);
+    await gateway.flush();
+  });
+  await openPort('PORT', config, () => web.listen(sockets.PORT));
+  if (metricsWeb) {
+    closers.push(() => metricsWeb.drain(0));
+    log.info('metrics.ready', {
+      host: config.HOST,
+      port: await openPort('METRICS_PORT', config, () => metricsWeb.listen(sockets.METRICS_PORT)),
+    });
+  }
+}
+
+async function prepare({ database, log }: AppContext, options: ServeOptions, { watch }: Services): Promise<void> {
+  if (options.prepare) {
+    await options.prepare();
+    // The catalog was loaded before.
+    await watch.check();
+  }
+  // The other workers would report the same.
+  if ((options.member?.worker ?? 1) === 1)
+    for (const model of await findUnpriced(database.db)) log.warn('model.unpriced', { model });
+}
+
+async function stop(
+  { config, clock, log }: AppContext,
+  { gateway, web, video }: App & { readonly video: Video },
+  { isHandover, closers }: { readonly isHandover: boolean; readonly closers: Closer[] },
+): Promise<void> {
+  const isAnnounced = !isHandover && config.DRAIN_BEFORE_MS > 0;
+  if (isAnnounced) {
+    web.announceEnd();
+    log.info('server.draining', { ms: config.DRAIN_BEFORE_MS });
+    await new Promise<void>((resolve) => void clock.after(config.DRAIN_BEFORE_MS, resolve));
+  }
+  // Behind a load balancer, a last request may have been on its way when the server stopped to listen.
+  const isServedElsewhere = isHandover || isAnnounced;
+  gateway.drainSessions({
+    withinMs: config.DRAIN_MS + SESSION_GRACE_MS,
+    lingerMs: isServedElsewhere ? SERVER_BOUNDS.lingerMs.limit : 0,
+  });
+  video.endWaits();
+  const closed = web.drain(config.DRAIN_MS, { isHandover: isServedElsewhere });
+  await Promise.all([closed, gateway.drainBackground(config.DRAIN_MS, closed)]);
+  await gateway.flush();
+  await closeAll(closers);
+  log.info('server.stopped');
+  log.flush();
+}
+
+/** The certificate of the server, read again when its files change; undefined without TLS. */
+async function openCertificate(
+  { config: { TLS_CERT, TLS_KEY }, clock, log }: AppContext,
+  closers: Closer[],
+): Promise<Certificate | undefined> {
+  if (TLS_CERT === undefined || TLS_KEY === undefined) return undefined;
+  try {
+    const certificate = await Certificate.open({ files: { cert: TLS_CERT, key: TLS_KEY }, clock, log });
+    closers.push(() => certificate.stop());
+    return certificate;
+  } catch (error) {
+    throw error instanceof CertificateError ? new CliError(error.message) : error;
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * The concurrency of accounts, divided among the workers of a machine: the primary lends permits, and no more of an account than its limit.
+ * Permits that a worker does not use go to one that is short of them (account-shares.ts).
+ */
+import type { Clock } from '../../core/index.ts';
+
+export interface BorrowNotice {
+  readonly id: string;
+  /** The limit of the account, as the worker read it. */
+  readonly total: number;
+  readonly count: number;
+}
+
+export interface PermitNotice {
+  readonly id: string;
+  readonly count: number;
+}
+
+/** A worker, as the book sees it. */
+export interface PermitHolder {
+  grant(notice: PermitNotice): void;
+  /** Others are short of permits: the worker gives back what it can spare. */
+  recall(id: string): void;
+}
+
+/** The part of the book that one worker uses. */
+export interface AccountPage {
+  borrow(notice: BorrowNotice): void;
+  giveBack(notice: PermitNotice): void;
+  /** The worker has ended, and with it all of its requests. */
+  close(): void;
+}
+
+interface Entry {
+  readonly id: string;
+  total: number;
+  readonly held: Map<PermitHolder, number>;
+  readonly demands: Map<PermitHolder, { count: number; readonly until: number }>;
+  isWaiting: boolean;
+}
+
+/** How long a worker is expected to need permits that it asked for. Its requests wait no longer. */
+const DEMAND_MS = 2_000;
+/** While a demand is open, the others are asked again: requests of theirs have ended meanwhile. */
+const RECALL_MS = 100;
+
+export class AccountBook {
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  openPage(holder: PermitHolder): AccountPage {
+    return {
+      borrow: ({ id, total, count }) => {
+        const entry = this.#entryOf(id);
+        entry.total = total;
+        entry.demands.set(holder, { count, until: this.#clock.elapsed() + DEMAND_MS });
+        this.#lend(entry);
+      },
+      giveBack: ({ id, count }) => {
+        const entry = this.#entryOf(id);
+        entry.held.set(holder, Math.max(0, (entry.held.get(holder) ?? 0) - count));
+        // It has more than it needs.
+        entry.demands.delete(holder);
+        this.#lend(entry);
+      },
+      close: () => {
+        for (const entry of this.#entries.values()) {
+          entry.demands.delete(holder);
+          if (entry.held.delete(holder)) this.#lend(entry);
+        }
+      },
+    };
+  }
+
+  #entryOf(id: string): Entry {
+    let entry = this.#entries.get(id);
+    if (!entry) {
+      entry = { id, total: 0, held: new Map(), demands: new Map(), isWaiting: false };
+      this.#entries.set(id, entry);
+    }
+    return entry;
+  }
+
+  #lend(entry: Entry): void {
+    const now = this.#clock.elapsed();
+    let free = entry.total - [...entry.held.values()].reduce((sum, count) => sum + count, 0);
+    for (const [holder, demand] of entry.demands) {
+      const count = Math.max(0, Math.min(free, demand.count));
+      free -= count;
+      demand.count -= count;
+      if (demand.count === 0 || demand.until <= now) entry.demands.delete(holder);
+      if (count === 0) continue;
+      entry.held.set(holder, (entry.held.get(holder) ?? 0) + count);
+      holder.grant({ id: entry.id, count });
+    }
+    if (entry.demands.size > 0) this.#recall(entry);
+    else if (entry.held.size === 0) this.#entries.delete(entry.id);
+  }
+
+  #recall(entry: Entry): void {
+    if (entry.isWaiting) return;
+    entry.isWaiting = true;
+    this.#clock.after(RECALL_MS, () => {
+      entry.isWaiting = false;
+      this.#lend(entry);
+    });
+    for (const [holder, count] of entry.held) {
+      const ofOthers = entry.demands.size - (entry.demands.has(holder) ? 1 : 0);
+      if (count > 0 && ofOthers > 0) holder.recall(entry.id);
+    }
+  }
+}

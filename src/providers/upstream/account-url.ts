@@ -1,0 +1,60 @@
+/** Endpoint URLs and credential headers of upstream accounts, per provider style. */
+import type { Style } from '../../rules/index.ts';
+import type { CloudUse, ReachedAccount } from './account.ts';
+
+export interface Location {
+  readonly origin: string;
+  readonly path: string;
+  /** Of an account at a cloud, whose requests change on their way. */
+  readonly cloud?: CloudUse;
+}
+
+/** Credentials go into headers, never into URLs, because URLs end up in logs. */
+const CREDENTIAL_HEADER: Readonly<Record<Style, (credential: string) => readonly [string, string]>> = {
+  responses: (credential) => ['authorization', `Bearer ${credential}`],
+  messages: (credential) => ['x-api-key', credential],
+  'generate-content': (credential) => ['x-goog-api-key', credential],
+};
+
+/** Nothing for an account at a cloud: its client signs in when it sends the request. */
+export const credentialHeaders = (style: Style, { credential, cloud }: ReachedAccount): readonly string[] =>
+  cloud === undefined ? CREDENTIAL_HEADER[style](credential) : [];
+
+/**
+ * Base URLs follow the SDK of each family: with /v1 for responses, without a version for the others. `path` is the gateway's
+ * canonical path, e.g. `/v1/responses`. The query of the base URL, such as `api-version=2024-10-21`, is part of every request. `model` is
+ * the account's name of it, empty for requests without one.
+ */
+export function locateUpstream(style: Style, account: ReachedAccount, path: string, model = ''): Location {
+  const { origin, prefix, query } = parseBase(account.baseUrl);
+  if (account.cloud !== undefined) return { origin, path, cloud: { account, cloud: account.cloud, style, model } };
+  const located = prefix + (style === 'responses' ? path.replace(/^\/v1(?=\/)/, '') : path);
+  return { origin, path: query === '' ? located : withQuery(located, query) };
+}
+
+interface Base {
+  readonly origin: string;
+  readonly prefix: string;
+  readonly query: string;
+}
+const bases = new Map<string, Base>();
+
+/** Cached: there are few accounts, and parsing a URL costs more than a lookup. */
+export function parseBase(baseUrl: string): Base {
+  const known = bases.get(baseUrl);
+  if (known) return known;
+  const url = new URL(baseUrl);
+  const base = { origin: url.origin, prefix: url.pathname.replace(/\/+$/, ''), query: url.search.slice(1) };
+  bases.set(baseUrl, base);
+  return base;
+}
+
+/** What the operator sets replaces parameters of the same name that the caller sent. */
+function withQuery(located: string, query: string): string {
+  const [path = '', given = ''] = located.split('?', 2);
+  const set = new URLSearchParams(query);
+  const kept = given.split('&').filter((pair) => pair !== '' && !set.has(nameOf(pair)));
+  return `${path}?${[query, ...kept].join('&')}`;
+}
+
+const nameOf = (pair: string): string => [...new URLSearchParams(pair).keys()][0] ?? '';

@@ -1,0 +1,111 @@
+/**
+ * Amazon Bedrock. Models of Anthropic by their own API, with the model in the path, the version and the betas in the body; any model by
+ * Converse, whose requests arrive in their form. Streams are in frames of AWS, whose payloads become events with their bytes.
+ */
+import type { HttpRequest } from '../../../platform/http/index.ts';
+import type { CloudSettings } from '../../../rules/index.ts';
+import type { CloudUse } from '../account.ts';
+import { parseBase } from '../account-url.ts';
+import { awsCredentials } from './aws-credentials.ts';
+import { bedrockCount, bedrockError } from './bedrock-errors.ts';
+import { BedrockStream, converseEvent, messagesEvent } from './bedrock-stream.ts';
+import type { Cloud, CloudServices } from './cloud.ts';
+import { changeMembers, memberOf } from './json-members.ts';
+import { withMessagesErrors } from './messages-errors.ts';
+import { wholeBody, withoutHeaders } from './request-parts.ts';
+import { signV4 } from './sigv4.ts';
+
+/** With a query, which only asks for betas. */
+const MESSAGES_PATH = /^\/v1\/messages(\/count_tokens|)(?:\?|$)/;
+const VERSION = '"bedrock-2023-05-31"';
+const CONVERSE_PATH = /^\/model\/[^/]+\/converse(?:-stream)?$/;
+/** Headers of the provider's own API that have another place here, and headers of AWS, which only the account may set. */
+const isNotSent = (name: string): boolean => /^(?:anthropic-(?:version|beta)$|x-amz)/.test(name);
+
+export function bedrock(services: CloudServices, { account, cloud }: CloudUse): Cloud {
+  const { origin, prefix } = parseBase(account.baseUrl);
+  const identity = { account, cloud };
+  const text = JSON.stringify([cloud, account.credential, account.proxy]);
+  const scope = () => ({ region: cloud.region ?? '', service: 'bedrock', now: services.clock.now() });
+
+  const messages = (request: HttpRequest, model: string): HttpRequest | undefined => {
+    const body = wholeBody(request.body);
+    const [, operation] = MESSAGES_PATH.exec(request.path) ?? [];
+    if (!body || operation === undefined) return undefined;
+    const isCount = operation !== '';
+    const isStream = memberOf(body, 'stream')?.toString() === 'true';
+    const verb = isCount ? 'count-tokens' : isStream ? 'invoke-with-response-stream' : 'invoke';
+    const changed = changeMembers(body, {
+      remove: ['model', 'stream'],
+      add: { anthropic_version: VERSION, ...betas(request.headers) },
+    });
+    return {
+      ...request,
+      origin,
+      path: `${prefix}/model/${encodeURIComponent(model)}/${verb}`,
+      headers: [...withoutHeaders(request.headers, isNotSent), ...(isCount ? [] : guardrailHeaders(cloud))],
+      body: isCount ? countBody(changed) : changed,
+    };
+  };
+
+  const converse = (request: HttpRequest): HttpRequest => {
+    const body = wholeBody(request.body);
+    const guarded = body && cloud.guardrail !== undefined ? guard(body, cloud) : request.body;
+    return { ...request, origin, path: prefix + request.path, ...(guarded !== undefined && { body: guarded }) };
+  };
+
+  return {
+    prepare: (request, { model }) => (CONVERSE_PATH.test(request.path) ? converse(request) : messages(request, model)),
+    sign(request) {
+      if (cloud.auth === 'api-key')
+        return { ...request, headers: [...request.headers, 'authorization', `Bearer ${account.credential}`] };
+      const found = services.tokens.get(account.id, text, () => awsCredentials(services, identity));
+      // Signed when it is sent: a signature is valid for five minutes.
+      return found instanceof Promise
+        ? found.then((credentials) => signV4(request, credentials, scope()))
+        : signV4(request, found, scope());
+    },
+    listen(listener, _use, { path }) {
+      const inner = path.startsWith('/v1/messages/count_tokens') ? bedrockCount(listener) : listener;
+      const eventOf = CONVERSE_PATH.test(path) ? converseEvent : messagesEvent;
+      return new BedrockStream(withMessagesErrors(inner, bedrockError), eventOf);
+    },
+    forget: () => services.tokens.forget(account.id),
+  };
+}
+
+/** The betas of the header, as a member of the body. */
+function betas(headers: readonly string[]): Record<string, string> {
+  const names: string[] = [];
+  for (let n = 0; n < headers.length; n += 2)
+    if (headers[n] === 'anthropic-beta') names.push(...(headers[n + 1] ?? '').split(','));
+  const given = names.map((name) => name.trim()).filter((name) => name !== '');
+  return given.length === 0 ? {} : { anthropic_beta: JSON.stringify(given) };
+}
+
+const DRAFT = 'DRAFT';
+
+/** The guardrail of the account, which no caller chooses. */
+const guard = (
+  body: Buffer,
+  { guardrail, guardrail_version: version, guardrail_trace: trace }: CloudSettings,
+): Buffer => {
+  const config = { guardrailIdentifier: guardrail, guardrailVersion: version ?? DRAFT, ...(trace && { trace }) };
+  return changeMembers(body, { remove: [], add: { guardrailConfig: JSON.stringify(config) } });
+};
+
+function guardrailHeaders({ guardrail, guardrail_version: version, guardrail_trace: trace }: CloudSettings): string[] {
+  if (guardrail === undefined) return [];
+  return [
+    ...['x-amzn-bedrock-guardrailidentifier', guardrail],
+    ...['x-amzn-bedrock-guardrailversion', version ?? DRAFT],
+    ...(trace === undefined ? [] : ['x-amzn-bedrock-trace', trace.toUpperCase()]),
+  ];
+}
+
+/** The count is that of a request, which needs its limit of output. */
+function countBody(body: Buffer): string {
+  const whole =
+    memberOf(body, 'max_tokens') === undefined ? changeMembers(body, { remove: [], add: { max_tokens: '1' } }) : body;
+  return JSON.stringify({ input: { invokeModel: { body: whole.toString('base64') } } });
+}
