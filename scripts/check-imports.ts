@@ -1,8 +1,8 @@
 /** Checks the imports of src/, sim/ and console/ against ranks, floors and bans, and the map in ARCHITECTURE.md against the tree. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Module, ROOT, readModules } from './modules.ts';
-import { hasModules, rankPicture, rowOf } from './ranks.ts';
+import { hasModules, RANKS, rankPicture, rowOf } from './ranks.ts';
 
 interface Ban {
   readonly what: RegExp;
@@ -112,19 +112,28 @@ const partsOf = (path: string): string[] =>
     .split('/')
     .slice(1);
 
-/** Every path in the map must exist, and its picture of ranks must equal the table. */
+const MAX_README_LINES = 20;
+
+/** Every path in the map and in the pages of the rooms must exist, and the picture of ranks must equal the table. */
 function checkMap(): string[] {
-  const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
-  const named = [...text.matchAll(/`((?:src|sim|test|bench|scripts|docs|migrations|bin)\/[\w./-]*)`/g)].map(
-    (match) => match[1] ?? '',
-  );
+  const map = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+  const named = [...map.matchAll(/`((?:src|sim|test|bench|scripts|docs|migrations|bin)\/[\w./-]*)`/g)];
   const missing = named
-    .filter((path) => !existsSync(join(ROOT, path)))
-    .map((path) => `ARCHITECTURE.md: ${path} does not exist`);
-  return text.includes(rankPicture())
-    ? missing
-    : [
-        ...missing,
-        `ARCHITECTURE.md: the picture of ranks differs from scripts/ranks.ts; it should be\n${rankPicture()}`,
-      ];
+    .filter(([, path = '']) => !existsSync(join(ROOT, path)))
+    .map(([, path]) => `ARCHITECTURE.md: ${path} does not exist`);
+  const picture = `ARCHITECTURE.md: the picture of ranks differs from scripts/ranks.ts; it should be\n${rankPicture()}`;
+  return [...missing, ...(map.includes(rankPicture()) ? [] : [picture]), ...RANKS.flat().flatMap(checkRoom)];
+}
+
+/** The page of a room is short, and the files that it names are in the room. */
+function checkRoom(room: string): string[] {
+  const page = `src/${room}/README.md`;
+  if (!existsSync(join(ROOT, page))) return [`${page} is missing`];
+  const text = readFileSync(join(ROOT, page), 'utf8');
+  const files = globSync('**/*.ts', { cwd: join(ROOT, 'src', room) }).map((file) => `/${file.replaceAll('\\', '/')}`);
+  const missing = [...text.matchAll(/`([\w/-]+\.ts)`/g)]
+    .filter(([, name]) => !files.some((file) => file.endsWith(`/${name}`)))
+    .map(([, name]) => `${page}: ${name} does not exist`);
+  const lines = text.split('\n').length - 1;
+  return lines > MAX_README_LINES ? [...missing, `${page}: ${lines} lines, at most ${MAX_README_LINES}`] : missing;
 }

@@ -110,7 +110,7 @@ test('every label of the console is in zh/labels.ts, and none is there for nothi
     CLOUD_WORDS.filter((text) => !(text in labels)),
     [],
   );
-  const rates = sourceOf('../../src/objects/price.ts');
+  const rates = sourceOf('../../src/schemas/price.ts');
   const all = new Set([...CLOUD_WORDS, ...[...found, wordsIn(rates)].flatMap((one) => [...one.all])]);
   assert.deepEqual(
     Object.keys(labels).filter((text) => !all.has(text)),

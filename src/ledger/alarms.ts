@@ -1,5 +1,5 @@
 /**
- * Alarms: conditions that need an operator. The worker finds them in the database and stores them while they last.
+ * Alarms: conditions that need an operator. A job finds them in the database and stores them while they last.
  * Each is logged once when it appears and once when it ends. Details are ids and counts, never data of callers.
  */
 import { sql } from 'kysely';

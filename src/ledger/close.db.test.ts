@@ -32,7 +32,7 @@ test('Metering leaves nothing behind, and the ledger always adds up, when replic
   let isOver = false;
   let checks = 0;
 
-  /** Checks the ledger without a pause, which the worker does every minute. */
+  /** Checks the ledger without a pause, which a job does every minute. */
   const watching = (async () => {
     for (; !isOver; checks += 1) await checkLedger(db);
   })();

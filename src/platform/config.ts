@@ -187,7 +187,7 @@ const Settings = z.strictObject({
   RESULT_MIRROR_AT: z
     .enum(['read', 'success'], 'must be read or success')
     .default('read')
-    .describe('when a result is mirrored: at its first read, or by a worker as soon as its task has succeeded'),
+    .describe('when a result is mirrored: at its first read, or by a job as soon as its task has succeeded'),
   RESULT_MIRROR_DAYS: integer(1, 3650).default(7).describe('days that mirrored results are kept'),
   RESULT_MIRROR_MAX_BYTES: integer(2 ** 20)
     .default(20 * 2 ** 30)
@@ -219,7 +219,7 @@ const Settings = z.strictObject({
   OTEL_SERVICE_NAME: z.string().min(1).default('dragoman').describe('name of this service in traces'),
   ALARM_CHECK_MS: integer(100, DAY_MS)
     .default(60_000)
-    .describe('interval at which the worker verifies the ledger and checks for alarms'),
+    .describe('interval at which a job verifies the ledger and checks for alarms'),
   AUTH_FAILURES_PER_MINUTE: integer(1)
     .default(60)
     .describe(

@@ -159,8 +159,8 @@ export const METRICS = {
   },
   dragoman_alarm_check_age_seconds: {
     type: 'gauge',
-    help: 'time since a worker last checked for alarms',
-    more: 'Several times `ALARM_CHECK_MS` means that no worker runs',
+    help: 'time since a job last checked for alarms',
+    more: 'Several times `ALARM_CHECK_MS` means that no jobs run',
     merge: 'min',
   },
 } as const satisfies Record<string, MetricRow>;

@@ -155,7 +155,7 @@ export interface Video {
   dismissSubmission(tx: Tx, taskId: string): Promise<DecidedTask>;
   /** Sends a test event to the callback URL of the task, once. */
   testCallback(userId: string, taskId: string): Promise<TestDelivery | 'no_task' | 'no_url'>;
-  /** Background jobs of the worker. */
+  /** Background jobs. */
   readonly jobs: readonly VideoJob[];
   close(): Promise<void>;
 }

@@ -87,7 +87,7 @@ export async function endSessions(db: Db, personId: string): Promise<void> {
 
 const EXPIRE_BATCH = 1_000;
 
-/** Removes ended sessions and links. A job of the worker. */
+/** Removes ended sessions and links. A job. */
 export async function expireSignIns(db: Db, now: number): Promise<number> {
   const idle = new Date(now - SESSION_MS.idle);
   const { numAffectedRows: sessions = 0n } = await sql`

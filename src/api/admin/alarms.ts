@@ -1,4 +1,4 @@
-/** Alarms as the worker stored them at its last check. An old check means that no worker runs. */
+/** Alarms as a job stored them at its last check. An old check means that no jobs run. */
 import { ALARMS, readAlarms } from '../../ledger/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
 import { operation } from './handler.ts';

@@ -42,7 +42,7 @@ interface Sending {
 
 type Filters = Pick<z.output<typeof AuthorizationsQuery>, 'user' | 'account' | 'status' | 'limit' | 'cursor'>;
 
-/** A session is expired from `expires_at` on, also before the worker writes that down. */
+/** A session is expired from `expires_at` on, also before a job writes that down. */
 const STATE = sql`case when s.status in ('pending', 'verifying') and s.expires_at <= now() then 'expired' else s.status end`;
 
 export async function sendAuthorizations(

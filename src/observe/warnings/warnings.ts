@@ -1,4 +1,4 @@
-/** Warnings: their services bound once, the test of a destination, and the jobs of the worker. */
+/** Warnings: their services bound once, the test of a destination, and its jobs. */
 import { type Clock, type Log, newId, type Sealer } from '../../core/index.ts';
 import type { Db, OpenWork } from '../../platform/db/index.ts';
 import type { HttpStack } from '../../platform/http/index.ts';

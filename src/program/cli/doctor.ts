@@ -310,7 +310,7 @@ const LATE_CHECK_S = 300;
 async function checkAlarms({ database: { db } }: AppContext): Promise<Finding[]> {
   const found = await findAlarms(db, { ...LEDGER_CHECKS, ...VIDEO_CHECKS });
   const stored = await readAlarms(db);
-  // The ledger is checked by one process at a time; if that is a worker now, its last result is shown.
+  // The ledger is checked by one process at a time; if that is another one now, its last result is shown.
   const others = stored.filter(({ name }) => !found.some((alarm) => alarm.name === name));
   const alarms = [...found, ...others].filter(({ count }) => count > 0);
   const [last] = stored;
@@ -321,9 +321,9 @@ async function checkAlarms({ database: { db } }: AppContext): Promise<Finding[]>
     ...(isLate
       ? [
           {
-            about: 'Worker',
+            about: 'Jobs',
             state: 'note',
-            text: `no worker has run for ${Math.round(last.ageSeconds / 60)} minutes; start a server without --no-worker, or run "dragoman work"`,
+            text: `no jobs have run for ${Math.round(last.ageSeconds / 60)} minutes; start a server without --no-worker, or run "dragoman work"`,
           } as const,
         ]
       : []),

@@ -1,7 +1,7 @@
 /** `dragoman work`: the background jobs without the API, beside servers that run with --no-worker. */
 import { Command } from 'commander';
 import { loadConfig } from '../../platform/config.ts';
-import { runWorker } from '../jobs/index.ts';
+import { runJobs } from '../jobs/index.ts';
 import { type AppContext, loadServices, openContext } from '../server/index.ts';
 import { info } from './output.ts';
 import { endAtOnce, endSoon, StopRequests } from './stop-requests.ts';
@@ -26,13 +26,13 @@ export const workCommand = (): Command =>
 async function work(context: AppContext, stops: StopRequests): Promise<void> {
   const services = await (await loadServices()).openWorkerServices(context);
   try {
-    const worker = runWorker({ ...context, ...services });
-    info('Worker is running. Stop it with Ctrl-C.');
+    const jobs = runJobs({ ...context, ...services });
+    info('The jobs are running. Stop them with Ctrl-C.');
     // The timers of jobs do not keep the process alive.
     const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
     await stops.first;
     clearInterval(keepAlive);
-    await worker.stop();
+    await jobs.stop();
   } finally {
     await services.close();
   }

@@ -12,7 +12,7 @@ export interface Job {
   run(): Promise<number>;
 }
 
-export interface Worker {
+export interface RunningJobs {
   stop(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export interface RunnerOptions {
   readonly gate?: Pick<WorkGate, 'isOpen' | 'whenOpen'>;
 }
 
-export function startJobs(jobs: readonly Job[], options: RunnerOptions): Worker {
+export function startJobs(jobs: readonly Job[], options: RunnerOptions): RunningJobs {
   const loops = jobs.map((job) => startJob(job, options));
   return {
     async stop() {
@@ -34,7 +34,7 @@ export function startJobs(jobs: readonly Job[], options: RunnerOptions): Worker 
   };
 }
 
-function startJob(job: Job, { clock, log, gate }: RunnerOptions): Worker {
+function startJob(job: Job, { clock, log, gate }: RunnerOptions): RunningJobs {
   let stopped = false;
   let failures = 0;
   let running: Promise<void> = Promise.resolve();

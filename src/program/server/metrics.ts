@@ -98,7 +98,7 @@ function registerCallMetrics(metrics: Metrics, { gateway, bodyBudget, droppedCal
   metrics.register('dragoman_retries_refused_total', () => [{ value: gateway.pressure().retriesRefused }]);
 }
 
-/** Beside the announcements of the worker. */
+/** Beside the announcements of the jobs. */
 const ALARM_READ_MS = 30_000;
 
 export interface AlarmWatch {

@@ -5,7 +5,7 @@ import { type Clock, errorFields, within } from '../../core/index.ts';
 import { SERVER_BOUNDS } from '../../platform/http/index.ts';
 import { Certificate, CertificateError } from '../../platform/web/index.ts';
 import type { Video } from '../../video/index.ts';
-import { runWorker } from '../jobs/index.ts';
+import { runJobs } from '../jobs/index.ts';
 import { type App, createApp } from './app.ts';
 import { type AppContext, CliError, type Closer, closeAll } from './context.ts';
 import { registerMetrics } from './metrics.ts';
@@ -87,10 +87,10 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
   ports.unlock?.();
   if (options.worker) {
     const clock = options.jobClock ?? context.clock;
-    const worker = runWorker({ ...context, clock, video, warnings, background: app.gateway, watch: services.watch });
+    const jobs = runJobs({ ...context, clock, video, warnings, background: app.gateway, watch: services.watch });
     // A job may wait for a dependency for minutes. Another replica takes its work over.
     closers.push(() =>
-      within(worker.stop(), { clock: context.clock, ms: JOBS_MS, late: () => log.warn('jobs.abandoned') }),
+      within(jobs.stop(), { clock: context.clock, ms: JOBS_MS, late: () => log.warn('jobs.abandoned') }),
     );
   }
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });

@@ -15,7 +15,7 @@ export const RENEWAL_INTERVAL_MS = 10_000;
 /** Mirrored results: age at which an unfinished file is taken for abandoned, and the pause after the folder failed. */
 export const RESULT_MIRROR = { abandonedMs: 120_000, pauseMs: 30_000 } as const;
 
-/** Mirroring by the worker: time in which no other worker takes the task, attempts until it gives up, and tasks per run. */
+/** Mirroring by a job: time in which no other process takes the task, attempts until it gives up, and tasks per run. */
 export const RESULT_MIRROR_JOB = { takenMs: 600_000, forHours: 24, batch: 4 } as const;
 
 /**

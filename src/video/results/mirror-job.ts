@@ -1,4 +1,4 @@
-/** Mirroring by the worker: results of tasks that succeeded lately, before their addresses expire. Workers of all replicas share it. */
+/** Mirroring by a job: results of tasks that succeeded lately, before their addresses expire. The jobs of all replicas share it. */
 import { sql } from 'kysely';
 import { errorFields } from '../../core/index.ts';
 import { RESULT_MIRROR_JOB } from '../../rules/index.ts';

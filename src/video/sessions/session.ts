@@ -34,7 +34,7 @@ export async function findSession(db: Db, { user_id, id }: SessionName): Promise
   return rows[0];
 }
 
-/** A session is expired from `expires_at` on, also before the worker writes that down. */
+/** A session is expired from `expires_at` on, also before a job writes that down. */
 export const sessionStatusOf = ({ status, is_overdue }: SessionRow): SessionStatus =>
   is_overdue && (status === 'pending' || status === 'verifying') ? 'expired' : (status as SessionStatus);
 

@@ -55,7 +55,7 @@ async function requestCancellation({ db }: VideoServices, { user_id, id }: TaskR
 }
 
 /**
- * Asks the provider now if the task is known there. Without a clear response the request stays recorded: the worker sends it again
+ * Asks the provider now if the task is known there. Without a clear response the request stays recorded: a job sends it again
  * once the provider can be reached or the task is known.
  */
 export async function cancelUpstream(

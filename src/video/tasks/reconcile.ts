@@ -171,7 +171,7 @@ export async function onProviderReport(services: ReconcileServices, token: strin
   return true;
 }
 
-/** A confirmed task has news: the worker looks at it next. */
+/** A confirmed task has news: a job reads it next. */
 const checkSoon = ({ db }: ReconcileServices, { user_id, id }: TaskRow) =>
   db
     .updateTable('video_tasks')
