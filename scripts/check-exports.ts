@@ -4,7 +4,7 @@ import { type Module, readModules } from './modules.ts';
 const DECLARATION =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) (\w+)/gm;
 const REEXPORT = /^export (?:type )?\{[^}]*\} from\b/gm;
-const DIALECT = /^src\/dialects\/(?:chat|messages|responses|generate|images|converse)\//;
+const DIALECT = /^src\/dialects\/(?:chat|messages|responses|generate|images|converse|claude)\//;
 
 export const checkExports = (): string[] => [
   ...duplicateExports(readModules('src/**/*.ts').filter(({ isTest }) => !isTest)),

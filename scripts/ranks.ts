@@ -40,6 +40,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['wire'],
     ['errors', 'opaque'],
     ['codec', 'tools'],
+    ['claude', 'encoding'],
     ['chat', 'messages', 'responses', 'generate', 'images', 'convert'],
     ['converse'],
     ['client-field'],

@@ -58,6 +58,7 @@ export function errorMessageFor(format: keyof typeof ERROR_BODIES, error: HubErr
   return (isObject(body) && maybeString(body.message)) || error.message;
 }
 
+export { isSynthetic, SYNTHETIC_PREFIX } from './claude/server-tools.ts';
 export { withClientField } from './client-field.ts';
 export type * from './codec.ts';
 export {
@@ -78,7 +79,6 @@ export type * from './hub/types.ts';
 export { NO_USAGE } from './hub/types.ts';
 export { picturesIn, sizeOfPicture } from './images/pictures.ts';
 export { sessionInUserId } from './messages/client/decode-request.ts';
-export { isSynthetic, SYNTHETIC_PREFIX } from './messages/server-tools.ts';
 export { mergeUsage as mergeReports } from './messages/usage.ts';
 export { ENVELOPE_PREFIX, isEnvelope } from './opaque/envelope.ts';
 export {

@@ -3,8 +3,7 @@
  * reads its frames as server-sent events, and gives its errors and exceptions the form of the Messages API.
  */
 import type { UpstreamSide } from '../codec.ts';
-import { fieldNames } from '../messages/client/field-names.ts';
-import { decodeError } from '../messages/errors.ts';
+import { decodeError, fieldNames } from '../messages/index.ts';
 import { decodeReply } from './upstream/decode-reply.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
 import { openDecoder } from './upstream/stream-decoder.ts';

@@ -1,11 +1,12 @@
 /** Codec of the messages dialect. */
+
+import { hasBlocksFor } from '../claude/server-tools.ts';
 import type { Codec } from '../codec.ts';
 import { decodeRequest } from './client/decode-request.ts';
 import { encodeReply } from './client/encode-reply.ts';
 import { fieldNames } from './client/field-names.ts';
 import { openEncoder } from './client/stream-encoder.ts';
 import { decodeError } from './errors.ts';
-import { hasBlocksFor } from './server-tools.ts';
 import { decodeReply } from './upstream/decode-reply.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
 import { openDecoder } from './upstream/stream-decoder.ts';
@@ -13,7 +14,8 @@ import { support } from './upstream/support.ts';
 import { readUsage } from './usage.ts';
 
 export { decodeCountRequest } from './client/decode-request.ts';
-export { encodeError } from './errors.ts';
+export { fieldNames } from './client/field-names.ts';
+export { decodeError, decodeStreamError, encodeError } from './errors.ts';
 
 export const messagesCodec: Codec = {
   client: {

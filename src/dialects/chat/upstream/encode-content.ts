@@ -1,5 +1,7 @@
 /** Encoder of hub parts for a chat upstream. Rejects content that the wire cannot hold, never drops it. */
+
 import type { Capabilities } from '../../../rules/index.ts';
+import { asText } from '../../encoding/part-text.ts';
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import { dataUrl } from '../../wire/media.ts';
@@ -68,24 +70,6 @@ function encodeBody(part: HubPart, context: ContentContext): JsonObject {
         : compact({ type: 'file', file: encodeFile(part.source, part.title), ...breakpoint });
     default:
       return compact({ type: 'text', text: asText(part) ?? '', ...breakpoint });
-  }
-}
-
-/** Returns the part as text; undefined for media. */
-export function asText(part: HubPart): string | undefined {
-  switch (part.kind) {
-    case 'text':
-    case 'refusal':
-      return part.text;
-    case 'json':
-      return JSON.stringify(part.value);
-    case 'search_result':
-      return [`${part.title} (${part.source})`, ...part.texts].join('\n');
-    case 'file':
-      if (part.source.kind !== 'text') return undefined;
-      return [part.title, part.context, part.source.text].filter((line) => line).join('\n');
-    default:
-      return undefined;
   }
 }
 

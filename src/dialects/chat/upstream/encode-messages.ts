@@ -2,7 +2,9 @@
  * Encoder of the conversation for a chat upstream. One assistant message per turn holds its text and calls; the results follow
  * directly, in the order of the calls. Reasoning returns only to servers that have a slot for it, with the calls that it led to.
  */
+
 import type { UpstreamTarget } from '../../codec.ts';
+import { asText } from '../../encoding/part-text.ts';
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubPart, HubRequest, HubToolCall, HubToolResult, JsonObject } from '../../hub/types.ts';
 import { wrapInput } from '../../tools/free-text.ts';
@@ -11,7 +13,7 @@ import type { ToolNames } from '../../tools/names.ts';
 import { NO_RESULT, pairResults, type TakeResult } from '../../tools/pair-results.ts';
 import { callIdFor } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
-import { asText, type ContentContext, encodeContent, encodePart, joinTexts, openContent } from './encode-content.ts';
+import { type ContentContext, encodeContent, encodePart, joinTexts, openContent } from './encode-content.ts';
 import { inThinkTags } from './think-tags.ts';
 
 interface EncodeState {

@@ -2,8 +2,11 @@
  * Encoder of a hub request for a chat upstream, according to the model's capabilities. Pure: the same history gives the same
  * bytes. Runs after `checkSupport`, which handles fields that no chat model supports.
  */
+
 import type { Capabilities, ChatField } from '../../../rules/index.ts';
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
+import { formatInstruction } from '../../encoding/format-instruction.ts';
+import { encodeThinking } from '../../encoding/thinking-field.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import { type HubField, isPresent, type RequestSection } from '../../hub/fields.ts';
 import type { HubFormat, HubRequest, JsonObject } from '../../hub/types.ts';
@@ -13,7 +16,6 @@ import { cacheKeyFor, userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
 import { UPSTREAM_TIERS } from '../../wire/service-tiers.ts';
 import { encodeMessages, losesBreakpoint } from './encode-messages.ts';
-import { encodeThinking } from './encode-thinking.ts';
 import { encodeTools } from './encode-tools.ts';
 
 export function encodeRequest(original: HubRequest, target: UpstreamTarget): EncodedRequest {
@@ -22,14 +24,15 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
   const names = mapToolNames(request, 'chat');
   const dropped: (HubField | RequestSection)[] = [];
   const { native, emulated } = splitStop(request, target);
-  const { response_format, instruction } = encodeFormat(request.output.format, capabilities.schemaFormat);
+  const { format } = request.output;
+  const instruction = formatInstruction(format, capabilities.schemaFormat);
   if (instruction !== undefined) dropped.push('structuredOutput');
   const { members: tools, droppedSearchOptions } = encodeTools(request, target, names, dropped);
   const body = compact({
     model: target.model,
     messages: encodeMessages(withInstruction(request, instruction), target, names),
     ...tools,
-    response_format,
+    response_format: encodeFormat(format, capabilities.schemaFormat),
     ...encodeThinking(request.reasoning, target, dropped),
     verbosity: request.output.verbosity,
     [capabilities.outputLimitField]: maxOutput(request, target),
@@ -124,23 +127,11 @@ function encodeSampling(
 
 // ---------------------------------------------------------------- output
 
-interface EncodedFormat {
-  readonly response_format?: JsonObject;
-  /** Asks in words for what the server has no field for. */
-  readonly instruction?: string;
-}
-
-export function encodeFormat(format: HubFormat, schemaFormat: Capabilities['schemaFormat']): EncodedFormat {
-  if (format.kind === 'text') return {};
-  if (format.kind === 'json' && schemaFormat === 'none') return { instruction: 'Reply with one JSON object only.' };
-  if (format.kind === 'json') return { response_format: { type: 'json_object' } };
+function encodeFormat(format: HubFormat, schemaFormat: Capabilities['schemaFormat']): JsonObject | undefined {
+  if (format.kind === 'text' || schemaFormat === 'none') return undefined;
+  if (format.kind === 'json' || schemaFormat === 'json_object') return { type: 'json_object' };
   const { schema, description, name = 'response', strict = isStrict(schema) } = format;
-  if (schemaFormat === 'json_schema')
-    return {
-      response_format: { type: 'json_schema', json_schema: compact({ name, description, schema, strict }) },
-    };
-  const instruction = `Reply with one JSON object only, which matches this JSON Schema:\n${JSON.stringify(schema)}`;
-  return { instruction, ...(schemaFormat === 'json_object' && { response_format: { type: 'json_object' } }) };
+  return { type: 'json_schema', json_schema: compact({ name, description, schema, strict }) };
 }
 
 const withInstruction = (request: HubRequest, text: string | undefined): HubRequest =>

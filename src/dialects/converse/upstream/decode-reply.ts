@@ -2,7 +2,7 @@
 import type { DecodeContext } from '../../codec.ts';
 import { failureOf, foldReply, unreadable } from '../../errors/fault.ts';
 import type { HubReply } from '../../hub/types.ts';
-import { decodeStreamError } from '../../messages/errors.ts';
+import { decodeStreamError } from '../../messages/index.ts';
 import { isObject, maybeObject } from '../../wire/read.ts';
 import { replayReply } from './stream-decoder.ts';
 

@@ -1,5 +1,5 @@
 /** Blocks of the Messages API as those of Converse, and their cache breakpoints as blocks of their own. */
-import type { Block } from '../../messages/upstream/encode-content.ts';
+import type { Block } from '../../claude/encode-content.ts';
 import { compact } from '../../wire/read.ts';
 
 /** Blocks after which the API takes no cache point. */

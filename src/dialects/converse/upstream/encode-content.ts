@@ -1,15 +1,9 @@
 /** Encoder of a user's parts as blocks of Converse. Media are bytes: the API fetches nothing but objects of S3. */
 import type { Capabilities } from '../../../rules/index.ts';
-import { asText } from '../../chat/upstream/encode-content.ts';
+import { type Block, cacheControl, type PartBlocks, textBlock, USER_BLOCKS } from '../../claude/encode-content.ts';
+import { asText } from '../../encoding/part-text.ts';
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { HubPart, MediaSource } from '../../hub/types.ts';
-import {
-  type Block,
-  cacheControl,
-  type PartBlocks,
-  textBlock,
-  USER_BLOCKS,
-} from '../../messages/upstream/encode-content.ts';
 import { mimeOf } from '../../wire/media.ts';
 import { compact } from '../../wire/read.ts';
 

@@ -3,18 +3,18 @@
  * shares; what only some families of models have goes into `additionalModelRequestFields`.
  */
 
-import { encodeFormat } from '../../chat/upstream/encode-request.ts';
-import { encodeThinking } from '../../chat/upstream/encode-thinking.ts';
+import { limitBreakpoints } from '../../claude/cache-breakpoints.ts';
+import { constrainSchema } from '../../claude/constrain-schema.ts';
+import { type Block, textBlock } from '../../claude/encode-content.ts';
+import { encodeMessages, type MessageTurn, type TurnForms } from '../../claude/encode-messages.ts';
+import { encodeThinkingSettings } from '../../claude/encode-thinking.ts';
+import { lacksThinking, maxTokensFor } from '../../claude/limits.ts';
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
+import { formatInstruction } from '../../encoding/format-instruction.ts';
+import { encodeThinking } from '../../encoding/thinking-field.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField, RequestSection } from '../../hub/fields.ts';
 import type { HubFormat, HubRequest, JsonObject } from '../../hub/types.ts';
-import { limitBreakpoints } from '../../messages/upstream/cache-breakpoints.ts';
-import { constrainSchema } from '../../messages/upstream/constrain-schema.ts';
-import { type Block, textBlock } from '../../messages/upstream/encode-content.ts';
-import { encodeMessages, type MessageTurn, type TurnForms } from '../../messages/upstream/encode-messages.ts';
-import { lacksThinking, maxTokensFor } from '../../messages/upstream/encode-request.ts';
-import { encodeThinkingSettings } from '../../messages/upstream/encode-thinking.ts';
 import { mapToolNames } from '../../tools/names.ts';
 import { compact } from '../../wire/read.ts';
 import { UPSTREAM_TIERS } from '../../wire/service-tiers.ts';
@@ -104,7 +104,7 @@ function encodeOutput(
     const jsonSchema = compact({ schema: JSON.stringify(constrainSchema(schema)), name, description });
     return { outputConfig: { textFormat: { type: 'json_schema', structure: { jsonSchema } } } };
   }
-  const { instruction } = encodeFormat(format, 'none');
+  const instruction = formatInstruction(format, 'none');
   if (instruction === undefined) return {};
   dropped.add('structuredOutput');
   return { instruction };

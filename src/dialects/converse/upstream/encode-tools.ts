@@ -1,13 +1,13 @@
 /** Encoder of tools and tool choice. Converse has functions only, and no way to forbid calls of tools that it must list. */
 
-import { possibleChoice } from '../../chat/upstream/encode-tools.ts';
+import { asObjectSchema, isEnforceable } from '../../claude/constrain-schema.ts';
+import { type Block, cacheControl } from '../../claude/encode-content.ts';
 import type { UpstreamTarget } from '../../codec.ts';
+import { possibleChoice } from '../../encoding/possible-choice.ts';
 import { rejectBuiltin, rejectHostedChoice } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubField, RequestSection } from '../../hub/fields.ts';
 import type { HubRequest, HubTool, JsonObject, ToolName } from '../../hub/types.ts';
-import { asObjectSchema, isEnforceable } from '../../messages/upstream/constrain-schema.ts';
-import { type Block, cacheControl } from '../../messages/upstream/encode-content.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
 import { forcesImageTool, imageToolOf } from '../../tools/images.ts';

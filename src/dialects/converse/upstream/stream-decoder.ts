@@ -2,16 +2,12 @@
  * Stream decoder for Converse. Events carry their type beside their JSON, and exceptions arrive as errors of the Messages API. The usage
  * comes last, after the stop reason. Never throws: malformed input ends the stream with one error event.
  */
+
+import { type BlockState, MalformedStreamError, newBlockState, outOfOrderError } from '../../claude/block-state.ts';
+import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../claude/blocks.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubEvent, JsonObject } from '../../hub/types.ts';
-import { decodeStreamError } from '../../messages/errors.ts';
-import {
-  type BlockState,
-  MalformedStreamError,
-  newBlockState,
-  outOfOrderError,
-} from '../../messages/upstream/block-state.ts';
-import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../messages/upstream/blocks.ts';
+import { decodeStreamError } from '../../messages/index.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
 import { isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeStop } from '../stop-reason.ts';

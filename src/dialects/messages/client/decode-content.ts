@@ -3,6 +3,7 @@
  * in the slots that the encoder filled (`thinking.signature`, `redacted_thinking.data`) and return to their item.
  */
 
+import { decodeListing, decodeServerCall, isResultType, LISTING_TYPE } from '../../claude/server-tools.ts';
 import type { HubItem, HubMessage, HubPart, HubToolCall, JsonObject, Opaque } from '../../hub/types.ts';
 import { isEnvelope, slotText, unwrap } from '../../opaque/envelope.ts';
 import { restoreCarried } from '../../tools/hosted.ts';
@@ -18,7 +19,6 @@ import {
   unsupported,
   wrongValue,
 } from '../../wire/read.ts';
-import { decodeListing, decodeServerCall, isResultType, LISTING_TYPE } from '../server-tools.ts';
 import { decodePart, readCacheBreakpoint } from './decode-media.ts';
 import { decodeTool } from './decode-tools.ts';
 import { signatureTarget, splitSummary } from './opaque-thinking.ts';

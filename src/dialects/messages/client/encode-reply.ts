@@ -2,6 +2,9 @@
  * Unary replies of this dialect, and the block encoders that the stream encoder shares, so that both forms carry the
  * same blocks.
  */
+
+import { encodeCitation } from '../../claude/citations.ts';
+import { DIRECT_CALLER, encodeServerCall } from '../../claude/server-tools.ts';
 import type { ReplyContext } from '../../codec.ts';
 import { failureOf } from '../../errors/fault.ts';
 import type {
@@ -18,8 +21,6 @@ import { wrap } from '../../opaque/envelope.ts';
 import { carriedBefore } from '../../tools/hosted.ts';
 import { responseId } from '../../wire/ids.ts';
 import { isObject, parseArgs } from '../../wire/read.ts';
-import { encodeCitation } from '../citations.ts';
-import { DIRECT_CALLER, encodeServerCall } from '../server-tools.ts';
 import { encodeStop } from '../stop-reason.ts';
 import { encodeUsage } from '../usage.ts';
 import { encodeCarrier, encodeSignature, encodeThinkingBlock, isTextSignature } from './opaque-thinking.ts';

@@ -3,6 +3,7 @@
  * are written one after the other.
  */
 import { sse } from '../../../core/index.ts';
+import { encodeCitation } from '../../claude/citations.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
 import { type ItemEvent, ItemSerializer } from '../../hub/serialize-items.ts';
 import {
@@ -14,7 +15,6 @@ import {
   NO_USAGE,
 } from '../../hub/types.ts';
 import { maybeObject } from '../../wire/read.ts';
-import { encodeCitation } from '../citations.ts';
 import { encodeError } from '../errors.ts';
 import { encodeStop } from '../stop-reason.ts';
 import { encodeUsage } from '../usage.ts';

@@ -2,6 +2,13 @@
  * Request encoder for messages upstreams. The same history always gives the same bytes, because prompt caches and signed
  * thinking depend on an unchanged prefix. Fields that the model does not support are reported as dropped.
  */
+
+import { limitBreakpoints } from '../../claude/cache-breakpoints.ts';
+import { constrainSchema } from '../../claude/constrain-schema.ts';
+import { type Block, textBlock } from '../../claude/encode-content.ts';
+import { encodeMessages, type MessageTurn } from '../../claude/encode-messages.ts';
+import { encodeThinkingSettings, type ThinkingSettings } from '../../claude/encode-thinking.ts';
+import { lacksThinking, maxTokensFor } from '../../claude/limits.ts';
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
@@ -10,11 +17,6 @@ import { namedSchema } from '../../tools/named-schema.ts';
 import { mapToolNames } from '../../tools/names.ts';
 import { userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
-import { limitBreakpoints } from './cache-breakpoints.ts';
-import { constrainSchema } from './constrain-schema.ts';
-import { type Block, textBlock } from './encode-content.ts';
-import { encodeMessages, isThinking, type MessageTurn } from './encode-messages.ts';
-import { encodeThinkingSettings, type ThinkingSettings } from './encode-thinking.ts';
 import { type EncodedTools, encodeTools } from './encode-tools.ts';
 
 export function encodeRequest(original: HubRequest, target: UpstreamTarget): EncodedRequest {
@@ -99,21 +101,6 @@ function encodeSystem(request: HubRequest, leadingSystem: HubRequest['system']):
     blocks.push({ type: 'text', text: 'Reply with one JSON object and nothing else.' });
   }
   return blocks;
-}
-
-/** Limit for unary calls: with more output tokens the call may exceed the timeouts on the way. */
-const MAX_UNARY_TOKENS = 64_000;
-
-export function maxTokensFor({ limits, stream }: HubRequest, target: UpstreamTarget): number {
-  if (limits.prewarm) return 0;
-  const modelLimit = target.maxOutput ?? target.capabilities.maxOutput;
-  return Math.min(limits.maxOutput ?? (stream ? modelLimit : MAX_UNARY_TOKENS), modelLimit);
-}
-
-/** Returns whether the last calls lack their thinking. With a budget, the provider requires it at the start of their turn. */
-export function lacksThinking(turns: readonly MessageTurn[]): boolean {
-  const hasResults = turns.at(-1)?.blocks[0]?.type === 'tool_result';
-  return hasResults && !isThinking(turns.at(-2)?.blocks[0]);
 }
 
 const thinks = ({ thinking }: ThinkingSettings): boolean => thinking !== undefined && thinking.type !== 'disabled';

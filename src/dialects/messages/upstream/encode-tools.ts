@@ -1,4 +1,7 @@
 /** Encoder of tools and tool choice: functions, the provider's client tools, and hosted tools it supports. */
+
+import { asObjectSchema, isEnforceable } from '../../claude/constrain-schema.ts';
+import { type Block, cacheControl } from '../../claude/encode-content.ts';
 import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
@@ -10,8 +13,6 @@ import { remoteServer } from '../../tools/mcp.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { checkSearchOptions, rejectOption, type SearchOptions } from '../../tools/search.ts';
 import { compact } from '../../wire/read.ts';
-import { asObjectSchema, isEnforceable } from './constrain-schema.ts';
-import { type Block, cacheControl } from './encode-content.ts';
 
 export interface EncodedTools {
   readonly tools: Block[];

@@ -2,6 +2,9 @@
  * Stream decoder for messages upstreams: one row per wire event here, one per block kind in `blocks.ts`. Never throws:
  * malformed input ends the stream with one error event.
  */
+
+import { type BlockState, MalformedStreamError, newBlockState, outOfOrderError } from '../../claude/block-state.ts';
+import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../claude/blocks.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubError, HubEvent, HubUsage, JsonObject } from '../../hub/types.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
@@ -9,8 +12,6 @@ import { isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString } fr
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { decodeUsage, mergeUsage } from '../usage.ts';
-import { type BlockState, MalformedStreamError, newBlockState, outOfOrderError } from './block-state.ts';
-import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from './blocks.ts';
 
 export const openDecoder = (context: DecodeContext): StreamDecoder => new MessagesDecoder(context);
 

@@ -1,8 +1,8 @@
 /** Encoder of reasoning settings in the form the model supports: adaptive with an effort, or a token budget. */
-import type { Capabilities } from '../../../rules/index.ts';
-import type { Effort, HubReasoning, JsonObject } from '../../hub/types.ts';
-import { effortOfBudget, nearestEffort } from '../../wire/efforts.ts';
-import { compact } from '../../wire/read.ts';
+import type { Capabilities } from '../../rules/index.ts';
+import type { Effort, HubReasoning, JsonObject } from '../hub/types.ts';
+import { effortOfBudget, nearestEffort } from '../wire/efforts.ts';
+import { compact } from '../wire/read.ts';
 
 export interface ThinkingSettings {
   readonly thinking?: JsonObject;

@@ -2,18 +2,10 @@
  * Decoder of streamed content blocks into hub items, with one opener per block kind. A hosted call stays open until the
  * block with its result arrives.
  */
-import type { HubEvent, HubItem, HubToolCall, JsonObject, Opaque } from '../../hub/types.ts';
-import { withCarrier } from '../../tools/hosted.ts';
-import { uniqueCallId } from '../../wire/ids.ts';
-import { isObject, maybeString, parseArgs } from '../../wire/read.ts';
-import {
-  decodeListing,
-  decodeServerCall,
-  isResultType,
-  LISTING_TYPE,
-  SERVER_USE_TYPES,
-  serverToolOf,
-} from '../server-tools.ts';
+import type { HubEvent, HubItem, HubToolCall, JsonObject, Opaque } from '../hub/types.ts';
+import { withCarrier } from '../tools/hosted.ts';
+import { uniqueCallId } from '../wire/ids.ts';
+import { isObject, maybeString, parseArgs } from '../wire/read.ts';
 import {
   type BlockState,
   beginItem,
@@ -23,6 +15,14 @@ import {
   type OpenBlock,
   outOfOrderError,
 } from './block-state.ts';
+import {
+  decodeListing,
+  decodeServerCall,
+  isResultType,
+  LISTING_TYPE,
+  SERVER_USE_TYPES,
+  serverToolOf,
+} from './server-tools.ts';
 import { detachMessage, openTextBlock } from './text-blocks.ts';
 
 export function openBlock(wireIndex: number | undefined, block: JsonObject, state: BlockState, out: HubEvent[]): void {

@@ -1,6 +1,6 @@
 /** State of a reply while its blocks arrive: the open blocks and the hub items they became. */
-import type { DecodeContext } from '../../codec.ts';
-import type { HubEvent, HubItem, HubText, JsonObject } from '../../hub/types.ts';
+import type { DecodeContext } from '../codec.ts';
+import type { HubEvent, HubItem, HubText, JsonObject } from '../hub/types.ts';
 
 /** Thrown for events that cannot be part of a valid reply. */
 export class MalformedStreamError extends Error {}

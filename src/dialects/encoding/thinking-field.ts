@@ -1,10 +1,10 @@
 /** Encoder of the request to think, in the field that the server has for it. */
-import type { ThinkingField } from '../../../rules/index.ts';
-import type { UpstreamTarget } from '../../codec.ts';
-import type { HubField, RequestSection } from '../../hub/fields.ts';
-import type { Effort, HubReasoning, JsonObject } from '../../hub/types.ts';
-import { effortOfBudget, nearestEffort } from '../../wire/efforts.ts';
-import { compact } from '../../wire/read.ts';
+import type { ThinkingField } from '../../rules/index.ts';
+import type { UpstreamTarget } from '../codec.ts';
+import type { HubField, RequestSection } from '../hub/fields.ts';
+import type { Effort, HubReasoning, JsonObject } from '../hub/types.ts';
+import { effortOfBudget, nearestEffort } from '../wire/efforts.ts';
+import { compact } from '../wire/read.ts';
 
 export function encodeThinking(
   reasoning: HubReasoning,

@@ -11,9 +11,9 @@ import {
   text,
   textBlock,
   turns,
-} from '../../../../test/support/dialects/messages.ts';
-import { runs } from '../../../../test/support/properties.ts';
-import type { HubItem, HubPart, HubTool, JsonObject } from '../../hub/types.ts';
+} from '../../../test/support/dialects/messages.ts';
+import { runs } from '../../../test/support/properties.ts';
+import type { HubItem, HubPart, HubTool, JsonObject } from '../hub/types.ts';
 
 describe('messages conversation encoder', () => {
   it('puts results directly after their calls, in call order and before any text', () => {

@@ -1,7 +1,6 @@
 /** Decoder of text blocks. Consecutive text blocks are the parts of one hub message. */
-import type { HubAnnotation, HubEvent, HubItem, HubText, JsonObject } from '../../hub/types.ts';
-import { maybeString } from '../../wire/read.ts';
-import { decodeCitation } from '../citations.ts';
+import type { HubAnnotation, HubEvent, HubItem, HubText, JsonObject } from '../hub/types.ts';
+import { maybeString } from '../wire/read.ts';
 import {
   type BlockState,
   beginItem,
@@ -10,6 +9,7 @@ import {
   type OpenMessage,
   outOfOrderError,
 } from './block-state.ts';
+import { decodeCitation } from './citations.ts';
 
 export function openTextBlock(first: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   const citations: HubAnnotation[] = [];

@@ -1,8 +1,8 @@
 /** Encoder of hub parts as content blocks. Rejects parts that the provider does not support; drops empty text. */
-import { reject, rejectFile } from '../../errors/rejection.ts';
-import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
-import { decodeText, mimeOf } from '../../wire/media.ts';
-import { compact } from '../../wire/read.ts';
+import { reject, rejectFile } from '../errors/rejection.ts';
+import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../hub/types.ts';
+import { decodeText, mimeOf } from '../wire/media.ts';
+import { compact } from '../wire/read.ts';
 
 /** A mutable block: `limitBreakpoints` may still remove its `cache_control`. */
 export type Block = Record<string, unknown>;

@@ -8,10 +8,10 @@ import {
   message,
   result,
   target,
-} from '../../../../test/support/dialects/messages.ts';
-import type { CapabilityOverrides } from '../../../rules/index.ts';
-import type { UpstreamTarget } from '../../codec.ts';
-import type { HubItem, HubRequest, JsonObject } from '../../hub/types.ts';
+} from '../../../test/support/dialects/messages.ts';
+import type { CapabilityOverrides } from '../../rules/index.ts';
+import type { UpstreamTarget } from '../codec.ts';
+import type { HubItem, HubRequest, JsonObject } from '../hub/types.ts';
 
 describe('messages thinking encoder', () => {
   const manual = (more: CapabilityOverrides = {}) => target({ thinking: 'manual', display: false, ...more });

@@ -2,16 +2,16 @@
  * Encoder of the flat conversation as turns that satisfy the provider's rules: turns alternate and start with the user, the
  * turn after calls starts with their results in call order, and nothing is empty. Order is kept otherwise.
  */
-import type { UpstreamTarget } from '../../codec.ts';
-import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
-import type { HubItem, HubMessage, HubReasoningItem, HubText, HubToolCall, HubToolResult } from '../../hub/types.ts';
-import { hostedText, ownForm } from '../../tools/hosted.ts';
-import type { ToolNames } from '../../tools/names.ts';
-import { NO_RESULT, pairResults, type TakeResult } from '../../tools/pair-results.ts';
-import { callIdFor } from '../../wire/ids.ts';
-import { isObject, parseArgs } from '../../wire/read.ts';
-import { isResultType, SERVER_USE_TYPES } from '../server-tools.ts';
+import type { UpstreamTarget } from '../codec.ts';
+import { rejectCompaction, rejectRef } from '../errors/rejection.ts';
+import type { HubItem, HubMessage, HubReasoningItem, HubText, HubToolCall, HubToolResult } from '../hub/types.ts';
+import { hostedText, ownForm } from '../tools/hosted.ts';
+import type { ToolNames } from '../tools/names.ts';
+import { NO_RESULT, pairResults, type TakeResult } from '../tools/pair-results.ts';
+import { callIdFor } from '../wire/ids.ts';
+import { isObject, parseArgs } from '../wire/read.ts';
 import { type Block, encodeParts, type PartBlocks, textBlock, USER_BLOCKS } from './encode-content.ts';
+import { isResultType, SERVER_USE_TYPES } from './server-tools.ts';
 
 export interface MessageTurn {
   readonly role: 'user' | 'assistant' | 'system';

@@ -2,8 +2,8 @@
  * JSON Schemas for the provider's constrained decoding: closed objects, and only keywords that it can enforce. Other keywords
  * move into the description, where the model still reads them.
  */
-import type { JsonObject } from '../../hub/types.ts';
-import { isObject, maybeList, maybeObject } from '../../wire/read.ts';
+import type { JsonObject } from '../hub/types.ts';
+import { isObject, maybeList, maybeObject } from '../wire/read.ts';
 
 /** Distinguishes keywords from properties by position, never by name: a property may be called `format`. */
 export function constrainSchema(schema: JsonObject): JsonObject {
