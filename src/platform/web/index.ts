@@ -1,3 +1,4 @@
+export { type CallOutcome, type CompletedCall, createWeb, type Web } from './api-server.ts';
 export { expectJson, mediaType, readBody } from './body.ts';
 export { BodyBudget, type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts';
 export { BodyTap, type TappedBody } from './body-tap.ts';
@@ -21,7 +22,6 @@ export {
   sendNoContent,
   UNBUFFERED,
 } from './send.ts';
-export { type CallOutcome, type CompletedCall, createWeb, type Web } from './server.ts';
 export { Shedder } from './shedder.ts';
 export { Spool, type SpooledBody } from './spool.ts';
 export { type WebSocketConnection, WebSocketServer } from './websocket.ts';
