@@ -21,12 +21,7 @@ const isTool = (file: string): boolean => /^(?:scripts|bench|sim)\//.test(file);
 
 /** The console, whose files are mostly TSX, does not count. A `max` is where a part was when it got one: lower it with every reduction. */
 const PARTS: readonly Part[] = [
-  {
-    name: 'src without tests',
-    has: (file) => file.startsWith('src/') && !isTest(file),
-    budget: 100_000,
-    max: 100_711,
-  },
+  { name: 'src without tests', has: (file) => file.startsWith('src/') && !isTest(file), budget: 100_000 },
   { name: 'scripts, bench and sim with tests', has: isTool, budget: 26_000, max: 28_750 },
   { name: 'tests of src and test', has: (file) => isTest(file) && !isTool(file) },
 ];

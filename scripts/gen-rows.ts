@@ -1,4 +1,4 @@
-/** Generates src/platform/db/rows.ts from the schema of a migrated database. */
+/** Generates migrations/rows.ts from the schema of a migrated database. */
 import type pg from 'pg';
 
 const SCALARS: Record<string, string> = {

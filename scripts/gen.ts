@@ -41,7 +41,7 @@ async function generate(): Promise<Map<string, string>> {
     ['deploy/grafana-dashboard.json', renderDashboard()],
     ...renderKubernetes(),
     ...guides(),
-    ['src/platform/db/rows.ts', await rows()],
+    ['migrations/rows.ts', await rows()],
   ]);
 }
 
@@ -102,7 +102,7 @@ function read(path: string): string | undefined {
 }
 
 const PARTS = {
-  files: { about: 'the reference pages, openapi.json and src/platform/db/rows.ts', run: writeFiles },
+  files: { about: 'the reference pages, openapi.json and migrations/rows.ts', run: writeFiles },
   schemas: {
     about: 'test/schemas from the types of the SDKs, after an update of an SDK; half a minute',
     run: async () => (await import('./gen-schemas.ts')).writeSchemas(),

@@ -51,7 +51,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['headers', 'pinned-lookup', 'listening-sockets', 'health-listener'],
     ['health-thread'],
     ['framing', 'server', 'client', 'content-decoder'],
-    ['request-checks', 'request-head', 'proxy-tunnel'],
+    ['request-checks', 'request-head', 'proxy-tunnel', 'whole-response'],
     ['connection-pool'],
     ['wire', 'node', 'listener', 'exchange'],
     ['stack'],

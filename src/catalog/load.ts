@@ -1,7 +1,6 @@
 /** Reads the catalog from the database. Decrypted credentials stay in memory only. */
-import type { Selectable } from 'kysely';
 import { errorFields, type Log, type Sealer } from '../core/index.ts';
-import { type Db, type Rows, snapshot } from '../platform/db/index.ts';
+import { type Db, type Row, snapshot } from '../platform/db/index.ts';
 import {
   type CapabilityOverrides,
   type ChatPreset,
@@ -13,7 +12,7 @@ import {
 } from '../rules/index.ts';
 import { type Account, type AssetSettings, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
 
-type AccountRow = Selectable<Rows['accounts']>;
+type AccountRow = Row<'accounts'>;
 
 export const credentialLocation = (accountId: string) => `accounts.credential:${accountId}` as const;
 

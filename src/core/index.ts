@@ -34,7 +34,17 @@ export { hintOf, isKeyFormat, newKeyValue } from './key-format.ts';
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
 export { createLog, errorFields, type Log, type LogFields, type LogValue, sharedOutput, silentLog } from './log.ts';
 export { type MaybePromise, whenReady } from './maybe-promise.ts';
-export { Base64File, type FileBytes, type MediaLength, mediaLength } from './media-length/index.ts';
+export {
+  afterId3,
+  Base64File,
+  type FileBytes,
+  hasText,
+  type MediaLength,
+  type Mp3Frame,
+  mediaLength,
+  mp3Frame,
+  uint,
+} from './media-length/index.ts';
 export { hasSignature, isSignedMime, SIGNATURE_BYTES, type SignedMime } from './media-signature.ts';
 export { EVENT_STREAM, isEventStream, isJsonType, mediaTypeOf } from './media-type.ts';
 export { formatNanos, type Nanos, parseNanos, parsePpm } from './money.ts';

@@ -2,7 +2,6 @@
  * Structured log: one JSON line per event, with a fixed event name (`noun.verb`). Fields hold ids and sizes; their types allow only
  * scalars and flat lists, so that a request body, a header map or a foreign error object cannot reach the log.
  */
-
 import { write, writeSync } from 'node:fs';
 import { systemClock } from './clock.ts';
 

@@ -1,5 +1,4 @@
 /** The caller of a request: its key with the user, and the key's group. */
-
 import type { Key } from '../access/keys/index.ts';
 import type { Account, Catalog, Group, Model } from '../catalog/index.ts';
 import type { Style, UpstreamDialect } from '../rules/index.ts';

@@ -2,7 +2,6 @@
  * Why a provider rejected an attempt. For the log: the names in its error body, never its message, which may quote the request. For
  * operators: the message of errors about the account itself.
  */
-
 import { type AccountSecrets, redact } from '../catalog/index.ts';
 import { valueOfJson } from '../core/index.ts';
 import type { UpstreamFailure } from '../dialects/index.ts';

@@ -1,13 +1,5 @@
 /** The admin API: one row per operation. Routes, OpenAPI and docs/endpoints.md are derived from it; src/api/admin holds the schemas. */
-import type { Deprecation } from './deprecation.ts';
-import type { Method } from './endpoints.ts';
-
-export interface AdminRow {
-  readonly method: Method;
-  readonly path: string;
-  readonly about: string;
-  readonly deprecated?: Deprecation;
-}
+import type { Method, OperatorRow } from './endpoints.ts';
 
 const row = <M extends Method>(method: M, path: string, about: string) =>
   ({ method, path: `/admin/v1${path}`, about }) as const;
@@ -223,8 +215,8 @@ export const ADMIN_ENDPOINTS = {
     'The settings of this server and where each value comes from; secrets are not shown',
   ),
   'admin.applyConfig': row('PUT', '/config', 'Apply a configuration, in the format of `dragoman apply`'),
-} as const satisfies Record<string, AdminRow>;
+} as const satisfies Record<string, OperatorRow>;
 
 export type AdminOperation = keyof typeof ADMIN_ENDPOINTS;
 export const ADMIN_OPERATIONS = Object.keys(ADMIN_ENDPOINTS) as AdminOperation[];
-export const adminRow = (operation: AdminOperation): AdminRow => ADMIN_ENDPOINTS[operation];
+export const adminRow = (operation: AdminOperation): OperatorRow => ADMIN_ENDPOINTS[operation];

@@ -1,6 +1,5 @@
 /** The API of the console: one row per operation. Routes and docs/endpoints.md are derived from it; src/api/console holds the handlers. */
-import type { Deprecation } from './deprecation.ts';
-import type { Method } from './endpoints.ts';
+import type { Method, OperatorRow } from './endpoints.ts';
 
 /**
  * `open`: without a session. `session`: any signed-in person. `own`: the person of a user; an operator may read with `?user=`.
@@ -8,16 +7,10 @@ import type { Method } from './endpoints.ts';
  */
 export type ConsoleAccess = 'open' | 'session' | 'own';
 
-export interface ConsoleRow {
-  readonly method: Method;
-  readonly path: string;
-  readonly about: string;
+export interface ConsoleRow extends OperatorRow {
   readonly access: ConsoleAccess;
-  readonly deprecated?: Deprecation;
   /** The row of `CONSOLE_REQUESTS_PER_MINUTE`; `read` by default. */
   readonly rate?: 'report' | 'send';
-  /** Responds to HEAD as well, which players send. */
-  readonly head?: true;
 }
 
 /**

@@ -1,5 +1,4 @@
 /** Video service groups that a key reaches. */
-
 import type { Key } from '../access/keys/index.ts';
 import type { Catalog, Group } from '../catalog/index.ts';
 import { fail } from '../core/index.ts';

@@ -1,22 +1,12 @@
 /** What the video operations share. Bound once by `createVideo`. */
-
-import type { Transaction } from 'kysely';
 import type { Account, Catalog } from '../catalog/index.ts';
-import type { Clock, Log, Sealer } from '../core/index.ts';
-import type { Db, Rows } from '../platform/db/index.ts';
+import type { StoreServices } from '../platform/db/index.ts';
 import type { Threads } from '../platform/threads/index.ts';
 import type { Pool } from '../providers/pool/index.ts';
 import type { AssetProvider } from './upstream/asset-provider.ts';
 import type { VideoProvider } from './upstream/client.ts';
 
-/** A transaction, for what must change together. */
-export type Tx = Transaction<Rows>;
-
-export interface VideoServices {
-  readonly db: Db;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface VideoServices extends StoreServices {
   readonly catalog: () => Catalog;
   readonly pool: Pool;
   readonly provider: VideoProvider;

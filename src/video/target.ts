@@ -1,5 +1,4 @@
 /** The model that a create request names: its service group by the key's rights, its capabilities and its price. */
-
 import type { Key } from '../access/keys/index.ts';
 import { type Catalog, type Model, priceAt } from '../catalog/index.ts';
 import { type ApiError, fail, JsonScanError, matchesGlob, scanMembers, valueAt } from '../core/index.ts';

@@ -1,14 +1,11 @@
 /** Video tasks: their services bound once, and the operations on them. */
-
 import type { Key } from '../access/keys/index.ts';
-import type { Account, Catalog } from '../catalog/index.ts';
-import { type Clock, fail, isPublicAddress, type Log, newId, type Sealer } from '../core/index.ts';
-import type { Db, OpenWork } from '../platform/db/index.ts';
+import type { Account } from '../catalog/index.ts';
+import { fail, isPublicAddress, newId } from '../core/index.ts';
+import type { Job, StoreServices, Tx } from '../platform/db/index.ts';
 import type { HttpStack } from '../platform/http/index.ts';
 import { PublicFetcher } from '../platform/outbound/index.ts';
-import type { Threads } from '../platform/threads/index.ts';
 import type { Call, ClientStreamLimits } from '../platform/web/index.ts';
-import type { Pool } from '../providers/pool/index.ts';
 import type { UpstreamClient } from '../providers/upstream/index.ts';
 import type { CallerCallback, TaskEstimate } from '../schemas/index.ts';
 import { type Assets, createAssets } from './assets/assets.ts';
@@ -43,7 +40,7 @@ import { createLinks, type LinkedResult, type SignedLinks } from './results/link
 import { mirrorDue } from './results/mirror-job.ts';
 import { hasLastFrame, type ResultKind } from './results/result.ts';
 import { type MirrorSettings, Results } from './results/results.ts';
-import type { Tx, VideoServices } from './services.ts';
+import type { VideoServices } from './services.ts';
 import { createSessions, type Sessions } from './sessions/sessions.ts';
 import { estimateTask, type TaskInput } from './tasks/accepted-request.ts';
 import { expireTasks } from './tasks/apply.ts';
@@ -71,30 +68,16 @@ import { traitsOf } from './upstream/adapters.ts';
 import { assetLibraries } from './upstream/asset-libraries.ts';
 import { VideoProvider } from './upstream/client.ts';
 
-export interface VideoOptions {
-  readonly db: Db;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface VideoOptions
+  extends StoreServices,
+    Pick<VideoServices, 'catalog' | 'pool' | 'threads' | 'publicUrl' | 'allowedOrigins'> {
   readonly upstream: UpstreamClient;
-  readonly catalog: () => Catalog;
-  readonly pool: Pool;
-  readonly threads: Threads;
-  readonly publicUrl: () => string;
-  readonly allowedOrigins: readonly string[];
   readonly httpStack: HttpStack;
   readonly streamLimits: ClientStreamLimits;
   /** Undefined: results are not mirrored. */
   readonly mirror: MirrorSettings | undefined;
   /** How long signed links work; 0: there are none. */
   readonly linkSeconds: number;
-}
-
-export interface VideoJob {
-  readonly name: string;
-  readonly everyMs: number;
-  readonly needs?: OpenWork;
-  run(): Promise<number>;
 }
 
 export interface Video {
@@ -156,7 +139,7 @@ export interface Video {
   /** Sends a test event to the callback URL of the task, once. */
   testCallback(userId: string, taskId: string): Promise<TestDelivery | 'no_task' | 'no_url'>;
   /** Background jobs. */
-  readonly jobs: readonly VideoJob[];
+  readonly jobs: readonly Job[];
   close(): Promise<void>;
 }
 
@@ -243,7 +226,7 @@ function jobsOf(
   services: VideoServices,
   { follower, deliverer, results }: Loops,
   mirror: MirrorSettings | undefined,
-): VideoJob[] {
+): Job[] {
   return [
     { name: 'tasks.recover', everyMs: 5_000, needs: VIDEO_WORK.tasks, run: () => recoverSubmissions(services) },
     {
@@ -273,10 +256,10 @@ function jobsOf(
   ];
 }
 
-function resultJobs(services: VideoServices, results: Results, settings: MirrorSettings | undefined): VideoJob[] {
+function resultJobs(services: VideoServices, results: Results, settings: MirrorSettings | undefined): Job[] {
   const { mirror } = results;
   if (!mirror) return [];
-  const jobs: VideoJob[] = [{ name: 'results.clean', everyMs: 600_000, run: () => mirror.cleanUp() }];
+  const jobs: Job[] = [{ name: 'results.clean', everyMs: 600_000, run: () => mirror.cleanUp() }];
   if (settings?.atSuccess)
     jobs.push({
       name: 'results.mirror',

@@ -1,11 +1,9 @@
 /** Creates and revokes API keys for an operator: checks, change and audit line in one transaction. Used by the admin API and the CLI. */
-import type { Selectable, Transaction } from 'kysely';
 import { fail } from '../../core/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import { type Actor, writeAudit } from './audit.ts';
 import { type KeyInput, type KeySecrets, keyView, markKeyRevoked, saveKey } from './keys.ts';
 
-type Tx = Transaction<Rows>;
 type KeyView = ReturnType<typeof keyView>;
 
 interface OperationContext {
@@ -105,7 +103,7 @@ export function revokeKey(
 }
 
 /** With `owner`, keys of other users do not exist. */
-export async function lockKey(tx: Tx, id: string, owner?: string): Promise<Selectable<Rows['keys']>> {
+export async function lockKey(tx: Tx, id: string, owner?: string): Promise<Row<'keys'>> {
   let find = tx.selectFrom('keys').selectAll().where('id', '=', id);
   if (owner !== undefined) find = find.where('user_id', '=', owner);
   const row = await find.forUpdate().executeTakeFirst();

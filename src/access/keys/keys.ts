@@ -1,6 +1,5 @@
 /** API keys as database rows. The value of a key is never stored; it is returned once, when the key is created. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Selectable } from 'kysely';
 import {
   derive,
   hintOf,
@@ -12,7 +11,7 @@ import {
   type Sealer,
   type StoredLimits,
 } from '../../core/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Row } from '../../platform/db/index.ts';
 import { CALLBACK_INFO } from '../../rules/index.ts';
 import type { ShownKey } from '../../schemas/index.ts';
 
@@ -97,7 +96,7 @@ export async function saveKey(db: Db, input: KeyInput, secrets: KeySecrets): Pro
 }
 
 /** A key and those that it replaced count their spending under the id of the first. */
-async function isReplaced(db: Db, hash: Buffer, key: Selectable<Rows['keys']>): Promise<boolean> {
+async function isReplaced(db: Db, hash: Buffer, key: Row<'keys'>): Promise<boolean> {
   const holder = await db.selectFrom('keys').select(['id', 'spend_id']).where('hash', '=', hash).executeTakeFirst();
   return holder !== undefined && (holder.spend_id ?? holder.id) === (key.spend_id ?? key.id);
 }
@@ -155,7 +154,7 @@ export async function markKeyRevoked(db: Db, id: string): Promise<boolean> {
 }
 
 /** The public form of a key, without its value and secrets. */
-export const keyView = (row: Selectable<Rows['keys']>, now: number): ShownKey => ({
+export const keyView = (row: Row<'keys'>, now: number): ShownKey => ({
   id: row.id,
   user: row.user_id,
   group: row.group_id,
@@ -190,7 +189,7 @@ const unrevoked = (db: Db) =>
     .select(['users.multiplier_ppm', 'users.limits as user_limits'])
     .where('revoked_at', 'is', null);
 
-type KeyAndUser = Selectable<Rows['keys']> & { readonly multiplier_ppm: bigint; readonly user_limits: unknown };
+type KeyAndUser = Row<'keys'> & { readonly multiplier_ppm: bigint; readonly user_limits: unknown };
 
 function liveKey(row: KeyAndUser | undefined, now: number): Key | undefined {
   if (!row || (row.expires_at && row.expires_at.getTime() <= now)) return undefined;

@@ -1,7 +1,7 @@
 /** One-time links: for the first operator, for invitations and for new passwords. A person has at most one, stored as a hash. */
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { fail, hmac, newId } from '../../core/index.ts';
-import { ADVISORY_LOCK, type Db, type Rows } from '../../platform/db/index.ts';
+import { ADVISORY_LOCK, type Db, type Row } from '../../platform/db/index.ts';
 import { LINK_MS, type LinkPurpose } from '../../rules/index.ts';
 import { type Actor, writeAudit } from '../keys/index.ts';
 import { hasOperator, lockPerson, normalEmail, type PersonRow, personView } from './person.ts';
@@ -90,7 +90,7 @@ export async function readLink(db: Db, token: string, now: number): Promise<Link
   return { purpose: purpose as LinkPurpose, name: person?.name ?? null, email: person?.email ?? null };
 }
 
-const findLink = async (db: Db, token: string, now: number): Promise<Selectable<Rows['person_links']> | undefined> =>
+const findLink = async (db: Db, token: string, now: number): Promise<Row<'person_links'> | undefined> =>
   isToken(token)
     ? db
         .selectFrom('person_links')

@@ -1,9 +1,10 @@
 /** OpenID Connect: the authorization code flow with state, nonce and PKCE. The library is loaded at the first sign-in only. */
+
 import type { Configuration } from 'openid-client';
 import type { Clock, Sealer } from '../../core/index.ts';
+import { wholeResponse } from '../../platform/http/index.ts';
 import type { UpstreamClient } from '../../providers/upstream/index.ts';
-import { OIDC_STATE_MS } from '../../rules/index.ts';
-import { oidcFetch } from './oidc-fetch.ts';
+import { OIDC_STATE_MS, TIMEOUTS } from '../../rules/index.ts';
 
 export interface OidcSettings {
   readonly issuer: string;
@@ -110,4 +111,30 @@ export class OidcClient {
       ],
     });
   }
+}
+
+interface OidcRequest {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** Metadata, keys and tokens are some kilobytes. */
+const MAX_BYTES = 2 ** 20;
+
+/** A request of the library, sent by the HTTP client of the gateway: with its time limits, its proxies and a limit of bytes. */
+async function oidcFetch(upstream: UpstreamClient, address: string, request: OidcRequest): Promise<Response> {
+  const { origin, pathname, search } = new URL(address);
+  const sent = {
+    method: request.method === 'POST' ? 'POST' : 'GET',
+    origin,
+    path: pathname + search,
+    headers: Object.entries(request.headers).flatMap(([name, value]) => [name.toLowerCase(), value]),
+    body: request.body === undefined || request.body === null ? null : String(request.body),
+    timeouts: TIMEOUTS.oidc,
+  } as const;
+  const response = await wholeResponse(upstream, sent, MAX_BYTES);
+  if ('code' in response) throw new Error(`the OpenID provider cannot be reached: ${response.kind} ${response.code}`);
+  const { status, headers, body } = response;
+  return new Response(body, { status, headers: { 'content-type': headers['content-type'] ?? '' } });
 }

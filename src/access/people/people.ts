@@ -1,7 +1,6 @@
 /** Operations on people for operators: checks, change, end of sessions and audit line in one transaction. Used by the admin API and the CLI. */
-import type { Transaction } from 'kysely';
 import { fail, newId } from '../../core/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Tx } from '../../platform/db/index.ts';
 import type { PersonRole } from '../../rules/index.ts';
 import type { PersonChange } from '../../schemas/index.ts';
 import { type Actor, writeAudit } from '../keys/index.ts';
@@ -28,7 +27,7 @@ export interface Invited {
 
 interface InvitationContext extends PeopleContext {
   /** Creates the user of the person first, in the same transaction. */
-  readonly prepare?: ((tx: Transaction<Rows>) => Promise<void>) | undefined;
+  readonly prepare?: ((tx: Tx) => Promise<void>) | undefined;
 }
 
 export const invitePerson = (

@@ -1,11 +1,10 @@
 /** People as rows and as the admin API shows them. */
-import type { Selectable } from 'kysely';
 import { fail } from '../../core/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Row } from '../../platform/db/index.ts';
 import type { PersonRole } from '../../rules/index.ts';
 import type { ShownPerson } from '../../schemas/index.ts';
 
-export type PersonRow = Selectable<Rows['people']>;
+export type PersonRow = Row<'people'>;
 
 /** Who is signed in. */
 export interface Person {

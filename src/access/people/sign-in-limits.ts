@@ -2,7 +2,6 @@
  * Limits failed sign-ins by browser, e-mail address and network. A server of one process counts in it; with several workers their primary
  * counts for all of them, so that the limits stay exact.
  */
-
 import { type Clock, fail, type MaybePromise, networkOf } from '../../core/index.ts';
 import type { Link } from '../../platform/cluster/index.ts';
 import { SIGN_IN_FAILURES } from '../../rules/index.ts';

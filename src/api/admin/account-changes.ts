@@ -1,10 +1,10 @@
 /** What operators do to accounts: change their settings, park, drain and resume them. Each change has one audit line. */
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { type Actor, type AuditAction, writeAudit } from '../../access/keys/index.ts';
 import { changeAccount, lockSetup, SetupError } from '../../catalog/setup/index.ts';
 import { fail, type Sealer } from '../../core/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Tx } from '../../platform/db/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
 import { lockHealth } from '../../providers/pool/index.ts';
 import { AccountChange } from '../../schemas/index.ts';
@@ -12,8 +12,6 @@ import { readAccount, readAccountSettings } from './accounts.ts';
 import { notFound, operation } from './handler.ts';
 import { reason, rejection } from './request-body.ts';
 import { NOTHING_TO_UPDATE } from './users.ts';
-
-type Tx = Transaction<Rows>;
 
 const STATES = ['in_use', 'parked', 'draining'] as const;
 const ReasonBody = z.strictObject({ reason: reason.optional() });

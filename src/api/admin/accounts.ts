@@ -1,9 +1,9 @@
 /** Upstream accounts with their state on all servers, and their test. Never shows a credential, sealed or not. */
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
-import { type Db, type Rows, snapshot } from '../../platform/db/index.ts';
+import { type Db, type Row, snapshot } from '../../platform/db/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
 import { lockHealth } from '../../providers/pool/index.ts';
 import { ACCOUNT_COLUMNS, ACCOUNT_SETTINGS, line, membersOf, type ShownAccount } from '../../schemas/index.ts';
@@ -32,7 +32,7 @@ interface ParkColumns {
 }
 
 type Secret = 'credential_sealed' | 'proxy_sealed' | 'assets_secret_sealed';
-interface AccountRow extends Omit<Selectable<Rows['accounts']>, Secret> {
+interface AccountRow extends Omit<Row<'accounts'>, Secret> {
   readonly cooldowns: readonly CooldownColumns[];
   readonly park: ParkColumns | null;
   readonly last_test: ShownAccount['last_test'];

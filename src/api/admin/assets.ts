@@ -1,7 +1,7 @@
 /** Private assets of all users for operators: which are usable, and on which account they live. Never shows the URL of a caller. */
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
-import { type Rows, snapshot } from '../../platform/db/index.ts';
+import { type Row, snapshot } from '../../platform/db/index.ts';
 import { ASSET_STATUSES } from '../../rules/index.ts';
 import type { OperatorAsset } from '../../schemas/index.ts';
 import { operation } from './handler.ts';
@@ -19,7 +19,7 @@ const AssetsQuery = z.strictObject({
   ...pageParams(rowKey.timeAndId),
 });
 
-type AssetRow = Selectable<Rows['assets']> & { readonly created: string };
+type AssetRow = Row<'assets'> & { readonly created: string };
 
 export const listOperatorAssets = operation({
   query: AssetsQuery,

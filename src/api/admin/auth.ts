@@ -2,7 +2,6 @@
  * Authentication of the admin API: by the admin token, or by the session of an operator in the console. The token is read for every
  * call, so a rotation applies on every replica at once.
  */
-
 import { type Actor, type FailedAttempts, isSameSecret } from '../../access/keys/index.ts';
 import { personActor, type SessionGuard } from '../../access/people/index.ts';
 import { fail } from '../../core/index.ts';

@@ -1,7 +1,7 @@
 /** Real-person authorization sessions, of all users or of one. Never shows a link or the provider's token. */
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
-import { type Db, type Rows, snapshot } from '../../platform/db/index.ts';
+import { type Db, type Row, snapshot } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { SESSION_STATUSES } from '../../rules/index.ts';
 import type { OperatorAuthorization, OwnAuthorization } from '../../schemas/index.ts';
@@ -29,7 +29,7 @@ export const listAuthorizations = operation({
   handle: ({ call, query }, { db }) => sendAuthorizations(call, query, { db, view: operatorView }),
 });
 
-interface AuthorizationRow extends Omit<Selectable<Rows['authorization_sessions']>, 'upstream_token_sealed'> {
+interface AuthorizationRow extends Omit<Row<'authorization_sessions'>, 'upstream_token_sealed'> {
   readonly group_name: string | null;
   readonly state: OwnAuthorization['status'];
   readonly created: string;

@@ -1,9 +1,9 @@
 /** The delivery log of callbacks: events with their attempts, redelivery, and test events. Secrets are never shown. */
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
-import { type Rows, snapshot } from '../../platform/db/index.ts';
+import { type Row, snapshot } from '../../platform/db/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
 import { CALLBACK_STATES } from '../../rules/index.ts';
 import { line, type ShownCallback, type ShownCallbackAttempt } from '../../schemas/index.ts';
@@ -138,7 +138,7 @@ const callbackView = (row: CallbackEventRow): ShownCallback => ({
   finished_at: row.finished_at?.toISOString() ?? null,
 });
 
-const attemptView = (row: Selectable<Rows['callback_attempts']>): ShownCallbackAttempt => ({
+const attemptView = (row: Row<'callback_attempts'>): ShownCallbackAttempt => ({
   attempt: row.attempt,
   at: row.created_at.toISOString(),
   status: row.status,

@@ -1,7 +1,7 @@
 /** Lists of configured objects: groups, models, prices, characters. Accounts are in accounts.ts. */
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import { type Rows, snapshot } from '../../platform/db/index.ts';
+import { type Row, snapshot } from '../../platform/db/index.ts';
 import { CHARACTER_COLUMNS, membersOf, type ShownPrice } from '../../schemas/index.ts';
 import { operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
@@ -41,11 +41,11 @@ export const orderedList = <T extends { position: number; id: string | bigint }>
 
 export const listGroups = orderedList({
   query: AllQuery,
-  select: sql<Selectable<Rows['groups']>>`select * from groups`,
+  select: sql<Row<'groups'>>`select * from groups`,
   view: membersOf,
 });
 
-interface ModelRow extends Selectable<Rows['models']> {
+interface ModelRow extends Row<'models'> {
   readonly price_id: bigint | null;
   readonly rates: unknown;
   readonly cost: unknown;
@@ -109,7 +109,7 @@ export const listPrices = operation({
   },
 });
 
-export type ManagedRow = Omit<Selectable<Rows['characters']>, 'preview'>;
+export type ManagedRow = Omit<Row<'characters'>, 'preview'>;
 export const CHARACTERS = sql<ManagedRow>`
   select ${sql.join(CHARACTER_COLUMNS.map((name) => sql.ref(name)))} from characters`;
 

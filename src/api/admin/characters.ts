@@ -1,11 +1,11 @@
 /** Public characters: create, change, publish, unpublish, delete, and the preview picture. The list is in catalog.ts. */
 import { createHash } from 'node:crypto';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { type AuditAction, writeAudit } from '../../access/keys/index.ts';
 import { characterRow, insertRow, saveRow } from '../../catalog/setup/index.ts';
 import { fail, hasSignature } from '../../core/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Tx } from '../../platform/db/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { CharacterChange, membersOf, NewCharacter } from '../../schemas/index.ts';
 import { CHARACTERS, type ManagedRow } from './catalog.ts';
@@ -128,7 +128,7 @@ interface Change extends Operator {
 const change = (
   db: Db,
   { call, by, action, noted }: Change,
-  apply: (tx: Transaction<Rows>, id: string) => Promise<void>,
+  apply: (tx: Tx, id: string) => Promise<void>,
 ): Promise<object> =>
   db.transaction().execute(async (tx) => {
     const before = await lockCharacter(tx, call.params.character ?? '');

@@ -1,10 +1,9 @@
 /** Credits, refunds and adjustments. A reference is booked once; the entry and its audit line are one transaction. */
-import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import { fail, formatNanos } from '../../core/index.ts';
 import { charge, credit, type HouseAccount } from '../../ledger/index.ts';
-import type { Rows } from '../../platform/db/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
 import { CREDIT_KINDS, type CreditKind, line, type ShownCredit } from '../../schemas/index.ts';
 import { notFound, operation } from './handler.ts';
@@ -64,14 +63,14 @@ export const bookCredit = operation({
 });
 
 /** Books the credit and writes its audit line, unless its reference is booked already. */
-export async function addCredit(tx: Transaction<Rows>, wanted: Booking, nanos: bigint, by: Actor) {
+export async function addCredit(tx: Tx, wanted: Booking, nanos: bigint, by: Actor) {
   const isNew = await book(tx, wanted, nanos);
   const booked = await readBooking(tx, wanted.reference);
   if (isNew) await writeAudit(tx, by, { action: 'credit.booked', subject: `user:${wanted.user}`, after: booked });
   return { isNew, booked };
 }
 
-function book(tx: Transaction<Rows>, { user, kind, reason, reference }: Booking, nanos: bigint): Promise<boolean> {
+function book(tx: Tx, { user, kind, reason, reference }: Booking, nanos: bigint): Promise<boolean> {
   const movement = { userId: user, reason, reference: PREFIX + reference };
   return nanos > 0n
     ? credit(tx, { ...movement, nanos, from: HOUSE[kind] })
@@ -79,10 +78,7 @@ function book(tx: Transaction<Rows>, { user, kind, reason, reference }: Booking,
 }
 
 /** Reads the ledger, so that two concurrent requests with one reference get the same response. */
-async function readBooking(
-  tx: Transaction<Rows>,
-  reference: string,
-): Promise<Omit<ShownCredit, 'object' | 'currency'>> {
+async function readBooking(tx: Tx, reference: string): Promise<Omit<ShownCredit, 'object' | 'currency'>> {
   const row = await tx
     .selectFrom('entries')
     .selectAll()

@@ -1,5 +1,5 @@
 /** API keys: list, create, change, revoke, rotate. The value of a key is only in the response that creates it. */
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import {
   type Actor,
@@ -15,7 +15,7 @@ import {
 } from '../../access/keys/index.ts';
 import { fail, type StoredLimits } from '../../core/index.ts';
 import { captureKey } from '../../observe/request-log/index.ts';
-import { type Db, likePattern, type Rows, snapshot, sortedRows } from '../../platform/db/index.ts';
+import { type Db, likePattern, type Row, snapshot, sortedRows, type Tx } from '../../platform/db/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { KeyCapture, KeyChange, mergeLimits, NewKey, type ShownKey } from '../../schemas/index.ts';
 import { type AdminServices, notFound, operation } from './handler.ts';
@@ -51,7 +51,7 @@ export async function sendKeys(
     ${user === undefined ? sql`` : sql`and user_id = ${user}`}
     ${group === undefined ? sql`` : sql`and group_id = ${group}`}
     ${name === undefined ? sql`` : sql`and name ilike ${likePattern(name)}`}`;
-  const rows = await snapshot(db, (tx) => sortedRows<Selectable<Rows['keys']>>(tx, { ...page, from, id: 'id' }));
+  const rows = await snapshot(db, (tx) => sortedRows<Row<'keys'>>(tx, { ...page, from, id: 'id' }));
   sendPage(call, rows, {
     limit: query.limit,
     view: (row) => extend(keyView(row, clock.now())),
@@ -102,7 +102,7 @@ interface KeyChangeContext {
   /** With an owner, keys of other users do not exist. */
   readonly owner?: string;
   /** A further check of the stored key, in the transaction. */
-  readonly check?: (tx: Transaction<Rows>, key: Selectable<Rows['keys']>) => Promise<void> | void;
+  readonly check?: (tx: Tx, key: Row<'keys'>) => Promise<void> | void;
 }
 
 export function changeKey(
@@ -181,7 +181,7 @@ export function rotateKey(
   });
 }
 
-const inputOf = (row: Selectable<Rows['keys']>): KeyInput => ({
+const inputOf = (row: Row<'keys'>): KeyInput => ({
   user: row.user_id,
   group: row.group_id,
   name: row.name,

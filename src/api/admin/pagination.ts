@@ -1,5 +1,4 @@
 /** Pages of a list: the `limit` and `cursor` parameters, and the response body. */
-
 import { z } from 'zod';
 import { valueOfJson } from '../../core/index.ts';
 import type { RowOrder } from '../../platform/db/index.ts';

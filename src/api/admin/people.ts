@@ -1,5 +1,4 @@
 /** People who sign in to the console: list, invite, change, new link, end of sessions. A link is only in the response that creates it. */
-import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Actor } from '../../access/keys/index.ts';
 import {
@@ -12,7 +11,7 @@ import {
   signOutPerson,
 } from '../../access/people/index.ts';
 import { fail, formatNanos, parseNanos } from '../../core/index.ts';
-import { type Rows, snapshot } from '../../platform/db/index.ts';
+import { snapshot, type Tx } from '../../platform/db/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
 import { PERSON_ROLES } from '../../rules/index.ts';
 import { type InvitedPerson, NewPerson, PersonChange } from '../../schemas/index.ts';
@@ -54,7 +53,7 @@ export const invitePersonOperation = operation({
       throw fail('invalid_request', 'user: found it beside new_user; send one of them.', { param: 'user' });
     const name = person.name ?? person.email.split('@')[0] ?? '';
     const invitation = { ...person, name, user: added?.id ?? person.user ?? null };
-    const prepare = added && ((tx: Transaction<Rows>) => addPaidUser(tx, added, by));
+    const prepare = added && ((tx: Tx) => addPaidUser(tx, added, by));
     const invited = await invitePerson(db, invitation, { by, now: clock.now(), prepare });
     sendJson(call, 201, invitedView(invited, publicUrl()));
   },
@@ -62,7 +61,7 @@ export const invitePersonOperation = operation({
 
 /** The user of the invited person, with the first credit. */
 async function addPaidUser(
-  tx: Transaction<Rows>,
+  tx: Tx,
   { credit, ...user }: NonNullable<z.output<typeof NewPerson>['new_user']>,
   by: Actor,
 ): Promise<void> {

@@ -1,10 +1,9 @@
 /** What a call would be charged and would cost the operator, by the arithmetic that charges calls and holds money for video tasks. */
-import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import { Catalog, type ModelLine, priceAt, readModelLines } from '../../catalog/index.ts';
 import { type Cost, costOf, parseRates, videoCost } from '../../ledger/index.ts';
 import { pricedCall, providerBill } from '../../observe/request-log/index.ts';
-import { type Rows, snapshot } from '../../platform/db/index.ts';
+import { snapshot, type Tx } from '../../platform/db/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
 import {
   MAX_DURATION_S,
@@ -17,8 +16,6 @@ import {
 import { maxCostOfTask } from '../../video/index.ts';
 import { notFound, operation } from './handler.ts';
 import { param } from './query-params.ts';
-
-type Tx = Transaction<Rows>;
 
 /** As for usage records: more than any request can use. */
 const MAX_COUNT = 1_000_000_000;

@@ -1,10 +1,10 @@
 /** Single usage records, and the quarantine: records with invalid usage that were not charged. */
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import { fail, formatNanos } from '../../core/index.ts';
 import { charge, isOfRequest, recordResolved, unpackUsage } from '../../ledger/index.ts';
-import { type Db, type Rows, snapshot } from '../../platform/db/index.ts';
+import { type Db, type Row, snapshot } from '../../platform/db/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
 import type { QuarantinedRecord } from '../../schemas/index.ts';
 import { notFound, operation } from './handler.ts';
@@ -65,7 +65,7 @@ async function userOf(db: Db, key: string): Promise<string> {
   return (await find.executeTakeFirst())?.user_id ?? '';
 }
 
-const recordView = (row: Selectable<Rows['usage_records']>) => ({
+const recordView = (row: Row<'usage_records'>) => ({
   id: row.id,
   at: row.at.toISOString(),
   user: row.user_id,
@@ -108,7 +108,7 @@ export const listQuarantine = operation({
   },
 });
 
-const quarantineView = (row: Selectable<Rows['usage_quarantine']>): QuarantinedRecord => ({
+const quarantineView = (row: Row<'usage_quarantine'>): QuarantinedRecord => ({
   id: row.id,
   fault: row.fault,
   record: parseRecord(row.raw),

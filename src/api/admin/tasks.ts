@@ -1,8 +1,8 @@
 /** Video tasks of all users for operators: where each is, what it holds, and on which account. Never shows a prompt or media. */
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { formatNanos } from '../../core/index.ts';
-import { type Rows, snapshot, sortedRows } from '../../platform/db/index.ts';
+import { type Row, snapshot, sortedRows } from '../../platform/db/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
 import { TASK_STATUSES } from '../../rules/index.ts';
 import type { OperatorTask } from '../../schemas/index.ts';
@@ -28,7 +28,7 @@ const TasksQuery = z.strictObject({
   ...sortedParams('tasks'),
 });
 
-interface TaskRow extends Selectable<Rows['video_tasks']> {
+interface TaskRow extends Row<'video_tasks'> {
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly reported: Readonly<Record<string, unknown>> | null;
   readonly hold_state: NonNullable<OperatorTask['hold']>['state'] | null;

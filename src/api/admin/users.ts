@@ -1,10 +1,9 @@
 /** Users: list, create, change. Money is in balances.ts and credits.ts. */
-import type { Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { type Actor, checkKeyGroups, writeAudit } from '../../access/keys/index.ts';
 import { insertRow, saveRow, userRow } from '../../catalog/setup/index.ts';
 import { fail, type StoredLimits } from '../../core/index.ts';
-import { type Db, type Rows, snapshot } from '../../platform/db/index.ts';
+import { type Db, type Row, snapshot, type Tx } from '../../platform/db/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
 import { membersOf, mergeLimits, NewUser, type ShownUser, UserChange } from '../../schemas/index.ts';
 import { notFound, operation } from './handler.ts';
@@ -39,12 +38,7 @@ export const createUser = operation({
 });
 
 /** `path` goes before the name of a field in errors. */
-export async function addUser(
-  tx: Transaction<Rows>,
-  user: z.output<typeof NewUser>,
-  by: Actor,
-  path = '',
-): Promise<ShownUser> {
+export async function addUser(tx: Tx, user: z.output<typeof NewUser>, by: Actor, path = ''): Promise<ShownUser> {
   const { id, key_groups = [] } = user;
   await checkKeyGroups(tx, key_groups, 'any', `${path}key_groups`);
   if (!(await insertRow(tx, userRow(user, mergeLimits({}, user)))))
@@ -71,7 +65,7 @@ export const changeUser = operation({
   },
 });
 
-async function lockUser(tx: Db, id: string): Promise<Selectable<Rows['users']>> {
+async function lockUser(tx: Db, id: string): Promise<Row<'users'>> {
   const row = await tx.selectFrom('users').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
   if (!row) throw notFound('user', id);
   return row;
@@ -79,7 +73,7 @@ async function lockUser(tx: Db, id: string): Promise<Selectable<Rows['users']>> 
 
 export const NOTHING_TO_UPDATE = 'Provide at least one field to update.';
 
-const viewOf = ({ limits, ...row }: Selectable<Rows['users']>): ShownUser => ({
+const viewOf = ({ limits, ...row }: Row<'users'>): ShownUser => ({
   ...membersOf(row),
   ...(limits as StoredLimits),
 });

@@ -2,7 +2,6 @@
  * Authentication of callers (G 5): the one reader of credentials, for every route. Agent CLIs may send credentials of other services
  * as well; they are ignored beside a valid key. Two different valid keys are rejected.
  */
-
 import { FailedAttempts, type Key, type KeyCache } from '../../access/keys/index.ts';
 import type { Catalog } from '../../catalog/index.ts';
 import { ApiError, type Clock, fail, isAddressIn } from '../../core/index.ts';

@@ -1,5 +1,4 @@
 /** Endpoints for operators and load balancers: liveness, readiness, metrics and OpenAPI. */
-
 import { isSameSecret } from '../../access/keys/index.ts';
 import { type Clock, fail } from '../../core/index.ts';
 import type { Call, Handler, Metrics } from '../../platform/web/index.ts';

@@ -19,7 +19,6 @@ import { sendList } from './list.ts';
 import { readVideoQuery } from './query.ts';
 import { createResultLinks, linkKeyOf, revokeResultLinks } from './result-links.ts';
 import { createAuthorizationSession, getAuthorizationSession } from './sessions.ts';
-import { sendLastFrame, sendVideo } from './video-results.ts';
 import { streamTask, waitForChange, wantsEvents } from './video-wait.ts';
 
 export interface VideoApiServices {
@@ -190,3 +189,23 @@ async function findTask(video: Video, call: Call, key: Caller['key']): Promise<T
 }
 
 const taskIdIn = (call: Call): string => call.params.task_id ?? '';
+
+/** Results of video tasks (V 4.6); src/video delivers the bytes. */
+async function sendVideo({ video }: Pick<VideoApiServices, 'video'>, call: Call, { key }: Caller): Promise<void> {
+  const { variant } = readVideoQuery(call.query, VIDEO_QUERIES['videos.content']);
+  if (variant !== undefined && variant !== 'video' && variant !== 'thumbnail')
+    throw unsupported('only "video" and "thumbnail" are available');
+  const task = await video.getTask(key, call.params.task_id ?? '');
+  const isThumbnail = variant === 'thumbnail';
+  if (isThumbnail && !video.hasLastFrame(task))
+    throw unsupported('the thumbnail is the last frame, and this task has none; create it with return_last_frame');
+  await video.deliverResult(call, task, isThumbnail ? 'last_frame' : 'video');
+}
+
+const unsupported = (problem: string) =>
+  fail('unsupported_video_parameter', `variant: ${problem}.`, { param: 'variant' });
+
+async function sendLastFrame({ video }: Pick<VideoApiServices, 'video'>, call: Call, { key }: Caller): Promise<void> {
+  readVideoQuery(call.query, VIDEO_QUERIES['videos.lastFrame']);
+  await video.deliverResult(call, await video.getTask(key, call.params.task_id ?? ''), 'last_frame');
+}

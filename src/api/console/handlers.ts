@@ -1,5 +1,4 @@
 /** Console operations by name. The session is checked first, then the query; the body is read last. */
-
 import { personActor } from '../../access/people/index.ts';
 import type { Call, Handler } from '../../platform/web/index.ts';
 import { acquireSlot } from '../../providers/pool/index.ts';

@@ -2,12 +2,11 @@
  * Keys of the signed-in person's user; those of others do not exist for the person. Keys of the operator can be replaced and revoked
  * here, but not changed.
  */
-import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { createKey, keyView, revokeKey } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
 import { captureKey } from '../../observe/request-log/index.ts';
-import type { Rows } from '../../platform/db/index.ts';
+import type { Row } from '../../platform/db/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { KeyCapture, KeyChange, NewKey } from '../../schemas/index.ts';
 import { changeKey, newKeyInput, notFound, param, rotateKey, sendKeys, sortedParams } from '../admin/index.ts';
@@ -97,7 +96,7 @@ export const changeOwnKey = ownOperation({
 });
 
 /** Otherwise a person could lift limits that the operator has set. */
-function isOwn(_: unknown, key: Selectable<Rows['keys']>): void {
+function isOwn(_: unknown, key: Row<'keys'>): void {
   if (!key.is_own)
     throw fail('not_permitted', 'Your operator made this key; only they can change it. You can replace or revoke it.');
 }

@@ -1,5 +1,4 @@
 /** Sign-in with OpenID Connect in the browser: to the provider and back. Every end is a page of the console. */
-
 import { type OidcRefusal, signInWithOidc } from '../../access/people/index.ts';
 import { errorFields, fail, type Log } from '../../core/index.ts';
 import { type Call, idHeaders } from '../../platform/web/index.ts';

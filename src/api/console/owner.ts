@@ -1,5 +1,4 @@
 /** Whose data a request is about: the user of the signed-in person, or, for operators who read, the user that the query names. */
-
 import { fail } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { notFound } from '../admin/index.ts';

@@ -1,5 +1,4 @@
 /** Calls of the console to the caller's API: the cookie stands for the person, and the header names one of the keys of their user. */
-
 import { findKeyOfUser, type Key } from '../../access/keys/index.ts';
 import type { SessionGuard } from '../../access/people/index.ts';
 import { type Clock, fail } from '../../core/index.ts';

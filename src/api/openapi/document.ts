@@ -7,14 +7,13 @@ import {
   CONSOLE_OPERATIONS,
   type ConsoleOperation,
   consoleRow,
-  type Deprecation,
   ENDPOINTS,
   type EndpointRow,
   isOfferedVideo,
-  type Method,
   OPERATIONS,
   OPERATOR_OPERATIONS,
   type Operation,
+  type OperatorRow,
   operatorRow,
 } from '../../rules/index.ts';
 import { ADMIN_SUCCESSES, type Successes } from './admin-responses.ts';
@@ -133,12 +132,8 @@ const SECURITY = {
   },
 } as const;
 
-interface DescribedRow extends OperationDescription {
+interface DescribedRow extends OperationDescription, OperatorRow {
   readonly id: string;
-  readonly method: Method;
-  readonly path: string;
-  readonly about: string;
-  readonly deprecated?: Deprecation;
   readonly security: readonly object[];
   /** Members that begin with `x-`. */
   readonly extensions?: object;

@@ -1,5 +1,4 @@
 /** The operations of document 1 in the reference: text, images, models and usage. */
-
 import {
   type ErrorCode,
   FALLBACK_HEADER,

@@ -1,5 +1,4 @@
 /** The operations on video tasks as OpenAPI: parameters, bodies, responses and error codes, derived from the rules. */
-
 import {
   ENDPOINTS,
   IDEMPOTENCY,

@@ -3,11 +3,11 @@
  * name stay unless `prune` is set. Fields that the file does not give keep their values.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { type Actor, type KeySecrets, saveKey, writeAudit } from '../../access/keys/index.ts';
 import { parseNanos, type StoredLimits } from '../../core/index.ts';
 import { credit } from '../../ledger/index.ts';
-import { ADVISORY_LOCK, type Db, type Rows } from '../../platform/db/index.ts';
+import { ADVISORY_LOCK, type Db, type Tx } from '../../platform/db/index.ts';
 import { lockHealth } from '../../providers/pool/index.ts';
 import type { VideoVariant } from '../../rules/index.ts';
 import { mergeLimits, type NameEffect, type SetupFile } from '../../schemas/index.ts';
@@ -60,8 +60,6 @@ export interface ApplyOptions {
   /** For the audit log; `file` by default, as for a configuration that is applied at start. */
   readonly by?: Actor;
 }
-
-type Tx = Transaction<Rows>;
 
 /** Concurrent changes of the configuration run one after the other. Taken before any row is locked, so that none waits for another. */
 export async function lockSetup(tx: Tx): Promise<void> {

@@ -1,7 +1,6 @@
 /** Changes of one stored account. The caller holds the lock of the configuration and writes the audit line in the same transaction. */
-import type { Transaction } from 'kysely';
 import type { Sealer } from '../../core/index.ts';
-import type { Rows } from '../../platform/db/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 import { type CloudSettings, cloudAuth, type VideoAdapter } from '../../rules/index.ts';
 import type { AccountChange } from '../../schemas/index.ts';
 import { accountErrors } from './references.ts';
@@ -9,12 +8,7 @@ import { saveAccount } from './save-account.ts';
 import { SetupError } from './setup-document.ts';
 
 /** Has no effect on an unknown account. Throws a `SetupError` for what its group does not allow. */
-export async function changeAccount(
-  tx: Transaction<Rows>,
-  id: string,
-  change: AccountChange,
-  sealer: Sealer,
-): Promise<void> {
+export async function changeAccount(tx: Tx, id: string, change: AccountChange, sealer: Sealer): Promise<void> {
   const stored = await tx
     .selectFrom('accounts as a')
     .innerJoin('groups as g', 'g.id', 'a.group_id')

@@ -1,8 +1,8 @@
 /** The fields that applying a configuration file changes, without secrets. */
 import { isDeepStrictEqual } from 'node:util';
-import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Actor, type AuditAction, writeAudit } from '../../access/keys/index.ts';
-import type { Rows } from '../../platform/db/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 import { membersOf, type SetupFile } from '../../schemas/index.ts';
 import { modelSubject } from './save-price.ts';
 
@@ -22,7 +22,6 @@ export interface FieldDiff {
   readonly after: string | undefined;
 }
 
-type Tx = Transaction<Rows>;
 type Row = Readonly<Record<string, unknown>>;
 /** Stored objects that the file names, by kind and name. */
 export type Snapshot = ReadonlyMap<string, Row>;

@@ -2,7 +2,6 @@
  * Checks of the fallback of models, on the catalog as it is after a file was applied: a file can also remove what a stored line names.
  * Two lines may name each other, because a call follows the list of its own line only.
  */
-
 import { isGlob } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';

@@ -3,10 +3,10 @@
  * is skipped; `applyImport` applies an unchanged plan in one transaction. Old price rows stay, because charges refer to them.
  */
 import type { Provider } from '@pydantic/genai-prices';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import { isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Tx } from '../../platform/db/index.ts';
 import type { Style } from '../../rules/index.ts';
 import { lockSetup } from './apply.ts';
 import { type ListedPrice, type ListedRates, type ListedWindow, multiplyRates, singleRates } from './listed-rates.ts';
@@ -92,7 +92,7 @@ export async function planImport(db: Db, options: ImportOptions): Promise<Import
 
 /** Fails when the configuration has changed since `shown` was planned. */
 export async function applyImport(db: Db, shown: ImportPlan, options: ImportOptions, by: Actor): Promise<void> {
-  await db.transaction().execute(async (tx: Transaction<Rows>) => {
+  await db.transaction().execute(async (tx: Tx) => {
     await lockSetup(tx);
     const plan = await planImport(tx, options);
     if (fingerprint(plan) !== fingerprint(shown))

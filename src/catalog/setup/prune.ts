@@ -2,13 +2,10 @@
  * Removes configured objects that a file does not name. Users stay, because they own money and history. Keys are revoked, not
  * removed, for the same reason. Prices stay when their model is removed, because charges refer to them.
  */
-import type { Transaction } from 'kysely';
 import { markKeyRevoked } from '../../access/keys/index.ts';
-import type { Rows } from '../../platform/db/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
 import type { RecordChange } from './save-row.ts';
-
-type Tx = Transaction<Rows>;
 
 export async function prune(tx: Tx, file: SetupFile, recordChange: RecordChange): Promise<void> {
   for (const { id, object } of await unnamedKeys(tx, file)) {

@@ -1,5 +1,4 @@
 /** Checks of a configuration file beyond its schema: references between objects, duplicates, unchanged styles. */
-
 import { FEATURES, kindOffers, OPT_IN_FEATURES } from '../../rules/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
 import { type CloudAccount, cloudErrors } from './cloud-errors.ts';

@@ -1,14 +1,11 @@
 /** Saves an upstream account: one of a configuration file, or changes of a stored one. Its secrets are stored sealed. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Transaction } from 'kysely';
 import { proxyLabel, type Sealer, type SealLocation, WrongMasterKey } from '../../core/index.ts';
-import type { Rows } from '../../platform/db/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 import { accountKind, FEATURES, type Style } from '../../rules/index.ts';
 import { type AccountChange, columnsOf } from '../../schemas/index.ts';
 import { credentialLocation, proxyLocation } from '../index.ts';
 import { saveRow, withoutUndefined } from './save-row.ts';
-
-type Tx = Transaction<Rows>;
 
 /** What a stored account keeps is undefined; a new account has an address and a credential. */
 export type AccountInput = AccountChange & {

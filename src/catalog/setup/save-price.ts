@@ -1,7 +1,7 @@
 /** Writer of model prices. A price row is never changed, because charges refer to it; a different price is a new row. */
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
-import type { Rows } from '../../platform/db/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 
 /** The line of the catalog that the price is for. */
 export interface PricedLine {
@@ -26,12 +26,7 @@ export interface PriceInput {
  * Inserts the price unless it equals the price already valid at `validFrom`. Prices with a later start are neither changed nor
  * compared. Writes its audit line, and returns whether a row was written.
  */
-export async function savePrice(
-  tx: Transaction<Rows>,
-  line: PricedLine,
-  input: PriceInput,
-  by: Actor,
-): Promise<boolean> {
+export async function savePrice(tx: Tx, line: PricedLine, input: PriceInput, by: Actor): Promise<boolean> {
   const rates = input.rates && JSON.stringify(input.rates);
   const cost = input.cost && JSON.stringify(input.cost);
   const from = sql<Date>`greatest(${input.validFrom ?? null}::timestamptz, now())`;

@@ -1,6 +1,6 @@
 /** Saves one configured object as a row, and reports whether it was created or changed. */
-import { type Insertable, sql, type Transaction } from 'kysely';
-import type { Rows } from '../../platform/db/index.ts';
+import { type Insertable, sql } from 'kysely';
+import type { Rows, Tx } from '../../platform/db/index.ts';
 import type { AppliedConfig } from '../../schemas/index.ts';
 
 export type Change = AppliedConfig['changes'][number];
@@ -24,10 +24,7 @@ export interface RowInput<T extends Table> {
  * Inserts the row, or updates it when a column differs. Reads before it writes: an update, even of no row, would raise the revision
  * and make every replica reload.
  */
-export async function saveRow<T extends Table>(
-  tx: Transaction<Rows>,
-  row: RowInput<T>,
-): Promise<'created' | 'changed' | undefined> {
+export async function saveRow<T extends Table>(tx: Tx, row: RowInput<T>): Promise<'created' | 'changed' | undefined> {
   const { table, identity, columns } = row;
   const entries = Object.entries(withoutUndefined(columns));
   const where = sql.join(
@@ -51,7 +48,7 @@ export async function saveRow<T extends Table>(
 
 /** False when there is such a row. */
 export async function insertRow<T extends Table>(
-  tx: Transaction<Rows>,
+  tx: Tx,
   { table, identity, columns, defaults }: RowInput<T>,
 ): Promise<boolean> {
   const row = { ...identity, ...defaults, ...withoutUndefined(columns) } as Insertable<Rows[T]>;

@@ -1,7 +1,6 @@
 /** Likely mistakes in a configuration file that is valid: addresses that lead nowhere, models without effect, calls that cost nothing. */
-import type { Transaction } from 'kysely';
 import { isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
-import type { Rows } from '../../platform/db/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 import { mistakenBaseUrl, type Style } from '../../rules/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
 import { readModelLines } from '../index.ts';
@@ -10,7 +9,7 @@ import type { Known } from './references.ts';
 import { located } from './setup-document.ts';
 
 /** Reads the models as they are after the file was applied. */
-export async function findWarnings(tx: Transaction<Rows>, file: SetupFile, groups: Known['groups']): Promise<string[]> {
+export async function findWarnings(tx: Tx, file: SetupFile, groups: Known['groups']): Promise<string[]> {
   const lines = await readModelLines(tx);
   return located(file, [
     ...addresses(file, groups),

@@ -41,8 +41,7 @@ const MP3_SAMPLE_RATES = [44_100, 48_000, 32_000] as const;
 const MIN_MP3_BYTES_PER_SECOND = 1_000;
 
 export function mp3Seconds(file: FileBytes): number | undefined {
-  let at = 0;
-  while (hasText(file, at, 'ID3')) at += 10 + syncSafe(file, at + 6) + (file.at(at + 5) & 0x10 ? 10 : 0);
+  let at = afterId3(file);
   if (at >= file.size) return undefined;
   let seconds = 0;
   for (let n = 0; n < MAX_STEPS && at + 4 <= file.size; n += 1) {
@@ -54,14 +53,30 @@ export function mp3Seconds(file: FileBytes): number | undefined {
   return seconds + Math.max(0, file.size - at) / MIN_MP3_BYTES_PER_SECOND;
 }
 
+/** Offset behind the ID3v2 tags at the start. */
+export function afterId3(file: FileBytes): number {
+  let at = 0;
+  while (hasText(file, at, 'ID3')) at += 10 + syncSafe(file, at + 6) + (file.at(at + 5) & 0x10 ? 10 : 0);
+  return at;
+}
+
 /** Four times seven bits. */
 const syncSafe = (file: FileBytes, at: number): number =>
   [0, 1, 2, 3].reduce((size, n) => size * 128 + (file.at(at + n) & 0x7f), 0);
 
-function mp3Frame(file: FileBytes, at: number): { bytes: number; seconds: number } | undefined {
+export interface Mp3Frame {
+  readonly bytes: number;
+  readonly seconds: number;
+  readonly sampleRate: number;
+  /** Offset behind the side information, where the first frame may have a header with statistics. */
+  readonly sideEnd: number;
+}
+
+/** Reads a frame header of layer III: 11 sync bits, version, layer, bit rate, sample rate, padding and channel mode. */
+export function mp3Frame(file: FileBytes, at: number): Mp3Frame | undefined {
+  if (file.at(at) !== 0xff) return undefined;
   const [kind, rates] = [file.at(at + 1), file.at(at + 2)];
-  // Layer III only.
-  if (file.at(at) !== 0xff || (kind & 0xe6) !== 0xe2) return undefined;
+  if ((kind & 0xe6) !== 0xe2) return undefined;
   const version = (kind >> 3) & 3;
   const isFirst = version === 3;
   const bitRate = (MP3_RATES[isFirst ? 0 : 1][rates >> 4] ?? 0) * 1000;
@@ -69,7 +84,9 @@ function mp3Frame(file: FileBytes, at: number): { bytes: number; seconds: number
   if (version === 1 || bitRate === 0 || sampleRate === 0) return undefined;
   const samples = isFirst ? 1152 : 576;
   const bytes = Math.floor((samples / 8) * (bitRate / sampleRate)) + ((rates >> 1) & 1);
-  return { bytes, seconds: samples / sampleRate };
+  const isMono = file.at(at + 3) >> 6 === 3;
+  const sideInfo = isFirst ? (isMono ? 17 : 32) : isMono ? 9 : 17;
+  return { bytes, seconds: samples / sampleRate, sampleRate, sideEnd: 4 + sideInfo };
 }
 
 const AAC_SAMPLE_RATES = [

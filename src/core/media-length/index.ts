@@ -7,7 +7,8 @@ import { aacSeconds, mp3Seconds, oggSeconds, wavSeconds } from './frames.ts';
 import { mp4Length, type Stated } from './mp4.ts';
 import { webmLength } from './webm.ts';
 
-export { Base64File, type FileBytes } from './bytes.ts';
+export { Base64File, type FileBytes, hasText, uint } from './bytes.ts';
+export { afterId3, type Mp3Frame, mp3Frame } from './frames.ts';
 
 export type MediaLength =
   | { readonly kind: 'image' }

@@ -60,6 +60,43 @@ export type RequestSection = (typeof REQUEST_SECTIONS)[number];
 /** The name of each field and section in one dialect. */
 export type FieldNames = Readonly<Record<HubField | RequestSection, string>>;
 
+/** The names that most dialects use. A dialect without a field keeps its name here, which completes the table. */
+export const COMMON_NAMES = {
+  tools: 'tools',
+  searchTool: 'tools',
+  toolChoice: 'tool_choice',
+  hostedTools: 'tools',
+  imageTool: 'tools',
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  seed: 'seed',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  logitBias: 'logit_bias',
+  n: 'n',
+  logprobs: 'logprobs',
+  stop: 'stop',
+  verbosity: 'verbosity',
+  audioOutput: 'modalities',
+  imageOutput: 'modalities',
+  imageOnlyOutput: 'modalities',
+  imageSettings: 'image_config',
+  reasoningStyle: 'reasoning.summary',
+  citations: 'citations',
+  imageDetail: 'detail',
+  strictTools: 'tools.strict',
+  maxToolCalls: 'max_tool_calls',
+  compaction: 'context_management',
+  parallelTools: 'parallel_tool_calls',
+  allowedTools: 'tool_choice',
+  cacheKey: 'prompt_cache_key',
+  cacheBreakpoints: 'prompt_cache_breakpoint',
+  serviceTier: 'service_tier',
+  userId: 'safety_identifier',
+  metadata: 'metadata',
+} as const satisfies Partial<FieldNames>;
+
 /** What an upstream dialect does with a field. */
 export type Support = 'kept' | 'changed' | 'dropped' | 'rejected';
 export type SupportTable = Readonly<Record<HubField, Support>>;

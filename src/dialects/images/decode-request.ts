@@ -2,11 +2,19 @@
  * Decoder of an image request whose fields are valid: one user message, and the image as the only modality. The table in
  * rules/images.ts says which fields are dropped by name and which are rejected.
  */
-import { CONVERTED_IMAGE_FIELDS, type ConvertedImageField, IMAGE_FIELDS, type ImageField } from '../../rules/index.ts';
+
+import {
+  CONVERTED_IMAGE_FIELDS,
+  type ConvertedImageField,
+  IMAGE_FIELDS,
+  IMAGE_PRESETS,
+  type ImageField,
+  STANDARD_IMAGE_SIZES,
+} from '../../rules/index.ts';
 import type { ClientRequestHead } from '../codec.ts';
-import type { HubRequest, JsonObject } from '../hub/types.ts';
+import type { HubImageSettings, HubRequest, JsonObject } from '../hub/types.ts';
+import { settingsOfSize } from '../tools/images.ts';
 import { compact, isGiven, needObject, needString, optional, readBoolean, unsupported } from '../wire/read.ts';
-import { settingsFor } from './sizes.ts';
 
 export function decodeRequest(value: unknown, head: ClientRequestHead): HubRequest {
   const body = needObject(value, 'body');
@@ -51,3 +59,40 @@ function checkConvertible(
 
 const unknownFields = (body: JsonObject): string[] =>
   Object.keys(body).filter((name) => name !== 'model' && !Object.hasOwn(IMAGE_FIELDS, name) && isGiven(body[name]));
+
+/** Fewer pixels would make the picture of the smallest tier more than twice as large as asked for. */
+const MIN_PIXELS = 2 ** 19;
+
+/** Returns undefined where the provider chooses the size. Rejects a size without an exact ratio, naming the nearest preset. */
+function settingsFor(size: string | undefined): HubImageSettings | undefined {
+  if (size === undefined || size === 'auto') return undefined;
+  const [width, height] = edgesOf(size);
+  const settings = width * height < MIN_PIXELS ? undefined : settingsOfSize(width, height);
+  if (!settings)
+    unsupported('size', `this model has no equivalent of ${size}; use "${nearestPreset(size)}", or "auto".`);
+  const tier = Object.entries(IMAGE_PRESETS).find(([, sizes]) => Object.values(sizes).includes(size))?.[0];
+  return tier === undefined || tier === '1K' ? settings : { ...settings, tier };
+}
+
+const PRESETS: readonly string[] = [
+  ...STANDARD_IMAGE_SIZES.filter((size) => size !== 'auto'),
+  ...Object.values(IMAGE_PRESETS).flatMap((sizes) => Object.values(sizes)),
+];
+
+/** The ratio counts more than the number of pixels, because it decides what the picture shows. */
+const RATIO_WEIGHT = 10;
+
+function nearestPreset(size: string): string {
+  const [width, height] = edgesOf(size);
+  const distance = (preset: string): number => {
+    const [wide, high] = edgesOf(preset);
+    const [x, y] = [Math.log(wide / width), Math.log(high / height)];
+    return RATIO_WEIGHT * Math.abs(x - y) + Math.abs(x + y);
+  };
+  return PRESETS.reduce((best, preset) => (distance(preset) < distance(best) ? preset : best));
+}
+
+function edgesOf(size: string): [width: number, height: number] {
+  const [width = 0, height = 0] = size.split('x').map(Number);
+  return [width, height];
+}

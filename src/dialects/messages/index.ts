@@ -1,5 +1,4 @@
 /** Codec of the messages dialect. */
-
 import { hasBlocksFor } from '../claude/server-tools.ts';
 import type { Codec } from '../codec.ts';
 import { decodeRequest } from './client/decode-request.ts';

@@ -1,7 +1,7 @@
 /** The tools that a request allows among those it offers. */
 import { offeredTools } from '../hub/effective-request.ts';
-import type { AllowedHostedTool, HubRequest, HubTool, ToolName } from '../hub/types.ts';
-import { maybeString } from '../wire/read.ts';
+import type { AllowedHostedTool, HubRequest, HubTool, JsonObject, ToolName } from '../hub/types.ts';
+import { maybeString, optional, readStrings, unsupported } from '../wire/read.ts';
 
 /** Without a list of allowed tools these are all of them. */
 export function allowedTools(request: HubRequest): readonly HubTool[] {
@@ -27,4 +27,11 @@ const hostedKeyOf = ({ tool, label }: AllowedHostedTool): string => (label === u
 function hostedKeys({ tool, raw }: HubTool & { kind: 'server' }): readonly string[] {
   const label = maybeString(raw.server_label);
   return label === undefined ? [tool] : [tool, hostedKeyOf({ tool, label })];
+}
+
+/** A tool that only the provider's own code may call would become one that the model calls. */
+export function checkCallers(tool: JsonObject, path: string): void {
+  const callers = optional(tool, 'allowed_callers', readStrings, path);
+  if (callers && callers.length > 0 && !callers.includes('direct'))
+    unsupported(`${path}.allowed_callers`, 'only direct calls are supported by this model.');
 }

@@ -1,12 +1,10 @@
 /** The money of a background response: held with its row before anything is sent, together or not at all. */
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
 import { hold, holdOnceCovered, InsufficientBalance } from '../../ledger/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Tx } from '../../platform/db/index.ts';
 import type { BackgroundInput } from '../native/native-request.ts';
 import type { BackgroundServices } from './services.ts';
-
-type Tx = Transaction<Rows>;
 
 /** The provider has a day to finish; the ledger check reports a hold that is open an hour later. */
 const HOLD_HOURS = 25;

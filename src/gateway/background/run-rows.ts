@@ -2,19 +2,17 @@
  * Rows of background responses that a process of ours makes. The end of one is a single transaction: charge or release, result, state.
  * The lock on the row makes it happen once, whoever ends it.
  */
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import { release } from '../../ledger/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Tx } from '../../platform/db/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
 import type { BackgroundInput } from '../native/native-request.ts';
 import type { StoredContent } from '../stored/store.ts';
 import { holdMaximum } from './hold.ts';
 import type { BackgroundServices } from './services.ts';
 import { type BackgroundRow, endRow, estimated, settleRow } from './settle.ts';
-
-type Tx = Transaction<Rows>;
 
 const leaseEnd = sql<Date>`now() + ${BACKGROUND.leaseMs} * interval '1 millisecond'`;
 

@@ -1,5 +1,5 @@
 /** The end of a background response: charged by its usage, or released, in one transaction with its row and its hold. */
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { estimateTokens } from '../../core/index.ts';
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import {
@@ -11,14 +11,13 @@ import {
   release,
   settle,
 } from '../../ledger/index.ts';
-import type { Rows } from '../../platform/db/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 import { chargedUsage, withServiceTier } from '../billing/usage.ts';
 import { wholeText } from '../billing/visible-text.ts';
 import { addSearches, searchesIn } from '../native/searches.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import type { BackgroundServices } from './services.ts';
 
-type Tx = Transaction<Rows>;
 type Json = Readonly<Record<string, unknown>>;
 
 /** A row of a background response. */

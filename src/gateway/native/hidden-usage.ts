@@ -2,7 +2,6 @@
  * Usage of native chat streams. Providers report it only when `stream_options.include_usage` asks for it, in a chunk of its own at the
  * end. The gateway always asks, because a charge by estimate is wrong, and hides the chunk from a client that did not.
  */
-
 import { blockData, GrowingBuffer, lastBlockEnd, nextBlockEnd, type Span } from '../../core/index.ts';
 
 /** The member of a chat body with the option. */

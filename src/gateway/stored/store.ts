@@ -2,9 +2,9 @@
  * Responses that callers may refer to later, by `previous_response_id`, by item, by GET and DELETE. Written to the database in batches
  * behind the request, so that no request waits, and readable at once on the replica that wrote them. Per user, sealed, with an expiry.
  */
-import { sql, type Transaction } from 'kysely';
-import { type Clock, errorFields, fail, type Log, parseJson, type Sealer } from '../../core/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import { sql } from 'kysely';
+import { errorFields, fail, parseJson } from '../../core/index.ts';
+import type { StoreServices, Tx } from '../../platform/db/index.ts';
 
 /** Converted groups store the content; native groups only the account that holds the response. */
 export interface StoredResponse {
@@ -30,11 +30,7 @@ export interface StoredContent {
 export const isRunning = ({ response }: StoredContent): boolean =>
   response.status === 'queued' || response.status === 'in_progress';
 
-export interface StoreOptions {
-  readonly db: Db;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface StoreOptions extends StoreServices {
   /** 0 keeps responses only in the memory of this replica. */
   readonly days: number;
 }
@@ -87,12 +83,12 @@ export class ResponseStore {
   }
 
   /** Stores a response in the caller's transaction. It is not cached, because it will be replaced. */
-  async insert(tx: Transaction<Rows>, response: StoredResponse): Promise<void> {
+  async insert(tx: Tx, response: StoredResponse): Promise<void> {
     await tx.insertInto('stored_responses').values(this.#rowOf(response)).execute();
   }
 
   /** Without effect on a response that was deleted meanwhile. */
-  async replace(tx: Transaction<Rows>, response: StoredResponse): Promise<void> {
+  async replace(tx: Tx, response: StoredResponse): Promise<void> {
     const { id, user_id, expires_at: _, ...changed } = this.#rowOf(response);
     await tx.updateTable('stored_responses').set(changed).where('id', '=', id).where('user_id', '=', user_id).execute();
   }

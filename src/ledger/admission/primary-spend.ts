@@ -3,7 +3,6 @@
  * does not respond, calls with a spend limit are rejected.
  * The database stays authoritative: every question carries the totals that the worker read there, and the counters are never lower.
  */
-
 import type { Clock, Nanos } from '../../core/index.ts';
 import type { Link } from '../../platform/cluster/index.ts';
 import { periodAt, type SpentAmounts } from './spend-counter.ts';

@@ -1,7 +1,7 @@
 /** The usage record of a quarantined call that an operator charged, so that reports include its amount. */
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Nanos } from '../../core/index.ts';
-import type { Rows } from '../../platform/db/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 import { createUsageRecord } from '../usage-record.ts';
 import { recordUsage } from './usage-writer.ts';
 
@@ -15,10 +15,7 @@ export interface ResolvedCall {
 }
 
 /** Call it in the transaction of the charge. The counts are unknown, because they are why the record was quarantined. */
-export async function recordResolved(
-  tx: Transaction<Rows>,
-  { id, userId, raw, nanos, now }: ResolvedCall,
-): Promise<void> {
+export async function recordResolved(tx: Tx, { id, userId, raw, nanos, now }: ResolvedCall): Promise<void> {
   const text = (name: string): string => (typeof raw[name] === 'string' ? raw[name] : '');
   const call = {
     // Another id: records that are in quarantine are never recorded by their own.

@@ -1,6 +1,5 @@
 /** The usage of a record or a line of the request log as its row holds it: the column `usage` has only what the columns of tokens do not say. */
-import type { Selectable } from 'kysely';
-import type { Rows } from '../../platform/db/index.ts';
+import type { Row } from '../../platform/db/index.ts';
 import { type MeteredUsage, storableText } from '../usage-record.ts';
 
 /** A quarter of the row and of the time to copy it: most calls report nothing but these four. A record that lacks one of them is kept whole. */
@@ -12,7 +11,7 @@ export function packUsage(usage: MeteredUsage): string {
 }
 
 type UsageColumns = Pick<
-  Selectable<Rows['requests']>,
+  Row<'requests'>,
   'usage' | 'input_tokens' | 'cached_input_tokens' | 'cache_write_tokens' | 'output_tokens'
 >;
 export const USAGE_COLUMNS = [

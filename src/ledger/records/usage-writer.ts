@@ -3,16 +3,14 @@
  * Idempotent by record id, so any part of a journal may be written again. Invalid records are quarantined and never charged.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type CompiledQuery, type Kysely, sql, type Transaction } from 'kysely';
+import { type CompiledQuery, sql } from 'kysely';
 import { errorFields, type Log } from '../../core/index.ts';
-import { commitWith, copyLine, copyRows, type Db, prepare, type Rows } from '../../platform/db/index.ts';
+import { commitWith, copyLine, copyRows, type Db, prepare, type Rows, type Tx } from '../../platform/db/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import { type ProviderCosts, providerCosts } from '../pricing/provider-cost.ts';
 import { DAILY_SUMS, encodeRecord, storableText, type UsageRecord } from '../usage-record.ts';
 import { dailySums } from './daily-sums.ts';
 import { packUsage } from './stored-usage.ts';
-
-type Tx = Transaction<Rows>;
 
 /** What a replica has leased of a wallet, at a version of the lease. */
 export interface LeaseState {
@@ -157,7 +155,7 @@ async function recordAndCharge(db: Db, { replicaId, records, isRepeated, ...enco
  * The users that exist, and the records that are recorded or quarantined already: an operator decides on quarantined ones. Recorded ones are
  * looked for only in a batch that may be repeated.
  */
-async function findKnown(tx: Kysely<Rows>, records: readonly UsageRecord[], isRepeated: boolean) {
+async function findKnown(tx: Db, records: readonly UsageRecord[], isRepeated: boolean) {
   const users = [...new Set(records.map(({ userId }) => userId))];
   const ids = records.map(({ id }) => id);
   const rows = await selectKnown(tx, [users, ids]);
@@ -181,7 +179,7 @@ const selectKnown = prepare<{ id: string | null; user_id: string | null }>(
 
 /** Fails when a record exists. Returns what the roll-ups and charges grow by, as JSON. */
 async function insertRecords(
-  tx: Kysely<Rows>,
+  tx: Db,
   records: readonly UsageRecord[],
   { costs, lines }: EncodedRecords,
 ): Promise<string> {

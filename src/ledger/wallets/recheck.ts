@@ -2,8 +2,8 @@
  * The check of what is new in the ledger: compares every counter with the verified sums and the entries behind them. Each pass reads a
  * bounded number of entries, and verifies some old ones again. Never repairs anything.
  */
-import { sql, type Transaction } from 'kysely';
-import { ADVISORY_LOCK, type Db, openDatabase, type Rows } from '../../platform/db/index.ts';
+import { sql } from 'kysely';
+import { ADVISORY_LOCK, type Db, openDatabase, type Tx } from '../../platform/db/index.ts';
 import { findLedgerFaults, type LedgerFault } from './check.ts';
 import {
   accountAmounts,
@@ -16,8 +16,6 @@ import {
   verifyNext,
   verifySegments,
 } from './segments.ts';
-
-type Tx = Transaction<Rows>;
 
 /** Advisory lock: one process at a time checks. "ledg" in ASCII. */
 const LOCK = 0x6c656467;

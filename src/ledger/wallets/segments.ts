@@ -2,10 +2,8 @@
  * Segments: consecutive entries that were verified together, with their sums and a digest. New entries become segments once no older
  * one can appear any more; segments are verified again in turn, which finds changes of old entries.
  */
-import { type RawBuilder, sql, type Transaction } from 'kysely';
-import type { Rows } from '../../platform/db/index.ts';
-
-type Tx = Transaction<Rows>;
+import { type RawBuilder, sql } from 'kysely';
+import type { Tx } from '../../platform/db/index.ts';
 
 export interface Checkpoint {
   /** The last entry of the last segment. */

@@ -1,10 +1,8 @@
 /** Statistics of each account: calls that it served, attempts that failed, and the latest error message of its provider. */
-import { sql, type Transaction } from 'kysely';
-import type { Rows } from '../../platform/db/index.ts';
+import { sql } from 'kysely';
+import type { Tx } from '../../platform/db/index.ts';
 import type { AccountStats } from '../../schemas/index.ts';
 import { readTotals, type StatsQuery, statsOfNothing } from './request-stats.ts';
-
-type Tx = Transaction<Rows>;
 
 /** A page of accounts has so many, and each so many models. */
 const MAX_ACCOUNTS = 200;

@@ -5,17 +5,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
-import { type Clock, errorFields, type Log, type Sealer, within } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { errorFields, within } from '../../core/index.ts';
+import type { StoreServices } from '../../platform/db/index.ts';
 import { BodyTap, type Call, type TappedBody } from '../../platform/web/index.ts';
 import { CAPTURE, CAPTURED_HEADERS, isInference, type Operation } from '../../rules/index.ts';
 import { type CaptureContent, captureLocation } from './captures.ts';
 
-export interface CaptureLogOptions {
-  readonly db: Db;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface CaptureLogOptions extends StoreServices {
   readonly flushMs: number;
 }
 

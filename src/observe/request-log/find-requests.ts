@@ -2,13 +2,13 @@
  * Reading of the request log: a page of calls, or one call. Every query names an owner, so that people of a user read their own calls
  * by the same code.
  */
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { requestIdTime } from '../../core/index.ts';
 import { unpackUsage } from '../../ledger/index.ts';
-import { type Db, likePattern, type Rows } from '../../platform/db/index.ts';
+import { type Db, likePattern, type Row } from '../../platform/db/index.ts';
 import type { ErrorSide } from '../../schemas/index.ts';
 
-export type RequestRow = Selectable<Rows['requests']>;
+export type RequestRow = Row<'requests'>;
 
 /** A text filter takes `*` for any characters, which searches the newest calls of the period; see `SEARCHED_ROWS`. */
 export interface RequestFilters {

@@ -1,5 +1,4 @@
 /** One line of the request log, from a call that has ended. */
-
 import type { AttemptTrace, CallOutcome, CallTrace, ChargeTrace, CompletedCall } from '../../platform/web/index.ts';
 import { type FaultKind, faultRow } from '../../rules/index.ts';
 import type { ErrorSide } from '../../schemas/index.ts';

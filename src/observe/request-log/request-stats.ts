@@ -1,7 +1,7 @@
 /** Series for charts from the hourly roll-ups: requests, errors, tokens, money and percentiles of times. Never reads single calls. */
-import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { formatNanos } from '../../core/index.ts';
-import type { Rows } from '../../platform/db/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 import {
   type Percentiles,
   STATS_GROUPINGS,
@@ -11,8 +11,6 @@ import {
 } from '../../schemas/index.ts';
 import { percentileMs, unpackHistogram } from './histogram.ts';
 import { SUMS, TIMES } from './hour-sums.ts';
-
-type Tx = Transaction<Rows>;
 
 export interface StatsQuery {
   readonly start: Date;

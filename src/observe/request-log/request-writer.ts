@@ -3,10 +3,10 @@
  * Hours whose sums are not known are marked instead, and rolled up from their rows (`roll-up.ts`).
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Log, Nanos } from '../../core/index.ts';
 import { isCount, packUsage, providerCosts, USAGE_COLUMNS } from '../../ledger/index.ts';
-import { type CopiedValue, copyLine, copyRows, type Db, prepare, type Rows } from '../../platform/db/index.ts';
+import { type CopiedValue, copyLine, copyRows, type Db, prepare, type Rows, type Tx } from '../../platform/db/index.ts';
 import type { AttemptTrace } from '../../platform/web/index.ts';
 import type { RequestRow } from './find-requests.ts';
 import { HOUR_COLUMNS, HourSums, hourOf, MAX_MODELS } from './hour-sums.ts';
@@ -284,7 +284,7 @@ interface Batch {
   readonly due: readonly number[];
 }
 
-async function insertEntries(tx: Transaction<Rows>, { entries, lines, hours, sums, due }: Batch): Promise<void> {
+async function insertEntries(tx: Tx, { entries, lines, hours, sums, due }: Batch): Promise<void> {
   const fresh = sums ? entries : await withoutKnown(tx, entries);
   const faults = fresh.flatMap(faultsOf);
   await growHours(tx, [
@@ -297,7 +297,7 @@ async function insertEntries(tx: Transaction<Rows>, { entries, lines, hours, sum
   if (copied.length > 0) await copyRows(tx, 'requests', { columns: ENTRY_COLUMNS, lines: copied });
 }
 
-async function withoutKnown(tx: Transaction<Rows>, entries: readonly RequestEntry[]): Promise<RequestEntry[]> {
+async function withoutKnown(tx: Tx, entries: readonly RequestEntry[]): Promise<RequestEntry[]> {
   const times = entries.map(({ at }) => at);
   const { rows } = await sql<{ id: string }>`
     select id from requests where at between ${new Date(Math.min(...times))} and ${new Date(Math.max(...times))}

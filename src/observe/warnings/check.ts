@@ -2,16 +2,14 @@
  * The check of all rules. What newly crosses a threshold is written with its notice and the deliveries of it in one transaction, by one
  * worker at a time: an event is sent once. What holds no longer is forgotten, so that the next crossing is a new event.
  */
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { type Clock, formatNanos, newId } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import { ADVISORY_LOCK, type Db, type OpenWork, type Rows } from '../../platform/db/index.ts';
+import { ADVISORY_LOCK, type Db, type OpenWork, type Tx } from '../../platform/db/index.ts';
 import { WARNING_LIMITS, warningKind } from '../../rules/index.ts';
 import type { NoticeContent } from '../../schemas/index.ts';
 import { crossings, type KindsInUse } from './crossings.ts';
 import { type WarningRow, warningView } from './rules.ts';
-
-type Tx = Transaction<Rows>;
 
 export const WARNING_WORK: OpenWork = {
   name: 'warnings',

@@ -3,9 +3,9 @@
  * never a URL, an address or a secret.
  */
 import { sql } from 'kysely';
-import { type Clock, type Log, type Sealer, WrongMasterKey } from '../../core/index.ts';
+import { WrongMasterKey } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import { type Db, DUE_SOON, type OpenWork } from '../../platform/db/index.ts';
+import { type Db, DUE_SOON, type OpenWork, type StoreServices } from '../../platform/db/index.ts';
 import {
   type AttemptSummary,
   callbackHeaders,
@@ -23,11 +23,7 @@ import { mailText, type Notice, slackBody, teamsBody, webhookBody } from './mess
 import { quietUntil } from './quiet.ts';
 import { OPERATORS } from './rules.ts';
 
-export interface SenderServices {
-  readonly db: Db;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface SenderServices extends StoreServices {
   readonly fetcher: Pick<PublicFetcher, 'post'>;
   /** Undefined without SMTP_URL. */
   readonly mailer: Pick<Mailer, 'send'> | undefined;

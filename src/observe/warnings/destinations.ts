@@ -1,15 +1,13 @@
 /** Destinations of an owner: where notices go. Their URLs and secrets are sealed, and never shown again. */
 import { randomBytes } from 'node:crypto';
-import type { Selectable, Transaction } from 'kysely';
 import { writeAudit } from '../../access/keys/index.ts';
 import { fail, newId, type Sealer, type SealLocation } from '../../core/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import type { DestinationKind } from '../../rules/index.ts';
 import type { DestinationChange, NewDestination, QuietHours, ShownDestination } from '../../schemas/index.ts';
 import { expectFree, lockOwner, OPERATORS, type WarningActor } from './rules.ts';
 
-type Tx = Transaction<Rows>;
-export type DestinationRow = Selectable<Rows['warning_destinations']>;
+export type DestinationRow = Row<'warning_destinations'>;
 
 export const destinationUrl = (id: string): SealLocation => `warning_destinations.url:${id}`;
 export const destinationSecret = (id: string): SealLocation => `warning_destinations.secret:${id}`;

@@ -1,5 +1,4 @@
 /** A notice in the form of each kind of destination. Pure. */
-
 import { TEST_EVENT_TYPE, WARNING_WINDOW_HOURS } from '../../rules/index.ts';
 import type { NoticeContent } from '../../schemas/index.ts';
 

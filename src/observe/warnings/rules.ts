@@ -1,9 +1,9 @@
 /** Rules of an owner: a user, or the operators. Every query contains the owner, and every change has its audit line. */
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import { type ApiError, fail, formatNanos, newId, parseNanos } from '../../core/index.ts';
 import { ALARMS } from '../../ledger/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import { WARNING_LIMITS, type WarningAudience, type WarningScope, warningKind } from '../../rules/index.ts';
 import {
   type NewWarning,
@@ -13,8 +13,7 @@ import {
   warningDefaults,
 } from '../../schemas/index.ts';
 
-type Tx = Transaction<Rows>;
-export type WarningRow = Selectable<Rows['warning_rules']> & {
+export type WarningRow = Row<'warning_rules'> & {
   readonly holds_for: number;
   readonly subject_name: string | null;
 };

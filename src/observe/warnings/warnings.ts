@@ -1,6 +1,6 @@
 /** Warnings: their services bound once, the test of a destination, and its jobs. */
-import { type Clock, type Log, newId, type Sealer } from '../../core/index.ts';
-import type { Db, OpenWork } from '../../platform/db/index.ts';
+import { newId, type Sealer } from '../../core/index.ts';
+import type { Job, StoreServices } from '../../platform/db/index.ts';
 import type { HttpStack } from '../../platform/http/index.ts';
 import { isDelivery, PublicFetcher, summaryOf } from '../../platform/outbound/index.ts';
 import { WARNING_CHECK_MS } from '../../rules/index.ts';
@@ -11,22 +11,11 @@ import { readDestination } from './destinations.ts';
 import { Mailer, type MailSettings } from './mail.ts';
 import { expireNotices } from './notices.ts';
 
-export interface WarningOptions {
-  readonly db: Db;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface WarningOptions extends StoreServices {
   readonly publicUrl: () => string;
   readonly allowedOrigins: readonly string[];
   readonly httpStack: HttpStack;
   readonly mail: MailSettings | undefined;
-}
-
-export interface WarningJob {
-  readonly name: string;
-  readonly everyMs: number;
-  readonly needs?: OpenWork;
-  run(): Promise<number>;
 }
 
 export interface Warnings {
@@ -34,7 +23,7 @@ export interface Warnings {
   readonly hasMail: boolean;
   /** Sends a test notice at once, also in quiet hours, and waits for the outcome. Nothing is stored. */
   test(owner: string, destinationId: string): Promise<DestinationTest>;
-  readonly jobs: readonly WarningJob[];
+  readonly jobs: readonly Job[];
 }
 
 export function createWarnings(options: WarningOptions): Warnings {

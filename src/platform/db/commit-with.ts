@@ -1,6 +1,6 @@
 /** Transactions whose last statements and commit leave together: what those lock waits for the server only, never for this process. */
-import { CompiledQuery, type Kysely } from 'kysely';
-import type { Rows } from './rows.ts';
+import { CompiledQuery } from 'kysely';
+import type { Db } from './rows.ts';
 
 const TOGETHER = 'together';
 
@@ -16,8 +16,8 @@ export const areTogether = (statement: string): boolean => statement === TOGETHE
  * without this transaction.
  */
 export const commitWith = (
-  db: Kysely<Rows>,
-  work: (tx: Kysely<Rows>) => Promise<readonly CompiledQuery[]>,
+  db: Db,
+  work: (tx: Db) => Promise<readonly CompiledQuery[]>,
 ): Promise<readonly (readonly unknown[])[]> =>
   db.connection().execute(async (session) => {
     const run = (query: CompiledQuery) => session.executeQuery<readonly unknown[]>(query);

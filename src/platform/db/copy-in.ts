@@ -3,10 +3,10 @@
  * transaction are copied by `copyRows`: the pool runs its statement, so that time limits apply as to every other.
  */
 import type { Socket } from 'node:net';
-import { CompiledQuery, type Kysely } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import type { Submittable } from 'pg';
 import type { SeverableClient } from './client.ts';
-import type { Rows } from './rows.ts';
+import type { Db, Rows } from './rows.ts';
 
 /** What the driver offers to a query while it runs. */
 export interface CopyConnection {
@@ -37,7 +37,7 @@ function copyField(value: CopiedValue): string | number | bigint | boolean {
 
 /** A tenth of the CPU time of an insert from JSON, and less of the write-ahead log. Fails when a row exists. */
 export async function copyRows(
-  db: Kysely<Rows>,
+  db: Db,
   table: keyof Rows,
   { columns, lines }: { readonly columns: readonly string[]; readonly lines: readonly string[] },
 ): Promise<void> {

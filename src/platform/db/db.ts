@@ -1,12 +1,19 @@
 /** Database access: Kysely over pg. Only this folder imports the driver. */
-import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
+import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
+import type { Clock, Log, Sealer } from '../../core/index.ts';
 import type { SeverableClient } from './client.ts';
 import { connectToPrimary } from './hosts.ts';
 import { DatabasePool, POOL_LIMITS, type PoolLimits, ServerSilence } from './pool.ts';
-import type { Rows } from './rows.ts';
+import type { Db, Rows, Tx } from './rows.ts';
 
-export type Db = Kysely<Rows>;
+/** What most modules that store something use. */
+export interface StoreServices {
+  readonly db: Db;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
 export interface Database {
   readonly db: Db;
@@ -55,7 +62,7 @@ export function openDatabase(
 }
 
 /** Runs the task on a snapshot: it reads the state of one moment, and neither takes nor waits for row locks. */
-export const snapshot = <T>(db: Db, task: (tx: Transaction<Rows>) => Promise<T>): Promise<T> =>
+export const snapshot = <T>(db: Db, task: (tx: Tx) => Promise<T>): Promise<T> =>
   db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(task);
 
 /** Runs one query, so that an unreachable database is reported as such before other errors. */

@@ -3,7 +3,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { sql } from 'kysely';
 import { type Migration, type MigrationResultSet, Migrator } from 'kysely/migration';
-import { type Db, openDatabase } from './db.ts';
+import { openDatabase } from './db.ts';
+import type { Db } from './rows.ts';
 
 const FOLDER = new URL('../../../migrations/', import.meta.url);
 

@@ -1,12 +1,12 @@
 /** Statements of every second: their text is built once, and a connection parses and plans them once. Behind a pooler it is done each time. */
-import { CompiledQuery, type Kysely } from 'kysely';
-import type { Rows } from './rows.ts';
+import { CompiledQuery } from 'kysely';
+import type { Db } from './rows.ts';
 
 /** Text -> the name of the statement in a session. Kysely hands only the text to the pool. */
 const names = new Map<string, string>();
 
 export interface Prepared<Row> {
-  (db: Kysely<Rows>, parameters: readonly unknown[]): Promise<Row[]>;
+  (db: Db, parameters: readonly unknown[]): Promise<Row[]>;
   /** For `commitWith`. */
   query(parameters: readonly unknown[]): CompiledQuery<Row>;
 }
@@ -15,8 +15,7 @@ export interface Prepared<Row> {
 export function prepare<Row>(name: string, text: string): Prepared<Row> {
   names.set(text, name);
   const query = (parameters: readonly unknown[]) => CompiledQuery.raw(text, [...parameters]) as CompiledQuery<Row>;
-  const run = async (db: Kysely<Rows>, parameters: readonly unknown[]) =>
-    (await db.executeQuery(query(parameters))).rows;
+  const run = async (db: Db, parameters: readonly unknown[]) => (await db.executeQuery(query(parameters))).rows;
   return Object.assign(run, { query });
 }
 

@@ -1,7 +1,7 @@
 /** Pages of a list in an order of `LIST_SORTS`, each after the last row of the one before. */
 import { type RawBuilder, sql } from 'kysely';
 import { type ListSort, SORTED_ROWS } from '../../rules/index.ts';
-import type { Db } from './db.ts';
+import type { Db } from './rows.ts';
 
 export interface RowOrder extends ListSort {
   readonly isAscending: boolean;

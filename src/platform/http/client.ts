@@ -116,6 +116,12 @@ export class ConnectionError extends Error {
   }
 }
 
+export const closedEarly = (): ConnectionError =>
+  new ConnectionError('CLOSED_EARLY', 'connection closed before the end of the response');
+
+export const toError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error('a non-error was thrown');
+
 /** The server ended the connection, rather than this side. */
 export const isClosedByServer = (error: Error): boolean =>
   'code' in error && ['CLOSED_EARLY', 'ECONNRESET', 'EPIPE'].includes(String(error.code));

@@ -25,3 +25,4 @@ export type {
   Upgradable,
 } from './server.ts';
 export { createHttpClient, createHttpServer, type HttpStack } from './stack.ts';
+export { wholeResponse } from './whole-response.ts';

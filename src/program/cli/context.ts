@@ -1,5 +1,4 @@
 /** The application context of a short command. Joins a running embedded database or starts one. */
-
 import type { Actor } from '../../access/keys/index.ts';
 import { silentLog } from '../../core/index.ts';
 import { type Config, loadConfig } from '../../platform/config.ts';

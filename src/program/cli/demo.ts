@@ -1,5 +1,4 @@
 /** The demo of `serve`: starts simulated providers beside the server and prints commands to try. */
-
 import {
   applySetup,
   DEMO_CHARACTER_MODEL,

@@ -1,5 +1,4 @@
 /** The sentence that a command prints for an error. Expected errors have no stack trace. */
-
 import { ImportError, SetupError } from '../../catalog/setup/index.ts';
 import { ApiError, WrongMasterKey } from '../../core/index.ts';
 import { ConfigError } from '../../platform/config.ts';

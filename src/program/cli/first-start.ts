@@ -1,5 +1,4 @@
 /** What `serve` does at its start: applies the configuration file or installs the demo, and prints what is created. */
-
 import { createAdminToken } from '../../access/keys/index.ts';
 import { createFirstLink, linkUrl } from '../../access/people/index.ts';
 import { applySetup } from '../../catalog/setup/index.ts';

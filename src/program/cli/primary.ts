@@ -2,7 +2,6 @@
  * The primary of `dragoman serve` with several workers: starts the database, migrates it, applies the configuration, starts the demo and
  * supervises the workers. Never serves a request. Reasons: docs/adr/0016-workers.md
  */
-
 import { errorFields, type Log } from '../../core/index.ts';
 import { PRIMARY } from '../../platform/cluster/index.ts';
 import { type Config, loadConfig } from '../../platform/config.ts';

@@ -1,5 +1,4 @@
 /** One worker process as its primary sees it. */
-
 import { type ChildProcess, fork } from 'node:child_process';
 import cluster from 'node:cluster';
 import { systemClock } from '../../core/index.ts';

@@ -2,7 +2,6 @@
  * A worker of `dragoman serve`: serves requests on the ports of its primary, and does what the primary asks. Ignores signals, because a
  * terminal or a service manager sends them to the primary too. Ends at once when the primary is gone.
  */
-
 import { createLog, errorFields, sharedOutput, systemClock } from '../../core/index.ts';
 import { LINK_PROTOCOL, Link, type WorkerShare } from '../../platform/cluster/index.ts';
 import { loadConfig } from '../../platform/config.ts';

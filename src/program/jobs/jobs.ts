@@ -14,10 +14,9 @@ import {
 import { expireCaptures, RequestRollUp, removeOldRequests, removeOldRollUps } from '../../observe/request-log/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
 import type { Config } from '../../platform/config.ts';
-import type { Database, Db, RevisionWatch } from '../../platform/db/index.ts';
+import type { Database, Db, Job, RevisionWatch } from '../../platform/db/index.ts';
 import { VIDEO_CHECKS, type Video } from '../../video/index.ts';
 import { reseal } from './reseal.ts';
-import type { Job } from './runner.ts';
 
 export interface JobServices {
   readonly database: Database;

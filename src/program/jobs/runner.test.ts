@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { createLog } from '../../core/index.ts';
-import { type Job, startJobs } from './runner.ts';
+import type { Job } from '../../platform/db/index.ts';
+import { startJobs } from './runner.ts';
 
 interface Line {
   readonly msg: string;

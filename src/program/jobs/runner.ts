@@ -1,16 +1,7 @@
 /** Runs jobs at their intervals. A failing job backs off; a job never overlaps itself; stop() waits for running jobs. */
 import { type Clock, errorFields, type Log } from '../../core/index.ts';
-import type { OpenWork } from '../../platform/db/index.ts';
+import type { Job } from '../../platform/db/index.ts';
 import type { WorkGate } from './work-gate.ts';
-
-export interface Job {
-  readonly name: string;
-  readonly everyMs: number;
-  /** Runs only while there is work of this kind, and at once when there is some again. */
-  readonly needs?: OpenWork;
-  /** Returns the number of items processed; the next run follows at once unless it is zero. */
-  run(): Promise<number>;
-}
 
 export interface RunningJobs {
   stop(): Promise<void>;

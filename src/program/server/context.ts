@@ -1,5 +1,4 @@
 /** The context of a command: the database of the installation, its secrets, and the claim of its only server. */
-
 import { type KeySecrets, loadPepper } from '../../access/keys/index.ts';
 import { type Clock, createLog, createSealer, type Log, type Sealer, systemClock } from '../../core/index.ts';
 import { poolSizes, WHOLE_MACHINE, type WorkerShare } from '../../platform/cluster/index.ts';

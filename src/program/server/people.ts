@@ -1,5 +1,4 @@
 /** The APIs for people: the operator's under /admin/v1 and the one of the console, with database connections of their own. */
-
 import { FailedAttempts, readAdminToken } from '../../access/keys/index.ts';
 import {
   firstRunCheck,

@@ -1,5 +1,4 @@
 /** The ports of a server: claimed by this process, or by the primary of a worker. */
-
 import type { Log } from '../../core/index.ts';
 import type { Link, WorkerShare } from '../../platform/cluster/index.ts';
 import type { Config } from '../../platform/config.ts';

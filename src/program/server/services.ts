@@ -1,5 +1,4 @@
 /** What outlives a request: opened in the order in which one needs another, and closed in the opposite order. */
-
 import { KeyCache } from '../../access/keys/index.ts';
 import { Metering } from '../../ledger/index.ts';
 import { createWarnings, type Warnings } from '../../observe/warnings/index.ts';

@@ -3,7 +3,6 @@
  * it runs out, and gives back what it does not use when another worker is short (account-book.ts). The choice of an account needs no message.
  * Every worker may always send one request, so an account with a lower limit than there are workers may get one from each.
  */
-
 import type { Clock } from '../../core/index.ts';
 import { exactPartOf, type Link, type WorkerShare } from '../../platform/cluster/index.ts';
 import type { BorrowNotice, PermitNotice } from './account-book.ts';

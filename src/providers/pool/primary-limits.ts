@@ -3,7 +3,6 @@
  * with limits waits for one round trip, so a limit is exact, and so are the headers. While the primary does not respond, requests with
  * limits are rejected.
  */
-
 import type { Clock } from '../../core/index.ts';
 import type { Link } from '../../platform/cluster/index.ts';
 import type { LimitCounts, LimitScope, LimitUsage, Take } from './limiter.ts';

@@ -1,4 +1,6 @@
 /** Small JSON requests to a provider (model lists, token counts). Not for the request path. */
+import { valueOfJson } from '../../core/index.ts';
+import { wholeResponse } from '../../platform/http/index.ts';
 import type { UpstreamClient, UpstreamRequest } from './client.ts';
 
 export interface JsonResult {
@@ -9,38 +11,13 @@ export interface JsonResult {
 const MAX_BYTES = 8 * 2 ** 20;
 
 /** Undefined when the request fails or the body is not JSON. */
-export function fetchJson(
+export async function fetchJson(
   upstream: UpstreamClient,
   request: UpstreamRequest,
   maxBytes = MAX_BYTES,
 ): Promise<JsonResult | undefined> {
-  const { promise, resolve } = Promise.withResolvers<JsonResult | undefined>();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  let status = 0;
-  const exchange = upstream.send(request, {
-    onHead(code) {
-      status = code;
-    },
-    onData(chunk) {
-      size += chunk.length;
-      if (size > maxBytes) {
-        exchange.abort();
-        resolve(undefined);
-      }
-      chunks.push(chunk);
-      return true;
-    },
-    onEnd: () => resolve(parse(status, Buffer.concat(chunks).toString('utf8'))),
-    onError: () => resolve(undefined),
-  });
-  return promise;
-}
-
-function parse(status: number, text: string): JsonResult | undefined {
-  try {
-    return { status, body: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
+  const response = await wholeResponse(upstream, request, maxBytes);
+  if ('code' in response) return undefined;
+  const body = valueOfJson(response.body.toString('utf8'));
+  return body === undefined ? undefined : { status: response.status, body };
 }

@@ -5,17 +5,10 @@
 import { Agent } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
-import { openTcpOrTls, openTunnel, targetOf } from '../../platform/http/index.ts';
+import { type HttpRequest, openTcpOrTls, openTunnel, targetOf } from '../../platform/http/index.ts';
 import { WEBSOCKET } from '../../rules/index.ts';
 
-export interface SocketRequest {
-  readonly origin: string;
-  readonly path: string;
-  /** Flat name, value, name, value. */
-  readonly headers: readonly string[];
-  /** URL of the proxy to connect through. */
-  readonly proxy?: string | undefined;
-}
+export type SocketRequest = Pick<HttpRequest, 'origin' | 'path' | 'headers' | 'proxy'>;
 
 /** Exactly one of `onRejected` and `onClosed` comes last. After `close` nothing more is called. */
 export interface SocketListener {

@@ -1,5 +1,4 @@
 /** The operations on private assets and asset groups (V 4.8, V 4.9). None of them moves money. */
-
 import type { Key } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
 import { reachableGroups } from '../service-groups.ts';

@@ -1,5 +1,4 @@
 /** Registration of an asset (V 4.9 r1, r2): the group that it goes into, the row, and one request to the provider. */
-
 import type { Key } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';

@@ -1,5 +1,4 @@
 /** Creation of asset groups: those of callers (V 4.8 r1), and the hidden ones that hold the assets of a variant without groups. */
-
 import type { Key } from '../../access/keys/index.ts';
 import type { Account } from '../../catalog/index.ts';
 import { ApiError, fail, newId } from '../../core/index.ts';

@@ -1,6 +1,6 @@
 /** Assets and asset groups as rows: found by owner and id, listed, and moved from one status to another by the table of moves. */
-import { type RawBuilder, type Selectable, sql } from 'kysely';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import { type RawBuilder, sql } from 'kysely';
+import type { Db, Row } from '../../platform/db/index.ts';
 import {
   ASSET_DELETED_DAYS,
   type AssetGroupStatus,
@@ -9,8 +9,8 @@ import {
   assetSourcesOf,
 } from '../../rules/index.ts';
 
-export type AssetRow = Selectable<Rows['assets']>;
-export type AssetGroupRow = Selectable<Rows['asset_groups']>;
+export type AssetRow = Row<'assets'>;
+export type AssetGroupRow = Row<'asset_groups'>;
 
 export interface RowOf {
   readonly assets: AssetRow;

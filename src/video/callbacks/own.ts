@@ -1,6 +1,6 @@
 /** Deliveries of callbacks as their owner sees them. Every query contains the owner. */
-import { type Selectable, sql } from 'kysely';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import { sql } from 'kysely';
+import type { Db, Row } from '../../platform/db/index.ts';
 import type { CallerCallback } from '../../schemas/index.ts';
 import { type CallbackEventRow, redeliverEvent } from './redeliver.ts';
 
@@ -67,7 +67,7 @@ export const attemptsOf = (db: Db, { user_id, event_id }: CallbackEventRow): Pro
     .limit(MAX_ATTEMPTS)
     .execute();
 
-type AttemptRow = Selectable<Rows['callback_attempts']>;
+type AttemptRow = Row<'callback_attempts'>;
 
 const seconds = (date: Date): number => Math.floor(date.getTime() / 1_000);
 

@@ -1,9 +1,8 @@
 /** Delivery on demand: of a finished event again, with the same id and body and the schedule from its start, and of a waiting one at once. */
-import { type Selectable, sql } from 'kysely';
-import type { Rows } from '../../platform/db/index.ts';
-import type { Tx } from '../services.ts';
+import { sql } from 'kysely';
+import type { Row, Tx } from '../../platform/db/index.ts';
 
-export type CallbackEventRow = Selectable<Rows['callback_events']>;
+export type CallbackEventRow = Row<'callback_events'>;
 
 type EventId = Pick<CallbackEventRow, 'user_id' | 'event_id' | 'host'>;
 

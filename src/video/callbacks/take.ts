@@ -4,9 +4,8 @@
  */
 import { sql } from 'kysely';
 import { crashPoint } from '../../ledger/index.ts';
-import { ADVISORY_LOCK, type Db } from '../../platform/db/index.ts';
+import { ADVISORY_LOCK, type Db, type Tx } from '../../platform/db/index.ts';
 import type { CallbackRules } from '../../rules/index.ts';
-import type { Tx } from '../services.ts';
 
 export interface TakenEvent {
   readonly user_id: string;

@@ -1,12 +1,12 @@
 /** The catalog of public characters (V 4.11): published by an administrator, for the models and service group of each entry. */
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import type { Catalog, Group } from '../../catalog/index.ts';
 import { fail, matchesGlob } from '../../core/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Row } from '../../platform/db/index.ts';
 import { reachableGroups } from '../service-groups.ts';
 
-export type CharacterRow = Omit<Selectable<Rows['characters']>, 'preview'> & { readonly has_preview: boolean };
+export type CharacterRow = Omit<Row<'characters'>, 'preview'> & { readonly has_preview: boolean };
 
 interface CharacterServices {
   readonly db: Db;

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Base64Source, decodedLength } from './base64.ts';
-import { readBytes } from './byte-source.ts';
+import { decodedLength } from './base64.ts';
 
 /** The strict decoder of the platform, which accepts white space in addition. */
 function reference(text: string): number | undefined {
@@ -33,17 +32,4 @@ test('decodedLength agrees with the strict decoder of the platform on damaged te
     ),
     { numRuns: 2_000 },
   );
-});
-
-test('Base64Source reads the same bytes as a decoder, at any offset and across blocks', () => {
-  const bytes = Buffer.alloc(150_001);
-  for (let n = 0; n < bytes.length; n += 1) bytes[n] = (n * 31 + (n >> 8)) & 0xff;
-  const source = new Base64Source(Buffer.from(bytes.toString('base64')), bytes.length);
-  fc.assert(
-    fc.property(fc.nat(bytes.length + 10), fc.nat(40), (offset, length) => {
-      assert.deepEqual(readBytes(source, offset, length), bytes.subarray(offset, offset + length));
-    }),
-  );
-  assert.equal(source.at(-1), undefined);
-  assert.equal(source.at(bytes.length), undefined);
 });

@@ -1,5 +1,4 @@
-/** Strict Base64 (RFC 4648 section 4) in place: checks and measures data without decoding it, and decodes only what is read. */
-import type { ByteSource } from './byte-source.ts';
+/** Strict Base64 (RFC 4648 section 4) in place: checks and measures data without decoding it. */
 
 const PADDING = 0x3d;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -23,43 +22,3 @@ export function decodedLength(text: Uint8Array): number | undefined {
   if (((VALUES[text[end - 1] ?? 0] ?? 0) & unusedBits) !== 0) return undefined;
   return (length / 4) * 3 - padding;
 }
-
-/** Decoded in blocks of this many bytes; a multiple of 3, so that every block starts at a group of four characters. */
-const BLOCK_BYTES = 48 * 1024;
-
-/**
- * Strict Base64 read as bytes, for readers that move forward. Keeps two neighbouring blocks, because a reader that compares both sides
- * of a block boundary would otherwise decode them again and again.
- */
-export class Base64Source implements ByteSource {
-  readonly length: number;
-  readonly #text: Buffer;
-  readonly #blocks: [Block, Block] = [NO_BLOCK, NO_BLOCK];
-
-  constructor(text: Buffer, length: number) {
-    this.#text = text;
-    this.length = length;
-  }
-
-  at(offset: number): number | undefined {
-    if (offset < 0 || offset >= this.length) return undefined;
-    const number = Math.floor(offset / BLOCK_BYTES);
-    const slot = number % 2 === 0 ? 0 : 1;
-    if (this.#blocks[slot].number !== number) this.#blocks[slot] = this.#decode(number);
-    return this.#blocks[slot].bytes[offset % BLOCK_BYTES];
-  }
-
-  #decode(number: number): Block {
-    const chars = (BLOCK_BYTES / 3) * 4;
-    return {
-      number,
-      bytes: Buffer.from(this.#text.toString('latin1', number * chars, (number + 1) * chars), 'base64'),
-    };
-  }
-}
-
-interface Block {
-  readonly number: number;
-  readonly bytes: Buffer;
-}
-const NO_BLOCK: Block = { number: -1, bytes: Buffer.alloc(0) };

@@ -13,7 +13,7 @@ import {
   TEXT_ITEM,
   VARIANT_SHEETS,
 } from '../../rules/index.ts';
-import type { AudioLength } from './byte-source.ts';
+import type { AudioLength } from './audio.ts';
 import { checkAudio, checkImage, isDataUrl } from './data-url.ts';
 import { isText, type JsonMembers, type JsonNode, type JsonText, shortName } from './json-tree.ts';
 import { alternatives, invalidField, unsupportedField } from './reject.ts';

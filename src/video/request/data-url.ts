@@ -1,12 +1,11 @@
 /** Inline media of a content item (V 4.1): `data:<kind>/<format>;base64,<data>` and nothing else. Decodes only the bytes that a check needs. */
-import { hasSignature, isSignedMime, SIGNATURE_BYTES } from '../../core/index.ts';
+import { Base64File, hasSignature, isSignedMime, SIGNATURE_BYTES } from '../../core/index.ts';
 import { type InlineMediaRules, knownFormats } from '../../rules/index.ts';
-import { measureAudio } from './audio/measure.ts';
-import { Base64Source, decodedLength } from './base64.ts';
-import type { AudioLength } from './byte-source.ts';
-import { readBytes } from './byte-source.ts';
+import { type AudioLength, measureAudio } from './audio.ts';
+import { decodedLength } from './base64.ts';
 import { alternatives, invalidField, unsupportedField } from './reject.ts';
 
+const SIGNATURE_CHARS = (SIGNATURE_BYTES / 3) * 4;
 /** Longer than the start of every accepted data URL. */
 const PREFIX_BYTES = 64;
 /** Exact and in lower case; other parameters, such as a charset, are rejected. */
@@ -17,23 +16,24 @@ export const isDataUrl = (text: Buffer): boolean => DATA_URL.test(text.toString(
 
 interface InlineData {
   readonly format: string;
-  readonly source: Base64Source;
+  /** In Base64. */
+  readonly data: Buffer;
 }
 
 export function checkImage(text: Buffer, param: string, rules: InlineMediaRules): void {
-  const { format, source } = openDataUrl(text, param, 'image', rules);
+  const { format, data } = openDataUrl(text, param, 'image', rules);
   const mime = `image/${format}`;
   if (!rules.image.isContentChecked || !isSignedMime(mime)) return;
-  if (!hasSignature(mime, readBytes(source, 0, SIGNATURE_BYTES)))
+  if (!hasSignature(mime, Buffer.from(data.toString('latin1', 0, SIGNATURE_CHARS), 'base64')))
     throw invalidField(param, `the data is not a ${format} image`, 'name the real format of the image in the data URL');
 }
 
 /** The playing time; undefined when the variant leaves it to the provider. */
 export function checkAudio(text: Buffer, param: string, rules: InlineMediaRules): AudioLength | undefined {
-  const { format, source } = openDataUrl(text, param, 'audio', rules);
+  const { format, data } = openDataUrl(text, param, 'audio', rules);
   const limits = rules.audio.length;
   if (!limits) return undefined;
-  const length = measureAudio(format, source, limits.max);
+  const length = measureAudio(format, new Base64File(data.length, (index) => data[index]), limits.max);
   if (!length)
     throw invalidField(
       param,
@@ -70,5 +70,5 @@ function openDataUrl(text: Buffer, param: string, kind: 'image' | 'audio', rules
       `the ${kind} has ${length} bytes`,
       `send at most ${maxBytes} bytes, counted before Base64`,
     );
-  return { format, source: new Base64Source(data, length) };
+  return { format, data };
 }

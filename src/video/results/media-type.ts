@@ -1,5 +1,4 @@
 /** The content type of a result: as the upstream sent it, or detected from the first bytes when it sent none. */
-
 import { claimedMime, detectMime } from '../../platform/outbound/index.ts';
 import { RESULT_TYPES } from '../../rules/index.ts';
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { errorFields } from '../../core/index.ts';
 import { RESULT_MIRROR_JOB } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
-import type { TaskRow } from '../tasks/task.ts';
+import { type TaskRow, updateTask } from '../tasks/task.ts';
 import type { Results } from './results.ts';
 
 type JobServices = Pick<VideoServices, 'db' | 'log'> & { readonly results: Results };
@@ -35,11 +35,6 @@ async function mirrorTask({ db, log, results }: JobServices, task: TaskRow): Pro
     log.warn('result.mirror_task_failed', { task: task.id, fault: errorFields(error).fault });
     return false;
   }
-  await db
-    .updateTable('video_tasks')
-    .set({ mirrored_at: sql<Date>`now()` })
-    .where('user_id', '=', task.user_id)
-    .where('id', '=', task.id)
-    .execute();
+  await updateTask(db, task).set({ mirrored_at: sql<Date>`now()` }).execute();
   return true;
 }

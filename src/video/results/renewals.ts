@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
 import { RENEWAL_INTERVAL_MS } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
-import type { TaskRow } from '../tasks/task.ts';
+import { type TaskRow, updateTask } from '../tasks/task.ts';
 import type { ResultUrls } from './result.ts';
 
 type RenewalServices = Pick<VideoServices, 'db' | 'catalog' | 'provider' | 'clock' | 'log'>;
@@ -50,18 +50,15 @@ export class Renewals {
     return urls;
   }
 
-  async #store({ user_id, id }: TaskRow, urls: ResultUrls): Promise<void> {
-    await this.#services.db
-      .updateTable('video_tasks')
+  async #store(task: TaskRow, urls: ResultUrls): Promise<void> {
+    await updateTask(this.#services.db, task)
       .set({
         result_url: urls.video ?? null,
         // A report without a last frame does not take one away that exists.
         ...(urls.last_frame !== undefined && { last_frame_url: urls.last_frame }),
         result_reported_at: sql<Date>`now()`,
       })
-      .where('user_id', '=', user_id)
-      .where('id', '=', id)
       .execute();
-    this.#services.log.info('result.renewed', { task: id });
+    this.#services.log.info('result.renewed', { task: task.id });
   }
 }

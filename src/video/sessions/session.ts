@@ -1,12 +1,12 @@
 /** A real-person authorization session as a row, the queries that find it, and its public object (V 2). */
 import { createHash } from 'node:crypto';
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Catalog } from '../../catalog/index.ts';
 import type { Sealer } from '../../core/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Row } from '../../platform/db/index.ts';
 import { SESSION_ERROR, type SessionStatus } from '../../rules/index.ts';
 
-export type SessionRow = Selectable<Rows['authorization_sessions']> & {
+export type SessionRow = Row<'authorization_sessions'> & {
   /** Its time is over, by the clock of the database. */
   readonly is_overdue: boolean;
 };

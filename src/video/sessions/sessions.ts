@@ -1,13 +1,14 @@
 /** Real-person authorization sessions: their operations and jobs, bound once. */
 
+import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
-import type { OpenWork } from '../../platform/db/index.ts';
+import type { Db, Job } from '../../platform/db/index.ts';
+import { SESSION_KEPT_DAYS } from '../../rules/index.ts';
 import { VIDEO_WORK } from '../open-work.ts';
 import type { VideoServices } from '../services.ts';
 import { type ReturnedSession, SessionChecker } from './check.ts';
 import { createSession, recoverSessions, type SessionInput } from './create.ts';
-import { expireSessions, removeEndedSessions } from './expire.ts';
 import { findSession, isSessionId, sessionStatusOf, sessionView } from './session.ts';
 
 export interface SessionView {
@@ -22,13 +23,6 @@ export interface Sessions {
   get(key: Key, id: string): Promise<SessionView>;
   /** The browser of the person came back on a secret path; undefined when no session has it. */
   onReturn(secret: string): Promise<ReturnedSession | undefined>;
-}
-
-interface Job {
-  readonly name: string;
-  readonly everyMs: number;
-  readonly needs?: OpenWork;
-  run(): Promise<number>;
 }
 
 export function createSessions(services: VideoServices): {
@@ -58,4 +52,25 @@ export function createSessions(services: VideoServices): {
     { name: 'sessions.remove', everyMs: 600_000, run: () => removeEndedSessions(db) },
   ];
   return { sessions, jobs };
+}
+
+/** Writes down that sessions have expired, and drops their secrets. A session that is due in the future has not expired. */
+async function expireSessions(db: Db, batch = 1_000): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    update authorization_sessions set status = 'expired', upstream_token_sealed = null, link_sealed = null,
+      next_check_at = null, updated_at = expires_at
+    where ctid in (
+      select ctid from authorization_sessions
+      where next_check_at <= now() and expires_at <= now() and upstream_token_sealed is not null
+      order by next_check_at limit ${batch} for update skip locked)`.execute(db);
+  return Number(numAffectedRows);
+}
+
+async function removeEndedSessions(db: Db, batch = 1_000): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from authorization_sessions where ctid in (
+      select ctid from authorization_sessions
+      where status in ('failed', 'expired') and updated_at <= now() - ${SESSION_KEPT_DAYS} * interval '1 day'
+      order by updated_at limit ${batch} for update skip locked)`.execute(db);
+  return Number(numAffectedRows);
 }

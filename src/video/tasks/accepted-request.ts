@@ -1,5 +1,4 @@
 /** A create request from its bytes to a checked request for a model: the same for a task and for the estimate of one. */
-
 import type { Key } from '../../access/keys/index.ts';
 import { type ApiError, fail, formatNanos } from '../../core/index.ts';
 import type { TaskEstimate } from '../../schemas/index.ts';

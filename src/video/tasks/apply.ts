@@ -4,13 +4,14 @@
  */
 import { sql } from 'kysely';
 import { crashPoint, review } from '../../ledger/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 import { REVIEW } from '../../rules/index.ts';
-import type { Tx, VideoServices } from '../services.ts';
+import type { VideoServices } from '../services.ts';
 import type { QueryOutcome, ReportedTask } from '../upstream/client.ts';
 import type { DueTask } from './due.ts';
 import { settleTask } from './settle.ts';
 import { changeStatus } from './status.ts';
-import { holdReference, lockTask, type ReportedResult, reportedOf, type TaskRow } from './task.ts';
+import { holdReference, lockTask, type ReportedResult, reportedOf, type TaskRow, updateTask } from './task.ts';
 import { type TaskEvent, type TaskFacts, type Transition, transition } from './transition.ts';
 
 export type ApplyServices = Pick<VideoServices, 'db' | 'catalog' | 'clock' | 'log' | 'publicUrl'>;
@@ -120,14 +121,9 @@ async function saveReport(tx: Tx, task: TaskRow, { change, report }: Applied): P
 }
 
 /** Not a change of status: it makes no version and no callback. */
-async function saveProgress(tx: Tx, { user_id, id }: TaskRow, progress: number | undefined): Promise<void> {
+async function saveProgress(tx: Tx, task: TaskRow, progress: number | undefined): Promise<void> {
   if (progress === undefined) return;
-  await tx
-    .updateTable('video_tasks')
-    .set({ progress, updated_at: sql<Date>`now()` })
-    .where('user_id', '=', user_id)
-    .where('id', '=', id)
-    .execute();
+  await updateTask(tx, task).set({ progress, updated_at: sql<Date>`now()` }).execute();
 }
 
 const resultOf = (report: ReportedTask): ReportedResult => ({
@@ -161,14 +157,11 @@ async function beginReview(
   report: ReportedTask | undefined,
 ): Promise<void> {
   await review(tx, holdReference(task.id));
-  await tx
-    .updateTable('video_tasks')
+  await updateTask(tx, task)
     .set({
       review_until: sql<Date>`coalesce(review_until, now() + ${REVIEW.forMs} * interval '1 millisecond')`,
       next_check_at: sql<Date>`now() + ${REVIEW.everyMs} * interval '1 millisecond'`,
     })
-    .where('user_id', '=', task.user_id)
-    .where('id', '=', task.id)
     .execute();
   if (task.review_until !== null || report?.usageTokens !== undefined) return;
   const usage = report?.doubtedUsage;
@@ -178,11 +171,8 @@ async function beginReview(
 /** Ends the review of a task whose hold was resolved. Usage may have appeared, so the task counts as updated. */
 export async function endReview(tx: Tx, { user_id, id, review_until }: TaskRow): Promise<void> {
   if (review_until === null) return;
-  await tx
-    .updateTable('video_tasks')
+  await updateTask(tx, { user_id, id })
     .set({ review_until: null, next_check_at: null, updated_at: sql<Date>`now()` })
-    .where('user_id', '=', user_id)
-    .where('id', '=', id)
     .execute();
 }
 

@@ -2,8 +2,8 @@
 import { sql } from 'kysely';
 import type { Account, Catalog } from '../../catalog/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 import { finishRecordOf } from '../idempotency/records.ts';
-import type { Tx } from '../services.ts';
 import { traitsOf } from '../upstream/adapters.ts';
 import type { TaskRow } from './task.ts';
 

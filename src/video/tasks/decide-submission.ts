@@ -1,11 +1,12 @@
 /** Decision of an operator about a submission whose outcome stayed unknown: which task of the provider is its own, or that none is. */
 import { sql } from 'kysely';
 import type { Account } from '../../catalog/index.ts';
-import type { Tx, VideoServices } from '../services.ts';
+import type { Tx } from '../../platform/db/index.ts';
+import type { VideoServices } from '../services.ts';
 import { taskError } from '../upstream/errors.ts';
 import { accountsSharing, bindTask } from './bind.ts';
 import { changeStatus } from './status.ts';
-import { lockTask, type TaskRow } from './task.ts';
+import { lockTask, type TaskRow, updateTask } from './task.ts';
 
 export type DecidedTask =
   | { readonly userId: string }
@@ -62,12 +63,7 @@ export async function dismissSubmission(
   const open = await findOpen(tx, taskId);
   const task = open && (await lockTask(tx, open));
   if (task?.submission !== 'unknown' || task.finished_at !== null) return 'not_open';
-  await tx
-    .updateTable('video_tasks')
-    .set({ dismissed_at: sql<Date>`now()`, candidates: null })
-    .where('user_id', '=', task.user_id)
-    .where('id', '=', task.id)
-    .execute();
+  await updateTask(tx, task).set({ dismissed_at: sql<Date>`now()`, candidates: null }).execute();
   const failed = await changeStatus(services, tx, task, { to: 'failed', error: taskError('submission_failed') });
   if (!failed) return 'not_open';
   await checkOthers(tx, task);

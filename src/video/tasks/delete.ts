@@ -9,7 +9,7 @@ import { deletionOf, type VideoVariant, videoCapabilitiesOf } from '../../rules/
 import type { VideoServices } from '../services.ts';
 import { taskError } from '../upstream/errors.ts';
 import { changeStatus } from './status.ts';
-import { findTask, lockTask, statusOf, type TaskRow } from './task.ts';
+import { findTask, lockTask, statusOf, type TaskName, type TaskRow, updateTask } from './task.ts';
 
 export async function deleteTask(services: VideoServices, task: TaskRow): Promise<void> {
   const action = deletionOf(task.variant as VideoVariant, statusOf(task), canCancel(services, task));
@@ -29,24 +29,18 @@ function canCancel({ catalog }: VideoServices, { group_id, variant, model }: Tas
 }
 
 /** Hides the task from its owner. The row stays for the ledger and the operator. */
-async function removeTask({ db }: VideoServices, { user_id, id }: TaskRow): Promise<void> {
-  await db
-    .updateTable('video_tasks')
+async function removeTask({ db }: VideoServices, task: TaskRow): Promise<void> {
+  await updateTask(db, task)
     .set({ deleted_at: sql<Date>`now()` })
-    .where('user_id', '=', user_id)
-    .where('id', '=', id)
     .where('finished_at', 'is not', null)
     .where('deleted_at', 'is', null)
     .execute();
 }
 
 /** Returns the row as it is now; undefined when the task is no longer queued. */
-async function requestCancellation({ db }: VideoServices, { user_id, id }: TaskRow): Promise<TaskRow | undefined> {
-  const requested = await db
-    .updateTable('video_tasks')
+async function requestCancellation({ db }: VideoServices, task: TaskRow): Promise<TaskRow | undefined> {
+  const requested = await updateTask(db, task)
     .set({ cancel_requested_at: sql<Date>`coalesce(cancel_requested_at, now())` })
-    .where('user_id', '=', user_id)
-    .where('id', '=', id)
     .where('status', '=', 'queued')
     .returningAll()
     .executeTakeFirst();
@@ -82,8 +76,6 @@ export async function cancelUpstream(
   throw fail('task_not_cancellable');
 }
 
-type TaskName = Pick<TaskRow, 'user_id' | 'id'>;
-
 async function markCancelled(services: Pick<VideoServices, 'db' | 'publicUrl'>, task: TaskName): Promise<void> {
   await services.db.transaction().execute(async (tx) => {
     const current = await lockTask(tx, task);
@@ -99,11 +91,8 @@ async function withdrawCancellation(
   isRunning: boolean,
 ): Promise<void> {
   await services.db.transaction().execute(async (tx) => {
-    const current = await tx
-      .updateTable('video_tasks')
+    const current = await updateTask(tx, task)
       .set({ cancel_requested_at: null, next_check_at: sql<Date>`now()` })
-      .where('user_id', '=', task.user_id)
-      .where('id', '=', task.id)
       .where('finished_at', 'is', null)
       .returningAll()
       .executeTakeFirst();

@@ -14,7 +14,7 @@ import { rejectionOf, type TaskError, taskError, taskErrorFrom } from '../upstre
 import type { CreatedTask, Submission } from './order.ts';
 import { changeStatus } from './status.ts';
 import { assetGone, rejectionError } from './submission-errors.ts';
-import { discardTask, lockTask, type TaskRow } from './task.ts';
+import { discardTask, lockTask, type TaskRow, updateTask } from './task.ts';
 
 type SentOutcome = Exclude<CreateOutcome, { kind: 'not_sent' }>;
 type Rejected = Extract<CreateOutcome, { kind: 'rejected' }>;
@@ -102,8 +102,7 @@ async function confirm(
 }
 
 const setConfirmed = (tx: Db, { user_id, id, cancel_requested_at }: TaskRow, upstreamId: string): Promise<TaskRow> =>
-  tx
-    .updateTable('video_tasks')
+  updateTask(tx, { user_id, id })
     .set({
       submission: 'confirmed',
       upstream_id: upstreamId,
@@ -111,19 +110,14 @@ const setConfirmed = (tx: Db, { user_id, id, cancel_requested_at }: TaskRow, ups
       ...checkIn(cancel_requested_at === null ? FIRST_CHECK_MS : 0),
       ...NO_SUBMITTER,
     })
-    .where('user_id', '=', user_id)
-    .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();
 
 /** The response is 202 even if the provider's report has confirmed the task meanwhile: it must not depend on which came first. */
 async function markUnknown({ db }: VideoServices, { task, owner, idempotent }: Submission): Promise<CreatedTask> {
   const unknown = await db.transaction().execute(async (tx) => {
-    const row = await tx
-      .updateTable('video_tasks')
+    const row = await updateTask(tx, task)
       .set({ submission: 'unknown', ...checkIn(FIRST_RECONCILE_MS), ...NO_SUBMITTER })
-      .where('user_id', '=', task.user_id)
-      .where('id', '=', task.id)
       .where('submission', '=', 'sending')
       .returningAll()
       .executeTakeFirst();
@@ -160,11 +154,8 @@ async function failTask(
   error: TaskError,
 ): Promise<CreatedTask> {
   const failed = await services.db.transaction().execute(async (tx) => {
-    await tx
-      .updateTable('video_tasks')
+    await updateTask(tx, task)
       .set({ submission: 'unknown', ...NO_SUBMITTER })
-      .where('user_id', '=', task.user_id)
-      .where('id', '=', task.id)
       .where('submission', '=', 'sending')
       .execute();
     const current = await lockTask(tx, task);

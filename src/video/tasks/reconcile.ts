@@ -17,7 +17,7 @@ import { shownCandidates } from './candidate-view.ts';
 import { type Matched, matchClaims, readClaims, type SubmissionClaim, unboundOf } from './claims.ts';
 import { readProviderList } from './provider-list.ts';
 import { changeStatus } from './status.ts';
-import { hashCallbackToken, type TaskRow } from './task.ts';
+import { hashCallbackToken, type TaskRow, updateTask } from './task.ts';
 
 /** Seconds until the next check, by the number of checks so far; then hourly. */
 const SCHEDULE_S = [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600] as const;
@@ -172,11 +172,5 @@ export async function onProviderReport(services: ReconcileServices, token: strin
 }
 
 /** A confirmed task has news: a job reads it next. */
-const checkSoon = ({ db }: ReconcileServices, { user_id, id }: TaskRow) =>
-  db
-    .updateTable('video_tasks')
-    .set({ next_check_at: sql<Date>`now()` })
-    .where('user_id', '=', user_id)
-    .where('id', '=', id)
-    .where('finished_at', 'is', null)
-    .execute();
+const checkSoon = ({ db }: ReconcileServices, task: TaskRow) =>
+  updateTask(db, task).set({ next_check_at: sql<Date>`now()` }).where('finished_at', 'is', null).execute();

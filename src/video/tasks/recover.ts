@@ -7,7 +7,7 @@ import { crashPoint } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { finishRecordOf, removeRecordOf } from '../idempotency/records.ts';
 import type { VideoServices } from '../services.ts';
-import { discardTask, lockTask, type TaskRow } from './task.ts';
+import { discardTask, lockTask, type TaskRow, updateTask } from './task.ts';
 
 /** Decides the outcome of one abandoned submission. No effect while its replica may still be at work. */
 export const recoverTask = ({ db }: Pick<VideoServices, 'db'>, userId: string, taskId: string): Promise<void> =>
@@ -30,11 +30,8 @@ async function decide(tx: Db, task: TaskRow): Promise<void> {
     await discardTask(tx, task);
     await removeRecordOf(tx, task.user_id, task.id);
   } else {
-    await tx
-      .updateTable('video_tasks')
+    await updateTask(tx, task)
       .set({ submission: 'unknown', submitter: null, submitter_until: null, next_check_at: sql<Date>`now()` })
-      .where('user_id', '=', task.user_id)
-      .where('id', '=', task.id)
       .execute();
     await finishRecordOf(tx, task.user_id, task.id, 202);
   }

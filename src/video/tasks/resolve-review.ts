@@ -2,10 +2,11 @@
 import { sql } from 'kysely';
 import type { Nanos } from '../../core/index.ts';
 import { release } from '../../ledger/index.ts';
-import type { Tx, VideoServices } from '../services.ts';
+import type { Tx } from '../../platform/db/index.ts';
+import type { VideoServices } from '../services.ts';
 import { endReview } from './apply.ts';
 import { settleTask } from './settle.ts';
-import { holdReference, lockTask, reportedOf, type TaskRow } from './task.ts';
+import { holdReference, lockTask, reportedOf, type TaskRow, updateTask } from './task.ts';
 
 /** The usage to charge at the price in force, or no charge. */
 export type ReviewDecision = { readonly tokens: number } | 'release';
@@ -49,10 +50,7 @@ async function lockReviewed(tx: Tx, taskId: string): Promise<TaskRow | undefined
   return task?.review_until === null ? undefined : task;
 }
 
-const saveUsage = (tx: Tx, { user_id, id }: TaskRow, tokens: number) =>
-  tx
-    .updateTable('video_tasks')
+const saveUsage = (tx: Tx, task: TaskRow, tokens: number) =>
+  updateTask(tx, task)
     .set({ usage_tokens: BigInt(tokens) })
-    .where('user_id', '=', user_id)
-    .where('id', '=', id)
     .execute();

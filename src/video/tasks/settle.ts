@@ -14,7 +14,8 @@ import {
   videoCostOf,
   videoRateOf,
 } from '../../ledger/index.ts';
-import type { Tx, VideoServices } from '../services.ts';
+import type { Tx } from '../../platform/db/index.ts';
+import type { VideoServices } from '../services.ts';
 import { holdReference, parametersOf, type ReportedResult, type TaskRow } from './task.ts';
 
 interface Price {

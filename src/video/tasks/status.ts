@@ -2,14 +2,16 @@
  * Changes of a task's status: status, version, error, hold and announcement in one transaction. A change is compared with the version that its
  * caller read, so that of two concurrent changes exactly one happens.
  */
+
 import { sql } from 'kysely';
+import { newId } from '../../core/index.ts';
 import { crashPoint, release } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { canMove, isTerminal, TASK_PROGRESS, type TaskStatus } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import type { TaskError } from '../upstream/errors.ts';
-import { announce } from './announce.ts';
-import { holdReference, statusOf, type TaskRow } from './task.ts';
+import { holdReference, statusOf, type TaskRow, updateTask } from './task.ts';
+import { taskView } from './view.ts';
 
 export interface StatusChange {
   readonly to: TaskStatus;
@@ -27,8 +29,7 @@ export async function changeStatus(
   { to, error }: StatusChange,
 ): Promise<TaskRow | undefined> {
   if (!canMove(statusOf(task), to)) return undefined;
-  const changed = await tx
-    .updateTable('video_tasks')
+  const changed = await updateTask(tx, task)
     .set({
       status: to,
       version: task.version + 1,
@@ -37,8 +38,6 @@ export async function changeStatus(
       updated_at: sql<Date>`now()`,
       ...(isTerminal(to) && { finished_at: sql<Date>`now()`, next_check_at: null, cancel_requested_at: null }),
     })
-    .where('user_id', '=', task.user_id)
-    .where('id', '=', task.id)
     .where('version', '=', task.version)
     .returningAll()
     .executeTakeFirst();
@@ -49,4 +48,33 @@ export async function changeStatus(
   await announce(tx, changed, publicUrl());
   crashPoint('status.announced');
   return changed;
+}
+
+/** Inserts the event of the task's present version (V 6), which is delivered later, at least once. Tasks without a callback URL have none. */
+async function announce(tx: Db, task: TaskRow, publicUrl: string): Promise<void> {
+  if (task.callback_url === null) return;
+  const eventId = newId('evt');
+  await tx
+    .insertInto('callback_events')
+    .values({
+      user_id: task.user_id,
+      task_id: task.id,
+      version: task.version,
+      event_id: eventId,
+      url: task.callback_url,
+      host: new URL(task.callback_url).host,
+      body: Buffer.from(JSON.stringify(eventOf(task, eventId, publicUrl))),
+    })
+    .execute();
+}
+
+/** The body of a callback: the documented members only. The type is the status (V 6 r6). */
+function eventOf(task: TaskRow, eventId: string, publicUrl: string): object {
+  const { id, model, status, error, created_at, updated_at, content } = taskView(task, publicUrl);
+  return {
+    event_id: eventId,
+    type: status,
+    created_at: updated_at,
+    data: { id, model, status, error, created_at, updated_at, version: task.version, ...(content && { content }) },
+  };
 }

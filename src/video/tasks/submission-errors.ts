@@ -1,8 +1,10 @@
 /** Errors of a create request whose task no provider has. */
+
 import type { Account } from '../../catalog/index.ts';
 import { type ApiError, fail } from '../../core/index.ts';
 import type { NoAccount } from '../../providers/pool/index.ts';
 import { faultRow } from '../../rules/index.ts';
+import { misconfigured } from '../assets/errors.ts';
 import type { CreateOutcome } from '../upstream/client.ts';
 import type { CreateRejection } from '../upstream/errors.ts';
 import type { Submission } from './order.ts';
@@ -52,5 +54,3 @@ export const notSubmitted = (): ApiError =>
 
 const atCapacity = (retryAfter: number): ApiError =>
   fail('rate_limit_exceeded', 'The provider is at capacity. Nothing was created; try again later.', { retryAfter });
-
-const misconfigured = (): ApiError => fail('asset_route_group_misconfigured');

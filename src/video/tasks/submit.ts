@@ -17,6 +17,7 @@ import type { CreatedTask, Submission } from './order.ts';
 import { recordOutcome, recordUnsent } from './outcome.ts';
 import { noAccountError, notSubmitted } from './submission-errors.ts';
 import { keepLease } from './submission-lease.ts';
+import { updateTask } from './task.ts';
 
 /** Runs to its end even if the client disconnects: the task and its hold exist. */
 export async function submitTask(services: VideoServices, submission: Submission): Promise<CreatedTask> {
@@ -106,11 +107,8 @@ async function markSending(
   account: Account,
 ): Promise<boolean> {
   try {
-    const { numUpdatedRows } = await db
-      .updateTable('video_tasks')
+    const { numUpdatedRows } = await updateTask(db, task)
       .set({ submission: 'sending', account_id: account.id })
-      .where('user_id', '=', task.user_id)
-      .where('id', '=', task.id)
       .where('submitter', '=', owner)
       .where('submission', 'in', ['pending', 'sending'])
       .where('submitter_until', '>', sql<Date>`now()`)
@@ -125,11 +123,8 @@ async function markSending(
 /** Nothing was sent: a crash before the next account must not leave a task behind that the provider may seem to have. */
 async function unmarkSending({ db, log }: VideoServices, { task, owner }: Submission): Promise<void> {
   try {
-    await db
-      .updateTable('video_tasks')
+    await updateTask(db, task)
       .set({ submission: 'pending', account_id: null })
-      .where('user_id', '=', task.user_id)
-      .where('id', '=', task.id)
       .where('submitter', '=', owner)
       .where('submission', '=', 'sending')
       .execute();

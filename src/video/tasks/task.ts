@@ -1,13 +1,13 @@
 /** A video task as a row, and the queries that find it. Every query by a caller contains the owner. */
 import { createHash } from 'node:crypto';
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { release } from '../../ledger/index.ts';
-import type { Db, Rows } from '../../platform/db/index.ts';
+import type { Db, Row } from '../../platform/db/index.ts';
 import { type TaskStatus, VARIANT_SHEETS } from '../../rules/index.ts';
 import type { ReportedUsage } from '../upstream/client.ts';
 import type { TaskError } from '../upstream/errors.ts';
 
-export type TaskRow = Selectable<Rows['video_tasks']>;
+export type TaskRow = Row<'video_tasks'>;
 
 /** Parameters as the caller gave them; absent members were not given. */
 export interface TaskParameters {
@@ -55,29 +55,24 @@ export const callbackSecretLocation = (taskId: string) => `video_tasks.callback_
 /** Any other id cannot exist. */
 export const isTaskId = (id: string): boolean => /^task_[A-Za-z0-9]{1,64}$/.test(id);
 
+/** A task is found and changed by its owner too. */
+export type TaskName = Pick<TaskRow, 'user_id' | 'id'>;
+const selectTask = (db: Db, user_id: string, id: string) =>
+  db.selectFrom('video_tasks').selectAll().where('user_id', '=', user_id).where('id', '=', id);
+export const updateTask = (db: Db, { user_id, id }: TaskName) =>
+  db.updateTable('video_tasks').where('user_id', '=', user_id).where('id', '=', id);
+
 /** Undefined alike for missing, deleted and foreign tasks: one query, so that a response cannot differ. */
 export const findTask = (db: Db, userId: string, id: string): Promise<TaskRow | undefined> =>
-  db
-    .selectFrom('video_tasks')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('id', '=', id)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst();
+  selectTask(db, userId, id).where('deleted_at', 'is', null).executeTakeFirst();
 
 /** The newest state of a task, locked until the end of the transaction. */
-export const lockTask = (tx: Db, { user_id, id }: Pick<TaskRow, 'user_id' | 'id'>): Promise<TaskRow | undefined> =>
-  tx
-    .selectFrom('video_tasks')
-    .selectAll()
-    .where('user_id', '=', user_id)
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirst();
+export const lockTask = (tx: Db, { user_id, id }: TaskName): Promise<TaskRow | undefined> =>
+  selectTask(tx, user_id, id).forUpdate().executeTakeFirst();
 
 /** The task also after its owner deleted it: a replay of its creation still returns its id. */
 export const findCreatedTask = (db: Db, userId: string, id: string): Promise<TaskRow | undefined> =>
-  db.selectFrom('video_tasks').selectAll().where('user_id', '=', userId).where('id', '=', id).executeTakeFirst();
+  selectTask(db, userId, id).executeTakeFirst();
 
 export interface TaskFilter {
   readonly userId: string;
@@ -172,7 +167,7 @@ export const listTasksAfter = (db: Db, filter: TaskFilter, page: CursorPage): Pr
  * Removes a task that no provider has, with its hold: its id was never a task of the caller. False when the task is gone or was confirmed
  * meanwhile.
  */
-export async function discardTask(tx: Db, { user_id, id }: { user_id: string; id: string }): Promise<boolean> {
+export async function discardTask(tx: Db, { user_id, id }: TaskName): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('video_tasks')
     .where('user_id', '=', user_id)

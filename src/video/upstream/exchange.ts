@@ -1,5 +1,6 @@
 /** One request to a provider and its JSON response, held in memory. Transport errors are values; nothing is retried. */
 import { valueOfJson } from '../../core/index.ts';
+import { wholeResponse } from '../../platform/http/index.ts';
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../providers/upstream/index.ts';
 
 export type ResponseObject = Readonly<Record<string, unknown>>;
@@ -13,37 +14,18 @@ export interface JsonResponse {
 
 const MAX_RESPONSE_BYTES = 8 * 2 ** 20;
 
-export function exchangeJson(
+export async function exchangeJson(
   upstream: UpstreamClient,
   request: UpstreamRequest,
 ): Promise<JsonResponse | TransportError> {
-  const { promise, resolve } = Promise.withResolvers<JsonResponse | TransportError>();
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  let status = 0;
-  let headers: JsonResponse['headers'] = {};
-  const exchange = upstream.send(request, {
-    onHead(code, received) {
-      status = code;
-      headers = received;
-    },
-    onData(chunk) {
-      bytes += chunk.length;
-      if (bytes <= MAX_RESPONSE_BYTES) return chunks.push(chunk) > 0;
-      exchange.abort();
-      resolve({ kind: 'failed', code: 'TOO_LARGE' });
-      return false;
-    },
-    onEnd: () => resolve({ status, headers, body: parseObject(Buffer.concat(chunks).toString('utf8')) }),
-    onError: resolve,
-  });
-  return promise;
+  const response = await wholeResponse(upstream, request, MAX_RESPONSE_BYTES);
+  if ('code' in response) return response;
+  return { ...response, body: objectOf(valueOfJson(response.body.toString('utf8'))) };
 }
-
-const parseObject = (text: string): ResponseObject | undefined => objectOf(valueOfJson(text));
 
 export const objectOf = (value: unknown): ResponseObject | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ResponseObject) : undefined;
+
 /**
  * An address that a person opens in a browser. It must be https; http is accepted only on the host of an account that is itself reached
  * by http, such as a simulated provider. Anything else could run script, or reach into the network of the person.

@@ -16,7 +16,6 @@ import {
   readStrings,
   wrongValue,
 } from '../../wire/read.ts';
-
 import { readCacheControl } from './decode-content.ts';
 
 export type ToolSettings = Pick<HubRequest, 'tools' | 'toolChoice'> &

@@ -1,5 +1,4 @@
 /** Encoder of hub parts for a chat upstream. Rejects content that the wire cannot hold, never drops it. */
-
 import type { Capabilities } from '../../../rules/index.ts';
 import { asText } from '../../encoding/part-text.ts';
 import { reject, rejectFile } from '../../errors/rejection.ts';

@@ -2,7 +2,6 @@
  * Encoder of the conversation for a chat upstream. One assistant message per turn holds its text and calls; the results follow
  * directly, in the order of the calls. Reasoning returns only to servers that have a slot for it, with the calls that it led to.
  */
-
 import type { UpstreamTarget } from '../../codec.ts';
 import { asText } from '../../encoding/part-text.ts';
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';

@@ -2,7 +2,6 @@
  * Encoder of a hub request for a chat upstream, according to the model's capabilities. Pure: the same history gives the same
  * bytes. Runs after `checkSupport`, which handles fields that no chat model supports.
  */
-
 import type { Capabilities, ChatField } from '../../../rules/index.ts';
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { formatInstruction } from '../../encoding/format-instruction.ts';

@@ -1,5 +1,4 @@
 /** Encoder of tools and tool choice for a chat upstream. Drops hosted tools without an equivalent: agents list them in every request. */
-
 import type { UpstreamTarget } from '../../codec.ts';
 import { type Choice, possibleChoice } from '../../encoding/possible-choice.ts';
 import { rejectBuiltin, rejectHostedChoice } from '../../errors/rejection.ts';

@@ -2,7 +2,6 @@
  * Request encoder for Converse, the format of Bedrock for all its models. The turns are those of the Messages API, whose rules Converse
  * shares; what only some families of models have goes into `additionalModelRequestFields`.
  */
-
 import { limitBreakpoints } from '../../claude/cache-breakpoints.ts';
 import { constrainSchema } from '../../claude/constrain-schema.ts';
 import { type Block, textBlock } from '../../claude/encode-content.ts';

@@ -1,5 +1,4 @@
 /** Encoder of tools and tool choice. Converse has functions only, and no way to forbid calls of tools that it must list. */
-
 import { asObjectSchema, isEnforceable } from '../../claude/constrain-schema.ts';
 import { type Block, cacheControl } from '../../claude/encode-content.ts';
 import type { UpstreamTarget } from '../../codec.ts';

@@ -2,7 +2,6 @@
  * Stream decoder for Converse. Events carry their type beside their JSON, and exceptions arrive as errors of the Messages API. The usage
  * comes last, after the stop reason. Never throws: malformed input ends the stream with one error event.
  */
-
 import { type BlockState, MalformedStreamError, newBlockState, outOfOrderError } from '../../claude/block-state.ts';
 import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../claude/blocks.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';

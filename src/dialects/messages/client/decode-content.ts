@@ -2,7 +2,6 @@
  * Decoder of a client's messages: one row per block type and role, flattened into hub items in order. Opaque values arrive
  * in the slots that the encoder filled (`thinking.signature`, `redacted_thinking.data`) and return to their item.
  */
-
 import { decodeListing, decodeServerCall, isResultType, LISTING_TYPE } from '../../claude/server-tools.ts';
 import type { HubItem, HubMessage, HubPart, HubToolCall, JsonObject, Opaque } from '../../hub/types.ts';
 import { isEnvelope, slotText, unwrap } from '../../opaque/envelope.ts';

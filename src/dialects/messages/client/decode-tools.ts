@@ -1,5 +1,7 @@
 /** Decoder of a client's tools and tool choice. */
+
 import type { HubRequest, HubTool, JsonObject, ServerTool, ServerToolOptions } from '../../hub/types.ts';
+import { checkCallers } from '../../tools/allowed.ts';
 import {
   compact,
   isGiven,
@@ -86,13 +88,6 @@ function functionTool(tool: JsonObject, path: string): HubTool {
     schema: needObject(tool.input_schema, `${path}.input_schema`),
     strict: optional(tool, 'strict', readBoolean, path),
   });
-}
-
-/** A tool that only the provider's own code may call would become one that the model calls. */
-function checkCallers(tool: JsonObject, path: string): void {
-  const callers = optional(tool, 'allowed_callers', readStrings, path);
-  if (callers && callers.length > 0 && !callers.includes('direct'))
-    unsupported(`${path}.allowed_callers`, 'only direct calls are supported by this model.');
 }
 
 function serverOptions(tool: JsonObject, path: string): ServerToolOptions {

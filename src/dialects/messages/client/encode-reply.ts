@@ -2,7 +2,6 @@
  * Unary replies of this dialect, and the block encoders that the stream encoder shares, so that both forms carry the
  * same blocks.
  */
-
 import { encodeCitation } from '../../claude/citations.ts';
 import { DIRECT_CALLER, encodeServerCall } from '../../claude/server-tools.ts';
 import type { ReplyContext } from '../../codec.ts';

@@ -2,7 +2,6 @@
  * Request encoder for messages upstreams. The same history always gives the same bytes, because prompt caches and signed
  * thinking depend on an unchanged prefix. Fields that the model does not support are reported as dropped.
  */
-
 import { limitBreakpoints } from '../../claude/cache-breakpoints.ts';
 import { constrainSchema } from '../../claude/constrain-schema.ts';
 import { type Block, textBlock } from '../../claude/encode-content.ts';

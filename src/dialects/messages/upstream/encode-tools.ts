@@ -1,5 +1,4 @@
 /** Encoder of tools and tool choice: functions, the provider's client tools, and hosted tools it supports. */
-
 import { asObjectSchema, isEnforceable } from '../../claude/constrain-schema.ts';
 import { type Block, cacheControl } from '../../claude/encode-content.ts';
 import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';

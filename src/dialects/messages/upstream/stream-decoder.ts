@@ -2,7 +2,6 @@
  * Stream decoder for messages upstreams: one row per wire event here, one per block kind in `blocks.ts`. Never throws:
  * malformed input ends the stream with one error event.
  */
-
 import { type BlockState, MalformedStreamError, newBlockState, outOfOrderError } from '../../claude/block-state.ts';
 import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../claude/blocks.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';

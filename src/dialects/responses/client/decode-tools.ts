@@ -1,4 +1,5 @@
 /** Decoder of tools and tool choice in a client request. Hosted tools keep their raw form, which only their issuer can run. */
+
 import type {
   AllowedHostedTool,
   HubRequest,
@@ -9,6 +10,7 @@ import type {
   ServerToolOptions,
   ToolName,
 } from '../../hub/types.ts';
+import { checkCallers } from '../../tools/allowed.ts';
 import {
   compact,
   isGiven,
@@ -22,7 +24,6 @@ import {
   oneOf,
   optional,
   readBoolean,
-  readStrings,
   unsupported,
   wrongValue,
 } from '../../wire/read.ts';
@@ -59,13 +60,6 @@ function decodeTool(tool: JsonObject, type: string, path: string, namespace?: Na
   if (BUILTINS.has(type)) return { kind: 'builtin', builtin: type, name: type, raw: tool };
   const server = serverToolOf(type);
   return { kind: 'server', tool: server, options: optionsOf(tool, server === 'web_search'), raw: tool };
-}
-
-/** A tool that only the provider's own code may call would become one that the model calls. */
-function checkCallers(tool: JsonObject, path: string): void {
-  const callers = optional(tool, 'allowed_callers', readStrings, path);
-  if (callers && callers.length > 0 && !callers.includes('direct'))
-    unsupported(`${path}.allowed_callers`, 'only direct calls are supported by this model.');
 }
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };

@@ -3,7 +3,6 @@
  * DATA_DIR, a separate folder that a pointer file in DATA_DIR names.
  * Never deletes a database and never uses a folder that another user created.
  */
-
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

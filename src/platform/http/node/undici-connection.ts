@@ -7,7 +7,14 @@ import { Readable } from 'node:stream';
 import type { Client, Dispatcher } from 'undici';
 import { systemClock } from '../../../core/index.ts';
 import { CLIENT_BOUNDS } from '../bounds.ts';
-import { ConnectionError, isClosedByServer, type RequestBytes, type TransportUser } from '../client.ts';
+import {
+  ConnectionError,
+  closedEarly,
+  isClosedByServer,
+  type RequestBytes,
+  type TransportUser,
+  toError,
+} from '../client.ts';
 import type { ConnectionOptions, PooledConnection, RequestMessage } from '../connection-pool.ts';
 import { checkFramingValue, isFraming } from '../framing.ts';
 import { type HttpHeaders, HttpParseError, headerName, keepAliveMs } from '../headers.ts';
@@ -347,8 +354,3 @@ function knownError(error: Error & { code?: string }, hasHead: boolean): Error {
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return hasHead ? closedEarly() : new HttpParseError(message);
   return code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'ERR_ASSERTION' ? new HttpParseError(message) : error;
 }
-
-const closedEarly = (): ConnectionError =>
-  new ConnectionError('CLOSED_EARLY', 'connection closed before the end of the response');
-
-const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error('a non-error was thrown'));

@@ -5,8 +5,14 @@
 import type { Socket } from 'node:net';
 import { GrowingBuffer, systemClock } from '../../../core/index.ts';
 import { CLIENT_BOUNDS } from '../bounds.ts';
-import type { StreamedBody } from '../client.ts';
-import { ConnectionError, isClosedByServer, type TransportUser } from '../client.ts';
+import {
+  ConnectionError,
+  closedEarly,
+  isClosedByServer,
+  type StreamedBody,
+  type TransportUser,
+  toError,
+} from '../client.ts';
 import type { ConnectionOptions, PooledConnection, RequestMessage } from '../connection-pool.ts';
 import { HttpParseError, isAscii } from '../headers.ts';
 import { ChunkedBody } from './chunks.ts';
@@ -265,8 +271,3 @@ export class ClientConnection implements PooledConnection {
     user?.onError(error, wasOpen, wasClosing);
   }
 }
-
-const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error('a non-error was thrown'));
-
-const closedEarly = (): ConnectionError =>
-  new ConnectionError('CLOSED_EARLY', 'connection closed before the end of the response');

@@ -12,11 +12,9 @@ import { BedrockStream, converseEvent, messagesEvent } from './bedrock-stream.ts
 import type { Cloud, CloudServices } from './cloud.ts';
 import { changeMembers, memberOf } from './json-members.ts';
 import { withMessagesErrors } from './messages-errors.ts';
-import { wholeBody, withoutHeaders } from './request-parts.ts';
+import { MESSAGES_PATH, wholeBody, withoutHeaders } from './request-parts.ts';
 import { signV4 } from './sigv4.ts';
 
-/** With a query, which only asks for betas. */
-const MESSAGES_PATH = /^\/v1\/messages(\/count_tokens|)(?:\?|$)/;
 const VERSION = '"bedrock-2023-05-31"';
 const CONVERSE_PATH = /^\/model\/[^/]+\/converse(?:-stream)?$/;
 /** Headers of the provider's own API that have another place here, and headers of AWS, which only the account may set. */

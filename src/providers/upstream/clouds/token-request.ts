@@ -1,6 +1,6 @@
 /** One small request for a credential: to a token endpoint, or to the metadata service of the machine. */
 import { valueOfJson } from '../../../core/index.ts';
-import type { HttpClient, HttpRequest } from '../../../platform/http/index.ts';
+import { type HttpClient, type HttpRequest, wholeResponse } from '../../../platform/http/index.ts';
 import { SignInError } from './sign-in-error.ts';
 
 export interface TokenRequest {
@@ -46,44 +46,24 @@ export async function requestJson(
   throw new SignInError(`${hostOf(request.url)} responded with something else than JSON.`, 'TOKEN_NOT_JSON', false);
 }
 
-function exchange(http: Pick<HttpClient, 'send'>, request: TokenRequest): Promise<TokenResponse> {
+async function exchange(http: Pick<HttpClient, 'send'>, request: TokenRequest): Promise<TokenResponse> {
   const { method = 'POST', url, headers = [], form, body, proxy, accept = 'application/json' } = request;
   const { origin, pathname, search } = new URL(url);
-  const { promise, resolve, reject } = Promise.withResolvers<TokenResponse>();
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  let status = 0;
-  const fail = (code: string): void =>
-    reject(new SignInError(`${hostOf(url)} did not respond with a token (${code}).`, `TOKEN_${code}`, false));
   const type = form ? ['content-type', 'application/x-www-form-urlencoded'] : [];
   const { sign = (unsigned) => unsigned } = request;
-  const running = http.send(
-    sign({
-      method,
-      origin,
-      path: pathname + search,
-      headers: [...headers, ...type, 'accept', accept, 'user-agent', 'dragoman'],
-      body: form ? new URLSearchParams(form).toString() : (body ?? null),
-      timeouts: TIMEOUTS,
-      proxy,
-    }),
-    {
-      onHead: (code) => {
-        status = code;
-      },
-      onData: (chunk) => {
-        chunks.push(chunk);
-        bytes += chunk.length;
-        if (bytes <= MAX_BYTES) return true;
-        running.abort();
-        fail('TOO_LARGE');
-        return false;
-      },
-      onEnd: () => resolve({ status, text: Buffer.concat(chunks).toString('utf8') }),
-      onError: ({ code }) => fail(code),
-    },
-  );
-  return promise;
+  const signed = sign({
+    method,
+    origin,
+    path: pathname + search,
+    headers: [...headers, ...type, 'accept', accept, 'user-agent', 'dragoman'],
+    body: form ? new URLSearchParams(form).toString() : (body ?? null),
+    timeouts: TIMEOUTS,
+    proxy,
+  });
+  const response = await wholeResponse(http, signed, MAX_BYTES);
+  if ('status' in response) return { status: response.status, text: response.body.toString('utf8') };
+  const { code } = response;
+  throw new SignInError(`${hostOf(url)} did not respond with a token (${code}).`, `TOKEN_${code}`, false);
 }
 
 const MAX_MESSAGE_CHARS = 300;

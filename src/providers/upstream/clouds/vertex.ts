@@ -10,11 +10,9 @@ import type { Cloud, CloudServices } from './cloud.ts';
 import { googleToken } from './google.ts';
 import { changeMembers, memberOf } from './json-members.ts';
 import { googleError, withMessagesErrors } from './messages-errors.ts';
-import { wholeBody, withoutHeaders } from './request-parts.ts';
+import { MESSAGES_PATH, wholeBody, withoutHeaders } from './request-parts.ts';
 import { embeddingReply, predictBody } from './vertex-embeddings.ts';
 
-/** With a query, which only asks for betas. */
-const MESSAGES_PATH = /^\/v1\/messages(\/count_tokens|)(?:\?|$)/;
 const MESSAGES_VERSION = '"vertex-2023-10-16"';
 /** The version has its place in the body here. */
 const isNotSent = (name: string): boolean => name === 'anthropic-version';

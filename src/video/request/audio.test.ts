@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MP3_FRAME_SECONDS, mp3File, mp3Frame, wavFile } from '../../../../test/support/video-request.ts';
-import { measureAudio } from './measure.ts';
+import { MP3_FRAME_SECONDS, mp3File, mp3Frame, wavFile } from '../../../test/support/video-request.ts';
+import { measureAudio } from './audio.ts';
 
-const source = (bytes: Buffer) => ({ length: bytes.length, at: (offset: number) => bytes[offset] });
+const source = (bytes: Buffer) => ({ size: bytes.length, at: (offset: number) => bytes[offset] ?? 0 });
 /** Counts the reads and remembers the last byte that was read. */
 function countingSource(bytes: Buffer) {
   const seen = { reads: 0, furthest: 0 };
-  const at = (offset: number): number | undefined => {
+  const at = (offset: number): number => {
     seen.reads += 1;
     seen.furthest = Math.max(seen.furthest, offset);
-    return bytes[offset];
+    return bytes[offset] ?? 0;
   };
-  return { length: bytes.length, at, seen };
+  return { size: bytes.length, at, seen };
 }
 const secondsOf = (format: string, bytes: Buffer, enough = 15) => measureAudio(format, source(bytes), enough);
 const framesOf = (bytes: Buffer): number => Math.round((secondsOf('mp3', bytes)?.max ?? 0) / MP3_FRAME_SECONDS);
