@@ -1,4 +1,5 @@
-/** Any other gateway as a target, started by a command of the command line. */
+/** Any other server as a target: a gateway that a command of the command line starts, or a script of this folder. */
+import { fileURLToPath } from 'node:url';
 import { DIALECTS, type Dialect } from './bodies.ts';
 import { freePort, start } from './child.ts';
 import { CORES } from './machine.ts';
@@ -32,4 +33,11 @@ export async function startCommand({ name, command }: CommandPeer, upstreamPort:
   const process = start('sh', ['-c', `exec ${line}`], CORES?.target, {});
   const headers = () => ({ 'x-api-key': 'mock-credential', authorization: 'Bearer mock-credential' });
   return whenReady({ name, process, port, headers });
+}
+
+/** A script of this folder, which gets its port and that of the upstream. */
+export function startNode(script: string, upstreamPort: number): Promise<Target> {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const command = `'${process.execPath}' '${path}' {port} ${upstreamPort}`;
+  return startCommand({ name: 'node', dialect: 'messages', command }, upstreamPort);
 }

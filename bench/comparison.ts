@@ -4,8 +4,8 @@
  * Everything runs on this machine. A mock upstream returns canned bytes (upstream.ts) and a load generator repeats one request
  * (load.ts); both share one core. The target has another core, and its CPU time is read from /proc. All cells (a line of
  * targets.ts and a scenario of scenarios.ts) are measured in turn, then all again, so that a slow phase of the machine affects all
- * targets; the report shows medians. A result during which other processes used more than a tenth of the two cores is measured
- * again, at most twice. Absolute numbers depend on the machine: compare the ratios.
+ * targets; the report shows medians of the results during which other processes used less than a tenth of the cores. Absolute numbers
+ * depend on the machine: compare the ratios.
  *
  * `--repeats 9` measures more often, `--smoke` once and briefly, `--only 'nginx|native'` only matching lines, `--scenario open` only
  * matching scenarios. `--base ../other` also measures the gateway of another source tree. `--peer 'name=command {port} {upstream}'`
@@ -19,8 +19,8 @@ import { parseArgs } from 'node:util';
 import type { StartedProcess } from './child.ts';
 import { readPeer } from './command.ts';
 import { describeMachine, rssMb } from './machine.ts';
-import { reportJson, reportText } from './report.ts';
-import { type Cell, MAX_OTHER_LOAD, measure, measureQuietly, NoResponse } from './round.ts';
+import { MAX_OTHER_LOAD, type Results, reportText } from './report.ts';
+import { type Cell, measure, NoResponse } from './round.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { progress, Session } from './session.ts';
 import { type OpenStreams, openStreams } from './streams.ts';
@@ -40,8 +40,8 @@ const { values: options } = parseArgs({
 
 const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
 const PACE = options.smoke
-  ? { repeats: 1, measureMs: 200, warmMs: 200, retries: 0, budgetMs: 60_000 }
-  : { repeats: 5, measureMs: 1_000, warmMs: 8_000, retries: 2, budgetMs: 600_000 };
+  ? { repeats: 1, measureMs: 200, warmMs: 200, budgetMs: 60_000 }
+  : { repeats: 5, measureMs: 1_000, warmMs: 8_000, budgetMs: 600_000 };
 const repeats = Number(options.repeats ?? PACE.repeats);
 /** More repeats than the default get proportionally more time. */
 const budgetMs = PACE.budgetMs * Math.max(1, repeats / PACE.repeats);
@@ -58,23 +58,27 @@ const rows = targetsOf({
 const dropped = new Set<Cell>();
 
 const session = new Session();
-const { targets } = session;
 try {
-  await bench();
+  const results = await compare();
+  mkdirSync(RESULTS, { recursive: true });
+  const latest = results.cells.map(({ line, scenario, results }) => ({ ...line, scenario: scenario.name, results }));
+  writeFileSync(`${RESULTS}latest.json`, `${JSON.stringify(latest, null, 2)}\n`);
+  progress(
+    `Done after ${Math.round((Date.now() - startedAt) / 1000)} s; all results are in bench/results/latest.json.\n`,
+  );
+  console.log(reportText(results));
 } finally {
   await session.stop();
 }
 
-async function bench(): Promise<void> {
+async function compare(): Promise<Results> {
   const load = await session.start(rows);
-
   const streams: OpenStreams[] = [];
-  for (const [row, target] of targets) {
+  for (const [row, target] of session.targets) {
     if (target.pid !== undefined) progress(`Opening streams through ${row.name} ...`);
     const found = await openStreams(row, target, load);
     if (found) streams.push(found);
   }
-
   const cells = await session.findCells(load, only, SCENARIOS);
   progress(`Warming up ${cells.length} cells ...`);
   for (const cell of cells)
@@ -84,33 +88,20 @@ async function bench(): Promise<void> {
     cells.filter(({ scenario }) => scenarios.test(scenario.name)),
     load,
   );
-
-  const memory = [...targets].flatMap(([{ name }, { pid }]) => {
-    const idleMb = streams.find(({ target }) => target === name)?.idleMb;
-    return pid === undefined || idleMb === undefined ? [] : [{ target: name, idleMb, endMb: rssMb(pid) }];
-  });
-  const disturbed = cells
-    .flatMap(({ results }) => results)
-    .filter(({ otherLoad }) => otherLoad > MAX_OTHER_LOAD).length;
-  if (disturbed > 0)
+  const disturbed = cells.flatMap(({ results }) => results).filter(({ otherLoad }) => otherLoad > MAX_OTHER_LOAD);
+  if (disturbed.length > 0)
     session.note(
-      `${disturbed} results are disturbed by other processes; they count only in cells without an undisturbed one.`,
+      `${disturbed.length} results are disturbed by other processes; they count only in cells without an undisturbed one.`,
     );
-  const results = {
+  const pids = new Map([...session.targets].map(([{ name }, { pid = 0 }]) => [name, pid]));
+  return {
     machine: describeMachine(),
     repeats: done,
     lines: rows.flatMap(({ lines }) => lines),
     cells,
-    memory,
-    streams,
+    memory: new Map(streams.map((one) => [one.target, { ...one, endMb: rssMb(pids.get(one.target) ?? 0) }])),
     notes: session.notes,
   };
-  mkdirSync(RESULTS, { recursive: true });
-  writeFileSync(`${RESULTS}latest.json`, `${JSON.stringify(reportJson(results), null, 2)}\n`);
-  progress(
-    `Done after ${Math.round((Date.now() - startedAt) / 1000)} s; all results are in bench/results/latest.json.\n`,
-  );
-  console.log(reportText(results));
 }
 
 /** Measures all cells `repeats` times, or as often as the time allows; returns how often. */
@@ -123,26 +114,20 @@ async function repeat(cells: readonly Cell[], load: StartedProcess): Promise<num
       return n;
     }
     progress(`Measuring, ${n + 1} of ${repeats} ...`);
-    for (const cell of cells) {
-      const result = await unlessDropped(cell, () => measureQuietly(cell, load, PACE.measureMs, PACE.retries));
-      if (!result) continue;
-      if (result.failures > 0)
-        session.note(`${cell.line.label}, ${cell.scenario.about}: ${result.failures} requests failed.`);
-      cell.results.push(result);
-    }
+    for (const cell of cells)
+      await unlessDropped(cell, async () => session.add(cell, await measure(cell, load, PACE.measureMs)));
   }
   return repeats;
 }
 
 /** A peer that stops responding loses its cell, and the others are still measured. */
-async function unlessDropped<T>(cell: Cell, task: () => Promise<T>): Promise<T | undefined> {
-  if (dropped.has(cell)) return undefined;
+async function unlessDropped(cell: Cell, task: () => Promise<unknown>): Promise<void> {
+  if (dropped.has(cell)) return;
   try {
-    return await task();
+    await task();
   } catch (error) {
     if (cell.line.kind !== 'peer' || !(error instanceof NoResponse)) throw error;
     dropped.add(cell);
     session.note(`${error.message} Skipped from here on.`);
-    return undefined;
   }
 }

@@ -1,12 +1,14 @@
 /** Fixture of the single-process benchmarks: a temporary database with a user whose balance never runs out. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { KeyCache } from '../src/access/keys/index.ts';
 import { loadCatalog } from '../src/catalog/index.ts';
 import { applySetup, parseSetup } from '../src/catalog/setup/index.ts';
 import { silentLog } from '../src/core/index.ts';
 import type { Caller } from '../src/gateway/index.ts';
 import { loadConfig } from '../src/platform/config.ts';
+import type { Db } from '../src/platform/db/index.ts';
 import { type AppContext, openContext } from '../src/program/server/index.ts';
 import { createWorkFolder } from './target.ts';
 
@@ -65,3 +67,11 @@ export const cpuMicros = (): number => {
   const { user, system } = process.cpuUsage();
   return user + system;
 };
+
+/** What the database has done so far: committed transactions, and the position in the write-ahead log in bytes. */
+export async function writtenBy(db: Db): Promise<{ transactions: number; bytes: number }> {
+  const { rows } = await sql<{ transactions: number; bytes: number }>`
+    select (select xact_commit from pg_stat_database where datname = current_database())::float8 as transactions,
+      pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as bytes`.execute(db);
+  return rows[0] ?? { transactions: 0, bytes: 0 };
+}

@@ -7,12 +7,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
 import { applySetup, parseSetup } from '../src/catalog/setup/index.ts';
-import type { Db } from '../src/platform/db/index.ts';
 import { serve } from '../src/program/server/serve.ts';
 import { type Statement, statementsOf } from '../test/support/plan.ts';
-import { REQUESTS } from './bodies.ts';
+import { benchRequest } from './bodies.ts';
 import { freePort, nextMessage, startHelper } from './child.ts';
-import { openBenchFixture } from './fixture.ts';
+import { openBenchFixture, writtenBy } from './fixture.ts';
 import { describeMachine } from './machine.ts';
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '20' } } });
@@ -94,13 +93,13 @@ function setup(): object {
 async function report(load: Load, url: string): Promise<void> {
   await send(load, url, WARM_UP_MS);
   await pause(SETTLE_MS);
-  const before = await counters(db);
+  const before = await writtenBy(db);
   let calls = 0;
   const sent = await statementsOf(async () => {
     calls = await send(load, url, SECONDS * 1_000);
     await pause(SETTLE_MS);
   });
-  const after = await counters(db);
+  const after = await writtenBy(db);
   const seconds = SECONDS + SETTLE_MS / 1_000;
   const perCall = (value: number): string => (calls === 0 ? '-' : (value / calls).toFixed(2));
   console.log(
@@ -111,7 +110,7 @@ async function report(load: Load, url: string): Promise<void> {
 
 /** Calls at fixed times; returns how many were served. */
 async function send({ rate, users }: Load, url: string, ms: number): Promise<number> {
-  const { body } = REQUESTS.messages('bench-burst', false);
+  const { body } = benchRequest('messages', 'bench-burst', false);
   const open: Promise<void>[] = [];
   let served = 0;
   const begun = performance.now();
@@ -133,19 +132,6 @@ async function send({ rate, users }: Load, url: string, ms: number): Promise<num
     if (response.status !== 200) throw new Error(`a call got ${response.status}`);
     served += 1;
   }
-}
-
-interface Counters {
-  readonly transactions: number;
-  /** Position in the write-ahead log. */
-  readonly bytes: number;
-}
-
-async function counters(on: Db): Promise<Counters> {
-  const { rows } = await sql<{ transactions: number; bytes: number }>`
-    select (select xact_commit from pg_stat_database where datname = current_database())::float8 as transactions,
-      pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as bytes`.execute(on);
-  return rows[0] ?? { transactions: 0, bytes: 0 };
 }
 
 /** Statements a second by what they do. */

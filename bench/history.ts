@@ -39,9 +39,9 @@ interface Times {
 }
 
 async function measure(client: Dialect, upstream: Dialect): Promise<Times> {
-  const bytes = Buffer.from(JSON.stringify(HISTORIES[client]?.()));
+  const bytes = client === 'messages' ? bytesOf(HISTORY) : convertTo(client);
   const pair = pairOf({ client, upstream });
-  const target = { model: 'bench', capabilities: capabilitiesOf(STYLE[upstream], 'bench') };
+  const target = targetOf(upstream);
   const convert = (): number => {
     const begun = performance.now();
     const request = pair.client.decodeRequest(parseBody(bytes), { headers: {} });
@@ -66,6 +66,16 @@ async function measure(client: Dialect, upstream: Dialect): Promise<Times> {
   return { first, warm: median(rest), block };
 }
 
+const bytesOf = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));
+const targetOf = (upstream: Dialect) => ({ model: 'bench', capabilities: capabilitiesOf(STYLE[upstream], 'bench') });
+
+/** The history as a client of another dialect has it. */
+function convertTo(client: Dialect): Buffer {
+  const pair = pairOf({ client: 'messages', upstream: client });
+  const request = pair.client.decodeRequest(parseBody(bytesOf(HISTORY)), { headers: {} });
+  return bytesOf(encodeRequestFor(pair, request, targetOf(client)).body);
+}
+
 const STYLE = {
   messages: 'messages',
   chat: 'responses',
@@ -73,65 +83,31 @@ const STYLE = {
   generate: 'generate-content',
 } as const;
 
-// ---------------------------------------------------------------- histories
+// ---------------------------------------------------------------- the history
 
 /** A third of the turns use a tool. Most of the size is in tool results, as in real agent conversations. */
 const LONG = 'The tests ran and most of them passed; one line of the log says what was wrong with the others.\n'.repeat(
   Math.round(BYTES / TURNS / 96),
 );
-const TOOL = { name: 'shell', description: 'Runs a command.' };
 const SCHEMA = { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] };
-const turns = <T>(make: (n: number) => readonly T[]): T[] =>
-  Array.from({ length: TURNS / 2 }, (_, n) => make(n)).flat();
-const args = (n: number): string => JSON.stringify({ command: `npm test ${n}` });
-
-const HISTORIES: Partial<Record<Dialect, () => object>> = {
-  messages: () => ({
-    model: 'bench',
-    max_tokens: 1024,
-    tools: [{ ...TOOL, input_schema: SCHEMA }],
-    messages: [
-      { role: 'user', content: 'Begin.' },
-      ...turns((n) => [
-        {
-          role: 'assistant',
-          content: [
-            { type: 'text', text: LONG },
-            { type: 'tool_use', id: `toolu_${n}`, name: 'shell', input: JSON.parse(args(n)) },
-          ],
-        },
-        { role: 'user', content: [{ type: 'tool_result', tool_use_id: `toolu_${n}`, content: LONG }] },
-      ]),
-    ],
-  }),
-  chat: () => ({
-    model: 'bench',
-    tools: [{ type: 'function', function: { ...TOOL, parameters: SCHEMA } }],
-    messages: [
-      { role: 'user', content: 'Begin.' },
-      ...turns((n) => [
-        {
-          role: 'assistant',
-          content: LONG,
-          tool_calls: [{ id: `call_${n}`, type: 'function', function: { name: 'shell', arguments: args(n) } }],
-        },
-        { role: 'tool', tool_call_id: `call_${n}`, content: LONG },
-      ]),
-    ],
-  }),
-  responses: () => ({
-    model: 'bench',
-    store: false,
-    tools: [{ type: 'function', ...TOOL, parameters: SCHEMA, strict: false }],
-    input: [
-      { role: 'user', content: 'Begin.' },
-      ...turns((n) => [
-        { role: 'assistant', content: LONG },
-        { type: 'function_call', call_id: `call_${n}`, name: 'shell', arguments: args(n) },
-        { type: 'function_call_output', call_id: `call_${n}`, output: LONG },
-      ]),
-    ],
-  }),
+const TOOL = { name: 'shell', description: 'Runs a command.', input_schema: SCHEMA };
+const HISTORY = {
+  model: 'bench',
+  max_tokens: 1024,
+  tools: [TOOL],
+  messages: [
+    { role: 'user', content: 'Begin.' },
+    ...Array.from({ length: TURNS / 2 }, (_, n) => [
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: LONG },
+          { type: 'tool_use', id: `toolu_${n}`, name: TOOL.name, input: { command: `npm test ${n}` } },
+        ],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: `toolu_${n}`, content: LONG }] },
+    ]).flat(),
+  ],
 };
 
 const [from, to] = process.argv.slice(2) as [Dialect?, Dialect?];

@@ -30,13 +30,18 @@ const PARTS = {
     run: () => import('./footprint.ts'),
   },
   writes: {
-    about: 'log bytes and CPU time of PostgreSQL for a call at 2,000 calls a second; --seconds, --records',
+    about: 'log bytes and CPU time of PostgreSQL for a call at 2,000 calls a second; --seconds, --users',
     run: () => import('./writes.ts'),
   },
-  metering: { about: 'CPU time that limits and metering add to a call', run: () => import('./metering.ts') },
-  ledger: { about: 'records a second from reservation to charge, on one wallet', run: () => import('./ledger.ts') },
+  metering: {
+    about: 'CPU time that limits and metering add to a call, and records a second from reservation to charge',
+    run: () => import('./metering.ts'),
+  },
   history: { about: 'conversion of a conversation of 300 turns and 2 MB', run: () => import('./history.ts') },
-  usage: { about: 'GET /v1/usage over ten million calls; minutes; --rows', run: () => import('./usage.ts') },
+  usage: {
+    about: 'query plan of GET /v1/usage over ten million calls; minutes',
+    run: () => runTest('usage-plan', { USAGE_ROWS: '10000000', TEST_TIMEOUT_MS: '3600000' }),
+  },
   reports: {
     about: 'reports of the admin API over five million records; minutes; --rows',
     run: () => import('./reports.ts'),

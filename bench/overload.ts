@@ -5,12 +5,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { sendOrder } from './child.ts';
-import type { FloodReport } from './flood.ts';
-import type { LoadReport } from './load.ts';
-import { cpuOfTree, rssMb, usageNow, WATCHED_CORES } from './machine.ts';
+import { rssMb, usageNow, WATCHED_CORES } from './machine.ts';
 import { startRefusingNginx } from './nginx.ts';
-import { describeStand, numberText as number, openStand } from './stand.ts';
+import { type Costed, describeStand, numberText as number, openStand, sendMeasured } from './stand.ts';
 import { type Target, TargetUnavailable } from './target.ts';
 
 const { values } = parseArgs({
@@ -32,32 +29,35 @@ const CALM_MS = 500;
 const MAX_RECOVERY_S = 30;
 const GOAL = { goodput: 0.8, refusedP99: 20 };
 
-const stand = await openStand('./flood.ts');
-const { target, load, misuse: flood, request } = stand;
+const stand = await openStand();
 const floor = await startRefusingNginx().catch((error: unknown) => {
   if (error instanceof TargetUnavailable) return undefined;
   throw error;
 });
 try {
-  const peakLoad = (ms: number, isLead: boolean): Promise<LoadReport> =>
-    sendOrder(load, { port: target.port, request, connections: PEAK_CONNECTIONS, ms, isLead });
-  await peakLoad(WARM_UP_MS, true);
-  const cpuBefore = cpuOf(target);
-  const peak = await peakLoad(PEAK_MS, false);
-  const callMicros = ((cpuOf(target) - cpuBefore) * 1e6) / peak.requests;
+  const { target, port, request } = await stand.open();
+  const order = { port, request, connections: PEAK_CONNECTIONS };
+  await sendMeasured(stand.load, target, { ...order, ms: WARM_UP_MS, isLead: true });
+  const peak = await sendMeasured(stand.load, target, { ...order, ms: PEAK_MS });
   const knee = peak.requests / peak.seconds;
   console.log(describeStand());
   console.log(
-    `peak: ${number(knee)} requests/s on ${PEAK_CONNECTIONS} connections, ${number(callMicros)} us of CPU time each`,
+    `peak: ${number(knee)} requests/s on ${PEAK_CONNECTIONS} connections, ${number(peak.perRequest)} us of CPU time each`,
   );
+  const sendFlood = (to: Target, rate: number, ms: number, connections: number): Promise<Costed> =>
+    sendMeasured(stand.misuse, to, { destinations: [{ port: to.port, request }], rate, ms, connections });
   const before = usageNow();
   const start = performance.now();
-  for (const factor of [FACTOR, FLOOD_FACTOR]) await overload(knee, factor, callMicros);
+  for (const factor of [FACTOR, FLOOD_FACTOR]) {
+    const flood = (to: Target): Promise<Costed> => sendFlood(to, knee * factor, SECONDS * 1_000, CONNECTIONS);
+    const least = floor && (await flood(floor));
+    console.log(describeOverload(await flood(target), least, { factor, knee, callMicros: peak.perRequest }));
+  }
   const after = usageNow();
-  const rss = rssMb(target.pid ?? 0);
-  const recovery = await recoverySeconds(knee * CALM_SHARE);
-  const others = after.busy - before.busy - (after.own - before.own);
   const seconds = (performance.now() - start) / 1_000;
+  const rss = rssMb(target.pid ?? 0);
+  const recovery = await recoverySeconds(() => sendFlood(target, knee * CALM_SHARE, CALM_MS, 512));
+  const others = after.busy - before.busy - (after.own - before.own);
   console.log(
     `memory at the end: ${number(rss)} MB; no refusals ${number(recovery, 1)} s after the end of the overload; other programs used ${number((others * 100) / seconds / WATCHED_CORES)} % of the cores`,
   );
@@ -66,46 +66,38 @@ try {
   await stand.stop();
 }
 
-function cpuOf({ pid = 0 }: Target): number {
-  return cpuOfTree(pid).own;
+interface Offered {
+  readonly factor: number;
+  /** Requests per second at the peak, and what one costs there. */
+  readonly knee: number;
+  readonly callMicros: number;
 }
 
-function sendFlood({ port }: Target, rate: number, ms: number, connections: number): Promise<FloodReport> {
-  return sendOrder<FloodReport>(flood, { port, request, rate, ms, connections });
+function describeOverload(report: Costed, least: Costed | undefined, { factor, knee, callMicros }: Offered): string {
+  const { requests: served, refused, failures, silent, lost, seconds } = report;
+  const sent = served + failures;
+  const micros = (report.cpu - served * callMicros) / refused;
+  const timesOf = ({ refusedP50, refusedP99 }: Costed): string =>
+    `p50 ${number(refusedP50, 1)} ms, p99 ${number(refusedP99, 1)} ms`;
+  return [
+    '',
+    `${factor} times the peak: ${number((sent + lost) / seconds)} requests/s for ${number(seconds)} s, of which ${number(sent / seconds)} a second could be sent on ${CONNECTIONS} connections`,
+    `served: ${number(served / seconds)} a second, ${number((served / seconds / knee) * 100)} % of the peak (goal ${GOAL.goodput * 100} %); p50 ${number(report.p50, 1)} ms, p99 ${number(report.p99, 1)} ms`,
+    `refused: ${number(refused / seconds)} a second; ${timesOf(report)} (goal ${GOAL.refusedP99} ms); about ${number(micros)} us of CPU time each, if a served one costs what it does at the peak`,
+    ...(least
+      ? [`nginx refuses ${number(least.refused / least.seconds)} a second of the same load; ${timesOf(least)}`]
+      : []),
+    `the generator itself is late by ${number(report.lateP99, 1)} ms at p99; ${CONNECTIONS} requests that are always open take ${number((CONNECTIONS * 1_000 * seconds) / (served + refused))} ms each at this rate, whatever the server does`,
+    `failed: ${number(failures - refused)} of ${number(sent)}, ${number(silent)} of them without a response`,
+  ].join('\n');
 }
 
-async function overload(knee: number, factor: number, callMicros: number): Promise<void> {
-  const rate = knee * factor;
-  const least = floor && (await sendFlood(floor, rate, SECONDS * 1_000, CONNECTIONS));
-  const before = cpuOf(target);
-  const report = await sendFlood(target, rate, SECONDS * 1_000, CONNECTIONS);
-  const cpu = (cpuOf(target) - before) * 1e6;
-  const { served, refused, sent, failed, seconds } = report;
-  const goodput = served / seconds;
-  const causes = Object.entries(report.failures).map(([cause, count]) => `${count} ${cause}`);
-  console.log(
-    [
-      '',
-      `${factor} times the peak: ${number(report.due / seconds)} requests/s for ${number(seconds)} s, of which ${number(sent / seconds)} a second could be sent on ${CONNECTIONS} connections`,
-      `served: ${number(goodput)} a second, ${number((goodput / knee) * 100)} % of the peak (goal ${GOAL.goodput * 100} %); p50 ${number(report.servedP50, 1)} ms, p99 ${number(report.servedP99, 1)} ms`,
-      `refused: ${number(refused / seconds)} a second; p50 ${number(report.refusedP50, 1)} ms, p99 ${number(report.refusedP99, 1)} ms (goal ${GOAL.refusedP99} ms); about ${number((cpu - served * callMicros) / refused)} us of CPU time each, if a served one costs what it does at the peak`,
-      ...(least ? [`nginx refuses ${describeFloor(least)}`] : []),
-      `the generator itself is late by ${number(report.ownDelayP99, 1)} ms at p99; ${CONNECTIONS} requests that are always open take ${number((CONNECTIONS * 1_000 * seconds) / (served + refused))} ms each at this rate, whatever the server does`,
-      `failed: ${number(failed)} of ${number(sent)}${causes.length === 0 ? '' : ` (${causes.join(', ')})`}`,
-    ].join('\n'),
-  );
-}
-
-function describeFloor({ refused, seconds, refusedP50, refusedP99 }: FloodReport): string {
-  return `${number(refused / seconds)} a second of the same load; p50 ${number(refusedP50, 1)} ms, p99 ${number(refusedP99, 1)} ms`;
-}
-
-async function recoverySeconds(rate: number): Promise<number> {
+async function recoverySeconds(send: () => Promise<Costed>): Promise<number> {
   const start = performance.now();
   for (;;) {
-    const { refused, failed } = await sendFlood(target, rate, CALM_MS, 512);
+    const { failures } = await send();
     const seconds = (performance.now() - start) / 1_000;
-    if ((refused === 0 && failed === 0) || seconds > MAX_RECOVERY_S) return seconds;
+    if (failures === 0 || seconds > MAX_RECOVERY_S) return seconds;
     await pause(100);
   }
 }

@@ -1,7 +1,7 @@
 /** The table of `npm run bench -- quick`: as it is printed, and as docs/performance.md holds it for comparison. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { table } from './report.ts';
+import { table } from './table.ts';
 import { ROOT } from './target.ts';
 
 /** CPU time of a call or an event and its ratio to that of the peers, NaN where one is missing; or the part of a core at few calls or none. */

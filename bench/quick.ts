@@ -12,7 +12,7 @@ import { cpuOfTree, describeMachine, usageNow, WATCHED_CORES } from './machine.t
 import { median } from './quantile.ts';
 import { type CostRow, readReference, renderCosts, summarizeCosts, writeReference } from './quick-table.ts';
 import { type Cell, type Measurement, measure } from './round.ts';
-import { eventsOf, OPEN_LOOP_RATE, SCENARIOS, type ScenarioName } from './scenarios.ts';
+import { OPEN_LOOP_RATE, SCENARIOS, type ScenarioName } from './scenarios.ts';
 import { progress, Session } from './session.ts';
 import { ROOT } from './target.ts';
 import { quickTargets } from './targets.ts';
@@ -69,12 +69,12 @@ async function quick(): Promise<void> {
   const warmAt = performance.now();
   for (let n = 1; n <= REPEATS && (n === 1 || performance.now() - warmAt < MAX_MS); n += 1) {
     progress(`Measuring, ${n} of ${REPEATS} ...`);
-    for (const cell of cells) cell.results.push(await measureCell(cell, load));
+    for (const cell of cells) session.add(cell, await measureCell(cell, load));
   }
   await settle();
   progress(`Measuring ${OPEN_LOOP_RATE} calls a second ...`);
   const open = found.filter(({ scenario, line: { route } }) => scenario.name === 'open' && route.from === route.to);
-  for (const cell of open) cell.results.push(await measure(cell, load, OPEN_MS));
+  for (const cell of open) session.add(cell, await measure(cell, load, OPEN_MS));
   const after = usageNow();
   const seconds = (performance.now() - startedAt) / 1_000;
   const others = (after.busy - before.busy - (after.own - before.own)) / seconds / WATCHED_CORES;
@@ -86,7 +86,7 @@ The last two columns compare the ratio to Node's proxy with that of docs/perform
 ${renderCosts(rows, readReference())}
 
 ${OPEN_LOOP_RATE} calls a second take longer than at the upstream itself by
-${open.map(({ line: { label }, results: [one] }) => `${label}: ${one?.added?.p50.toFixed(2)} ms at p50, ${one?.added?.p99.toFixed(2)} ms at p99`).join('\n')}
+${open.map(({ line: { label }, results: [one] }) => `${label}: ${one?.p50.toFixed(2)} ms at p50, ${one?.p99.toFixed(2)} ms at p99`).join('\n')}
 ${describeMachine()}; ${Math.round(seconds)} s.
 ${others > MAX_OTHERS ? `Other programs used ${Math.round(others * 100)} % of the cores: repeat this when they are idle.` : `Changes below ${NOISE} are noise.`}
 For the commit message: ${commit()}: ${summarizeCosts(rows)}`);
@@ -117,11 +117,8 @@ async function shareFor(ms: number): Promise<number> {
   return (after.own + after.database - before.own - before.database) / ((performance.now() - begun) / 1_000);
 }
 
-async function measureCell(cell: Cell, load: StartedProcess, factor = 1): Promise<Measurement> {
-  const result = await measure(cell, load, MAX_CELL_MS * factor, (REQUESTS[cell.scenario.name] ?? 0) * factor);
-  if (result.failures > 0)
-    session.note(`${cell.line.label}, ${cell.scenario.about}: ${result.failures} requests failed.`);
-  return result;
+function measureCell(cell: Cell, load: StartedProcess, factor = 1): Promise<Measurement> {
+  return measure(cell, load, MAX_CELL_MS * factor, (REQUESTS[cell.scenario.name] ?? 0) * factor);
 }
 
 function callRows(cells: readonly Cell[]): CostRow[] {
@@ -158,10 +155,7 @@ function openRows(cells: readonly Cell[]): CostRow[] {
 
 /** Microseconds of a call or an event in each repeat. */
 function microsOf(cell: Cell | undefined): readonly number[] {
-  const events = cell?.scenario.stream ? eventsOf(cell.line.route) : 1;
-  return (cell?.results ?? []).map(
-    ({ share = Number.NaN, shareWithDatabase = share, perSecond }) => (shareWithDatabase / perSecond / events) * 1e6,
-  );
+  return (cell?.results ?? []).map(({ allMicros }) => allMicros);
 }
 
 /** Of the same repeat: a slow phase of the machine affects both. NaN without the peer. */

@@ -1,8 +1,9 @@
-/** The report: medians, latency added to the bare upstream, and ratios, as text and as JSON. */
+/** The report of a comparison: medians, latency added to the bare upstream, and ratios to a plain proxy. */
 import { median } from './quantile.ts';
-import { type Cell, MAX_OTHER_LOAD, type Measurement } from './round.ts';
-import { eventsOf, OPEN_LOOP_RATE, type ScenarioName } from './scenarios.ts';
+import type { Cell, Measurement } from './round.ts';
+import { OPEN_LOOP_RATE, type ScenarioName } from './scenarios.ts';
 import { type OpenStreams, STREAMS } from './streams.ts';
+import { table } from './table.ts';
 import type { Line } from './targets.ts';
 
 export interface Results {
@@ -10,241 +11,92 @@ export interface Results {
   readonly repeats: number;
   readonly lines: readonly Line[];
   readonly cells: readonly Cell[];
-  readonly memory: readonly { target: string; idleMb: number; endMb: number }[];
-  readonly streams: readonly OpenStreams[];
+  readonly memory: ReadonlyMap<string, OpenStreams & { readonly endMb: number }>;
   readonly notes: readonly string[];
 }
 
+/** Above this fraction a result is disturbed by other processes. */
+export const MAX_OTHER_LOAD = 0.1;
+
 export function reportText(results: Results): string {
+  const { machine, repeats, lines, cells, notes } = results;
+  const measured = lines.filter((line) => cells.some((cell) => cell.line === line));
+  const plain = ['nginx', 'node'].flatMap((name) => measured.filter(({ target }) => target === name))[0];
   return [
-    `Machine: ${results.machine}. Medians of ${results.repeats}.`,
-    'Unary: 1.5 KB request, 1 KB response',
-    unaryTable(results),
-    `Open loop: ${OPEN_LOOP_RATE} requests a second, and as many to the upstream itself in between`,
-    openLoopTable(results),
-    'Streams: about 200 events each; CPU microseconds per event of the upstream',
-    streamTable(results),
-    'Ratios of CPU time',
-    ratioTable(results),
-    `Memory with ${STREAMS} open, silent streams`,
-    memoryTable(results),
-    ...results.notes.map((note) => `Note: ${note}`),
+    `Machine: ${machine}. Medians of ${repeats}.`,
+    `CPU time without PostgreSQL, in the last column with it${plain ? `; in brackets, times ${plain.label}` : ''}`,
+    table(
+      ['', 'us/request', 'us/event, full speed', 'us/event, paced', `share of a core, ${OPEN_LOOP_RATE}/s`],
+      measured
+        .filter(({ kind }) => kind !== 'direct')
+        .map((line) => [line.label, ...COSTS.map((name) => costText(cells, line, plain, name))]),
+    ),
+    `Latency: of the bare upstream, and what the others add to it. Memory: also with ${STREAMS} open, silent streams`,
+    table(
+      [
+        ...['', 'p50 / p99 ms, 1 conn.', 'p50 / p99 ms, 64 conn.', `p50 / p99 ms, ${OPEN_LOOP_RATE}/s`],
+        ...['requests/s, 64 conn.', 'MB idle -> end', 'MB with streams'],
+      ],
+      measured.map((line) => [
+        line.label,
+        ...(['unary-1', 'unary-64', 'open'] as const).map((name) => latencyText(cells, line, lines, name)),
+        fixed(
+          medianOf(cells, line, 'unary-64', ({ perSecond }) => perSecond),
+          0,
+        ),
+        ...memoryTexts(results, line),
+      ]),
+    ),
+    ...notes.map((note) => `Note: ${note}`),
   ].join('\n\n');
 }
 
-// ---------------------------------------------------------------- tables
+const COSTS = ['unary-64', 'burst', 'paced', 'open'] as const satisfies readonly ScenarioName[];
 
-function unaryTable({ lines, cells, memory }: Results): string {
-  const [bare] = lines.filter(({ kind }) => kind === 'direct');
-  const rows = lines.flatMap((line) => {
-    const many = medians(cells, line, 'unary-64');
-    const one = medians(cells, line, 'unary-1');
-    if (!many || !one) return [];
-    const cpu = many.cpuUsPerRequest;
-    const { idleMb, endMb } = memory.find(({ target }) => target === line.target) ?? {};
-    return [
-      [
-        line.label,
-        cpu === undefined ? '-' : String(Math.round(1e6 / cpu)),
-        fixed(cpu, 0),
-        addedLatency(cells, line, bare, 'unary-1'),
-        addedLatency(cells, line, bare, 'unary-64'),
-        idleMb === undefined ? '-' : `${fixed(idleMb, 0)} -> ${fixed(endMb, 0)}`,
-      ],
-    ];
+function costText(cells: readonly Cell[], line: Line, plain: Line | undefined, name: ScenarioName): string {
+  const costOf = ({ micros, allMicros }: Measurement): number => (name === 'open' ? allMicros : micros);
+  const own = medianOf(cells, line, name, costOf);
+  const bases = plain ? resultsOf(cells, plain, name) : [];
+  const ratio = medianOf(cells, line, name, (result, n) => costOf(result) / (bases[n] ? costOf(bases[n]) : Number.NaN));
+  if (Number.isNaN(own)) return '-';
+  const text = name === 'open' ? `${fixed((own * OPEN_LOOP_RATE) / 1e4, 1)} %` : fixed(own, name === 'burst' ? 2 : 1);
+  return Number.isNaN(ratio) ? text : `${text} (${ratio.toFixed(2)})`;
+}
+
+function latencyText(cells: readonly Cell[], line: Line, lines: readonly Line[], name: ScenarioName): string {
+  const direct = lines.find(({ kind }) => kind === 'direct');
+  // The open loop has compared within its own seconds.
+  const base = direct === line || name === 'open' ? undefined : direct;
+  const texts = (['p50', 'p99'] as const).map((quantile) => {
+    const ms = medianOf(cells, line, name, (result) => result[quantile]);
+    const bare = base ? medianOf(cells, base, name, (result) => result[quantile]) : 0;
+    return `${direct === line || ms < bare ? '' : '+'}${fixed(ms - bare, 2)}`;
   });
-  return table(
-    [
-      '',
-      'requests/s per core',
-      'CPU us/request',
-      'p50 / p99 ms, 1 conn.',
-      'p50 / p99 ms, 64 conn.',
-      'RSS MB idle -> end',
-    ],
-    rows,
-  );
+  return resultsOf(cells, line, name).length === 0 ? '-' : texts.join(' / ');
 }
 
-/** Latency of the bare upstream, or the latency that another target adds to it. */
-function addedLatency(cells: readonly Cell[], line: Line, direct: Line | undefined, scenario: ScenarioName): string {
-  const own = medians(cells, line, scenario);
-  if (!own) return '-';
-  const bare = direct && direct !== line ? medians(cells, direct, scenario) : undefined;
-  return bare
-    ? `${signed(own.p50 - bare.p50)} / ${signed(own.p99 - bare.p99)}`
-    : `${fixed(own.p50, 2)} / ${fixed(own.p99, 2)}`;
+function memoryTexts({ memory }: Results, { target }: Line): readonly string[] {
+  const { idleMb, endMb, withMb, open } = memory.get(target) ?? {};
+  if (idleMb === undefined || endMb === undefined || withMb === undefined) return ['-', '-'];
+  const each = ((withMb - idleMb) * 1024) / Math.max(1, open ?? 0);
+  return [`${fixed(idleMb, 0)} -> ${fixed(endMb, 0)}`, `${fixed(withMb, 0)}, ${fixed(each, 0)} KB each`];
 }
 
-function openLoopTable({ lines, cells }: Results): string {
-  const rows = lines.flatMap((line) => {
-    const own = medians(cells, line, 'open');
-    if (!own) return [];
-    const isBare = line.kind === 'direct';
-    return [
-      [
-        line.label,
-        percent(own.share),
-        percent(own.shareWithDatabase),
-        isBare ? fixed(own.p50, 2) : signed(own.addedP50),
-        isBare ? fixed(own.p99, 2) : signed(own.addedP99),
-      ],
-    ];
-  });
-  return table(['', 'share of a core', 'with PostgreSQL', 'p50 ms', 'p99 ms'], rows);
-}
+const resultsOf = (cells: readonly Cell[], line: Line, name: ScenarioName): readonly Measurement[] =>
+  cells.find((cell) => cell.line === line && cell.scenario.name === name)?.results ?? [];
 
-function streamTable({ lines, cells }: Results): string {
-  const rows = lines.flatMap((line) => {
-    const burst = medians(cells, line, 'burst');
-    const paced = medians(cells, line, 'paced');
-    if (!burst || !paced || line.kind === 'direct') return [];
-    return [
-      [
-        line.label,
-        fixed(burst.cpuUsPerEvent, 2),
-        fixed(burst.cpuUsPerRequest, 0),
-        String(Math.round(burst.perSecond * eventsOf(line.route))),
-        fixed(paced.cpuUsPerEvent, 1),
-        percent(paced.share),
-      ],
-    ];
-  });
-  return table(
-    ['', 'us/event, full speed', 'us/stream, full speed', 'events/s', 'us/event, paced', 'share of a core, paced'],
-    rows,
-  );
-}
-
-/** CPU time of each line of the gateway against the peers and against native calls. */
-function ratioTable({ lines, cells }: Results): string {
-  const scenarios = ['unary-64', 'open', 'burst', 'paced'] as const;
-  const isMeasured = (line: Line): boolean => cells.some((cell) => cell.line === line);
-  const peers = lines.filter((line) => line.kind === 'peer' && isMeasured(line));
-  const native = lines.find(({ target }) => target === 'dragoman');
-  const ratio = (over: Line, under: Line, scenario: ScenarioName): string => {
-    const value = pairedRatio(cells, over, under, scenario);
-    return value === undefined ? '-' : `${fixed(value, 2)} x`;
-  };
-  const rows = lines
-    .filter(({ kind }) => kind === 'gateway')
-    .flatMap((line) =>
-      scenarios
-        .filter((scenario) => medians(cells, line, scenario) !== undefined)
-        .map((scenario) => [
-          `${line.label}, ${scenario}`,
-          ...peers.map((peer) => ratio(peer, line, scenario)),
-          native && native !== line ? ratio(line, native, scenario) : '-',
-        ]),
-    );
-  return table(['', ...peers.map(({ label }) => `${label} is`), 'against native'], rows);
-}
-
-function memoryTable({ streams }: Results): string {
-  return table(
-    ['', 'open', 'RSS MB before', 'with them', 'KB per stream'],
-    streams.map(({ target, open, idleMb, withMb }) => [
-      target,
-      String(open),
-      fixed(idleMb, 0),
-      fixed(withMb, 0),
-      fixed(((withMb - idleMb) * 1024) / Math.max(1, open), 0),
-    ]),
-  );
-}
-
-/** A Markdown table, padded for terminals. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((name, n) => Math.max(name.length, 3, ...rows.map((row) => (row[n] ?? '').length)));
-  const line = (row: readonly string[]): string =>
-    `| ${row.map((text, n) => (n === 0 ? text.padEnd(widths[n] ?? 0) : text.padStart(widths[n] ?? 0))).join(' | ')} |`;
-  const rule = `|${widths.map((width, n) => (n === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
-  return [line(head), rule, ...rows.map(line)].join('\n');
-}
-
-// ---------------------------------------------------------------- numbers
-
-interface Medians
-  extends Pick<
-    Measurement,
-    'perSecond' | 'cpuUsPerRequest' | 'cpuUsPerEvent' | 'share' | 'shareWithDatabase' | 'p50' | 'p99'
-  > {
-  readonly addedP50: number | undefined;
-  readonly addedP99: number | undefined;
-}
-
-function medians(cells: readonly Cell[], line: Line, scenario: ScenarioName): Medians | undefined {
-  const all = cells.find((cell) => cell.line === line && cell.scenario.name === scenario)?.results ?? [];
-  if (all.length === 0) return undefined;
-  const results = undisturbed(all);
-  return {
-    perSecond: medianOf(results.map((result) => result.perSecond)) ?? Number.NaN,
-    cpuUsPerRequest: medianOf(results.map((result) => result.cpuUsPerRequest)),
-    cpuUsPerEvent: medianOf(results.map((result) => result.cpuUsPerEvent)),
-    p50: medianOf(results.map((result) => result.p50)) ?? Number.NaN,
-    p99: medianOf(results.map((result) => result.p99)) ?? Number.NaN,
-    share: medianOf(results.map((result) => result.share)),
-    shareWithDatabase: medianOf(results.map((result) => result.shareWithDatabase)),
-    addedP50: medianOf(results.map((result) => result.added?.p50)),
-    addedP99: medianOf(results.map((result) => result.added?.p99)),
-  };
-}
-
-/**
- * The ratio of CPU time of two lines: the median of the ratios of each repeat, in which both were measured within seconds. A slow
- * phase of the machine affects both sides of a pair; a ratio of two medians could compare a slow phase with a fast one.
- */
-function pairedRatio(cells: readonly Cell[], over: Line, under: Line, scenario: ScenarioName): number | undefined {
-  const resultsOf = (line: Line): readonly Measurement[] =>
-    cells.find((cell) => cell.line === line && cell.scenario.name === scenario)?.results ?? [];
-  const bases = resultsOf(under);
-  const pairs = resultsOf(over).flatMap((own, n) => {
-    const base = bases[n];
-    const [above, below] = [own, base].map((result) => result && cpuOf(result, scenario));
-    if (!base || above === undefined || below === undefined) return [];
-    return [{ ratio: above / below, otherLoad: Math.max(own.otherLoad, base.otherLoad) }];
-  });
-  return medianOf(undisturbed(pairs).map(({ ratio }) => ratio));
-}
-
-/** The rate of the open loop is fixed, so its shares compare as times per request do. They include PostgreSQL. */
-const cpuOf = (result: Measurement, scenario: ScenarioName): number | undefined =>
-  scenario === 'open' ? (result.shareWithDatabase ?? result.share) : result.cpuUsPerRequest;
-
-/** The undisturbed results, or all if there are none. */
-function undisturbed<R extends { readonly otherLoad: number }>(results: readonly R[]): readonly R[] {
-  const kept = results.filter(({ otherLoad }) => otherLoad <= MAX_OTHER_LOAD);
-  return kept.length > 0 ? kept : results;
-}
-
-function medianOf(values: readonly (number | undefined)[]): number | undefined {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : median(known);
+/** Of the undisturbed results, or of all if there are none; NaN without results. */
+function medianOf(
+  cells: readonly Cell[],
+  line: Line,
+  name: ScenarioName,
+  read: (result: Measurement, repeat: number) => number,
+): number {
+  const results = resultsOf(cells, line, name);
+  const values = results.map((result, n) => ({ value: read(result, n), isQuiet: result.otherLoad <= MAX_OTHER_LOAD }));
+  const quiet = values.filter(({ isQuiet }) => isQuiet);
+  return median((quiet.length > 0 ? quiet : values).map(({ value }) => value));
 }
 
 const fixed = (value: number | undefined, digits: number): string =>
   value === undefined || Number.isNaN(value) ? '-' : value.toFixed(digits);
-
-const signed = (ms: number | undefined): string =>
-  ms === undefined || Number.isNaN(ms) ? '-' : `${ms < 0 ? '' : '+'}${ms.toFixed(2)}`;
-
-const percent = (fraction: number | undefined): string =>
-  fraction === undefined ? '-' : `${(fraction * 100).toFixed(1)} %`;
-
-// ---------------------------------------------------------------- JSON
-
-export function reportJson(results: Results): object {
-  const { cells, lines: _lines, ...rest } = results;
-  return {
-    ...rest,
-    cells: cells.map(({ line, scenario, results }) => ({
-      line: line.label,
-      target: line.target,
-      route: line.route,
-      scenario: scenario.name,
-      median: medians(cells, line, scenario.name),
-      disturbed: results.filter(({ otherLoad }) => otherLoad > MAX_OTHER_LOAD).length,
-      results,
-    })),
-  };
-}

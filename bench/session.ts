@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { nextMessage, type StartedProcess, sendOrder, startHelper } from './child.ts';
 import type { ProbeReport } from './load.ts';
 import { CORES } from './machine.ts';
-import type { Cell } from './round.ts';
+import type { Cell, Measurement } from './round.ts';
 import { failureOf, requestOf, type Scenario } from './scenarios.ts';
 import { type Target, TargetUnavailable } from './target.ts';
 import type { TargetRow } from './targets.ts';
@@ -72,6 +72,11 @@ export class Session {
     for (const target of this.targets.values()) await target.stop();
     this.targets.clear();
     for (const helper of this.#helpers.splice(0)) await helper.stop();
+  }
+
+  add({ line, scenario, results }: Cell, result: Measurement): void {
+    if (result.failures > 0) this.note(`${line.label}, ${scenario.about}: ${result.failures} requests failed.`);
+    results.push(result);
   }
 
   note(text: string): void {

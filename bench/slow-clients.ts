@@ -6,10 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sendOrder } from './child.ts';
 import { cpuSeconds, rssMb } from './machine.ts';
-import type { OpenLoopReport } from './open-loop.ts';
-import { NATIVE, requestOf } from './scenarios.ts';
-import type { SlowReport } from './slow-load.ts';
+import { NATIVE, OPEN_LOOP_CONNECTIONS, OPEN_LOOP_RATE as RATE, requestOf } from './scenarios.ts';
 import { describeStand, numberText, openStand } from './stand.ts';
+import type { LoadReport } from './tally.ts';
 
 const { values } = parseArgs({
   options: {
@@ -19,35 +18,42 @@ const { values } = parseArgs({
   },
 });
 const [READERS, HALVES, SECONDS] = [Number(values.readers), Number(values.halves), Number(values.seconds)];
-const RATE = 200;
 const WARM_UP_MS = 8_000;
 /** Until the buffers of the stalled connections are full, the gateway is busy with them. */
 const MAX_SETTLE_S = 60;
 const IDLE_SHARE = 0.1;
 const GOAL = 1.2;
 
-const stand = await openStand('./slow-load.ts');
-const { target, upstreamPort, load, misuse: slow, request } = stand;
-const { port } = target;
+const stand = await openStand();
 try {
-  const measure = (ms: number): Promise<OpenLoopReport> =>
-    sendOrder(load, { rate: RATE, target: { port, request }, upstream: { port: upstreamPort, request }, ms });
+  const { target, port, request } = await stand.open();
+  const destinations = [
+    { port, request },
+    { port: stand.upstreamPort, request },
+  ];
+  const measure = (ms: number): Promise<[LoadReport, LoadReport]> =>
+    sendOrder(stand.load, { rate: RATE, destinations, ms, connections: OPEN_LOOP_CONNECTIONS });
   await measure(WARM_UP_MS);
   const alone = await measure(SECONDS * 1_000);
-  const flood = requestOf(target, NATIVE, 'bench-flood', true);
-  const held = await sendOrder<SlowReport>(slow, { port, flood, request, readers: READERS, halves: HALVES });
+  const head = request.slice(0, request.indexOf('\r\n\r\n') >> 1);
+  const stalled = [
+    { count: READERS, bytes: requestOf(target, NATIVE, 'bench-flood', true) },
+    { count: HALVES >> 1, bytes: head },
+    { count: HALVES - (HALVES >> 1), bytes: request.slice(0, -100) },
+  ];
+  await sendOrder(stand.misuse, { port, stall: stalled });
   const settled = await settle(target.pid ?? 0);
   const beside = await measure(SECONDS * 1_000);
   const rss = rssMb(target.pid ?? 0);
   const ms = (value: number | null): string => numberText(value, 2);
-  const line = (name: string, { requests, failures, failure, p50, p99, upstreamP99 }: OpenLoopReport): string =>
-    `${name}: ${requests} served, ${failures} failed${failure === undefined ? '' : ` (${failure.slice(0, 200)})`}; p50 ${ms(p50)} ms, p99 ${ms(p99)} ms; upstream itself p99 ${ms(upstreamP99)} ms`;
+  const line = (name: string, [own, upstream]: readonly [LoadReport, LoadReport]): string =>
+    `${name}: ${own.requests} served, ${own.failures + own.lost} failed${own.failure === undefined ? '' : ` (${own.failure.slice(0, 200)})`}; p50 ${ms(own.p50)} ms, p99 ${ms(own.p99)} ms; upstream itself p99 ${ms(upstream.p99)} ms`;
   console.log(
     [
       `${describeStand()}; ${RATE} requests a second for ${SECONDS} s each`,
       line('alone', alone),
-      line(`beside ${held.readers} that read nothing and ${held.halves} half-sent requests`, beside),
-      `p99 ratio ${(beside.p99 / alone.p99).toFixed(2)} (goal at most ${GOAL}); memory ${Math.round(rss)} MB; buffers were full after ${settled} s`,
+      line(`beside ${READERS} that read nothing and ${HALVES} half-sent requests`, beside),
+      `p99 ratio ${(beside[0].p99 / alone[0].p99).toFixed(2)} (goal at most ${GOAL}); memory ${Math.round(rss)} MB; buffers were full after ${settled} s`,
     ].join('\n'),
   );
 } finally {

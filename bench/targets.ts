@@ -1,10 +1,8 @@
 /** The table of targets, and the lines that each of them has in the report. */
-import { fileURLToPath } from 'node:url';
-import { type CommandPeer, startCommand } from './command.ts';
+import { type CommandPeer, startCommand, startNode } from './command.ts';
 import { type GatewayOptions, startGateway } from './gateway.ts';
-import { LITELLM, startLitellm } from './litellm.ts';
 import { startNginx } from './nginx.ts';
-import { PORTKEY, startPortkey } from './portkey.ts';
+import { LITELLM, PORTKEY, startLitellm, startPortkey } from './peers.ts';
 import { CONVERTED, NATIVE, type Route } from './scenarios.ts';
 import type { Target } from './target.ts';
 
@@ -34,7 +32,7 @@ export interface TargetOptions {
 export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readonly TargetRow[] => [
   row('direct', 'direct', 'direct to the upstream', async (port) => directTarget(port)),
   row('nginx', 'peer', 'nginx proxy_pass', startNginx),
-  row('node', 'peer', "Node's plain proxy", startNodeProxy),
+  row('node', 'peer', "Node's plain proxy", (port) => startNode('node-proxy.ts', port)),
   gateway('dragoman', [NATIVE], { profileFolder }),
   // On all cores, which the load shares: on one core of its own, a second worker could only cost.
   gateway('one-worker', [NATIVE], { isPinned: false }),
@@ -76,14 +74,6 @@ function gateway(name: string, routes: readonly Route[], options: Omit<GatewayOp
   });
   return { name, kind: 'gateway', lines, start: (port) => startGateway({ name, ...options }, port) };
 }
-
-const NODE_PROXY = fileURLToPath(new URL('node-proxy.ts', import.meta.url));
-
-const startNodeProxy = (upstreamPort: number): Promise<Target> =>
-  startCommand(
-    { name: 'node', dialect: 'messages', command: `'${process.execPath}' '${NODE_PROXY}' {port} ${upstreamPort}` },
-    upstreamPort,
-  );
 
 const directTarget = (port: number): Target => ({
   port,

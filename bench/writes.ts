@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- writes`: what PostgreSQL pays for a call at 2,000 calls a second: bytes of the write-ahead log, and CPU time of all its
  * processes. The writers of this gateway write the usage records and log entries of each second, as a server does; nothing is served.
- * `--seconds`, `--users`; `--records` lists what the bytes of the log are.
+ * `--seconds`, `--users`.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,15 +12,13 @@ import { newRequestId, silentLog } from '../src/core/index.ts';
 import { createUsageRecord, newRecordId, type UsageRecord } from '../src/ledger/index.ts';
 import { UsageWriter } from '../src/ledger/records/usage-writer.ts';
 import { type RequestEntry, RequestWriter } from '../src/observe/request-log/index.ts';
-import { connect } from '../src/platform/db/index.ts';
-import { openBenchFixture } from './fixture.ts';
+import { openBenchFixture, writtenBy } from './fixture.ts';
 import { cpuOfTree, describeMachine } from './machine.ts';
 
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '10' },
     users: { type: 'string', default: '20' },
-    records: { type: 'boolean', default: false },
   },
 });
 const SECONDS = Number(values.seconds);
@@ -67,10 +65,10 @@ try {
   const postmaster = await postmasterOf();
   for (let n = 0; n < WARM_UP_SECONDS; n += 1) await writeSecond();
   await pause(1_000);
-  const before = { lsn: await lsn(), cpu: cpuOfTree(postmaster).database };
+  const before = { ...(await writtenBy(db)), cpu: cpuOfTree(postmaster).database };
   for (let n = 0; n < SECONDS; n += 1) await Promise.all([writeSecond(), pause(1_000)]);
   await pause(1_000);
-  const bytes = (await bytesSince(before.lsn)) / (SECONDS * RATE);
+  const bytes = ((await writtenBy(db)).bytes - before.bytes) / (SECONDS * RATE);
   const micros = ((cpuOfTree(postmaster).database - before.cpu) * 1e6) / (SECONDS * RATE);
   console.log(
     [
@@ -79,7 +77,6 @@ try {
       `PostgreSQL: ${micros.toFixed(1)} us a call (goal ${GOAL.micros})`,
     ].join('\n'),
   );
-  if (values.records) await printRecords(before.lsn);
 } finally {
   await close();
 }
@@ -154,32 +151,4 @@ function callOf({ id: keyId, user_id: userId }: { readonly id: string; readonly 
 async function postmasterOf(): Promise<number> {
   const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db);
   return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${rows[0]?.pid}/status`, 'utf8'))?.[1]);
-}
-
-async function lsn(): Promise<string> {
-  const { rows } = await sql<{ lsn: string }>`select pg_current_wal_insert_lsn()::text as lsn`.execute(db);
-  return rows[0]?.lsn ?? '0/0';
-}
-
-async function bytesSince(start: string): Promise<number> {
-  const { rows } = await sql<{ bytes: number }>`
-    select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), ${start}::pg_lsn)::float8 as bytes`.execute(db);
-  return rows[0]?.bytes ?? 0;
-}
-
-/** Bytes a call by table or index, and by kind of log record. Only the superuser of the embedded PostgreSQL may read the log. */
-async function printRecords(start: string): Promise<void> {
-  const client = await connect(context.database.url.replace('//dragoman@', '//postgres@'));
-  await client.query('create extension if not exists pg_walinspect');
-  const { rows } = await client.query<{ name: string; records: number; bytes: number; images: number }>(
-    `select coalesce(c.relname, '-') || ' ' || b.record_type as name, count(*)::float8 as records,
-      sum(b.record_length - b.block_fpi_length)::float8 as bytes, sum(b.block_fpi_length)::float8 as images
-    from pg_get_wal_block_info($1, pg_current_wal_flush_lsn()) b left join pg_class c on c.relfilenode = b.relfilenode
-    group by 1 order by 3 desc limit 40`,
-    [start],
-  );
-  await client.end();
-  const perCall = (value: number): string => (value / (SECONDS * RATE)).toFixed(2).padStart(8);
-  for (const { name, records, bytes, images } of rows)
-    console.log(`${perCall(bytes)} bytes ${perCall(images)} of page images ${perCall(records)} records  ${name}`);
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProgram } from '../bench/child.ts';
 import { SCRAPE_SECONDS, withStage } from './dashboard-stage.ts';
-import { renderDashboard } from './gen-observe.ts';
+import { dashboardPanels, type Panel } from './observe.ts';
 
 /** Before the time that the panels show: a server that has just started is slow. */
 const WARM_UP_SECONDS = 20;
@@ -45,14 +45,8 @@ const asker =
     return data.result;
   };
 
-interface DashboardPanel {
-  readonly title: string;
-  /** The title of a row has none. */
-  readonly targets?: readonly { readonly expr: string }[];
-}
-
 /** Asks for every expression, because an invalid one fails. */
-async function isShown({ title, targets = [] }: DashboardPanel, ask: Ask): Promise<boolean> {
+async function isShown({ title, targets = [] }: Panel, ask: Ask): Promise<boolean> {
   const found = [];
   for (const { expr } of targets) found.push(...(await ask(expr)));
   const hasData = found.some(({ values }) => values.some(([, value]) => Number(value) > 0 || title in ZERO));
@@ -70,8 +64,7 @@ try {
     await play(WARM_UP_SECONDS + SECONDS);
     const end = Date.now() / 1_000;
     const ask = asker(prometheus, begin, end);
-    const { panels } = JSON.parse(renderDashboard()) as { readonly panels: readonly DashboardPanel[] };
-    for (const panel of panels)
+    for (const panel of dashboardPanels())
       if (!(await isShown(panel, ask))) throw new Error(`The panel "${panel.title}" shows nothing.`);
     const alerts = new Set((await ask('ALERTS')).map(({ metric }) => metric.alertname));
     const missing = ALERTS.filter((alert) => !alerts.has(alert));

@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { renderAlertTests } from './alerts.ts';
 import { checkCircles } from './check-circles.ts';
 import { checkExports } from './check-exports.ts';
 import { checkImports } from './check-imports.ts';
@@ -15,6 +14,7 @@ import { staleFiles } from './gen.ts';
 import { ALL_PARTS, differingObjects } from './gen-kubernetes.ts';
 import { checkSchemas } from './gen-schemas.ts';
 import { ROOT } from './modules.ts';
+import { checkObserve, renderAlertTests } from './observe.ts';
 
 const tool = (name: string, args: string[]): string[] => {
   const { status, stdout, stderr } = spawnSync(join(ROOT, 'node_modules/.bin', name), args, {
@@ -52,7 +52,7 @@ function checkAlerts(folder: string): string[] {
   const tests = join(folder, 'tests.yaml');
   writeFileSync(tests, renderAlertTests());
   const check = installed('promtool', ['check', 'rules', 'deploy/prometheus-alerts.yaml']);
-  return [...check.findings, ...installed('promtool', ['test', 'rules', tests]).findings];
+  return [...checkObserve(), ...check.findings, ...installed('promtool', ['test', 'rules', tests]).findings];
 }
 
 /** With the files that an operator makes, in a copy. */
@@ -73,7 +73,7 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['size', checkSize],
   ['generated files', staleFiles],
   ['schemas', checkSchemas],
-  ['alerts', () => withFolder(checkAlerts)],
+  ['dashboard and alerts', () => withFolder(checkAlerts)],
   ['chart', checkChart],
   ['kustomization', () => withFolder(checkKustomize)],
 ];

@@ -10,14 +10,13 @@ import { openApi } from '../src/api/openapi/index.ts';
 import { environmentTable } from '../src/platform/config.ts';
 import { connect, joinEmbedded, migrate, openDatabase } from '../src/platform/db/index.ts';
 import { version } from '../src/platform/version.ts';
-import { renderAlerts } from './alerts.ts';
 import { renderClauses } from './clauses.ts';
 import { renderConfig } from './gen-config.ts';
 import { renderEndpoints, renderErrors, renderFidelity, withBounds } from './gen-docs.ts';
 import { renderKubernetes } from './gen-kubernetes.ts';
-import { renderDashboard, withMetrics } from './gen-observe.ts';
 import { renderRows } from './gen-rows.ts';
 import { ROOT } from './modules.ts';
+import { withMetrics } from './observe.ts';
 import { withClients } from './pages.ts';
 import { type Part, runPart } from './parts.ts';
 
@@ -37,8 +36,6 @@ async function generate(): Promise<Map<string, string>> {
     ['docs/clauses.md', renderClauses()],
     [HTTP_README, withBounds(read(HTTP_README) ?? '')],
     [OBSERVE, withMetrics(read(OBSERVE) ?? '')],
-    ['deploy/prometheus-alerts.yaml', renderAlerts()],
-    ['deploy/grafana-dashboard.json', renderDashboard()],
     ...renderKubernetes(),
     ...guides(),
     ['migrations/rows.ts', await rows()],

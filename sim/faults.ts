@@ -19,7 +19,7 @@ export type FaultKind =
   | 'garbage'
   | 'leak';
 
-export type UsageDistortion = 'negative' | 'huge' | 'missing' | 'zero' | 'text' | 'fraction';
+export type UsageDistortion = (typeof USAGE_DISTORTIONS)[number];
 
 export type OmittedMember = (typeof OMITTED_MEMBERS)[number];
 
@@ -64,68 +64,42 @@ const OMITTED_MEMBERS = [
 const LARGEST_IMAGE = 100_000_000;
 const MAX_PICTURES = 10;
 
-interface Rule {
-  about: string;
-  read: (value: string) => Fault;
-}
-
 const STATUSES = [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529];
-const USAGE_DISTORTIONS: UsageDistortion[] = ['negative', 'huge', 'missing', 'zero', 'text', 'fraction'];
+const USAGE_DISTORTIONS = ['negative', 'huge', 'missing', 'zero', 'text', 'fraction'] as const;
 
-/** All words of the fault language. sim/README.md documents the same table. */
-export const FAULTS: Record<string, Rule> = {
-  status: { about: 'returns this HTTP status in the dialect of the path', read: (v) => ({ status: status(v) }) },
-  context_too_long: {
-    about: 'the 400 of a prompt over the context window',
-    read: () => ({ kind: 'context_too_long' }),
-  },
-  bad_key: { about: 'the response to an unknown key', read: () => ({ kind: 'bad_key' }) },
-  reset: { about: 'closes the socket before any header', read: () => ({ kind: 'reset' }) },
-  hang: { about: 'never responds', read: () => ({ kind: 'hang' }) },
-  reset_mid: { about: 'resets the socket in the middle of the response', read: (v) => mid('reset_mid', v) },
-  eof_mid: { about: 'ends the response cleanly but too early', read: (v) => mid('eof_mid', v) },
-  error_mid: { about: 'sends an in-stream error after some content', read: (v) => mid('error_mid', v) },
-  error_first: { about: 'HTTP 200 whose first event is an error', read: () => ({ kind: 'error_first' }) },
-  silent_mid: {
-    about: 'stops sending in the middle; with a value, continues after that many ms',
-    read: (v) => ({ kind: 'silent_mid', ...(v && { silenceMs: count(v) }) }),
-  },
-  html: { about: 'an HTML error page', read: () => ({ kind: 'html' }) },
-  garbage: { about: 'HTTP 200 whose body is not JSON', read: () => ({ kind: 'garbage' }) },
-  leak: { about: 'a 400 that repeats the credential and the host', read: () => ({ kind: 'leak' }) },
-  after: { about: 'content events before a *_mid fault', read: (v) => ({ after: count(v) }) },
-  ms: { about: 'length of silent_mid', read: (v) => ({ silenceMs: count(v) }) },
-  slow: { about: 'milliseconds before the headers', read: (v) => ({ delayMs: count(v) }) },
-  delay: { about: 'same as slow', read: (v) => ({ delayMs: count(v) }) },
-  slow_events: { about: 'milliseconds before every event', read: (v) => ({ gapMs: count(v) }) },
-  gap: { about: 'same as slow_events', read: (v) => ({ gapMs: count(v) }) },
-  retry_after: {
-    about: `what a 429 announces: seconds, or ${Object.keys(RETRY_AFTER).join(', ')}`,
-    read: (v) => ({ retryAfter: v in RETRY_AFTER ? (v as RetryAfterWord) : count(v) }),
-  },
-  events: { about: 'a text of exactly this many deltas', read: (v) => ({ events: count(v) }) },
-  big: { about: 'a text of exactly this many bytes; of every word, with events', read: (v) => ({ big: count(v) }) },
-  imagebytes: {
-    about: 'pads every picture to about this many bytes',
-    read: (v) => ({ imageBytes: count(v, LARGEST_IMAGE) }),
-  },
-  pictures: { about: 'returns this many pictures', read: (v) => ({ pictures: count(v, MAX_PICTURES) }) },
-  omit: {
-    about: `leaves out members of a response with pictures, joined by +: ${OMITTED_MEMBERS.join(', ')}`,
-    read: (v) => ({ omit: v.split('+').map(omitted) }),
-  },
-  text_only: { about: 'the 400 of a model that cannot return images', read: () => ({ textOnly: true }) },
-  usage: { about: `odd usage numbers: ${USAGE_DISTORTIONS.join(', ')}`, read: (v) => ({ usage: oddity(v) }) },
-  refuse: {
-    about: 'the 400 for requests with one of these fields, joined by +: path, path:value or path>number',
-    read: (v) => ({ refuse: v.split('+').map(readRefusedField) }),
-  },
-  server: {
-    about: `plays another chat-completions server: ${CHAT_SERVER_NAMES.join(', ')}`,
-    read: (v) => ({ server: chatServerName(v) }),
-  },
-  strict: { about: 'checks carried signatures and encrypted reasoning', read: () => ({ strict: true }) },
-  wire: { about: 'sends the response distorted, see fault-cases.ts', read: (v) => ({ wire: readWireFault(v) }) },
+/** All words of the fault language; sim/README.md says what they do. */
+export const FAULTS: Record<string, (value: string) => Fault> = {
+  status: (v) => ({ status: status(v) }),
+  context_too_long: () => ({ kind: 'context_too_long' }),
+  bad_key: () => ({ kind: 'bad_key' }),
+  reset: () => ({ kind: 'reset' }),
+  hang: () => ({ kind: 'hang' }),
+  reset_mid: (v) => mid('reset_mid', v),
+  eof_mid: (v) => mid('eof_mid', v),
+  error_mid: (v) => mid('error_mid', v),
+  error_first: () => ({ kind: 'error_first' }),
+  silent_mid: (v) => ({ kind: 'silent_mid', ...(v && { silenceMs: count(v) }) }),
+  html: () => ({ kind: 'html' }),
+  garbage: () => ({ kind: 'garbage' }),
+  leak: () => ({ kind: 'leak' }),
+  after: (v) => ({ after: count(v) }),
+  ms: (v) => ({ silenceMs: count(v) }),
+  slow: (v) => ({ delayMs: count(v) }),
+  delay: (v) => ({ delayMs: count(v) }),
+  slow_events: (v) => ({ gapMs: count(v) }),
+  gap: (v) => ({ gapMs: count(v) }),
+  retry_after: (v) => ({ retryAfter: v in RETRY_AFTER ? (v as RetryAfterWord) : count(v) }),
+  events: (v) => ({ events: count(v) }),
+  big: (v) => ({ big: count(v) }),
+  imagebytes: (v) => ({ imageBytes: count(v, LARGEST_IMAGE) }),
+  pictures: (v) => ({ pictures: count(v, MAX_PICTURES) }),
+  omit: (v) => ({ omit: v.split('+').map((name) => oneOf(OMITTED_MEMBERS, name)) }),
+  text_only: () => ({ textOnly: true }),
+  usage: (v) => ({ usage: oneOf(USAGE_DISTORTIONS, v) }),
+  refuse: (v) => ({ refuse: v.split('+').map(readRefusedField) }),
+  server: (v) => ({ server: oneOf(CHAT_SERVER_NAMES, v) }),
+  strict: () => ({ strict: true }),
+  wire: (v) => ({ wire: readWireFault(v) }),
 };
 
 /** Parses text such as `fault=503; delay=200`, `reset_mid=2` or `hang`. Throws on an unknown word. */
@@ -144,7 +118,7 @@ function readWord(word: string): Fault {
   if (name === 'fault') return /^\d+$/.test(value) ? { status: status(value) } : readWord(value);
   const rule = Object.hasOwn(FAULTS, name) ? FAULTS[name] : undefined;
   if (!rule) throw new RangeError(`unknown fault "${name}"; known: ${Object.keys(FAULTS).join(', ')}`);
-  return rule.read(value);
+  return rule(value);
 }
 
 /**
@@ -190,20 +164,8 @@ function status(value: string): number {
   return number;
 }
 
-function omitted(value: string): OmittedMember {
-  const known = OMITTED_MEMBERS.find((name) => name === value);
-  if (!known) throw new RangeError(`omit "${value}" is not one of ${OMITTED_MEMBERS.join(', ')}`);
-  return known;
-}
-
-function chatServerName(value: string): ChatServerName {
-  const known = CHAT_SERVER_NAMES.find((name) => name === value);
-  if (!known) throw new RangeError(`server "${value}" is not one of ${CHAT_SERVER_NAMES.join(', ')}`);
-  return known;
-}
-
-function oddity(value: string): UsageDistortion {
-  const known = USAGE_DISTORTIONS.find((name) => name === value);
-  if (!known) throw new RangeError(`usage "${value}" is not one of ${USAGE_DISTORTIONS.join(', ')}`);
+function oneOf<T extends string>(values: readonly T[], value: string): T {
+  const known = values.find((name) => name === value);
+  if (known === undefined) throw new RangeError(`"${value}" is not one of ${values.join(', ')}`);
   return known;
 }

@@ -17,8 +17,7 @@ import { acceptSockets } from './websocket.ts';
 
 export { AZURE, BEDROCK, type Clouds, GUARDRAIL, serviceAccountKey, VERTEX } from './clouds/index.ts';
 export { type Damage, FAULT_CASES, type FaultCase, type FaultMode } from './fault-cases.ts';
-export type { Fault, FaultKind, UsageDistortion } from './faults.ts';
-export { FAULTS, parseFault } from './faults.ts';
+export type { Fault, FaultKind } from './faults.ts';
 export type { PictureCache } from './images/cache.ts';
 export type { Journal, JournalEntry } from './journal.ts';
 export type { VideoEntry } from './video/journal.ts';

@@ -1,9 +1,8 @@
 /** The journal of received requests, for assertions in tests. */
 import { createHash } from 'node:crypto';
+import { Entries } from './entries.ts';
 import type { FieldDigest } from './multipart.ts';
 
-/** Longer than anything takes on a slow machine. */
-export const HANGING_MS = 150_000;
 const KEEP_REQUESTS = 2_000;
 const KEEP_BODY = 1 << 20;
 // 2,000 bodies of 1 MiB would be 2 GiB, so the total is limited as well; the oldest are dropped first.
@@ -39,9 +38,7 @@ export interface JournalEntry {
   finishedAt?: number;
 }
 
-export class Journal {
-  readonly requests: JournalEntry[] = [];
-  readonly #waiters = new Set<() => void>();
+export class Journal extends Entries<JournalEntry> {
   #count = 0;
   #bodyBytes = 0;
 
@@ -84,35 +81,6 @@ export class Journal {
   clear(): void {
     this.requests.length = 0;
     this.#bodyBytes = 0;
-  }
-
-  /** Resolves with the first matching entry, present or future; rejects when none comes for so long that something hangs. */
-  waitFor(predicate: (entry: JournalEntry) => boolean): Promise<JournalEntry> {
-    return new Promise((resolve, reject) => {
-      const settle = (finish: () => void) => {
-        clearTimeout(timer);
-        this.#waiters.delete(check);
-        finish();
-      };
-      const check = () => {
-        try {
-          const found = this.requests.find(predicate);
-          if (found) settle(() => resolve(found));
-        } catch (error) {
-          // An error in the test's predicate rejects the wait; it must not crash the server.
-          settle(() => reject(error));
-        }
-      };
-      const late = () => reject(new Error(`no journal entry fitted within ${HANGING_MS} ms`));
-      const timer = setTimeout(() => settle(late), HANGING_MS);
-      this.#waiters.add(check);
-      check();
-    });
-  }
-
-  /** Called after every change of an entry; does nothing without waiters. */
-  changed(): void {
-    for (const check of this.#waiters) check();
   }
 
   #dropBody(entry: JournalEntry | undefined): void {

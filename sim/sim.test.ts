@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import Anthropic from '@anthropic-ai/sdk';
-import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { defined } from './fixtures.ts';
 import { type Sim, startSim } from './index.ts';
@@ -19,7 +17,6 @@ after(() => sim.close());
 interface Dialect {
   path: string;
   body: Record<string, unknown>;
-  end: string;
   headers?: Record<string, string>;
 }
 
@@ -28,23 +25,19 @@ const DIALECTS: Record<string, Dialect> = {
   messages: {
     path: '/v1/messages',
     body: { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'a few words here' }] },
-    end: 'event: message_stop',
     headers: { 'anthropic-version': '2023-06-01' },
   },
   chat: {
     path: '/v1/chat/completions',
     body: { model: 'm', messages: [{ role: 'user', content: 'a few words here' }] },
-    end: 'data: [DONE]',
   },
   responses: {
     path: '/v1/responses',
     body: { model: 'm', input: 'a few words here' },
-    end: 'event: response.completed',
   },
   generate: {
     path: '/v1beta/models/m:streamGenerateContent?alt=sse',
     body: { contents: [{ parts: [{ text: 'a few words here' }] }] },
-    end: '"finishReason":"STOP"',
   },
 };
 
@@ -80,24 +73,6 @@ describe('credentials', () => {
     assert.match((await read('generate', '', { key: 'sk-broke' }))[1], /PerDay/);
     const [status, text] = await read('generate', 'bad_key');
     assert.ok(status === 400 && text.includes('API_KEY_INVALID'));
-  });
-
-  test('raise the error classes of the official clients', async () => {
-    const openai = new OpenAI({ apiKey: 'sk-bad', baseURL: `${sim.url}/v1`, maxRetries: 0 });
-    await assert.rejects(openai.responses.create({ model: 'm', input: 'x' }), OpenAI.AuthenticationError);
-    const anthropic = new Anthropic({ apiKey: 'sk-any', baseURL: sim.url, maxRetries: 0 });
-    const messages = [{ role: 'user' as const, content: 'x' }];
-    const missing = anthropic.messages.create({ model: 'missing-one', max_tokens: 9, messages });
-    await assert.rejects(missing, Anthropic.NotFoundError);
-    const google = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: sim.url } });
-    await assert.rejects(google.models.generateContent({ model: 'missing-one', contents: 'x' }), { status: 404 });
-    const fault = anthropic.messages.stream({ model: 'm@error_mid', max_tokens: 99, messages }).finalMessage();
-    await assert.rejects(fault, /overloaded_error/);
-    const failed = await openai
-      .withOptions({ apiKey: 'sk-any' })
-      .responses.stream({ model: 'm@error_mid', input: 'x' })
-      .finalResponse();
-    assert.deepEqual([failed.status, failed.error?.code], ['failed', 'server_error']);
   });
 });
 
@@ -141,35 +116,9 @@ describe('faults', () => {
     assert.equal((await read('chat', 'nonsense'))[0], 400);
   });
 
-  test('replace the body: html, garbage, leak', async () => {
-    const page = await send('chat', 'html; status=502');
-    assert.deepEqual([page.status, page.headers.get('content-type')], [502, 'text/html; charset=utf-8']);
-    assert.throws(JSON.parse.bind(null, (await read('messages', 'garbage'))[1]));
+  test('repeat the credential and the host', async () => {
     const [status, text] = await read('responses', 'leak', { key: 'sk-secret' });
     assert.ok(status === 400 && text.includes('sk-secret') && text.includes(sim.url));
-  });
-
-  test('end every stream in the requested way', async () => {
-    for (const [name, { end }] of Object.entries(DIALECTS)) {
-      assert.ok((await read(name, ''))[1].includes(end), name);
-      const [, short] = await read(name, 'eof_mid=2');
-      assert.ok(short.includes('This') && !short.includes('" simulated"') && !short.includes(end), name);
-      const [, failed] = await read(name, 'error_mid');
-      assert.ok(failed.includes('This') && /"error":\{/.test(failed) && !failed.includes(end), name);
-      const [status, first] = await read(name, 'error_first; status=429');
-      assert.ok(status === 200 && first.includes('error') && first.split('data: ').length === 2, name);
-      await assert.rejects(read(name, 'reset_mid'));
-      await assert.rejects(read(name, 'reset'));
-      const started = Date.now();
-      assert.ok((await read(name, 'silent_mid=60; delay=30'))[1].includes(end), name);
-      assert.ok(Date.now() - started >= 85);
-    }
-  });
-
-  test('truncate a unary response', async () => {
-    assert.throws(JSON.parse.bind(null, (await read('chat', 'eof_mid', { body: { stream: false } }))[1]));
-    await assert.rejects(read('chat', 'reset_mid', { body: { stream: false } }));
-    assert.equal((await read('chat', 'error_first; status=503', { body: { stream: false } }))[0], 503);
   });
 
   test('change sizes and usage', async () => {

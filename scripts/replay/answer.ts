@@ -9,15 +9,14 @@ import { foldRecording } from './fold.ts';
 import type { Lane } from './lanes.ts';
 import { difference, type Outcome, type Replay } from './outcome.ts';
 import { type Recording, recordOf, textOf } from './recording.ts';
-import type { Upstream } from './upstream.ts';
 
-export async function replayAnswer(replay: Replay, lane: Lane, upstream: Upstream): Promise<Outcome> {
+export async function replayAnswer(replay: Replay, lane: Lane): Promise<Outcome> {
   const { recording, provider } = replay;
   const client = replay.client as ConvertedClient;
   const whole = foldRecording(recording);
   const source = factsOf(provider, whole);
   let rounds = 0;
-  upstream.play(lane.name, (request) => (rounds++ === 0 ? asAsked(recording) : endOfPause(request)));
+  lane.play((request) => (rounds++ === 0 ? asAsked(recording) : endOfPause(request)));
   const tools = [...new Set(source.calls.map(({ name }) => name))];
   const ask = { url: lane.url, key: lane.keys[provider], isStream: recording.isStream, tools };
   const isFailure = recording.status !== 200 || whole.error || whole.status === 'failed';

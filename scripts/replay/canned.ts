@@ -1,8 +1,10 @@
 /** The smallest response of each dialect, for requests whose response does not matter. */
 import type { UpstreamDialect } from '../../src/rules/index.ts';
+import { streamOf } from '../../test/laws/reply-stream.ts';
+import type { ReceivedRequest } from '../../test/support/canned.ts';
 import { sseOf } from './events.ts';
-import { type JsonRecord, jsonOf, recordOf } from './recording.ts';
-import type { Received, Reply } from './upstream.ts';
+import type { Reply } from './lanes.ts';
+import { isRecord, type JsonRecord, jsonOf, recordOf } from './recording.ts';
 
 const USAGE = { input_tokens: 3, output_tokens: 1 };
 const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', model: 'x', stop_reason: null, stop_sequence: null };
@@ -34,60 +36,27 @@ const UNARY: Readonly<Record<UpstreamDialect, JsonRecord>> = {
   generate: GENERATED,
 };
 
-const STREAMS: Readonly<Record<UpstreamDialect, readonly JsonRecord[]>> = {
-  converse: [
-    { messageStart: { role: 'assistant' } },
-    { contentBlockDelta: { contentBlockIndex: 0, delta: { text: 'Yes' } } },
-    { contentBlockStop: { contentBlockIndex: 0 } },
-    { messageStop: { stopReason: 'end_turn' } },
-    { metadata: REPORT },
-  ],
-  messages: [
-    { type: 'message_start', message: { ...MESSAGE, content: [], usage: USAGE } },
-    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Yes' } },
-    { type: 'content_block_stop', index: 0 },
-    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 1 } },
-    { type: 'message_stop' },
-  ],
-  responses: [
-    { type: 'response.created', sequence_number: 0, response: { ...RESPONSE, status: 'in_progress', output: [] } },
-    { type: 'response.output_item.added', sequence_number: 1, output_index: 0, item: { ...ITEM, content: [] } },
-    { type: 'response.output_item.done', sequence_number: 2, output_index: 0, item: ITEM },
-    { type: 'response.completed', sequence_number: 3, response: DONE },
-  ],
-  chat: [
-    {
-      ...CHAT,
-      object: 'chat.completion.chunk',
-      choices: [{ index: 0, delta: { content: 'Yes' }, finish_reason: null }],
-    },
-    { ...CHAT, object: 'chat.completion.chunk', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
-    { ...CHAT, object: 'chat.completion.chunk', choices: [], usage: CHAT_USAGE },
-  ],
-  generate: [GENERATED],
-};
+/** Converse names an event by its only member. */
+const streamed = (dialect: UpstreamDialect, body: JsonRecord): Buffer =>
+  sseOf(
+    dialect,
+    streamOf(dialect, { ...body })
+      .map(({ event, data }) => (dialect === 'converse' && event ? { [event]: data } : data))
+      .filter(isRecord),
+  );
 
-/** A stream where the request asks for one. */
-export function cannedReply(dialect: UpstreamDialect, { target, body }: Received): Reply {
+function replyWith(dialect: UpstreamDialect, { target, body }: ReceivedRequest, whole: JsonRecord): Reply {
   const isStream =
     dialect === 'generate' || dialect === 'converse'
       ? /:streamGenerateContent|\/converse-stream$/.test(target)
       : recordOf(jsonOf(body.toString('utf8'))).stream === true;
-  const bytes = isStream ? sseOf(dialect, STREAMS[dialect]) : Buffer.from(JSON.stringify(UNARY[dialect]));
-  return { status: 200, isStream, body: bytes };
+  return { status: 200, isStream, body: isStream ? streamed(dialect, whole) : Buffer.from(JSON.stringify(whole)) };
 }
 
+/** A stream where the request asks for one. */
+export const cannedReply = (dialect: UpstreamDialect, received: ReceivedRequest): Reply =>
+  replyWith(dialect, received, UNARY[dialect]);
+
 /** What a messages provider sends when a turn that it paused goes on and has nothing to add. */
-export function endOfPause(received: Received): Reply {
-  const none = { input_tokens: 0, output_tokens: 0 };
-  const { isStream } = cannedReply('messages', received);
-  const [start, , , , end, stop] = STREAMS.messages;
-  const events = [
-    { ...start, message: { ...MESSAGE, content: [], usage: none } },
-    { ...end, usage: none },
-    { ...stop },
-  ];
-  const whole = { ...UNARY.messages, content: [], usage: none };
-  return { status: 200, isStream, body: isStream ? sseOf('messages', events) : Buffer.from(JSON.stringify(whole)) };
-}
+export const endOfPause = (received: ReceivedRequest): Reply =>
+  replyWith('messages', received, { ...UNARY.messages, content: [], usage: { input_tokens: 0, output_tokens: 0 } });

@@ -7,11 +7,10 @@ import { replayNative } from './native.ts';
 import { difference, type Outcome, type Replay, type Way } from './outcome.ts';
 import { type Recording, textOf } from './recording.ts';
 import { replayRequest } from './request.ts';
-import { startUpstream, type Upstream } from './upstream.ts';
 
 const LANES = 4;
 
-type Player = (replay: Replay, lane: Lane, upstream: Upstream) => Promise<Outcome>;
+type Player = (replay: Replay, lane: Lane) => Promise<Outcome>;
 const PLAYERS: Readonly<Record<Way, Player>> = { native: replayNative, request: replayRequest, answer: replayAnswer };
 
 /**
@@ -39,22 +38,21 @@ export async function drive(
   files: AsyncIterable<readonly Recording[]>,
   note: (outcome: Outcome) => void,
 ): Promise<void> {
-  const upstream = await startUpstream();
   const gateway = await startGateway({ env: { LOG_LEVEL: 'error' } });
   const source = files[Symbol.asyncIterator]();
-  let opened = 0;
+  const opened: Lane[] = [];
   let opening: Promise<unknown> = Promise.resolve();
   // One after the other: all of them wait for one lock of the configuration.
   const open = (): Promise<Lane> => {
-    const lane = opening.then(() => openLane(gateway, upstream, `lane${++opened}`));
-    opening = lane;
+    const lane = opening.then(() => openLane(gateway, `lane${opened.length}`));
+    opening = lane.then((made) => opened.push(made));
     return lane;
   };
   const runLane = async (): Promise<void> => {
     let lane = await open();
     for (let next = await source.next(); !next.done; next = await source.next())
       for (const replay of next.value.flatMap(replaysOf)) {
-        const outcome = await play(replay, lane, upstream);
+        const outcome = await play(replay, lane);
         note(outcome);
         if (outcome.spoilsLane) lane = await open();
       }
@@ -63,13 +61,13 @@ export async function drive(
     await Promise.all(Array.from({ length: LANES }, runLane));
   } finally {
     await gateway.stop();
-    await upstream.close();
+    for (const lane of opened) await lane.close();
   }
 }
 
-async function play(replay: Replay, lane: Lane, upstream: Upstream): Promise<Outcome> {
+async function play(replay: Replay, lane: Lane): Promise<Outcome> {
   try {
-    return await PLAYERS[replay.way](replay, lane, upstream);
+    return await PLAYERS[replay.way](replay, lane);
   } catch (error) {
     return { replay, differences: [difference('replay', 'a result', String(error))], spoilsLane: true };
   }

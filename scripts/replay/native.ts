@@ -1,12 +1,12 @@
 /** The first way: a real request on a key of its own dialect. Request and response pass unchanged. */
 import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
+import type { ReceivedRequest } from '../../test/support/canned.ts';
 import { canonical } from './facts.ts';
 import { isBroken } from './fold.ts';
 import type { Lane } from './lanes.ts';
 import { type Difference, difference, type Outcome, type Replay } from './outcome.ts';
 import { isRecord, type JsonRecord, jsonOf, type Recording, recordOf } from './recording.ts';
 import { rejectionIn } from './rejection.ts';
-import type { Received, Upstream } from './upstream.ts';
 
 export interface Sent {
   readonly path: string;
@@ -14,10 +14,10 @@ export interface Sent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export async function replayNative(replay: Replay, lane: Lane, upstream: Upstream): Promise<Outcome> {
+export async function replayNative(replay: Replay, lane: Lane): Promise<Outcome> {
   const { recording } = replay;
   const sent = requestFor(recording);
-  const received = upstream.play(lane.name, () => recording);
+  const received = lane.play(() => recording);
   const response = await fetch(lane.url + sent.path, {
     method: 'POST',
     headers: headersOf(sent.headers, lane.keys[recording.cloud ?? recording.dialect]),
@@ -83,7 +83,7 @@ function smallest(dialect: Dialect, model: string, isStream: boolean): Buffer {
 
 // ---------------------------------------------------------------- comparison
 
-function requestDifferences(sent: Sent, received: Received, recording: Recording): Difference[] {
+function requestDifferences(sent: Sent, received: ReceivedRequest, recording: Recording): Difference[] {
   const { dialect, cloud } = recording;
   if (cloud) return cloudDifferences(received, recording);
   const path = sent.path === received.target ? [] : [difference('request path', sent.path, received.target)];
@@ -92,7 +92,7 @@ function requestDifferences(sent: Sent, received: Received, recording: Recording
 }
 
 /** A cloud gets its own path, and what it adds to the body in another place. */
-function cloudDifferences({ target, body }: Received, { cloud, request, isStream }: Recording): Difference[] {
+function cloudDifferences({ target, body }: ReceivedRequest, { cloud, request, isStream }: Recording): Difference[] {
   const model = request?.model ?? '';
   const path =
     cloud === 'bedrock'

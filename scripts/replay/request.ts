@@ -6,12 +6,11 @@ import { headersOf, requestFor } from './native.ts';
 import { difference, type Outcome, type Replay } from './outcome.ts';
 import { jsonOf } from './recording.ts';
 import { rejectionIn } from './rejection.ts';
-import type { Upstream } from './upstream.ts';
 
-export async function replayRequest(replay: Replay, lane: Lane, upstream: Upstream): Promise<Outcome> {
+export async function replayRequest(replay: Replay, lane: Lane): Promise<Outcome> {
   const { recording, provider } = replay;
   const sent = requestFor(recording);
-  const received = upstream.play(lane.name, (request) => cannedReply(provider, request));
+  const received = lane.play((request) => cannedReply(provider, request));
   const response = await fetch(lane.url + sent.path, {
     method: 'POST',
     headers: headersOf(sent.headers, lane.keys[provider]),

@@ -25,9 +25,9 @@ export class BitWriter {
     this.bits(value + 1, length);
   }
 
-  /** Pads with `bit` to the next whole byte; writes nothing at a byte boundary. */
-  align(bit: 0 | 1 = 0): void {
-    while (this.#filled > 0) this.bits(bit, 1);
+  /** Pads with zeros to the next whole byte; writes nothing at a byte boundary. */
+  align(): void {
+    while (this.#filled > 0) this.bits(0, 1);
   }
 
   /** Appends whole bytes; the position must be aligned. */

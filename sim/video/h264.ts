@@ -15,14 +15,8 @@ const MB_TYPE = { vertical: 1, horizontal: 2, pcm: 25 } as const;
 const CHROMA_PREDICTION = { horizontal: 1, vertical: 2 } as const;
 const PCM_COEFFICIENTS = 16;
 
-/** Levels with their limits in macroblocks per frame and per second (specification, table A-1). */
-const LEVELS = [
-  { level: 30, frame: 1620, second: 40_500 },
-  { level: 31, frame: 3600, second: 108_000 },
-  { level: 40, frame: 8192, second: 245_760 },
-  { level: 50, frame: 22_080, second: 589_824 },
-  { level: 51, frame: 36_864, second: 983_040 },
-] as const;
+/** 5.1: enough for 4k at this rate. */
+const LEVEL = 51;
 
 export interface EncodedVideo {
   sequence: Buffer;
@@ -59,7 +53,7 @@ function sequenceParameters(width: number, height: number): Buffer {
   const out = new BitWriter();
   out.bits(66, 8); // baseline profile
   out.bits(0xc0, 8); // constraint flags 0 and 1: constrained baseline
-  out.bits(levelOf(columns * rows), 8);
+  out.bits(LEVEL, 8);
   out.unsigned(0); // seq_parameter_set_id
   out.unsigned(FRAME_NUMBER_BITS - 4);
   out.unsigned(2); // pic_order_cnt_type: frames are shown in decoding order
@@ -70,7 +64,7 @@ function sequenceParameters(width: number, height: number): Buffer {
   out.flag(true); // frame_mbs_only_flag
   out.flag(true); // direct_8x8_inference_flag
   writeCropping(out, columns * MACROBLOCK - width, rows * MACROBLOCK - height);
-  writeVideoUsability(out);
+  out.flag(false); // vui_parameters_present_flag
   return nal(NAL.sequence, out);
 }
 
@@ -79,28 +73,6 @@ function writeCropping(out: BitWriter, right: number, bottom: number): void {
   out.flag(right > 0 || bottom > 0);
   if (right === 0 && bottom === 0) return;
   for (const edge of [0, right, 0, bottom]) out.unsigned(edge / 2);
-}
-
-function writeVideoUsability(out: BitWriter): void {
-  out.flag(true); // vui_parameters_present_flag
-  out.flag(false); // aspect_ratio_info_present_flag
-  out.flag(false); // overscan_info_present_flag
-  out.flag(true); // video_signal_type_present_flag
-  out.bits(5, 3); // video_format: unspecified
-  out.flag(false); // video_full_range_flag
-  out.flag(true); // colour_description_present_flag
-  for (let part = 0; part < 3; part++) out.bits(1, 8); // BT.709 primaries, transfer and matrix
-  out.flag(false); // chroma_loc_info_present_flag
-  out.flag(true); // timing_info_present_flag
-  out.bits(0, 16); // num_units_in_tick, upper half
-  out.bits(1, 16);
-  out.bits(0, 16); // time_scale, upper half: a frame lasts two ticks
-  out.bits(2 * FRAMES_PER_SECOND, 16);
-  out.flag(true); // fixed_frame_rate_flag
-  out.flag(false); // nal_hrd_parameters_present_flag
-  out.flag(false); // vcl_hrd_parameters_present_flag
-  out.flag(false); // pic_struct_present_flag
-  out.flag(false); // bitstream_restriction_flag
 }
 
 function pictureParameters(): Buffer {
@@ -219,12 +191,6 @@ function prefixed(unit: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(unit.length);
   return Buffer.concat([length, unit]);
-}
-
-function levelOf(size: number): number {
-  const found = LEVELS.find(({ frame, second }) => size <= frame && size * FRAMES_PER_SECOND <= second);
-  if (!found) throw new RangeError(`${size} macroblocks are too many for any level`);
-  return found.level;
 }
 
 function macroblocks(pixels: number): number {

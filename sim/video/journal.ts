@@ -1,6 +1,6 @@
 /** The journal of the requests that the video provider received, for assertions in tests. */
 import { createHash } from 'node:crypto';
-import { HANGING_MS } from '../journal.ts';
+import { Entries } from '../entries.ts';
 import { isObject, type JsonObject, objectsOf, textOf } from '../json.ts';
 import type { Action } from './assets/actions.ts';
 import type { Operation } from './triggers.ts';
@@ -76,9 +76,7 @@ export interface CreateCount {
 
 const SECRET_HEADERS = ['authorization', 'cookie', 'proxy-authorization', 'x-api-key'];
 
-export class VideoJournal {
-  readonly requests: VideoEntry[] = [];
-  readonly #waiters = new Set<() => void>();
+export class VideoJournal extends Entries<VideoEntry> {
   #count = 0;
 
   open(start: Pick<VideoEntry, 'method' | 'path' | 'query' | 'headers'>): VideoEntry {
@@ -130,28 +128,6 @@ export class VideoJournal {
 
   clear(): void {
     this.requests.length = 0;
-  }
-
-  /** Resolves with the first matching entry, present or future; rejects when none comes for so long that something hangs. */
-  waitFor(predicate: (entry: VideoEntry) => boolean): Promise<VideoEntry> {
-    const { promise, resolve, reject } = Promise.withResolvers<VideoEntry>();
-    const check = () => {
-      const found = this.requests.find(predicate);
-      if (found) resolve(found);
-    };
-    const late = () => reject(new Error(`no request of the video journal matched within ${HANGING_MS} ms`));
-    const timer = setTimeout(late, HANGING_MS);
-    this.#waiters.add(check);
-    check();
-    return promise.finally(() => {
-      clearTimeout(timer);
-      this.#waiters.delete(check);
-    });
-  }
-
-  /** Called after every change of an entry. */
-  changed(): void {
-    for (const check of this.#waiters) check();
   }
 }
 

@@ -158,39 +158,6 @@ describe('limits', () => {
   });
 });
 
-describe('DELETE', () => {
-  test('cancels a queued task, which then cannot be deleted and disappears after a day', async () => {
-    const id = await client.order('A cat');
-    assert.deepEqual(await client.remove(id), { status: 200, body: {} });
-    assert.equal(await client.statusOf(id), 'cancelled');
-    const again = await client.remove(id);
-    assert.deepEqual([again.status, again.body.error?.code], [409, 'TaskRunningCannotCancel']);
-    await advance(DAY_MS);
-    assert.equal((await client.get(id)).status, 404);
-  });
-
-  test('rejects a running task and leaves it running', async () => {
-    const id = await client.order('A cat');
-    await advance(3000);
-    assert.equal((await client.remove(id)).status, 409);
-    assert.equal(await client.statusOf(id), 'running');
-  });
-
-  for (const [name, prompt, ms] of [
-    ['succeeded', 'A cat', 12_000],
-    ['failed', '[sim:fail=OutputVideoSensitiveContentDetected]', 12_000],
-    ['expired', '[sim:stuck=queued]', 2 * DAY_MS],
-  ] as const) {
-    test(`removes the record of a task with the status ${name}`, async () => {
-      const id = await client.order(prompt);
-      await advance(ms);
-      assert.equal(await client.statusOf(id), name);
-      assert.deepEqual(await client.remove(id), { status: 200, body: {} });
-      assert.equal((await client.get(id)).body.error?.code, 'NotFound.task_id');
-    });
-  }
-});
-
 describe('the list', () => {
   let ids: string[];
 
@@ -242,12 +209,6 @@ describe('the real clock', () => {
   });
 
   after(() => live.close());
-
-  test('moves tasks without help', async () => {
-    const user = new TestClient(live.video.url);
-    const id = await user.order('A cat');
-    while ((await user.statusOf(id)) !== 'succeeded') await new Promise((resolve) => setTimeout(resolve, 5));
-  });
 
   test('jumps ahead when it is advanced over HTTP', async () => {
     const user = new TestClient(live.video.url);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { type Sim, startSim } from '../index.ts';
-import { mp4Info, TestClient } from './fixtures.ts';
+import { TestClient } from './fixtures.ts';
+import { writeMp4 } from './mp4.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -22,8 +23,6 @@ async function finished(prompt: string, fields: object = {}): Promise<{ video_ur
   return (await client.get(id)).body.content;
 }
 
-const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
-
 describe('a result', () => {
   test('is an MP4 of the requested size and length on the origin of the simulator', async () => {
     const { video_url: url } = await finished('A cat', { resolution: '720p', ratio: '21:9', duration: 6 });
@@ -33,45 +32,12 @@ describe('a result', () => {
     );
     const response = await fetch(url);
     assert.equal(response.headers.get('content-type'), 'video/mp4');
-    const { width, height, seconds } = mp4Info(await bytesOf(response));
-    assert.deepEqual([width, height, seconds], [1470, 630, 6]);
-  });
-
-  test('has a last frame only when requested, as PNG or as JPEG', async () => {
-    assert.equal((await finished('A cat')).last_frame_url, undefined);
-    for (const [trigger, type, signature] of [
-      ['', 'image/png', '89504e47'],
-      ['[sim:last_frame=jpeg]', 'image/jpeg', 'ffd8ffe0'],
-    ] as const) {
-      const { last_frame_url: url = '' } = await finished(`A cat ${trigger}`, { return_last_frame: true });
-      const response = await fetch(url);
-      assert.equal(response.headers.get('content-type'), type);
-      assert.equal((await bytesOf(response)).toString('hex', 0, 4), signature);
-    }
-  });
-
-  test('serves ranges and rejects those behind the end', async () => {
-    const { video_url: url } = await finished('A cat');
-    const whole = await fetch(url);
-    assert.equal(whole.headers.get('accept-ranges'), 'bytes');
-    const etag = whole.headers.get('etag') ?? '';
-    const file = await bytesOf(whole);
-    const size = file.length;
-    const get = async (range: string, ifRange?: string) => {
-      const response = await fetch(url, { headers: { range, ...(ifRange !== undefined && { 'if-range': ifRange }) } });
-      return { status: response.status, range: response.headers.get('content-range'), body: await bytesOf(response) };
-    };
-    assert.deepEqual(await get('bytes=0-9'), { status: 206, range: `bytes 0-9/${size}`, body: file.subarray(0, 10) });
-    assert.deepEqual((await get(`bytes=${size - 3}-`)).body, file.subarray(-3));
-    assert.deepEqual((await get('bytes=-5')).body, file.subarray(-5));
-    assert.deepEqual((await get(`bytes=5-${size * 2}`)).body, file.subarray(5));
-    const { status, range } = await get(`bytes=${size}-`);
-    assert.deepEqual([status, range], [416, `bytes */${size}`]);
-    for (const ignored of ['bytes=5-2', 'items=0-1', 'bytes=0-1,4-5', 'bytes=-']) {
-      assert.equal((await get(ignored)).status, 200);
-    }
-    assert.equal((await get('bytes=0-9', etag)).status, 206);
-    assert.equal((await get('bytes=0-9', '"other"')).status, 200);
+    const file = Buffer.from(await response.arrayBuffer());
+    // The bars begin at another place for each task.
+    const possible = Array.from({ length: 8 }, (_, shift) =>
+      writeMp4({ width: 1470, height: 630, frames: 144, shift }),
+    );
+    assert.ok(possible.some((one) => one.equals(file)));
   });
 });
 
@@ -123,22 +89,6 @@ describe('a result URL', () => {
 });
 
 describe('a download', () => {
-  test('is cut in the middle as often as requested', async () => {
-    const { video_url: url } = await finished('[sim:on=download; reset_mid; times=1]');
-    const broken = await fetch(url);
-    assert.equal(broken.status, 200);
-    await assert.rejects(broken.arrayBuffer());
-    assert.equal((await bytesOf(await fetch(url))).length > 1000, true);
-  });
-
-  test('arrives slowly but completely', async () => {
-    const { video_url: url } = await finished('[sim:on=download; drip=1]');
-    const started = performance.now();
-    const file = await bytesOf(await fetch(url));
-    assert.ok(performance.now() - started >= file.length / 1024);
-    assert.equal(mp4Info(file).seconds, 5);
-  });
-
   test('appears in the journal without an account', async () => {
     const { video_url: url } = await finished('A cat');
     await (await fetch(url)).arrayBuffer();

@@ -82,80 +82,49 @@ export interface Trigger {
   plan: TaskPlan & AssetPlan;
 }
 
-type Word = { about: string } & (
+type Word =
   | { fault: (value: string) => CallFault; plan?: never }
-  | { plan: (value: string) => TaskPlan & AssetPlan; fault?: never }
-);
+  | { plan: (value: string) => TaskPlan & AssetPlan; fault?: never };
 
-/** All words. sim/README.md documents the same table. */
+/** All words; sim/README.md says what they do. */
 export const TRIGGERS: Readonly<Record<string, Word>> = {
-  status: { about: 'an error with this status', fault: (v) => ({ status: count(v) }) },
-  error: { about: 'an error with this code', fault: (v) => ({ code: code(v) }) },
-  sync_400: { about: 'an error with status 400 and this code', fault: (v) => ({ status: 400, code: code(v) }) },
-  item: { about: 'index of the content item that the error blames', fault: (v) => ({ item: count(v) }) },
-  reset: { about: 'resets the connection before the head', fault: () => ({ kind: 'reset' }) },
-  reset_mid: {
-    about: 'resets the connection in the middle of the body',
-    fault: () => ({ kind: 'reset_mid', effective: true }),
-  },
-  eof_mid: {
-    about: 'closes the connection in the middle of the body',
-    fault: () => ({ kind: 'eof_mid', effective: true }),
-  },
-  hang: { about: 'never responds', fault: () => ({ kind: 'hang' }) },
-  html: { about: 'an HTML page with status 200, or with `status`', fault: () => ({ kind: 'html' }) },
-  truncated: {
-    about: 'a complete response whose JSON ends in the middle',
-    fault: () => ({ kind: 'truncated', effective: true }),
-  },
-  slow: { about: 'responds after MS milliseconds', fault: (v) => ({ delayMs: count(v), effective: true }) },
-  drip: { about: 'MS milliseconds between pieces of the body', fault: (v) => ({ dripMs: count(v), effective: true }) },
-  created: { about: 'the call takes effect before its response fails', fault: () => ({ effective: true }) },
-  on: { about: `the call it applies to: ${TARGETS.join(', ')}`, fault: (v) => ({ on: oneOf(TARGETS, v) }) },
-  times: { about: 'number of calls it applies to', fault: (v) => ({ times: count(v) }) },
-  fail: { about: 'the task or asset fails with this code', plan: (v) => ({ failure: code(v) }) },
-  fail_in: {
-    about: 'the state in which it fails: queued, running',
-    plan: (v) => ({ failsIn: oneOf(['queued', 'running'], v) }),
-  },
-  usage: { about: `wrong usage: ${USAGE_MODES.join(', ')}`, plan: (v) => ({ usage: oneOf(USAGE_MODES, v) }) },
-  usage_after: { about: 'usage appears MS milliseconds after success', plan: (v) => ({ usageAfterMs: count(v) }) },
-  progress: { about: 'reads of the running task report so many per cent', plan: (v) => ({ progress: count(v) }) },
-  resolution: { about: 'the resolution of the result', plan: (v) => ({ resolution: known(isResolution, v) }) },
-  ratio: { about: 'the ratio of the result', plan: (v) => ({ ratio: known(isRatio, v) }) },
-  duration: { about: 'the duration of the result in seconds', plan: (v) => ({ duration: count(v) }) },
-  unknown_status: {
-    about: 'reported instead of `running` (default `processing`)',
-    plan: (v) => ({ unknownStatus: v || 'processing' }),
-  },
-  no_updated_at: { about: 'the task has no `updated_at`', plan: () => ({ hidesUpdatedAt: true }) },
-  backwards: {
-    about: 'after `running` the next read is `queued` once; `terminal`: after the end it is `running` once',
-    plan: (v) => ({ backwards: oneOf(['running', 'terminal'], v || 'running') }),
-  },
-  queued: { about: 'milliseconds in the queue', plan: (v) => ({ queuedMs: count(v) }) },
-  running: { about: 'milliseconds of generation', plan: (v) => ({ runningMs: count(v) }) },
-  stuck: {
-    about: 'stays queued, running or processing',
-    plan: (v) => ({ stuck: oneOf(['queued', 'running', 'processing'], v) }),
-  },
-  callbacks: {
-    about: `callback modes joined by +: ${CALLBACK_MODES.join(', ')}`,
-    plan: (v) => ({ callbacks: v.split('+').map((mode) => oneOf(CALLBACK_MODES, mode)) }),
-  },
-  urls: { about: `result URLs: ${URL_MODES.join(', ')}`, plan: (v) => ({ urls: oneOf(URL_MODES, v) }) },
-  last_frame: {
-    about: `format of the last frame: ${IMAGE_FORMATS.join(', ')}`,
-    plan: (v) => ({ lastFrame: oneOf(IMAGE_FORMATS, v) }),
-  },
-  file_bytes: { about: 'size of the video file, padded at its end', plan: (v) => ({ fileBytes: count(v) }) },
-  input_seconds: { about: 'seconds of all input videos together', plan: (v) => ({ inputSeconds: count(v) }) },
-  processing: { about: 'milliseconds of processing of an asset', plan: (v) => ({ processingMs: count(v) }) },
-  gets: { about: 'gets that report an asset as processing', plan: (v) => ({ processingGets: count(v) }) },
-  lifetime: {
-    about: 'milliseconds after which the asset or group disappears',
-    plan: (v) => ({ lifetimeMs: count(v) }),
-  },
+  status: { fault: (v) => ({ status: count(v) }) },
+  error: { fault: (v) => ({ code: code(v) }) },
+  sync_400: { fault: (v) => ({ status: 400, code: code(v) }) },
+  item: { fault: (v) => ({ item: count(v) }) },
+  reset: { fault: () => ({ kind: 'reset' }) },
+  reset_mid: { fault: () => ({ kind: 'reset_mid', effective: true }) },
+  eof_mid: { fault: () => ({ kind: 'eof_mid', effective: true }) },
+  hang: { fault: () => ({ kind: 'hang' }) },
+  html: { fault: () => ({ kind: 'html' }) },
+  truncated: { fault: () => ({ kind: 'truncated', effective: true }) },
+  slow: { fault: (v) => ({ delayMs: count(v), effective: true }) },
+  drip: { fault: (v) => ({ dripMs: count(v), effective: true }) },
+  created: { fault: () => ({ effective: true }) },
+  on: { fault: (v) => ({ on: oneOf(TARGETS, v) }) },
+  times: { fault: (v) => ({ times: count(v) }) },
+  fail: { plan: (v) => ({ failure: code(v) }) },
+  fail_in: { plan: (v) => ({ failsIn: oneOf(['queued', 'running'], v) }) },
+  usage: { plan: (v) => ({ usage: oneOf(USAGE_MODES, v) }) },
+  usage_after: { plan: (v) => ({ usageAfterMs: count(v) }) },
+  progress: { plan: (v) => ({ progress: count(v) }) },
+  resolution: { plan: (v) => ({ resolution: known(isResolution, v) }) },
+  ratio: { plan: (v) => ({ ratio: known(isRatio, v) }) },
+  duration: { plan: (v) => ({ duration: count(v) }) },
+  unknown_status: { plan: (v) => ({ unknownStatus: v || 'processing' }) },
+  no_updated_at: { plan: () => ({ hidesUpdatedAt: true }) },
+  backwards: { plan: (v) => ({ backwards: oneOf(['running', 'terminal'], v || 'running') }) },
+  queued: { plan: (v) => ({ queuedMs: count(v) }) },
+  running: { plan: (v) => ({ runningMs: count(v) }) },
+  stuck: { plan: (v) => ({ stuck: oneOf(['queued', 'running', 'processing'], v) }) },
+  callbacks: { plan: (v) => ({ callbacks: v.split('+').map((mode) => oneOf(CALLBACK_MODES, mode)) }) },
+  urls: { plan: (v) => ({ urls: oneOf(URL_MODES, v) }) },
+  last_frame: { plan: (v) => ({ lastFrame: oneOf(IMAGE_FORMATS, v) }) },
+  file_bytes: { plan: (v) => ({ fileBytes: count(v) }) },
+  input_seconds: { plan: (v) => ({ inputSeconds: count(v) }) },
+  processing: { plan: (v) => ({ processingMs: count(v) }) },
+  gets: { plan: (v) => ({ processingGets: count(v) }) },
+  lifetime: { plan: (v) => ({ lifetimeMs: count(v) }) },
 };
 
 /** Parses text such as `fault=500; created` or `on=get; error=ServerOverloaded; times=2`. Throws on an unknown word. */

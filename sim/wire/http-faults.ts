@@ -16,7 +16,6 @@ export interface WireSocket {
 }
 
 export interface HttpFault {
-  about: string;
   /** `value` is the number after the colon of `wire=name:number`, or the default. */
   play(response: Recorded, socket: WireSocket, value: number): Promise<void>;
   value?: number;
@@ -40,7 +39,7 @@ const withoutLength = ({ headers }: Recorded): Headers =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'content-length'));
 
 /** The head of the response with a body of this length. */
-const sizedHead = (response: Recorded, length: number, more: Headers = {}): string =>
+const sizedHead = (response: Recorded, length = response.body.length, more: Headers = {}): string =>
   headLines(response.status, { ...withoutLength(response), 'content-length': String(length), ...more });
 const chunkedHead = (response: Recorded): string =>
   headLines(response.status, { ...withoutLength(response), 'transfer-encoding': 'chunked' });
@@ -49,22 +48,43 @@ const chunk = (bytes: Buffer): Buffer =>
 
 const part = (body: Buffer, percent: number): Buffer => body.subarray(0, Math.ceil((body.length * percent) / 100));
 
-/** The body of a head that is replaced. */
-const whole =
-  (head: (response: Recorded) => string): HttpFault['play'] =>
-  async (response, socket) => {
-    await socket.write(head(response));
-    await socket.write(response.body);
-    socket.end();
-  };
+type Ending = 'end' | 'reset' | 'silence';
+type Pieces = (response: Recorded, value: number) => readonly (string | Buffer)[];
+
+/** Writes the pieces one after the other, then ends or resets the connection, or sends nothing more. */
+const pieces = (make: Pieces, ending: Ending = 'end', value?: number): HttpFault => ({
+  ...(value !== undefined && { value }),
+  async play(response, socket, given) {
+    for (const piece of make(response, given)) {
+      if (!socket.isOpen) return;
+      await socket.write(piece);
+    }
+    if (ending === 'silence') return socket.untilClosed();
+    if (ending === 'end') return socket.end();
+    await socket.pause(ARRIVAL_MS);
+    socket.reset();
+  },
+});
+
+/** Another head, with the whole body. */
+const head = (make: (response: Recorded) => string, ending?: Ending): HttpFault =>
+  pieces((response) => [make(response), response.body], ending);
+/** Other headers. */
+const headers = (more: Headers): HttpFault => head((response) => sizedHead(response, undefined, more));
+/** The whole head, and `value` percent of the body. */
+const cut = (ending: Ending): HttpFault =>
+  pieces((response, percent) => [sizedHead(response), part(response.body, percent)], ending, 50);
+
+function* inSlices(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0, size = 1; at < bytes.length; at += size, size = (size % 7) + 1) yield bytes.subarray(at, at + size);
+}
 
 export const HTTP_FAULTS: Record<string, HttpFault> = {
+  // One byte of the head every `value` ms.
   head_drip: {
-    about: 'one byte of the head every N ms',
     value: 50,
     async play(response, socket, ms) {
-      const head = sizedHead(response, response.body.length);
-      for (const byte of head) {
+      for (const byte of sizedHead(response)) {
         if (!socket.isOpen) return;
         await socket.write(byte);
         await socket.pause(ms);
@@ -73,226 +93,92 @@ export const HTTP_FAULTS: Record<string, HttpFault> = {
       socket.end();
     },
   },
-  head_silence: {
-    about: 'the head, then silence',
-    async play(response, socket) {
-      await socket.write(sizedHead(response, response.body.length));
-      await socket.untilClosed();
-    },
-  },
-  head_cut: {
-    about: 'a clean end inside the head',
-    async play(response, socket) {
-      await socket.write(sizedHead(response, response.body.length).slice(0, 40));
-      socket.end();
-    },
-  },
-  head_reset: {
-    about: 'a reset after the head',
-    async play(response, socket) {
-      await socket.write(sizedHead(response, response.body.length));
-      await socket.pause(ARRIVAL_MS);
-      socket.reset();
-    },
-  },
-  body_cut: {
-    about: 'a clean end of the connection after N percent of a body of announced length',
-    value: 50,
-    async play(response, socket, percent) {
-      await socket.write(sizedHead(response, response.body.length));
-      await socket.write(part(response.body, percent));
-      socket.end();
-    },
-  },
-  body_reset: {
-    about: 'a reset after N percent of the body',
-    value: 50,
-    async play(response, socket, percent) {
-      await socket.write(sizedHead(response, response.body.length));
-      await socket.write(part(response.body, percent));
-      await socket.pause(ARRIVAL_MS);
-      socket.reset();
-    },
-  },
-  body_stall: {
-    about: 'silence after N percent of the body',
-    value: 50,
-    async play(response, socket, percent) {
-      await socket.write(sizedHead(response, response.body.length));
-      await socket.write(part(response.body, percent));
-      await socket.untilClosed();
-    },
-  },
-  chunked_cut: {
-    about: 'a chunked body that ends after N percent, without its last chunk',
-    value: 50,
-    async play(response, socket, percent) {
-      await socket.write(chunkedHead(response));
-      await socket.write(chunk(part(response.body, percent)));
-      socket.end();
-    },
-  },
-  close_delimited: {
-    about: 'a body without a length, which ends with the connection',
-    play: whole((response) => headLines(response.status, { ...withoutLength(response), connection: 'close' })),
-  },
-  sliced: {
-    about: 'the whole response in writes of one to seven bytes',
-    async play(response, socket) {
-      const bytes = Buffer.concat([Buffer.from(sizedHead(response, response.body.length)), response.body]);
-      for (let at = 0, size = 1; at < bytes.length && socket.isOpen; at += size, size = (size % 7) + 1)
-        await socket.write(bytes.subarray(at, at + size));
-      socket.end();
-    },
-  },
-  short_length: {
-    about: 'a content-length below the length of the body',
-    play: whole((response) => sizedHead(response, response.body.length >> 1)),
-  },
-  long_length: {
-    about: 'a content-length above the length of the body',
-    play: whole((response) => sizedHead(response, response.body.length + 100)),
-  },
-  long_length_open: {
-    about: 'the same, and the connection stays open',
-    async play(response, socket) {
-      await socket.write(sizedHead(response, response.body.length + 100));
-      await socket.write(response.body);
-      await socket.untilClosed();
-    },
-  },
-  chunk_garbage: {
-    about: 'a malformed chunk after N percent of the body',
-    value: 50,
-    async play(response, socket, percent) {
-      await socket.write(chunkedHead(response));
-      if (percent > 0) await socket.write(chunk(part(response.body, percent)));
-      await socket.write('zz-not-a-size\r\nmore\r\n');
-      socket.end();
-    },
-  },
-  chunk_size_lie: {
-    about: 'a chunk that is longer than its size says',
-    async play(response, socket) {
-      await socket.write(chunkedHead(response));
-      await socket.write(`${(response.body.length >> 1).toString(16)}\r\n`);
-      await socket.write(response.body);
-      await socket.write('\r\n0\r\n\r\n');
-      socket.end();
-    },
-  },
-  two_lengths: {
-    about: 'two different content-length headers',
-    play: whole(({ status, headers, body }) =>
-      headLines(status, {
-        ...headers,
-        'content-length': String(body.length),
-        'Content-Length': String(body.length - 1),
-      }),
-    ),
-  },
-  length_and_chunked: {
-    about: 'content-length together with transfer-encoding',
-    play: whole((response) => sizedHead(response, response.body.length, { 'transfer-encoding': 'chunked' })),
-  },
-  bad_status_line: {
-    about: 'a status line that is not HTTP',
-    play: whole(() => 'NOT/HTTP yes\r\n\r\n'),
-  },
-  bad_header: {
-    about: 'a header line without a colon',
-    play: whole((response) => sizedHead(response, response.body.length).replace('\r\n', '\r\nthis is no header\r\n')),
-  },
-  bare_line_feed: {
-    about: 'a head whose lines end in LF',
-    play: whole((response) => sizedHead(response, response.body.length).replaceAll('\r\n', '\n')),
-  },
-  huge_head: {
-    about: 'headers of 80 KB',
-    play: whole((response) => sizedHead(response, response.body.length, { 'x-padding': 'x'.repeat(80_000) })),
-  },
-  many_headers: {
-    about: '300 headers',
-    play: whole((response) =>
-      sizedHead(
-        response,
-        response.body.length,
-        Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`x-header-${n}`, '1'])),
-      ),
-    ),
-  },
-  early_hints: {
-    about: 'N informational responses before the response',
-    value: 3,
-    async play(response, socket, count) {
-      for (let n = 0; n < count; n += 1) await socket.write(headLines(103, { link: '</style.css>; rel=preload' }));
-      await socket.write(sizedHead(response, response.body.length));
-      await socket.write(response.body);
-      socket.end();
-    },
-  },
-  switching: {
-    about: '101 to a request that did not ask for it',
-    play: whole(() => headLines(101, { upgrade: 'other', connection: 'Upgrade' })),
-  },
-  redirect: {
-    about: 'a redirect to another host',
-    play: whole(() => headLines(307, { location: 'http://127.0.0.1:9/', 'content-length': '0' })),
-  },
-  no_content: { about: 'status 204', play: whole(() => headLines(204, {})) },
-  unknown_status: {
-    about: 'status 799',
-    play: whole((response) => sizedHead({ ...response, status: 799 }, response.body.length)),
-  },
-  huge_error: {
-    about: 'status N with a body of 10 MB',
-    value: 500,
-    async play(response, socket, status) {
-      const body = Buffer.alloc(ERROR_BYTES, 'x');
-      await socket.write(sizedHead({ ...response, status }, body.length, { 'content-type': 'application/json' }));
-      await socket.write(body);
-      socket.end();
-    },
-  },
-  gzip: {
-    about: 'a compressed body, though none was asked for',
-    async play(response, socket) {
-      const body = gzipSync(response.body);
-      await socket.write(sizedHead(response, body.length, { 'content-encoding': 'gzip' }));
-      await socket.write(body);
-      socket.end();
-    },
-  },
-  gzip_cut: {
-    about: 'half of a compressed body',
-    async play(response, socket) {
-      const body = gzipSync(response.body);
-      await socket.write(sizedHead(response, body.length, { 'content-encoding': 'gzip' }));
-      await socket.write(body.subarray(0, body.length >> 1));
-      socket.end();
-    },
-  },
-  not_gzip: {
-    about: 'a body that is announced as compressed and is not',
-    play: whole((response) => sizedHead(response, response.body.length, { 'content-encoding': 'gzip' })),
-  },
-  unknown_encoding: {
-    about: 'an unknown content-encoding',
-    play: whole((response) => sizedHead(response, response.body.length, { 'content-encoding': 'x-zip' })),
-  },
-  no_type: {
-    about: 'a response without a content-type',
-    play: whole((response) => {
-      const { 'content-type': _type, ...headers } = withoutLength(response);
-      return headLines(response.status, { ...headers, 'content-length': String(response.body.length) });
-    }),
-  },
-  surplus: {
-    about: 'a second response that was not asked for',
-    async play(response, socket) {
-      const one = Buffer.concat([Buffer.from(sizedHead(response, response.body.length)), response.body]);
-      await socket.write(Buffer.concat([one, one]));
-      socket.end();
-    },
-  },
+  head_silence: pieces((response) => [sizedHead(response)], 'silence'),
+  head_cut: pieces((response) => [sizedHead(response).slice(0, 40)]),
+  head_reset: pieces((response) => [sizedHead(response)], 'reset'),
+  body_cut: cut('end'),
+  body_reset: cut('reset'),
+  body_stall: cut('silence'),
+  // Without its last chunk.
+  chunked_cut: pieces(
+    (response, percent) => [chunkedHead(response), chunk(part(response.body, percent))],
+    undefined,
+    50,
+  ),
+  // A body without a length, which ends with the connection.
+  close_delimited: head((response) => headLines(response.status, withoutLength(response))),
+  sliced: pieces((response) => [...inSlices(Buffer.concat([Buffer.from(sizedHead(response)), response.body]))]),
+  short_length: head((response) => sizedHead(response, response.body.length >> 1)),
+  long_length: head((response) => sizedHead(response, response.body.length + 100)),
+  long_length_open: head((response) => sizedHead(response, response.body.length + 100), 'silence'),
+  // A malformed chunk after `value` percent of the body.
+  chunk_garbage: pieces(
+    (response, percent) => [
+      chunkedHead(response),
+      ...(percent > 0 ? [chunk(part(response.body, percent))] : []),
+      'zz-not-a-size\r\nmore\r\n',
+    ],
+    undefined,
+    50,
+  ),
+  // A chunk that is longer than its size says.
+  chunk_size_lie: pieces((response) => [
+    chunkedHead(response),
+    `${(response.body.length >> 1).toString(16)}\r\n`,
+    response.body,
+    '\r\n0\r\n\r\n',
+  ]),
+  two_lengths: head(({ status, headers: own, body: { length } }) =>
+    headLines(status, { ...own, 'content-length': String(length), 'Content-Length': String(length - 1) }),
+  ),
+  length_and_chunked: headers({ 'transfer-encoding': 'chunked' }),
+  bad_status_line: head(() => 'NOT/HTTP yes\r\n\r\n'),
+  bad_header: head((response) => sizedHead(response).replace('\r\n', '\r\nthis is no header\r\n')),
+  bare_line_feed: head((response) => sizedHead(response).replaceAll('\r\n', '\n')),
+  huge_head: headers({ 'x-padding': 'x'.repeat(80_000) }),
+  many_headers: headers(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`x-header-${n}`, '1']))),
+  early_hints: pieces(
+    (response, count) => [
+      ...Array.from({ length: count }, () => headLines(103, { link: '</style.css>; rel=preload' })),
+      sizedHead(response),
+      response.body,
+    ],
+    undefined,
+    3,
+  ),
+  // 101 to a request that did not ask for it.
+  switching: head(() => headLines(101, { upgrade: 'other', connection: 'Upgrade' })),
+  redirect: head(() => headLines(307, { location: 'http://127.0.0.1:9/', 'content-length': '0' })),
+  no_content: head(() => headLines(204, {})),
+  unknown_status: head((response) => sizedHead({ ...response, status: 799 })),
+  // `value` is the status.
+  huge_error: pieces(
+    (response, status) => [
+      sizedHead({ ...response, status }, ERROR_BYTES, { 'content-type': 'application/json' }),
+      Buffer.alloc(ERROR_BYTES, 'x'),
+    ],
+    undefined,
+    500,
+  ),
+  // Compressed, though nobody asked for it.
+  gzip: gzipped((body) => body),
+  gzip_cut: gzipped((body) => body.subarray(0, body.length >> 1)),
+  not_gzip: headers({ 'content-encoding': 'gzip' }),
+  unknown_encoding: headers({ 'content-encoding': 'x-zip' }),
+  no_type: head((response) => {
+    const { 'content-type': _type, ...others } = withoutLength(response);
+    return headLines(response.status, { ...others, 'content-length': String(response.body.length) });
+  }),
+  // A second response that nobody asked for.
+  surplus: pieces((response) => {
+    const one = Buffer.concat([Buffer.from(sizedHead(response)), response.body]);
+    return [Buffer.concat([one, one])];
+  }),
 };
+
+function gzipped(sent: (body: Buffer) => Buffer): HttpFault {
+  return pieces((response) => {
+    const body = gzipSync(response.body);
+    return [sizedHead(response, body.length, { 'content-encoding': 'gzip' }), sent(body)];
+  });
+}

@@ -101,15 +101,11 @@ async function retryNow(task: string): Promise<void> {
   );
 }
 
-const untilDelivered = (task: string, count: number, ms = 15_000): Promise<Delivery[]> =>
-  until(
-    `${count} callbacks of ${task}`,
-    async () => {
-      await work();
-      return deliveriesOf(task).length >= count ? deliveriesOf(task) : undefined;
-    },
-    ms,
-  );
+const untilDelivered = (task: string, count: number): Promise<Delivery[]> =>
+  until(`${count} callbacks of ${task}`, async () => {
+    await work();
+    return deliveriesOf(task).length >= count ? deliveriesOf(task) : undefined;
+  });
 
 const eventsOf = async (task: string): Promise<CallbackView[]> =>
   (await admin<{ data: CallbackView[] }>('GET', `/callbacks?task=${task}`)).body.data;

@@ -21,17 +21,7 @@ const outcomeOf = async (action: string, body: object, headers: Record<string, s
   const { status, code } = await client.call(action, body, { headers });
   return [status, code];
 };
-const createAsset = (name: string, signal?: AbortSignal) =>
-  client.send('CreateAsset', assetBody(group, { Name: name }), signal ? { signal } : {});
-/** Sends a request that hangs, and leaves when it does. */
-async function leave(name: string): Promise<void> {
-  const gone = new AbortController();
-  const left = assert.rejects(createAsset(name, gone.signal));
-  await sim.video.journal.waitFor(({ action, outcome }) => action === 'CreateAsset' && outcome === 'hung');
-  gone.abort();
-  await left;
-}
-const entries = () => sim.video.journal.actions('CreateAsset').map(({ isCreated, outcome }) => [isCreated, outcome]);
+
 /** The assets whose name contains this text, found as a client would find them. */
 const found = async (name: string) => {
   const filter = { GroupType: 'AIGC', GroupIds: [group], Name: name };
@@ -90,46 +80,6 @@ describe('a failed action', () => {
     const full = await client.createGroup('[sim:on=CreateAsset; error=QuotaExceeded; times=1]');
     assert.deepEqual(await outcomeOf('CreateAsset', assetBody(full)), [429, 'QuotaExceeded']);
     assert.deepEqual(await outcomeOf('CreateAsset', assetBody(full)), [200, '']);
-  });
-});
-
-describe('a lost response', () => {
-  test('leaves an asset that a list finds by name', async () => {
-    assert.equal((await createAsset('one [sim:fault=500; created]')).status, 500);
-    await assert.rejects(createAsset('two [sim:reset; created]'));
-    await leave('three [sim:hang; created]');
-    assert.deepEqual(entries(), [
-      [true, 'sent'],
-      [true, 'reset'],
-      [true, 'hung'],
-    ]);
-    for (const [index, name] of ['one', 'two', 'three'].entries()) {
-      const created = sim.video.journal.actions('CreateAsset')[index]?.resourceId;
-      assert.deepEqual(await found(name), [created]);
-    }
-  });
-
-  test('leaves nothing without `created`', async () => {
-    assert.equal((await createAsset('four [sim:fault=500]')).status, 500);
-    await assert.rejects(createAsset('five [sim:reset]'));
-    await leave('six [sim:hang]');
-    assert.deepEqual(
-      entries().map(([isCreated]) => isCreated),
-      [false, false, false],
-    );
-    for (const name of ['four', 'five', 'six']) assert.deepEqual(await found(name), []);
-  });
-
-  test('hides a deletion that took effect', async () => {
-    const id = await client.createAsset(group, { Name: '[sim:on=DeleteAsset; fault=500; created]' });
-    assert.deepEqual(await outcomeOf('DeleteAsset', { Id: id }), [500, 'InternalServiceError']);
-    assert.deepEqual(await outcomeOf('DeleteAsset', { Id: id }), [404, 'NotFound.asset_id']);
-  });
-
-  test('is damaged in other ways', async () => {
-    assert.match(await (await createAsset('seven [sim:html]')).text(), /^<!doctype html>/);
-    await assert.rejects((await createAsset('eight [sim:truncated]')).json(), SyntaxError);
-    assert.equal((await found('eight')).length, 1);
   });
 });
 

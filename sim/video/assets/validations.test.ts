@@ -36,34 +36,6 @@ async function resultOf(token: string, by = client): Promise<unknown[]> {
 }
 
 describe('a validation', () => {
-  test('gives a group of the person after a pass', async () => {
-    const { BytedToken, H5Link, CallbackURL } = await open();
-    assert.equal(CallbackURL, CALLBACK);
-    assert.equal(sim.video.journal.actions()[0]?.resourceId, BytedToken);
-    assert.equal(sim.video.journal.actions()[0]?.isCreated, true);
-    assert.deepEqual(await resultOf(BytedToken), PENDING);
-    const page = await (await fetch(`${H5Link}&lng=en`)).text();
-    for (const result of ['pass', 'fail', 'abandon']) assert.match(page, new RegExp(`<button [^>]*value="${result}"`));
-    assert.deepEqual(await press(H5Link, 'pass'), {
-      keep: '1',
-      bytedToken: BytedToken,
-      resultCode: '10000',
-      algorithmBaseRespCode: '0',
-      reqMeasureInfoValue: '1',
-      verify_type: 'real_time',
-    });
-    const [status, , groupId] = await resultOf(BytedToken);
-    assert.equal(status, 200);
-    const group = await client.result('GetAssetGroup', { Id: groupId });
-    assert.equal(group.GroupType, 'LivenessFace');
-    const { Items } = await client.result('ListAssetGroups', { Filter: { GroupType: 'LivenessFace' } });
-    assert.deepEqual(
-      Items.map(({ Id }) => Id),
-      [groupId],
-    );
-    assert.deepEqual(await resultOf(BytedToken), [200, '', groupId]);
-  });
-
   test('is not found by another account', async () => {
     const { BytedToken } = await open();
     sim.video.validations.pass(BytedToken);
