@@ -1,7 +1,7 @@
 /** The caller of a request: its key with the user, and the key's group. */
 import type { Key } from '../access/keys/index.ts';
-import type { Account, Catalog, Group, Model } from '../catalog/index.ts';
-import type { Style, UpstreamDialect } from '../rules/index.ts';
+import type { Group, Model } from '../catalog/index.ts';
+import type { Style } from '../rules/index.ts';
 
 export interface Caller {
   readonly key: Key;
@@ -10,7 +10,3 @@ export interface Caller {
   /** The line of another group that takes the call: as the configuration names it, and as a model with the name that the caller uses. */
   readonly fallback?: { readonly line: string; readonly model: Model };
 }
-
-/** The accounts of the caller's group that speak a dialect. */
-export const accountsSpeaking = (catalog: Catalog, { group }: Caller, dialect: UpstreamDialect): readonly Account[] =>
-  catalog.accounts(group.id).filter(({ features }) => features.has(dialect));

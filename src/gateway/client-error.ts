@@ -1,6 +1,6 @@
 /** What the client gets when no account could serve its call, and the transport faults that caused it. */
 import { redact, type Secrets } from '../catalog/index.ts';
-import { type ApiError, fail } from '../core/index.ts';
+import { ApiError, fail } from '../core/index.ts';
 import type { Fault, HubError } from '../dialects/index.ts';
 import type { NoAccount } from '../providers/pool/index.ts';
 import type { TransportError } from '../providers/upstream/index.ts';
@@ -83,6 +83,13 @@ export function allAccountsBusy({ reason, retryMs }: NoAccount): ApiError {
   });
 }
 
+/** An overload that names no time lasts until the first cooldown ends; a later request gets the same time. */
+export function withWait(error: ApiError, cooldownMs: () => number): ApiError {
+  if (error.code !== 'server_is_overloaded' || error.details.retryAfter !== undefined) return error;
+  const retryAfter = Math.max(1, Math.ceil(cooldownMs() / 1000));
+  return fail(error.code, error.message, { ...error.details, retryAfter });
+}
+
 const BUSY: Partial<Record<NoAccount['reason'], string>> = {
   full: 'Every upstream account is at capacity. Try again shortly.',
   credential: 'No upstream account can take the request now. Try again later.',
@@ -105,3 +112,22 @@ const KIND: Partial<Record<HubError['code'], FaultKind>> = {
   invalid_encrypted_content: 'opaque_rejected',
   model_not_found: 'model',
 };
+
+/**
+ * A way cannot serve the call, and the client has received nothing: another one may. `out`: providers fail, or accounts are at their limits.
+ * `request`: the request has no form there, or is rejected. `isSkipped`: no account was tried, because all are cooling down.
+ */
+export class WayUnavailable extends ApiError {
+  readonly because: 'out' | 'request';
+  readonly isSkipped: boolean;
+
+  constructor({ code, message, details }: ApiError, because: WayUnavailable['because'] = 'request', isSkipped = false) {
+    super(code, message, details);
+    this.because = because;
+    this.isSkipped = isSkipped;
+  }
+}
+
+/** The error of a way that others may not have; a bug stays what it is. */
+export const wayError = (error: unknown): unknown =>
+  error instanceof ApiError && !(error instanceof WayUnavailable) ? new WayUnavailable(error) : error;

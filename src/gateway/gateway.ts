@@ -9,44 +9,27 @@ import {
   type Call,
   type ClientStreamLimits,
   ClientStreams,
-  SMALL_BODY_BYTES,
   type Spool,
   type WebSocketConnection,
 } from '../platform/web/index.ts';
 import { AccountQueue, acquireSlot, type Limiter, type Pool, RetryBudget } from '../providers/pool/index.ts';
 import type { UpstreamClient } from '../providers/upstream/index.ts';
-import {
-  type BodyClass,
-  type CountedDialect,
-  type Dialect,
-  FALLBACK_HEADER,
-  type InferenceOperation,
-  mayFallBack,
-  type ServedCell,
-  WORKING_COPIES,
-} from '../rules/index.ts';
+import type { BodyClass, InferenceOperation } from '../rules/index.ts';
 import { testAccount } from './account-test.ts';
 import { type Background, createBackground } from './background/background.ts';
 import { BackgroundRuns } from './background/runs.ts';
 import { Billing } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
-import type { ConvertedServices } from './converted/context.ts';
-import { convertCall } from './converted/convert-call.ts';
 import { convertImages, type ImageConversion } from './converted/convert-images.ts';
 import { type Count, TokenCounter } from './converted/count-tokens.ts';
 import type { MediaFetcher } from './converted/inline-media.ts';
 import { OpaqueCache } from './converted/opaque-cache.ts';
 import { RejectedOpaques } from './converted/rejected-opaque.ts';
-import { runLegs } from './legs.ts';
 import { type ListedModel, ModelListing } from './models/listing.ts';
-import { type Forwarding, forward } from './native/forward.ts';
-import type { NativeServices } from './native/native-request.ts';
-import { holdsOwnSummary } from './native/strip-opaque.ts';
-import { planGroup } from './plan.ts';
 import type { ProbeResult, Untestable } from './probe.ts';
 import { ReadOn } from './read-on.ts';
 import { type OptionCount, RejectedOptions } from './rejected-options/rejected-options.ts';
-import { readJsonBody } from './services.ts';
+import { serveCall } from './serve-call.ts';
 import { ResponseStore, type StoredContent } from './stored/store.ts';
 import { openSession, type SessionHost } from './websocket/open-session.ts';
 import { UpgradeRejections } from './websocket/relayed-turns.ts';
@@ -80,14 +63,6 @@ export interface GatewayOptions {
   readonly samplesReplies?: boolean | undefined;
 }
 
-/** A request that providers reply to. */
-export interface ServedRequest {
-  readonly operation: InferenceOperation;
-  readonly from: Dialect;
-  /** What the matrix says about the group. */
-  readonly cell: ServedCell;
-}
-
 export interface Gateway {
   readonly catalog: () => Catalog;
   readonly store: ResponseStore;
@@ -95,14 +70,12 @@ export interface Gateway {
   readonly jobs: Background['jobs'];
   /** Counts the call against the limits of its key and user. */
   acquireSlot(call: Call, caller: Caller): undefined | Promise<void>;
-  /** Native: bytes through. */
-  forward(call: Call, caller: Caller, forwarding: Forwarding): Promise<void>;
   /** Native or converted, as the accounts of the group speak. */
-  serve(call: Call, caller: Caller, request: ServedRequest): Promise<void>;
+  serve(call: Call, caller: Caller, operation: InferenceOperation): Promise<void>;
   convertImages(call: Call, caller: Caller, conversion: ImageConversion): Promise<void>;
   countTokens(call: Call, caller: Caller, count: Count): Promise<void>;
   /** Counts a request in the group's own dialect. */
-  countNative(call: Call, caller: Caller, forwarding: Forwarding, from: CountedDialect): Promise<void>;
+  countNative(call: Call, caller: Caller, count: Count): Promise<void>;
   listModels(caller: Caller): Promise<ListedModel[]>;
   /** The model that a call with this name uses, listed or not. */
   findModel(caller: Caller, name: string): ListedModel | undefined;
@@ -172,17 +145,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     store,
     jobs: background.jobs,
     acquireSlot: (call, caller) => acquireSlot(limiter, call, caller.key),
-    forward: (call, caller, forwarding) =>
-      mayFallBack(forwarding.operation)
-        ? serve(services, call, caller, { ...forwarding, from: forwarding.dialect, cell: nativeCell(forwarding) })
-        : forward(services, call, caller, forwarding),
-    serve: (call, caller, request) => serve(services, call, caller, request),
+    serve: (call, caller, operation) => serveCall(services, call, caller, operation),
     convertImages: (call, caller, conversion) => convertImages(services, call, caller, conversion),
     countTokens: (call, caller, count) => counter.count(call, caller, count),
-    countNative: (call, caller, forwarding, from) =>
-      counter.countNative(call, caller, { operation: forwarding.operation, from, to: forwarding.dialect }, () =>
-        forward(services, call, caller, forwarding),
-      ),
+    countNative: (call, caller, count) =>
+      counter.countNative(call, caller, count, () => serveCall(services, call, caller, count.operation)),
     listModels: (caller) => listing.list(catalog(), caller),
     findModel: (caller, name) => listing.find(catalog(), caller, name),
     openSession(socket, opened, host) {
@@ -205,62 +172,4 @@ export function createGateway(options: GatewayOptions): Gateway {
       await store.flush();
     },
   };
-}
-
-const nativeCell = ({ dialect, feature }: Forwarding): ServedCell => ({
-  kind: 'native',
-  dialect,
-  ...(feature && { feature }),
-});
-
-async function serve(
-  services: NativeServices & ConvertedServices,
-  call: Call,
-  caller: Caller,
-  { operation, from, cell }: ServedRequest,
-): Promise<void> {
-  const catalog = services.catalog();
-  const fallback = goesOn(catalog, call, caller, operation) ? catalog : undefined;
-  // A native cell without a feature uses every account of its group.
-  if (cell.kind === 'native' && cell.feature === undefined && !fallback)
-    return forward(services, call, caller, { operation, dialect: cell.dialect });
-  const planned = planGroup(catalog, caller, cell);
-  const isForwarded = planned.every(({ isNative }) => isNative);
-  // Read once for all legs.
-  if (planned.length > 1 || fallback)
-    call.keepBody(await readJsonBody(services, call, operation, isForwarded ? 'forwarded' : 'converted'));
-  const isOwn = planned.length > 1 && from === 'responses' && call.body !== undefined && holdsOwnSummary(call.body);
-  const legs = isOwn ? planned.filter(({ isNative }) => !isNative) : planned;
-  let mayConvert = !isForwarded;
-  return runLegs(services, {
-    call,
-    operation,
-    legs,
-    fallback,
-    async run({ accounts, caller, feature, ...planned }, leg) {
-      if (planned.isNative)
-        return forward(services, call, caller, {
-          operation,
-          dialect: planned.dialect,
-          ...(feature && { feature }),
-          leg,
-        });
-      // Once: of several conversions, each begins when the one before has ended.
-      if (!mayConvert) reserveForConversion(call);
-      mayConvert = true;
-      return convertCall(services, call, caller, { operation, from, to: planned.dialect, accounts, leg });
-    },
-  });
-}
-
-/** Whether lines of other groups may take the call: by the configuration, the operation and the caller. */
-const goesOn = (catalog: Catalog, call: Call, { group }: Caller, operation: InferenceOperation): boolean =>
-  catalog.mayFallBack(group.id) &&
-  mayFallBack(operation) &&
-  call.header(FALLBACK_HEADER)?.trim().toLowerCase() !== 'none';
-
-/** The body was read to be forwarded; its conversion takes more memory. */
-function reserveForConversion(call: Call): void {
-  const bytes = call.body?.length ?? 0;
-  if (bytes > SMALL_BODY_BYTES) call.reserveMemory().add(bytes * (WORKING_COPIES.converted - WORKING_COPIES.forwarded));
 }

@@ -2,6 +2,7 @@ export { type Background, createBackground } from './background/background.ts';
 export type { Caller } from './caller.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export type { ListedModel } from './models/listing.ts';
+export { type LeftOut, type Plan, type PlannedRequest, plan, type Way } from './plan.ts';
 export { type ProbeResult, type ProbeServices, probeAccount } from './probe.ts';
 export { eventsAfter } from './stored/events.ts';
 export { fullInputItem } from './stored/input-items.ts';

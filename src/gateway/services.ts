@@ -5,11 +5,11 @@ import type { Threads } from '../platform/threads/index.ts';
 import { type Call, type ClientStreams, expectJson, readBody } from '../platform/web/index.ts';
 import { type BodyClass, type BodyUse, type InferenceOperation, inferenceRow, WORKING_COPIES } from '../rules/index.ts';
 import type { Billing } from './billing/admission.ts';
-import type { FailoverServices } from './failover.ts';
 import type { RejectedOptions } from './rejected-options/rejected-options.ts';
 import type { ResponseStore } from './stored/store.ts';
+import type { AttemptServices } from './upstream-call.ts';
 
-export interface GatewayServices extends FailoverServices {
+export interface GatewayServices extends AttemptServices {
   readonly clock: Clock;
   readonly catalog: () => Catalog;
   readonly billing: Billing;

@@ -1,7 +1,7 @@
 /** The one place that assembles a request to a provider: of native and converted calls, of counts and lists, of probes and tests of accounts. */
 import type { Account } from '../catalog/index.ts';
 import { credentialHeaders, locateUpstream, type UpstreamRequest } from '../providers/upstream/index.ts';
-import type { Style, UpstreamDialect } from '../rules/index.ts';
+import { FALLBACK, type Style, TIMEOUTS, type UpstreamDialect } from '../rules/index.ts';
 
 export interface SentRequest extends Pick<UpstreamRequest, 'method' | 'body' | 'timeouts'> {
   /** Of the provider's own API; that of the account's server follows from its base URL or its cloud. */
@@ -42,3 +42,9 @@ export const encodedHeaders = (headers: Readonly<Record<string, string>>): strin
   ...['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', 'dragoman'],
   ...Object.entries(headers).flat(),
 ];
+
+/** Another line can take the call, so that a silent provider is not awaited as long. */
+export const shortened = (timeouts: UpstreamRequest['timeouts']): UpstreamRequest['timeouts'] => {
+  const { stream, unary } = FALLBACK.firstByteMs;
+  return { ...timeouts, firstByte: Math.min(timeouts.firstByte, timeouts === TIMEOUTS.stream ? stream : unary) };
+};

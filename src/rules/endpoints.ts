@@ -626,16 +626,16 @@ export const isOfferedVideo = (operation: Operation): operation is OfferedVideoO
   operation in VIDEO_ENDPOINTS && !('status' in ENDPOINTS[operation]);
 
 /** One way to serve a request: the dialect of the accounts that it uses, and whether bytes pass or are converted. */
-export type Leg =
+export type CellWay =
   | { readonly isNative: true; readonly dialect: Dialect }
   | { readonly isNative: false; readonly dialect: UpstreamDialect };
 
 /** The ways of a cell to serve a request, the best first. */
-export function legsOf(cell: ServedCell): readonly Leg[] {
-  const converted = (dialect: UpstreamDialect): Leg => ({ isNative: false, dialect });
+export function waysOfCell(cell: ServedCell): readonly CellWay[] {
+  const converted = (dialect: UpstreamDialect): CellWay => ({ isNative: false, dialect });
   const otherwise = (cell.otherwise ?? []).map(converted);
   if (cell.kind === 'convert') return [converted(cell.to), ...otherwise];
-  const native: Leg = { isNative: true, dialect: cell.dialect };
+  const native: CellWay = { isNative: true, dialect: cell.dialect };
   return [native, ...(cell.kind === 'prefer' ? [converted(cell.to)] : []), ...otherwise];
 }
 

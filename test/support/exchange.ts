@@ -2,23 +2,29 @@
  * One call through the gateway without sockets or a database: the real path from the body to the usage record, a provider that is a list
  * of chunks, and a client that leaves after any of them.
  */
-import { Catalog } from '../../src/catalog/index.ts';
+import { Catalog, type ModelLine } from '../../src/catalog/index.ts';
 import { createSealer, silentLog, systemClock } from '../../src/core/index.ts';
 import { Billing } from '../../src/gateway/billing/admission.ts';
+import type { Caller } from '../../src/gateway/caller.ts';
 import type { ConvertedServices } from '../../src/gateway/converted/context.ts';
-import { convertCall } from '../../src/gateway/converted/convert-call.ts';
 import { OpaqueCache } from '../../src/gateway/converted/opaque-cache.ts';
 import { RejectedOpaques } from '../../src/gateway/converted/rejected-opaque.ts';
-import { forward } from '../../src/gateway/native/forward.ts';
 import type { NativeServices } from '../../src/gateway/native/native-request.ts';
 import { RejectedOptions } from '../../src/gateway/rejected-options/rejected-options.ts';
+import { serveCall } from '../../src/gateway/serve-call.ts';
 import { ResponseStore } from '../../src/gateway/stored/store.ts';
 import type { Metering, Reservation, UsageRecord } from '../../src/ledger/index.ts';
 import { ThreadPool } from '../../src/platform/threads/index.ts';
 import { Call, ClientStreams } from '../../src/platform/web/index.ts';
 import { type Limiter, Pool } from '../../src/providers/pool/index.ts';
 import type { UpstreamClient, UpstreamListener } from '../../src/providers/upstream/index.ts';
-import type { Dialect, InferenceOperation, Style, UpstreamDialect } from '../../src/rules/index.ts';
+import {
+  type Dialect,
+  type InferenceOperation,
+  inferenceRow,
+  type Style,
+  type UpstreamDialect,
+} from '../../src/rules/index.ts';
 import { accountAt, callerOf, groupOf, openFailoverServices, RecordingClient } from './upstream-call.ts';
 
 export interface Exchange {
@@ -42,7 +48,16 @@ export interface Outcome {
 
 /** Nano-dollars of a token. */
 export const RATES = { input: 1_000n, output: 10_000n } as const;
-const PRICE = { id: 1n, from: 0, rates: { input: '1', output: '10' } };
+const LINE: ModelLine = {
+  pattern: '*',
+  upstream: null,
+  overrides: {},
+  context: null,
+  maxOutput: null,
+  isFree: false,
+  fallback: [],
+  prices: [{ id: 1n, from: 0, rates: { input: '1', output: '10' } }],
+};
 const STYLES: Readonly<Record<UpstreamDialect, Style>> = {
   converse: 'messages',
   messages: 'messages',
@@ -81,15 +96,16 @@ export async function runExchange(exchange: Exchange): Promise<Outcome> {
   });
   const streaming = isStream && from !== 'generate' ? { stream: true } : {};
   call.keepBody(Buffer.from(JSON.stringify({ ...exchange.body, ...streaming })));
-  const caller = callerOf(style);
-  const run =
-    from === to
-      ? forward(services, call, caller, { operation, dialect: to })
-      : convertCall(services, call, caller, { operation, from, to, accounts });
   // A rejection is what the client would get as an error.
-  await run.catch(() => {});
+  await serveCall(services, call, callerFor(operation, style), operation).catch(() => {});
   return { record: ledger.record, reserved: ledger.reserved, sent: provider.sent, received: writer.text };
 }
+
+/** Requests of generate-content keys reach the other styles as a fallback only. */
+const callerFor = (operation: InferenceOperation, style: Style): Caller =>
+  inferenceRow(operation).groups[style].kind === 'refuse'
+    ? { ...callerOf(style), fallback: { line: 'group/m', model: { name: 'm', upstream: 'm', line: LINE } } }
+    : callerOf(style);
 
 class RecordingLedger {
   record: UsageRecord | undefined;
@@ -152,16 +168,7 @@ function servicesFor(
   { upstream }: ChunkProvider,
 ): NativeServices & ConvertedServices {
   const clock = systemClock;
-  const line = {
-    pattern: '*',
-    upstream: null,
-    overrides: {},
-    context: null,
-    maxOutput: null,
-    isFree: false,
-    fallback: [],
-  };
-  const catalog = new Catalog([groupOf(style)], accounts, new Map([['group', [{ ...line, prices: [PRICE] }]]]));
+  const catalog = new Catalog([groupOf(style)], accounts, new Map([['group', [LINE]]]));
   const limiter = { count: () => {} } as unknown as Limiter;
   const unused = {} as never;
   return {

@@ -56,15 +56,10 @@ export async function handleInference(
   // Everything that reaches a provider counts against the limits of its key and its user.
   const acquiring = gateway.acquireSlot(call, caller);
   if (acquiring) await acquiring;
-  if (!('converts' in row)) {
-    if (cell.kind !== 'native')
-      throw new TypeError(`${operation} has a cell that converts, but no dialect to convert from`);
-    return gateway.forward(call, caller, { operation, ...cell });
-  }
-  if (row.converts !== 'count') return gateway.serve(call, caller, { operation, from: row.convertsFrom, cell });
+  if (!('converts' in row) || row.converts !== 'count') return gateway.serve(call, caller, operation);
   const from = row.convertsFrom;
   if (cell.kind !== 'convert' && (!cell.feature || hasFeature(services, caller, cell.feature)))
-    return gateway.countNative(call, caller, { operation, ...cell }, from);
+    return gateway.countNative(call, caller, { operation, from, to: cell.dialect });
   return gateway.countTokens(call, caller, { operation, from, to: cell.kind === 'native' ? from : cell.to });
 }
 

@@ -13,13 +13,13 @@ import type {
 } from '../../dialects/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { Capabilities, InferenceOperation } from '../../rules/index.ts';
-import type { LegTurn } from '../attempt-budget.ts';
 import type { Admission } from '../billing/admission.ts';
 import type { CallFacts } from '../billing/call-facts.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
-import type { ResponseHandler } from '../failover.ts';
 import type { GatewayServices } from '../services.ts';
+import type { Tries } from '../try-ways.ts';
+import type { ResponseHandler } from '../upstream-call.ts';
 import type { ConvertedImages } from './image-usage.ts';
 import type { MediaFetcher } from './inline-media.ts';
 import type { OpaqueCache } from './opaque-cache.ts';
@@ -43,7 +43,7 @@ export interface BackgroundRunner {
   start(start: BackgroundStart): Promise<void>;
 }
 export interface BackgroundStart {
-  readonly context: Omit<CallContext, 'admission' | 'leg'>;
+  readonly context: Omit<CallContext, 'admission' | 'tries'>;
   readonly facts: CallFacts;
   /** As providers get it. */
   readonly request: HubRequest;
@@ -59,7 +59,7 @@ export interface CallContext {
   /** Those that speak the dialect of the provider's side. */
   readonly accounts: readonly Account[];
   /** Accounts of another dialect can take the call too. */
-  readonly leg?: LegTurn | undefined;
+  readonly tries?: Tries | undefined;
   /** The request as the client sent it; the response repeats its settings. */
   readonly request: HubRequest;
   /** Input items with those of earlier turns, kept with a stored response. */

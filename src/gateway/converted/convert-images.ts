@@ -8,7 +8,6 @@ import { pairOf } from '../../dialects/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow, TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
-import { accountsSpeaking } from '../caller.ts';
 import { checkImageFields } from '../images/fields.ts';
 import { convertedImageModel, isConvertedImageModel } from '../images/model.ts';
 import { resolveModel } from '../models/resolve.ts';
@@ -52,7 +51,8 @@ export async function convertImages(
   const issuer = caller.group.style;
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   try {
-    const accounts = accountsSpeaking(services.catalog(), caller, to);
+    const inGroup = services.catalog().accounts(caller.group.id);
+    const accounts = inGroup.filter(({ features }) => features.has(to));
     const base = { services, call, caller, operation, pair, accounts, request, input: [], size: 0, model };
     const sign = signerFor(services.opaqueKey, caller);
     await new ConvertedCall({ ...base, inputTokens, admission, replyContext, sign, images }).run(request);

@@ -17,10 +17,11 @@ import {
 import type { Affinity } from '../../providers/pool/index.ts';
 import { inferenceRow } from '../../rules/index.ts';
 import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
+import { runAttempts } from '../attempts.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
-import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
 import { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { StoredContent } from '../stored/store.ts';
+import type { ResponseHead, UpstreamCall, UpstreamControl } from '../upstream-call.ts';
 import { ClientReply } from './client-reply.ts';
 import type { CallContext, CompletedReply, MeteredRound, RoundHost, RoundResponse } from './context.ts';
 import { estimateImages, madeImages, withImageTokens } from './image-usage.ts';
@@ -52,7 +53,7 @@ export class ConvertedCall implements RoundHost {
     for (;;) {
       this.#response = undefined;
       const round = this.#upstreamCall(this.rounds.requestFor(request));
-      await runWithFailover(call, round, services).catch((error: unknown) => this.#fail(error));
+      await runAttempts(call, round, services).catch((error: unknown) => this.#fail(error));
       if (call.isClientGone) return this.#abandon();
       if (this.#state !== 'paused') return;
     }

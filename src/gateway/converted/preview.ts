@@ -2,7 +2,7 @@
 import { fail } from '../../core/index.ts';
 import type { HubRequest } from '../../dialects/index.ts';
 import { inferenceRow } from '../../rules/index.ts';
-import { legError } from '../failover.ts';
+import { wayError } from '../client-error.ts';
 import { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { CallContext } from './context.ts';
 import { conversionHeaders } from './headers.ts';
@@ -21,6 +21,6 @@ export async function previewHeaders(
   try {
     return conversionHeaders(context, await new RoundRequest(context, request, retry).encode(account));
   } catch (error) {
-    throw legError(error);
+    throw wayError(error);
   }
 }

@@ -11,10 +11,10 @@ import {
 } from '../../dialects/index.ts';
 import type { UpstreamRequest } from '../../providers/upstream/index.ts';
 import { inferenceRow, styleOf, TIMEOUTS } from '../../rules/index.ts';
-import type { UpstreamCall } from '../failover.ts';
 import { upstreamName } from '../models/resolve.ts';
 import { type Lessons, mergeLessons, NO_LESSONS } from '../rejected-options/lessons.ts';
 import type { OptionRetry } from '../rejected-options/option-retry.ts';
+import type { UpstreamCall } from '../upstream-call.ts';
 import { encodedHeaders, UPSTREAM_PATHS, upstreamRequest } from '../upstream-request.ts';
 import type { CallContext, EncodedFor } from './context.ts';
 import { type EncodeInput, encodeJob } from './encode.ts';
@@ -79,11 +79,11 @@ export class RoundRequest {
 
   /** The upstream call of this round on any of the accounts. */
   upstreamCall(onResponse: UpstreamCall['onResponse']): Omit<UpstreamCall, 'onSent' | 'onFailed'> {
-    const { pair, request, operation, model, accounts, caller, leg } = this.#context;
+    const { pair, request, operation, model, accounts, caller, tries } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
     return {
       accounts,
-      leg,
+      tries,
       userId: caller.key.userId,
       sends,
       model,

@@ -20,7 +20,7 @@ import type { TransportError } from '../../providers/upstream/index.ts';
 import { type FaultKind, faultRow, type UpstreamDialect, USAGE_GRACE_MS } from '../../rules/index.ts';
 import { OutputMeter } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
-import type { ResponseHead, UpstreamControl } from '../failover.ts';
+import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
 import { faultFromReply, faultOfReply } from './reply-error.ts';
 import type { RoundRequest } from './round-request.ts';

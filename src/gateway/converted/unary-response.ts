@@ -5,7 +5,7 @@ import { type Fault, type HubReply, type HubUsage, readReply, unfold } from '../
 import type { TransportError } from '../../providers/upstream/index.ts';
 import { type FaultKind, faultRow } from '../../rules/index.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
-import type { ResponseHead, UpstreamControl } from '../failover.ts';
+import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
 import { conversionHeaders } from './headers.ts';
 import { omittedFromReply } from './omitted.ts';

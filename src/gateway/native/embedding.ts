@@ -1,11 +1,9 @@
 /** Embedding requests of the generate-content dialect, whose bodies name the model of the path again, once for each text. */
-import type { Account, Model } from '../../catalog/index.ts';
 import { elementsAt, fail, membersAt, type Span, spliceAll, valueAt } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { InferenceOperation } from '../../rules/index.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { inputBoundsOfBody } from '../billing/request-bounds.ts';
-import { upstreamName } from '../models/resolve.ts';
 import { asJson, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
 import { findProviderIds, type ProviderIds } from './provider-ids.ts';
 import type { ScanInput } from './scan.ts';
@@ -49,13 +47,12 @@ function modelNames(operation: InferenceOperation, body: Buffer): NamedModel[] {
   return own ? [{ path: 'model', span: own, value: valueAt(body, own) }, ...named] : named;
 }
 
-/** The body for an account. Throws when it names another model than its path. */
-export function embeddingBytes(body: Buffer, { names }: EmbeddingScan, model: Model): (account: Account) => Buffer {
-  for (const { path, value } of names) checkName(value, path, model.name);
-  return (account) => {
-    const upstream = upstreamName(model, account);
+/** The body by the account's name for the model. Throws when it names another model than its path. */
+export function embeddingBytes(body: Buffer, { names }: EmbeddingScan, model: string): (upstream: string) => Buffer {
+  for (const { path, value } of names) checkName(value, path, model);
+  return (upstream) => {
     const bytes = Buffer.from(JSON.stringify(`models/${upstream}`));
-    return upstream === model.name
+    return upstream === model
       ? body
       : spliceAll(
           body,

@@ -2,74 +2,57 @@
  * The native path: the group speaks the caller's dialect, so bytes pass both ways as they are. Only credentials, hop-by-hop
  * headers and the model's alias change, and chat streams ask for usage.
  */
-import { type Account, redact, type Secrets } from '../../catalog/index.ts';
+import { type Account, type Model, redact, type Secrets } from '../../catalog/index.ts';
 import { type ApiError, fail, isJsonType, type MaybePromise, type Nanos, whenReady } from '../../core/index.ts';
 import { codecOf, type Fault, type HubUsage, type UpstreamFailure } from '../../dialects/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { AccountUse, Affinity } from '../../providers/pool/index.ts';
 import type { UpstreamRequest } from '../../providers/upstream/index.ts';
-import {
-  CANNOT_COUNT_STATUSES,
-  type Dialect,
-  type Feature,
-  type InferenceOperation,
-  inferenceRow,
-  TIMEOUTS,
-} from '../../rules/index.ts';
+import { CANNOT_COUNT_STATUSES, type InferenceOperation, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
 import { affinityOf, sessionInHeaders } from '../affinity.ts';
-import type { LegTurn } from '../attempt-budget.ts';
+import { runAttempts } from '../attempts.ts';
 import type { Admission } from '../billing/admission.ts';
-import { STORED_MEMBERS } from '../billing/body-bounds.ts';
 import type { CallFacts } from '../billing/call-facts.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
 import { clientErrorFor } from '../client-error.ts';
 import { droppedHeaders } from '../dropped.ts';
-import { type ResponseHead, runWithFailover, type UpstreamCall, type UpstreamControl } from '../failover.ts';
 import { upstreamName } from '../models/resolve.ts';
+import { hasFallback } from '../next-step.ts';
+import type { Way } from '../plan.ts';
 import type { Lessons } from '../rejected-options/lessons.ts';
 import { OptionRetry } from '../rejected-options/option-retry.ts';
+import type { Tries } from '../try-ways.ts';
+import type { ResponseHead, UpstreamCall, UpstreamControl } from '../upstream-call.ts';
 import { upstreamRequest } from '../upstream-request.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { ADDED_USAGE_OPTION, USAGE_OPTION } from './hidden-usage.ts';
 import { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, requestedCount } from './images/usage.ts';
 import type { BackgroundCall, NativeRequest, NativeServices } from './native-request.ts';
-import { readRequest } from './read-request.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
 
-/** The operation, and what the matrix says about the group's native side. */
 export interface Forwarding {
   readonly operation: InferenceOperation;
-  readonly dialect: Dialect;
-  /** Only accounts with this feature are used. */
-  readonly feature?: Feature;
-  /** Accounts of another dialect can take the call too. */
-  readonly leg?: LegTurn | undefined;
+  readonly way: Way & { readonly isNative: true };
+  readonly request: NativeRequest;
+  /** Other ways can take the call too. */
+  readonly tries?: Tries | undefined;
 }
 
 export async function forward(
   services: NativeServices,
   call: Call,
-  caller: Caller,
-  { operation, dialect, feature, leg }: Forwarding,
+  { operation, way, request, tries }: Forwarding,
 ): Promise<void> {
+  const { caller, dialect, model, accounts } = way;
   const id = call.params.response_id ?? '';
   if (operation === 'responses.delete') await services.background.endBeforeDelete(id, caller.key.userId);
-  const request = await readRequest(services, call, caller, { operation, dialect });
-  const { model, isStream, bounds, images, tiers, accountId } = request;
-  if (model) leg?.onModel(model, isBoundToProvider(request));
-  const wanted = [feature, request.feature].filter((name) => name !== undefined);
+  const { isStream, bounds, images, tiers } = request;
   call.addLogFields({ model: model?.name, stream: isStream });
   call.trace.client = dialect;
   call.trace.target = dialect;
   call.trace.dropped = request.dropped;
-  const accounts = services
-    .catalog()
-    .accounts(caller.group.id)
-    .filter(
-      ({ id, features }) => wanted.every((name) => features.has(name)) && (accountId === undefined || id === accountId),
-    );
   const facts = model && { ...bounds, operation, model, images: images && requestedCount(images), tiers };
   const background =
     facts && request.isBackground
@@ -81,7 +64,8 @@ export async function forward(
       ? new EarlyStream(services.clientStreams, call, droppedHeaders(request.dropped ?? []))
       : undefined;
   // After the last line of another group, the error of the own group is left.
-  const isAnythingLeft = accounts.length > 1 || leg?.hasFallback === true || caller.fallback !== undefined;
+  const isAnythingLeft =
+    accounts.length > 1 || (tries && hasFallback(tries.progress)) === true || caller.fallback !== undefined;
   const canFailOver = isAnythingLeft && !background && !images;
   const context = {
     services,
@@ -89,16 +73,18 @@ export async function forward(
     caller,
     operation,
     dialect,
+    model,
+    boundTo: way.boundTo,
     request,
     admission,
     canFailOver,
     early,
     background,
-    leg,
+    tries,
   };
   const native = new NativeCall(context, accounts);
   try {
-    await runWithFailover(call, native, services);
+    await runAttempts(call, native, services);
     if (call.isClientGone) native.onClientGone();
   } catch (error) {
     if (!early?.fail(error)) throw error;
@@ -108,13 +94,6 @@ export async function forward(
   }
   if (operation === 'responses.cancel') await services.background.checkSoon(id);
 }
-
-/** Another provider has neither the stored objects that the request names, nor the background response that it makes. */
-const isBoundToProvider = ({ accountId, feature, isBackground, bounds: { wholeContext } }: NativeRequest): boolean =>
-  accountId !== undefined ||
-  feature !== undefined ||
-  isBackground === true ||
-  STORED_MEMBERS.some((name) => name === wholeContext);
 
 /** The money is held in the database, because the response outlives this call. */
 async function beginBackground(
@@ -132,9 +111,11 @@ async function beginBackground(
 
 interface CallContext extends NativeResponseContext {
   readonly services: NativeServices;
+  readonly model: Model | undefined;
+  readonly boundTo: Way['boundTo'];
   readonly request: NativeRequest;
   readonly admission: Admission | undefined;
-  readonly leg: LegTurn | undefined;
+  readonly tries: Tries | undefined;
 }
 
 /** One native call: its upstream request on each account, and the response of the newest attempt. */
@@ -145,7 +126,7 @@ class NativeCall implements UpstreamCall {
   readonly sends: 'again' | 'once';
   readonly use: AccountUse;
   readonly model: Secrets['model'];
-  readonly leg: LegTurn | undefined;
+  readonly tries: Tries | undefined;
   readonly #context: CallContext;
   response: NativeResponse | undefined;
   #sentTo: Account | undefined;
@@ -162,17 +143,17 @@ class NativeCall implements UpstreamCall {
     this.#context = context;
     this.#request = context.request;
     this.accounts = accounts;
-    this.leg = context.leg;
+    this.tries = context.tries;
     // A background response that was lost would be made, and paid for, a second time.
     this.sends = context.background ? 'once' : inferenceRow(context.operation).sends;
-    const { accountId, session } = context.request;
-    this.affinity = { accountId, ...affinityOf(sessionInHeaders(context.call) ?? session) };
+    const { boundTo, request: read } = context;
+    this.affinity = { accountId: boundTo, ...affinityOf(sessionInHeaders(context.call) ?? read.session) };
     this.userId = context.caller.key.userId;
     const { call, services, request } = context;
     const { log, rejectedOptions } = services;
     this.#retry = request.hidesUsage ? new OptionRetry({ call, log, rejectedOptions, sends: this.sends }) : undefined;
-    this.model = request.model;
-    this.use = { model: context.request.model?.upstream, operation: inferenceRow(context.operation).timeouts };
+    this.model = context.model;
+    this.use = { model: context.model?.upstream, operation: inferenceRow(context.operation).timeouts };
   }
 
   /** Once. Other accounts get the rest too: what one provider did not issue, the next did not either. */
@@ -193,19 +174,19 @@ class NativeCall implements UpstreamCall {
   }
 
   #build(account: Account): UpstreamRequest {
-    const { call, caller, operation } = this.#context;
+    const { call, caller, operation, model } = this.#context;
     const request = this.#request;
     const { method } = inferenceRow(operation);
     const { style } = caller.group;
-    call.trace.upstreamModel = request.model && upstreamName(request.model, account);
-    this.#asksForUsage =
-      this.#retry !== undefined && !isUsageRemoved(this.#retry.lessonsFor(account, this.#nameFor(account)));
+    const name = this.#nameFor(account);
+    call.trace.upstreamModel = model && name;
+    this.#asksForUsage = this.#retry !== undefined && !isUsageRemoved(this.#retry.lessonsFor(account, name));
     return upstreamRequest(style, account, {
       method,
-      path: request.pathFor(account),
-      model: this.#nameFor(account),
+      path: request.pathFor(name),
+      model: name,
       headers: requestHeaders(call, style),
-      body: request.bodyFor(account, this.#asksForUsage),
+      body: request.bodyFor(name, this.#asksForUsage),
       timeouts: timeoutsFor(operation, request.isStream),
       sends: this.sends,
     });
@@ -241,7 +222,7 @@ class NativeCall implements UpstreamCall {
 
   /** The account's name for the model; empty for requests without one. */
   #nameFor(account: Account): string {
-    const { model } = this.#context.request;
+    const { model } = this.#context;
     return model ? upstreamName(model, account) : '';
   }
 

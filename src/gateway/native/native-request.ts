@@ -1,15 +1,17 @@
 /** A native request after it was read, and what reading it needs. */
-import type { Account, Model } from '../../catalog/index.ts';
+import type { Model } from '../../catalog/index.ts';
 import type { MaybePromise, Nanos } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { StreamedBody } from '../../platform/http/index.ts';
 import type { Call, Spool } from '../../platform/web/index.ts';
-import type { ChosenTier, Dialect, Feature, InferenceOperation } from '../../rules/index.ts';
+import type { ChosenTier, Dialect, InferenceOperation } from '../../rules/index.ts';
 import type { Quote } from '../billing/admission.ts';
 import type { CallFacts } from '../billing/call-facts.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
+import type { PlannedRequest } from '../plan.ts';
 import type { GatewayServices } from '../services.ts';
+import type { HeldResponse } from '../stored/held-response.ts';
 import type { RequestedImages } from './images/usage.ts';
 
 /** Creation of background responses; see `src/gateway/background/`. */
@@ -50,9 +52,10 @@ export interface NativeServices extends GatewayServices {
 /** The most that a request makes a provider read and write. */
 export type RequestBounds = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers'>;
 
+/** A native request as it was read. Nothing of it depends on a group. */
 export interface NativeRequest {
-  /** Undefined for requests about a stored response. */
-  readonly model?: Model;
+  /** As the request names it; undefined for requests about a stored response. */
+  readonly model: unknown;
   /** For the charge where the provider reports no usage. */
   readonly inputTokens: InputEstimate;
   /** What the request may cost, for admission. */
@@ -70,18 +73,22 @@ export interface NativeRequest {
   readonly hidesUsage?: boolean;
   /** The conversation that the body names. */
   readonly session?: string | undefined;
-  /** Only this account holds the stored response that the request refers to. */
-  readonly accountId?: string | undefined;
-  /** Only accounts with this feature may serve the request. */
-  readonly feature?: Feature | undefined;
+  readonly held?: HeldResponse | undefined;
+  readonly objectsOf?: PlannedRequest['objectsOf'];
   /** The same request without opaque values, after a provider rejected one. Undefined when it has none. */
   withoutOpaque?(): MaybePromise<NativeRequest> | undefined;
-  pathFor(account: Account): string;
+  /** `model`: the account's name for it. */
+  pathFor(model: string): string;
   /** `asksForUsage`: with the option that the gateway adds where the request hides usage. */
-  bodyFor(account: Account, asksForUsage: boolean): Buffer | StreamedBody | null;
+  bodyFor(model: string, asksForUsage: boolean): Buffer | StreamedBody | null;
 }
 
-export interface NativeTarget {
+/** What is read, and for whom. */
+export interface NativeSource {
+  readonly call: Call;
+  readonly caller: Caller;
   readonly operation: InferenceOperation;
   readonly dialect: Dialect;
+  /** The JSON of the request. Without a promise when it has arrived already. */
+  body(): MaybePromise<Buffer>;
 }

@@ -1,34 +1,31 @@
-/** Which accounts may serve a request that names objects of a provider account (ADR 12). */
-import type { Account } from '../../catalog/index.ts';
+/** Objects of a provider account that a request names, and who may use them (ADR 12). */
 import { fail } from '../../core/index.ts';
-import type { Feature } from '../../rules/index.ts';
+import type { NamedObjects } from '../plan.ts';
 import { itemNotFound } from '../stored/references.ts';
 import { type ResponseStore, referenceSet } from '../stored/store.ts';
 import type { ProviderIds } from './provider-ids.ts';
 
-interface Owner {
-  readonly store: ResponseStore;
-  readonly userId: string;
-  readonly accounts: readonly Account[];
-}
-
-/**
- * Items and containers of the user's own stored responses are on the account that holds them. Everything else needs an account with the
- * feature `objects`. Throws when the group has none.
- */
-export async function placeProviderIds(
+/** Items and containers of the user's own stored responses are on the account that holds them. Everything else is an object. */
+export async function findObjects(
   { references, objectsIn }: ProviderIds,
-  { store, userId, accounts }: Owner,
-): Promise<{ accountId?: string | undefined; feature?: Feature }> {
+  store: ResponseStore,
+  userId: string,
+): Promise<NamedObjects> {
   const ids = referenceSet(references);
   const holders = await store.findHolders(ids, userId);
+  if (objectsIn !== undefined) return { ...sharedObject(objectsIn), isFinal: false };
   const unknown = [...ids].find((id) => !holders.has(id));
-  if (unknown === undefined && objectsIn === undefined) return { accountId: [...holders.values()][0] };
-  if (accounts.some(({ features }) => features.has('objects'))) return { feature: 'objects' };
-  if (objectsIn === undefined) throw itemNotFound(unknown ?? '');
-  throw fail(
-    'unsupported_parameter',
-    `${objectsIn}: files, caches, stores, conversations and tuned models of the provider cannot be named here, because other users share its account; send the content itself.`,
-    { param: objectsIn },
-  );
+  const accountId = unknown === undefined ? [...holders.values()][0] : undefined;
+  // The items may be those of a response in our own store, which a conversion puts in.
+  return { accountId, refused: itemNotFound(unknown ?? ''), isFinal: false };
 }
+
+/** An object that no call through the gateway creates. */
+export const sharedObject = (field: string): NamedObjects => ({
+  refused: fail(
+    'unsupported_parameter',
+    `${field}: files, caches, stores, conversations and tuned models of the provider cannot be named here, because other users share its account; send the content itself.`,
+    { param: field },
+  ),
+  isFinal: true,
+});

@@ -1,144 +1,126 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
-import type { Account, Model } from '../../catalog/index.ts';
-import { EVENT_STREAM, isGlob, type MaybePromise, whenReady } from '../../core/index.ts';
+import type { Model } from '../../catalog/index.ts';
+import { EVENT_STREAM, fail, isGlob, type MaybePromise, whenReady } from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import { type Call, readBody } from '../../platform/web/index.ts';
-import { type Dialect, type Feature, inferenceRow, type RequestReader } from '../../rules/index.ts';
+import { type Dialect, inferenceRow, type RequestReader } from '../../rules/index.ts';
 import { estimateBytes } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
-import { LegUnavailable, legError } from '../failover.ts';
-import { resolveModel, upstreamName } from '../models/resolve.ts';
-import { bodyClassOf, readJsonBody } from '../services.ts';
-import { previousNotFound, responseNotFound, type StoredResponse } from '../stored/store.ts';
+import type { NamedObjects } from '../plan.ts';
+import { bodyClassOf } from '../services.ts';
+import { heldPrevious } from '../stored/held-response.ts';
+import { responseNotFound, type StoredResponse } from '../stored/store.ts';
 import { embeddingBytes, embeddingJob } from './embedding.ts';
 import { isTunedModel } from './google-objects.ts';
 import { canonicalPath, rejectReshapingHeaders } from './headers.ts';
+import { asksForUsage } from './hidden-usage.ts';
 import { readImageRequest } from './images/request.ts';
-import type { NativeRequest, NativeServices, NativeTarget, RequestBounds } from './native-request.ts';
+import type { NativeRequest, NativeServices, NativeSource, RequestBounds } from './native-request.ts';
 import type { ProviderIds } from './provider-ids.ts';
-import { placeProviderIds } from './provider-objects.ts';
+import { findObjects, sharedObject } from './provider-objects.ts';
 import { forwardedQuery } from './query.ts';
-import { readNative, type ScannedBody } from './request.ts';
+import { bytesFor } from './request.ts';
 import { type NativeScan, scanJob } from './scan.ts';
 import { holdsOpaque } from './strip-opaque.ts';
 
 /** Without a promise when the body is complete and nothing has to be looked up. */
-export const readRequest = (
-  services: NativeServices,
-  call: Call,
-  caller: Caller,
-  target: NativeTarget,
-): MaybePromise<NativeRequest> => READERS[inferenceRow(target.operation).reader](services, call, caller, target);
+export const readNative = (services: NativeServices, source: NativeSource): MaybePromise<NativeRequest> =>
+  READERS[inferenceRow(source.operation).reader](services, source);
 
-type Reader = (
-  services: NativeServices,
-  call: Call,
-  caller: Caller,
-  target: NativeTarget,
-) => MaybePromise<NativeRequest>;
+type Reader = (services: NativeServices, source: NativeSource) => MaybePromise<NativeRequest>;
 
 const READERS: Readonly<Record<RequestReader, Reader>> = {
-  json(services, call, caller, target) {
-    return whenReady(readJsonBody(services, call, target.operation), (sent) => {
-      const owner = { id: caller.key.id, bytes: sent.length };
-      return whenReady(services.threads.run(scanJob, { ...target, bytes: sent }, owner), (scan) =>
-        jsonRequest(services, call, caller, { ...target, owner, body: bodyAfter(sent, scan), scan }),
-      );
-    });
-  },
+  json: (services, source) =>
+    whenReady(source.body(), (sent) =>
+      whenReady(scanOf(services, source, sent), (scan) => jsonRequest(services, source, bodyAfter(sent, scan), scan)),
+    ),
 
-  async 'path-model'(services, call, caller, { operation, dialect }) {
+  async 'path-model'(services, source) {
+    const { call, dialect } = source;
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
-    const body = await readJsonBody(services, call, operation);
-    const owner = { id: caller.key.id, bytes: body.length };
-    const input = { operation, dialect, bytes: body };
-    const { bounds, tiers, ids } = await services.threads.run(scanJob, input, owner);
-    const model = resolveModel(services.catalog(), caller, call.params.model);
+    const body = await source.body();
+    const { bounds, tiers, ids } = await scanOf(services, source, body);
     const isStream = verbOf(call) === ':streamGenerateContent';
     const request: NativeRequest = {
-      ...(await googleFeature(services, caller, model, ids)),
-      model,
+      model: call.params.model,
       inputTokens: () => estimateBytes('generate', body),
       bounds,
       tiers,
       isStream,
       // Without `alt=sse` the stream is one JSON array.
       streamType: isStream && /\balt=sse\b/.test(query) ? EVENT_STREAM : undefined,
+      objectsOf: googleObjects(ids),
       withoutOpaque: () =>
         holdsOpaque(body)
-          ? whenReady(services.threads.run(scanJob, { ...input, omitsOpaque: true }, owner), (scan) => {
+          ? whenReady(scanOf(services, source, body, true), (scan) => {
               const rest = bodyAfter(body, scan);
               return { ...request, ...thoughtsDropped(dialect), bodyFor: () => rest };
             })
           : undefined,
-      pathFor: (account) => nativePath(call, upstreamName(model, account), query),
+      pathFor: (model) => nativePath(call, model, query),
       bodyFor: () => body,
     };
     return request;
   },
 
-  async 'path-embedding'(services, call, caller, { operation }) {
+  async 'path-embedding'(services, source) {
+    const { call, caller, operation } = source;
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
-    const body = await readJsonBody(services, call, operation);
-    const model = resolveModel(services.catalog(), caller, call.params.model);
+    const body = await source.body();
     const owner = { id: caller.key.id, bytes: body.length };
     const scan = await services.threads.run(embeddingJob, { operation, bytes: body }, owner);
-    const bodyFor = embeddingBytes(body, scan, model);
     return {
-      ...(await googleFeature(services, caller, model, scan.ids)),
-      model,
+      model: call.params.model,
       inputTokens: () => estimateBytes('generate', body),
       bounds: scan.bounds,
       isStream: false,
-      pathFor: (account) => nativePath(call, upstreamName(model, account), query),
-      bodyFor,
+      objectsOf: googleObjects(scan.ids),
+      pathFor: (model) => nativePath(call, model, query),
+      bodyFor: embeddingBytes(body, scan, call.params.model ?? ''),
     };
   },
 
-  image: (services, call, caller, { operation }) => readImageRequest(services, call, caller, operation),
+  image: (services, source) => readImageRequest(services, source),
 
-  async stored(services, call, caller, { operation }) {
+  async stored({ store, bodyLimit }, { call, caller, operation }) {
     const id = call.params.response_id ?? '';
-    const accountId = (await services.store.find(id, caller.key.userId))?.accountId;
-    // It may be held by an account of another group of the user, which this key does not reach.
-    if (accountId === undefined || !isInGroup(services.catalog().accounts(caller.group.id), accountId))
-      throw responseNotFound(id);
-    const hasBody = inferenceRow(operation).body.content !== 'none';
-    const body = hasBody ? await readBody(call, services.bodyLimit(bodyClassOf(operation))) : null;
+    const { accountId } = (await store.find(id, caller.key.userId)) ?? {};
+    const hasBody = accountId !== undefined && inferenceRow(operation).body.content !== 'none';
+    const body = hasBody ? await readBody(call, bodyLimit(bodyClassOf(operation))) : null;
     return {
+      model: undefined,
       inputTokens: () => 0,
       bounds: { bodyBytes: 0 },
       isStream: call.query.includes('stream=true'),
-      accountId,
+      // It may be held by an account of another group of the user, which this key does not reach.
+      held: { accountId, isHere: false, notFound: responseNotFound(id) },
       pathFor: () => canonicalPath(call),
       bodyFor: () => body,
     };
   },
 
-  none(_services, _call, _caller, { operation }) {
+  none(_services, { operation }) {
     throw new TypeError(`${operation} has a native cell but no reader in its row`);
   },
 };
 
-/** The feature that an account needs for the objects of a generate-content request. A tuned model that the operator lists is offered to all. */
-async function googleFeature(
-  { catalog, store }: NativeServices,
-  { key, group }: Caller,
-  { line, upstream }: Model,
-  named: ProviderIds | undefined,
-): Promise<{ feature?: Feature | undefined }> {
-  const isTuned = isGlob(line.pattern) && line.upstream === null && isTunedModel(upstream);
-  const ids = isTuned ? { references: [], objectsIn: 'model' } : named;
-  if (!ids) return {};
-  const { feature } = await placeProviderIds(ids, {
-    store,
-    userId: key.userId,
-    accounts: catalog().accounts(group.id),
-  });
-  return { feature };
-}
+const scanOf = (
+  { threads }: NativeServices,
+  { caller, operation, dialect }: NativeSource,
+  bytes: Buffer,
+  omitsOpaque = false,
+): MaybePromise<NativeScan> =>
+  threads.run(scanJob, { operation, dialect, bytes, omitsOpaque }, { id: caller.key.id, bytes: bytes.length });
+
+/** A tuned model that the operator lists is offered to all. */
+const googleObjects =
+  (ids: ProviderIds | undefined) =>
+  ({ line, upstream }: Model): NamedObjects | undefined => {
+    if (isGlob(line.pattern) && line.upstream === null && isTunedModel(upstream)) return sharedObject('model');
+    return ids?.objectsIn === undefined ? undefined : sharedObject(ids.objectsIn);
+  };
 
 /** What `x-gateway-dropped` says of a request whose opaque values were left out. */
 const thoughtsDropped = (dialect: Dialect): Pick<NativeRequest, 'dropped'> => ({
@@ -156,70 +138,69 @@ const nativePath = (call: Call, model: string, query: string): string =>
 const verbOf = ({ path }: Call): string => path.slice(path.lastIndexOf(':'));
 
 function jsonRequest(
-  { catalog, store, threads }: NativeServices,
-  call: Call,
-  caller: Caller,
-  scanned: ScannedBody & NativeTarget & { readonly owner: { readonly id: string; readonly bytes: number } },
+  services: NativeServices,
+  source: NativeSource,
+  body: Buffer,
+  scan: NativeScan,
 ): MaybePromise<NativeRequest> {
-  const { operation, dialect, body, scan, owner } = scanned;
+  const { operation, dialect, call, caller } = source;
   const { bounds, tiers, session, ids } = scan;
-  const { model, isStream, isBackground, hidesUsage, previousId, bytesFor } = readNative(scanned, caller, catalog());
-  const requestFor = (place: Place = {}): NativeRequest => {
+  const isBackground = scan.background === true;
+  if (isBackground && (operation !== 'responses.create' || !caller.key.store)) throw noBackground(caller);
+  const isStream = scan.stream === true;
+  const requestFor = (found: Found = {}): NativeRequest => {
     const request: NativeRequest = {
-      model,
-      inputTokens: () => estimateBytes(dialect, body) + (place.bounds?.moreInput ?? 0),
-      bounds: { ...bounds, ...place.bounds },
+      model: scan.model,
+      inputTokens: () => estimateBytes(dialect, body) + (found.bounds?.moreInput ?? 0),
+      bounds: { ...bounds, ...found.bounds },
       tiers,
       isStream,
       isBackground,
       streamType: isStream ? EVENT_STREAM : undefined,
-      hidesUsage,
+      hidesUsage: operation === 'chat.create' && isStream && !asksForUsage(scan.usageOption),
       session,
-      accountId: place.accountId,
-      feature: place.feature,
+      held: found.held,
+      objectsOf: found.objects && (() => found.objects),
       withoutOpaque: () =>
         holdsOpaque(body)
-          ? whenReady(threads.run(scanJob, { operation, dialect, bytes: body, omitsOpaque: true }, owner), (rest) => {
-              const read = readNative({ operation, body: bodyAfter(body, rest), scan: rest }, caller, catalog());
-              return { ...request, ...thoughtsDropped(dialect), bodyFor: read.bytesFor };
+          ? whenReady(scanOf(services, source, body, true), (rest) => {
+              const bytes = bodyAfter(body, rest);
+              const bodyFor = (model: string, isAsked: boolean): Buffer => bytesFor(bytes, rest, model, isAsked);
+              return { ...request, ...thoughtsDropped(dialect), bodyFor };
             })
           : undefined,
       pathFor: () => canonicalPath(call),
-      bodyFor: bytesFor,
+      bodyFor: (model, isAsked) => bytesFor(body, scan, model, isAsked),
     };
     return request;
   };
+  const previousId = typeof scan.previousId === 'string' ? scan.previousId : undefined;
   if (previousId === undefined && !ids) return requestFor();
-  const { userId } = caller.key;
-  const accounts = catalog().accounts(caller.group.id);
   return (async () => {
-    const found = previousId === undefined ? undefined : await store.find(previousId, userId);
-    // A response in our own store can be continued by conversion only, one of another group by the line that made it.
-    if (previousId !== undefined && !isInGroup(accounts, found?.accountId))
-      throw new LegUnavailable(previousNotFound(previousId), found ? 'elsewhere' : 'request', { model });
-    // A continued response fixes the account, so that only its features count.
-    const possible = found ? accounts.filter(({ id }) => id === found.accountId) : accounts;
-    const { accountId, feature } = ids
-      ? // The items may be those of a response in our own store.
-        await placeProviderIds(ids, { store, userId, accounts: possible }).catch((error: unknown) =>
-          Promise.reject(legError(error)),
-        )
-      : {};
+    const { store } = services;
+    const { userId } = caller.key;
+    const previous = previousId === undefined ? undefined : await store.find(previousId, userId);
     return requestFor({
-      accountId: found?.accountId ?? accountId,
-      feature,
-      bounds: storedBounds(found, ids ? 'an object of the account' : bounds.wholeContext),
+      held: previousId === undefined ? undefined : heldPrevious(previousId, previous),
+      objects: ids && (await findObjects(ids, store, userId)),
+      bounds: storedBounds(previous, ids ? 'an object of the account' : bounds.wholeContext),
     });
   })();
 }
 
-const isInGroup = (accounts: readonly Account[], accountId: string | undefined): boolean =>
-  accounts.some(({ id }) => id === accountId);
+const noBackground = ({ key }: Caller) =>
+  fail(
+    'unsupported_parameter',
+    key.store
+      ? 'background: only POST /v1/responses makes background responses; leave the field out.'
+      : 'background: this API key stores no responses, so that the result could not be read; leave the field out.',
+    { param: 'background' },
+  );
 
-/** Where a request must go, and what it reads there. */
-interface Place {
-  readonly accountId?: string | undefined;
-  readonly feature?: Feature | undefined;
+/** What the request refers to, and what the provider reads of it. */
+interface Found {
+  readonly held?: NativeRequest['held'];
+  readonly objects?: NamedObjects | undefined;
   readonly bounds?: Partial<RequestBounds>;
 }
 

@@ -5,7 +5,7 @@ import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { until } from '../../../test/support/wait.ts';
 import type { IncomingRequest } from '../../platform/http/index.ts';
 import { Call, ClientStreams, type ResponseWriter } from '../../platform/web/index.ts';
-import type { ResponseHead, UpstreamControl } from '../failover.ts';
+import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
 
 const STALLED_MS = 5_000;

@@ -13,8 +13,8 @@ import type { InputEstimate } from '../billing/request-tokens.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
 import { droppedHeaders } from '../dropped.ts';
-import type { ResponseHandler, ResponseHead, UpstreamControl } from '../failover.ts';
 import type { ResponseStore } from '../stored/store.ts';
+import type { ResponseHandler, ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import { ErrorFilter, redactBytes } from './error-filter.ts';
 import { responseHeaders } from './headers.ts';
 import { UsageFilter } from './hidden-usage.ts';
@@ -33,9 +33,9 @@ export interface NativeResponseContext {
   readonly caller: Caller;
   readonly operation: InferenceOperation;
   readonly dialect: Dialect;
+  readonly model?: Secrets['model'];
   readonly request: {
     readonly inputTokens: InputEstimate;
-    readonly model?: Secrets['model'];
     readonly images?: RequestedImages;
     readonly dropped?: readonly string[];
     readonly hidesUsage?: boolean;
@@ -111,7 +111,7 @@ export class NativeResponse implements ResponseHandler {
   }
 
   get #secrets(): Secrets {
-    return { account: this.#head.account, model: this.#context.request.model };
+    return { account: this.#head.account, model: this.#context.model };
   }
 
   #beginStream(): void {

@@ -13,7 +13,7 @@ import { replyPhase } from '../billing/reply-phase.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import { chargedUsage, sumUsage, usageLogFields } from '../billing/usage.ts';
 import { wholeText } from '../billing/visible-text.ts';
-import { LegUnavailable } from '../failover.ts';
+import { WayUnavailable } from '../client-error.ts';
 import { isSuccessEvent, isTerminalEvent, type LifecycleEvent, usageOf } from './lifecycle.ts';
 import type { Turn } from './turn.ts';
 
@@ -117,7 +117,7 @@ export class RelayedTurn {
     if (this.#hasEnded) return this.settle();
     this.#charge();
     // Nothing of the turn has reached the client, so that others may take it.
-    this.#ended.reject(this.#trace.firstByteMs === undefined ? new LegUnavailable(error, 'out') : error);
+    this.#ended.reject(this.#trace.firstByteMs === undefined ? new WayUnavailable(error, 'out') : error);
   }
 
   /** The client disconnected: charges what the provider reported, or an estimate of what was sent. */

@@ -13,7 +13,7 @@ import type { Admission } from '../billing/admission.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
 import { estimateBody } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
-import { LegUnavailable } from '../failover.ts';
+import { WayUnavailable } from '../client-error.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
 import { idsIn } from '../native/provider-ids.ts';
@@ -117,7 +117,7 @@ export class RelayedTurns implements TurnRunner {
       if (this.#isClosed) return;
       if (session) return await this.#relay({ call, turn, model, admission, previous }, session);
     } catch (error) {
-      if (!(error instanceof LegUnavailable) || !this.#goesOn(model, call, previousId)) throw error;
+      if (!(error instanceof WayUnavailable) || !this.#goesOn(model, call, previousId)) throw error;
     } finally {
       admission.release();
     }

@@ -16,11 +16,10 @@ import { until } from '../../test/support/wait.ts';
 import type { Account } from '../catalog/index.ts';
 import { ApiError, type Clock, fail, systemClock } from '../core/index.ts';
 import { codecOf, type UpstreamFailure } from '../dialects/index.ts';
-import { RetryBudget } from '../providers/pool/index.ts';
 import { CIRCUIT, type ErrorCode, errorRow, FAILOVER, FALLBACK, RETRY_BUDGET, TIMEOUTS } from '../rules/index.ts';
-import { AttemptBudget, type LegTurn } from './attempt-budget.ts';
-import { type ResponseHandler, runWithFailover, type UpstreamCall } from './failover.ts';
-import { runLegs } from './legs.ts';
+import { runAttempts } from './attempts.ts';
+import { Tries, tryWays } from './try-ways.ts';
+import type { ResponseHandler, UpstreamCall } from './upstream-call.ts';
 
 let provider: ScriptedProvider;
 before(async () => {
@@ -61,26 +60,28 @@ function openCall(ids: readonly string[], overrides: Partial<UpstreamCall> = {},
     onRejected: (failure) => void rejections.push(failure),
     ...overrides,
   };
-  const run = (leg?: LegTurn, among: readonly Account[] = accounts) =>
-    runWithFailover(call, { ...upstreamCall, accounts: among, leg }, services);
-  return { ...services, accounts, client, call, served, rejections, run: () => run(), runLeg: run, services };
+  const run = (tries?: Tries, among: readonly Account[] = accounts) =>
+    runAttempts(call, { ...upstreamCall, accounts: among, tries }, services);
+  return { ...services, accounts, client, call, served, rejections, run: () => run(), runWith: run, services };
 }
 
 /** A call whose accounts speak two dialects. */
-function openLegs(first: readonly string[], second: readonly string[]) {
+function openWays(first: readonly string[], second: readonly string[]) {
   const one = openCall([...first, ...second]);
-  const legOf = (ids: readonly string[]) => ({
-    isNative: true,
+  const wayOf = (ids: readonly string[]) => ({
+    isNative: true as const,
     dialect: 'responses' as const,
     accounts: one.accounts.filter(({ id }) => ids.includes(id)),
-    feature: undefined,
     caller: callerOf('responses'),
+    model: undefined,
   });
-  const legs = [legOf(first), legOf(second)];
-  const route = { call: one.call, operation: 'responses.create', legs, fallback: undefined } as const;
-  const run = () => runLegs(one.services, { ...route, run: ({ accounts }, leg) => one.runLeg(leg, accounts) });
+  const plan = { ways: [wayOf(first), wayOf(second)], leftOut: [], refusal: undefined };
+  const run = () => tryWays(one.services, one.call, plan, ({ accounts }, tries) => one.runWith(tries, accounts));
   return { ...one, run };
 }
+
+const wayIn = (id: string, fallback?: object) => ({ caller: { group: { id }, ...(fallback && { fallback }) } });
+const WITH_FALLBACK = { ways: [wayIn('group'), wayIn('other', {})], refusal: undefined };
 
 const codeOf = (run: () => Promise<void>): Promise<ErrorCode | undefined> =>
   run().then(
@@ -107,9 +108,9 @@ test('failover stops after three attempts and returns the error of the last one'
   assert.deepEqual(provider.calls, ['a', 'b', 'c']);
 });
 
-test('the legs of a call share its three attempts', async () => {
+test('the ways of a call share its three attempts', async () => {
   provider.script(error(500, 'x'), error(500, 'x'), error(500, 'x'), ok);
-  const { run, call } = openLegs(['a', 'b'], ['c', 'd']);
+  const { run, call } = openWays(['a', 'b'], ['c', 'd']);
   assert.equal(await codeOf(run), 'upstream_error');
   assert.deepEqual(provider.calls, ['a', 'b', 'c']);
   assert.equal(call.logFields.attempts, 3);
@@ -117,19 +118,18 @@ test('the legs of a call share its three attempts', async () => {
 
 test('the next round of a call has three attempts of its own, and takes no retry of the process', async () => {
   provider.script(error(500, 'x'), error(500, 'x'), ok, ok);
-  const { runLeg, services, served, retryBudget } = openCall(['a', 'b', 'c']);
-  const budget = new AttemptBudget(services);
-  const turn: LegTurn = { onlyReady: false, waits: true, hasFallback: false, budget, onModel() {} };
-  await runLeg(turn);
+  const { runWith, services, served, retryBudget } = openCall(['a', 'b', 'c']);
+  const tries = new Tries(services);
+  await runWith(tries);
   while (retryBudget.take()) {}
-  await runLeg(turn);
+  await runWith(tries);
   assert.equal(provider.calls.length, 4);
   assert.equal(served.length, 2);
 });
 
-test('a call of several legs counts once for the retry budget, and its second leg is a retry', async () => {
+test('a call of several ways counts once for the retry budget, and its second way is a retry', async () => {
   const calls = 1 / RETRY_BUDGET.share;
-  const { run, retryBudget, served } = openLegs(['a'], ['b']);
+  const { run, retryBudget, served } = openWays(['a'], ['b']);
   for (let n = 0; n < calls; n += 1) {
     provider.script(error(500, 'x'), ok);
     await run();
@@ -198,9 +198,8 @@ test('failover starts no further attempt after its time', async () => {
 test('failover gives up a silent provider when its circuit opens and a fallback can take the call', async () => {
   provider.script(() => {});
   const clock = new FakeClock();
-  const { runLeg, accounts, pool, services } = openCall(['a'], {}, clock);
-  const budget = new AttemptBudget(services);
-  const running = codeOf(() => runLeg({ onlyReady: true, waits: true, hasFallback: true, budget, onModel() {} }));
+  const { runWith, accounts, pool, services } = openCall(['a'], {}, clock);
+  const running = codeOf(() => runWith(new Tries(services, WITH_FALLBACK)));
   await until('the request', () => provider.calls.length === 1);
   clock.advance(FALLBACK.firstByteMs.stream);
   for (let n = 0; n < CIRCUIT.failuresInRow; n += 1) {
@@ -215,40 +214,19 @@ test('failover waits for the probe of a circuit as long as for any whole respons
   const reply = Promise.withResolvers<void>();
   provider.script((response, request) => void reply.promise.then(() => ok(response, request)));
   const clock = new FakeClock();
-  const { runLeg, accounts, pool, services, served } = openCall(['a'], {}, clock);
+  const { runWith, accounts, pool, services, served } = openCall(['a'], {}, clock);
   for (let n = 0; n < CIRCUIT.failuresInRow; n += 1) {
     const lease = pool.lease(accounts);
     if ('account' in lease) lease.release({ kind: 'timeout', hasFallback: true });
   }
   clock.advance(2 * CIRCUIT.ejectionMs);
-  const budget = new AttemptBudget(services);
-  const running = runLeg({ onlyReady: true, waits: true, hasFallback: true, budget, onModel() {} });
+  const running = runWith(new Tries(services, WITH_FALLBACK));
   await until('the probe', () => provider.calls.length === 1);
   for (let ms = 0; ms <= 2 * FALLBACK.firstByteMs.stream; ms += FALLBACK.circuitCheckMs)
     clock.advance(FALLBACK.circuitCheckMs);
   reply.resolve();
   await running;
   assert.deepEqual(served, ['a']);
-});
-
-test('a call has three attempts in each group and six in all, whatever the order, and the first in a group takes no retry', () => {
-  const retryBudget = new RetryBudget(systemClock);
-  const budget = new AttemptBudget({ clock: systemClock, retryBudget });
-  const attempt = (): number => {
-    let made = 1;
-    budget.countAttempt();
-    for (; budget.takeRetry('reply'); made += 1) budget.countAttempt();
-    return made;
-  };
-  assert.ok(budget.beginLeg('reply'));
-  assert.equal(attempt(), FAILOVER.attempts);
-  assert.ok(budget.isSpent);
-  while (retryBudget.take()) {}
-  assert.deepEqual([budget.beginGroup('b'), budget.beginLeg('reply'), attempt()], [true, true, 1]);
-  assert.deepEqual([budget.beginGroup(undefined), budget.beginLeg('reply')], [true, false], 'the group had its three');
-  assert.deepEqual([budget.beginGroup('c'), attempt(), budget.beginGroup('d'), attempt()], [true, 1, true, 1]);
-  assert.equal(budget.attempts, FALLBACK.attempts);
-  assert.equal(budget.beginGroup('e'), false);
 });
 
 test('failover does not repeat a request that the provider rejects as invalid', async () => {

@@ -1,0 +1,60 @@
+/** Reading of a request that is converted: its body in the form of the hub, with the stored turns that it refers to. */
+import { fail } from '../../core/index.ts';
+import type { Call } from '../../platform/web/index.ts';
+import type { Dialect, InferenceOperation } from '../../rules/index.ts';
+import type { Caller } from '../caller.ts';
+import { loadStoredTurns } from '../stored/expand.ts';
+import { type HeldResponse, heldPrevious } from '../stored/held-response.ts';
+import type { ConvertedServices } from './context.ts';
+import { type Decoded, decodeJob } from './decode.ts';
+
+export interface HubSource {
+  readonly call: Call;
+  readonly operation: InferenceOperation;
+  readonly from: Dialect;
+  readonly bytes: Buffer;
+}
+
+/** `size`: the bytes of the request, with those of its stored turns. */
+export type HubRead = Extract<Decoded, { refersTo?: undefined }> & { readonly size: number };
+
+/** A provider holds the response that the request continues, so that its turns cannot be put in. */
+export interface HeldElsewhere {
+  readonly held: HeldResponse;
+  /** As the body names it. */
+  readonly model: unknown;
+}
+
+/** Values that were signed for another group than the caller's are left out. */
+export async function readHub(
+  { threads, store, opaqueKey }: ConvertedServices,
+  { key, group }: Caller,
+  { call, operation, from, bytes }: HubSource,
+): Promise<HubRead | HeldElsewhere> {
+  const signedFor = { key: { userId: key.userId }, group: { id: group.id } };
+  const head = { headers: call.request.headers, ...(from === 'generate' && headInPath(call, operation)) };
+  const input = { bytes, operation, from, head, opaqueKey, signedFor, stores: key.store };
+  const decoded = await threads.run(decodeJob, input, { id: key.id, bytes: bytes.length });
+  if (!decoded.refersTo) return { ...decoded, size: bytes.length };
+  const { refersTo, model } = decoded;
+  const { previousId } = refersTo;
+  const found = previousId === undefined ? undefined : await store.find(previousId, key.userId);
+  if (previousId !== undefined && found?.accountId !== undefined && !found.content)
+    return { held: heldPrevious(previousId, found), model };
+  const stored = await loadStoredTurns(refersTo, key.userId, store);
+  const storedBytes = Buffer.byteLength(JSON.stringify(stored));
+  const size = bytes.length + storedBytes;
+  const expanded = await threads.run(decodeJob, { ...input, stored, storedBytes }, { id: key.id, bytes: size });
+  if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
+  return { ...expanded, size };
+}
+
+/** Generate-content requests have their model and method in the path. The gateway writes events only, not the one list of all of them. */
+function headInPath(call: Call, operation: InferenceOperation) {
+  const stream = operation === 'generate.stream';
+  if (stream && !/(?:^|&)\$?alt=sse(?:&|$)/.test(call.query))
+    throw fail('unsupported_parameter', 'alt: only "sse" is supported for streams of this model; add ?alt=sse.', {
+      param: 'alt',
+    });
+  return { model: call.params.model ?? '', stream };
+}

@@ -1,0 +1,37 @@
+/** The path of a call: its request is read once, all ways to serve it are planned once, and then tried in order. */
+
+import type { Call } from '../platform/web/index.ts';
+import type { InferenceOperation } from '../rules/index.ts';
+import type { Caller } from './caller.ts';
+import { wayError } from './client-error.ts';
+import { convertCall } from './converted/convert-call.ts';
+import { forward } from './native/forward.ts';
+import { placeAgain, plan } from './plan.ts';
+import { type ReadServices, readRequest } from './read-request.ts';
+import { tryWays } from './try-ways.ts';
+
+export async function serveCall(
+  services: ReadServices,
+  call: Call,
+  caller: Caller,
+  operation: InferenceOperation,
+): Promise<void> {
+  const catalog = services.catalog();
+  const request = await readRequest(services, call, caller, operation);
+  const { from, parts } = request;
+  const planned = plan(request, caller, catalog);
+  if (planned.ways.length === 1) parts.forgetBody();
+  return tryWays(services, call, planned, async (way, tries) => {
+    if (way.isNative) {
+      const native = await parts.native();
+      // A request that was read for a conversion has its objects found only now.
+      const placed = way.caller.fallback ? placeAgain(native, way, catalog) : way;
+      return forward(services, call, { operation, way: placed, request: native, tries });
+    }
+    const { model } = way;
+    if (!model) throw new TypeError(`${operation} has no model to convert for`);
+    const read = await parts.hub(way.caller).catch((error: unknown) => Promise.reject(wayError(error)));
+    if ('held' in read) throw wayError(read.held.notFound);
+    return convertCall(services, call, { operation, from, way: { ...way, model }, read, tries });
+  });
+}

@@ -1,0 +1,79 @@
+/** One request to a provider, on one account after another: what the native and the converted path say about it, and what they are told. */
+import type { Account, Secrets } from '../catalog/index.ts';
+import type { Log, MaybePromise } from '../core/index.ts';
+import type { Fault, UpstreamFailure } from '../dialects/index.ts';
+import type { HttpHeaders } from '../platform/http/index.ts';
+import type { AccountQueue, AccountUse, Affinity, Pool } from '../providers/pool/index.ts';
+import type { TransportError, UpstreamClient, UpstreamRequest } from '../providers/upstream/index.ts';
+import type { FaultKind } from '../rules/index.ts';
+import type { ReadOn } from './read-on.ts';
+import type { Tries, TriesServices } from './try-ways.ts';
+
+export interface AttemptServices extends TriesServices {
+  readonly pool: Pool;
+  readonly accountQueue: AccountQueue;
+  readonly upstream: UpstreamClient;
+  readonly readOn: ReadOn;
+  readonly log: Log;
+  /** Keeps what traces say about a response. */
+  readonly samplesReplies?: boolean | undefined;
+}
+
+export interface UpstreamCall {
+  readonly accounts: readonly Account[];
+  readonly affinity?: Affinity;
+  /** Users take turns when all accounts are full. */
+  readonly userId?: string;
+  /** `once`: not tried on another account when the first may have accepted it. */
+  readonly sends?: 'again' | 'once';
+  /** What the account is used for; a cooldown may concern this use only. */
+  readonly use?: AccountUse;
+  /** The model of the request; the client reads its own name for it in errors of the provider. */
+  readonly model?: Secrets['model'];
+  /** Of the call; without it, these accounts are all that can serve it. */
+  readonly tries?: Tries | undefined;
+  /** The same call without opaque values, after a provider rejected one of them. Undefined when it has none, or none any more. */
+  withoutOpaque?(): UpstreamCall | undefined;
+  /** With a promise where the request is large. */
+  build(account: Account): MaybePromise<UpstreamRequest>;
+  /** An account gets the request. A client that disconnects from now on pays for what its provider does. */
+  onSent(account: Account): void;
+  /** The attempt failed, and costs nothing. */
+  onFailed(): void;
+  /** A success status arrived; the handler gets the rest of the response. */
+  onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler;
+  classify(failure: UpstreamFailure, account: Account): Fault;
+  /** The request itself is at fault: sends the provider's error to the client, or throws that of the fault, which has no secrets. */
+  onRejected(failure: UpstreamFailure, fault: Fault, account: Account): void;
+}
+
+export interface ResponseHead {
+  readonly status: number;
+  readonly headers: HttpHeaders;
+  readonly account: Account;
+}
+
+/** What a handler can do to the upstream while it receives the response. */
+export interface UpstreamControl {
+  resume(): void;
+  abort(): void;
+  /** The response turned out to be a failure before the client received anything; continues as if the status had been an error. */
+  reject(fault: Fault): void;
+  /** The client has its whole response, whatever the upstream still sends. `kind` is the fault of the account, if any. */
+  done(kind?: FaultKind): void;
+}
+
+export interface ResponseHandler {
+  /**
+   * Asked when the client disconnects. True: the reply is finished and its usage report is about to come, so the handler gets the rest of
+   * the response for a short time.
+   */
+  readonly readsOn?: boolean;
+  /** Returns false to pause the upstream. With `isLast`, `onEnd` follows in the same turn. */
+  onData(chunk: Buffer, isLast?: boolean): boolean;
+  /**
+   * The upstream ended, properly or with an error. Returns the fault of the account, if any; a `Fault` object says that the
+   * client has received nothing and another account may be tried.
+   */
+  onEnd(error?: TransportError): FaultKind | Fault | undefined;
+}
