@@ -90,6 +90,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['background', 'probe', 'read-request'],
     ['account-test', 'serve-call'],
     ['websocket'],
+    ['explain'],
     ['gateway'],
     ['index'],
   ],

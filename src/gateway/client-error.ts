@@ -1,5 +1,5 @@
 /** What the client gets when no account could serve its call, and the transport faults that caused it. */
-import { redact, type Secrets } from '../catalog/index.ts';
+import { type Group, redact, type Secrets } from '../catalog/index.ts';
 import { ApiError, fail } from '../core/index.ts';
 import type { Fault, HubError } from '../dialects/index.ts';
 import type { NoAccount } from '../providers/pool/index.ts';
@@ -72,6 +72,10 @@ const MESSAGES: Partial<Record<FaultKind, string>> = {
   failed: 'The provider failed to respond.',
   truncated: 'The provider failed to respond.',
 };
+
+/** The matrix refuses the endpoint to the style of the group. */
+export const endpointNotSupported = (endpoint: string, { style, id }: Pick<Group, 'style' | 'id'>): ApiError =>
+  fail('endpoint_not_supported', `${endpoint} is not available for keys of the ${style}-style group "${id}".`);
 
 export const FULL: NoAccount = { retryMs: 1_000, reason: 'full' };
 

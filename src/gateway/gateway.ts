@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Sealer } from '../core/index.ts';
-import type { Metering } from '../ledger/index.ts';
+import { balanceReport, type Metering } from '../ledger/index.ts';
 import type { Db } from '../platform/db/index.ts';
 import type { Threads } from '../platform/threads/index.ts';
 import {
@@ -15,6 +15,7 @@ import {
 import { AccountQueue, acquireSlot, type Limiter, type Pool, RetryBudget } from '../providers/pool/index.ts';
 import type { UpstreamClient } from '../providers/upstream/index.ts';
 import type { BodyClass, InferenceOperation } from '../rules/index.ts';
+import type { ShownExplanation } from '../schemas/index.ts';
 import { testAccount } from './account-test.ts';
 import { type Background, createBackground } from './background/background.ts';
 import { BackgroundRuns } from './background/runs.ts';
@@ -25,6 +26,7 @@ import { type Count, TokenCounter } from './converted/count-tokens.ts';
 import type { MediaFetcher } from './converted/inline-media.ts';
 import { OpaqueCache } from './converted/opaque-cache.ts';
 import { RejectedOpaques } from './converted/rejected-opaque.ts';
+import { type ExplainedCall, explainCall } from './explain/explain.ts';
 import { type ListedModel, ModelListing } from './models/listing.ts';
 import type { ProbeResult, Untestable } from './probe.ts';
 import { ReadOn } from './read-on.ts';
@@ -90,6 +92,8 @@ export interface Gateway {
   pressure(): { readonly queued: readonly { groupId: string; length: number }[]; readonly retriesRefused: number };
   /** Sends one small request with the account, whatever its state. `model` is a name of its group's catalog. */
   testAccount(accountId: string, model: string | undefined): Promise<ProbeResult | Untestable | 'unknown_account'>;
+  /** The plan of a call that is not sent. */
+  explain(asked: ExplainedCall): Promise<ShownExplanation>;
   /** Streams a background response that the gateway makes itself, after the event of that number. */
   followBackground(
     call: Call,
@@ -161,6 +165,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     rejectedOptions: () => services.rejectedOptions.counts(),
     pressure: () => ({ queued: services.accountQueue.lengths(), retriesRefused: services.retryBudget.refused }),
     testAccount: (accountId, model) => testAccount(services, accountId, model),
+    explain: (asked) =>
+      explainCall(
+        {
+          ...services,
+          balance: (userId) => balanceReport(options.db, userId),
+          checkSpend: (caller, nanos) => services.billing.checkSpend(caller, nanos),
+        },
+        asked,
+      ),
     followBackground: (call, followed) => backgroundRuns.follow(call, services.clientStreams, followed),
     cancelBackground: (id, userId) => backgroundRuns.cancel(id, userId),
     drainSessions: (times) => sessions.drainAll(times),

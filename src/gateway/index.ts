@@ -1,5 +1,7 @@
 export { type Background, createBackground } from './background/background.ts';
 export type { Caller } from './caller.ts';
+export { endpointNotSupported } from './client-error.ts';
+export { type ExplainedCall, type ExplainServices, explainCall } from './explain/explain.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export type { ListedModel } from './models/listing.ts';
 export { type LeftOut, type Plan, type PlannedRequest, plan, type Way } from './plan.ts';

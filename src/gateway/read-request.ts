@@ -16,13 +16,13 @@ import { STORED_MEMBERS } from './billing/body-bounds.ts';
 import type { Caller } from './caller.ts';
 import type { ConvertedServices } from './converted/context.ts';
 import { type HeldElsewhere, type HubRead, readHub } from './converted/read-hub.ts';
-import type { NativeRequest, NativeServices, NativeSource } from './native/native-request.ts';
+import type { NativeReadServices, NativeRequest, NativeSource } from './native/native-request.ts';
 import { readNative } from './native/read-request.ts';
 import { holdsOwnSummary } from './native/strip-opaque.ts';
 import { channelsOf, type PlannedRequest } from './plan.ts';
 import { readJsonBody } from './services.ts';
 
-export type ReadServices = NativeServices & ConvertedServices;
+export type ReadServices = NativeReadServices & Pick<ConvertedServices, 'opaqueKey'>;
 
 export interface RequestRead extends PlannedRequest {
   /** The client's dialect. */

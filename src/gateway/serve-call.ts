@@ -4,14 +4,16 @@ import type { Call } from '../platform/web/index.ts';
 import type { InferenceOperation } from '../rules/index.ts';
 import type { Caller } from './caller.ts';
 import { wayError } from './client-error.ts';
+import type { ConvertedServices } from './converted/context.ts';
 import { convertCall } from './converted/convert-call.ts';
 import { forward } from './native/forward.ts';
+import type { NativeServices } from './native/native-request.ts';
 import { placeAgain, plan } from './plan.ts';
-import { type ReadServices, readRequest } from './read-request.ts';
+import { readRequest } from './read-request.ts';
 import { tryWays } from './try-ways.ts';
 
 export async function serveCall(
-  services: ReadServices,
+  services: NativeServices & ConvertedServices,
   call: Call,
   caller: Caller,
   operation: InferenceOperation,

@@ -148,6 +148,11 @@ export const ADMIN_ENDPOINTS = {
     '/quote',
     'What a call would be charged and would cost at current prices; for videos the maximum',
   ),
+  'admin.explain': row(
+    'POST',
+    '/explain',
+    'The plan of a call that is not sent: ways, accounts with their state, price, maximum cost, and the error of the caller',
+  ),
   'admin.characters': row('GET', '/characters', 'Public characters'),
   'admin.createCharacter': row('POST', '/characters', 'Create a public character; callers see it once it is published'),
   'admin.changeCharacter': row('PATCH', '/characters/{character}', 'Change a public character'),

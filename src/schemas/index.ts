@@ -4,6 +4,7 @@ export * from './callback.ts';
 export * from './character.ts';
 export { columnsOf, membersOf } from './columns.ts';
 export * from './configuration.ts';
+export * from './explanation.ts';
 export { DAYS, type FieldNote, line, USD } from './field.ts';
 export * from './group.ts';
 export * from './hit.ts';

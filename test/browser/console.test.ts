@@ -303,6 +303,52 @@ longTest('an operator names the fallback of a model', { skip }, async () => {
   await page.getByText('responses/demo-responses').waitFor();
 });
 
+longTest('an operator has a call explained in the playground and on the page of a request', { skip }, async () => {
+  const person = await addPerson(db(), { email: 'oscar@example.test', role: 'operator', user: 'demo' });
+  const { page, faults } = await openPage(browser);
+  await signInAs(page.context(), gateway, person);
+  const { id } = await db()
+    .selectFrom('keys')
+    .select('id')
+    .where('group_id', '=', 'messages')
+    .where('name', '=', 'demo')
+    .executeTakeFirstOrThrow();
+  await open(page, `/my/playground?key=${id}`);
+  await press(page, 'Chat completions');
+  await fill(page, { Model: 'demo-messages', Prompt: 'Hello' });
+  const dialog = page.getByRole('dialog', { name: 'Explain' });
+  const explained = async (): Promise<string> => {
+    await press(page, 'Explain');
+    await dialog.getByText('Way 1 would serve the call.').waitFor();
+    const text = await dialog.innerText();
+    await press(page, 'Close');
+    return text;
+  };
+  const plan = await explained();
+  for (const part of [
+    'POST /v1/chat/completions',
+    'as it would be sent',
+    'Converted',
+    'Healthy',
+    'Covered',
+    'Max cost',
+  ])
+    assert.ok(plan.toLowerCase().includes(part.toLowerCase()), `${part}: ${plan}`);
+  await press(page, 'Run');
+  const link = page.getByRole('link', { name: 'charge and details' });
+  const request = (await link.getAttribute('href'))?.split('/').at(-1);
+  await until('the entry of the call', async () => {
+    await open(page, `/requests/${request}`);
+    return (await page.getByRole('button', { name: 'Explain' }).count()) > 0;
+  });
+  assert.match(await explained(), /a minimal one/);
+  assert.deepEqual(
+    faults.filter((fault) => !fault.includes('status of 404')),
+    [],
+  );
+  await page.context().close();
+});
+
 longTest('an operator redelivers a callback, which keeps its id', { skip }, async () => {
   const { sealer } = gateway.context;
   const [event] = await seedEvents(db(), sealer, [{ userId: 'demo', token: 'secret', url: `${receiver.origin}/hook` }]);

@@ -24,6 +24,7 @@ import type {
   ShownCallback,
   ShownCapture,
   ShownCharacter,
+  ShownExplanation,
   ShownGroup,
   ShownKey,
   ShownModel,
@@ -68,6 +69,8 @@ export const admin = {
   models: listOf<ShownModel>('/models'),
   prices: listOf<ShownPrice>('/prices'),
   quote: (query: Query, signal?: AbortSignal) => get<ShownQuote>(at('/quote'), query, signal),
+  explain: (query: Query, body?: object) =>
+    send<ShownExplanation>('POST', at('/explain'), { query, ...(body && { body }) }),
   importPrices: (body: Body, query: Query = {}) => send<PriceImport>('POST', at('/prices/import'), { body, query }),
   /** A document that names only what is new or changed leaves everything else as it is. */
   applyConfig: (document: Body, query: Query = {}) =>

@@ -1,8 +1,10 @@
 /** One call with its attempts. */
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import type { LoggedRequest } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { CaptureCard } from '../parts/capture.tsx';
+import { Explain } from '../parts/explain.tsx';
 import { Load, Page } from '../parts/page.tsx';
 import { WRITTEN_SOON } from '../parts/recent-call.ts';
 import { RequestView } from '../parts/request-view.tsx';
@@ -19,6 +21,7 @@ export const RequestPage = () => {
       title={<Id id={id} isWhole />}
       name={id}
       parent={{ title: pages.requests.title, path: paths.requests }}
+      actions={query.data && <ExplainRequest request={query.data} />}
       beside={query.data && <HttpStatus status={query.data.status} code={query.data.code} />}
     >
       <Load query={query} things={pages.request.things}>
@@ -32,3 +35,17 @@ export const RequestPage = () => {
     </Page>
   );
 };
+
+const EXPLAINED: ReadonlySet<string> = new Set([
+  'messages.create',
+  'chat.create',
+  'responses.create',
+  'generate.create',
+  'generate.stream',
+]);
+
+/** How the same key would be served now. The body of the call is not kept, so that a minimal one stands for it. */
+const ExplainRequest = ({ request: { key, model, dialect, operation } }: { readonly request: LoggedRequest }) =>
+  key !== null && model !== null && dialect !== null && EXPLAINED.has(operation) ? (
+    <Explain call={{ key, model, dialect }} />
+  ) : null;

@@ -6,8 +6,8 @@ import { t } from '../language.ts';
 interface DialogProps {
   readonly title: string;
   readonly lead?: ReactNode;
-  /** The title is only spoken. */
-  readonly className?: 'palette';
+  /** `palette`: the title is only spoken. */
+  readonly className?: 'palette' | 'wide';
   readonly onClose: () => void;
   /** Escape does not close it. */
   readonly isKept?: boolean;
@@ -39,7 +39,7 @@ export const Dialog = ({ title, lead, className, onClose, isKept = false, isRead
       onClose={onClose}
     >
       <div className="inside">
-        {className === undefined && <h2>{title}</h2>}
+        {className !== 'palette' && <h2>{title}</h2>}
         {lead && <p className="muted">{lead}</p>}
         {children}
         {isRead && (

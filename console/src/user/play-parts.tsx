@@ -26,10 +26,12 @@ interface PlayFormProps {
   readonly isRunning: boolean;
   readonly run: () => void;
   readonly stop?: () => void;
+  /** Beside the run button. */
+  readonly action?: ReactNode;
   readonly children: ReactNode;
 }
 
-export const PlayForm = ({ prompt, setPrompt, isRunning, run, stop, children }: PlayFormProps) => {
+export const PlayForm = ({ prompt, setPrompt, isRunning, run, stop, action, children }: PlayFormProps) => {
   const id = useId();
   const onKey = (event: KeyboardEvent): void => {
     if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey)) return;
@@ -63,6 +65,7 @@ export const PlayForm = ({ prompt, setPrompt, isRunning, run, stop, children }: 
               {isRunning ? t('Running') : t('Run')}
             </button>
           )}
+          {action}
           <span className="muted small">{texts.playground.hint}</span>
         </div>
       </div>

@@ -1,13 +1,16 @@
 /** Text: one prompt in any of the four dialects, streamed. */
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { problemOf } from '../api/client.ts';
 import { durationText } from '../format/time.ts';
 import { t } from '../language.ts';
 import { JsonText } from '../parts/code.tsx';
+import { Explain } from '../parts/explain.tsx';
 import { ProblemNotice } from '../parts/form.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { paths } from '../paths.ts';
+import { sessionQuery } from '../shell/session.ts';
 import { texts } from '../texts.ts';
 import { dialectsFor, PLAY_DIALECTS, type PlayDialect, type StreamEvent, takeEvents } from './dialects.ts';
 import { ofKind, play } from './play-models.ts';
@@ -49,12 +52,16 @@ export const PlayText = ({ keyId, style, models, wanted: opened, prompt, setProm
   const aborter = useRef<AbortController>(undefined);
   const [isRunning, setRunning] = useState(false);
   useEffect(() => () => aborter.current?.abort(), []);
+  const session = useQuery(sessionQuery).data;
+  const isOperator = session?.isSignedIn === true && session.session.person.role === 'operator';
   const own = ofKind(models, 'text');
   const model = chosen ?? own[0]?.id ?? '';
 
+  const bodyOf = () => PLAY_DIALECTS[dialect].body({ model, prompt, system, maxTokens: 1024 });
+
   const start = async (): Promise<void> => {
     const row = PLAY_DIALECTS[dialect];
-    const body = row.body({ model, prompt, system, maxTokens: 1024 });
+    const body = bodyOf();
     aborter.current = new AbortController();
     setRunning(true);
     setRun({ ...EMPTY, request: body });
@@ -92,6 +99,7 @@ export const PlayText = ({ keyId, style, models, wanted: opened, prompt, setProm
         isRunning={isRunning}
         run={() => void start()}
         stop={() => aborter.current?.abort()}
+        action={isOperator && <Explain call={{ key: keyId, model, dialect }} body={bodyOf()} />}
       >
         <div className="segments wrap-segments">
           {dialects.map((name) => (

@@ -3,5 +3,14 @@ export { type Actor, type AuditAction, type AuditLine, writeAudit } from './audi
 export { FailedAttempts } from './failed-attempts.ts';
 export { KeyCache } from './key-cache.ts';
 export { checkKeyGroups, createKey, lockKey, revokeKey } from './key-operations.ts';
-export { findKeyOfUser, type Key, type KeyInput, type KeySecrets, keyView, markKeyRevoked, saveKey } from './keys.ts';
+export {
+  findKeyById,
+  findKeyOfUser,
+  type Key,
+  type KeyInput,
+  type KeySecrets,
+  keyView,
+  markKeyRevoked,
+  saveKey,
+} from './keys.ts';
 export { loadPepper, PEPPER_LOCATION } from './pepper.ts';

@@ -177,6 +177,10 @@ export const keyView = (row: Row<'keys'>, now: number): ShownKey => ({
 export const findKey = async (db: Db, hash: Buffer, now: number): Promise<Key | undefined> =>
   liveKey(await unrevoked(db).where('hash', '=', hash).executeTakeFirst(), now);
 
+/** A key by its id, for operators. */
+export const findKeyById = async (db: Db, id: string, now: number): Promise<Key | undefined> =>
+  liveKey(await unrevoked(db).where('keys.id', '=', id).executeTakeFirst(), now);
+
 /** A key by its id, for its own user alone. */
 export const findKeyOfUser = async (db: Db, userId: string, id: string, now: number): Promise<Key | undefined> =>
   liveKey(await unrevoked(db).where('keys.id', '=', id).where('user_id', '=', userId).executeTakeFirst(), now);

@@ -26,6 +26,9 @@ export interface AdminServices {
   /** The address of this installation, for links. */
   readonly publicUrl: () => string;
   readonly accounts: AccountControl;
+  readonly explain: Gateway['explain'];
+  /** Largest body of a text call. */
+  readonly maxTextBytes: number;
   readonly warnings: Warnings;
   readonly settings: readonly SettingReport[];
 }

@@ -23,6 +23,7 @@ import {
 } from './characters.ts';
 import { applyConfig } from './config.ts';
 import { bookCredit } from './credits.ts';
+import { explainOperation } from './explain.ts';
 import type { AdminSchemas, AdminServices, OperationHandler } from './handler.ts';
 import {
   captureKeyOperation,
@@ -99,6 +100,7 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   'admin.prices': listPrices,
   'admin.importPrices': importPrices,
   'admin.quote': getQuote,
+  'admin.explain': explainOperation,
   'admin.characters': listCharacters,
   'admin.createCharacter': createCharacter,
   'admin.changeCharacter': changeCharacter,

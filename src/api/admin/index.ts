@@ -1,5 +1,6 @@
 export { AdminAuth } from './auth.ts';
 export { authorizationView, OwnAuthorizationsQuery, sendAuthorizations } from './authorizations.ts';
+export { keyToExplain } from './explain.ts';
 export { type AdminSchemas, notFound, type OperationHandler, operationsOf } from './handler.ts';
 export { ADMIN_SCHEMAS, createAdminHandlers, withReportErrors } from './handlers.ts';
 export { changeKey, newKeyInput, rotateKey, sendKeys } from './keys.ts';

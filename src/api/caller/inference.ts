@@ -1,6 +1,6 @@
 /** Requests of document 1: the matrix cell of the key's group decides between native, converted and our own response. */
-import { type ApiError, fail } from '../../core/index.ts';
-import type { Caller, Gateway } from '../../gateway/index.ts';
+import { fail } from '../../core/index.ts';
+import { type Caller, endpointNotSupported, type Gateway } from '../../gateway/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import {
   type Cell,
@@ -45,7 +45,8 @@ export async function handleInference(
   const cell: Cell = row.groups[caller.group.style];
   if (cell.kind === 'refuse') {
     const { optIn } = cell;
-    if (!optIn || !hasModelWith(services, caller, optIn)) throw notSupported(call, caller, row.method);
+    if (!optIn || !hasModelWith(services, caller, optIn))
+      throw endpointNotSupported(`${row.method} ${call.path}`, caller.group);
     await gateway.acquireSlot(call, caller);
     return gateway.convertImages(call, caller, { operation, to: optIn.to });
   }
@@ -88,12 +89,6 @@ async function holderOf({ gateway }: InferenceServices, call: Call, caller: Call
   if (!holder || holder.style === 'video' || !catalog.fallsBackTo(group.id, holder.id)) return caller;
   return { key, group: { ...holder, style: holder.style } };
 }
-
-const notSupported = (call: Call, { group }: Caller, method: string): ApiError =>
-  fail(
-    'endpoint_not_supported',
-    `${method} ${call.path} is not available for keys of the ${group.style}-style group "${group.id}".`,
-  );
 
 const hasModelWith = ({ gateway }: InferenceServices, { group }: Caller, { capability }: OptIn): boolean =>
   gateway

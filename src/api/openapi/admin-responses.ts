@@ -76,6 +76,7 @@ export const ADMIN_SUCCESSES: Readonly<Record<AdminOperation, Successes>> = {
   'admin.prices': ok('A page of prices, newest first', schemas.pageOf(schemas.ShownPrice)),
   'admin.importPrices': ok('The plan, or what was applied', schemas.PriceImport),
   'admin.quote': ok('The charge and the cost; null where there is no price', schemas.ShownQuote),
+  'admin.explain': ok('The plan', schemas.ShownExplanation),
   'admin.characters': ok('A page of characters', schemas.pageOf(schemas.ShownCharacter)),
   'admin.createCharacter': created('The character', schemas.ShownCharacter),
   'admin.changeCharacter': CHARACTER,

@@ -3,7 +3,7 @@
  * provider reported. Makes no database write; src/ledger brings the usage record to the database later.
  * Reasons: docs/adr/0013-charges.md
  */
-import { type Model, priceAt } from '../../catalog/index.ts';
+import { type Model, type PriceRow, priceAt } from '../../catalog/index.ts';
 import {
   type ApiError,
   type Clock,
@@ -94,19 +94,8 @@ export class Billing {
   }
 
   /** The price of a request and the most that it can cost. Throws when the model, or the tier that the request chooses, has none. */
-  quote({ key, group }: Caller, facts: CallFacts): Quote {
-    const { line } = facts.model;
-    const price = priceAt(line, this.#services.clock.now());
-    if (!price && !line.isFree) throw modelNotPriced(facts.model);
-    const rates = price ? this.#ratesOf(price.id, price.rates) : {};
-    const tier = price && chosenTier(facts, rates);
-    const multipliers = [group.multiplierPpm, key.userMultiplierPpm];
-    const maxCost = maxCostOf(
-      requestFacts(group, facts),
-      (tier?.tier && rates.tiers?.get(tier.tier)) ?? rates,
-      multipliers,
-    );
-    return { maxCost, rates, tier, multipliers, priceId: price?.id ?? null };
+  quote(caller: Caller, facts: CallFacts): Quote {
+    return quoteCall(caller, facts, this.#services.clock.now(), ({ id, rates }) => this.#ratesOf(id, rates));
   }
 
   /** Runs an admission. Where the balance is short, its rejection says what would be admitted. */
@@ -127,6 +116,27 @@ export class Billing {
     }
     return rates;
   }
+}
+
+/** As `Billing.quote`, at any time and without its memory of parsed rates. */
+export function quoteCall(
+  { key, group }: Caller,
+  facts: CallFacts,
+  now: number,
+  ratesOf: (price: PriceRow) => Rates = ({ rates }) => parseRates(rates),
+): Quote {
+  const { line } = facts.model;
+  const price = priceAt(line, now);
+  if (!price && !line.isFree) throw modelNotPriced(facts.model);
+  const rates = price ? ratesOf(price) : {};
+  const tier = price && chosenTier(facts, rates);
+  const multipliers = [group.multiplierPpm, key.userMultiplierPpm];
+  const maxCost = maxCostOf(
+    requestFacts(group, facts),
+    (tier?.tier && rates.tiers?.get(tier.tier)) ?? rates,
+    multipliers,
+  );
+  return { maxCost, rates, tier, multipliers, priceId: price?.id ?? null };
 }
 
 /** The model has no price, or only an announced one. Serving it would give it away. */

@@ -20,6 +20,7 @@ import {
   styleOf,
   TIER_DIALECTS,
 } from '../../rules/index.ts';
+import type { CallFacts } from '../billing/call-facts.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
 import { wayError } from '../client-error.ts';
 import type { Way } from '../plan.ts';
@@ -53,7 +54,7 @@ export async function convertCall(services: ConvertedServices, call: Call, conve
   const completed = await complete(services, call, way, request).catch((error: unknown) =>
     Promise.reject(wayError(error)),
   );
-  const facts = { operation, model, ...read.facts, maxOutput: request.limits.maxOutput, tiers: tiersOf(pair, request) };
+  const facts = conversionFacts(operation, pair, model, read);
   const created = Math.floor(services.clock.now() / 1000);
   const issuer = styleOf(to, caller.group.style);
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
@@ -67,6 +68,20 @@ export async function convertCall(services: ConvertedServices, call: Call, conve
     admission.release();
   }
 }
+
+/** What admission needs of a request that is converted. */
+export const conversionFacts = (
+  operation: InferenceOperation,
+  pair: Pair,
+  model: Model,
+  { facts, request }: HubRead,
+): CallFacts => ({
+  operation,
+  model,
+  ...facts,
+  maxOutput: request.limits.maxOutput,
+  tiers: tiersOf(pair, request),
+});
 
 /** The tier that the provider is asked for; none where its dialect cannot demand one. */
 function tiersOf({ client, upstream }: Pair, { meta }: HubRequest): ChosenTier[] {

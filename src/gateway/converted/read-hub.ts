@@ -27,7 +27,7 @@ export interface HeldElsewhere {
 
 /** Values that were signed for another group than the caller's are left out. */
 export async function readHub(
-  { threads, store, opaqueKey }: ConvertedServices,
+  { threads, store, opaqueKey }: Pick<ConvertedServices, 'threads' | 'store' | 'opaqueKey'>,
   { key, group }: Caller,
   { call, operation, from, bytes }: HubSource,
 ): Promise<HubRead | HeldElsewhere> {

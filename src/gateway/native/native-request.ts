@@ -49,6 +49,12 @@ export interface NativeServices extends GatewayServices {
   readonly spool: Spool;
 }
 
+/** What reading a request needs. */
+export type NativeReadServices = Pick<
+  NativeServices,
+  'bodyLimit' | 'catalog' | 'clock' | 'spool' | 'store' | 'threads'
+>;
+
 /** The most that a request makes a provider read and write. */
 export type RequestBounds = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers'>;
 

@@ -15,7 +15,7 @@ import { isTunedModel } from './google-objects.ts';
 import { canonicalPath, rejectReshapingHeaders } from './headers.ts';
 import { asksForUsage } from './hidden-usage.ts';
 import { readImageRequest } from './images/request.ts';
-import type { NativeRequest, NativeServices, NativeSource, RequestBounds } from './native-request.ts';
+import type { NativeReadServices, NativeRequest, NativeSource, RequestBounds } from './native-request.ts';
 import type { ProviderIds } from './provider-ids.ts';
 import { findObjects, sharedObject } from './provider-objects.ts';
 import { forwardedQuery } from './query.ts';
@@ -24,10 +24,10 @@ import { type NativeScan, scanJob } from './scan.ts';
 import { holdsOpaque } from './strip-opaque.ts';
 
 /** Without a promise when the body is complete and nothing has to be looked up. */
-export const readNative = (services: NativeServices, source: NativeSource): MaybePromise<NativeRequest> =>
+export const readNative = (services: NativeReadServices, source: NativeSource): MaybePromise<NativeRequest> =>
   READERS[inferenceRow(source.operation).reader](services, source);
 
-type Reader = (services: NativeServices, source: NativeSource) => MaybePromise<NativeRequest>;
+type Reader = (services: NativeReadServices, source: NativeSource) => MaybePromise<NativeRequest>;
 
 const READERS: Readonly<Record<RequestReader, Reader>> = {
   json: (services, source) =>
@@ -107,7 +107,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
 };
 
 const scanOf = (
-  { threads }: NativeServices,
+  { threads }: NativeReadServices,
   { caller, operation, dialect }: NativeSource,
   bytes: Buffer,
   omitsOpaque = false,
@@ -138,7 +138,7 @@ const nativePath = (call: Call, model: string, query: string): string =>
 const verbOf = ({ path }: Call): string => path.slice(path.lastIndexOf(':'));
 
 function jsonRequest(
-  services: NativeServices,
+  services: NativeReadServices,
   source: NativeSource,
   body: Buffer,
   scan: NativeScan,

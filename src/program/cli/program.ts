@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   export: async () => (await import('./export.ts')).exportCommand(),
   import: async () => (await import('./import.ts')).importCommand(),
   admin: async () => (await import('./admin.ts')).adminCommand(),
+  explain: async () => (await import('./explain.ts')).explainCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
 };
 

@@ -5,7 +5,7 @@ import { ADMIN_SCHEMAS } from '../../api/admin/index.ts';
 import { Auth, createHandlers, type MetricsAccess, metricsHandler, renderError } from '../../api/caller/index.ts';
 import { CONSOLE_SCHEMAS, keyFinder } from '../../api/console/index.ts';
 import { openApi } from '../../api/openapi/index.ts';
-import { type Clock, fail, hmac, within } from '../../core/index.ts';
+import { type Clock, fail, within } from '../../core/index.ts';
 import { createGateway, type Gateway } from '../../gateway/index.ts';
 import { CaptureLog } from '../../observe/request-log/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
@@ -33,6 +33,7 @@ import {
 import { BODY_BYTES, type Operation, type OperatorOperation, SPOOL_BYTES } from '../../rules/index.ts';
 import type { Video } from '../../video/index.ts';
 import type { AppContext, Closer } from './context.ts';
+import { opaqueSecrets } from './opaque-secrets.ts';
 import { createPeopleHandlers, type PeopleParts } from './people.ts';
 import type { ClusterMember } from './ports.ts';
 import type { Services } from './services.ts';
@@ -109,24 +110,11 @@ function openGateway({ config, database, sealer, clock, log, secrets }: AppConte
     storedDays: config.STORED_RESPONSES_DAYS,
     bodyLimit: (limit) => bodyLimit(config, limit),
     spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: shareOf(SPOOL_BYTES, member), log }),
-    accountTag: accountTags(secrets.pepper),
-    opaqueKey: hmac(secrets.pepper, 'opaque values'),
+    ...opaqueSecrets(secrets.pepper),
     accountQueueMs: config.ACCOUNT_QUEUE_MS,
     usageWaitMs: config.USAGE_WAIT_MS,
     samplesReplies: config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
   });
-}
-
-/** Tags that bind opaque values to an account. Keyed with the pepper, so that clients can neither forge nor read them. */
-function accountTags(pepper: Buffer): (accountId: string) => string {
-  const tags = new Map<string, string>();
-  return (accountId) => {
-    const known = tags.get(accountId);
-    if (known !== undefined) return known;
-    const tag = hmac(pepper, `account:${accountId}`).toString('base64url').slice(0, 8);
-    tags.set(accountId, tag);
-    return tag;
-  };
 }
 
 function callerHandlers(

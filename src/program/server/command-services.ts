@@ -1,14 +1,27 @@
 /** What commands without a server need: the background jobs of `work`, and the checks of `doctor`. */
+import { join } from 'node:path';
 import { loadCatalog } from '../../catalog/index.ts';
-import { type Background, createBackground, type ProbeServices, ResponseStore } from '../../gateway/index.ts';
+import {
+  type Background,
+  createBackground,
+  type ExplainServices,
+  type ProbeServices,
+  ResponseStore,
+} from '../../gateway/index.ts';
+import { balanceReport } from '../../ledger/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
 import type { RevisionWatch } from '../../platform/db/index.ts';
+import { Spool } from '../../platform/web/index.ts';
+import { readSharedState } from '../../providers/pool/index.ts';
+import { SPOOL_BYTES } from '../../rules/index.ts';
 import type { Video } from '../../video/index.ts';
 import { openAccounts } from './accounts.ts';
 import { type AppContext, type Closer, closeAll } from './context.ts';
+import { opaqueSecrets } from './opaque-secrets.ts';
 import { createOidc } from './people.ts';
 import { publicUrlOf } from './ports.ts';
 import { openThreads, openUpstream, openVideo, openWarnings } from './services.ts';
+import { bodyLimit } from './settings.ts';
 
 export interface WorkerServices {
   readonly background: Background;
@@ -45,6 +58,25 @@ export async function openProbeServices(context: AppContext): Promise<ProbeServi
   return { clock, upstream, catalog: () => catalog, close: () => closeAll(closers) };
 }
 
+/** Opens what an explanation needs: the configuration, and the state of accounts that the servers share. Spend limits are known to servers only. */
+export async function openExplainServices(context: AppContext): Promise<ExplainServices & { close(): Promise<void> }> {
+  const { clock, config, database, log, secrets } = context;
+  const { db } = database;
+  const closers: Closer[] = [];
+  const { catalog, pool } = await openAccounts(context, closers);
+  pool.adopt(await readSharedState(db));
+  return {
+    ...{ catalog, clock, pool, threads: openThreads(context, closers) },
+    store: new ResponseStore({ ...context, db, days: config.STORED_RESPONSES_DAYS }),
+    spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: SPOOL_BYTES, log }),
+    bodyLimit: (limit) => bodyLimit(config, limit),
+    ...opaqueSecrets(secrets.pepper),
+    balance: (userId) => balanceReport(db, userId),
+    checkSpend: () => {},
+    close: () => closeAll(closers),
+  };
+}
+
 /** Asks the OpenID provider for its settings. Throws when sign-in with it cannot work; has no effect without one. */
 export async function tryOidc(context: AppContext): Promise<void> {
   const { config } = context;
@@ -56,3 +88,5 @@ export async function tryOidc(context: AppContext): Promise<void> {
     await closeAll(closers);
   }
 }
+
+export { explainCall } from '../../gateway/index.ts';

@@ -24,7 +24,7 @@ import type { Video } from '../../video/index.ts';
 import type { AppContext, Closer } from './context.ts';
 import type { ClusterMember } from './ports.ts';
 import type { Services } from './services.ts';
-import { consoleFolder } from './settings.ts';
+import { bodyLimit, consoleFolder } from './settings.ts';
 
 /** Reports may take longer than the statements of calls and jobs. */
 const REPORT_MS = 30_000;
@@ -75,6 +75,8 @@ function adminHandlers(
     video,
     warnings,
     accounts: { test: gateway.testAccount, refresh: () => health.sync() },
+    explain: gateway.explain,
+    maxTextBytes: bodyLimit(config, 'text'),
     publicUrl,
     settings: settingsReport(config),
   });

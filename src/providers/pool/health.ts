@@ -106,8 +106,17 @@ export class AccountHealth {
 
   /** The cooldown that ends last among those that forbid the use. */
   longest(use: AccountUse): Cooldown | undefined {
+    return this.#longest(use, 'out');
+  }
+
+  /** The same of those for which the account is used after all others. */
+  avoided(use: AccountUse): Cooldown | undefined {
+    return this.#longest(use, 'avoided');
+  }
+
+  #longest(use: AccountUse, standing: Standing): Cooldown | undefined {
     const [first, second] = this.#scopesFor(use)
-      .filter((scope) => this.#standingOf(scope) === 'out')
+      .filter((scope) => this.#standingOf(scope) === standing)
       .flatMap(({ cooldown }) => cooldown ?? []);
     return first && second && second.until > first.until ? second : first;
   }

@@ -9,11 +9,12 @@ export {
   type Affinity,
   type HealthEvent,
   type NoAccount,
+  type Obstacle,
   Pool,
   type PooledAccount,
 } from './pool.ts';
 export { LIMIT_SERVICES, LimitBook, PrimaryLimits, type TakeQuestion, type TokenNotice } from './primary-limits.ts';
 export { RedisLimits } from './redis-limits.ts';
 export { RetryBudget } from './retry-budget.ts';
-export { lockHealth, SharedHealth } from './shared-health.ts';
+export { lockHealth, readSharedState, SharedHealth } from './shared-health.ts';
 export { acquireSlot } from './slot.ts';

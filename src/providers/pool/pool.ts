@@ -57,6 +57,13 @@ export interface NoAccount {
   readonly reason: FaultKind | 'full' | 'parked';
 }
 
+/** Why an account gets no call of a use now, or gets it after all others (`avoided`). */
+export interface Obstacle {
+  readonly state: 'avoided' | 'cooling' | 'full' | 'parked' | 'draining' | 'refused_credential';
+  readonly reason?: FaultKind;
+  readonly until?: number;
+}
+
 /** A cooldown of this moment, as operators see it. */
 export interface CoolingAccount extends Cooldown {
   readonly account: string;
@@ -129,13 +136,37 @@ export class Pool {
     use: AccountUse = {},
     onlyReady = false,
   ): AccountLease<A> | NoAccount {
+    const found = this.find(accounts, affinity, use, onlyReady);
+    return 'reason' in found ? found : this.#grant(found, use);
+  }
+
+  /** The account that a lease would use now. Changes nothing. */
+  find<A extends PooledAccount>(
+    accounts: readonly A[],
+    affinity: Affinity,
+    use: AccountUse,
+    onlyReady: boolean,
+  ): A | NoAccount {
     const usable = accounts.filter((account) => this.#isUsable(account, affinity.accountId));
     const open = usable.filter((account) => this.#hasRoom(account));
     const ready = open.filter((account) => this.#health(account).standing(use) !== 'out');
     const bound = ready.find(({ id }) => id === affinity.accountId);
     const chosen =
       bound ?? this.#choose(ready, affinity.hash, use) ?? (onlyReady ? undefined : this.#leastBad(open, use));
-    return chosen ? this.#grant(chosen, use) : this.#noAccount(accounts, usable, use);
+    return chosen ?? this.#noAccount(accounts, usable, use);
+  }
+
+  /** What keeps calls of this use away from the account; undefined when nothing does. */
+  obstacle(account: PooledAccount, use: AccountUse): Obstacle | undefined {
+    const health = this.#health(account);
+    const { park } = health;
+    if (park) return { state: park.cause === 'credential' ? 'refused_credential' : park.state };
+    const standing = health.standing(use);
+    const cooldown =
+      standing === 'out' ? health.longest(use) : standing === 'avoided' ? health.avoided(use) : undefined;
+    if (cooldown)
+      return { state: standing === 'out' ? 'cooling' : 'avoided', reason: cooldown.kind, until: cooldown.until };
+    return this.#hasRoom(account) ? undefined : { state: 'full' };
   }
 
   /** A lease in spite of parks and cooldowns, for a test by the operator. */

@@ -231,7 +231,7 @@ export async function lockHealth(tx: Db): Promise<void> {
 }
 
 /** Also cooldowns that are over: their circuits wait for a probe. */
-async function readSharedState(db: Db): Promise<SharedState> {
+export async function readSharedState(db: Db): Promise<SharedState> {
   const cooldowns = await db
     .selectFrom('account_cooldowns')
     .selectAll()

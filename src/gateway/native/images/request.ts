@@ -8,13 +8,13 @@ import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
 import { defaultImageModel } from '../../images/model.ts';
 import { bodyClassOf } from '../../services.ts';
 import { canonicalPath } from '../headers.ts';
-import type { NativeRequest, NativeServices, NativeSource } from '../native-request.ts';
+import type { NativeReadServices, NativeRequest, NativeSource } from '../native-request.ts';
 import { sharedObject } from '../provider-objects.ts';
 import type { ImageBody } from './body.ts';
 import { notAForm, readImageForm } from './form.ts';
 import { imageJson } from './json.ts';
 
-export async function readImageRequest(services: NativeServices, source: NativeSource): Promise<NativeRequest> {
+export async function readImageRequest(services: NativeReadServices, source: NativeSource): Promise<NativeRequest> {
   const { call } = source;
   const body = await readImageBody(services, source);
   const { settings, files, dropped, objectsIn } = body;
@@ -36,7 +36,7 @@ export async function readImageRequest(services: NativeServices, source: NativeS
   };
 }
 
-async function readImageBody(services: NativeServices, source: NativeSource): Promise<ImageBody> {
+async function readImageBody(services: NativeReadServices, source: NativeSource): Promise<ImageBody> {
   const { call, operation } = source;
   if (operation === 'images.edit') {
     const type = mediaType(call);
@@ -48,7 +48,7 @@ async function readImageBody(services: NativeServices, source: NativeSource): Pr
 }
 
 /** Generations may omit the model; edits must name it (G 2). */
-function fallbackModel({ operation, caller }: NativeSource, { catalog, clock }: NativeServices): string {
+function fallbackModel({ operation, caller }: NativeSource, { catalog, clock }: NativeReadServices): string {
   const first = defaultImageModel(catalog(), caller, clock.now());
   if (operation === 'images.generate' && first !== undefined) return first;
   const advice = first === undefined ? 'GET /v1/models lists the models of this key' : `for example "${first}"`;

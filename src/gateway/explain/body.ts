@@ -1,0 +1,37 @@
+/** The body of a call that is explained: that of the operator with the model in question, or a minimal one. */
+import { valueAt } from '../../core/index.ts';
+import type { ThreadJob } from '../../platform/threads/index.ts';
+import type { Dialect } from '../../rules/index.ts';
+import { withModel } from '../native/request.ts';
+import { asJson, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
+
+interface ModelChange {
+  readonly bytes: Buffer;
+  readonly model: string;
+}
+
+const MODEL: ReadonlySet<string> = new Set(['model']);
+
+/** Replaces the model of a body. Throws what the client of a call with this body would get. */
+export const modelJob: ThreadJob<ModelChange, Uint8Array> = {
+  module: import.meta.url,
+  name: 'modelJob',
+  inlineBytes: LARGE_BODY_BYTES,
+  run({ bytes, model }) {
+    const span = scanRequest(bytes, MODEL).get('model');
+    const named = span && asJson(() => valueAt(bytes, span));
+    return withModel(bytes, span, typeof named === 'string' ? named : undefined, model);
+  },
+};
+
+const TEXT = 'Hello';
+const MINIMAL: Readonly<Record<Dialect, object>> = {
+  messages: { max_tokens: 1024, messages: [{ role: 'user', content: TEXT }] },
+  chat: { messages: [{ role: 'user', content: TEXT }] },
+  responses: { input: TEXT },
+  generate: { contents: [{ role: 'user', parts: [{ text: TEXT }] }] },
+};
+
+/** Generate-content requests have their model in the path. */
+export const minimalBody = (dialect: Dialect, model: string): Buffer =>
+  Buffer.from(JSON.stringify(dialect === 'generate' ? MINIMAL[dialect] : { model, ...MINIMAL[dialect] }));

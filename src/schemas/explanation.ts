@@ -1,0 +1,72 @@
+/** The plan of a call that is not sent: the ways to serve it, what is left out and why, its maximum cost, and what its caller would get. */
+import { z } from 'zod';
+import { UPSTREAM_DIALECTS } from '../rules/index.ts';
+import { anyObject, dollars, flag, integer, list, someMoment, someText, text, texts, USD } from './field.ts';
+
+const CallerError = z.strictObject({ status: integer, code: text, message: text, param: someText });
+
+const ExplainedAccount = z.strictObject({
+  account: text,
+  state: z
+    .enum(['healthy', 'avoided', 'cooling', 'full', 'parked', 'draining', 'refused_credential'])
+    .describe('for this model and operation; `avoided`: used after all others'),
+  reason: someText.describe('the fault that began the cooldown'),
+  until: someMoment.describe('end of the cooldown'),
+});
+
+const line = text.describe('the line of the catalog that the name resolves to');
+const ExplainedWay = z.strictObject({
+  group: text,
+  line,
+  upstream_model: text.describe('the name that providers get; an account may have its own one'),
+  dialect: z.enum(UPSTREAM_DIALECTS).describe('of the upstream request'),
+  native: flag.describe('bytes are forwarded; otherwise the request is converted'),
+  fallback: flag.describe('a line of another group'),
+  opaque: z.enum(['none', 'kept', 'left_out']).describe('what happens to the opaque values of the request'),
+  dropped: texts.describe('fields of the request that the conversion leaves out'),
+  accounts: list(ExplainedAccount),
+  price: someText.describe('version of the price in force; null for a free model'),
+  rates: anyObject.nullable().describe('as in the configuration: dollars per million tokens by kind, or per piece'),
+  group_multiplier: text,
+  user_multiplier: text,
+  max_cost: dollars.describe('reserved for the call, in exact decimal dollars; multipliers included'),
+  covered: flag.describe('the wallet covers it'),
+  error: CallerError.nullable().describe('why this way cannot serve the call now'),
+});
+export type ExplainedWay = z.infer<typeof ExplainedWay>;
+
+const Reason = z.enum([
+  ...(['matrix', 'dialect', 'feature', 'key_models', 'no_line', 'no_price', 'no_account', 'bound_elsewhere'] as const),
+  'request',
+]);
+export type LeftOutReason = z.infer<typeof Reason>;
+
+const LeftOut = z.strictObject({
+  group: text,
+  line: someText,
+  dialect: someText,
+  account: someText.describe('set where one account of the way is left out, not the way'),
+  reason: Reason,
+  detail: someText.describe('the feature, the account that holds it, or the error of a call on this way'),
+});
+export type LeftOut = z.infer<typeof LeftOut>;
+
+export const ShownExplanation = z
+  .strictObject({
+    object: z.literal('explanation'),
+    ...USD,
+    key: text,
+    user: text,
+    group: text,
+    model: text,
+    dialect: text,
+    endpoint: text.describe('method and path of the call'),
+    minimal_body: flag.describe('no body was given'),
+    ways: list(ExplainedWay).describe('in the order in which they are tried'),
+    left_out: list(LeftOut),
+    available: dollars.describe('in the wallet of the user'),
+    way: integer.nullable().describe('number of the way that would serve the call now, from 1; null when none would'),
+    error: CallerError.nullable().describe('what the caller would get when no way serves the call'),
+  })
+  .meta({ id: 'Explanation' });
+export type ShownExplanation = z.infer<typeof ShownExplanation>;
