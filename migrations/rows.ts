@@ -445,6 +445,13 @@ export interface PricesRow {
   model_pattern: Generated<string>;
 }
 
+export interface ProviderTasksRow {
+  provider: Buffer;
+  upstream_id: string;
+  user_id: string;
+  task_id: string;
+}
+
 export interface ReplicasRow {
   id: string;
   host: string;
@@ -745,6 +752,7 @@ export interface VideoTasksRow {
   candidates: Json | null;
   dismissed_at: Timestamp | null;
   link_epoch: Generated<number>;
+  max_tokens: bigint | null;
 }
 
 export interface WalletsRow {
@@ -839,6 +847,7 @@ export interface Rows {
   person_links: PersonLinksRow;
   person_sessions: PersonSessionsRow;
   prices: PricesRow;
+  provider_tasks: ProviderTasksRow;
   replicas: ReplicasRow;
   request_fault_hours: RequestFaultHoursRow;
   request_faults: RequestFaultsRow;

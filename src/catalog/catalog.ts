@@ -53,6 +53,12 @@ export interface Account {
   readonly assets?: AssetSettings | undefined;
 }
 
+/** Address and credential: accounts with the same ones see the same objects of the provider. Contains the credential. */
+export function providerIdentity({ baseUrl, credential }: Pick<Account, 'baseUrl' | 'credential'>): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return `${origin}${pathname}\n${credential}`;
+}
+
 export interface AssetSettings {
   readonly baseUrl: string;
   readonly accessKey: string;

@@ -12,6 +12,7 @@ export {
   type ModelLine,
   type PriceRow,
   priceAt,
+  providerIdentity,
 } from './catalog.ts';
 export { credentialLocation, loadCatalog, proxyLocation, readModelLines } from './load.ts';
 export { type AccountSecrets, publicMessage, redact, type Secrets } from './redact.ts';

@@ -81,6 +81,9 @@ export type CrashPoint =
   | 'warning.noticed'
   | 'notice.taken'
   | 'notice.sent'
+  | 'background.held'
+  | 'background.accepted'
+  | 'background.recorded'
   | 'close.begun'
   | 'close.drained'
   | 'close.removed';

@@ -1,4 +1,4 @@
-/** Limits of background responses that the gateway makes itself, on groups that do not speak the responses dialect (ADR 14). */
+/** Limits of background responses, most of them of those that the gateway makes itself, on groups that do not speak the responses dialect (ADR 14). */
 const MIB = 2 ** 20;
 
 export const BACKGROUND = {
@@ -15,6 +15,11 @@ export const BACKGROUND = {
   /** A process that does not renew its lease for this long has ended; its responses fail. */
   leaseMs: 30_000,
   renewMs: 10_000,
+  /**
+   * The same for a process that sends the request to a provider with background responses; the hold is released then. Longer, because a
+   * process that lives and cannot reach the database would lose a response that its provider makes.
+   */
+  sendLeaseMs: 120_000,
   /** Interval in which a process looks for cancelled responses. */
   watchMs: 1_000,
   /** How long the request that cancels a response waits for its end. */

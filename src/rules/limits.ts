@@ -122,6 +122,9 @@ export const GENERATION_LIMITS = {
   choices: ['candidateCount', 'candidate_count'],
 } as const;
 
+/** Members that ask for a reply in audio; without one a model writes none. In `config` of generate-content any name with one of these words. */
+export const AUDIO_REPLIES = { members: ['modalities', 'audio'], config: /modalities|speech|audio/i } as const;
+
 /** Reserved as the output of a request without a limit, where the model has none in the catalog. A longer one is charged in full. */
 export const DEFAULT_MAX_OUTPUT = 32_000;
 

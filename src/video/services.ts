@@ -7,6 +7,8 @@ import type { AssetProvider } from './upstream/asset-provider.ts';
 import type { VideoProvider } from './upstream/client.ts';
 
 export interface VideoServices extends StoreServices {
+  /** Of the installation: the same on all replicas, after every start and in a restored backup. */
+  readonly secret: Buffer;
   readonly catalog: () => Catalog;
   readonly pool: Pool;
   readonly provider: VideoProvider;

@@ -1,7 +1,7 @@
 /** Video tasks: their services bound once, and the operations on them. */
 import type { Key } from '../access/keys/index.ts';
 import type { Account } from '../catalog/index.ts';
-import { fail, isPublicAddress, newId } from '../core/index.ts';
+import { derive, fail, isPublicAddress, newId } from '../core/index.ts';
 import type { Job, StoreServices, Tx } from '../platform/db/index.ts';
 import type { HttpStack } from '../platform/http/index.ts';
 import { PublicFetcher } from '../platform/outbound/index.ts';
@@ -71,6 +71,8 @@ import { VideoProvider } from './upstream/client.ts';
 export interface VideoOptions
   extends StoreServices,
     Pick<VideoServices, 'catalog' | 'pool' | 'threads' | 'publicUrl' | 'allowedOrigins'> {
+  /** The pepper of the installation. */
+  readonly pepper: Buffer;
   readonly upstream: UpstreamClient;
   readonly httpStack: HttpStack;
   readonly streamLimits: ClientStreamLimits;
@@ -147,6 +149,7 @@ export function createVideo(options: VideoOptions): Video {
   const { db, upstream, clock, publicUrl } = options;
   const services: VideoServices = {
     ...options,
+    secret: derive(options.pepper.toString('base64'), 'dragoman-video-v1'),
     provider: new VideoProvider(upstream),
     assetProvider: assetLibraries(options),
     replicaId: newId('req'),

@@ -398,7 +398,7 @@ test('impossible usage numbers are quarantined and not charged, and the client s
   assert.equal((await usageOf(own.claude ?? '')).balance.available, '10');
 });
 
-test('G 8: reported zero usage is free; missing usage is estimated and flagged', async () => {
+test('G 8: zero usage of a visible reply and missing usage are estimated alike and flagged', async () => {
   const own = await userKeys('quiet', '10');
   const routes = Object.values(ROUTES);
   for (const usageFault of ['zero', 'missing'])
@@ -408,12 +408,15 @@ test('G 8: reported zero usage is free; missing usage is estimated and flagged',
     return rows.length === 2 * routes.length ? rows : undefined;
   });
   for (const { model, operation, estimated, nanos, usage } of records)
-    if (model.endsWith('zero')) assert.deepEqual([estimated, nanos], [false, 0n], `${operation} ${model}`);
-    else
-      assert.ok(
-        estimated && nanos > 0n && usage.input > 0 && usage.output > 0,
-        `${operation} ${model}: ${JSON.stringify(usage)}`,
-      );
+    assert.ok(
+      estimated && nanos > 0n && usage.input > 0 && usage.output > 0,
+      `${operation} ${model}: ${JSON.stringify(usage)}`,
+    );
+  const sums = ['zero', 'missing'].map((word) =>
+    records.filter(({ model }) => model.endsWith(word)).reduce((sum, { nanos }) => sum + nanos, 0n),
+  );
+  // The name of the model, in which the words differ, may be part of the reply.
+  assert.ok(Math.abs(Number(sums[0]) / Number(sums[1]) - 1) < 0.2, String(sums));
   assert.deepEqual(await quarantined('quiet'), []);
 });
 

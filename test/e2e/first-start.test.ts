@@ -142,7 +142,9 @@ test('serve --config after the demo says that its keys fail, and that apply --pr
     stderr,
     /^Models without a price: free-model of claude\. Requests get model_not_priced: .*prices import/m,
   );
-  const pruned = await runHere(['apply', setupFile, '--prune', '--yes'], { env });
+  const refused = await runHere(['apply', setupFile, '--prune', '--yes'], { env });
+  const [, count = ''] = /--confirm (\d+)/.exec(refused.stderr) ?? [];
+  const pruned = await runHere(['apply', setupFile, '--prune', '--yes', '--confirm', count], { env });
   assert.equal(pruned.code, 0, pruned.stderr);
   assert.doesNotMatch(pruned.stderr, /Not in the file/);
   const key = await runHere(['key', 'create', '--user', 'new', '--group', 'claude'], { env });

@@ -191,7 +191,9 @@ test('servers and commands start concurrently on a shared PostgreSQL over TCP', 
     assert.match(dry.stderr, /group claude/);
     assert.equal(unconfirmed.code, 1);
     assert.match(unconfirmed.stderr, /--yes/);
-    const pruned = await runHere(['apply', empty, '--prune', '--yes'], { env });
+    const refused = await runHere(['apply', empty, '--prune', '--yes'], { env });
+    const [, count = ''] = /--confirm (\d+)/.exec(refused.stderr) ?? [];
+    const pruned = await runHere(['apply', empty, '--prune', '--yes', '--confirm', count], { env });
     assert.match(pruned.stderr, /group claude/, 'the dry run and the unconfirmed run changed nothing');
 
     const { code, stdout } = await server.stop();

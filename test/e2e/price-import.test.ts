@@ -161,6 +161,15 @@ longTest('prices import takes --provider and --list, and keeps prices that the l
   assert.deepEqual(await pricesOf('unknown-model'), [
     { input: '3', output: '12', steps: [{ above: 200_000, input: '6' }] },
   ]);
+  const limits = { max_input_tokens: 300_000, max_output_tokens: 64_000 };
+  writeFileSync(list, JSON.stringify({ 'unknown-model': { ...stepped, ...limits } }));
+  await apply({ models: [{ id: 'unknown-model', groups: ['cl'], context: 250_000 }] });
+  const shown = await importPrices('--dry-run', '--model', 'unknown-model', '--multiplier', '1.5', '--list', list);
+  assert.match(shown.stdout, /^unknown-model of cl: context 250000, max_output 64000$/m);
+  assert.equal((await importPrices('--yes', '--model', 'unknown-model', '--list', list)).code, 0);
+  const { db } = database;
+  const model = db.selectFrom('models').select(['context', 'max_output']).where('pattern', '=', 'unknown-model');
+  assert.deepEqual(await model.executeTakeFirst(), { context: 250_000, max_output: 64_000 }, "the operator's stay");
   writeFileSync(list, '[');
   const broken = await importPrices('--yes', '--list', list);
   assert.equal(broken.code, 1);

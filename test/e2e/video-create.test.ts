@@ -98,6 +98,23 @@ test('V 4.2 r2: duration -1 holds the amount of 15 seconds', async () => {
   assert.equal((await holds()) - before, BigInt(tokens) * 7_000n);
 });
 
+for (const [prompt, seconds, [width, height]] of [
+  ['a lamp --rs 1080p --dur 15', 15, [1920, 1080]],
+  ['a lamp --resolution 720p', 4, [1280, 720]],
+  ['a lamp --dur 9 --rt 9:16', 9, [864, 496]],
+  ['a lamp --unheard-of 7', 15, [3326, 2494]],
+  ['a lamp--old and dusty', 4, [864, 496]],
+] as const)
+  test(`a create with 480p and 4 seconds and the prompt «${prompt}» holds what the prompt can buy`, async () => {
+    const before = await holds();
+    const body = taskBody('EP', { content: [textItem(prompt)], resolution: '480p', ratio: '16:9', duration: 4 });
+    const estimate = await create(body, { path: `${TASKS}/estimate` });
+    assert.equal((await create(body)).status, 200);
+    const tokens = Math.ceil((width * height * (24 * seconds + 1)) / 1024);
+    assert.equal((await holds()) - before, BigInt(tokens) * 7_000n);
+    assert.equal(estimate.body.tokens, tokens);
+  });
+
 test('a balance below the hold gives 402 and leaves no task, no hold and no upstream call', async () => {
   const before = creates().length;
   const { status, headers, body } = await create(taskBody('EP'), { key: KEYS.poor });

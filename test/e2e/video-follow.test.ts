@@ -118,9 +118,9 @@ test('V 3: an unknown status and a step back change nothing', async () => {
 });
 
 test('V 8: usage above the hold is charged in full', async () => {
-  const id = await create(trigger('EP', 'resolution=1080p'));
+  const id = await create(trigger('EP', 'resolution=720p'));
   const task = await end(id);
-  assert.deepEqual([task.status, task.resolution], ['succeeded', '1080p']);
+  assert.deepEqual([task.status, task.resolution], ['succeeded', '720p']);
   const hold = await holdOf(id);
   assert.equal(hold.settled_nanos, BigInt(task.usage?.total_tokens ?? 0) * 7_000n);
   assert.ok((hold.settled_nanos ?? 0n) > hold.nanos);

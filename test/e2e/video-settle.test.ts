@@ -185,6 +185,30 @@ for (const usage of ['negative', 'text', 'fraction', 'huge', 'zero'] as const)
     assert.match(data.find(({ task }) => task === id)?.reported ?? '', /^completion_tokens .+, total_tokens .+$/);
   });
 
+for (const [about, made, tokens, isCharged] of [
+  ['what was held', {}, 3 * (TOKENS + 1), true],
+  ['what was held', {}, 3 * (TOKENS + 1) + 1, false],
+  ['its 480p and 4 seconds', { resolution: '480p', duration: 4 }, 123 * TOKENS, false],
+  ['a smaller video than was asked for', { resolution: '480p', duration: 1 }, 3 * TOKENS, false],
+  ['its frames', { resolution: '480p', frames: 49 }, 3 * TOKENS, false],
+] as const)
+  test(`V 8: usage of ${tokens} tokens is ${isCharged ? 'charged' : 'reviewed'} against ${about}`, async () => {
+    const id = await create();
+    const value = { ...reportOf(id, 'succeeded'), ...made, usageTokens: tokens, usage: { total_tokens: tokens } };
+    const report = async () => applyReport(workers.services, await rowOf(id), { kind: 'found', value });
+    await report();
+    if (isCharged) return expectCharge(id, BigInt(tokens) * 7_000n);
+    await report();
+    assert.deepEqual([(await holdOf(id)).state, await recordsOf(id)], ['review', []]);
+    assert.equal(logged('task.usage_missing', id)[0]?.reported, 'invalid');
+    const { body } = await callVideo(gateway.url, `${TASKS}/${id}`);
+    assert.deepEqual([body.status, 'usage' in body], ['succeeded', false]);
+    const { data } = (await admin('GET', '/reviews?limit=100')).body as { data: { task: string; reported: string }[] };
+    assert.match(data.find(({ task }) => task === id)?.reported ?? '', new RegExp(`^${tokens} tokens, where .+ allow`));
+    await applyReport(workers.services, await rowOf(id), success(id));
+    await expectCharge(id, 100n * 7_000n);
+  });
+
 async function inReview(): Promise<string> {
   const id = await create('EP', 'usage=missing');
   await finish(id);
@@ -304,7 +328,8 @@ test('V 3: a check that outlives its interval changes nothing after a newer chec
     const gate = Promise.withResolvers<QueryOutcome<ReportedTask>>();
     const slow = scripted(() => gate.promise);
     await makeDue(db, id);
-    assert.equal(await slow.follower.run(), 1);
+    // The provider's own report may lock the task for a moment.
+    await until('the task to be taken', async () => (await slow.follower.run()) === 1);
     await makeDue(db, id);
     assert.equal(await slow.follower.run(), 1, 'its time is over, so it is taken');
     assert.equal(slow.provider.asked.length, 1, 'but the same worker does not ask twice');

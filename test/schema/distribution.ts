@@ -32,6 +32,13 @@ export const DISTRIBUTION: Readonly<Record<keyof Rows, Distribution>> = {
   idempotency_records: user,
   video_tasks: user,
   video_task_assets: user,
+  provider_tasks: {
+    by: 'user',
+    except: {
+      'provider,upstream_id':
+        'a task of the provider has one owner among all users: distributed by the provider, without the foreign key',
+    },
+  },
   callback_events: user,
   callback_attempts: user,
   callback_circuits: user,

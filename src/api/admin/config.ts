@@ -1,6 +1,13 @@
 /** The whole configuration as one document, in the format of `dragoman apply`; YAML or JSON. */
 import { z } from 'zod';
-import { applySetup, ExistsError, parseSetup, RepricingError, SetupError } from '../../catalog/setup/index.ts';
+import {
+  applySetup,
+  ExistsError,
+  parseSetup,
+  RemovalError,
+  RepricingError,
+  SetupError,
+} from '../../catalog/setup/index.ts';
 import { type Call, expectJson, mediaType, readBody, sendJson } from '../../platform/web/index.ts';
 import { BODY_BYTES } from '../../rules/index.ts';
 import { SetupFile } from '../../schemas/index.ts';
@@ -20,7 +27,8 @@ export const applyConfig = operation({
     const prune = query.prune === 'true';
     const refuseRepricing = query.accept_repricing !== 'true';
     const createOnly = query.create_only === 'true';
-    const options = { secrets, prune, dryRun, refuseRepricing, createOnly, by };
+    const refuseRemoval = { confirmed: query.confirm === undefined ? undefined : Number(query.confirm) };
+    const options = { secrets, prune, dryRun, refuseRepricing, refuseRemoval, createOnly, by };
     const { changes, effects, unpriced, rotated, warnings, keys, diff } = await applySetup(db, body, options).catch(
       rejectSetup,
     );
@@ -57,6 +65,11 @@ async function readSetup(call: Call): Promise<SetupFile> {
 function rejectSetup(error: unknown): never {
   if (error instanceof ExistsError)
     throw rejection([`${error.field}: ${error.object} exists; use another name, or change it`], 'conflict');
+  if (error instanceof RemovalError)
+    throw rejection(
+      [`prune: ${error.lines[0]}; repeat the request with confirm=${error.removal.removed} if this is intended`],
+      'conflict',
+    );
   if (error instanceof RepricingError)
     throw rejection(error.lines.map((line) => `${line}; name it, or repeat the request with accept_repricing=true`));
   throw error instanceof SetupError ? rejection(error.lines) : error;

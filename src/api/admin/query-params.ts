@@ -55,6 +55,13 @@ const flag = (description: string) => z.enum(['true', 'false']).describe(descrip
 export const flags = {
   dry_run: flag('`true` reports what would change and changes nothing'),
   prune: flag('`true` also removes objects that the document does not name'),
+  confirm: z
+    .string()
+    .regex(/^\d{1,9}$/, 'a number of objects')
+    .describe(
+      'how many objects a prune removes, where that is more than it keeps; otherwise it gets 409 with the number',
+    )
+    .optional(),
   create_only: flag('`true` rejects a document that names an object that exists, with 409'),
   accept_repricing: flag('`true` accepts new prices of models that the document does not name'),
 };

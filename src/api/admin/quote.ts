@@ -140,7 +140,8 @@ function videoAt(query: Quote, variant: VideoVariant, line: ModelLine, stored: u
   if (rates.video === undefined) return undefined;
   const capabilities = videoCapabilitiesOf(variant, line.overrides, query.model);
   const { seconds: duration, resolution, ratio } = query;
-  const facts = { duration, frames: undefined, resolution, ratio, hasVideoInput: query.video_input === 'true' };
+  const hasVideoInput = query.video_input === 'true';
+  const facts = { duration, frames: undefined, resolution, ratio, hasVideoInput, promptOptions: undefined };
   const { tokens, rate } = maxCostOfTask(facts, capabilities, rates, [ONE]);
   return (multipliersPpm) => videoCost(tokens, rate, multipliersPpm);
 }

@@ -16,7 +16,7 @@ import { auditChanges, compareObjects, type ObjectDiff, readObjects } from './di
 import { findEffects, isUnnamedRepricing, RepricingError } from './effects.ts';
 import { fallbackErrors } from './fallback.ts';
 import { mergeModelOrder } from './model-order.ts';
-import { findUnnamed, prune } from './prune.ts';
+import { findUnnamed, isMass, prune, type Removal, RemovalError, removalOf } from './prune.ts';
 import { checkReferences } from './references.ts';
 import { characterRow, groupRow, modelRow, userRow } from './rows.ts';
 import { saveAccount } from './save-account.ts';
@@ -43,6 +43,8 @@ export interface Applied {
   readonly rotated: readonly string[];
   /** Groups, accounts, models and characters of the database that the file does not name; they stay unless it prunes. */
   readonly unnamed: readonly string[];
+  /** Only of a prune. */
+  readonly removal: Removal | undefined;
   /** Likely mistakes in the file. */
   readonly warnings: readonly string[];
   /** The fields that differ, of objects that the file names. */
@@ -55,6 +57,8 @@ export interface ApplyOptions {
   readonly dryRun?: boolean;
   /** Rejects a file that changes the price of model names which it does not name. */
   readonly refuseRepricing?: boolean;
+  /** Rejects a prune that removes more than it keeps, unless it removes as many objects as `confirmed`. */
+  readonly refuseRemoval?: { readonly confirmed: number | undefined };
   /** Rejects a file that names an object of the database. */
   readonly createOnly?: boolean;
   /** For the audit log; `file` by default, as for a configuration that is applied at start. */
@@ -88,10 +92,12 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
         ...done,
         effects: done.changes.length === 0 ? [] : await findEffects(tx, before, file),
         unpriced: await findUnpriced(tx),
+        removal: options.prune ? await removalOf(tx, done.changes) : undefined,
         warnings: await findWarnings(tx, file, groups),
         diff,
       };
       if (options.dryRun) throw rollback;
+      if (options.refuseRemoval) rejectRemoval(applied.removal, options.refuseRemoval.confirmed);
       if (options.refuseRepricing) rejectRepricing(applied.effects);
       const { changes, effects } = applied;
       await auditChanges(tx, by, diff);
@@ -120,6 +126,10 @@ async function readKnown(tx: Tx) {
     groups: new Map(groups.map((row) => [row.id, kindOf(row)])),
     users: new Set(users.map((row) => row.id)),
   };
+}
+
+function rejectRemoval(removal: Removal | undefined, confirmed: number | undefined): void {
+  if (removal && isMass(removal) && confirmed !== removal.removed) throw new RemovalError(removal);
 }
 
 function rejectRepricing(effects: readonly NameEffect[]): void {

@@ -44,8 +44,12 @@ export function fallbackErrors(file: SetupFile, lines: ModelLines, groups: Known
   });
 }
 
-/** Of the lines that the file names. Models without a price are reported anyway. */
-export function fallbackWarnings(file: SetupFile, lines: ModelLines, groups: Known['groups']): string[] {
+/** Of the lines that the file names. */
+export function fallbackWarnings(
+  file: SetupFile,
+  { lines, now }: { readonly lines: ModelLines; readonly now: number },
+  groups: Known['groups'],
+): string[] {
   const catalog = new Catalog([], [], lines);
   return namedIn(lines, file)
     .filter(({ path }) => path.startsWith('models['))
@@ -60,6 +64,9 @@ export function fallbackWarnings(file: SetupFile, lines: ModelLines, groups: Kno
             ]),
         ...(served?.context && (line.context ?? 0) > served.context
           ? [`${path}: "${text}" has a smaller context than "${line.pattern}", so that it cannot take every call`]
+          : []),
+        ...(served && !isUsable(served, now)
+          ? [`${path}: "${text}" has no price, so that it takes no call; set prices or free: true`]
           : []),
       ];
     });

@@ -14,6 +14,7 @@ export {
   type PriceChange,
   planImport,
 } from './price-import.ts';
+export { isMass, RemovalError } from './prune.ts';
 export { characterRow, userRow } from './rows.ts';
 export { insertRow, saveRow } from './save-row.ts';
 export { parseSetupFile, type SecretSources } from './secrets.ts';

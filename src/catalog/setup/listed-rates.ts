@@ -14,6 +14,12 @@ export type ListedPrice =
   | { readonly windows: readonly ListedWindow[]; readonly remarks: readonly string[] }
   | { readonly skip: string };
 
+/** Largest input and output in tokens, where the list has them. */
+export interface ListedLimits {
+  readonly context: number | undefined;
+  readonly maxOutput: number | undefined;
+}
+
 /** Rates that are valid from a time on; from now on when `from` is absent. */
 export interface ListedWindow {
   readonly from?: string;

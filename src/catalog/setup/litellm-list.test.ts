@@ -38,6 +38,24 @@ const LIST = parseLitellmList(
         { range: [32_000, 128_000], input_cost_per_token: 2e-6, output_cost_per_token: 4e-6 },
       ],
     },
+    'gpt-image-9': {
+      mode: 'image_generation',
+      cache_read_input_image_token_cost: 2e-6,
+      input_cost_per_image_token: 8e-6,
+      output_cost_per_image_token: 3e-5,
+      input_cost_per_image_token_batches: 4e-6,
+      output_cost_per_image_token_batches: 1.5e-5,
+    },
+    watching: { input_cost_per_token: 1e-6, input_cost_per_video_token: 6e-6, output_cost_per_token: 2e-6 },
+    embedding: { mode: 'embedding', input_cost_per_token: 2e-8, input_cost_per_token_batches: 1e-8 },
+    'exp-1206': { litellm_provider: 'gemini', input_cost_per_token: 3e-7, output_cost_per_token: 2.5e-6 },
+    'gemini/exp-1206': {
+      litellm_provider: 'gemini',
+      max_input_tokens: 2_097_152,
+      max_output_tokens: 8_192,
+      input_cost_per_token: 0,
+      output_cost_per_token: 0,
+    },
     pages: { mode: 'ocr', ocr_cost_per_page: 0.001 },
   }),
 );
@@ -57,10 +75,11 @@ test('a list in the form of LiteLLM has steps, tiers, cache lifetimes and search
     cache_write_1h: '6',
     per_search: '0.014',
     steps: [{ above: 200_000, input: '6', output: '22.5', cache_write_1h: '12' }],
-    // A tier without a price of output would give it away, and is left out.
+    // Without a price of output a tier has that of every call.
     tiers: {
       priority: { input: '6', output: '30', steps: [{ above: 200_000, input: '12' }] },
       batch: { input: '1.5', output: '7.5' },
+      flex: { input: '1.5', output: '15' },
     },
   });
   assert.deepEqual(ratesOf('ranged-model'), {
@@ -87,4 +106,39 @@ test('a model is found by its name, by the end of one, and among several by the 
   assert.equal(ratesOf('unknown'), 'the price list has no such model');
   assert.match(String(ratesOf('pages')), /no price for it that an endpoint of the gateway can charge/);
   assert.throws(() => parseLitellmList('[1]'));
+});
+
+test('a list in the form of LiteLLM has cached images, videos, and batches without a price of output', () => {
+  assert.deepEqual(ratesOf('gpt-image-9'), {
+    cached_image_input: '2',
+    image_input: '8',
+    image_output: '30',
+    tiers: { batch: { image_input: '4', image_output: '15' } },
+  });
+  assert.deepEqual(ratesOf('watching'), { input: '1', video_input: '6', output: '2' });
+  assert.deepEqual(ratesOf('embedding'), {
+    input: '0.02',
+    output: '0',
+    tiers: { batch: { input: '0.01', output: '0' } },
+  });
+});
+
+test("a provider's own entry is preferred to one without its name, also when it is free", () => {
+  assert.deepEqual(ratesOf('exp-1206'), { input: '0', output: '0' });
+  const price = litellmPrice(LIST, 'exp-1206');
+  assert.ok('remarks' in price);
+  assert.deepEqual([price.source, price.remarks], ['litellm/gemini/exp-1206', ['the list says that it is free']]);
+});
+
+test('limits of a model are those of its entry, or the largest of all that a pattern matches', () => {
+  const limitsOf = (model: string) => {
+    const price = litellmPrice(LIST, model);
+    return 'limits' in price ? price.limits : undefined;
+  };
+  assert.deepEqual(limitsOf('exp-1206'), { context: 2_097_152, maxOutput: 8_192 });
+  assert.deepEqual(limitsOf('long-model'), { context: 1_000_000, maxOutput: undefined });
+  const same = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6, max_input_tokens: 5 };
+  const list = { 'a-1': { ...same, max_output_tokens: 3 }, 'a-2': { ...same, max_output_tokens: 7 } };
+  const price = litellmPrice(list, 'a-*');
+  assert.deepEqual('limits' in price && price.limits, { context: 5, maxOutput: 7 });
 });

@@ -4,7 +4,15 @@
  */
 import { z } from 'zod';
 import { isGlob, matchesGlob } from '../../core/index.ts';
-import { amountOf, decimalOf, type ListedPrice, type ListedRates, withOutput } from './listed-rates.ts';
+import { lacksOutput } from '../../schemas/index.ts';
+import {
+  amountOf,
+  decimalOf,
+  type ListedLimits,
+  type ListedPrice,
+  type ListedRates,
+  withOutput,
+} from './listed-rates.ts';
 
 const Entry = z.record(z.string(), z.unknown());
 const List = z.record(z.string(), Entry);
@@ -20,10 +28,12 @@ const TOKENS: Readonly<Record<string, string>> = {
   input_cost_per_token_cache_hit: 'cached_input',
   cache_read_input_token_cost: 'cached_input',
   cache_read_input_audio_token_cost: 'cached_audio_input',
+  cache_read_input_image_token_cost: 'cached_image_input',
   cache_creation_input_token_cost: 'cache_write',
   cache_creation_input_token_cost_above_1hr: 'cache_write_1h',
   input_cost_per_audio_token: 'audio_input',
   input_cost_per_image_token: 'image_input',
+  input_cost_per_video_token: 'video_input',
   output_cost_per_token: 'output',
   output_cost_per_reasoning_token: 'reasoning',
   output_cost_per_audio_token: 'audio_output',
@@ -39,11 +49,15 @@ const NAME = /^(.+?)(?:_above_(\d+)k_tokens)?(?:_(priority|flex|batches))?$/;
 const BESIDE = /_dbu_|_per_character|_per_pixel|_audio_token_cost$|per_gb_per_day|_cost_per_session|_per_1k_tokens/;
 
 /** The price of `model`: of its own name, or of the only entries that end in it. `provider` selects among several. */
-export function litellmPrice(list: LitellmList, model: string, provider?: string): ListedPrice & { source?: string } {
+export function litellmPrice(
+  list: LitellmList,
+  model: string,
+  provider?: string,
+): ListedPrice & { source?: string; limits?: ListedLimits } {
   const isOf = (entry: Entry): boolean => provider === undefined || entry.litellm_provider === provider;
-  const named = Object.entries(list).filter(
-    ([name, entry]) => (isGlob(model) ? matchesGlob(model, name) : name === model) && isOf(entry),
-  );
+  const named = Object.entries(list)
+    .filter(([name, entry]) => (isGlob(model) ? matchesGlob(model, name) : name === model) && isOf(entry))
+    .map(([name, entry]) => ownEntry(list, name, entry));
   const found =
     named.length > 0
       ? named
@@ -57,7 +71,24 @@ export function litellmPrice(list: LitellmList, model: string, provider?: string
     return {
       skip: `the list has it with different prices (${plain.slice(0, 3).map(([name]) => name)}); choose with --provider`,
     };
-  return { ...first, source: `litellm/${plain[0]?.[0] ?? model}` };
+  const limits = { context: limitOf(plain, 'max_input_tokens'), maxOutput: limitOf(plain, 'max_output_tokens') };
+  return { ...first, source: `litellm/${plain[0]?.[0] ?? model}`, limits };
+}
+
+/** A provider's entry may be under its own name, such as `gemini/gemini-exp-1206`; LiteLLM prefers that to one without the provider. */
+function ownEntry(list: LitellmList, name: string, entry: Entry): readonly [string, Entry] {
+  const full = `${entry.litellm_provider}/${name}`;
+  const own = list[full];
+  const isPriced = own && Object.keys(own).some((member) => Object.hasOwn(TOKENS, member));
+  return isPriced && own.litellm_provider === entry.litellm_provider ? [full, own] : [name, entry];
+}
+
+/** The largest of all entries, which a pattern may have several of; none when one of them does not say. */
+function limitOf(entries: readonly (readonly [string, Entry])[], member: string): number | undefined {
+  const limits = entries.map(([, entry]) => entry[member]);
+  return limits.length > 0 && limits.every((limit) => Number.isSafeInteger(limit) && Number(limit) > 0)
+    ? Math.max(...limits.map(Number))
+    : undefined;
 }
 
 const SIZE = /(?:^|\/)(\d+)-x-(\d+)\//;
@@ -119,11 +150,17 @@ function entryPrice(entry: Entry, images: ReadonlyMap<string, string>): ListedPr
   addRanges(standard, entry.tiered_pricing);
   Object.assign(standard.flat, piecesOf(entry));
   for (const member of Object.keys(entry)) if (isUnread(member, entry)) remarks.add(`${member} is not metered`);
-  const complete = [...tiers].filter(([, { flat }]) => flat.output !== undefined);
+  if (isFree(standard)) remarks.add('the list says that it is free');
+  // Without a price of output a tier would give it away; that of every call is never too low.
+  for (const [tier, { flat }] of tiers)
+    if (lacksOutput(flat)) {
+      flat.output = standard.flat.output ?? '0';
+      remarks.add(`the tier ${tier} has no price of output in the list and gets the one of every call`);
+    }
   const perImage = images.size > 0 ? Object.fromEntries(images) : drawnPrice(entry);
   const rates: ListedRates = {
     ...ratesIn(standard),
-    ...(complete.length > 0 && { tiers: Object.fromEntries(complete.map(([tier, draft]) => [tier, ratesIn(draft)])) }),
+    ...(tiers.size > 0 && { tiers: Object.fromEntries([...tiers].map(([tier, draft]) => [tier, ratesIn(draft)])) }),
     ...(perImage && { per_image: perImage }),
   };
   if (Object.keys(rates).length === 0)
@@ -131,6 +168,11 @@ function entryPrice(entry: Entry, images: ReadonlyMap<string, string>): ListedPr
   const read = withOutput(rates);
   return { windows: [{ rates: read.rates }], remarks: [...read.remarks, ...remarks] };
 }
+
+/** Tokens cost nothing, and nothing else has a price. */
+const isFree = ({ flat, steps }: Draft): boolean =>
+  [flat, ...steps.values()].flatMap((rates) => Object.values(rates)).every((rate) => rate === '0') &&
+  Object.keys(flat).length > 0;
 
 function orNew<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   const known = map.get(key) ?? make();

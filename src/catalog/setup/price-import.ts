@@ -9,7 +9,14 @@ import { isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
 import type { Style } from '../../rules/index.ts';
 import { lockSetup } from './apply.ts';
-import { type ListedPrice, type ListedRates, type ListedWindow, multiplyRates, singleRates } from './listed-rates.ts';
+import {
+  type ListedLimits,
+  type ListedPrice,
+  type ListedRates,
+  type ListedWindow,
+  multiplyRates,
+  singleRates,
+} from './listed-rates.ts';
 import { type LitellmList, litellmPrice } from './litellm-list.ts';
 import { listedPrice } from './price-list.ts';
 import { savePrice } from './save-price.ts';
@@ -51,8 +58,19 @@ export interface PriceChange {
   readonly changes: readonly RateChange[];
 }
 
+/** Limits of a model that the catalog has none of; those of an operator stay. */
+export interface LimitChange {
+  readonly modelId: bigint;
+  readonly group: string;
+  readonly model: string;
+  readonly context: number | null;
+  readonly max_output: number | null;
+}
+
 export interface ImportPlan {
   readonly changes: readonly PriceChange[];
+  /** Without them a call reserves the largest output that a model may have. Only lists of operators have them. */
+  readonly limits: readonly LimitChange[];
   readonly unchanged: number;
   readonly remarks: readonly string[];
   /** Models without an importable price, with the reason. */
@@ -70,6 +88,7 @@ export async function planImport(db: Db, options: ImportOptions): Promise<Import
       `The price list has no provider "${options.provider}". It has: ${list.map(({ id }) => id).join(', ')}.`,
     );
   const changes: PriceChange[] = [];
+  const limits: LimitChange[] = [];
   const remarks: string[] = [];
   const skipped: string[] = [];
   let unchanged = 0;
@@ -81,13 +100,14 @@ export async function planImport(db: Db, options: ImportOptions): Promise<Import
       continue;
     }
     remarks.push(...found.remarks.map((remark) => `${name}: ${remark}`));
+    limits.push(...limitChanges(line, found.limits));
     for (const window of found.windows) {
       const change = await changeOf(db, line, found.source, window);
       if (change) changes.push(change);
       else unchanged += 1;
     }
   }
-  return { changes, unchanged, remarks, skipped };
+  return { changes, limits, unchanged, remarks, skipped };
 }
 
 /** Fails when the configuration has changed since `shown` was planned. */
@@ -100,8 +120,15 @@ export async function applyImport(db: Db, shown: ImportPlan, options: ImportOpti
     for (const { modelId: id, group, model, rates, cost, from } of plan.changes)
       await savePrice(tx, { id, group, model }, { rates, cost, validFrom: from }, by);
     const after = plan.changes.map(({ group, model, source, rates, cost }) => ({ group, model, source, rates, cost }));
-    if (after.length > 0)
-      await writeAudit(tx, by, { action: 'prices.imported', subject: 'prices', after: { prices: after } });
+    for (const { modelId, context, max_output } of plan.limits)
+      await tx.updateTable('models').set({ context, max_output }).where('id', '=', modelId).execute();
+    const limits = plan.limits.map(({ modelId: _, ...limit }) => limit);
+    if (after.length + limits.length > 0)
+      await writeAudit(tx, by, {
+        action: 'prices.imported',
+        subject: 'prices',
+        after: { prices: after, ...(limits.length > 0 && { limits }) },
+      });
   });
 }
 
@@ -120,6 +147,7 @@ interface CatalogLine {
   readonly pattern: string;
   readonly upstream: string | null;
   readonly context: number | null;
+  readonly max_output: number | null;
   readonly free: boolean;
   readonly style: string;
 }
@@ -128,7 +156,7 @@ async function readLines(db: Db, { group, model }: ImportOptions): Promise<reado
   const lines = await db
     .selectFrom('models as m')
     .innerJoin('groups as g', 'g.id', 'm.group_id')
-    .select(['m.id', 'm.group_id', 'm.pattern', 'm.upstream', 'm.context', 'm.free', 'g.style'])
+    .select(['m.id', 'm.group_id', 'm.pattern', 'm.upstream', 'm.context', 'm.max_output', 'm.free', 'g.style'])
     .where('g.style', '<>', 'video')
     .orderBy('g.position')
     .orderBy('g.id')
@@ -150,7 +178,12 @@ async function readLines(db: Db, { group, model }: ImportOptions): Promise<reado
 }
 
 type Found =
-  | { readonly source: string; readonly windows: readonly PricedWindow[]; readonly remarks: readonly string[] }
+  | {
+      readonly source: string;
+      readonly windows: readonly PricedWindow[];
+      readonly remarks: readonly string[];
+      readonly limits: ListedLimits | undefined;
+    }
   | { readonly skip: string };
 interface PricedWindow extends ListedWindow {
   readonly cost: ListedRates;
@@ -171,7 +204,18 @@ async function findPrice(db: Db, list: readonly Provider[], line: CatalogLine, o
       cost: window.rates,
     })),
     remarks: price.remarks,
+    limits: price.limits,
   };
+}
+
+function limitChanges(
+  { id, group_id, pattern, ...line }: CatalogLine,
+  listed: ListedLimits | undefined,
+): LimitChange[] {
+  const context = line.context ?? listed?.context ?? null;
+  const max_output = line.max_output ?? listed?.maxOutput ?? null;
+  if (context === line.context && max_output === line.max_output) return [];
+  return [{ modelId: id, group: group_id, model: pattern, context, max_output }];
 }
 
 async function publicPrice(
@@ -179,7 +223,7 @@ async function publicPrice(
   list: readonly Provider[],
   line: CatalogLine,
   options: ImportOptions,
-): Promise<ListedPrice & { source?: string }> {
+): Promise<ListedPrice & { source?: string; limits?: ListedLimits }> {
   const provider = await providerOf(db, list, line, options);
   if ('skip' in provider) return provider;
   const { calcPrice } = await import('@pydantic/genai-prices');

@@ -2,10 +2,12 @@
  * Removes configured objects that a file does not name. Users stay, because they own money and history. Keys are revoked, not
  * removed, for the same reason. Prices stay when their model is removed, because charges refer to them.
  */
+import { sql } from 'kysely';
 import { markKeyRevoked } from '../../access/keys/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
-import type { RecordChange } from './save-row.ts';
+import type { Change, RecordChange } from './save-row.ts';
+import { SetupError } from './setup-document.ts';
 
 export async function prune(tx: Tx, file: SetupFile, recordChange: RecordChange): Promise<void> {
   for (const { id, object } of await unnamedKeys(tx, file)) {
@@ -17,6 +19,46 @@ export async function prune(tx: Tx, file: SetupFile, recordChange: RecordChange)
     recordChange('removed', object);
   }
 }
+
+/** Objects that a prune removes or revokes, by kind, and those of these kinds that stay. */
+export interface Removal {
+  readonly removed: number;
+  readonly kept: number;
+  /** Such as `2 groups, 5 models`. */
+  readonly text: string;
+}
+
+/** A prune that removes more than it keeps: probably a document that lacks a part. */
+export class RemovalError extends SetupError {
+  readonly removal: Removal;
+
+  constructor(removal: Removal) {
+    super([`would remove ${removal.text} and keep ${removal.kept} objects`]);
+    this.removal = removal;
+  }
+}
+
+const KINDS = ['group', 'account', 'model', 'character', 'key'];
+const kindOf = ({ object }: Change): string => object.slice(0, object.indexOf(' '));
+
+/** Of the changes that were made in the transaction. What the file creates is not kept. */
+export async function removalOf(tx: Tx, changes: readonly Change[]): Promise<Removal> {
+  const removed = changes.filter(({ what }) => what === 'removed' || what === 'revoked');
+  const created = changes.filter((change) => change.what === 'created' && KINDS.includes(kindOf(change)));
+  const { rows } = await sql<{ stored: number }>`
+    select ((select count(*) from groups) + (select count(*) from accounts) + (select count(*) from models)
+      + (select count(*) from characters) + (select count(*) from keys where revoked_at is null))::int as stored`.execute(
+    tx,
+  );
+  const counts = Map.groupBy(removed, kindOf);
+  const text = KINDS.flatMap((kind) => {
+    const count = counts.get(kind)?.length ?? 0;
+    return count === 0 ? [] : [`${count} ${kind}${count === 1 ? '' : 's'}`];
+  });
+  return { removed: removed.length, kept: (rows[0]?.stored ?? 0) - created.length, text: text.join(', ') };
+}
+
+export const isMass = ({ removed, kept }: Removal): boolean => removed > kept;
 
 /** An object of the database that the file does not name. */
 interface Unnamed {

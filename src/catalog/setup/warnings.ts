@@ -1,4 +1,5 @@
 /** Likely mistakes in a configuration file that is valid: addresses that lead nowhere, models without effect, calls that cost nothing. */
+import { sql } from 'kysely';
 import { isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import { mistakenBaseUrl, type Style } from '../../rules/index.ts';
@@ -11,11 +12,13 @@ import { located } from './setup-document.ts';
 /** Reads the models as they are after the file was applied. */
 export async function findWarnings(tx: Tx, file: SetupFile, groups: Known['groups']): Promise<string[]> {
   const lines = await readModelLines(tx);
+  const { rows } = await sql<{ now: Date }>`select now()`.execute(tx);
+  const now = rows[0]?.now.getTime() ?? 0;
   return located(file, [
     ...addresses(file, groups),
     ...hiddenModels(file, (group) => (lines.get(group) ?? []).map(({ pattern }) => pattern)),
     ...zeroPrices(file),
-    ...fallbackWarnings(file, lines, groups),
+    ...fallbackWarnings(file, { lines, now }, groups),
   ]);
 }
 

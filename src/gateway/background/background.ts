@@ -4,10 +4,11 @@
  * Reasons: docs/adr/0014-background-responses.md
  */
 import { sql } from 'kysely';
-import { ApiError, errorFields, fail } from '../../core/index.ts';
+import { ApiError, errorFields, fail, type Repetition, repeat } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
-import { release } from '../../ledger/index.ts';
+import { crashPoint, release } from '../../ledger/index.ts';
 import { type Db, DUE_SOON, type OpenWork } from '../../platform/db/index.ts';
+import { BACKGROUND } from '../../rules/index.ts';
 import type { BackgroundCall, BackgroundStarter } from '../native/native-request.ts';
 import { followDue, followResponse } from './follow.ts';
 import { holdMaximum } from './hold.ts';
@@ -30,8 +31,8 @@ const OPEN_RESPONSES: OpenWork = {
   name: 'background',
   condition: sql<boolean>`exists (select from background_responses where next_check_at < ${DUE_SOON})`,
 };
-/** A request that is not accepted by then never was: longer than the time limit of a whole request. */
-const SENDING_HOURS = 2;
+/** A process that sends a request renews this; one that has ended does not, and the hold is released. */
+const sendLeaseEnd = sql<Date>`now() + ${BACKGROUND.sendLeaseMs} * interval '1 millisecond'`;
 const RECORD_TURNS = 3;
 const RECORD_WAIT_MS = 500;
 
@@ -41,12 +42,12 @@ export function createBackground(services: BackgroundServices): Background {
     jobs: [{ name: 'background.follow', everyMs: FOLLOW_MS, needs: OPEN_RESPONSES, run: () => followDue(services) }],
     async begin(input) {
       const reference = await holdMaximum(services, input, async (tx, row) => {
-        const next_check_at = sql<Date>`now() + ${SENDING_HOURS} * interval '1 hour'`;
         await tx
           .insertInto('background_responses')
-          .values({ ...row, next_check_at })
+          .values({ ...row, next_check_at: sendLeaseEnd })
           .execute();
       });
+      crashPoint('background.held');
       return new OpenCall(services, reference);
     },
     async endBeforeDelete(responseId, userId) {
@@ -80,11 +81,19 @@ async function isOpen(db: Db, responseId: string, userId: string): Promise<boole
 class OpenCall implements BackgroundCall {
   readonly #services: BackgroundServices;
   readonly #reference: string;
+  readonly #lease: Repetition;
   #recorded: Promise<void> | undefined;
 
   constructor(services: BackgroundServices, reference: string) {
     this.#services = services;
     this.#reference = reference;
+    const { db, clock, log } = services;
+    const renew = () =>
+      sql`update background_responses set next_check_at = ${sendLeaseEnd} where reference = ${reference} and state = 'sending'`.execute(
+        db,
+      );
+    const onError = (error: unknown) => log.warn('background.lease_not_renewed', { reference, ...errorFields(error) });
+    this.#lease = repeat(renew, { clock, intervalMs: BACKGROUND.renewMs, onError });
   }
 
   get isAccepted(): boolean {
@@ -96,11 +105,13 @@ class OpenCall implements BackgroundCall {
   }
 
   accepted(responseId: string, accountId: string): void {
-    this.#recorded ??= this.#record(responseId, accountId);
+    crashPoint('background.accepted');
+    this.#recorded ??= this.#record(responseId, accountId).finally(() => this.#lease.stop());
   }
 
   async end(lost: { readonly usage: HubUsage; readonly accountId: string } | undefined): Promise<void> {
     if (this.#recorded) return this.#recorded;
+    await this.#lease.stop();
     const { db } = this.#services;
     await db.transaction().execute(async (tx) => {
       const row = await tx
@@ -122,10 +133,13 @@ class OpenCall implements BackgroundCall {
     const { db, clock, log } = this.#services;
     for (let turn = 1; ; turn += 1) {
       try {
-        await sql`
+        const { numAffectedRows } = await sql`
           update background_responses
           set response_id = ${responseId}, account_id = ${accountId}, state = 'running', next_check_at = now() + interval '5 seconds'
           where reference = ${this.#reference} and state = 'sending'`.execute(db);
+        crashPoint('background.recorded');
+        // A repeated write, after a connection that broke, finds the row as it should be.
+        if (numAffectedRows === 0n && turn === 1) log.error('background.not_recorded', { reference: this.#reference });
         return;
       } catch (error) {
         if (error instanceof ApiError || turn === RECORD_TURNS) {

@@ -52,10 +52,8 @@ export async function settleResponse(
   response: Json,
 ): Promise<void> {
   const { status } = response;
-  const usage =
-    status === 'failed'
-      ? undefined
-      : (usageOf(response) ?? (status === 'cancelled' ? undefined : estimated(row, response)));
+  const reported = status === 'failed' ? undefined : usageOf(response);
+  const usage = status === 'failed' || status === 'cancelled' ? reported : estimated(row, response, reported);
   if (!usage) {
     await release(tx, row.reference);
     await endRow(tx, row.reference, 'released');
@@ -122,9 +120,10 @@ function usageOf(response: Json): HubUsage | undefined {
   return addSearches(usage, searchesIn('responses', response));
 }
 
-export function estimated(row: BackgroundRow, response: Json): HubUsage {
+/** The report, and an estimate of what it lacks. */
+export function estimated(row: BackgroundRow, response: Json, reported?: HubUsage): HubUsage {
   const output = (): number => estimateTokens(wholeText('responses', response));
-  return chargedUsage(undefined, { input: () => Number(row.input_tokens), output }, true);
+  return chargedUsage(reported, { input: () => Number(row.input_tokens), output }, true);
 }
 
 /** A factor of 1 in parts per million. */

@@ -66,9 +66,9 @@ function changesFor(available: Nanos, maxCost: MaxCost, given: CallFacts): Chang
 type AnyLever = Lever<Partial<CallFacts>>;
 
 function leversOf(facts: CallFacts): AnyLever[] {
-  const { maxOutput, choices = 1, limitedBy, countedBy, toolUses } = facts;
+  const { maxOutput, choices = 1, limitedBy, countedBy, writesAudio = true, toolUses } = facts;
   return [
-    ...outputLevers({ maxOutput, choices, limitedBy, countedBy }, assumedOutput(facts)),
+    ...outputLevers({ maxOutput, choices, limitedBy, countedBy, writesAudio }, assumedOutput(facts)),
     ...(toolUses ? toolLevers(toolUses) : []),
   ];
 }

@@ -49,9 +49,15 @@ export function requestFacts(group: Caller['group'], facts: CallFacts): RequestF
     maxInput: maxInputOf(group, facts),
     maxOutput: (facts.maxOutput ?? assumedOutput(facts)) * choices + moreOutput,
     maxSearches: facts.maxSearches ?? 0,
+    readsAudio: mayReadAudio(facts),
+    writesAudio: facts.writesAudio !== false,
     ...(facts.images && { images: byKind(facts.images) }),
   };
 }
+
+/** Text and images have none; stored turns, files and what tools read may. */
+const mayReadAudio = ({ mediaTokens = 0, moreInput = 0, toolInput = 0, wholeContext }: CallFacts): boolean =>
+  mediaTokens > 0 || moreInput > 0 || toolInput > 0 || wholeContext !== undefined;
 
 /**
  * One token for each byte of text, which no tokenizer in use exceeds: they cut UTF-8 into pieces of one byte or more, and JSON takes more

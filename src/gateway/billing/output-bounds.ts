@@ -1,6 +1,7 @@
 /** How much a request makes a provider write: its output limit, for each of its choices. */
 import { fail } from '../../core/index.ts';
 import {
+  AUDIO_REPLIES,
   CHOICE_COUNTS,
   GENERATION_LIMITS,
   type InferenceOperation,
@@ -13,12 +14,14 @@ export interface OutputBounds {
   /** Largest number of output tokens of one choice; undefined when the request sets no limit. */
   readonly maxOutput: number | undefined;
   readonly choices: number;
+  /** False when the reply has certainly no audio. */
+  readonly writesAudio: boolean;
   /** Members that set the two, or could. */
   readonly limitedBy?: string | undefined;
   readonly countedBy?: string | undefined;
 }
 
-const NO_OUTPUT: OutputBounds = { maxOutput: 0, choices: 1 };
+const NO_OUTPUT: OutputBounds = { maxOutput: 0, choices: 1, writesAudio: false };
 const MAX_CHOICES = 1_000_000_000;
 
 /** Of a request in any dialect. */
@@ -32,6 +35,7 @@ export function outputBoundsOf(operation: InferenceOperation, read: Read): Outpu
     ...oneLimit(OUTPUT_LIMITS[operation] ?? [], read),
     choices: most?.value ?? 1,
     countedBy: most?.name,
+    writesAudio: AUDIO_REPLIES.members.some((name) => (read(name) ?? null) !== null),
   };
 }
 
@@ -61,6 +65,7 @@ function candidateBoundsOf(read: Read): OutputBounds {
     choices: choicesIn(count, `${name}.${countName}`),
     limitedBy: `${name}.${limitName}`,
     countedBy: `${name}.${countName}`,
+    writesAudio: Object.keys(object ?? {}).some((key) => AUDIO_REPLIES.config.test(key)),
   };
 }
 

@@ -12,6 +12,18 @@ test('what a provider reported before its reply broke off is charged, although l
   assert.deepEqual(chargedUsage(begun, estimate, false), { ...begun, output: 7 });
 });
 
+test('a report of zeros for a reply that can be seen counts as none, and one for an empty reply as zero', () => {
+  const zeros = { ...NO_USAGE, searches: 2 };
+  assert.deepEqual(chargedUsage(zeros, estimate, true), { ...zeros, input: 40, output: 7, estimated: true });
+  assert.equal(chargedUsage(zeros, { input: () => 40, output: () => 0 }, true), zeros);
+  for (const report of [
+    { ...NO_USAGE, input: 1 },
+    { ...NO_USAGE, output: 1 },
+    { ...NO_USAGE, invalid: 'x' },
+  ])
+    assert.equal(chargedUsage(report, estimate, true), report);
+});
+
 test('a finished reply without output is no estimate when the provider counted its input', () => {
   const silent = { input: () => 40, output: () => 0 };
   const counted = { ...NO_USAGE, input: 30 };

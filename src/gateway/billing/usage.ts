@@ -10,10 +10,12 @@ export interface UsageEstimate {
 
 /**
  * What a call is charged by: the report of the provider, and an estimate of what it lacks, on every path alike. An estimate is marked in
- * the log, in the usage record and in reports. `isFinished`: nothing is missing from the reply, so that no output means none.
+ * the log, in the usage record and in reports. `isFinished`: nothing is missing from the reply, so that no output means none. A report of
+ * zero tokens for a reply that can be seen counts as none.
  */
 export function chargedUsage(reported: HubUsage | undefined, estimate: UsageEstimate, isFinished: boolean): HubUsage {
-  if (reported && (!reported.estimated || reported.invalid !== undefined)) return reported;
+  const isReport = reported && (!reported.estimated || reported.invalid !== undefined);
+  if (isReport && !(hasNoTokens(reported) && estimate.output() > 0)) return reported;
   const known = reported ?? NO_USAGE;
   const input = known.input > 0 ? known.input : estimate.input();
   const output = Math.max(known.output, estimate.output());
@@ -22,6 +24,10 @@ export function chargedUsage(reported: HubUsage | undefined, estimate: UsageEsti
   if (isFinished && known.input > 0 && output === 0) return counted;
   return { ...counted, input, output, estimated: true };
 }
+
+/** A report of something else than zeros was refused, and is not charged by an estimate here. */
+const hasNoTokens = ({ input, output, cacheRead, cacheWrite, invalid }: HubUsage): boolean =>
+  invalid === undefined && input + output + cacheRead + cacheWrite === 0;
 
 /** Adds the counts of a later round to those of the rounds before it. */
 export function sumUsage(before: HubUsage | undefined, usage: HubUsage): HubUsage {

@@ -6,6 +6,7 @@ import { type Span, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import {
+  AUDIO_REPLIES,
   CHOICE_COUNTS,
   type ChosenTier,
   chosenTiers,
@@ -72,6 +73,7 @@ const WANTED: ReadonlySet<string> = new Set([
   ...Object.values(OUTPUT_LIMITS).flat(),
   ...Object.values(CHOICE_COUNTS).flat(),
   ...GENERATION_LIMITS.config,
+  ...AUDIO_REPLIES.members,
   ...TOOL_MEMBERS,
   ...STORED_MEMBERS,
   ...SESSION_MEMBERS,

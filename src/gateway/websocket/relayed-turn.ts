@@ -142,7 +142,7 @@ export class RelayedTurn {
   #onTerminal(event: LifecycleEvent): void {
     this.#hasEnded = true;
     const usage = usageOf(event);
-    if (usage && !usage.estimated) this.#usage = sumUsage(this.#usage, usage);
+    if (usage && !usage.estimated) this.#estimate(event, usage);
     else if (isSuccessEvent(event)) this.#estimate(event);
     this.#unreported = undefined;
   }
@@ -158,11 +158,11 @@ export class RelayedTurn {
     }
   }
 
-  /** `last` repeats what the server may have sent without deltas. */
-  #estimate(last?: LifecycleEvent): void {
+  /** Adds what was reported, or an estimate. `last` repeats what the server may have sent without deltas. */
+  #estimate(last?: LifecycleEvent, reported?: HubUsage): void {
     const output = (): number =>
       Math.max(this.#unreported?.tokensWith() ?? 0, estimateTokens(last ? wholeText('responses', last) : ''));
-    const usage = chargedUsage(undefined, { input: this.#task.inputTokens, output }, false);
+    const usage = chargedUsage(reported, { input: this.#task.inputTokens, output }, false);
     this.#usage = sumUsage(this.#usage, usage);
   }
 

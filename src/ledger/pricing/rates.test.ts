@@ -296,6 +296,18 @@ test('costOf() never exceeds maxCostOf() for usage within the facts of the reque
   );
 });
 
+test('maxCostOf() reserves the rates of audio only where there may be some', () => {
+  const rates = parseRates({ input: '1', audio_input: '12', output: '2', audio_output: '24', per_audio_hour: '0.36' });
+  const facts = { maxInput: 100, maxOutput: 10 };
+  const silent = maxCostOf({ ...facts, readsAudio: false, writesAudio: false }, rates, []);
+  assert.equal(silent, 100_000n + 20_000n);
+  const heard = maxCostOf({ ...facts, readsAudio: true, writesAudio: false }, rates, []);
+  // 10 seconds of audio at the price of an hour.
+  assert.equal(heard, 1_200_000n + 1_000_000n + 20_000n);
+  assert.equal(maxCostOf({ ...facts, readsAudio: false, writesAudio: true }, rates, []), 100_000n + 240_000n);
+  assert.equal(maxCostOf(facts, rates, []), maxCostOf({ ...facts, readsAudio: true, writesAudio: true }, rates, []));
+});
+
 test('maxCostOf() rounds limits up, and treats none as zero', () => {
   const rates = parseRates({ input: '1', output: '2', per_search: '0.01' });
   assert.equal(maxCostOf({ maxInput: 201, maxOutput: 10 }, rates, []), 201_000n + 20_000n);

@@ -200,6 +200,9 @@ export interface RequestFacts {
   readonly maxOutput: number;
   /** Maximum uses of tools that are billed by piece. */
   readonly maxSearches?: number;
+  /** False where the input, or the output, has certainly no audio. */
+  readonly readsAudio?: boolean;
+  readonly writesAudio?: boolean;
   /** Requested images, by "size/quality". */
   readonly images?: Readonly<Record<string, number>>;
 }
@@ -223,20 +226,25 @@ export const reachableRates = (rates: Rates, input: bigint): readonly Rates[] =>
 ];
 
 function maxFemtoOf(facts: RequestFacts, read: bigint, rates: Rates): bigint {
-  const { cachedInput, cachedAudioInput, cachedImageInput, cacheWrite, cacheWriteLong } = rates;
-  const cacheRates = [cachedInput, cachedAudioInput, cachedImageInput, cacheWrite, cacheWriteLong];
-  const inputRate = highest([rates.input, rates.audioInput, rates.imageInput, rates.videoInput, ...cacheRates]);
+  const { cachedInput, cachedImageInput, cacheWrite, cacheWriteLong } = rates;
+  const audioRates = facts.readsAudio === false ? [] : [rates.audioInput, rates.cachedAudioInput];
+  const cacheRates = [cachedInput, cachedImageInput, cacheWrite, cacheWriteLong];
+  const inputRate = highest([rates.input, rates.imageInput, rates.videoInput, ...cacheRates, ...audioRates]);
   const toolRate = highest([rates.perSearch, rates.perFileSearch, rates.perFetch]);
   const pieces = atMost(facts.maxSearches ?? 0) * toolRate + (rates.perRequest ?? 0n);
-  const audio = roundUp(read * (rates.perAudioHour ?? 0n) * MILLION, TOKENS_PER_SECOND * HOUR_S);
+  const audioHour = facts.readsAudio === false ? 0n : (rates.perAudioHour ?? 0n);
+  const audio = roundUp(read * audioHour * MILLION, TOKENS_PER_SECOND * HOUR_S);
   const citations = MAX_CITATIONS * (rates.citation ?? 0n);
   return read * inputRate + maxOutputCost(facts, rates) + pieces * MILLION + audio + citations;
 }
 
 /** Images are billed by tokens or by piece, never both; text beside them always by tokens. */
-function maxOutputCost({ maxOutput, images = {} }: RequestFacts, rates: Rates): bigint {
+function maxOutputCost({ maxOutput, writesAudio, images = {} }: RequestFacts, rates: Rates): bigint {
   const tokens = atMost(maxOutput);
-  const textRate = highest([rates.output, rates.reasoning, rates.audioOutput, rates.videoOutput]);
+  const textRate = highest([
+    ...[rates.output, rates.reasoning, rates.videoOutput],
+    ...(writesAudio === false ? [] : [rates.audioOutput]),
+  ]);
   const byToken = tokens * larger(textRate, rates.imageOutput ?? 0n);
   const { perImage } = rates;
   if (perImage === undefined) return byToken;

@@ -1,6 +1,13 @@
 /** `dragoman apply FILE`: makes the configuration match a file. */
 import { Command } from 'commander';
-import { type Applied, type ApplyOptions, applySetup, isUnnamedRepricing } from '../../catalog/setup/index.ts';
+import {
+  type Applied,
+  type ApplyOptions,
+  applySetup,
+  isMass,
+  isUnnamedRepricing,
+  RemovalError,
+} from '../../catalog/setup/index.ts';
 import { CliError } from '../server/index.ts';
 import { isEmpty, readSetup, reportApplied, STDIN } from './config-file.ts';
 import { BY_CLI, withContext } from './context.ts';
@@ -11,6 +18,7 @@ interface Options {
   readonly dryRun?: boolean;
   readonly diff?: boolean;
   readonly yes?: boolean;
+  readonly confirm?: string;
 }
 
 /** Exit code of a difference; 1 is an error. */
@@ -27,13 +35,17 @@ export const applyCommand = (): Command =>
       '--yes',
       'do not ask for confirmation before pruning, or before prices of models that the file does not name change',
     )
+    .option('--confirm <n>', 'how many objects --prune removes, where that is more than it keeps')
     .action(async (path: string, options: Options) => {
       const file = await readSetup(path);
       if (isEmpty(file) && !options.prune) return;
       await withContext(async ({ database, secrets }) => {
         const prune = options.prune === true;
-        const apply = (more: Pick<ApplyOptions, 'dryRun' | 'refuseRepricing'>) =>
-          applySetup(database.db, file, { secrets, prune, by: BY_CLI, ...more });
+        const confirmed = options.confirm === undefined ? undefined : Number(options.confirm);
+        const apply = (more: Pick<ApplyOptions, 'dryRun' | 'refuseRepricing' | 'refuseRemoval'>) =>
+          applySetup(database.db, file, { secrets, prune, by: BY_CLI, refuseRemoval: { confirmed }, ...more }).catch(
+            explainRemoval,
+          );
         if (options.diff) return showDiff(await apply({ dryRun: true }), path);
         if (options.yes && !options.dryRun) return reportApplied(await apply({}), { path });
         const planned = await apply({ dryRun: true });
@@ -41,8 +53,11 @@ export const applyCommand = (): Command =>
         const needsConsent = prune || reprices;
         if (options.dryRun || needsConsent) reportApplied(planned, { path, isDryRun: true });
         if (options.dryRun) return;
-        if (needsConsent && !(await isConfirmed(path, prune))) return info('Nothing was changed.');
-        reportApplied(await apply({ refuseRepricing: !reprices }), { path });
+        const mass = planned.removal && isMass(planned.removal) ? planned.removal.removed : undefined;
+        const isNumbered = mass !== undefined && mass !== confirmed;
+        if (needsConsent && !(await isConfirmed(path, prune, isNumbered ? String(mass) : undefined)))
+          return info('Nothing was changed.');
+        reportApplied(await apply({ refuseRepricing: !reprices, refuseRemoval: { confirmed: mass } }), { path });
       });
     });
 
@@ -56,12 +71,20 @@ function showDiff(planned: Applied, path: string): void {
   if (planned.changes.length > 0) process.exitCode = DIFFERS;
 }
 
-async function isConfirmed(path: string, prune: boolean): Promise<boolean> {
+/** A file that lacks a part would remove what is missing: the operator names the number. */
+function explainRemoval(error: unknown): never {
+  if (!(error instanceof RemovalError)) throw error;
+  throw new CliError(
+    `Nothing was changed: --prune ${error.lines[0]}. If this is intended, add --confirm ${error.removal.removed}.`,
+  );
+}
+
+async function isConfirmed(path: string, prune: boolean, expected: string | undefined): Promise<boolean> {
   if (path === STDIN || !process.stdin.isTTY)
     throw new CliError(
       prune
         ? '--prune needs confirmation; pass --yes when not on a terminal.'
         : 'Nothing was changed: prices of models that the file does not name would change. Name them, or pass --yes.',
     );
-  return confirm(prune ? 'Apply this, removals included?' : 'Apply this, prices of unnamed models included?');
+  return confirm(prune ? 'Apply this, removals included?' : 'Apply this, prices of unnamed models included?', expected);
 }

@@ -1,6 +1,6 @@
 /** What `dragoman doctor` finds about provider accounts: why they are out of use, and with --accounts whether they respond. */
 import { sql } from 'kysely';
-import type { Account, Group } from '../../catalog/index.ts';
+import { type Account, type Group, loadCatalog, providerIdentity } from '../../catalog/index.ts';
 import { type ProbeServices, probeAccount } from '../../gateway/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { type AppContext, loadServices } from '../server/index.ts';
@@ -18,13 +18,29 @@ const NO_ADVICE = 'it returns by itself';
 const adviceOn = (reason: string, account: string): string =>
   (ADVICE[reason] ?? NO_ADVICE).replace('ID', encodeURIComponent(account));
 
-/** Why accounts are out of use, as the servers know it. */
-export async function checkAccounts({ database: { db } }: AppContext): Promise<Finding[]> {
+/** Why accounts are out of use, as the servers know it, and which of them are one account of the provider. */
+export async function checkAccounts(context: AppContext): Promise<Finding[]> {
+  const { db } = context.database;
   const parks = await readParks(db);
   const parked = new Set(parks.map(({ account_id }) => account_id));
   // A park outlasts every cooldown.
   const cooldowns = (await readCooldowns(db)).filter(({ account_id }) => !parked.has(account_id));
-  return [...parks.map(parkFinding), ...cooldowns.map(cooldownFinding)];
+  return [...parks.map(parkFinding), ...cooldowns.map(cooldownFinding), ...(await checkShared(context))];
+}
+
+/** Accounts of one group each that share an address and credential share the provider's limits, and its video tasks. */
+async function checkShared({ database: { db }, sealer, log }: AppContext): Promise<Finding[]> {
+  const accounts = (await loadCatalog(db, sealer, log)).allAccounts().filter(({ credential }) => credential !== '');
+  return [...Map.groupBy(accounts, providerIdentity).values()]
+    .filter((sharing) => sharing.length > 1)
+    .map((sharing) => ({
+      about: 'Account',
+      state: 'note',
+      text: `${sharing
+        .map(({ id }) => id)
+        .sort()
+        .join(', ')} have the same address and credential: limits at the provider count for all of them together`,
+    }));
 }
 
 const age = sql<number>`extract(epoch from now() - since)::int`;

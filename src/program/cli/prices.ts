@@ -52,7 +52,7 @@ async function importPrices({ database: { db }, clock }: AppContext, options: Op
   const input: ImportOptions = { group, model, provider, list, multiplierPpm: BigInt(ppm), now: clock.now() };
   const plan = await planImport(db, input);
   show(plan);
-  if (plan.changes.length === 0 || options.dryRun) return;
+  if (plan.changes.length + plan.limits.length === 0 || options.dryRun) return;
   const suspicious = plan.changes.flatMap(({ changes }) => changes.filter(({ isSuspicious }) => isSuspicious)).length;
   if (suspicious > 0 && !options.force)
     throw new CliError(
@@ -75,12 +75,14 @@ async function readList(file: string) {
   }
 }
 
-function show({ changes, unchanged, remarks, skipped }: ImportPlan): void {
+function show({ changes, limits, unchanged, remarks, skipped }: ImportPlan): void {
   for (const change of changes) {
     const { group, model, source, from } = change;
     print(`${model} of ${group}, from ${source}${from === undefined ? '' : `, beginning ${from.slice(0, 10)}`}`);
     for (const line of linesOf(change)) print(`  ${line}`);
   }
+  for (const { group, model, context, max_output } of limits)
+    print(`${model} of ${group}: context ${context ?? 'unknown'}, max_output ${max_output ?? 'unknown'}`);
   for (const remark of remarks) info(`Note: ${remark}.`);
   for (const reason of skipped) info(`Skipped: ${reason}.`);
   info(`${changes.length} to change, ${unchanged} unchanged, ${skipped.length} skipped.`);

@@ -92,13 +92,14 @@ export function openUpstream(
 }
 
 export function openVideo(
-  { config, database, sealer, clock, log }: AppContext,
+  { config, database, sealer, secrets: { pepper }, clock, log }: AppContext,
   { upstream, catalog, pool, threads }: Pick<Services, 'upstream' | 'catalog' | 'pool' | 'threads'>,
   { publicUrl, closers }: { readonly publicUrl: () => string; readonly closers: Closer[] },
 ): Video {
   const video = createVideo({
     db: database.db,
     sealer,
+    pepper,
     clock,
     log,
     upstream,

@@ -6,6 +6,7 @@ export * from './limits.ts';
 export * from './operation-errors.ts';
 export * from './parameters.ts';
 export * from './parameters.ts';
+export * from './prompt-options.ts';
 export * from './queries.ts';
 export * from './results.ts';
 export * from './sessions.ts';

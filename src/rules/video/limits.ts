@@ -37,6 +37,12 @@ export const SUBMISSION_TIMEOUT_SECONDS = 86_400;
 export const MAX_USAGE_TOKENS = 1_000_000_000;
 
 /**
+ * Usage above this many times what size and length allow goes to review instead of being charged: what the request was held for, and what
+ * the video has that was made. Providers round up and count minimum lengths, but never that much.
+ */
+export const USAGE_DOUBT_FACTOR = 3;
+
+/**
  * Waiting for a change of a task: `wait` in seconds on a read, the interval of the shared check, requests that may wait on one
  * replica, and the longest status stream in seconds.
  */

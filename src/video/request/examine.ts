@@ -9,6 +9,7 @@ import { type CheckedItem, checkItem, contentNodes, type ItemShape, readItem } f
 import { fingerprintOf } from './fingerprint.ts';
 import { type JsonMembers, type JsonNode, parseTaskBody, shortName } from './json-tree.ts';
 import { type CheckedParameters, checkParameters, type ParameterNodes, parameterNodes } from './parameters.ts';
+import { promptOptionsIn } from './prompt-options.ts';
 import { invalidField } from './reject.ts';
 import type {
   AcceptedRequest,
@@ -108,7 +109,7 @@ function taskRequest(
     callbackUrl,
     counts,
     hasVideoInput: counts.video > 0,
-    hasPromptOptions: content.some((item) => item.type === 'text' && /--[a-z]/i.test(String(item.text))),
+    promptOptions: promptOptionsIn(content.flatMap((item) => (item.type === 'text' ? String(item.text) : []))),
     references: media.flatMap(referenceOf),
     publicUrls: media.flatMap(publicUrlOf),
   };

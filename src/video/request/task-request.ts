@@ -66,11 +66,21 @@ export interface TaskRequest {
   readonly counts: Readonly<Record<'text' | MediaKind, number>>;
   /** Providers charge other rates for requests with video input. */
   readonly hasVideoInput: boolean;
-  /** A text contains `--` before a word. Providers read options such as `--rs 1080p` there, which replace parameters. */
-  readonly hasPromptOptions: boolean;
+  /** Options such as `--rs 1080p` in a text, which may replace parameters. Undefined when there are none. */
+  readonly promptOptions: PromptOptions | undefined;
   readonly references: readonly MediaReference[];
   /** URLs of content items, whose hosts must be resolved and checked before the request is sent. */
   readonly publicUrls: readonly PublicUrl[];
+}
+
+/** What the options in a prompt ask for. Sets of each value, because the provider does not say which of several counts. */
+export interface PromptOptions {
+  readonly resolutions: ReadonlySet<Resolution>;
+  readonly ratios: ReadonlySet<Ratio>;
+  /** Of the longest video; 0 without an option for it. */
+  readonly seconds: number;
+  /** An option or its value is not known: it may ask for the largest video of the model. */
+  readonly isUnclear: boolean;
 }
 
 /** An `asset://` address. Its form is valid; whether it exists is not known yet. */

@@ -8,6 +8,7 @@ import type { Tx } from '../../platform/db/index.ts';
 import { REVIEW } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import type { QueryOutcome, ReportedTask } from '../upstream/client.ts';
+import { withoutDoubtedUsage } from './doubted-usage.ts';
 import type { DueTask } from './due.ts';
 import { settleTask } from './settle.ts';
 import { changeStatus } from './status.ts';
@@ -43,12 +44,13 @@ function progressIn(
 export async function applyReport(
   services: ApplyServices,
   name: Pick<TaskRow, 'user_id' | 'id'>,
-  outcome: QueryOutcome<ReportedTask>,
+  reported: QueryOutcome<ReportedTask>,
 ): Promise<boolean> {
   const hasChanged = await services.db.transaction().execute(async (tx) => {
     const task = await lockTask(tx, name);
     if (!task) return false;
     crashPoint('follow.locked');
+    const outcome = withoutDoubtedUsage(task, reported);
     const report = outcome.kind === 'found' ? outcome.value : undefined;
     const change = transition(factsOf(task), eventOf(outcome), services.clock.now(), Math.random());
     await applyTransition(services, tx, task, { change, report });

@@ -1,37 +1,80 @@
-/** Binding of an open submission to the provider's task that it created. Of two tasks, one at most is bound to a task of the provider. */
+/**
+ * Binding of tasks to the provider's tasks that they created. Of all tasks at one address and credential, one at most has a task of the
+ * provider, whatever its account, group and replica: `provider_tasks` is unique by both.
+ */
 import { sql } from 'kysely';
-import type { Account, Catalog } from '../../catalog/index.ts';
+import { type Account, providerIdentity } from '../../catalog/index.ts';
+import { hmac } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import { finishRecordOf } from '../idempotency/records.ts';
+import type { VideoServices } from '../services.ts';
 import { traitsOf } from '../upstream/adapters.ts';
 import type { TaskRow } from './task.ts';
 
-/** Ids of the accounts that may see the same tasks: an upstream that does not name users may list those of all accounts at its address. */
-export function accountsSharing(catalog: Catalog, account: Account): readonly string[] {
-  if (traitsOf(account).takesSafetyIdentifier) return [account.id];
-  const sharing = catalog.allAccounts().filter(({ baseUrl }) => baseUrl === account.baseUrl);
-  return sharing.map(({ id }) => id);
+/** Where tasks of the provider are unique. */
+export interface ProviderScope {
+  /** A fingerprint of address and credential that tells nothing without the secret of the installation. */
+  readonly key: Buffer;
+  /** Accounts that may see the same tasks. They find tasks of earlier versions, and those of an account whose credential has changed. */
+  readonly accountIds: readonly string[];
+}
+
+/** An upstream that does not name users may list the tasks of all credentials at its address. */
+export function providerScope(
+  { catalog, secret }: Pick<VideoServices, 'catalog' | 'secret'>,
+  account: Account,
+): ProviderScope {
+  const nameOf = (one: Account): string =>
+    providerIdentity(traitsOf(account).takesSafetyIdentifier ? one : { ...one, credential: '' });
+  const name = nameOf(account);
+  const sharing = catalog()
+    .allAccounts()
+    .filter((one) => nameOf(one) === name);
+  return { key: hmac(secret, `provider:${name}`), accountIds: [account.id, ...sharing.map(({ id }) => id)] };
 }
 
 export interface Binding {
   readonly task: Pick<TaskRow, 'user_id' | 'id'>;
   readonly upstreamId: string;
-  /** Accounts whose tasks may have the provider's task already. */
-  readonly accountIds: readonly string[];
+  readonly provider: ProviderScope;
 }
 
-/** False when the submission has ended meanwhile, or another task has the provider's id. */
-export async function bindTask(tx: Tx, { task, upstreamId, accountIds }: Binding): Promise<boolean> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`video.bind:${upstreamId}`}, 0))`.execute(tx);
+/** False when another task has the provider's task. The task must be locked. */
+export async function claimUpstream(tx: Tx, { task, upstreamId, provider }: Binding): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
-    update video_tasks t set submission = 'confirmed', upstream_id = ${upstreamId}, submitter = null, submitter_until = null,
-      next_check_at = now(), check_attempts = 0, candidates = null
-    where t.user_id = ${task.user_id} and t.id = ${task.id} and t.submission in ('sending', 'unknown') and t.finished_at is null
-      and not exists (select from video_tasks b where b.account_id = any(${accountIds}) and b.upstream_id = ${upstreamId})`.execute(
-    tx,
-  );
-  if (numAffectedRows > 0n) await finishRecordOf(tx, task.user_id, task.id, 200);
-  crashPoint('task.binding');
+    insert into provider_tasks as claimed (provider, upstream_id, user_id, task_id)
+    select ${provider.key}, ${upstreamId}, ${task.user_id}, ${task.id}
+    where not exists (select from video_tasks b where b.account_id = any(${provider.accountIds}) and b.upstream_id = ${upstreamId}
+      and (b.user_id, b.id) <> (${task.user_id}, ${task.id}))
+    on conflict (provider, upstream_id) do update set task_id = claimed.task_id
+      where claimed.user_id = ${task.user_id} and claimed.task_id = ${task.id}`.execute(tx);
   return numAffectedRows > 0n;
+}
+
+/** The task gives up a task of the provider that was found for it, for one that it was told of. */
+export const releaseUpstream = (tx: Tx, { user_id, id }: Pick<TaskRow, 'user_id' | 'id'>, upstreamId: string) =>
+  tx
+    .deleteFrom('provider_tasks')
+    .where('user_id', '=', user_id)
+    .where('task_id', '=', id)
+    .where('upstream_id', '=', upstreamId)
+    .execute();
+
+/** False when the submission has ended meanwhile, or another task has the provider's id. */
+export async function bindTask(tx: Tx, binding: Binding): Promise<boolean> {
+  const { task, upstreamId } = binding;
+  // Locks nothing of a task that is confirmed already: a check that skips it would come late.
+  const { rows } = await sql`
+    select from video_tasks
+    where user_id = ${task.user_id} and id = ${task.id} and submission in ('sending', 'unknown') and finished_at is null
+    for update`.execute(tx);
+  if (rows.length === 0 || !(await claimUpstream(tx, binding))) return false;
+  await sql`
+    update video_tasks set submission = 'confirmed', upstream_id = ${upstreamId}, submitter = null, submitter_until = null,
+      next_check_at = now(), check_attempts = 0, candidates = null
+    where user_id = ${task.user_id} and id = ${task.id}`.execute(tx);
+  await finishRecordOf(tx, task.user_id, task.id, 200);
+  crashPoint('task.binding');
+  return true;
 }

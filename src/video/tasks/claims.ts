@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../platform/db/index.ts';
 import type { ReportedTask } from '../upstream/client.ts';
+import type { ProviderScope } from './bind.ts';
 import { type Claimant, creationWindow, differencesOf, isPossible } from './candidate.ts';
 import { forcedPairs } from './forced-pairs.ts';
 import type { TaskRow } from './task.ts';
@@ -58,14 +59,13 @@ export async function readClaims(
 /** The candidates that belong to no task of ours yet. Must be read after the claims: one that is confirmed meanwhile is seen here. */
 export async function unboundOf(
   db: Db,
-  accountIds: readonly string[],
+  { key, accountIds }: ProviderScope,
   candidates: readonly ReportedTask[],
 ): Promise<readonly ReportedTask[]> {
   const ids = candidates.map(({ id }) => id);
   const { rows } = await sql<{ upstream_id: string }>`
-    select upstream_id from video_tasks where account_id = any(${accountIds}) and upstream_id = any(${ids})`.execute(
-    db,
-  );
+    select upstream_id from video_tasks where account_id = any(${accountIds}) and upstream_id = any(${ids})
+    union all select upstream_id from provider_tasks where provider = ${key} and upstream_id = any(${ids})`.execute(db);
   const bound = new Set(rows.map(({ upstream_id }) => upstream_id));
   return candidates.filter(({ id }) => !bound.has(id)).slice(0, MAX_CANDIDATES);
 }

@@ -2,10 +2,10 @@
  * Creation of a video task (V 4.2): checks in a fixed order, then the claim of the Idempotency-Key, the hold and the task in one
  * transaction, then one submission. The task exists before the first byte is sent to a provider.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
-import { ApiError, fail, newId } from '../../core/index.ts';
+import { ApiError, fail, hmac, newId } from '../../core/index.ts';
 import { crashPoint, hold, holdOnceCovered } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
@@ -79,7 +79,7 @@ function insertOnceCovered(services: VideoServices, order: Order): Promise<Inser
 async function insertTask(services: VideoServices, order: Order, id: string): Promise<InsertedTask | undefined> {
   const { key, target, request, idempotent } = order;
   const { db, clock, replicaId } = services;
-  const { nanos } = maxCostOfRequest(services, key, order);
+  const { nanos, tokens } = maxCostOfRequest(services, key, order);
   const owner = `${replicaId}:${id}`;
   const callbackToken = randomBytes(24).toString('base64url');
   const expirySeconds = request.executionExpiresAfter ?? TASK_EXPIRY_SECONDS.default;
@@ -110,12 +110,13 @@ async function insertTask(services: VideoServices, order: Order, id: string): Pr
         submitter: owner,
         submitter_until: leaseEnd,
         callback_token_hash: hashCallbackToken(callbackToken),
-        safety_identifier: safetyIdentifierOf(key.userId),
+        safety_identifier: safetyIdentifierOf(services, key.userId),
         parameters: JSON.stringify({
           ...request.parameters,
-          ...(request.hasPromptOptions && { prompt_options: true }),
+          ...(request.promptOptions && { prompt_options: true }),
         }),
         has_video_input: request.hasVideoInput,
+        max_tokens: BigInt(tokens),
         callback_url: request.callbackUrl ?? null,
         callback_secret_sealed: await sealCallbackSecret(services, tx, key.id, id),
         expires_at: sql<Date>`now() + ${expirySeconds} * interval '1 second'`,
@@ -146,9 +147,12 @@ async function replayLost(services: VideoServices, { idempotent }: Order): Promi
   return original;
 }
 
-/** A stable, anonymous name of the end user for the provider's abuse checks. */
-const safetyIdentifierOf = (userId: string): string =>
-  createHash('sha256').update(`dragoman-end-user:${userId}`).digest('hex').slice(0, 32);
+/**
+ * A stable, anonymous name of the end user for the provider's abuse checks. Another installation with the same credential and user has
+ * another one, so that none takes tasks of the other.
+ */
+const safetyIdentifierOf = ({ secret }: Pick<VideoServices, 'secret'>, userId: string): string =>
+  hmac(secret, `end-user:${userId}`).toString('hex').slice(0, 32);
 
 /** The callback secret of the key, sealed for the task: the key may be rotated before the callback is sent (V 6 r5). */
 async function sealCallbackSecret({ sealer }: VideoServices, tx: Db, keyId: string, taskId: string): Promise<string> {

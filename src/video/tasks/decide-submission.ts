@@ -4,7 +4,7 @@ import type { Account } from '../../catalog/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import type { VideoServices } from '../services.ts';
 import { taskError } from '../upstream/errors.ts';
-import { accountsSharing, bindTask } from './bind.ts';
+import { bindTask, providerScope } from './bind.ts';
 import { changeStatus } from './status.ts';
 import { lockTask, type TaskRow, updateTask } from './task.ts';
 
@@ -30,13 +30,14 @@ interface Assignment {
   readonly record: (tx: Tx, userId: string) => Promise<void>;
 }
 
-type DecisionServices = Pick<VideoServices, 'db' | 'catalog' | 'provider' | 'publicUrl'>;
+type DecisionServices = Pick<VideoServices, 'db' | 'catalog' | 'secret' | 'provider' | 'publicUrl'>;
 
 /** The provider is asked first. Parameters are not compared: the operator has seen them. */
 export async function assignSubmission(
-  { db, catalog, provider }: DecisionServices,
+  services: Omit<DecisionServices, 'publicUrl'>,
   { taskId, upstreamId, record }: Assignment,
 ): Promise<AssignedTask> {
+  const { db, catalog, provider } = services;
   const task = await findOpen(db, taskId);
   const account = task && accountNamed(catalog().allAccounts(), task);
   if (!task || !account) return 'not_open';
@@ -45,10 +46,10 @@ export async function assignSubmission(
   const { safetyIdentifier } = found.value;
   if (safetyIdentifier !== undefined && safetyIdentifier !== task.safety_identifier) return 'other_user';
   return db.transaction().execute(async (tx): Promise<AssignedTask> => {
-    const accountIds = accountsSharing(catalog(), account);
-    if (!(await bindTask(tx, { task, upstreamId, accountIds })))
+    const scope = providerScope(services, account);
+    if (!(await bindTask(tx, { task, upstreamId, provider: scope })))
       return (await findOpen(tx, taskId)) ? 'taken' : 'not_open';
-    await checkOthers(tx, task);
+    await checkOthers(tx, scope.accountIds);
     await record(tx, task.user_id);
     return { userId: task.user_id };
   });
@@ -56,7 +57,7 @@ export async function assignSubmission(
 
 /** The task fails, its hold is released, and it claims no task of the provider any more. */
 export async function dismissSubmission(
-  services: Pick<DecisionServices, 'publicUrl'>,
+  services: Omit<DecisionServices, 'db' | 'provider'>,
   tx: Tx,
   taskId: string,
 ): Promise<DecidedTask> {
@@ -66,7 +67,8 @@ export async function dismissSubmission(
   await updateTask(tx, task).set({ dismissed_at: sql<Date>`now()`, candidates: null }).execute();
   const failed = await changeStatus(services, tx, task, { to: 'failed', error: taskError('submission_failed') });
   if (!failed) return 'not_open';
-  await checkOthers(tx, task);
+  const account = accountNamed(services.catalog().allAccounts(), task);
+  if (account) await checkOthers(tx, providerScope(services, account).accountIds);
   return { userId: task.user_id };
 }
 
@@ -80,7 +82,9 @@ async function findOpen(db: DecisionServices['db'], taskId: string): Promise<Tas
   return rows[0];
 }
 
-/** What was open may be certain now. */
-const checkOthers = (tx: Tx, { account_id }: TaskRow) =>
-  sql`update video_tasks set next_check_at = now()
-    where account_id = ${account_id} and submission = 'unknown' and finished_at is null`.execute(tx);
+/** What was open may be certain now. One that is locked is being decided itself, and must not be waited for. */
+const checkOthers = (tx: Tx, accountIds: readonly string[]) =>
+  sql`update video_tasks t set next_check_at = now()
+    from (select user_id, id from video_tasks where account_id = any(${accountIds}) and submission = 'unknown' and finished_at is null
+          for update skip locked) other
+    where t.user_id = other.user_id and t.id = other.id`.execute(tx);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRates } from '../../ledger/index.ts';
-import { PIXEL_SIZES, type VideoCapabilities } from '../../rules/index.ts';
+import { PIXEL_SIZES, type Ratio, type Resolution, type VideoCapabilities } from '../../rules/index.ts';
 import { type CostFacts, maxCostOfTask } from './max-cost.ts';
 
 const CAPABILITIES = { resolutions: ['480p', '720p'], defaultDuration: 5 } as unknown as VideoCapabilities;
@@ -14,6 +14,7 @@ const request = (more: Partial<CostFacts> = {}): CostFacts => ({
   resolution: '480p',
   ratio: '16:9',
   hasVideoInput: false,
+  promptOptions: undefined,
   ...more,
 });
 const costOf = (more: Partial<CostFacts>, capabilities = CAPABILITIES) =>
@@ -42,4 +43,20 @@ test('a task is held for the picture and the rate that it asks for, or for the l
   const open = costOf({ resolution: undefined, ratio: undefined });
   const largest = Math.max(...Object.values(PIXEL_SIZES['720p']).map(([width, height]) => width * height));
   assert.deepEqual([open.pixels, open.rate], [largest, 8_000_000_000n]);
+});
+
+test('options in the prompt count beside the parameters, whichever is larger, and unclear ones as the largest video', () => {
+  const options = { resolutions: new Set<Resolution>(), ratios: new Set<Ratio>(), seconds: 0, isUnclear: false };
+  const asked = costOf({ promptOptions: { ...options, resolutions: new Set(['720p']), seconds: 12 } });
+  assert.deepEqual([asked.frames, asked.pixels, asked.rate], [12 * 24 + 1, 1280 * 720, 8_000_000_000n]);
+  const smaller = costOf({ resolution: '720p', duration: 9, promptOptions: { ...options, seconds: 4 } });
+  assert.deepEqual([smaller.frames, smaller.pixels], [9 * 24 + 1, 1280 * 720], 'the body may win');
+  assert.equal(costOf({ promptOptions: { ...options, ratios: new Set(['4:3']) } }).pixels, WIDTH * HEIGHT);
+  assert.ok(
+    costOf({ ratio: '21:9', promptOptions: { ...options, ratios: new Set(['16:9']) } }).pixels >= WIDTH * HEIGHT,
+  );
+  const unclear = costOf({ promptOptions: { ...options, isUnclear: true } });
+  const largest = costOf({ duration: -1, resolution: undefined, ratio: undefined });
+  assert.deepEqual(unclear, largest);
+  assert.equal(costOf({ promptOptions: { ...options, resolutions: new Set(['4k']) } }).pixels, 3840 * 2160);
 });

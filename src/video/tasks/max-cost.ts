@@ -1,11 +1,21 @@
-/** The maximum cost of a task, held at creation (V 8): the largest picture, the longest video, at the price in force. */
+/**
+ * The maximum cost of a task, held at creation (V 8): the largest picture, the longest video, at the price in force. Options in the
+ * prompt count beside the parameters, whichever is larger.
+ */
 import type { Nanos } from '../../core/index.ts';
 import { type Rates, videoCostOf, videoRateOf } from '../../ledger/index.ts';
-import { FRAMES_PER_SECOND, MAX_DURATION_S, maxArea, type VideoCapabilities } from '../../rules/index.ts';
+import {
+  FRAMES_PER_SECOND,
+  MAX_DURATION_S,
+  maxArea,
+  type Ratio,
+  type Resolution,
+  type VideoCapabilities,
+} from '../../rules/index.ts';
 import type { TaskRequest } from '../request/task-request.ts';
 
 /** Seconds of input video that are assumed when a request has one; its length is not measured. */
-const INPUT_VIDEO_S = 15;
+export const INPUT_VIDEO_S = 15;
 const PIXELS_PER_TOKEN = 1_024;
 
 export interface MaxCost {
@@ -19,7 +29,10 @@ export interface MaxCost {
 }
 
 /** The parameters that decide the cost. */
-export type CostFacts = Pick<TaskRequest, 'duration' | 'frames' | 'resolution' | 'ratio' | 'hasVideoInput'>;
+export type CostFacts = Pick<
+  TaskRequest,
+  'duration' | 'frames' | 'resolution' | 'ratio' | 'hasVideoInput' | 'promptOptions'
+>;
 
 export function maxCostOfTask(
   request: CostFacts,
@@ -27,30 +40,50 @@ export function maxCostOfTask(
   rates: Rates,
   multipliersPpm: readonly bigint[],
 ): MaxCost {
-  const largest = largestResult(request, capabilities);
-  const { tokens } = largest;
-  const resolutions = request.resolution === undefined ? capabilities.resolutions : [request.resolution];
-  // Without a resolution the provider chooses, so the dearest one that the model offers is assumed.
+  const resolutions = possibleResolutions(request, capabilities);
+  const ratios = possibleRatios(request);
+  const pixels = Math.max(...resolutions.flatMap((one) => ratios.map((ratio) => maxArea(one, ratio))));
+  const seconds = outputSeconds(request, capabilities) + (request.hasVideoInput ? INPUT_VIDEO_S : 0);
+  const { tokens, frames } = tokensOf(pixels, seconds);
   const rate = resolutions
     .map((resolution) => videoRateOf(rates, resolution, request.hasVideoInput) ?? 0n)
     .reduce((max, one) => (one > max ? one : max), 0n);
-  return { nanos: videoCostOf(tokens, rate, multipliersPpm), ...largest, rate };
+  return { nanos: videoCostOf(tokens, rate, multipliersPpm), tokens, pixels, frames, rate };
 }
 
-/** Tokens of the largest result: area times frames, one frame more than the seconds hold, as providers count. */
-function largestResult(
-  request: CostFacts,
-  capabilities: VideoCapabilities,
-): Pick<MaxCost, 'tokens' | 'pixels' | 'frames'> {
-  const resolutions = request.resolution === undefined ? capabilities.resolutions : [request.resolution];
-  const pixels = Math.max(...resolutions.map((resolution) => maxArea(resolution, request.ratio)));
-  const seconds = outputSeconds(request, capabilities) + (request.hasVideoInput ? INPUT_VIDEO_S : 0);
+/** Area times frames, one frame more than the seconds hold, as providers count. */
+export function tokensOf(pixels: number, seconds: number): Pick<MaxCost, 'tokens' | 'frames'> {
   const frames = FRAMES_PER_SECOND * seconds + 1;
-  return { tokens: Math.ceil((pixels * frames) / PIXELS_PER_TOKEN), pixels, frames };
+  return { tokens: Math.ceil((pixels * frames) / PIXELS_PER_TOKEN), frames };
+}
+
+/** Without a resolution the provider chooses, so every one that the model offers is possible. */
+function possibleResolutions({ resolution, promptOptions }: CostFacts, model: VideoCapabilities): Resolution[] {
+  const isOpen = resolution === undefined || promptOptions?.isUnclear === true;
+  return [
+    ...(isOpen ? model.resolutions : []),
+    ...(resolution ? [resolution] : []),
+    ...(promptOptions?.resolutions ?? []),
+  ];
+}
+
+/** Undefined: any. */
+const possibleRatios = ({ ratio, promptOptions }: CostFacts): (Ratio | undefined)[] => [
+  ratio,
+  ...(promptOptions?.ratios ?? []),
+  ...(promptOptions?.isUnclear ? [undefined] : []),
+];
+
+function outputSeconds({ promptOptions, ...request }: CostFacts, model: VideoCapabilities): number {
+  const { seconds = 0, isUnclear = false } = promptOptions ?? {};
+  return Math.max(requestedSeconds(request, model), seconds, isUnclear ? MAX_DURATION_S : 0);
 }
 
 /** `duration: -1` lets the model choose, up to the longest video (V 4.2 r2). */
-function outputSeconds({ duration, frames }: CostFacts, { defaultDuration }: VideoCapabilities): number {
+function requestedSeconds(
+  { duration, frames }: Pick<CostFacts, 'duration' | 'frames'>,
+  { defaultDuration }: VideoCapabilities,
+): number {
   if (frames !== undefined) return Math.ceil(frames / FRAMES_PER_SECOND);
   if (duration === -1) return MAX_DURATION_S;
   return duration ?? defaultDuration ?? MAX_DURATION_S;

@@ -3,6 +3,7 @@
  * confirmed the task, and another replica may have taken the submission for abandoned; each submission has one outcome nevertheless.
  */
 import { sql } from 'kysely';
+import type { Account } from '../../catalog/index.ts';
 import { ApiError, errorFields } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
@@ -11,12 +12,15 @@ import { finishRecord, removeRecord, type StableError } from '../idempotency/rec
 import type { VideoServices } from '../services.ts';
 import type { CreateOutcome } from '../upstream/client.ts';
 import { rejectionOf, type TaskError, taskError, taskErrorFrom } from '../upstream/errors.ts';
+import { claimUpstream, providerScope, releaseUpstream } from './bind.ts';
 import type { CreatedTask, Submission } from './order.ts';
 import { changeStatus } from './status.ts';
 import { assetGone, rejectionError } from './submission-errors.ts';
 import { discardTask, lockTask, type TaskRow, updateTask } from './task.ts';
 
 type SentOutcome = Exclude<CreateOutcome, { kind: 'not_sent' }>;
+/** A submission that was sent to an account. */
+type Sent = Submission & { readonly account: Account };
 type Rejected = Extract<CreateOutcome, { kind: 'rejected' }>;
 
 /** First check of a confirmed task, and of one whose submission is unknown. */
@@ -26,7 +30,7 @@ const FIRST_RECONCILE_MS = 5_000;
 /** Records what the provider made of the request. Throws the error of a rejected one. */
 export async function recordOutcome(
   services: VideoServices,
-  submission: Submission,
+  submission: Sent,
   outcome: SentOutcome,
 ): Promise<CreatedTask> {
   const { task } = submission;
@@ -77,26 +81,33 @@ function logOutcome({ log }: VideoServices, { task }: Submission, outcome: SentO
   log.warn('task.rejected', { task: task.id, status, code, kind: rejectionOf(outcome.error).kind });
 }
 
-function apply(services: VideoServices, submission: Submission, outcome: SentOutcome): Promise<CreatedTask> {
+function apply(services: VideoServices, submission: Sent, outcome: SentOutcome): Promise<CreatedTask> {
   if (outcome.kind === 'accepted') return confirm(services, submission, outcome.upstreamId);
   return outcome.kind === 'unknown' ? markUnknown(services, submission) : reject(services, submission, outcome);
 }
 
-/** The response to the request itself is the best evidence of the provider's id: it replaces one that was found otherwise. */
-async function confirm(
-  { db }: VideoServices,
-  { task, owner, idempotent }: Submission,
-  upstreamId: string,
-): Promise<CreatedTask> {
-  const confirmed = await db.transaction().execute(async (tx) => {
+/**
+ * The response to the request itself is the best evidence of the provider's id: it replaces one that was found otherwise. An id that
+ * another task has says nothing: one video must not be charged twice.
+ */
+async function confirm(services: VideoServices, submission: Sent, upstreamId: string): Promise<CreatedTask> {
+  const { task, owner, idempotent, account } = submission;
+  const provider = providerScope(services, account);
+  const confirmed = await services.db.transaction().execute(async (tx) => {
     const current = await lockTask(tx, task);
     if (!current) throw new Error('the task was removed while it was submitted');
     const isNews = current.upstream_id !== upstreamId && current.finished_at === null;
+    if (isNews && !(await claimUpstream(tx, { task, upstreamId, provider }))) return undefined;
+    if (isNews && current.upstream_id !== null) await releaseUpstream(tx, task, current.upstream_id);
     const row = isNews ? await setConfirmed(tx, current, upstreamId) : current;
     if (idempotent) await finishRecord(tx, idempotent, { owner, status: 200 });
     crashPoint('task.confirming');
     return row;
   });
+  if (!confirmed) {
+    services.log.error('task.upstream_id_taken', { task: task.id, account: account.id, upstream_task: upstreamId });
+    return markUnknown(services, submission);
+  }
   crashPoint('task.confirmed');
   return { status: 200, task: confirmed };
 }

@@ -11,7 +11,7 @@ import type { VideoServices } from '../services.ts';
 import { reportedIdIn, traitsOf } from '../upstream/adapters.ts';
 import type { ReportedTask } from '../upstream/client.ts';
 import { taskError } from '../upstream/errors.ts';
-import { accountsSharing, bindTask } from './bind.ts';
+import { bindTask, providerScope } from './bind.ts';
 import { creationWindow, isComplete, isPossible } from './candidate.ts';
 import { shownCandidates } from './candidate-view.ts';
 import { type Matched, matchClaims, readClaims, type SubmissionClaim, unboundOf } from './claims.ts';
@@ -24,7 +24,7 @@ const SCHEDULE_S = [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600] as const;
 /** Tasks looked at per run. The provider allows one list request per second and account. */
 const BATCH = 20;
 
-type ReconcileServices = Pick<VideoServices, 'db' | 'catalog' | 'clock' | 'provider' | 'log' | 'publicUrl'>;
+type ReconcileServices = Pick<VideoServices, 'db' | 'catalog' | 'secret' | 'clock' | 'provider' | 'log' | 'publicUrl'>;
 
 /** Looks for unknown tasks that are due. Returns how many it looked at. */
 export async function reconcileSubmissions(services: ReconcileServices): Promise<number> {
@@ -69,7 +69,7 @@ async function findOwners(
   account: Account,
   tasks: readonly TaskRow[],
 ): Promise<Matched | undefined> {
-  const { db, catalog, log } = services;
+  const { db, log } = services;
   const traits = traitsOf(account);
   const model = providerModelOf(services, tasks[0] as TaskRow);
   const from = Math.min(...tasks.map((task) => creationWindow(task).from));
@@ -79,23 +79,24 @@ async function findOwners(
   const candidates = listed.filter(
     (one) => isComplete(one, traits) && (one.safetyIdentifier === undefined || users.has(one.safetyIdentifier)),
   );
-  const accountIds = accountsSharing(catalog(), account);
+  const scope = providerScope(services, account);
   const userIds = traits.takesSafetyIdentifier ? [...new Set(users.values())] : undefined;
   const hasModel = (claim: SubmissionClaim): boolean => providerModelOf(services, claim) === model;
-  const claims = await readClaims(db, { accountIds, userIds, hasModel }, candidates);
-  if (claims) return matchClaims(claims, await unboundOf(db, accountIds, candidates));
+  const claims = await readClaims(db, { accountIds: scope.accountIds, userIds, hasModel }, candidates);
+  if (claims) return matchClaims(claims, await unboundOf(db, scope, candidates));
   log.error('task.reconciliation_overflowed', { account: account.id });
   return undefined;
 }
 
 async function bind(
-  { db, catalog, log }: ReconcileServices,
+  services: ReconcileServices,
   account: Account,
   task: Pick<TaskRow, 'user_id' | 'id'>,
   upstreamId: string,
 ): Promise<boolean> {
-  const accountIds = accountsSharing(catalog(), account);
-  const isBound = await db.transaction().execute((tx) => bindTask(tx, { task, upstreamId, accountIds }));
+  const { db, log } = services;
+  const provider = providerScope(services, account);
+  const isBound = await db.transaction().execute((tx) => bindTask(tx, { task, upstreamId, provider }));
   if (isBound) log.info('task.reconciled', { task: task.id });
   return isBound;
 }

@@ -49,7 +49,7 @@ async function submitToAny(services: VideoServices, submission: Submission): Pro
       lease.release(outcome && faultOf(outcome));
     }
     if (!outcome) return recordUnsent(services, submission, notSubmitted());
-    if (outcome.kind !== 'not_sent') return recordOutcome(services, submission, outcome);
+    if (outcome.kind !== 'not_sent') return recordOutcome(services, { ...submission, account }, outcome);
     services.log.warn('task.not_sent', { task: submission.task.id, account: account.id, reason: outcome.reason });
     await unmarkSending(services, submission);
   }

@@ -1,0 +1,71 @@
+/** Options in the text of a prompt. What they ask for is held beside the parameters; see `src/rules/video/prompt-options.ts`. */
+import {
+  FRAMES_PER_SECOND,
+  LONGEST_PROMPTED_S,
+  PROMPT_OPTIONS,
+  RATIOS,
+  type Ratio,
+  RESOLUTIONS,
+  type Resolution,
+} from '../../rules/index.ts';
+import type { PromptOptions } from './task-request.ts';
+
+/** `--rs 1080p`, `--rs=1080p`, `--dur15` and `-- dur 15`. */
+const OPTION = /--([ \t]*)([a-z][a-z_]*)[\s=:"']*((?:(?!--)[^\s,;"'])*)/gi;
+
+class Reading implements PromptOptions {
+  readonly resolutions = new Set<Resolution>();
+  readonly ratios = new Set<Ratio>();
+  seconds = 0;
+  isUnclear = false;
+}
+
+/** Undefined when no text has an option. Linear in the length of the texts, and the same size for any number of options. */
+export function promptOptionsIn(texts: Iterable<string>): PromptOptions | undefined {
+  const reading = new Reading();
+  let isFound = false;
+  for (const text of texts) for (const match of text.matchAll(OPTION)) isFound = readOption(reading, match) || isFound;
+  return isFound ? reading : undefined;
+}
+
+/** False for two hyphens of prose: an unknown word after another one or after a space, without a number behind it. */
+function readOption(
+  reading: Reading,
+  { input, index, 1: space, 2: name = '', 3: given = '' }: RegExpExecArray,
+): boolean {
+  const value = given.toLowerCase();
+  switch (PROMPT_OPTIONS.get(name.toLowerCase().replaceAll('_', ''))) {
+    case 'resolution':
+      readWord(reading, reading.resolutions, RESOLUTIONS, value);
+      return true;
+    case 'ratio':
+      readWord(reading, reading.ratios, RATIOS, value);
+      return true;
+    case 'duration':
+      readSeconds(reading, value, 1);
+      return true;
+    case 'frames':
+      readSeconds(reading, value, FRAMES_PER_SECOND);
+      return true;
+    case 'nothing':
+      return true;
+    case undefined: {
+      const isAfterWord = space !== '' || /[\p{L}\p{N}\p{P}]/u.test(input[index - 1] ?? '');
+      if (isAfterWord && !/^-?\d/.test(value)) return false;
+      reading.isUnclear = true;
+      return true;
+    }
+  }
+}
+
+function readWord<T extends string>(reading: Reading, found: Set<T>, words: readonly T[], value: string): void {
+  const word = words.find((one) => one === value);
+  if (word === undefined) reading.isUnclear = true;
+  else found.add(word);
+}
+
+function readSeconds(reading: Reading, value: string, perSecond: number): void {
+  const seconds = Math.ceil(Number.parseInt(value, 10) / perSecond);
+  if (seconds > 0) reading.seconds = Math.max(reading.seconds, Math.min(seconds, LONGEST_PROMPTED_S));
+  else reading.isUnclear = true;
+}
