@@ -1,6 +1,6 @@
 /**
- * Providers that are read on although the client is gone, because their reply is finished and their usage report follows. Each has a
- * short time for it, and a server that stops waits for none.
+ * Providers that are read on although the client is gone, because only their usage report shows hidden reasoning. Each has a short time for
+ * it and may send little more content (`READ_ON_BYTES`), and a server that stops waits for none.
  */
 import type { Clock } from '../core/index.ts';
 

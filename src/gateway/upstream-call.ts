@@ -65,8 +65,8 @@ export interface UpstreamControl {
 
 export interface ResponseHandler {
   /**
-   * Asked when the client disconnects. True: the reply is finished and its usage report is about to come, so the handler gets the rest of
-   * the response for a short time.
+   * Asked when the client disconnects. True: the content has begun and its usage is not reported, so the handler gets more of the response
+   * for a short time.
    */
   readonly readsOn?: boolean;
   /** Returns false to pause the upstream. With `isLast`, `onEnd` follows in the same turn. */

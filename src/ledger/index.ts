@@ -29,13 +29,14 @@ export {
   videoCostOf,
   videoRateOf,
 } from './pricing/rates.ts';
-export { isOfRequest } from './records/of-request.ts';
+export { isOfRequest, recordOfRequest } from './records/of-request.ts';
 export { fenceIfStale, removeReplica, staleReplicas } from './records/replica.ts';
 export { recordResolved } from './records/resolved-record.ts';
 export { removeOldMonths, removeOldQuarantine } from './records/retention.ts';
 export { packUsage, USAGE_COLUMNS, unpackUsage } from './records/stored-usage.ts';
 export { sumOldDays } from './records/usage-totals.ts';
 export { recordUsage } from './records/usage-writer.ts';
+export { keyAllowance, keySpending } from './reports/key-spending.ts';
 export {
   type BreakdownQuery,
   type BreakdownRow,

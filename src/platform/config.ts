@@ -172,7 +172,7 @@ const Settings = z.strictObject({
   USAGE_WAIT_MS: integer(0, 60_000)
     .default(USAGE_WAIT_MS)
     .describe(
-      'time for a provider to report the usage of a finished reply whose client has disconnected; without a report in time the charge is estimated; 0 waits for none',
+      'time for a provider to report the usage of a reply whose client has disconnected in or after its content; without a report in time the charge is estimated; 0 waits for none',
     ),
   STORED_RESPONSES_DAYS: integer(0, 365)
     .default(30)

@@ -22,8 +22,8 @@ export const BACKGROUND = {
   sendLeaseMs: 120_000,
   /** Interval in which a process looks for cancelled responses. */
   watchMs: 1_000,
-  /** How long the request that cancels a response waits for its end. */
-  cancelWaitMs: 5_000,
+  /** How long the request that cancels a response waits for its end, which may wait `USAGE_WAIT_MS` for the usage. */
+  cancelWaitMs: 15_000,
   /** How often a reader on another process looks for the end of a response once it has waited long, and for how long at most. */
   pollMs: 5_000,
   readMs: 2 * 3_600_000,

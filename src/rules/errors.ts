@@ -98,6 +98,11 @@ export const ERRORS = {
   not_implemented: { status: 501, doc: 'G 4.1', means: 'this server does not offer the operation yet', retry: false },
   model_not_found: { status: 404, doc: 'G 7', means: "the key's group has no model with that name" },
   response_not_found: { status: 404, doc: 'G 4.4', means: 'the caller has no stored response with that id' },
+  request_not_found: {
+    status: 404,
+    doc: 'G 4.7',
+    means: 'the key made no call with that id, or the call has not ended',
+  },
   previous_response_not_found: {
     status: 400,
     doc: 'G 4.4',

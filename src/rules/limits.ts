@@ -54,6 +54,12 @@ export const REQUEST_JSON_LIMITS = {
 } as const;
 
 /**
+ * Reading what a call cost: reads of a user per minute, and the pauses in milliseconds between looks for a call that may have just ended.
+ * Its charge is in the database within about a second.
+ */
+export const CHARGE_READS = { perMinute: 600, pausesMs: [100, 200, 400, 800, 1_500] } as const;
+
+/**
  * A compressed body may expand to `bytes` in any case, and beyond that to so many times its compressed size. Text of conversations expands
  * to 3 to 20 times its size; only a repeated character exceeds this.
  */
@@ -162,6 +168,8 @@ export const USAGE_GRACE_MS = 1_000;
 
 /** The same where the client is gone: it pays for the report rather than an estimate. */
 export const USAGE_WAIT_MS = 5_000;
+/** Content that a provider may send meanwhile: about a hundred events, so that a client that stops a long reply pays for a moment more. */
+export const READ_ON_BYTES = 16 * 1024;
 
 /** Longest time until a change made on one replica is in force on all others. */
 export const PROPAGATION_MS = 5_000;

@@ -35,6 +35,7 @@ export const OPERATION_ERRORS = {
   /** Reads or continues stored responses. */
   stored: codes('response_not_found', 'previous_response_not_found'),
   model: codes('model_not_found'),
+  request: codes('request_not_found'),
   socket: codes('upgrade_required', 'invalid_request'),
   /** Of the admin API. */
   operator: codes('invalid_admin_token', 'not_signed_in', 'not_permitted', 'cross_site_request', 'rate_limit_exceeded'),

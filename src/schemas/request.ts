@@ -81,13 +81,13 @@ export type PriceLine = z.infer<typeof PriceLine>;
 
 const above = someInteger.describe('the step of the price by input tokens that the rates are of; null for the first');
 
-const PricedCall = z.strictObject({
+export const PricedCall = z.strictObject({
   price: someText,
   tier: someText.describe('service tier whose rates the lines have; null for the standard rates'),
   above,
   lines: list(PriceLine),
   subtotal: dollars,
-  group_multiplier: someText.describe('null where the call was charged later, as a background response'),
+  group_multiplier: someText.describe('null where it is not known any more, and for background responses'),
   user_multiplier: someText,
   charge: dollars,
 });

@@ -30,6 +30,24 @@ const ONLY_SOME = Object.fromEntries(
 
 export const shownTaskError = z.strictObject({ code: z.enum(TASK_ERROR_CODES), message: text, type: text }).nullable();
 
+const TaskHold = z.strictObject({
+  state: z.enum(['held', 'review', 'settled', 'released']),
+  held: dollars,
+  charged: someDollars,
+});
+export type TaskHold = z.infer<typeof TaskHold>;
+
+const TaskCharge = TaskHold.extend({
+  ...USD,
+  tokens: someInteger.describe('that were charged'),
+  price: someText.describe('the price that was in force'),
+  rate: someDollars.describe('of that price, per million tokens, before multipliers'),
+});
+export type TaskCharge = z.infer<typeof TaskCharge>;
+export const taskCharge = TaskCharge.nullable().describe(
+  'what the task holds or was charged; only with `include=charge`',
+);
+
 export const CallerTask = z
   .strictObject({
     id: text,
@@ -54,6 +72,7 @@ export const CallerTask = z
     parameters: anyObject
       .describe('every parameter in effect: as reported, as requested, or the default; only with `include=parameters`')
       .optional(),
+    charge: taskCharge.optional(),
   })
   .meta({ id: 'Task' });
 export type CallerTask = z.infer<typeof CallerTask>;
@@ -67,12 +86,6 @@ export const ResultLinks = z
     expires_at: seconds,
   })
   .meta({ id: 'ResultLinks' });
-
-const TaskHold = z.strictObject({
-  state: z.enum(['held', 'review', 'settled', 'released']),
-  held: dollars,
-  charged: someDollars,
-});
 
 /** With its money, for the people of the user. */
 export const OwnTask = CallerTask.extend({ hold: TaskHold.nullable() }).meta({ id: 'OwnTask' });

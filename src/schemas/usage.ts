@@ -9,6 +9,7 @@ import {
   kind,
   list,
   moment,
+  seconds,
   someDollars,
   someMoment,
   someText,
@@ -17,6 +18,7 @@ import {
 } from './field.ts';
 import { OF_KEY, OF_USER, spentFields } from './limits.ts';
 import { pageOf } from './page.ts';
+import { PricedCall } from './request.ts';
 
 export const DIMENSIONS = ['user', 'key', 'model', 'group', 'account', 'operation', 'day'] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
@@ -54,6 +56,53 @@ export const CallerUsage = Report.extend({
   balance: BalanceReport,
   limits: z.strictObject({ ...spentFields(OF_KEY), user: z.strictObject(spentFields(OF_USER)).optional() }),
 }).meta({ id: 'Usage' });
+
+/** What a call cost, for the key that made it. */
+export const RequestUsage = z
+  .strictObject({
+    object: z.literal('usage.request'),
+    ...USD,
+    id: text,
+    status: z
+      .enum(['charged', 'pending', 'not_charged', 'task'])
+      .describe(
+        '`pending`: its charge is not booked yet; `not_charged`: it cost nothing; `task`: it created a video task, which has its own charge',
+      ),
+    at: moment.describe('when it was charged; before that, when it began'),
+    model: someText,
+    operation: text,
+    usage: z.record(text, integer).nullable().describe('tokens and pieces by kind'),
+    estimated: flag.nullable(),
+    charge: someDollars,
+    pricing: PricedCall.nullable().describe('the price in force, and the amount of each kind'),
+  })
+  .meta({ id: 'RequestUsage' });
+export type RequestUsage = z.infer<typeof RequestUsage>;
+
+const usd = z.number().describe('US dollars');
+export const BillingSubscription = z
+  .strictObject({
+    object: z.literal('billing_subscription'),
+    has_payment_method: flag,
+    soft_limit_usd: usd,
+    hard_limit_usd: usd.describe('what the key has spent in this UTC month and may still spend'),
+    system_hard_limit_usd: usd,
+    access_until: seconds.describe('Unix time in seconds at which the key expires; 0 for never'),
+  })
+  .meta({ id: 'BillingSubscription' });
+export type BillingSubscription = z.infer<typeof BillingSubscription>;
+
+const cents = z.number().describe('cents of a US dollar');
+export const BillingUsage = z
+  .strictObject({
+    object: z.literal('list'),
+    total_usage: cents,
+    daily_costs: list(
+      z.strictObject({ timestamp: seconds, line_items: list(z.strictObject({ name: text, cost: cents })) }),
+    ),
+  })
+  .meta({ id: 'BillingUsage' });
+export type BillingUsage = z.infer<typeof BillingUsage>;
 
 const Measured = z.strictObject({
   ...counts,

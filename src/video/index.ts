@@ -5,6 +5,7 @@ export type { TestDelivery } from './callbacks/test-event.ts';
 export { readIdempotencyKey } from './idempotency/header.ts';
 export type { TaskEntry } from './request/task-request.ts';
 export type { MirrorSettings } from './results/results.ts';
+export { holdsOfTasks } from './tasks/charge.ts';
 export { maxCostOfTask } from './tasks/max-cost.ts';
 export type { ReviewDecision } from './tasks/resolve-review.ts';
 export { isTaskId, type TaskFilter, type TaskRow } from './tasks/task.ts';

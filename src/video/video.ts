@@ -7,7 +7,7 @@ import type { HttpStack } from '../platform/http/index.ts';
 import { PublicFetcher } from '../platform/outbound/index.ts';
 import type { Call, ClientStreamLimits } from '../platform/web/index.ts';
 import type { UpstreamClient } from '../providers/upstream/index.ts';
-import type { CallerCallback, TaskEstimate } from '../schemas/index.ts';
+import type { CallerCallback, TaskCharge, TaskEstimate } from '../schemas/index.ts';
 import { type Assets, createAssets } from './assets/assets.ts';
 import { reconcileAssets } from './assets/reconcile.ts';
 import { expireDeleted } from './assets/rows.ts';
@@ -44,6 +44,7 @@ import type { VideoServices } from './services.ts';
 import { createSessions, type Sessions } from './sessions/sessions.ts';
 import { estimateTask, type TaskInput } from './tasks/accepted-request.ts';
 import { expireTasks } from './tasks/apply.ts';
+import { chargeOfTask } from './tasks/charge.ts';
 import { type CreateInput, createTask } from './tasks/create.ts';
 import { type AssignedTask, assignSubmission, type DecidedTask, dismissSubmission } from './tasks/decide-submission.ts';
 import { deleteTask } from './tasks/delete.ts';
@@ -104,6 +105,7 @@ export interface Video {
   taskView(task: TaskRow, linkKey?: Key): object;
   hasLastFrame(task: TaskRow): boolean;
   effectiveParameters(task: TaskRow): object;
+  chargeOf(task: TaskRow): Promise<TaskCharge | null>;
   videoView(task: TaskRow): object;
   readonly links: {
     /** Throws when links are switched off, or when the task has no results. */
@@ -190,6 +192,7 @@ export function createVideo(options: VideoOptions): Video {
     taskView: (task, linkKey) => taskView(task, publicUrl(), linkKey && links.createIfReadable(task, linkKey)),
     hasLastFrame,
     effectiveParameters,
+    chargeOf: (task) => chargeOfTask(db, task),
     videoView,
     links,
     callbacks: {

@@ -551,8 +551,11 @@ test('while a provider is out, its circuit hands calls on at once, and a probe b
   assert.deepEqual([back.status, back.fallback], [200, null]);
 });
 
-test('a turn of a WebSocket goes on', async () => {
-  const client = await new ResponsesSocketClient(gateway.url, key('openai')).open();
+test('a turn of a WebSocket goes on, as one request of its key', async () => {
+  const { openai = '' } = await gateway.apply({
+    keys: [{ user: 'ana', group: 'openai', name: 'one a minute', rpm: 1 }],
+  });
+  const client = await new ResponsesSocketClient(gateway.url, openai).open();
   try {
     // The provider's WebSocket breaks off, and so does its HTTP endpoint.
     sim.next('reset');

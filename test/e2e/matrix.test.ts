@@ -56,6 +56,9 @@ const EXPECTED: Readonly<Record<TextOperation, Readonly<Record<Style, Expected>>
   'models.list': everywhere,
   'models.get': everywhere,
   'usage.get': everywhere,
+  'usage.request': everywhere,
+  'billing.subscription': everywhere,
+  'billing.usage': everywhere,
   'generate.models': onlyGenerateOwn,
   'generate.model': onlyGenerateOwn,
   'generate.create': onlyGenerate,
@@ -168,8 +171,10 @@ const fillPath = (path: string, id: string): string =>
 const codeOf = (row: EndpointRow, { status, text }: Exchange): string =>
   errorCode(row.errorFormat, status, JSON.parse(text));
 
-/** The id of a new stored response, for endpoints that need one. */
+/** The id of a new stored response, or of a call, for endpoints that need one. */
 async function storedId(path: string, key: string): Promise<string | undefined> {
+  if (path.includes('{request_id}'))
+    return (await send('models.list', '/v1/models', key)).headers.get('x-request-id') ?? undefined;
   if (!path.includes('{response_id}')) return undefined;
   const { status, text } = await send('responses.create', '/v1/responses', key);
   assert.equal(status, 200, text);

@@ -1,4 +1,4 @@
-/** The query plan of GET /v1/usage with many records; `npm run bench -- usage` runs it with ten million. */
+/** The query plans of GET /v1/usage, and of what callers read of their calls and balance, with many records; `npm run bench -- usage` has ten million. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Client } from 'pg';
@@ -70,4 +70,58 @@ test('GET /v1/usage reads only roll-ups, and no more of them with more calls', a
   const blocks = costs.reduce((sum, cost) => sum + cost.blocks, 0);
   assert.ok(blocks <= MAX_BLOCKS, `${blocks} blocks`);
   t.diagnostic(`${blocks} blocks, ${costs.reduce((sum, { ms }) => sum + ms, 0).toFixed(1)} ms in the database`);
+});
+
+/** A few levels of an index in each month, and the rows of one user in a minute. Reading the user's records would take 1,600 blocks. */
+const MAX_CALL_BLOCKS = 60;
+
+test('GET /v1/usage/requests/{request_id} reads an index of each month', async () => {
+  const { rows } = await client.query<{ id: string; at: Date }>(
+    `select id, at from usage_records where user_id = 'u7' order by at offset 800 limit 2`,
+  );
+  for (const [index, { id, at }] of rows.entries()) {
+    // One call of a second, and one of an hour, which only the index of such calls has.
+    const begun = at.getTime() - (index === 0 ? 1_000 : 3_600_000);
+    const request = `req_${begun.toString(16).padStart(12, '0')}0123456789ab`;
+    await client.query(
+      `update usage_records set request_id = $1, key_id = (select id from keys where user_id = 'u7' limit 1)
+       where id = $2 and at = $3`,
+      [request, id, at],
+    );
+    const sent = await statementsOf(async () => {
+      const response = await fetch(`${gateway.url}/v1/usage/requests/${request}`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
+      assert.equal(response.status, 200, await response.clone().text());
+      assert.equal(((await response.json()) as { status: string }).status, 'charged');
+    });
+    const statements = sent.filter(({ text }) => /from (?:usage_records|"requests")/.test(text));
+    assert.equal(statements.length, 2);
+    for (const statement of statements) {
+      const { scanned, blocks } = await explain(client, statement);
+      // The months to come are empty.
+      for (const table of scanned)
+        assert.deepEqual((await client.query(`select from usage_months.${table} limit 1`)).rows, [], table);
+      assert.ok(blocks <= MAX_CALL_BLOCKS, `${blocks} blocks: ${statement.text}`);
+    }
+  }
+});
+
+test('the balance endpoints of older tools read only roll-ups', async () => {
+  const start = new Date(Date.now() - (DAYS - 1) * 86_400_000).toISOString().slice(0, 10);
+  const sent = await statementsOf(async () => {
+    for (const path of ['subscription', `usage?start_date=${start}`]) {
+      const response = await fetch(`${gateway.url}/v1/dashboard/billing/${path}`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
+      assert.equal(response.status, 200);
+    }
+  });
+  const statements = sent.filter(({ text }) => /usage_|wallets/.test(text));
+  assert.equal(statements.length, 3);
+  for (const statement of statements) {
+    const { tables, blocks } = await explain(client, statement);
+    for (const table of tables) assert.ok(EXPECTED_TABLES.includes(table), table);
+    assert.ok(blocks <= MAX_BLOCKS, `${blocks} blocks: ${statement.text}`);
+  }
 });

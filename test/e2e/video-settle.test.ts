@@ -4,6 +4,7 @@ import { after, beforeEach, test } from 'node:test';
 import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
 import type { Account } from '../../src/catalog/index.ts';
+import { formatNanos } from '../../src/core/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
 import { ACCOUNT_RATES, REVIEW } from '../../src/rules/index.ts';
 import { applyReport } from '../../src/video/tasks/apply.ts';
@@ -96,6 +97,35 @@ test('V 8: a task is charged at the price in force when it is settled', async ()
   await finish(id);
   await expectCharge(id, BigInt(TOKENS) * 11_000n);
   await gateway.apply(videoSetup(sim.video.url));
+});
+
+test('include=charge shows what a task holds, and once it is charged tokens, price and rate', async () => {
+  const id = await create();
+  const read = async (path: string, key?: string) => {
+    const { status, body } = await callVideo(gateway.url, `${path}/${id}?include=charge`, { key });
+    assert.equal(status, key === KEYS.bob ? 404 : 200);
+    return body.charge;
+  };
+  const held = { currency: 'USD', state: 'held', charged: null, tokens: null, price: null, rate: null };
+  const { nanos: maxNanos } = await holdOf(id);
+  assert.deepEqual(await read(TASKS), { ...held, held: formatNanos(maxNanos) });
+  await finish(id);
+  const { price_id } = await db
+    .selectFrom('usage_records')
+    .select('price_id')
+    .where('request_id', '=', id)
+    .executeTakeFirstOrThrow();
+  const charged = formatNanos(BigInt(TOKENS) * 7_000n);
+  const expected = {
+    ...{ currency: 'USD', state: 'settled', held: formatNanos(maxNanos), charged },
+    ...{ tokens: TOKENS, price: String(price_id), rate: '7' },
+  };
+  for (const path of [TASKS, '/v1/videos']) assert.deepEqual(await read(path), expected);
+  assert.equal(await read(TASKS, KEYS.bob), undefined);
+  const { body } = await callVideo(gateway.url, `${TASKS}/${id}?include=charge&include=parameters`);
+  assert.ok(body.charge && body.parameters);
+  const { body: plain } = await callVideo(gateway.url, `${TASKS}/${id}?include=parameters`);
+  assert.ok(!('charge' in plain));
 });
 
 test('a task is charged at the rate of the resolution that was produced, or of the requested one without a report', async () => {

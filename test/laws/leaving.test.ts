@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { estimateTokens } from '../../src/core/index.ts';
-import type { Dialect } from '../../src/rules/index.ts';
+import { type Dialect, READ_ON_BYTES, type UpstreamDialect } from '../../src/rules/index.ts';
 import { RATES, runExchange } from '../support/exchange.ts';
+import { DIALECT_PAIRS } from './dialect-pairs.ts';
 
 const sse = (event: object): string =>
   `${'type' in event ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`;
@@ -161,15 +162,108 @@ describe('a client that leaves after the text and before the report pays what th
       assert.ok(sent > cut, 'the provider is read on');
     });
 
-  test('and the provider is stopped when it goes on with more content', async () => {
+  test('and the provider is stopped when it goes on with much more content', async () => {
     const [start, open, delta, stop] = REPLIES.messages.map(sse);
-    const more = Array.from({ length: 50 }, () => [open ?? '', delta ?? '', stop ?? '']).flat();
-    const chunks = [start ?? '', open ?? '', delta ?? '', stop ?? '', ...more];
+    const block = [open ?? '', delta ?? '', stop ?? ''];
+    const chunks = [start ?? '', ...Array.from({ length: 500 }, () => block).flat()];
     const exchange = { client: 'messages', upstream: 'messages', body: BODIES.messages, isStream: true } as const;
     const { record, sent } = await runExchange({ ...exchange, chunks, leavesAfter: 4 });
-    assert.equal(sent, 5, 'one event of the next block');
-    assert.deepEqual([record?.usage.input, record?.usage.output], [3_000, estimateTokens(WORDS)]);
+    const unread = chunks.slice(4, sent).join('').length;
+    assert.ok(unread > READ_ON_BYTES && unread < 2 * READ_ON_BYTES, `${unread} bytes`);
+    const arrived = chunks.slice(0, sent).filter((chunk) => chunk === delta).length;
+    assert.deepEqual([record?.usage.input, record?.usage.output], [3_000, estimateTokens(WORDS.repeat(arrived))]);
   });
+});
+
+/** 100 visible tokens and 4,000 of hidden reasoning, in six text deltas. */
+const PARTS = Array.from({ length: 6 }, (_, n) => `${WORDS}${n} `.repeat(3));
+const HIDDEN = { input: 3_000, output: 4_100 };
+const CHEAP = BigInt(HIDDEN.input) * RATES.input + BigInt(HIDDEN.output) * RATES.output;
+const streamsOf = (parts: readonly string[]): Readonly<Record<UpstreamDialect, readonly object[]>> => {
+  const [start, open, , stop, , end] = REPLIES.messages;
+  const [created, added, , done, itemDone, completed] = REPLIES.responses;
+  const [, finish] = REPLIES.chat;
+  const counts = { promptTokenCount: 3_000, candidatesTokenCount: 100, thoughtsTokenCount: 4_000 };
+  const part = (text: string) => ({ content: { role: 'model', parts: [{ text }] }, index: 0 });
+  return {
+    messages: [
+      start ?? {},
+      open ?? {},
+      ...parts.map((text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),
+      stop ?? {},
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: HIDDEN.output } },
+      end ?? {},
+    ],
+    chat: [
+      ...parts.map((content) => ({
+        id: 'c',
+        model: 'm',
+        choices: [{ index: 0, delta: { content }, finish_reason: null }],
+      })),
+      finish ?? {},
+      { id: 'c', model: 'm', choices: [], usage: { prompt_tokens: HIDDEN.input, completion_tokens: HIDDEN.output } },
+    ],
+    responses: [
+      created ?? {},
+      added ?? {},
+      ...parts.map((delta) => ({ type: 'response.output_text.delta', ...AT, delta })),
+      done ?? {},
+      itemDone ?? {},
+      {
+        ...completed,
+        response: {
+          ...RESPONSE,
+          status: 'completed',
+          output: [ITEM],
+          usage: { input_tokens: HIDDEN.input, output_tokens: HIDDEN.output },
+        },
+      },
+    ],
+    generate: [
+      ...parts.map((text) => ({ candidates: [part(text)] })),
+      { candidates: [{ ...part(''), finishReason: 'STOP' }], usageMetadata: counts },
+    ],
+    converse: [
+      { role: 'assistant' },
+      ...parts.map((text) => ({ contentBlockIndex: 0, delta: { text } })),
+      { contentBlockIndex: 0 },
+      { stopReason: 'end_turn' },
+      {
+        usage: { inputTokens: HIDDEN.input, outputTokens: HIDDEN.output, totalTokens: 7_100 },
+        metrics: { latencyMs: 1 },
+      },
+    ],
+  };
+};
+
+/** Its events are named by their frames. */
+const converseSse = (event: object): string => {
+  const [first = ''] = Object.keys(event);
+  const name = 'delta' in event ? 'contentBlockDelta' : CONVERSE_NAMES[first];
+  return `event: ${name}\ndata: ${JSON.stringify(event)}\n\n`;
+};
+const CONVERSE_NAMES: Readonly<Record<string, string>> = {
+  role: 'messageStart',
+  contentBlockIndex: 'contentBlockStop',
+  stopReason: 'messageStop',
+  usage: 'metadata',
+};
+
+describe('a client that leaves in the text pays for the reasoning that only the report shows', () => {
+  for (const { client, upstream } of [
+    ...DIALECT_PAIRS.filter(({ isOffered }) => isOffered),
+    ...(['messages', 'chat', 'responses', 'generate'] as const).map((one) => ({ client: one, upstream: one })),
+  ])
+    for (const left of ['the last text delta', 'the first text delta'] as const)
+      test(`${client} over ${upstream}, at ${left}`, async () => {
+        const events = streamsOf(PARTS)[upstream];
+        const first = events.findIndex((event) => JSON.stringify(event).includes(WORDS.trim()));
+        const leavesAfter = first + (left === 'the first text delta' ? 1 : PARTS.length);
+        const chunks = events.map(upstream === 'converse' ? converseSse : sse);
+        const exchange = { client, upstream, body: BODIES[client], isStream: true, chunks };
+        const { record } = await runExchange({ ...exchange, leavesAfter });
+        assert.deepEqual([record?.charge, record?.estimated], [CHEAP, false]);
+      });
 });
 
 describe('reports that contradict themselves', () => {

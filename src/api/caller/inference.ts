@@ -10,11 +10,13 @@ import {
   type OptIn,
   type OwnOperation,
 } from '../../rules/index.ts';
+import { getBillingUsage, getSubscription } from './billing.ts';
 import { getModel, getNativeModel, listModels, listNativeModels } from './models.ts';
+import { getRequestUsage, type RequestUsageServices } from './request-usage.ts';
 import { cancelStored, deleteStored, getStored, listStoredInput } from './stored.ts';
 import { getUsage, type UsageServices } from './usage.ts';
 
-export interface InferenceServices extends UsageServices {
+export interface InferenceServices extends UsageServices, RequestUsageServices {
   readonly gateway: Gateway;
 }
 
@@ -27,6 +29,9 @@ const OWN_HANDLERS: Readonly<Record<OwnOperation, OwnHandler>> = {
   'generate.models': listNativeModels,
   'generate.model': getNativeModel,
   'usage.get': getUsage,
+  'usage.request': getRequestUsage,
+  'billing.subscription': getSubscription,
+  'billing.usage': getBillingUsage,
   'responses.get': getStored,
   'responses.delete': deleteStored,
   'responses.cancel': cancelStored,

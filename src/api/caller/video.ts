@@ -118,8 +118,11 @@ async function getTask({ video, clock }: VideoApiServices, call: Call, caller: C
   const task = await findTask(video, call, caller.key);
   if (wantsEvents(call)) return streamTask({ video, clock }, call, task);
   const current = await waitForChange(video, call, task, wait);
-  const parameters = include && { parameters: video.effectiveParameters(current) };
-  sendJson(call, 200, { ...video.taskView(current, linkKey), ...parameters }, pollHint(current));
+  const more = {
+    ...(include?.includes('parameters') && { parameters: video.effectiveParameters(current) }),
+    ...(include?.includes('charge') && { charge: await video.chargeOf(current) }),
+  };
+  sendJson(call, 200, { ...video.taskView(current, linkKey), ...more }, pollHint(current));
 }
 
 async function deleteTask({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
@@ -144,12 +147,18 @@ async function listTasks({ video }: VideoApiServices, call: Call, caller: Caller
 }
 
 async function getVideo({ video }: VideoApiServices, call: Call, caller: Caller): Promise<void> {
-  const { wait } = readVideoQuery(call.query, VIDEO_QUERIES['videos.get']);
+  const { wait, include } = readVideoQuery(call.query, VIDEO_QUERIES['videos.get']);
   const task = await waitForChange(video, call, await findTask(video, call, caller.key), wait);
-  sendJson(call, 200, video.videoView(task), {
-    ...pollHint(task),
-    'openai-poll-after-ms': String(POLL_SECONDS * 1_000),
-  });
+  const more = include && { charge: await video.chargeOf(task) };
+  sendJson(
+    call,
+    200,
+    { ...video.videoView(task), ...more },
+    {
+      ...pollHint(task),
+      'openai-poll-after-ms': String(POLL_SECONDS * 1_000),
+    },
+  );
 }
 
 /** Seconds until the next poll of an unfinished task, for clients that read such hints. */

@@ -1,11 +1,11 @@
 /** Video tasks and assets of the signed-in person's user. Their views are those of the caller's API. */
 import { z } from 'zod';
 import { findKeyOfUser } from '../../access/keys/index.ts';
-import { fail, formatNanos } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { fail } from '../../core/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, TASK_STATUSES } from '../../rules/index.ts';
-import { line, type OwnTask } from '../../schemas/index.ts';
+import { line } from '../../schemas/index.ts';
+import { holdsOfTasks } from '../../video/index.ts';
 import {
   authorizationView,
   listOf,
@@ -33,7 +33,7 @@ export const listOwnTasks = ownOperation({
   async handle({ call, query: { status, model, limit, cursor }, userId }, { video, db }) {
     const filter = { userId, statuses: status, model };
     const rows = await video.listTasksAfter(filter, { after: cursor?.[0], limit, order: 'desc' });
-    const holds = await holdsOf(
+    const holds = await holdsOfTasks(
       db,
       userId,
       rows.map(({ id }) => id),
@@ -43,38 +43,11 @@ export const listOwnTasks = ownOperation({
   },
 });
 
-/** What the tasks hold or were charged, by the id of the task. */
-async function holdsOf(db: Db, userId: string, tasks: readonly string[]): Promise<Map<string, OwnTask['hold']>> {
-  if (tasks.length === 0) return new Map();
-  const rows = await db
-    .selectFrom('holds')
-    .select(['reference', 'state', 'nanos', 'settled_nanos'])
-    .where('user_id', '=', userId)
-    .where(
-      'reference',
-      'in',
-      tasks.map((id) => REFERENCE + id),
-    )
-    .execute();
-  return new Map(
-    rows.map(({ reference, state, nanos, settled_nanos }) => [
-      reference.slice(REFERENCE.length),
-      {
-        state: state as NonNullable<OwnTask['hold']>['state'],
-        held: formatNanos(nanos),
-        charged: settled_nanos === null ? null : formatNanos(settled_nanos),
-      },
-    ]),
-  );
-}
-
-const REFERENCE = 'task:';
-
 export const getOwnTask = ownOperation({
   query: ONLY_USER,
   async handle({ call, userId }, { video, db }) {
     const task = await video.getTask({ userId }, call.params.task ?? '');
-    const holds = await holdsOf(db, userId, [task.id]);
+    const holds = await holdsOfTasks(db, userId, [task.id]);
     sendJson(call, 200, { ...video.taskView(task), hold: holds.get(task.id) ?? null });
   },
 });

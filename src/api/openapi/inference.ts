@@ -8,7 +8,7 @@ import {
   OPERATION_ERRORS,
   takesGenerateCredentials,
 } from '../../rules/index.ts';
-import { CallerUsage } from '../../schemas/index.ts';
+import { BillingSubscription, BillingUsage, CallerUsage, RequestUsage } from '../../schemas/index.ts';
 import { CHAT } from './dialects/chat.ts';
 import { type DialectSchemas, MODEL } from './dialects/dialect.ts';
 import { GENERATE } from './dialects/generate.ts';
@@ -82,7 +82,7 @@ const FALLBACK_PARAMETER = {
 };
 
 function errorCodes(row: InferenceRow, isServed: boolean): ErrorCode[] {
-  const { every, key, refused, query, body, provider, metered, stored, model, socket } = OPERATION_ERRORS;
+  const { every, key, refused, query, body, provider, metered, stored, model, request, socket } = OPERATION_ERRORS;
   return [
     ...every,
     ...key,
@@ -93,6 +93,7 @@ function errorCodes(row: InferenceRow, isServed: boolean): ErrorCode[] {
     ...('billing' in row && row.billing === 'metered' ? metered : []),
     ...(row.path.includes('responses') ? stored : []),
     ...(row.path.includes('{model}') ? model : []),
+    ...(row.path.includes('{request_id}') ? request : []),
     ...('turns' in row ? socket : []),
   ];
 }
@@ -258,6 +259,9 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
   },
   'models.get': { 200: json('The model', either(ref('Model'), ref('GenerateModel')), MODEL_EXAMPLE) },
   'usage.get': { 200: json('Balance, limits and usage', ref('Usage')) },
+  'usage.request': { 200: json('The call', ref('RequestUsage')) },
+  'billing.subscription': { 200: json('The limit of the key', ref('BillingSubscription')) },
+  'billing.usage': { 200: json('What the key has spent', ref('BillingUsage')) },
   'generate.models': { 200: json('The models', ref('GenerateModelList')) },
   'generate.model': { 200: json('The model', ref('GenerateModel')) },
   'generate.create': { 200: json('The reply', ref(GENERATE.reply), GENERATE.replyExample) },
@@ -279,7 +283,7 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
   },
 };
 
-export const INFERENCE_OBJECTS = [CallerUsage];
+export const INFERENCE_OBJECTS = [CallerUsage, RequestUsage, BillingSubscription, BillingUsage];
 
 export const INFERENCE_SCHEMAS: Readonly<Record<string, Schema>> = {
   ...MESSAGES.schemas,
@@ -343,6 +347,10 @@ const QUERIES: Readonly<Partial<Record<Inference, readonly object[]>>> = {
     query('start_date', 'first day, such as 2030-01-31; by default 30 days up to `end_date`'),
     query('end_date', 'last day; by default today'),
     query('timezone', 'IANA name, such as Europe/Berlin; UTC by default'),
+  ],
+  'billing.usage': [
+    query('start_date', 'first UTC day; by default that of the month, or 30 days up to `end_date`'),
+    query('end_date', 'last UTC day; by default today'),
   ],
   'generate.models': [
     query('pageSize', 'models of a page', COUNT),

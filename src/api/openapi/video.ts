@@ -19,6 +19,7 @@ import {
   ResultLinks,
   shownTaskError,
   TaskEstimate,
+  taskCharge,
   taskUsage,
 } from '../../schemas/index.ts';
 import { VIDEO_STATUS } from '../../video/index.ts';
@@ -336,7 +337,7 @@ export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
       seconds: TEXT,
       size: TEXT,
     },
-    { usage: jsonSchemaOf(taskUsage) },
+    { usage: jsonSchemaOf(taskUsage), charge: jsonSchemaOf(taskCharge) },
   ),
   VideoList: listSchema('Video'),
   VideoDeleted: object({ id: TEXT, object: { const: 'video.deleted' }, deleted: { const: true } }),

@@ -15,6 +15,10 @@ const WINDOW_BYTES = 2 * 1024;
 const MIN_STRIDE = 16 * WINDOW_BYTES;
 const STRIDE_SHARE = 1 / 8;
 
+/** Text of less than this time has no pace, and none is faster: a proxy may send what it has collected at once. */
+const MIN_PACE_MS = 1_000;
+const MAX_TOKENS_PER_MS = 0.2;
+
 /** Complete server-sent events, or the data of one. */
 type Events = Buffer | string;
 
@@ -26,20 +30,28 @@ interface Window {
 
 export class OutputMeter {
   readonly #dialect: UpstreamDialect;
+  readonly #now: () => number;
   readonly #exact: Events[] = [];
+  /** When each of them came. */
+  readonly #times: number[] = [];
+  #lastAt = 0;
   readonly #windows: Window[] = [];
   #position = 0;
   #windowAt = 0;
 
-  constructor(dialect: UpstreamDialect) {
+  /** `now` is in milliseconds; without it, hidden reasoning is not estimated. */
+  constructor(dialect: UpstreamDialect, now = (): number => 0) {
     this.#dialect = dialect;
+    this.#now = now;
   }
 
   push(events: Events): void {
     const start = this.#position;
     this.#position += events.length;
+    this.#lastAt = this.#now();
     if (start < EXACT_BYTES && events.length <= MAX_EXACT_CHUNK) {
       this.#exact.push(events);
+      this.#times.push(this.#lastAt);
       this.#windowAt = this.#position;
     } else while (this.#windowAt < this.#position) if (this.#sample(events, start)) return;
   }
@@ -66,16 +78,37 @@ export class OutputMeter {
   /** `tail` is what has arrived of an event that is not complete. */
   tokensWith(tail: Events = ''): number {
     const exact = this.#windows.length === 0 ? [...this.#exact, tail] : this.#exact;
-    return this.#windows.reduce((sum, { at, events }, n) => {
+    const visible = this.#windows.reduce((sum, { at, events }, n) => {
       const length = (this.#windows[n + 1]?.at ?? this.#position) - at;
       return sum + Math.round((this.#tokensIn(events) * length) / Math.min(length, WINDOW_BYTES));
     }, this.#tokensIn(exact));
+    return visible + this.#hiddenTokens(visible);
+  }
+
+  /** Of reasoning that the provider announces and does not show: the time until the first text, at the pace of the text. */
+  #hiddenTokens(visible: number): number {
+    let begun: number | undefined;
+    for (const [n, events] of this.#exact.entries()) {
+      const at = this.#times[n] ?? 0;
+      if (this.#tokensIn([events]) > 0) {
+        const pace = Math.min(visible / (this.#lastAt - at), MAX_TOKENS_PER_MS);
+        return begun === undefined || this.#lastAt - at < MIN_PACE_MS ? 0 : Math.round((at - begun) * pace);
+      }
+      if (parsed(events).some(isReasoning)) begun ??= at;
+    }
+    return 0;
   }
 
   #tokensIn(pieces: readonly Events[]): number {
     return estimateTokens(visibleIn(this.#dialect, pieces.flatMap(parsed)));
   }
 }
+
+/** The beginning of a block or item of reasoning, in the dialects that announce it. */
+const isReasoning = (event: unknown): boolean => {
+  const { content_block: block, item = block } = event as Readonly<Record<string, { readonly type?: unknown }>>;
+  return /^(?:reasoning|(?:redacted_)?thinking)$/.test(String(item?.type));
+};
 
 /** The events that begin in a part of the bytes. A copy, because the chunk of the socket is much longer. */
 function blocksIn(bytes: Buffer, from: number, to: number): Buffer {

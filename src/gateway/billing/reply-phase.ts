@@ -1,6 +1,6 @@
 /**
- * Where a streamed reply stands. After the end of its content a provider reports usage within moments, so that it is read on although
- * the client is gone. Some signals, such as the end of a block, may be followed by more content; then it is not.
+ * Where a streamed reply stands. After the end of its content a provider reports usage within moments, so that it is read on however long
+ * the report is; its last event may repeat the whole reply. Some signals, such as the end of a block, may be followed by more content.
  */
 import type { UpstreamDialect } from '../../rules/index.ts';
 

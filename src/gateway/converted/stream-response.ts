@@ -17,7 +17,7 @@ import {
   type StreamDecoding,
 } from '../../dialects/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
-import { type FaultKind, faultRow, type UpstreamDialect, USAGE_GRACE_MS } from '../../rules/index.ts';
+import { type FaultKind, faultRow, READ_ON_BYTES, type UpstreamDialect, USAGE_GRACE_MS } from '../../rules/index.ts';
 import { OutputMeter } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
@@ -51,6 +51,8 @@ export class StreamResponse implements RoundResponse {
   #lastData = '';
   #earlierData = '';
   #hasOutput = false;
+  /** Bytes of content since the client is gone. */
+  #unread = 0;
   #isWaitingForUsage = false;
   /** Resolves when the charge is on disk. */
   #charged: Promise<void> = Promise.resolve();
@@ -66,7 +68,7 @@ export class StreamResponse implements RoundResponse {
     const { encoded, capabilities } = request.encodedFor(head.account);
     const account = services.accountTag(head.account.id);
     const decodeContext = { requestId: call.id, account, thinkTags: capabilities.thinkTags, sign };
-    this.#meter = new OutputMeter(pair.upstream.dialect);
+    this.#meter = new OutputMeter(pair.upstream.dialect, () => call.elapsedMs());
     this.#decoding = openDecoding(pair.upstream, encoded, decodeContext);
     this.#reader = readSse((data, event) => {
       if (data.length > PING_CHARS) {
@@ -107,7 +109,10 @@ export class StreamResponse implements RoundResponse {
   }
 
   get readsOn(): boolean {
-    return !this.#isOver && (this.#decoding.isCut || this.#isFinishing);
+    if (this.#isOver) return false;
+    const { isCut, usage } = this.#decoding;
+    const isReported = usage !== undefined && !usage.estimated;
+    return isCut || this.#isFinishing || (!isReported && this.#meter.tokensWith() > 0);
   }
 
   get #isFinishing(): boolean {
@@ -124,12 +129,13 @@ export class StreamResponse implements RoundResponse {
       // The reader throws when an event exceeds its size limit.
       this.#fail({ code: 'upstream_error', message: 'The provider sent an event that is too long.' });
     }
-    return this.#host.context.call.isClientGone ? this.#readOn() : this.#flush();
+    return this.#host.context.call.isClientGone ? this.#readOn(chunk) : this.#flush();
   }
 
-  /** The client is gone: only the usage report matters, and content that follows ends the wait for it. */
-  #readOn(): boolean {
-    if (this.#isOver || !this.readsOn) this.#upstream.done(this.#fault?.kind);
+  /** The client is gone: only the usage report matters, and much content that follows ends the wait for it. */
+  #readOn({ length }: Buffer): boolean {
+    if (!this.#decoding.isCut && !this.#isFinishing) this.#unread += length;
+    if (this.#isOver || this.#fault || this.#unread > READ_ON_BYTES) this.#upstream.done(this.#fault?.kind);
     return true;
   }
 
@@ -221,6 +227,8 @@ export class StreamResponse implements RoundResponse {
     this.#fault = fault;
     // After an emulated stop sequence the client has all its text; only the usage report failed.
     if (this.#decoding.isCut) return this.#onHubEvents(this.#decoding.finishCut());
+    // A client that has left pays for what it could read: it did not leave because of this.
+    if (this.#host.context.call.isClientGone) return;
     this.#state = 'failed';
     if (this.#host.client.isStarted) this.#host.client.push({ kind: 'error', error: fault.error });
   }

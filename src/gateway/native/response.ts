@@ -7,7 +7,14 @@ import { concatBuffers, EVENT_STREAM, isEventStream, lastBlockEnd } from '../../
 import type { Fault, HubUsage } from '../../dialects/index.ts';
 import { type Call, type ClientStream, type ClientStreams, UNBUFFERED } from '../../platform/web/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
-import { type Dialect, type FaultKind, faultRow, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
+import {
+  type Dialect,
+  type FaultKind,
+  faultRow,
+  type InferenceOperation,
+  inferenceRow,
+  READ_ON_BYTES,
+} from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
@@ -74,6 +81,8 @@ export class NativeResponse implements ResponseHandler {
   /** The newest chunk of a long unary response, or the last one of a stream: goes out with the end, when the charge is on disk. */
   #lastChunk: Buffer | undefined;
   #hasData = false;
+  /** Bytes of content since the client is gone. */
+  #unread = 0;
   /** Charged, or over without a charge. */
   #isSettled = false;
   /** Cancels the wait for the first bytes of a stream. */
@@ -93,7 +102,7 @@ export class NativeResponse implements ResponseHandler {
     this.#tap = images
       ? new ImageTap(images, this.#isSse)
       : this.#isSse
-        ? new StreamTap(dialect)
+        ? new StreamTap(dialect, () => call.elapsedMs())
         : new UnaryTap(dialect);
     this.#filter = this.#isSse && context.request.hidesUsage ? new UsageFilter() : undefined;
     this.#errors = this.#isSse ? new ErrorFilter(this.#secrets) : undefined;
@@ -150,7 +159,7 @@ export class NativeResponse implements ResponseHandler {
     if (this.#isSse) this.#beginStream();
     this.#tap.push(chunk);
     this.#hasData = true;
-    if (this.#context.call.isClientGone) return this.#readOn();
+    if (this.#context.call.isClientGone) return this.#readOn(chunk);
     if (this.#isSse && this.#context.background?.isAccepted === false) this.#accept(this.#tap.end());
     if (!this.#isSse && this.#context.early?.isOpen) return true;
     if (this.#isSse) return this.#writeEvents(this.#filter ? this.#filter.push(chunk) : chunk, isLast);
@@ -200,9 +209,9 @@ export class NativeResponse implements ResponseHandler {
     if (!this.#isSse && this.#context.early?.isOpen) return { kind: 'no_result', error: NO_STREAM };
     // A stream is complete once its terminal event has passed, whatever happens to its connection afterwards.
     if (error === undefined ? result.isComplete || result.isFinished : result.isComplete && this.#isSse) {
-      // A call that ends in the provider's error costs nothing (ADR 13).
-      if (result.isError) this.#isSettled = true;
-      else this.#settle(result, true);
+      // A call that ends in the provider's error costs nothing (ADR 13), unless its client has left before.
+      if (result.isError && !this.#context.call.isClientGone) this.#isSettled = true;
+      else this.#settle(result, !result.isError);
       this.#finish(result);
       return undefined;
     }
@@ -211,8 +220,9 @@ export class NativeResponse implements ResponseHandler {
     // The client has nothing yet: another account may be tried, and if none is left, the client gets a proper error.
     if (this.#isUnsent) return { kind, error: { code: faultRow(kind).code, message: TRUNCATED } };
     // The provider ended its response properly, and the client has it: it is charged, whatever it lacks. A failed request is not (G 8).
-    if (error === undefined && this.#hasData) this.#settle(result, false);
-    if (this.#context.call.isClientGone) return kind;
+    const isLeft = this.#context.call.isClientGone;
+    if ((error === undefined || isLeft) && this.#hasData) this.#settle(result, false);
+    if (isLeft) return kind;
     this.#whenCharged(() => {
       // A truncated JSON body gets its connection closed, so that no client takes it for complete.
       if (this.#isSse) this.#endWithError(result, kind === 'timeout' ? 'timeout' : 'truncated');
@@ -221,16 +231,19 @@ export class NativeResponse implements ResponseHandler {
     return kind;
   }
 
-  /** The reply is finished and its usage is not reported yet. */
+  /** The content has begun and its usage is not reported yet. */
   get readsOn(): boolean {
-    if (this.#isSettled || !this.#tap.isFinishing) return false;
-    const { isComplete, usage } = this.#tap.end();
-    return !isComplete || usage === undefined || usage.estimated === true;
+    if (this.#isSettled || !this.#isSse) return false;
+    const { isComplete, isError, usage } = this.#tap.end();
+    if (isError) return false;
+    if (usage === undefined || usage.estimated === true) return this.#tap.isFinishing || this.#tap.outputTokens > 0;
+    return !isComplete && this.#tap.isFinishing;
   }
 
   /** The provider goes on with content that the client will not read. */
-  #readOn(): boolean {
-    if (!this.#tap.isFinishing) this.#upstream.done();
+  #readOn({ length }: Buffer): boolean {
+    if (!this.#tap.isFinishing) this.#unread += length;
+    if (this.#unread > READ_ON_BYTES) this.#upstream.done();
     return true;
   }
 

@@ -46,9 +46,9 @@ export class StreamTap implements Tap {
   #earlierBlocks: Buffer | undefined;
   readonly #meter: OutputMeter;
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: Dialect, now?: () => number) {
     this.#dialect = dialect;
-    this.#meter = new OutputMeter(dialect);
+    this.#meter = new OutputMeter(dialect, now);
   }
 
   push(chunk: Buffer): void {

@@ -6,7 +6,7 @@ import type { Secrets } from '../../catalog/index.ts';
 import { type ApiError, estimateTokens, valueOfJson } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../../platform/web/index.ts';
-import type { FaultKind } from '../../rules/index.ts';
+import { type FaultKind, READ_ON_BYTES } from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import { OutputMeter } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
@@ -44,6 +44,8 @@ export class RelayedTurn {
   #unreported: OutputMeter | undefined;
   /** The newest frame, for a client that disconnects. */
   #lastText = '';
+  /** Content since the client is gone. */
+  #unread = 0;
 
   constructor(task: RelayedTurnTask, accountId: string) {
     this.#task = task;
@@ -68,16 +70,22 @@ export class RelayedTurn {
   }
 
   /** An event between the first and the last of a response. */
-  onOutput(text: string): void {
+  onOutput(text: string, isUnread = false): void {
     this.#lastText = text;
-    this.#unreported ??= new OutputMeter('responses');
+    this.#unreported ??= new OutputMeter('responses', () => this.#task.call.elapsedMs());
     this.#unreported.push(text);
     this.#onBytes();
+    if (isUnread && !this.#isFinishing) this.#unread += text.length;
   }
 
-  /** The response is finished, and its usage report is about to come. */
-  get isFinishing(): boolean {
-    return !this.#hasEnded && replyPhase('responses', valueOfJson(this.#lastText)) === 'finished';
+  get #isFinishing(): boolean {
+    return replyPhase('responses', valueOfJson(this.#lastText)) === 'finished';
+  }
+
+  /** The content has begun, and its usage report is about to come. */
+  get readsOn(): boolean {
+    if (this.#hasEnded || this.#unread > READ_ON_BYTES) return false;
+    return this.#isFinishing || (this.#unreported?.tokensWith() ?? 0) > 0;
   }
 
   /** Returns true when the turn is over. */
@@ -120,10 +128,10 @@ export class RelayedTurn {
     this.#ended.reject(this.#trace.firstByteMs === undefined ? new WayUnavailable(error, 'out') : error);
   }
 
-  /** The client disconnected: charges what the provider reported, or an estimate of what was sent. */
+  /** The client disconnected: charges what the provider reported, or an estimate of what was sent. The provider has the frame. */
   abandon(): void {
     this.#endAttempt('client_closed');
-    const isRunning = this.#responseId !== undefined && !this.#hasEnded;
+    const isRunning = !this.#hasEnded && (this.#responseId !== undefined || !this.#task.call.isInterrupted);
     if (this.#unreported || isRunning) this.#estimate();
     this.#charge();
     this.#ended.resolve();

@@ -111,7 +111,7 @@ export class RelayedTurns implements TurnRunner {
       const acquiring = session && this.#services.acquireSlot(call);
       if (acquiring) {
         await acquiring;
-        // The session may have closed meanwhile. If HTTP has to do then, the turn counts twice: rare, and better than a hanging turn.
+        // The session may have closed meanwhile.
         if (session?.isClosing) session = await this.#sessionFor(previousId, accountId);
       }
       if (this.#isClosed) return;

@@ -203,7 +203,36 @@ test('upstream session releases its account when the upgrade is rejected', async
   assert.deepEqual(released.slice(0, 1), [undefined]);
 });
 
-test('upstream session reads on for the report of a finished turn whose client is gone, and for no other', async () => {
+test('relayed turn costs its input from its frame on, unless the server stops before a response', async () => {
+  for (const [isInterrupted, expected] of [
+    [false, [{ input: 10, output: 0 }]],
+    [true, []],
+  ] as const) {
+    const { line, open } = lineTo(systemClock);
+    await open();
+    const { task, charged } = taskOf('{"type":"response.create","model":"demo@hang","input":"x"}');
+    const left = line.run({ ...task, call: Object.assign(task.call, { isInterrupted }) });
+    line.leave();
+    await left;
+    assert.deepEqual(
+      charged.map(({ input, output }) => ({ input, output })),
+      expected,
+    );
+  }
+});
+
+test('upstream session reads on for the report of a turn in its text whose client is gone', async () => {
+  const { line, open, sent } = lineTo(systemClock);
+  await open();
+  const { task, charged } = taskOf('{"type":"response.create","model":"demo@gap=5","input":"x"}');
+  const over = line.run(task);
+  await until('some text', () => sent.some((text) => text.includes('output_text.delta')));
+  line.leave();
+  await over;
+  assert.deepEqual([charged.length, charged[0]?.estimated ?? false], [1, false]);
+});
+
+test('upstream session reads on for the report of a finished turn whose client is gone, and for little more content', async () => {
   const { line, open, sent } = lineTo(systemClock);
   await open();
   const finished = taskOf('{"type":"response.create","model":"demo@gap=20","input":"x"}');

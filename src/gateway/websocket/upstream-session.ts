@@ -121,11 +121,11 @@ export class UpstreamSession {
     if (this.#turns.size === 0) this.close();
   }
 
-  /** The client disconnected. Turns that are finished but for their usage report get a short time for it. */
+  /** The client disconnected. Turns whose content has begun get a short time for their usage report. */
   leave(): void {
     this.#isLeft = true;
     for (const [lane, turn] of this.#turns) {
-      if (turn.isFinishing) continue;
+      if (turn.readsOn) continue;
       this.#turns.delete(lane);
       turn.abandon();
     }
@@ -176,9 +176,9 @@ export class UpstreamSession {
     const [only] = this.#turns.size === 1 ? this.#turns.keys() : [];
     const lane = only ?? /"stream_id"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
     const turn = this.#turns.get(lane);
-    turn?.onOutput(text);
-    // Content that follows is not for this client.
-    if (turn && this.#isLeft && !turn.isFinishing) this.#end(lane, () => turn.abandon());
+    turn?.onOutput(text, this.#isLeft);
+    // Much content that follows is not for this client.
+    if (turn && this.#isLeft && !turn.readsOn) this.#end(lane, () => turn.abandon());
   }
 
   #track(event: LifecycleEvent, sendToClient: () => void): void {

@@ -11,7 +11,7 @@ export {
   type RequestRow,
   SEARCHED_ROWS,
 } from './find-requests.ts';
-export { chargedRequest, pricedCall, priceOfRequest, providerBill } from './price-lines.ts';
+export { chargedRequest, chargeOfRecord, pricedCall, priceOfRequest, providerBill } from './price-lines.ts';
 export { Refusals } from './refusals.ts';
 export { isOfNobody, type RequestEntry, requestEntry } from './request-entry.ts';
 export { RequestLog } from './request-log.ts';

@@ -1,4 +1,5 @@
 /** The arithmetic of a charge: tokens x rate = amount, multipliers, charge, cost and margin. Amounts are decimal strings. */
+import type { Selectable } from 'kysely';
 import { formatNanos, type Nanos } from '../../core/index.ts';
 import {
   type Cost,
@@ -9,7 +10,7 @@ import {
   USAGE_COLUMNS,
   unpackUsage,
 } from '../../ledger/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import type { Db, Rows } from '../../platform/db/index.ts';
 import type { CallPrice, PricedCall, PriceLine, ProviderBill } from '../../schemas/index.ts';
 import type { RequestRow } from './find-requests.ts';
 
@@ -21,10 +22,7 @@ export async function priceOfRequest(db: Db, row: RequestRow): Promise<CallPrice
   const { nanos, cost_nanos: costNanos, price_id: priceId, account_id: accountId, usage } = charged ?? row;
   if (nanos === null || usage === null) return { charge: null, cost: null };
   const used = usage as unknown as Parameters<typeof costOf>[0];
-  const price =
-    priceId === null
-      ? undefined
-      : await db.selectFrom('prices').select(['rates', 'cost']).where('id', '=', priceId).executeTakeFirst();
+  const price = await priceById(db, priceId);
   const sold = price && costOf(used, parseRates(price.rates), [ONE, ONE]);
   const charge = pricedCall(sold, { priceId, groupPpm: row.group_ppm, userPpm: row.user_ppm, nanos });
   if (costNanos === null || !price?.cost) return { charge, cost: null };
@@ -38,6 +36,19 @@ export async function priceOfRequest(db: Db, row: RequestRow): Promise<CallPrice
   const billed = costOf(used, rates, [ONE]);
   return { charge, cost: providerBill(billed, { ppm: isSame ? ppm : null, costNanos, nanos }) };
 }
+
+/** The charge of a usage record. Its row of the request log has the multipliers; without one, they are not known any more. */
+export async function chargeOfRecord(db: Db, record: UsageRow, row: RequestRow | undefined): Promise<PricedCall> {
+  const { nanos, price_id: priceId } = record;
+  const price = await priceById(db, priceId);
+  const sold = price && costOf(unpackUsage(record), parseRates(price.rates), [ONE, ONE]);
+  return pricedCall(sold, { priceId, groupPpm: row?.group_ppm ?? null, userPpm: row?.user_ppm ?? null, nanos });
+}
+
+type UsageRow = Selectable<Rows['usage_records']>;
+
+const priceById = async (db: Db, id: bigint | null) =>
+  id === null ? undefined : db.selectFrom('prices').select(['rates', 'cost']).where('id', '=', id).executeTakeFirst();
 
 interface Charged {
   readonly priceId: bigint | null;

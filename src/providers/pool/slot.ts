@@ -10,13 +10,18 @@ export function acquireSlot(
   key: LimitedKey,
   operation?: OperationLimit,
 ): undefined | Promise<void> {
+  // A turn of a WebSocket that goes on over HTTP is one request.
+  if (HOLDING.has(call)) return undefined;
   const acquired = limiter.acquire(key, operation);
   if (acquired instanceof Promise) return acquired.then((slot) => hold(call, slot));
   if (acquired) hold(call, acquired);
   return undefined;
 }
 
+const HOLDING = new WeakSet<Call>();
+
 function hold(call: Call, slot: Slot): void {
+  HOLDING.add(call);
   call.addHeaders(slot.headers);
   call.onClose(() => slot.release());
 }

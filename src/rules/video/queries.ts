@@ -28,9 +28,16 @@ const READ = {
 export const VIDEO_QUERIES = {
   'tasks.get': {
     ...READ,
-    include: { kind: 'words', vocabulary: ['parameters'], about: 'adds `parameters`: every parameter in effect' },
+    include: {
+      kind: 'words',
+      vocabulary: ['parameters', 'charge'],
+      about: 'adds `parameters`: every parameter in effect; or `charge`: what the task holds or was charged',
+    },
   },
-  'videos.get': READ,
+  'videos.get': {
+    ...READ,
+    include: { kind: 'words', vocabulary: ['charge'], about: 'adds `charge`: what the task holds or was charged' },
+  },
   'tasks.list': {
     page_num: { kind: 'integer', ...TASK_LIST.pageNumber, about: 'number of the page' },
     page_size: { kind: 'integer', ...TASK_LIST.pageSize, about: 'tasks per page' },
