@@ -4,7 +4,7 @@ export { endpointNotSupported } from './client-error.ts';
 export { type ExplainedCall, type ExplainServices, explainCall } from './explain/explain.ts';
 export { createGateway, type Gateway } from './gateway.ts';
 export type { ListedModel } from './models/listing.ts';
-export { type LeftOut, type Plan, type PlannedRequest, plan, type Way } from './plan.ts';
+export { type Plan, type PlannedRequest, plan, type UnusedWay, type Way } from './plan.ts';
 export { type ProbeResult, type ProbeServices, probeAccount } from './probe.ts';
 export { eventsAfter } from './stored/events.ts';
 export { fullInputItem } from './stored/input-items.ts';

@@ -59,13 +59,13 @@ export interface PlannedRequest {
  * account is left for the dialect. `elsewhere`: another group or our own store holds what the request continues. `request`: it cannot be
  * served in this way.
  */
-export type LeftOutReason = 'style' | 'count' | 'accounts' | 'elsewhere' | 'request';
+export type UnusedReason = 'style' | 'count' | 'accounts' | 'elsewhere' | 'request';
 
-export interface LeftOut {
+export interface UnusedWay {
   readonly group: Group;
   /** Undefined where the group has none for the operation. */
   readonly way?: CellWay;
-  readonly because: LeftOutReason;
+  readonly because: UnusedReason;
   /** For a client whose request nothing else serves. */
   readonly error?: ApiError;
 }
@@ -73,7 +73,7 @@ export interface LeftOut {
 export interface Plan {
   /** Those of the own group, the best dialect first, and then those of its fallback lines. */
   readonly ways: readonly Way[];
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly UnusedWay[];
   /** The error of the best way of the own group, where that one is left out. */
   readonly refusal: ApiError | undefined;
 }
@@ -104,7 +104,7 @@ function planGroup(request: PlannedRequest, caller: Caller, catalog: Catalog, mo
   const { channels, leftOut } = channelsOf(catalog, caller, request.operation);
   const inGroup = { accounts: catalog.accounts(group.id), isOwn: !caller.fallback };
   const ways: Way[] = [];
-  const refused: LeftOut[] = [];
+  const refused: UnusedWay[] = [];
   let refusal: ApiError | undefined;
   for (const channel of channels) {
     if (request.holdsOwnSummary && channel.isNative && channels.length > 1) {
@@ -162,7 +162,7 @@ const hasObjects = ({ features }: Account): boolean => features.has('objects');
 
 interface GroupChannels {
   readonly channels: readonly Channel[];
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly UnusedWay[];
 }
 /** They change with the configuration only. */
 const CHANNELS = new WeakMap<Catalog, Map<string, GroupChannels>>();
@@ -198,7 +198,7 @@ function findChannels(catalog: Catalog, { group, fallback }: Caller, operation: 
     });
   const channels = used.size > 0 ? all.filter(({ accounts }) => accounts.length > 0) : all.slice(0, 1);
   const idle = all.filter((channel) => !channels.includes(channel));
-  const leftOut = (way: CellWay, because: LeftOutReason): LeftOut => ({ group, way, because });
+  const leftOut = (way: CellWay, because: UnusedReason): UnusedWay => ({ group, way, because });
   return {
     channels,
     leftOut: [...idle.map((way) => leftOut(way, 'accounts')), ...counted.map((way) => leftOut(way, 'count'))],

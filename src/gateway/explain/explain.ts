@@ -34,7 +34,7 @@ import type { Caller } from '../caller.ts';
 import { endpointNotSupported, WayUnavailable } from '../client-error.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { begin, next, type Outcome, onlyReady } from '../next-step.ts';
-import { channelsOf, type Plan, plan, type LeftOut as UnusedWay, type Way } from '../plan.ts';
+import { channelsOf, type Plan, plan, type UnusedWay, type Way } from '../plan.ts';
 import { type RequestRead, readRequest } from '../read-request.ts';
 import { minimalBody, modelJob } from './body.ts';
 import { requestFor, type WayRequest, type WayServices } from './way-request.ts';
