@@ -269,6 +269,7 @@ export interface GroupsRow {
   multiplier_ppm: Generated<bigint>;
   position: number;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  unknown_members: Generated<string>;
 }
 
 export interface HoldsRow {

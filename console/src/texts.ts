@@ -377,6 +377,8 @@ const englishTexts = {
   group: {
     variant: 'Only for style video.',
     multiplier: 'Factor on every price of the group.',
+    unknownMembers:
+      'Of requests that have a member which the gateway does not know: reserve the most that the model can cost, or refuse them.',
     up: (up: number, all: number) => `${up} of ${all} up`,
   },
   credit: {

@@ -13,6 +13,7 @@ import {
   converseFlags,
   type Style,
   styleOf,
+  type UnknownMembers,
   type UpstreamDialect,
   type VideoAdapter,
   type VideoVariant,
@@ -24,6 +25,8 @@ export interface Group {
   readonly variant: VideoVariant | null;
   readonly name: string;
   readonly multiplierPpm: bigint;
+  /** What happens to requests with members that the gateway does not know. */
+  readonly unknownMembers: UnknownMembers;
 }
 
 export interface Account {

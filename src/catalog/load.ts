@@ -7,6 +7,7 @@ import {
   type CloudSettings,
   chatPresetOf,
   type Style,
+  type UnknownMembers,
   type VideoAdapter,
   type VideoVariant,
 } from '../rules/index.ts';
@@ -41,6 +42,7 @@ async function readGroups(db: Db): Promise<Group[]> {
     variant: row.variant as VideoVariant | null,
     name: row.name,
     multiplierPpm: row.multiplier_ppm,
+    unknownMembers: row.unknown_members as UnknownMembers,
   }));
 }
 

@@ -22,8 +22,10 @@ export class JsonElider {
   /** The last byte of the previous chunk was a backslash that escapes the first byte of this one. */
   #isEscaped = false;
 
-  constructor(mark?: string) {
+  /** `before`: bytes in front of the first chunk. */
+  constructor(mark?: string, before = 0) {
     this.#mark = mark;
+    this.#before = before;
   }
 
   /** Returns the parts of the chunk that are kept. */

@@ -29,7 +29,8 @@ export {
   spliceAll,
   valueAt,
 } from './json.ts';
-export { matchesIn, repeatedMember } from './json-members.ts';
+export { repeatedMember } from './json-members.ts';
+export { type Shape, ShapeFindings, shapeOf, type Tagged } from './json-shape.ts';
 export { hintOf, isKeyFormat, newKeyValue } from './key-format.ts';
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
 export { createLog, errorFields, type Log, type LogFields, type LogValue, sharedOutput, silentLog } from './log.ts';
@@ -75,4 +76,4 @@ export { blockData, lastBlockEnd, nextBlockEnd } from './sse-blocks.ts';
 export { estimateTokens } from './token-estimate.ts';
 export { UnescapedText } from './unescaped.ts';
 export { publicUrl } from './url.ts';
-export type { Usage } from './usage.ts';
+export type { ModelUsage, Usage } from './usage.ts';

@@ -1,16 +1,5 @@
 /** Questions about JSON text that has passed the scanner, answered without building its values. */
 
-/** No match is longer: one across two windows would be missed. */
-const LONGEST_MATCH = 64;
-const WINDOW = 64 * 1024;
-
-/** Whether a pattern occurs in the bytes, which stay as they are: only windows of them become text. */
-export function matchesIn(bytes: Buffer, pattern: RegExp): boolean {
-  for (let at = 0; at < bytes.length; at += WINDOW)
-    if (pattern.test(bytes.toString('latin1', at, at + WINDOW + LONGEST_MATCH))) return true;
-  return false;
-}
-
 /** A watched member that an object has twice, at any depth: parsers differ on which one counts. The text must be valid JSON. */
 export function repeatedMember(json: string, watched: ReadonlySet<string>): string | undefined {
   const open: Set<string>[] = [];

@@ -4,6 +4,7 @@
  * order, number formats, unknown fields) reaches the provider unchanged. Reasons: docs/adr/0002-bytes-through.md
  */
 import { isUtf8 } from 'node:buffer';
+import { type MemberShape, type Shape, type ShapeFindings, TYPE_MEMBER, type TypeShape } from './json-shape.ts';
 
 /** Byte offsets; `end` is exclusive. */
 export interface Span {
@@ -45,10 +46,19 @@ const MINUS = 0x2d;
 const PLUS = 0x2b;
 const DOT = 0x2e;
 const ZERO = 0x30;
+const LETTER_N = 0x6e;
 
-/** Spans of the wanted top-level members. Rejects a wanted member that occurs twice, because parsers differ on which one counts. */
-export function scanMembers(bytes: Buffer, wanted: ReadonlySet<string>, limits: JsonLimits): Map<string, Span> {
-  return measureMembers(bytes, wanted, limits).members;
+/**
+ * Spans of the wanted top-level members. Rejects a wanted member that occurs twice, because parsers differ on which one counts. Compares the
+ * body with the shape of `findings`.
+ */
+export function scanMembers(
+  bytes: Buffer,
+  wanted: ReadonlySet<string>,
+  limits: JsonLimits,
+  findings?: ShapeFindings,
+): Map<string, Span> {
+  return measureMembers(bytes, wanted, limits, findings).members;
 }
 
 /** The members as above, and how many values the body holds, which determines the memory of the parsed body. */
@@ -56,9 +66,10 @@ export function measureMembers(
   bytes: Buffer,
   wanted: ReadonlySet<string>,
   limits: JsonLimits,
+  findings?: ShapeFindings,
 ): { members: Map<string, Span>; values: number } {
   if (!isUtf8(bytes)) throw new JsonScanError('The body is not valid UTF-8.', 0);
-  const scanner = new Scanner(bytes, limits);
+  const scanner = new Scanner(bytes, limits, 0, findings);
   const members = scanner.members(wanted);
   return { members, values: scanner.values };
 }
@@ -116,11 +127,17 @@ class Scanner {
   /** Of the current member of the top level, where it is a list: its elements, and those of lists inside them. */
   #elements = 0;
   #innerElements = 0;
+  /** Objects with members in values that were skipped. */
+  #objects = 0;
+  readonly #findings: ShapeFindings | undefined;
+  /** Names and indexes that lead to the current value. */
+  readonly #path: (string | number)[] = [];
 
-  constructor(bytes: Buffer, limits: JsonLimits, at = 0) {
+  constructor(bytes: Buffer, limits: JsonLimits, at = 0, findings?: ShapeFindings) {
     this.#bytes = bytes;
     this.#limits = limits;
     this.#at = at;
+    this.#findings = findings;
   }
 
   /** Scalars and empty containers so far. */
@@ -172,7 +189,8 @@ class Scanner {
       const start = this.#at;
       this.#elements = 0;
       this.#innerElements = 0;
-      this.#value();
+      if (this.#findings) this.#compare(this.#findings.shape.members.get(key), key, 0);
+      else this.#value();
       if (this.#limits.elements && this.#bytes[start] === OPEN_ARRAY) this.#checkList(key, this.#limits.elements);
       if (wanted.has(key)) {
         if (found.has(key)) throw new JsonScanError(`The member "${key}" occurs twice.`, start);
@@ -222,30 +240,179 @@ class Scanner {
     this.#space();
   }
 
+  /** Reads the value of a member. `depth`: of the objects and lists around it. */
+  #compare(member: MemberShape | undefined, name: string, depth: number): void {
+    const start = this.#at;
+    this.#path.push(name);
+    // Null is the same as absent.
+    if (!member && this.#peek() !== LETTER_N) this.#reportUnknown();
+    if (member && !member.isFree) this.#shaped(member, depth);
+    else this.#value(depth);
+    if (member?.isFree && member.tag) this.#report(member.tag, start);
+    this.#path.pop();
+  }
+
+  /** Recursive, because kinds of objects are nested only as deep as the limit allows. */
+  #shaped(member: MemberShape, depth: number): void {
+    const start = this.#at;
+    const byte = this.#peek();
+    const { objects, tag } = member;
+    if (byte === OPEN_ARRAY && (objects || tag)) this.#shapedList(member, depth);
+    else if (byte === OPEN_OBJECT && objects) this.#shapedObject(objects, depth);
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      const before = this.#objects;
+      this.#value(depth);
+      if (this.#objects > before) this.#reportUnknown();
+    } else {
+      this.#scalar(byte);
+      this.#countValue();
+      if (tag && byte === QUOTE) this.#report(tag, start);
+    }
+  }
+
+  #shapedList(member: MemberShape, depth: number): void {
+    this.#enter(depth);
+    if (this.#isEmpty(CLOSE_ARRAY)) return;
+    for (let index = 0; ; index += 1) {
+      this.#countElement(depth + 1);
+      this.#path.push(index);
+      this.#shaped(member, depth + 1);
+      this.#path.pop();
+      if (!this.#hasNext(CLOSE_ARRAY)) return;
+    }
+  }
+
+  #shapedObject(shape: Shape, depth: number): void {
+    const start = this.#at;
+    const { unknown } = this.#findings ?? {};
+    let type: TypeShape | undefined;
+    /** Members in front of the type. */
+    let early: MemberShape[] | undefined;
+    let { tag } = shape;
+    this.#enter(depth);
+    for (let hasMore = !this.#isEmpty(CLOSE_OBJECT); hasMore; hasMore = this.#hasNext(CLOSE_OBJECT)) {
+      const name = this.#memberName(shape);
+      if (name === TYPE_MEMBER) {
+        // Parsers differ on which one counts.
+        if (type) throw new JsonScanError('type: the member occurs twice.', this.#at, 'type');
+        type = this.#type(shape, depth + 1);
+      } else if (type?.isFree) this.#value(depth + 1);
+      else if (typeof name === 'string' || type?.has(name) === false) {
+        this.#compare(undefined, typeof name === 'string' ? name : name.name, depth + 1);
+      } else {
+        if (shape.types && !type && this.#peek() !== LETTER_N) early = [...(early ?? []), name];
+        tag ??= name.objectTag;
+        this.#compare(name, name.name, depth + 1);
+      }
+    }
+    if (shape.types) this.#endTyped(type ?? shape.untyped, early, unknown);
+    tag = type?.tag ?? tag;
+    if (tag) this.#report(tag, start);
+  }
+
+  /** `unknown`: what was unknown in front of the object. */
+  #endTyped(type: TypeShape | undefined, early: readonly MemberShape[] = [], unknown: string | undefined): void {
+    const isFree = type?.isFree === true;
+    if (isFree && this.#findings) this.#findings.unknown = unknown;
+    const wrong = isFree ? undefined : early.find((member) => type?.has(member) === false);
+    if (!type || wrong) this.#reportUnknown(wrong?.name ?? 'type');
+  }
+
+  /** Reads a name and its colon. A string is the name of a member that the shape does not have. */
+  #memberName(shape: Shape): MemberShape | string {
+    const start = this.#at;
+    const isEscaped = this.#string();
+    const end = this.#at;
+    this.#colon();
+    if (!isEscaped) {
+      const member = shape.members.at(this.#bytes, start + 1, end - 1);
+      return member ?? this.#bytes.toString('utf8', start + 1, end - 1);
+    }
+    const name = String(valueAt(this.#bytes, { start, end }));
+    return shape.members.get(name) ?? name;
+  }
+
+  /** Reads the value of `type`. Undefined for null, which is the same as none. */
+  #type(shape: Shape, depth: number): TypeShape | undefined {
+    const start = this.#at;
+    if (this.#peek() === QUOTE) {
+      this.#string();
+      this.#countValue();
+    } else this.#value(depth);
+    const end = this.#at;
+    const known = this.#bytes[start] === QUOTE ? shape.types?.at(this.#bytes, start + 1, end - 1) : undefined;
+    if (known) return known;
+    const value = valueAt(this.#bytes, { start, end });
+    if (value === null) return undefined;
+    const row = typeof value === 'string' ? (shape.types?.get(value) ?? shape.types?.get(undated(value))) : undefined;
+    if (!row) this.#reportUnknown('type');
+    return row ?? ANY_TYPE;
+  }
+
+  #reportUnknown(name?: string): void {
+    if (!this.#findings || this.#findings.unknown !== undefined) return;
+    this.#findings.unknown = pathText(name === undefined ? this.#path : [...this.#path, name]);
+  }
+
+  #report(tag: string, start: number): void {
+    this.#findings?.tagged.push({ tag, path: pathText(this.#path), span: { start, end: this.#at } });
+  }
+
+  /** After an opening bracket: whether the closing one follows. */
+  #isEmpty(closer: number): boolean {
+    if (this.#peek() !== closer) return false;
+    this.#at += 1;
+    this.#countValue();
+    return true;
+  }
+
+  /** After a value: reads a comma, or the closing bracket. */
+  #hasNext(closer: number): boolean {
+    this.#space();
+    const byte = this.#take();
+    if (byte !== COMMA && byte !== closer) throw this.#unexpected(-1);
+    this.#space();
+    return byte === COMMA;
+  }
+
+  #countValue(): void {
+    this.#tokens += 1;
+    const { tokens } = this.#limits;
+    if (this.#tokens > tokens) throw new JsonScanError(`The body has more than ${tokens} values.`, this.#at);
+  }
+
+  #enter(depth: number): void {
+    const { depth: maxDepth } = this.#limits;
+    if (depth + 1 >= maxDepth) throw new JsonScanError(`The body is nested deeper than ${maxDepth} levels.`, this.#at);
+    this.#at += 1;
+    this.#space();
+  }
+
   /** Skips one value of any depth. Iterative, because a million brackets must not need a million stack frames. */
-  #value(): void {
-    const { depth: maxDepth, tokens: maxTokens } = this.#limits;
+  #value(base = 0): void {
+    const { depth: maxDepth } = this.#limits;
     const closers: number[] = [];
     for (;;) {
       const byte = this.#peek();
       if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-        if (closers.length + 1 >= maxDepth)
+        if (base + closers.length + 1 >= maxDepth)
           throw new JsonScanError(`The body is nested deeper than ${maxDepth} levels.`, this.#at);
         const closer = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
         this.#at += 1;
         this.#space();
         if (this.#peek() !== closer) {
           closers.push(closer);
-          if (closer === CLOSE_OBJECT) this.#name();
-          else this.#countElement(closers.length);
+          if (closer === CLOSE_OBJECT) {
+            this.#objects += 1;
+            this.#name();
+          } else this.#countElement(closers.length);
           continue;
         }
         this.#at += 1;
       } else {
         this.#scalar(byte);
       }
-      this.#tokens += 1;
-      if (this.#tokens > maxTokens) throw new JsonScanError(`The body has more than ${maxTokens} values.`, this.#at);
+      this.#countValue();
       if (this.#closeFinished(closers)) return;
     }
   }
@@ -277,7 +444,7 @@ class Scanner {
     if (byte === QUOTE) this.#string();
     else if (byte === 0x74) this.#literal('true');
     else if (byte === 0x66) this.#literal('false');
-    else if (byte === 0x6e) this.#literal('null');
+    else if (byte === LETTER_N) this.#literal('null');
     else this.#number();
   }
 
@@ -366,6 +533,19 @@ class Scanner {
 }
 
 const WALK_BYTES = 32;
+
+/** Of an object whose type is not known: nothing else of it is reported. */
+const ANY_TYPE: TypeShape = { isFree: false, tag: undefined, has: () => true };
+/** Providers add a date to the type of a tool for each version of it. */
+const undated = (type: string): string => type.replace(/_(?:\d{8}|\d{4}_\d{2}_\d{2})$/, '');
+
+/** `messages[0].content[1].type` */
+const pathText = (path: readonly (string | number)[]): string =>
+  path
+    .map((part, n) => (typeof part === 'number' ? `[${part}]` : n === 0 ? part : `.${part}`))
+    .join('')
+    .slice(0, MAX_PATH);
+const MAX_PATH = 200;
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= 0x39;
 

@@ -35,8 +35,24 @@ export interface Usage {
   /** Searches in stored files. */
   readonly fileSearches?: number;
   readonly tier?: string;
+  /** Parts of the totals that other models used, where the provider reports them apart. */
+  readonly models?: readonly ModelUsage[];
+  /** The model that the reply names, where it is another one than the request got. */
+  readonly replyModel?: string;
   /** True when the provider did not report usage and the gateway estimated it. */
   readonly estimated?: boolean;
   /** Why the reported numbers are impossible. Such a request is never charged; a person must review it. */
   readonly invalid?: string;
+}
+
+/** What one of several models used. */
+export interface ModelUsage
+  extends Pick<
+    Usage,
+    'input' | 'cacheRead' | 'cacheWrite' | 'cacheWriteLong' | 'inputImage' | 'output' | 'outputImage'
+  > {
+  /** As the provider names it, or the type of the tool that calls it. */
+  readonly model: string;
+  /** The row of `prices` by which it is charged. */
+  readonly price?: string;
 }

@@ -1,9 +1,12 @@
 /** The first look at the body of a request: is it JSON, and within the limits of its operation. Nothing is parsed before. */
-import { fail, JsonScanError, type Span, scanMembers } from '../core/index.ts';
+import { fail, JsonScanError, type Shape, ShapeFindings, type Span, scanMembers, shapeOf } from '../core/index.ts';
 import {
+  type Dialect,
   type InferenceOperation,
   inferenceRow,
   JSON_LIMITS,
+  type ObjectKinds,
+  objectKindsOf,
   REQUEST_JSON_LIMITS,
   REQUEST_LIMITS,
 } from '../rules/index.ts';
@@ -19,13 +22,38 @@ export function scanRequest(
   body: Buffer,
   wanted: ReadonlySet<string>,
   operation?: InferenceOperation,
+  findings?: ShapeFindings,
 ): Map<string, Span> {
   if (body.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
   const isReply = operation === undefined || inferenceRow(operation).vectors !== true;
-  const members = asJson(() => scanMembers(body, wanted, isReply ? REQUEST_JSON_LIMITS : JSON_LIMITS));
+  const members = asJson(() => scanMembers(body, wanted, isReply ? REQUEST_JSON_LIMITS : JSON_LIMITS, findings));
   if (isReply) rejectManyEnvelopes(body);
   return members;
 }
+
+const shapes = new Map<ObjectKinds, Shape>();
+const SNAKE = /[A-Z]/g;
+/** Providers of generate-content read each name in two spellings. */
+const bothSpellings = (name: string): string[] => [name, name.replace(SNAKE, (letter) => `_${letter.toLowerCase()}`)];
+
+/** To be filled by a scan: what the request has that its table does not know, and what is bounded by its content. */
+export function findingsFor(operation: InferenceOperation, dialect: Dialect): ShapeFindings {
+  const kinds = objectKindsOf(operation, dialect);
+  let shape = shapes.get(kinds);
+  if (!shape) {
+    shape = shapeOf(kinds, dialect === 'generate' ? bothSpellings : undefined);
+    shapes.set(kinds, shape);
+  }
+  return new ShapeFindings(shape);
+}
+
+/** The first member of a request that no table knows. */
+export function unknownIn(body: Buffer, operation: InferenceOperation, dialect: Dialect): string | undefined {
+  const findings = findingsFor(operation, dialect);
+  scanRequest(body, NO_MEMBERS, operation, findings);
+  return findings.unknown;
+}
+const NO_MEMBERS: ReadonlySet<string> = new Set();
 
 /** The scan skips the content of long strings, so reading a member may still fail. */
 export function asJson<T>(read: () => T): T {

@@ -49,7 +49,7 @@ export {
 } from './reports/usage-breakdown.ts';
 export { sumOldMonths } from './reports/usage-months.ts';
 export { balanceReport, limitsReport, periodOf, usageReport, walletReports } from './reports/usage-report.ts';
-export { createUsageRecord, isCount, newRecordId, type UsageRecord } from './usage-record.ts';
+export { createUsageRecord, isCount, type MeteredUsage, newRecordId, type UsageRecord } from './usage-record.ts';
 export { checkLedger } from './wallets/check.ts';
 export { checkAllEntries } from './wallets/recheck.ts';
 export { readStatement, readStatementPages, type StatementLine } from './wallets/statement.ts';

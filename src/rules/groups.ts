@@ -7,6 +7,10 @@
 export const STYLES = ['responses', 'messages', 'generate-content'] as const;
 export type Style = (typeof STYLES)[number];
 
+/** What a group does with a request that has a member which no table knows (`members/`). */
+export const UNKNOWN_MEMBERS = ['bound', 'reject'] as const;
+export type UnknownMembers = (typeof UNKNOWN_MEMBERS)[number];
+
 export const VIDEO_VARIANTS = ['A', 'EP', 'HC'] as const;
 export type VideoVariant = (typeof VIDEO_VARIANTS)[number];
 

@@ -8,6 +8,8 @@ export interface HostedTool {
   readonly types?: readonly string[];
   /** The member of a generate-content tool. */
   readonly members?: readonly string[];
+  /** Members of a request that are such a tool by themselves. */
+  readonly requests?: readonly string[];
   /** Tokens that the results of one use can have. `context`: nothing limits them but the context of the model. */
   readonly reads: number | 'context';
   /** A member of the tool that limits `reads`, in units of so many tokens. */
@@ -41,6 +43,7 @@ export const HOSTED_TOOLS = [
       'exaAiSearch',
       'parallelAiSearch',
     ),
+    requests: ['web_search_options', 'web_search', 'enable_search', 'search_parameters', 'search_options'],
     reads: 30_000,
     isBilled: true,
     source: 'assumed: ten results of up to 3,000 tokens; providers state no maximum',
@@ -80,10 +83,17 @@ export const HOSTED_TOOLS = [
     reads: 'context',
     source: 'messages, generate-content: no maximum stated for the output of code',
   },
+  {
+    requests: ['plugins'],
+    reads: 'context',
+    isBilled: true,
+    source: 'chat: a plugin of a router searches the web, or reads documents of any size',
+  },
   { types: ['programmatic_tool_calling'], reads: 'context', source: 'responses: code that calls the other tools' },
   {
     types: ['mcp'],
     members: bothCases('mcpServers'),
+    requests: ['mcp_servers'],
     reads: 'context',
     source: 'all: the servers decide on the size of their results and of their list of tools',
   },
@@ -120,12 +130,17 @@ export const HOSTED_TOOLS = [
 /** A tool of a type that is not listed. */
 export const UNKNOWN_TOOL: HostedTool = { reads: 'context', source: 'assumed' };
 
-/** Tools that clients run, with their definition in the request. `namespace` holds such tools. */
-export const CLIENT_TOOL_TYPES: ReadonlySet<unknown> = new Set([undefined, null, 'function', 'custom', 'namespace']);
+/** Tools that clients run, with their definition in the request. */
+export const CLIENT_TOOL_TYPES: ReadonlySet<unknown> = new Set([undefined, null, 'function', 'custom']);
+/** Tools that hold others. */
+export const TOOL_GROUP_TYPES: ReadonlySet<unknown> = new Set(['namespace']);
 export const CLIENT_TOOL_MEMBERS: ReadonlySet<string> = new Set(bothCases('functionDeclarations'));
 
 const ROWS: readonly HostedTool[] = HOSTED_TOOLS;
-export const HOSTED_TOOL_MEMBERS: readonly string[] = ROWS.flatMap(({ members = [] }) => members);
+/** Members of a request that are tools, with their rows. */
+export const REQUEST_TOOLS: readonly (readonly [member: string, HostedTool])[] = ROWS.flatMap((row) =>
+  (row.requests ?? []).map((member) => [member, row] as const),
+);
 
 export const hostedToolOfType = (type: string): HostedTool =>
   ROWS.find(({ types }) => types?.some((begin) => type.startsWith(begin))) ?? UNKNOWN_TOOL;

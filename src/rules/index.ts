@@ -26,6 +26,7 @@ export * from './hosted-tools.ts';
 export * from './images.ts';
 export * from './limits.ts';
 export * from './list-sorts.ts';
+export * from './members/index.ts';
 export * from './metrics.ts';
 export * from './model-families.ts';
 export * from './native-queries.ts';

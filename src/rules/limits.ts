@@ -118,6 +118,20 @@ export const OUTPUT_LIMITS: Readonly<Record<string, readonly string[]>> = {
   'responses.create': ['max_output_tokens'],
 };
 
+/**
+ * Names of the output limit at other servers of the dialect, or in another dialect: llama.cpp, Ollama, Transformers. Which server an address
+ * leads to is not certain, so that the largest counts.
+ */
+export const FOREIGN_LIMITS: Readonly<Record<string, readonly string[]>> = {
+  'chat.create': ['n_predict', 'num_predict', 'max_new_tokens', 'max_output_tokens'],
+};
+
+/** Models that one request may name beside its own. Each is resolved, and reserved for. */
+export const MAX_NAMED_MODELS = 16;
+
+/** Output tokens of the largest picture of a generate-content reply: 1,290, and 2,000 for one of 4K. */
+export const PICTURE_TOKENS = 2_600;
+
 /** Members that multiply the output: it is billed for each choice, also for those that `best_of` discards. */
 export const CHOICE_COUNTS: Readonly<Record<string, readonly string[]>> = { 'chat.create': ['n', 'best_of'] };
 

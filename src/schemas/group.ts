@@ -1,6 +1,6 @@
 /** Groups of provider accounts. */
 import { z } from 'zod';
-import { STYLES, VIDEO_VARIANTS } from '../rules/index.ts';
+import { STYLES, UNKNOWN_MEMBERS, VIDEO_VARIANTS } from '../rules/index.ts';
 import { factor, fileField, id, integer, moment } from './field.ts';
 
 const fields = z.strictObject({
@@ -20,6 +20,11 @@ const fields = z.strictObject({
     fallback: 'the id',
   }),
   multiplier: fileField(factor.optional(), 'of every price of the group', { example: '"1.2"', fallback: '"1"' }),
+  unknown_members: fileField(
+    z.enum(UNKNOWN_MEMBERS).optional(),
+    'what happens to a request with a member that the gateway does not know: `bound` reserves the most that its model can cost, `reject` refuses the request and names the member',
+    { example: 'reject', fallback: 'bound' },
+  ),
 });
 
 export const GroupEntry = fields.refine((group) => (group.style === 'video') === (group.variant !== undefined), {

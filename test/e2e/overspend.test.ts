@@ -299,7 +299,7 @@ const MORE_WAYS: readonly Way[] = [
   },
   {
     about: 'a tool of an unknown type',
-    ...{ api: 'responses', balance: '0.45', report: { input: 150_000, output: 16 } },
+    ...{ api: 'responses', balance: '1.5', report: { input: 150_000, output: 16 } },
     body: responses({ tools: [{ type: 'deep_reading' }] }),
   },
   {

@@ -158,6 +158,7 @@ export const groupOf = (style: Style): Group & { style: Style } => ({
   variant: null,
   name: 'group',
   multiplierPpm: 1_000_000n,
+  unknownMembers: 'bound',
 });
 
 export const MODEL: Model = {

@@ -110,6 +110,14 @@ const GroupForm = ({ group }: { readonly group?: ShownGroup }) => {
               placeholder: '1',
               hint: texts.group.multiplier,
             },
+            {
+              name: 'unknown_members',
+              label: 'Unknown members',
+              kind: 'choice' as const,
+              value: group?.unknown_members,
+              options: ['bound', 'reject'],
+              hint: texts.group.unknownMembers,
+            },
           ]}
           showsChanges={group !== undefined}
           submit={(values) => {

@@ -18,6 +18,7 @@ interface RequestViewProps {
 export const RequestView = ({ request, reader }: RequestViewProps) => {
   const isOperator = reader === 'operator';
   const attempts = request.attempts ?? [];
+  const replyModel = request.usage?.replyModel;
   return (
     <div className="stack">
       {request.message && (
@@ -57,6 +58,7 @@ export const RequestView = ({ request, reader }: RequestViewProps) => {
                 'Upstream model',
                 isOperator && request.upstream_model !== request.model ? request.upstream_model : undefined,
               ],
+              ['Reply model', typeof replyModel === 'string' ? replyModel : undefined],
               ['Stream', request.stream === null ? undefined : request.stream ? t('yes') : t('no')],
               ['Dialect', isOperator ? undefined : request.dialect],
               ['Conversion', isOperator && request.dialect !== null ? conversionText(request) : undefined],

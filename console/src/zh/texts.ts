@@ -358,6 +358,7 @@ export const texts = {
   group: {
     variant: '仅用于 video 风格。',
     multiplier: '作用于该分组所有价格的倍率。',
+    unknownMembers: '请求含有网关不认识的字段时：按模型可能的最高费用预留，或拒绝该请求。',
     up: (up: number, all: number) => `${up}/${all} 可用`,
   },
   credit: {

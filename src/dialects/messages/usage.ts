@@ -2,6 +2,7 @@
  * Token counts in both directions. This dialect splits input into three disjoint counts (fresh, cache writes, cache reads);
  * the hub has the total and the cached parts of it.
  */
+import type { ModelUsage } from '../../core/index.ts';
 import type { HubUsage, JsonObject } from '../hub/types.ts';
 import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../wire/read.ts';
@@ -40,6 +41,7 @@ export function decodeUsage(usage: JsonObject, isFinal: boolean): HubUsage {
     searches: maybeCount(server.web_search_requests) || undefined,
     fetches: maybeCount(server.web_fetch_requests) || undefined,
     tier: maybeString(usage.service_tier),
+    models: modelsOf(usage),
     estimated: isFinal ? undefined : true,
     invalid: maybeString(usage[INVALID]) ?? invalidCount(usage),
   });
@@ -57,6 +59,26 @@ function totalOver(usage: JsonObject): (name: string) => number {
   const rows = iterations.length > 0 ? iterations : [usage];
   return (name) => rows.reduce((sum, row) => sum + (maybeCount(row[name]) ?? 0), 0);
 }
+
+/** The iterations by the model that made each: an adviser, or a model that the request names as fallback. */
+function modelsOf(usage: JsonObject): readonly ModelUsage[] | undefined {
+  const rows = maybeList(usage.iterations)
+    .filter(isObject)
+    .slice(0, MAX_ITERATIONS)
+    .flatMap((row): ModelUsage[] => {
+      const model = maybeString(row.model);
+      if (model === undefined) return [];
+      const cacheRead = maybeCount(row.cache_read_input_tokens) ?? 0;
+      const cacheWrite = maybeCount(row.cache_creation_input_tokens) ?? 0;
+      const cacheWriteLong = maybeCount(maybeObject(row.cache_creation).ephemeral_1h_input_tokens) || undefined;
+      const input = (maybeCount(row.input_tokens) ?? 0) + cacheRead + cacheWrite;
+      const output = maybeCount(row.output_tokens) ?? 0;
+      return [{ model, input, cacheRead, cacheWrite, output, ...(cacheWriteLong && { cacheWriteLong }) }];
+    });
+  return rows.length > 0 ? rows : undefined;
+}
+/** More than a request can have; each is kept in its record. */
+const MAX_ITERATIONS = 100;
 
 /** The longest input of several iterations, each of which the provider bills by its own length. */
 function longestOf(usage: JsonObject): number | undefined {

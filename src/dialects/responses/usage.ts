@@ -30,6 +30,7 @@ export function decodeUsage(response: JsonObject, items: readonly HubItem[]): Hu
     searches: searchesOf(response, items),
     fileSearches: callsOf(items, 'file_search'),
     tier: tierUsed(maybeString(response.service_tier)),
+    models: images === NO_IMAGES ? undefined : [{ model: IMAGE_TOOL, cacheRead: 0, cacheWrite: 0, ...compact(images) }],
     estimated: isEmpty ? true : undefined,
     invalid: invalidCount(usage) ?? invalidCount(response.tool_usage),
   });
@@ -41,6 +42,8 @@ interface ImageTokens {
   readonly inputImage?: number | undefined;
   readonly outputImage?: number | undefined;
 }
+/** The tool has a model of its own, which the report does not name. */
+const IMAGE_TOOL = 'image_generation';
 const NO_IMAGES: ImageTokens = { input: 0, output: 0 };
 
 /**

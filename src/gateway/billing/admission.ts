@@ -3,7 +3,7 @@
  * provider reported. Makes no database write; src/ledger brings the usage record to the database later.
  * Reasons: docs/adr/0013-charges.md
  */
-import { type Model, type PriceRow, priceAt } from '../../catalog/index.ts';
+import { type Account, type Model, type PriceRow, priceAt } from '../../catalog/index.ts';
 import {
   type ApiError,
   type Clock,
@@ -32,6 +32,7 @@ import { type ChosenTier, inferenceRow } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { withAdvice } from './advice.ts';
 import { byKind, type CallFacts, type ImageCount, requestFacts } from './call-facts.ts';
+import { maxOfAll, type PricedModel, pricedUsage } from './other-models.ts';
 
 /** What a request costs at most, and by which price. */
 export interface Quote {
@@ -41,12 +42,17 @@ export interface Quote {
   readonly multipliers: readonly bigint[];
   /** Null for a free model. */
   readonly priceId: bigint | null;
+  /** Of models that the request names beside its own. */
+  readonly others: readonly PricedModel[];
 }
 
 export interface SettledBy {
   readonly accountId: string;
   readonly images?: ImageCount | undefined;
   readonly reported?: HubUsage | undefined;
+  readonly account?: Account | undefined;
+  /** The model that the reply names. */
+  readonly replyModel?: string | undefined;
 }
 
 /** The right to make one upstream call. Ends once, with a charge or without; what comes later has no effect. */
@@ -118,6 +124,26 @@ export class Billing {
   }
 }
 
+/** The same request, read by another model. */
+const factsFor = ({ maxOutput, otherOutput = 0, ...facts }: CallFacts, model: Model): CallFacts => ({
+  ...facts,
+  model,
+  maxOutput: maxOutput && Math.max(maxOutput, otherOutput),
+});
+
+const larger = (a: Nanos, b: Nanos): Nanos => (a > b ? a : b);
+
+/** An operator may prefer a clear refusal to a large reservation. */
+function rejectUnknown({ unknownMembers }: Caller['group'], { unknown, dropped }: CallFacts): void {
+  const path = unknown ?? dropped;
+  if (path === undefined || unknownMembers !== 'reject') return;
+  throw fail(
+    'unsupported_parameter',
+    `${path}: this gateway does not know it, and cannot tell what it costs; leave it out.`,
+    { param: path },
+  );
+}
+
 /** As `Billing.quote`, at any time and without its memory of parsed rates. */
 export function quoteCall(
   { key, group }: Caller,
@@ -125,24 +151,32 @@ export function quoteCall(
   now: number,
   ratesOf: (price: PriceRow) => Rates = ({ rates }) => parseRates(rates),
 ): Quote {
-  const { line } = facts.model;
-  const price = priceAt(line, now);
-  if (!price && !line.isFree) throw modelNotPriced(facts.model);
-  const rates = price ? ratesOf(price) : {};
-  const tier = price && chosenTier(facts, rates);
+  rejectUnknown(group, facts);
+  const priceOf = (model: Model, param: string): Pick<PricedModel, 'rates' | 'priceId'> => {
+    const price = priceAt(model.line, now);
+    if (!price && !model.line.isFree) throw modelNotPriced(model, param);
+    return { rates: price ? ratesOf(price) : {}, priceId: price?.id ?? null };
+  };
+  const { rates, priceId } = priceOf(facts.model, 'model');
+  const tier = priceId === null ? undefined : chosenTier(facts, rates);
   const multipliers = [group.multiplierPpm, key.userMultiplierPpm];
-  const maxCost = maxCostOf(
-    requestFacts(group, facts),
-    (tier?.tier && rates.tiers?.get(tier.tier)) ?? rates,
-    multipliers,
-  );
-  return { maxCost, rates, tier, multipliers, priceId: price?.id ?? null };
+  const counts = requestFacts(group, facts);
+  const ofTier = (tier?.tier && rates.tiers?.get(tier.tier)) ?? rates;
+  // What is not known may choose a tier too.
+  const reachable = facts.unknown === undefined ? [ofTier] : [ofTier, ...(rates.tiers?.values() ?? [])];
+  const maxCost = reachable.reduce((most, one) => larger(most, maxCostOf(counts, one, multipliers)), 0n);
+  const others = (facts.others ?? []).map((one) => ({ ...one, ...priceOf(one.model, one.path) }));
+  const costs = others.map((one) => ({
+    path: one.path,
+    nanos: maxCostOf(requestFacts(group, factsFor(facts, one.model)), one.rates, multipliers),
+  }));
+  return { maxCost: maxOfAll(maxCost, costs), rates, tier, multipliers, priceId, others };
 }
 
 /** The model has no price, or only an announced one. Serving it would give it away. */
-const modelNotPriced = ({ name }: Model): ApiError =>
-  fail('model_not_priced', `model: "${name.slice(0, 100)}" has no price yet; ask the operator of this gateway.`, {
-    param: 'model',
+const modelNotPriced = ({ name }: Model, param: string): ApiError =>
+  fail('model_not_priced', `${param}: "${name.slice(0, 100)}" has no price yet; ask the operator of this gateway.`, {
+    param,
   });
 
 /** A tier without a price would be served at the standard price, which may be far below what it costs the operator. */
@@ -187,16 +221,18 @@ class ReservedAdmission implements Admission {
     this.#reserved = reserved;
   }
 
-  settle(given: HubUsage, { accountId, images, reported }: SettledBy): void {
+  settle(given: HubUsage, from: SettledBy): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    const { accountId, images, reported } = from;
     const { call, caller, facts, reservation, quote, services } = this.#reserved;
-    const { tier, rates, multipliers, priceId } = quote;
+    const { tier, multipliers } = quote;
     const { key, group } = caller;
-    const usage = withTier(images ? { ...given, images: byKind(images) } : given, tier);
+    const used = withTier(images ? { ...given, images: byKind(images) } : given, tier);
+    const { usage, rates, priceId, ratesOf } = pricedUsage(used, { ...quote, model: facts.model }, from);
     const estimated = given.estimated === true;
     services.limiter.count(key, usage.input + usage.output);
-    const cost = usage.invalid === undefined ? costOf(usage, rates, multipliers).nanos : 0n;
+    const cost = usage.invalid === undefined ? costOf(usage, rates, multipliers, ratesOf).nanos : 0n;
     const nanos = estimated && cost > quote.maxCost ? this.#mostFor(reported) : cost;
     call.addLogFields({ cost: formatNanos(nanos), ...(estimated && { estimated }) });
     call.trace.charge = { usage, nanos, priceId, estimated, accountId, multipliersPpm: multipliers };

@@ -90,7 +90,9 @@ function largest({ min, value }: AnyLever, fits: (value: number) => boolean): nu
   return low;
 }
 
-function reasonOf({ wholeContext, openTool, bodyBytes }: CallFacts): string {
+function reasonOf({ unknown, wholeContext, openTool, bodyBytes }: CallFacts): string {
+  if (unknown !== undefined)
+    return `${unknown} is not known to this gateway, so that the request counts as the most that its model can cost`;
   const reader = wholeContext ?? openTool;
   return reader === undefined
     ? `its input counts as up to ${bodyBytes} tokens`

@@ -1,51 +1,81 @@
 /** All bounds of a request: of its input, its output, its tools and what it refers to by name. */
-import { hasEscapedLetters, type Span, valueAt } from '../../core/index.ts';
+import { type ShapeFindings, type Span, valueAt } from '../../core/index.ts';
 import { GENERATION_LIMITS, type InferenceOperation } from '../../rules/index.ts';
 import type { BodyFacts } from './call-facts.ts';
 import type { MemberMap, Read } from './members.ts';
 import { GENERATION_MEMBERS, outputBoundsOf } from './output-bounds.ts';
-import { inputBoundsOf, inputBoundsOfBody, rejectRepeated } from './request-bounds.ts';
-import { LIMITING, mayBeHosted, toolFactsOf } from './tool-bounds.ts';
+import { type InputBounds, inputBoundsOf, inputBoundsOfBody, rejectRepeated } from './request-bounds.ts';
+import { LIMITING, type PlacedTool, toolFactsOf } from './tool-bounds.ts';
 
 /** Members that name what the provider has stored. Earlier responses are not among them: their size is known. */
-export const STORED_MEMBERS = ['prompt', 'cachedContent', 'cached_content', 'container', 'conversation'] as const;
+export const STORED_MEMBERS = [
+  'prompt',
+  'cachedContent',
+  'cached_content',
+  'container',
+  'conversation',
+  'thread',
+] as const;
 
 /** Bounds of a request that is parsed already. `bytes` is the size of its text. */
 export const boundsOfRequest = (operation: InferenceOperation, request: MemberMap, bytes: number): BodyFacts =>
   bounds(operation, inputBoundsOf(request, bytes), (name) => request[name]);
 
+/** A body after its scan. */
+export interface ScannedMembers {
+  readonly members: ReadonlyMap<string, Span>;
+  readonly findings: ShapeFindings;
+}
+
 /** Bounds of a JSON body by the spans of its members, most of which are not parsed. */
 export function boundsOfBody(
   operation: InferenceOperation,
   body: Buffer,
-  members: ReadonlyMap<string, Span>,
+  { members, findings: { tagged, unknown } }: ScannedMembers,
 ): BodyFacts {
   for (const name of GENERATION_LIMITS.config) rejectRepeatedIn(body, members.get(name), GENERATION_MEMBERS);
-  const tools = members.get('tools');
-  const parsesTools = tools !== undefined && mayHost(body.subarray(tools.start, tools.end));
-  if (parsesTools) rejectRepeatedIn(body, tools, LIMITING);
-  const parsed = parsesTools ? valueAt(body, tools) : tools && CLIENT_TOOLS;
-  return bounds(operation, inputBoundsOfBody(body), (name) => {
-    const span = name === 'tools' ? undefined : members.get(name);
-    return name === 'tools' ? parsed : span && valueAt(body, span);
-  });
+  const tools = tagged
+    .filter(({ tag }) => tag === 'tool')
+    .map(({ path, span }): PlacedTool => {
+      rejectRepeatedIn(body, span, LIMITING);
+      return { path, tool: valueAt(body, span) };
+    });
+  const media = tagged.filter(({ tag }) => tag === 'media').map(({ span }) => span);
+  const read: Read = (name) => {
+    const span = members.get(name);
+    // Whether there are any is all that is left to know of them.
+    if (name === 'tools') return span && (body[span.start] === LETTER_N ? null : CLIENT_TOOLS);
+    return span && valueAt(body, span);
+  };
+  return {
+    ...bounds(operation, inputBoundsOfBody(body, media), read, tools),
+    unknown,
+    rereads: tagged.some(({ tag }) => tag === 'again') ? 1 : 0,
+  };
 }
 
+/** Of `null`. */
+const LETTER_N = 0x6e;
 /** Stands for tools that were not parsed, because the client runs them all. */
 const CLIENT_TOOLS: readonly unknown[] = Object.freeze([]);
-
-const mayHost = (tools: Buffer): boolean => hasEscapedLetters(tools) || mayBeHosted(tools);
 
 function rejectRepeatedIn(body: Buffer, span: Span | undefined, watched: ReadonlySet<string>): void {
   if (span) rejectRepeated(body.toString('utf8', span.start, span.end), watched);
 }
 
-function bounds(operation: InferenceOperation, input: ReturnType<typeof inputBoundsOf>, read: Read): BodyFacts {
-  const { bounds: tools, toolUses } = toolFactsOf(read, operation.startsWith('responses.'));
+function bounds(
+  operation: InferenceOperation,
+  input: InputBounds,
+  read: Read,
+  named?: readonly PlacedTool[],
+): BodyFacts {
+  const { bounds: tools, toolUses } = toolFactsOf(read, operation.startsWith('responses.'), named);
+  const output = outputBoundsOf(operation, read);
   return {
     ...input,
     ...tools,
-    ...outputBoundsOf(operation, read),
+    ...output,
+    moreOutput: tools.moreOutput + (output.moreOutput ?? 0),
     wholeContext: input.wholeContext ?? STORED_MEMBERS.find((name) => isNamed(name, read(name))),
     toolUses,
   };

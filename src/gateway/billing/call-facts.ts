@@ -5,6 +5,7 @@ import {
   type ChosenTier,
   DEFAULT_CONTEXT,
   DEFAULT_MAX_OUTPUT,
+  DEFAULT_TOOL_USES,
   type InferenceOperation,
   inferenceRow,
 } from '../../rules/index.ts';
@@ -24,12 +25,28 @@ export interface CallFacts extends Partial<Omit<InputBounds, 'bodyBytes'>>, Part
   readonly images?: ImageCount | undefined;
   /** Service tiers other than the standard one that the request chooses. */
   readonly tiers?: readonly ChosenTier[] | undefined;
+  /** Models that the request names beside its own. */
+  readonly others?: readonly OtherModel[] | undefined;
+  /** A member that no table knows (ADR 21). The request counts as the most that its model can cost. */
+  readonly unknown?: string | undefined;
+  /** The same in a request that is converted: it reaches no provider, so that it costs nothing. */
+  readonly dropped?: string | undefined;
+  /** Further passes over the input, such as for a summary of it. */
+  readonly rereads?: number | undefined;
   /** The tools that the members of the request can limit. */
   readonly toolUses?: ToolUses | undefined;
 }
 
+/** A model that a member of the request names. */
+export interface OtherModel {
+  readonly path: string;
+  readonly model: Model;
+  /** The type of the tool that names it. */
+  readonly tool?: string | undefined;
+}
+
 /** Of a request alone. Plain data, which a worker thread can return. */
-export type BodyFacts = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers'>;
+export type BodyFacts = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers' | 'others'>;
 
 /** Images, requested or returned: "1024x1024/high", and how many. */
 export interface ImageCount {
@@ -44,13 +61,16 @@ export const assumedOutput = ({ model }: Pick<CallFacts, 'model'>): number =>
   model.line.maxOutput ?? DEFAULT_MAX_OUTPUT;
 
 export function requestFacts(group: Caller['group'], facts: CallFacts): RequestFacts {
-  const { choices = 1, moreOutput = 0 } = facts;
+  const { choices = 1, moreOutput = 0, rereads = 0, unknown, maxSearches = 0 } = facts;
+  const { vectors } = inferenceRow(facts.operation);
+  const limit = facts.maxOutput ?? assumedOutput(facts);
+  const output = unknown === undefined || vectors ? limit : Math.max(limit, assumedOutput(facts));
   return {
-    maxInput: maxInputOf(group, facts),
-    maxOutput: (facts.maxOutput ?? assumedOutput(facts)) * choices + moreOutput,
-    maxSearches: facts.maxSearches ?? 0,
-    readsAudio: mayReadAudio(facts),
-    writesAudio: facts.writesAudio !== false,
+    maxInput: maxInputOf(group, facts) * (1 + rereads),
+    maxOutput: output * (choices + rereads) + moreOutput,
+    maxSearches: unknown === undefined ? maxSearches : Math.max(maxSearches, DEFAULT_TOOL_USES),
+    readsAudio: unknown !== undefined || mayReadAudio(facts),
+    writesAudio: unknown !== undefined || facts.writesAudio !== false,
     ...(facts.images && { images: byKind(facts.images) }),
   };
 }
@@ -67,9 +87,10 @@ function maxInputOf({ style }: Caller['group'], facts: CallFacts): number {
   const { model, inputImages = 0, toolInput = 0, wholeContext, ownCalls = 0 } = facts;
   const images = inputImages === 0 ? 0 : inputImages * capabilitiesFor(style, model).imageTokens;
   const input = facts.bodyBytes + images + (facts.mediaTokens ?? 0) + (facts.moreInput ?? 0);
-  if (inferenceRow(facts.operation).vectors) return input;
   const context = model.line.context ?? DEFAULT_CONTEXT[style];
-  const isOpen = wholeContext !== undefined || toolInput === Number.POSITIVE_INFINITY;
+  const isUnknown = facts.unknown !== undefined;
+  if (inferenceRow(facts.operation).vectors) return isUnknown ? Math.max(input, context) : input;
+  const isOpen = isUnknown || wholeContext !== undefined || toolInput === Number.POSITIVE_INFINITY;
   const read = isOpen ? Math.max(input, context) : input + toolInput;
   return (model.line.context === null ? read : Math.min(read, context)) + ownCalls * context;
 }

@@ -3,10 +3,12 @@ import { fail } from '../../core/index.ts';
 import {
   AUDIO_REPLIES,
   CHOICE_COUNTS,
+  FOREIGN_LIMITS,
   GENERATION_LIMITS,
   type InferenceOperation,
   inferenceRow,
   OUTPUT_LIMITS,
+  PICTURE_TOKENS,
 } from '../../rules/index.ts';
 import { countIn, type Lever, objectIn, type Read } from './members.ts';
 
@@ -14,6 +16,10 @@ export interface OutputBounds {
   /** Largest number of output tokens of one choice; undefined when the request sets no limit. */
   readonly maxOutput: number | undefined;
   readonly choices: number;
+  /** Output tokens that the limit does not count. */
+  readonly moreOutput?: number;
+  /** The largest limit that the request sets for another model. */
+  readonly otherOutput?: number;
   /** False when the reply has certainly no audio. */
   readonly writesAudio: boolean;
   /** Members that set the two, or could. */
@@ -31,13 +37,43 @@ export function outputBoundsOf(operation: InferenceOperation, read: Read): Outpu
   if (reader === 'path-model') return candidateBoundsOf(read);
   const counts = (CHOICE_COUNTS[operation] ?? []).map((name) => ({ name, value: choicesIn(read(name), name) }));
   const [most] = counts.sort((a, b) => b.value - a.value);
+  const limit = oneLimit(OUTPUT_LIMITS[operation] ?? [], read);
   return {
-    ...oneLimit(OUTPUT_LIMITS[operation] ?? [], read),
+    ...(isLifted(operation, read)
+      ? { maxOutput: undefined }
+      : { ...limit, maxOutput: largestOf(limit.maxOutput, operation, read) }),
     choices: most?.value ?? 1,
     countedBy: most?.name,
+    moreOutput: operation === 'chat.create' ? predicted(read('prediction')) : 0,
+    ...(operation === 'messages.create' && { otherOutput: fallbackOutput(read('fallbacks')) }),
     writesAudio: AUDIO_REPLIES.members.some((name) => (read(name) ?? null) !== null),
   };
 }
+
+/** A fallback of the provider may write more than the model of the request. */
+const fallbackOutput = (value: unknown): number =>
+  (Array.isArray(value) ? value : []).reduce<number>(
+    (most, one, n) => Math.max(most, countIn(objectIn(one)?.max_tokens, `fallbacks[${n}].max_tokens`) ?? 0),
+    0,
+  );
+
+/** Members that make the model write more than the limit counts. */
+export const LIFTING_MEMBERS = ['enable_thinking', 'thinking_budget', 'prediction', 'fallbacks'] as const;
+
+/** One server counts reasoning beside the limit, and only its own budget limits it. */
+const isLifted = (operation: InferenceOperation, read: Read): boolean =>
+  operation === 'chat.create' && (read('enable_thinking') === true || Number(read('thinking_budget') ?? 0) > 0);
+
+/** A limit of another server counts where it is larger, and without one of the dialect. Some read a negative one as none. */
+function largestOf(limit: number | undefined, operation: InferenceOperation, read: Read): number | undefined {
+  const others = (FOREIGN_LIMITS[operation] ?? []).flatMap((name) => countIn(read(name), name) ?? []);
+  if (limit === undefined || others.some((value) => value < 0)) return undefined;
+  return Math.max(limit, ...others);
+}
+
+/** Tokens of a prediction that the model does not use are billed as output. */
+const predicted = (value: unknown): number =>
+  value === undefined || value === null ? 0 : Buffer.byteLength(JSON.stringify(value));
 
 /** The value of a limit with several names. Different values are rejected: providers differ on which one counts. */
 function oneLimit(names: readonly string[], read: Read): Pick<OutputBounds, 'maxOutput' | 'limitedBy'> {
@@ -63,11 +99,19 @@ function candidateBoundsOf(read: Read): OutputBounds {
   return {
     maxOutput: limitIn(countIn(limit, `${name}.${limitName}`)),
     choices: choicesIn(count, `${name}.${countName}`),
+    moreOutput: hasPictures(object) ? PICTURE_TOKENS * choicesIn(count, `${name}.${countName}`) : 0,
     limitedBy: `${name}.${limitName}`,
     countedBy: `${name}.${countName}`,
     writesAudio: Object.keys(object ?? {}).some((key) => AUDIO_REPLIES.config.test(key)),
   };
 }
+
+/** A picture is drawn to its end, also where it exceeds the limit. */
+const hasPictures = (config: Readonly<Record<string, unknown>> = {}): boolean =>
+  PICTURE_MEMBERS.some((name) => config[name] !== undefined && /image|^\{/i.test(JSON.stringify(config[name])));
+const PICTURE_MEMBERS = [
+  ...['responseModalities', 'response_modalities', 'imageConfig', 'image_config', 'responseFormat', 'response_format'],
+];
 
 /** Members on which the bound depends, wherever they stand in the configuration. */
 export const GENERATION_MEMBERS: ReadonlySet<string> = new Set([

@@ -9,11 +9,11 @@ import {
   hasEscapedLetters,
   JsonElider,
   type MediaLength,
-  matchesIn,
   mediaLength,
   repeatedMember,
+  type Span,
 } from '../../core/index.ts';
-import { MEDIA_TOKENS } from '../../rules/index.ts';
+import { MEDIA_TOKENS, MEDIA_TYPES } from '../../rules/index.ts';
 import { type MediaClaim, tokensOfLength } from './media-tokens.ts';
 import { countIn } from './members.ts';
 
@@ -30,9 +30,6 @@ export interface InputBounds {
 
 /** Members whose content belongs to tools or to the caller; a provider loads nothing from there. */
 const SKIPPED: ReadonlySet<string> = new Set(['parameters', 'input_schema', 'schema', 'metadata', 'arguments']);
-const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image', 'image_url', 'input_image', 'computer_screenshot']);
-const FILE_TYPES: ReadonlySet<unknown> = new Set(['file', 'input_file', 'document', 'container_upload', 'video_url']);
-const AUDIO_TYPES: ReadonlySet<unknown> = new Set(['input_audio', 'audio_url']);
 /** Members that decide what a part is. */
 const DECIDING: ReadonlySet<string> = new Set([
   ...['type', 'source', 'data', 'url', 'image_url', 'file', 'file_data', 'file_id', 'file_url', 'input_audio', 'audio'],
@@ -56,27 +53,31 @@ const plainText: TextOf = (text) => ({
 });
 
 /** Bounds of a request that is parsed already. `bytes` is the size of its text. */
-export const inputBoundsOf = (request: unknown, bytes: number, textOf: TextOf = plainText): InputBounds => {
-  const media = new MediaCount(textOf);
+export const inputBoundsOf = (request: unknown, bytes: number): InputBounds => {
+  const media = new MediaCount(plainText);
   media.add(request);
-  return {
-    bodyBytes: Math.max(0, bytes - media.inlineBytes),
-    inputImages: media.images,
-    mediaTokens: media.tokens,
-    wholeContext: media.file,
-  };
+  return media.bounds(bytes);
 };
 
 class MediaCount {
-  images = 0;
-  tokens = 0;
-  file: string | undefined;
+  #images = 0;
+  #tokens = 0;
+  #file: string | undefined;
   /** Bytes of inline media, which the model does not read as text. */
-  inlineBytes = 0;
+  #inlineBytes = 0;
   readonly #textOf: TextOf;
 
   constructor(textOf: TextOf) {
     this.#textOf = textOf;
+  }
+
+  bounds(bytes: number): InputBounds {
+    return {
+      bodyBytes: Math.max(0, bytes - this.#inlineBytes),
+      inputImages: this.#images,
+      mediaTokens: this.#tokens,
+      wholeContext: this.#file,
+    };
   }
 
   /** As deep as the JSON limits allow. */
@@ -89,19 +90,20 @@ class MediaCount {
 
   #countObject(part: Json): void {
     const { type } = part;
-    if (IMAGE_TYPES.has(type))
+    const claim = MEDIA_TYPES.get(type);
+    if (claim === 'image')
       this.#count('image', part, part.image_url, objectIn(part.image_url).url, sourceOf(part).data);
-    else if (AUDIO_TYPES.has(type)) this.#count('audio', part, objectIn(part.input_audio).data);
+    else if (claim === 'audio') this.#count('audio', part, objectIn(part.input_audio).data);
     else if (type === 'image_generation_call' && part.result) this.#count('image', part, part.result);
-    else if (FILE_TYPES.has(type) && !isText(sourceOf(part)))
+    else if (claim === 'file' && !isText(sourceOf(part)))
       this.#count('file', part, sourceOf(part).data, part.file_data, objectIn(part.file).file_data);
     // A reply in audio, kept by the provider.
-    if (part.role === 'assistant' && typeof objectIn(part.audio).id === 'string') this.file ??= 'audio.id';
+    if (part.role === 'assistant' && typeof objectIn(part.audio).id === 'string') this.#file ??= 'audio.id';
     // Parts of generate-content have no type.
     const inline = objectIn(part.inlineData ?? part.inline_data);
     if (inline !== NOTHING) this.#count(claimOf(inline), part, inline.data);
     // What the address leads to may be of another type than the request says.
-    if (objectIn(part.fileData ?? part.file_data) !== NOTHING) this.file ??= 'fileData';
+    if (objectIn(part.fileData ?? part.file_data) !== NOTHING) this.#file ??= 'fileData';
   }
 
   /** The first string is the content; without one it is elsewhere, and the claim decides. */
@@ -109,19 +111,19 @@ class MediaCount {
     const content = candidates.find((one) => typeof one === 'string');
     const inline = content === undefined ? undefined : this.#inline(content);
     const media = inline && lengthOf(inline);
-    if (media) this.inlineBytes += inline.bytes;
+    if (media) this.#inlineBytes += inline.bytes;
     const kind = media && media.kind !== 'unknown' ? media.kind : claim;
     if (claim === 'file' || kind === 'document' || kind === 'file' || (kind !== 'image' && !media))
-      this.file ??= String(part.type ?? 'inlineData');
-    else if (kind === 'image') this.images += 1;
+      this.#file ??= String(part.type ?? 'inlineData');
+    else if (kind === 'image') this.#images += 1;
     else this.#addLength(claim === 'video' ? 'video' : kind, part, media, inline);
   }
 
   #addLength(kind: MediaClaim, part: Json, media: MediaLength | undefined, inline: Inline | undefined): void {
     const seconds = media && 'seconds' in media ? media.seconds : undefined;
-    if (seconds !== undefined) this.tokens += tokensOf(kind, seconds, part);
-    else if (kind === 'audio' && inline) this.tokens += inline.file.size * MAX_TOKENS_PER_BYTE;
-    else this.file ??= String(part.type ?? 'inlineData');
+    if (seconds !== undefined) this.#tokens += tokensOf(kind, seconds, part);
+    else if (kind === 'audio' && inline) this.#tokens += inline.file.size * MAX_TOKENS_PER_BYTE;
+    else this.#file ??= String(part.type ?? 'inlineData');
   }
 
   /** Undefined for an address, which is read as text. The text may be cut at its first escape. */
@@ -171,19 +173,35 @@ function claimOf(media: Json): MediaClaim {
   return family as MediaClaim;
 }
 
-/** Words in the bytes of a request that has media. */
-const MARKERS =
-  /"image|"input_(?:image|file|audio)"|"file(?:"|_data"|_id|_ur|Data")|"document"|"audio|nlineData|nline_data|_u(?:pload|rl)"|_screenshot"/;
 /** Marks the length and the place of a cut string. Random, so that no caller can write one. */
 const MARK = randomUUID();
 
-/** Bounds of a JSON body, which is not parsed unless it has media, and then without its long strings. */
-export function inputBoundsOfBody(body: Buffer): InputBounds {
-  if (hasEscapedLetters(body)) return boundsOfText(decode(body), body.length);
-  if (!matchesIn(body, MARKERS))
-    return { bodyBytes: body.length, inputImages: 0, mediaTokens: 0, wholeContext: undefined };
-  const skeleton = Buffer.concat(new JsonElider(MARK).push(body));
-  return boundsOfText(decode(skeleton), body.length, (text) => {
+/** Bounds of a JSON body, of which only the objects with media are parsed, and these without their long strings. */
+export function inputBoundsOfBody(
+  body: Buffer,
+  media: readonly Span[] = [{ start: 0, end: body.length }],
+): InputBounds {
+  const count = new MediaCount(textIn(body));
+  let start = body.length;
+  // An object is reported after those inside it, which it counts too.
+  for (const span of media.toReversed()) {
+    if (span.start >= start) continue;
+    start = span.start;
+    const bytes = body.subarray(span.start, span.end);
+    // The skeleton cuts strings at their first escape, also names.
+    const isEscaped = hasEscapedLetters(bytes);
+    const skeleton = decode(isEscaped ? bytes : Buffer.concat(new JsonElider(MARK, span.start).push(bytes)));
+    const value: unknown = JSON.parse(skeleton);
+    rejectRepeated(skeleton, DECIDING);
+    count.add(value);
+  }
+  return count.bounds(body.length);
+}
+
+/** Reads the strings that were cut where they stand in the body. */
+const textIn =
+  (body: Buffer): TextOf =>
+  (text) => {
     const mark = text.lastIndexOf(MARK);
     if (mark < 0) return plainText(text);
     const [bytes = 0, start = 0] = text
@@ -194,15 +212,8 @@ export function inputBoundsOfBody(body: Buffer): InputBounds {
     return isEscaped
       ? { ...plainText(JSON.parse(body.toString('latin1', start - 1, start + bytes + 1))), bytes }
       : { bytes, chars: bytes, codeAt: (index) => body[start + index] };
-  });
-}
+  };
 const BACKSLASH = 0x5c;
-
-function boundsOfText(json: string, bytes: number, textOf?: TextOf): InputBounds {
-  const request: unknown = JSON.parse(json);
-  rejectRepeated(json, DECIDING);
-  return inputBoundsOf(request, bytes, textOf);
-}
 
 /** Throws when an object has a member twice of which the bound depends. */
 export function rejectRepeated(json: string, watched: ReadonlySet<string>): void {

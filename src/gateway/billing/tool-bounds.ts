@@ -3,11 +3,12 @@ import {
   CLIENT_TOOL_MEMBERS,
   CLIENT_TOOL_TYPES,
   DEFAULT_TOOL_USES,
-  HOSTED_TOOL_MEMBERS,
   type HostedTool,
   hostedToolOfMember,
   hostedToolOfType,
   imageTokens,
+  REQUEST_TOOLS,
+  TOOL_GROUP_TYPES,
   TOOL_PROMPT_TOKENS,
 } from '../../rules/index.ts';
 import { countIn, type Lever, type MemberMap, objectIn, type Read } from './members.ts';
@@ -29,25 +30,18 @@ export const NO_TOOLS: ToolBounds = { toolInput: 0, openTool: undefined, ownCall
 const CLIENT_TOOLS: ToolBounds = { ...NO_TOOLS, toolInput: TOOL_PROMPT_TOKENS.anyTools };
 
 /** Members of a request that name tools or limit their uses. */
-export const TOOL_MEMBERS = ['tools', 'web_search_options', 'mcp_servers', 'max_tool_calls'] as const;
+export const TOOL_MEMBERS: readonly string[] = ['tools', 'max_tool_calls', ...REQUEST_TOOLS.map(([member]) => member)];
 /** Members of a tool on which its bound depends. */
 export const LIMITING: ReadonlySet<string> = new Set([
   ...['type', 'max_uses', 'max_content_tokens', 'max_num_results', 'max_tokens', 'size', 'quality', 'partial_images'],
+  'frame_count',
 ]);
 
-/**
- * Bytes of `tools` that may have more than functions: a type that no schema has, a member of the table, or a tool that begins with a member
- * that no function has.
- */
-const HOSTED = new RegExp(
-  [
-    /"type"\s*:\s*"(?!function"|custom"|object"|string"|number"|integer"|boolean"|array"|null")/.source,
-    `"(?:${HOSTED_TOOL_MEMBERS.join('|')})"`,
-    /(?:^\s*\[|\]\s*\},)\s*\{\s*"(?!function|name"|type"|description"|parameters|input_schema"|strict"|cache_control")/
-      .source,
-  ].join('|'),
-);
-export const mayBeHosted = (tools: Buffer): boolean => HOSTED.test(tools.toString('latin1'));
+/** A tool of a request, wherever it stands. */
+export interface PlacedTool {
+  readonly path: string;
+  readonly tool: unknown;
+}
 
 /** A hosted tool of the request and how often it may be used. */
 export interface Use {
@@ -67,14 +61,15 @@ export interface ToolUses {
   readonly limitsAll: boolean;
 }
 
-/** `read` returns a member of the request, or undefined for tools that are known to run at the client. */
+/** `read` returns a member of the request. `tools`: those that may be hosted, where they are known already. */
 export const toolBoundsOf = (read: Read): ToolBounds => toolFactsOf(read, false).bounds;
 
 export function toolFactsOf(
   read: Read,
   limitsAll: boolean,
+  tools: readonly PlacedTool[] = toolsIn(read),
 ): { readonly bounds: ToolBounds; readonly toolUses: ToolUses | undefined } {
-  const uses = usesIn(read);
+  const uses = [...tools.flatMap(({ tool, path }) => usesOf(objectIn(tool) ?? {}, path)), ...requestUses(read)];
   if (uses.length === 0) return { bounds: hasTools(read) ? CLIENT_TOOLS : NO_TOOLS, toolUses: undefined };
   const calls = countIn(read('max_tool_calls'), 'max_tool_calls');
   const isAdvised = uses.length <= MAX_ADVISED_TOOLS;
@@ -115,14 +110,32 @@ function boundsOfUses(uses: readonly Use[], maxCalls: number | undefined): ToolB
 
 const hasTools = (read: Read): boolean => read('tools') !== undefined && read('tools') !== null;
 
-function usesIn(read: Read): Use[] {
-  const tools = read('tools');
-  const uses = Array.isArray(tools) ? tools.flatMap((tool, n) => usesOf(objectIn(tool) ?? {}, `tools[${n}]`)) : [];
-  if (read('web_search_options')) uses.push(useOf({}, hostedToolOfType('web_search'), 'web_search_options'));
-  const servers = read('mcp_servers');
-  if (Array.isArray(servers) && servers.length > 0) uses.push(useOf({}, hostedToolOfType('mcp'), 'mcp_servers'));
-  return uses;
+/** Members that are tools by themselves. False and an empty list switch none on. */
+const requestUses = (read: Read): Use[] =>
+  REQUEST_TOOLS.flatMap(([member, row]) => {
+    const value = read(member);
+    const isOn = Array.isArray(value) ? value.length > 0 : Boolean(value);
+    return isOn ? [useOf({}, row, member)] : [];
+  });
+
+/** The tools of a request that is parsed, also those that items of its input add. One that is no list is read as a list of one. */
+function toolsIn(read: Read): PlacedTool[] {
+  const input = read('input');
+  const added = Array.isArray(input)
+    ? input.flatMap((item, n) => flatTools(objectIn(item)?.tools, `input[${n}].tools`))
+    : [];
+  return [...flatTools(read('tools'), 'tools'), ...added];
 }
+
+const flatTools = (tools: unknown, path: string): PlacedTool[] =>
+  listOf(tools).flatMap((tool, n): PlacedTool[] => {
+    const inner = objectIn(tool);
+    return TOOL_GROUP_TYPES.has(inner?.type)
+      ? flatTools(inner?.tools, `${path}[${n}].tools`)
+      : [{ path: `${path}[${n}]`, tool }];
+  });
+const listOf = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
 
 /** A tool of generate-content may be several: each of its members is one. */
 function usesOf(tool: MemberMap, path: string): Use[] {
@@ -157,12 +170,18 @@ function writtenBy({ tool, row, path }: Omit<Use, 'uses'>): number {
   if (tool.type !== 'image_generation') return 0;
   const { size, quality } = tool;
   const partial = countIn(tool.partial_images, `${path}.partial_images`) ?? 0;
-  return imageTokens({
+  const frames =
+    countIn(tool.frame_count, `${path}.frame_count`) ?? (tool.output_format === 'gif' ? DEFAULT_FRAMES : 1);
+  const each = imageTokens({
     size: typeof size === 'string' ? size : 'auto',
     quality: typeof quality === 'string' ? quality : 'auto',
     partialImages: Math.min(Math.max(partial, 0), 3),
   });
+  return each * Math.max(1, Math.ceil(frames));
 }
+
+/** Of a moving picture whose request names no number. */
+const DEFAULT_FRAMES = 9;
 
 /** Members that limit uses and results, where the dialect has them: those of a tool in messages, one for all tools in responses. */
 export function toolLevers({ uses, calls, limitsAll }: ToolUses): Lever<ToolBounds>[] {

@@ -37,6 +37,7 @@ export function sumUsage(before: HubUsage | undefined, usage: HubUsage): HubUsag
     const earlier = before[name as keyof HubUsage];
     if (typeof value === 'number' && typeof earlier === 'number') sum[name] = value + earlier;
   }
+  if (before.models || usage.models) sum.models = [...(before.models ?? []), ...(usage.models ?? [])];
   const longestPrompt = Math.max(longestOf(before), longestOf(usage));
   return { ...(sum as unknown as HubUsage), longestPrompt };
 }

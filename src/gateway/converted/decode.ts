@@ -15,7 +15,7 @@ import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
-import { LARGE_BODY_BYTES } from '../request-scan.ts';
+import { LARGE_BODY_BYTES, unknownIn } from '../request-scan.ts';
 import { userMessages } from '../stored/input-items.ts';
 import {
   NO_STORED_TURNS,
@@ -35,6 +35,8 @@ export interface DecodeInput {
   readonly head: ClientRequestHead;
   readonly opaqueKey: Uint8Array;
   readonly signedFor: SignedFor;
+  /** The group rejects requests with members that no table knows. */
+  readonly findsUnknown: boolean;
   /** The key may store responses. */
   readonly stores: boolean;
   /** Undefined until it is known whether the body refers to any. */
@@ -110,7 +112,10 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput): Deco
   return {
     request,
     input: request.state.store === false && !compacts(operation) ? [] : items,
-    facts: boundsOfRequest(operation, body, bytes.length + (input.storedBytes ?? 0)),
+    facts: {
+      ...boundsOfRequest(operation, body, bytes.length + (input.storedBytes ?? 0)),
+      dropped: input.findsUnknown ? unknownIn(bytes, operation, from) : undefined,
+    },
   };
 }
 

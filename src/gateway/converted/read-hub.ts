@@ -33,7 +33,8 @@ export async function readHub(
 ): Promise<HubRead | HeldElsewhere> {
   const signedFor = { key: { userId: key.userId }, group: { id: group.id } };
   const head = { headers: call.request.headers, ...(from === 'generate' && headInPath(call, operation)) };
-  const input = { bytes, operation, from, head, opaqueKey, signedFor, stores: key.store };
+  const findsUnknown = group.unknownMembers === 'reject';
+  const input = { bytes, operation, from, head, opaqueKey, signedFor, stores: key.store, findsUnknown };
   const decoded = await threads.run(decodeJob, input, { id: key.id, bytes: bytes.length });
   if (!decoded.refersTo) return { ...decoded, size: bytes.length };
   const { refersTo, model } = decoded;

@@ -8,7 +8,7 @@ import { Pool } from '../../providers/pool/index.ts';
 import { type ExplainServices, explainCall } from './explain.ts';
 
 const group = (id: string, style: Group['style']): Group => ({
-  ...{ id, style, variant: null, name: id, multiplierPpm: 1_000_000n },
+  ...{ id, style, variant: null, name: id, multiplierPpm: 1_000_000n, unknownMembers: 'bound' },
 });
 const account = (id: string, groupId: string, features: readonly string[], maxConcurrency = 8): Account =>
   ({ id, groupId, features: new Set(features), models: new Map(), weight: 1, priority: 0, maxConcurrency }) as Account &

@@ -6,15 +6,18 @@ import type { Caller } from '../caller.ts';
 /** Model names appear in paths and headers, so they are bounded and must be well-formed text. */
 const MAX_NAME = 512;
 
-export function resolveModel(catalog: Catalog, caller: Caller, name: unknown): Model {
+export const resolveModel = (catalog: Catalog, caller: Caller, name: unknown): Model =>
   // The key was checked for the line that its caller names.
-  if (caller.fallback) return caller.fallback.model;
+  caller.fallback ? caller.fallback.model : resolveNamed(catalog, caller, name, 'model');
+
+/** A model that a member of the request names, in the group that serves it. */
+export function resolveNamed(catalog: Catalog, caller: Caller, name: unknown, param: string): Model {
   if (typeof name !== 'string' || name === '' || name.length > MAX_NAME || !name.isWellFormed()) {
-    throw fail('invalid_request', `model: expected a string of 1 to ${MAX_NAME} characters.`, { param: 'model' });
+    throw fail('invalid_request', `${param}: expected a string of 1 to ${MAX_NAME} characters.`, { param });
   }
   if (!mayUse(caller, name)) {
-    throw fail('model_not_allowed', `model: this API key may not use "${shown(name)}".`, {
-      param: 'model',
+    throw fail('model_not_allowed', `${param}: this API key may not use "${shown(name)}".`, {
+      param,
       model: name,
     });
   }
@@ -22,8 +25,8 @@ export function resolveModel(catalog: Catalog, caller: Caller, name: unknown): M
   if (!model) {
     throw fail(
       'model_not_found',
-      `model: "${shown(name)}" is not available to keys of group "${caller.group.id}"; GET /v1/models lists what is.`,
-      { param: 'model', model: name },
+      `${param}: "${shown(name)}" is not available to keys of group "${caller.group.id}"; GET /v1/models lists what is.`,
+      { param, model: name },
     );
   }
   return model;

@@ -1,10 +1,9 @@
 /** Embedding requests of the generate-content dialect, whose bodies name the model of the path again, once for each text. */
 import { elementsAt, fail, membersAt, type Span, spliceAll, valueAt } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
-import type { InferenceOperation } from '../../rules/index.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { inputBoundsOfBody } from '../billing/request-bounds.ts';
-import { asJson, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
+import { asJson, findingsFor, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
 import { findProviderIds, type ProviderIds } from './provider-ids.ts';
 import type { ScanInput } from './scan.ts';
 
@@ -23,11 +22,16 @@ export const embeddingJob: ThreadJob<Pick<ScanInput, 'operation' | 'bytes'>, Emb
   module: import.meta.url,
   name: 'embeddingJob',
   inlineBytes: LARGE_BODY_BYTES,
-  run: ({ operation, bytes: body }) => ({
-    names: asJson(() => modelNames(operation, body)),
-    bounds: { ...asJson(() => inputBoundsOfBody(body)), maxOutput: 0 },
-    ids: asJson(() => findProviderIds(body, 'generate')),
-  }),
+  run({ operation, bytes: body }) {
+    const findings = findingsFor(operation, 'generate');
+    const members = scanRequest(body, WANTED, operation, findings);
+    const media = findings.tagged.filter(({ tag }) => tag === 'media').map(({ span }) => span);
+    return {
+      names: asJson(() => modelNames(body, members)),
+      bounds: { ...asJson(() => inputBoundsOfBody(body, media)), maxOutput: 0, unknown: findings.unknown },
+      ids: asJson(() => findProviderIds(body, 'generate')),
+    };
+  },
 };
 
 const WANTED: ReadonlySet<string> = new Set(['model', 'requests']);
@@ -35,8 +39,7 @@ const MODEL: ReadonlySet<string> = new Set(['model']);
 const OPEN_ARRAY = 0x5b;
 const OPEN_OBJECT = 0x7b;
 
-function modelNames(operation: InferenceOperation, body: Buffer): NamedModel[] {
-  const members = scanRequest(body, WANTED, operation);
+function modelNames(body: Buffer, members: ReadonlyMap<string, Span>): NamedModel[] {
   const own = members.get('model');
   const requests = members.get('requests');
   const elements = requests && body[requests.start] === OPEN_ARRAY ? elementsAt(body, requests) : [];

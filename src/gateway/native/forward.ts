@@ -29,6 +29,7 @@ import { requestHeaders, responseHeaders } from './headers.ts';
 import { ADDED_USAGE_OPTION, USAGE_OPTION } from './hidden-usage.ts';
 import { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, requestedCount } from './images/usage.ts';
+import { type NameChange, renamesFor, resolveOthers } from './named-models.ts';
 import type { BackgroundCall, NativeRequest, NativeServices } from './native-request.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
 
@@ -49,11 +50,12 @@ export async function forward(
   const id = call.params.response_id ?? '';
   if (operation === 'responses.delete') await services.background.endBeforeDelete(id, caller.key.userId);
   const { isStream, bounds, images, tiers } = request;
+  const others = resolveOthers(request.named ?? [], caller, services.catalog());
   call.addLogFields({ model: model?.name, stream: isStream });
   call.trace.client = dialect;
   call.trace.target = dialect;
   call.trace.dropped = request.dropped;
-  const facts = model && { ...bounds, operation, model, images: images && requestedCount(images), tiers };
+  const facts = model && { ...bounds, operation, model, images: images && requestedCount(images), tiers, others };
   const background =
     facts && request.isBackground
       ? await beginBackground(services, call, caller, { ...facts, inputTokens: request.inputTokens() })
@@ -186,10 +188,17 @@ class NativeCall implements UpstreamCall {
       path: request.pathFor(name),
       model: name,
       headers: requestHeaders(call, style),
-      body: request.bodyFor(name, this.#asksForUsage),
+      body: request.bodyFor(name, this.#asksForUsage, this.#renamesFor(account)),
       timeouts: timeoutsFor(operation, request.isStream),
       sends: this.sends,
     });
+  }
+
+  /** Other models by the account's names for them. Their places in the body are those of the newest form of the request. */
+  #renamesFor(account: Account): readonly NameChange[] {
+    const { caller, services } = this.#context;
+    const { named = [] } = this.#request;
+    return named.length === 0 ? [] : renamesFor(resolveOthers(named, caller, services.catalog()), account);
   }
 
   onSent(account: Account): void {

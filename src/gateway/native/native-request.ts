@@ -13,6 +13,7 @@ import type { PlannedRequest } from '../plan.ts';
 import type { GatewayServices } from '../services.ts';
 import type { HeldResponse } from '../stored/held-response.ts';
 import type { RequestedImages } from './images/usage.ts';
+import type { NameChange, NamedModel } from './named-models.ts';
 
 /** Creation of background responses; see `src/gateway/background/`. */
 export interface BackgroundStarter {
@@ -56,7 +57,7 @@ export type NativeReadServices = Pick<
 >;
 
 /** The most that a request makes a provider read and write. */
-export type RequestBounds = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers'>;
+export type RequestBounds = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers' | 'others'>;
 
 /** A native request as it was read. Nothing of it depends on a group. */
 export interface NativeRequest {
@@ -70,6 +71,8 @@ export interface NativeRequest {
   /** Fields that were removed from the body. */
   readonly dropped?: readonly string[];
   readonly tiers?: readonly ChosenTier[];
+  /** Models that the request names beside its own. */
+  readonly named?: readonly NamedModel[];
   readonly isStream: boolean;
   /** The provider responds at once and works on. */
   readonly isBackground?: boolean;
@@ -85,8 +88,11 @@ export interface NativeRequest {
   withoutOpaque?(): MaybePromise<NativeRequest> | undefined;
   /** `model`: the account's name for it. */
   pathFor(model: string): string;
-  /** `asksForUsage`: with the option that the gateway adds where the request hides usage. */
-  bodyFor(model: string, asksForUsage: boolean): Buffer | StreamedBody | null;
+  /**
+   * `asksForUsage`: with the option that the gateway adds where the request hides usage. `renames`: what replaces the names of other
+   * models, by their spans in `named`.
+   */
+  bodyFor(model: string, asksForUsage: boolean, renames?: readonly NameChange[]): Buffer | StreamedBody | null;
 }
 
 /** What is read, and for whom. */

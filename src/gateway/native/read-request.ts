@@ -1,6 +1,6 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
 import type { Model } from '../../catalog/index.ts';
-import { EVENT_STREAM, fail, isGlob, type MaybePromise, whenReady } from '../../core/index.ts';
+import { EVENT_STREAM, fail, isGlob, type MaybePromise, spliceAll, whenReady } from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import { type Call, readBody } from '../../platform/web/index.ts';
 import { type Dialect, inferenceRow, type RequestReader } from '../../rules/index.ts';
@@ -40,13 +40,16 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
     const body = await source.body();
-    const { bounds, tiers, ids } = await scanOf(services, source, body);
+    const scan = await scanOf(services, source, body);
+    const { bounds, tiers, ids, named } = scan;
+    const forwarded = bodyAfter(body, scan);
     const isStream = verbOf(call) === ':streamGenerateContent';
     const request: NativeRequest = {
       model: call.params.model,
       inputTokens: () => estimateBytes('generate', body),
       bounds,
       tiers,
+      named,
       isStream,
       // Without `alt=sse` the stream is one JSON array.
       streamType: isStream && /\balt=sse\b/.test(query) ? EVENT_STREAM : undefined,
@@ -55,11 +58,13 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
         holdsOpaque(body)
           ? whenReady(scanOf(services, source, body, true), (scan) => {
               const rest = bodyAfter(body, scan);
-              return { ...request, ...thoughtsDropped(dialect), bodyFor: () => rest };
+              const bodyFor: NativeRequest['bodyFor'] = (_model, _asksForUsage, renames = []) =>
+                spliceAll(rest, renames);
+              return { ...request, ...thoughtsDropped(dialect), named: scan.named, bodyFor };
             })
           : undefined,
       pathFor: (model) => nativePath(call, model, query),
-      bodyFor: () => body,
+      bodyFor: (_model, _asksForUsage, renames = []) => spliceAll(forwarded, renames),
     };
     return request;
   },
@@ -154,6 +159,7 @@ function jsonRequest(
       inputTokens: () => estimateBytes(dialect, body) + (found.bounds?.moreInput ?? 0),
       bounds: { ...bounds, ...found.bounds },
       tiers,
+      named: scan.named,
       isStream,
       isBackground,
       streamType: isStream ? EVENT_STREAM : undefined,
@@ -165,12 +171,12 @@ function jsonRequest(
         holdsOpaque(body)
           ? whenReady(scanOf(services, source, body, true), (rest) => {
               const bytes = bodyAfter(body, rest);
-              const bodyFor = (model: string, isAsked: boolean): Buffer => bytesFor(bytes, rest, model, isAsked);
-              return { ...request, ...thoughtsDropped(dialect), bodyFor };
+              const bodyFor: NativeRequest['bodyFor'] = (...change) => bytesFor(bytes, rest, change);
+              return { ...request, ...thoughtsDropped(dialect), named: rest.named, bodyFor };
             })
           : undefined,
       pathFor: () => canonicalPath(call),
-      bodyFor: (model, isAsked) => bytesFor(body, scan, model, isAsked),
+      bodyFor: (...change) => bytesFor(body, scan, change),
     };
     return request;
   };

@@ -4,19 +4,18 @@
  */
 import { type Span, splice, spliceAll } from '../../core/index.ts';
 import { usageOptionChange } from './hidden-usage.ts';
+import type { NativeRequest } from './native-request.ts';
 import type { NativeScan } from './scan.ts';
 
-/** `model`: the account's name for it. */
 export function bytesFor(
   body: Buffer,
   { model: named, spans, usageOption }: NativeScan,
-  model: string,
-  asksForUsage: boolean,
+  [model, asksForUsage, renames = []]: Parameters<NativeRequest['bodyFor']>,
 ): Buffer {
   const rename = spans.model && named !== model ? [{ span: spans.model, bytes: jsonBytes(model) }] : [];
   const brace = body.indexOf(OPEN_BRACE) + 1;
   const ask = asksForUsage ? [usageOptionChange(usageOption, spans.usageOption, brace)] : [];
-  return spliceAll(body, [...rename, ...ask]);
+  return spliceAll(body, [...rename, ...renames, ...ask]);
 }
 
 const OPEN_BRACE = 0x7b;

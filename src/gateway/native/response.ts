@@ -266,7 +266,9 @@ export class NativeResponse implements ResponseHandler {
     const usage = this.#usageOf(result, isFinished);
     call.addLogFields(usageLogFields(usage));
     const accountId = this.#head.account.id;
-    admission?.settle(usage, { accountId, images: result.images, reported: result.usage });
+    const { account } = this.#head;
+    const { images, model } = result;
+    admission?.settle(usage, { accountId, images, reported: result.usage, account, replyModel: model });
   }
 
   #usageOf({ usage, images: made }: TapResult, isFinished: boolean): HubUsage {

@@ -11,6 +11,7 @@ import {
   type ChosenTier,
   chosenTiers,
   type Dialect,
+  FOREIGN_LIMITS,
   GENERATION_LIMITS,
   type InferenceOperation,
   inferenceRow,
@@ -20,10 +21,12 @@ import {
 import { SESSION_MEMBERS, sessionInBody } from '../affinity.ts';
 import { boundsOfBody, STORED_MEMBERS } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
+import { LIFTING_MEMBERS } from '../billing/output-bounds.ts';
 import { TOOL_MEMBERS } from '../billing/tool-bounds.ts';
-import { asJson, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
+import { asJson, findingsFor, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
 import { GOOGLE_MARKERS } from './google-objects.ts';
 import { USAGE_OPTION } from './hidden-usage.ts';
+import { cutMembers, type NamedModel, namedModels } from './named-models.ts';
 import { findProviderIds, type ProviderIds } from './provider-ids.ts';
 import { stripEnvelopes, stripOpaque } from './strip-opaque.ts';
 
@@ -49,6 +52,8 @@ export interface NativeScan {
   readonly session: string | undefined;
   readonly bounds: BodyFacts;
   readonly tiers: readonly ChosenTier[];
+  /** Models that the body names beside its own. */
+  readonly named: readonly NamedModel[];
   /** Objects of the account that the body names. */
   readonly ids: ProviderIds | undefined;
 }
@@ -61,7 +66,19 @@ export const scanJob: ThreadJob<ScanInput, NativeScan> = {
   memoryOf: ({ cut }) => (cut && cut.buffer instanceof ArrayBuffer ? [cut.buffer] : []),
 };
 
+/** Members by which a request is bounded. */
+export const BOUNDING_MEMBERS: ReadonlySet<string> = new Set([
+  ...Object.values(OUTPUT_LIMITS).flat(),
+  ...Object.values(FOREIGN_LIMITS).flat(),
+  ...LIFTING_MEMBERS,
+  ...Object.values(CHOICE_COUNTS).flat(),
+  ...GENERATION_LIMITS.config,
+  ...AUDIO_REPLIES.members,
+  ...TOOL_MEMBERS,
+  ...STORED_MEMBERS,
+]);
 const WANTED: ReadonlySet<string> = new Set([
+  ...BOUNDING_MEMBERS,
   'model',
   'stream',
   USAGE_OPTION,
@@ -70,12 +87,6 @@ const WANTED: ReadonlySet<string> = new Set([
   'contents',
   'messages',
   'input',
-  ...Object.values(OUTPUT_LIMITS).flat(),
-  ...Object.values(CHOICE_COUNTS).flat(),
-  ...GENERATION_LIMITS.config,
-  ...AUDIO_REPLIES.members,
-  ...TOOL_MEMBERS,
-  ...STORED_MEMBERS,
   ...SESSION_MEMBERS,
   ...TIER_FIELD_NAMES,
 ]);
@@ -83,9 +94,12 @@ const WANTED_OF_GENERATE: ReadonlySet<string> = new Set([...WANTED, ...GOOGLE_MA
 
 export function scanNative({ operation, dialect, bytes: sent, omitsOpaque }: ScanInput): NativeScan {
   const wanted = dialect === 'generate' ? WANTED_OF_GENERATE : WANTED;
-  const first = scanRequest(sent, wanted, operation);
-  const body = omitsOpaque ? stripOpaque(sent, dialect) : stripEnvelopes(sent, dialect);
-  const members = body === sent ? first : scanRequest(body, wanted, operation);
+  const asSent = findingsFor(operation, dialect);
+  const first = scanRequest(sent, wanted, operation, asSent);
+  const own = cutMembers(sent, asSent);
+  const body = omitsOpaque ? stripOpaque(own, dialect) : stripEnvelopes(own, dialect);
+  const findings = body === sent ? asSent : findingsFor(operation, dialect);
+  const members = body === sent ? first : scanRequest(body, wanted, operation, findings);
   if (inferenceRow(operation).reader === 'path-model') checkDialect(body, members);
   const read = (name: string): unknown => {
     const span = members.get(name);
@@ -100,9 +114,10 @@ export function scanNative({ operation, dialect, bytes: sent, omitsOpaque }: Sca
     usageOption: operation === 'chat.create' ? read(USAGE_OPTION) : undefined,
     spans: { model: members.get('model'), usageOption: members.get(USAGE_OPTION) },
     session: sessionInBody(operation === 'messages.create' ? 'messages' : 'responses', read),
-    bounds: asJson(() => boundsOfBody(operation, body, members)),
+    bounds: asJson(() => boundsOfBody(operation, body, { members, findings })),
     tiers: chosenTiers(read),
     ids: asJson(() => findProviderIds(body, dialect, members)),
+    named: namedModels(body, findings),
   };
 }
 

@@ -10,6 +10,7 @@ import {
   hasMembers,
   isFinishOfChat,
   MAX_KEPT_BYTES,
+  modelName,
   type Tap,
   type TappedEvent,
   type TapResult,
@@ -89,7 +90,7 @@ export class StreamTap implements Tap {
   }
 
   end(): TapResult {
-    const { idOf, isLast, isError } = USAGE_FORMS[this.#dialect];
+    const { idOf, modelOf, isLast, isError } = USAGE_FORMS[this.#dialect];
     // Servers may omit the blank line after the last event. The client has its bytes, and the blank line follows at the end.
     const tail = withLineFeeds(Buffer.concat(this.#carry));
     // Pings may come before the event with the response id and the input usage.
@@ -108,6 +109,7 @@ export class StreamTap implements Tap {
       isFinished: this.#dialect === 'chat' && lastEvent !== undefined && isFinishOfChat(lastEvent),
       isError: last !== undefined && isError(last.event),
       id: typeof id === 'string' ? id : undefined,
+      model: opening && modelName(modelOf(opening.event)),
       ownedIds: this.#dialect === 'responses' ? ownedIds(closing?.event.response?.output) : [],
       sequence: lastEvent?.sequence_number,
     };

@@ -17,6 +17,7 @@ import { searchesInBody } from './searches.ts';
 import {
   hasMembers,
   MAX_KEPT_BYTES,
+  modelName,
   type Tap,
   type TappedEvent,
   type TapResult,
@@ -76,7 +77,9 @@ const NOTHING: TapResult = {
   sequence: undefined,
 };
 
-const MEMBERS: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'tool_usage', 'service_tier', 'id', 'output']);
+const MEMBERS: ReadonlySet<string> = new Set([
+  ...['usage', 'usageMetadata', 'tool_usage', 'service_tier', 'id', 'output', 'model', 'modelVersion'],
+]);
 const ITEM_IDS: ReadonlySet<string> = new Set(['id', 'container_id']);
 const TIER_NAME = Buffer.from('service_tier');
 
@@ -101,11 +104,26 @@ function readEnd(dialect: Dialect, body: Buffer): TapResult | undefined {
     const rest = JSON.parse(`{${body.toString('utf8', at)}`) as TappedEvent;
     // The tier may precede the usage.
     if (dialect === 'chat' && rest.service_tier === undefined && body.includes(TIER_NAME)) return undefined;
-    return { ...NOTHING, usage: readReported(dialect, rest[member], rest), isComplete: true };
+    const model = dialect === 'generate' ? modelName(rest.modelVersion) : (modelInHead(body) ?? modelInBody(body));
+    return { ...NOTHING, usage: readReported(dialect, rest[member], rest), model, isComplete: true };
   } catch {
     return undefined;
   }
 }
+
+/** In front of every nested value, so that nothing of the content can stand there. */
+function modelInHead(body: Buffer): string | undefined {
+  const head = body.toString('latin1', 0, HEAD_BYTES);
+  const nested = head.slice(1).search(/[[{]/);
+  return /"model"\s*:\s*"([^"\\]{1,200})"/.exec(nested < 0 ? head : head.slice(0, nested + 1))?.[1];
+}
+const HEAD_BYTES = 1_024;
+
+function modelInBody(body: Buffer): string | undefined {
+  const span = scanMembers(body, MODEL, UNARY_LIMITS).get('model');
+  return span && modelName(valueAt(body, span));
+}
+const MODEL: ReadonlySet<string> = new Set(['model']);
 
 function readUnary(dialect: Dialect, body: Buffer): TapResult {
   return withSearches(readMembers(dialect, body), () => searchesInBody(dialect, body, UNARY_LIMITS));
@@ -130,6 +148,7 @@ function readMembers(dialect: Dialect, body: Buffer): TapResult {
       isComplete: true,
       isError: false,
       id: typeof id === 'string' ? id : undefined,
+      model: modelName(USAGE_FORMS[dialect].modelOf({ model: read('model'), modelVersion: read('modelVersion') })),
       ownedIds: dialect === 'responses' ? scanOwnedIds(body, members.get('output')) : [],
       sequence: undefined,
     };
@@ -162,6 +181,7 @@ function readParsed(dialect: Dialect, body: Buffer): TapResult {
       isComplete: true,
       isError: events.some((event) => event !== null && isErrorBody(event)),
       id: typeof id === 'string' ? id : undefined,
+      model: events[0] ? modelName(USAGE_FORMS[dialect].modelOf(events[0])) : undefined,
       ownedIds: dialect === 'responses' ? ownedIds(events[0]?.output) : [],
       sequence: undefined,
     };

@@ -178,6 +178,17 @@ const DRAWN_USAGE = {
   output: 1061,
   outputImage: 1056,
   searches: 2,
+  models: [
+    {
+      model: 'image_generation',
+      input: 60,
+      inputImage: 50,
+      output: 1056,
+      outputImage: 1056,
+      cacheRead: 0,
+      cacheWrite: 0,
+    },
+  ],
 };
 
 test('usage tap adds the tokens of the image tool to those of a streamed response', () => {

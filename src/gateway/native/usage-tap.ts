@@ -20,6 +20,8 @@ export interface TapResult {
   readonly id: string | undefined;
   /** Ids in the response that later requests may name, where the dialect stores responses. */
   readonly ownedIds: readonly string[];
+  /** The model that the response names, where it names one before its content. */
+  readonly model?: string | undefined;
   /** Sequence number of the last event, where the dialect numbers them. */
   readonly sequence: number | undefined;
   /** The pictures of an image call, as they were returned. */
@@ -42,6 +44,11 @@ export const MAX_KEPT_BYTES = 32 * 2 ** 20;
 export const withSearches = (result: TapResult, count: () => Searches): TapResult =>
   result.usage ? { ...result, usage: addSearches(result.usage, count()) } : result;
 
+/** A name that is kept; a longer text is none. */
+export const modelName = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' && value.length <= MAX_MODEL_NAME ? value : undefined;
+const MAX_MODEL_NAME = 200;
+
 export const hasMembers = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** Where each dialect reports usage, which events are terminal, and which of those are errors. */
@@ -52,6 +59,7 @@ export const USAGE_FORMS: Readonly<
       member: 'usage' | 'usageMetadata';
       usageOf: (event: TappedEvent) => unknown;
       idOf: (event: TappedEvent) => unknown;
+      modelOf: (event: TappedEvent) => unknown;
       isLast: (event: TappedEvent, data: string) => boolean;
       isError: (event: TappedEvent) => boolean;
     }
@@ -61,6 +69,7 @@ export const USAGE_FORMS: Readonly<
     member: 'usage',
     usageOf: (event) => event.usage ?? event.message?.usage,
     idOf: (event) => event.message?.id,
+    modelOf: (event) => event.message?.model ?? event.model,
     isLast: (event) => event.type === 'message_stop' || event.type === 'error',
     isError: (event) => event.type === 'error',
   },
@@ -68,6 +77,7 @@ export const USAGE_FORMS: Readonly<
     member: 'usage',
     usageOf: (event) => withServiceTier(event.usage, event.service_tier),
     idOf: (event) => event.id,
+    modelOf: (event) => event.model,
     isLast: (event, data) => data === '[DONE]' || event.error !== undefined,
     isError: (event) => event.error !== undefined,
   },
@@ -75,6 +85,7 @@ export const USAGE_FORMS: Readonly<
     member: 'usage',
     usageOf: ({ response, usage }) => withServiceTier(response?.usage ?? usage, response?.service_tier),
     idOf: (event) => event.response?.id,
+    modelOf: (event) => event.response?.model ?? event.model,
     isLast: (event) =>
       /^(?:response\.(?:completed|failed|incomplete|cancelled)|error)$/.test(event.type ?? '') ||
       event.error !== undefined,
@@ -84,6 +95,7 @@ export const USAGE_FORMS: Readonly<
     member: 'usageMetadata',
     usageOf: (event) => event.usageMetadata,
     idOf: (event) => event.responseId,
+    modelOf: (event) => event.modelVersion,
     isLast: (event) =>
       event.candidates?.some((candidate) => candidate.finishReason !== undefined) === true ||
       event.promptFeedback !== undefined ||
@@ -103,6 +115,8 @@ export interface TappedEvent {
   readonly status?: unknown;
   readonly sequence_number?: number;
   readonly id?: unknown;
+  readonly model?: unknown;
+  readonly modelVersion?: unknown;
   readonly usage?: unknown;
   readonly service_tier?: unknown;
   readonly usageMetadata?: unknown;
@@ -110,10 +124,11 @@ export interface TappedEvent {
   readonly responseId?: unknown;
   readonly error?: unknown;
   readonly promptFeedback?: unknown;
-  readonly message?: { readonly id?: unknown; readonly usage?: unknown };
+  readonly message?: { readonly id?: unknown; readonly model?: unknown; readonly usage?: unknown };
   readonly output?: unknown;
   readonly response?: {
     readonly id?: unknown;
+    readonly model?: unknown;
     readonly usage?: unknown;
     readonly tool_usage?: unknown;
     readonly service_tier?: unknown;

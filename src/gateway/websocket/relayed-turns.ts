@@ -10,14 +10,16 @@ import { credentialHeaders, locateUpstream } from '../../providers/upstream/inde
 import { chosenTiers, JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
 import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import type { Admission } from '../billing/admission.ts';
-import { boundsOfRequest } from '../billing/body-bounds.ts';
+import { boundsOfBody } from '../billing/body-bounds.ts';
 import { estimateBody } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { WayUnavailable } from '../client-error.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
 import { idsIn } from '../native/provider-ids.ts';
+import { BOUNDING_MEMBERS as BOUNDING } from '../native/scan.ts';
 import { stripEnvelopes } from '../native/strip-opaque.ts';
+import { asJson, findingsFor, scanRequest } from '../request-scan.ts';
 import type { GatewayServices } from '../services.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { previousNotFound } from '../stored/store.ts';
@@ -100,12 +102,16 @@ export class RelayedTurns implements TurnRunner {
     const previousId = idIn(turn.create.previous_response_id);
     // Only the HTTP path checks whose objects a request names.
     if (this.#httpTurns.knows(previousId) || idsIn(turn.create)) return this.#httpTurns.run(call, turn);
+    const scanned = scanTurn(turn);
+    // It also resolves further models, and cuts members.
+    if (scanned.findings.tagged.some(({ tag }) => tag === 'model' || tag === 'cut'))
+      return this.#httpTurns.run(call, turn);
     const model = resolveModel(this.#services.catalog(), this.#caller, turn.create.model);
     const previous = previousId === undefined ? undefined : await this.#previous(previousId);
     if (previous === 'held here') return this.#httpTurns.run(call, turn);
     const accountId = previous?.accountId;
     this.#sessionName ??= sessionInHeaders(this.#upgrade) ?? sessionInBody('responses', (name) => turn.create[name]);
-    const admission = await this.#admit(call, turn, model, previous);
+    const admission = await this.#admit(call, { create: turn.create, scanned }, model, previous);
     try {
       let session = await this.#sessionFor(previousId, accountId);
       const acquiring = session && this.#services.acquireSlot(call);
@@ -132,11 +138,11 @@ export class RelayedTurns implements TurnRunner {
 
   #admit(
     call: Call,
-    { create, text }: Turn,
+    { create, scanned: { body, ...scanned } }: Pick<Turn, 'create'> & { readonly scanned: ScannedTurn },
     model: Model,
     previous: PreviousResponse | undefined,
   ): Admission | Promise<Admission> {
-    const bounds = boundsOfRequest('responses.create', create, Buffer.byteLength(text ?? JSON.stringify(create)));
+    const bounds = asJson(() => boundsOfBody('responses.create', body, scanned));
     const isUnknown = previous !== undefined && previous.tokens === undefined;
     return this.#services.billing.admit(call, this.#caller, {
       operation: 'responses.create',
@@ -260,6 +266,14 @@ export class RelayedTurns implements TurnRunner {
     else this.#session = session;
     return session;
   }
+}
+
+type ScannedTurn = ReturnType<typeof scanTurn>;
+
+function scanTurn({ text, create }: Turn) {
+  const body = Buffer.from(text ?? JSON.stringify(create));
+  const findings = findingsFor('responses.create', 'responses');
+  return { body, findings, members: scanRequest(body, BOUNDING, 'responses.create', findings) };
 }
 
 const MODEL: ReadonlySet<string> = new Set(['model']);

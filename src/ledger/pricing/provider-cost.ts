@@ -17,7 +17,7 @@ export async function providerCosts<C extends CostedCall>(
   records: readonly C[],
   log: Log,
 ): Promise<ProviderCosts<C>> {
-  const priceIds = [...new Set(records.flatMap(({ priceId }) => priceId ?? []))];
+  const priceIds = [...new Set(records.flatMap(({ priceId, usage }) => [priceId ?? [], ...otherPrices(usage)].flat()))];
   if (priceIds.length === 0) return new Map();
   const prices = await selectCosts(db, [priceIds]);
   if (prices.length === 0) return new Map();
@@ -30,11 +30,16 @@ export async function providerCosts<C extends CostedCall>(
       const multiplier = multipliers.get(record.accountId);
       // The multiplier of a deleted account is unknown.
       if (!costRates || multiplier === undefined) return [];
-      const { nanos } = costOf(record.usage, costRates, [multiplier]);
+      // So is the cost of another model whose price has none.
+      if (otherPrices(record.usage).some((id) => !rates.get(id))) return [];
+      const { nanos } = costOf(record.usage, costRates, [multiplier], (id) => rates.get(BigInt(id)));
       return nanos > MAX_COST ? [] : [[record, nanos]];
     }),
   );
 }
+
+const otherPrices = ({ models = [] }: CostedCall['usage']): bigint[] =>
+  models.flatMap(({ price }) => (price === undefined ? [] : [BigInt(price)]));
 
 const selectCosts = prepare<{ id: bigint; cost: unknown }>(
   'price_costs',

@@ -2,7 +2,7 @@
  * The cost of usage, and the maximum cost of a request.
  * Exact integers with one rounding (up) at the end. Every token is billed once, at the rate of its most specific kind that has one.
  */
-import type { Nanos } from '../../core/index.ts';
+import type { ModelUsage, Nanos } from '../../core/index.ts';
 import type { MeteredUsage } from '../usage-record.ts';
 import type { RateStep, Rates } from './parse-rates.ts';
 
@@ -53,8 +53,45 @@ const MILLION = 1_000_000n;
 const TWO_MULTIPLIERS = MILLION ** 3n;
 const HOUR_S = 3_600n;
 
-/** Multipliers are parts per million: of the group, of the user. Invalid counts are billed as zero. */
-export function costOf(usage: MeteredUsage, given: Rates, multipliersPpm: readonly bigint[]): Cost {
+/** The rates of a row of `prices`. */
+export type RatesOf = (price: string) => Rates | undefined;
+
+/**
+ * Multipliers are parts per million: of the group, of the user. Invalid counts are billed as zero. Parts that other models used are billed at
+ * their own rates.
+ */
+export function costOf(
+  usage: MeteredUsage,
+  given: Rates,
+  multipliersPpm: readonly bigint[],
+  ratesOf: RatesOf = () => undefined,
+): Cost {
+  const others = (usage.models ?? []).flatMap((row) => {
+    const rates = row.price === undefined ? undefined : ratesOf(row.price);
+    // The request itself is billed once.
+    return rates ? [{ row, rates: { ...rates, perRequest: 0n } }] : [];
+  });
+  const own = costOfOne(
+    others.reduce((rest, { row }) => without(rest, row), usage),
+    given,
+    multipliersPpm,
+  );
+  if (others.length === 0) return own;
+  const lines = [...own.lines, ...others.flatMap(({ row, rates }) => costOfOne(row, rates, []).lines)];
+  return { ...own, lines, nanos: total(lines, multipliersPpm) };
+}
+
+const PARTS = ['input', 'cacheRead', 'cacheWrite', 'cacheWriteLong', 'inputImage', 'output', 'outputImage'] as const;
+
+/** The usage without the part of another model. */
+const without = (usage: MeteredUsage, part: ModelUsage): MeteredUsage => ({
+  ...usage,
+  ...Object.fromEntries(
+    PARTS.flatMap((name) => (part[name] === undefined ? [] : [[name, Math.max(0, (usage[name] ?? 0) - part[name])]])),
+  ),
+});
+
+function costOfOne(usage: MeteredUsage, given: Rates, multipliersPpm: readonly bigint[]): Cost {
   const { tier } = usage;
   const ofTier = tier === undefined ? undefined : given.tiers?.get(tier);
   const { steps } = ofTier ?? given;

@@ -23,7 +23,8 @@ export async function priceOfRequest(db: Db, row: RequestRow): Promise<CallPrice
   if (nanos === null || usage === null) return { charge: null, cost: null };
   const used = usage as unknown as Parameters<typeof costOf>[0];
   const price = await priceById(db, priceId);
-  const sold = price && costOf(used, parseRates(price.rates), [ONE, ONE]);
+  const ratesOf = await otherRates(db, used);
+  const sold = price && costOf(used, parseRates(price.rates), [ONE, ONE], ratesOf('rates'));
   const charge = pricedCall(sold, { priceId, groupPpm: row.group_ppm, userPpm: row.user_ppm, nanos });
   if (costNanos === null || !price?.cost) return { charge, cost: null };
   const account =
@@ -32,16 +33,31 @@ export async function priceOfRequest(db: Db, row: RequestRow): Promise<CallPrice
       : await db.selectFrom('accounts').select('cost_multiplier_ppm').where('id', '=', accountId).executeTakeFirst();
   const rates = parseRates(price.cost);
   const ppm = account?.cost_multiplier_ppm;
-  const isSame = ppm !== undefined && costOf(used, rates, [ppm]).nanos === costNanos;
-  const billed = costOf(used, rates, [ONE]);
+  const isSame = ppm !== undefined && costOf(used, rates, [ppm], ratesOf('cost')).nanos === costNanos;
+  const billed = costOf(used, rates, [ONE], ratesOf('cost'));
   return { charge, cost: providerBill(billed, { ppm: isSame ? ppm : null, costNanos, nanos }) };
+}
+
+/** The rates of other models that the call used, by their price. */
+async function otherRates(db: Db, { models = [] }: Parameters<typeof costOf>[0]) {
+  const ids = models.flatMap(({ price }) => (price === undefined ? [] : [BigInt(price)]));
+  const rows =
+    ids.length === 0
+      ? []
+      : await db.selectFrom('prices').select(['id', 'rates', 'cost']).where('id', 'in', ids).execute();
+  const prices = new Map(rows.map((row) => [String(row.id), row]));
+  return (kind: 'rates' | 'cost') => (id: string) => {
+    const rates = prices.get(id)?.[kind];
+    return rates ? parseRates(rates) : undefined;
+  };
 }
 
 /** The charge of a usage record. Its row of the request log has the multipliers; without one, they are not known any more. */
 export async function chargeOfRecord(db: Db, record: UsageRow, row: RequestRow | undefined): Promise<PricedCall> {
   const { nanos, price_id: priceId } = record;
   const price = await priceById(db, priceId);
-  const sold = price && costOf(unpackUsage(record), parseRates(price.rates), [ONE, ONE]);
+  const usage = unpackUsage(record);
+  const sold = price && costOf(usage, parseRates(price.rates), [ONE, ONE], (await otherRates(db, usage))('rates'));
   return pricedCall(sold, { priceId, groupPpm: row?.group_ppm ?? null, userPpm: row?.user_ppm ?? null, nanos });
 }
 

@@ -52,7 +52,14 @@ beforeEach(() => {
 
 function libraryOf(variant: VideoVariant): { library: DragomanAssets; account: Account } {
   const account = { ...accountAt(`${url}/base`, 'a', 'video'), adapter: 'dragoman' as const };
-  const group = { id: 'group', style: 'video' as const, variant, name: 'Film', multiplierPpm: 1_000_000n };
+  const group = {
+    id: 'group',
+    style: 'video' as const,
+    variant,
+    name: 'Film',
+    multiplierPpm: 1_000_000n,
+    unknownMembers: 'bound' as const,
+  };
   const line = {
     pattern: 'film',
     upstream: 'inner-film',

@@ -1,0 +1,141 @@
+/**
+ * What is known of the objects in a JSON text: the members of each kind of object, and what their values may be. `scanMembers` compares a
+ * body with it as it passes, and reports the first member that is not known. Tables of kinds: `src/rules/members/`.
+ */
+import type { ObjectKinds } from '../rules/index.ts';
+
+export interface MemberShape {
+  readonly name: string;
+  readonly objects: Shape | undefined;
+  readonly isFree: boolean;
+  /** Reports the value where it is text, or free. */
+  readonly tag: string | undefined;
+  /** Reports the object that has the member. */
+  readonly objectTag: string | undefined;
+}
+
+export interface TypeShape {
+  readonly isFree: boolean;
+  readonly tag: string | undefined;
+  has(member: MemberShape): boolean;
+}
+
+export interface Shape {
+  readonly members: NameTable<MemberShape>;
+  /** Undefined for objects without types. */
+  readonly types: NameTable<TypeShape> | undefined;
+  readonly untyped: TypeShape | undefined;
+  readonly tag: string | undefined;
+}
+
+/** A value that a tag reports. `path` names it in the body. */
+export interface Tagged {
+  readonly tag: string;
+  readonly path: string;
+  /** Byte offsets; `end` is exclusive. */
+  readonly span: { readonly start: number; readonly end: number };
+}
+
+/** What one scan has found. */
+export class ShapeFindings {
+  readonly shape: Shape;
+  /** The first member or type that is not known. */
+  unknown: string | undefined;
+  readonly tagged: Tagged[] = [];
+
+  constructor(shape: Shape) {
+    this.shape = shape;
+  }
+}
+
+/** Values by name, found by the bytes of a name: a body has thousands of names, and no string is made of them. */
+export class NameTable<T> {
+  readonly #rows = new Map<number, { readonly bytes: Buffer; readonly value: T }[]>();
+
+  constructor(entries: Iterable<readonly [string, T]>) {
+    for (const [name, value] of entries) {
+      const bytes = Buffer.from(name);
+      const key = keyOf(bytes, 0, bytes.length);
+      const rows = this.#rows.get(key);
+      if (rows) rows.push({ bytes, value });
+      else this.#rows.set(key, [{ bytes, value }]);
+    }
+  }
+
+  at(bytes: Buffer, start: number, end: number): T | undefined {
+    const rows = this.#rows.get(keyOf(bytes, start, end));
+    if (rows === undefined) return undefined;
+    for (const row of rows) if (isSame(row.bytes, bytes, start)) return row.value;
+    return undefined;
+  }
+
+  get(name: string): T | undefined {
+    const bytes = Buffer.from(name);
+    return this.at(bytes, 0, bytes.length);
+  }
+}
+
+/** The length with the first and the last byte, between which few names of a table differ. */
+const keyOf = (bytes: Buffer, start: number, end: number): number =>
+  (Math.min(end - start, 0x3fff) << 16) | ((bytes[start] ?? 0) << 8) | (bytes[end - 1] ?? 0);
+
+function isSame(name: Buffer, bytes: Buffer, start: number): boolean {
+  for (let at = 1; at < name.length - 1; at += 1) if (name[at] !== bytes[start + at]) return false;
+  return true;
+}
+
+const UNTYPED = 'none';
+/** The member that decides about the others, in objects with types. */
+export const TYPE_MEMBER: MemberShape = {
+  ...{ name: 'type', objects: undefined, isFree: false, tag: undefined, objectTag: undefined },
+};
+
+/** `spellings` returns all names under which a member is read. */
+export function shapeOf(kinds: ObjectKinds, spellings: (name: string) => readonly string[] = (name) => [name]): Shape {
+  const shapes = new Map<string, Shape>();
+  const shapeOfKind = (name: string): Shape => {
+    const known = shapes.get(name);
+    if (known) return known;
+    const kind = kinds[name];
+    if (!kind) throw new TypeError(`${name} is not a kind of objects`);
+    // Filled below, because kinds refer to themselves.
+    const shape: { -readonly [K in keyof Shape]: Shape[K] } = { ...NOTHING, tag: kind.tags[''] };
+    shapes.set(name, shape);
+    const isTyped = Object.keys(kind.types).length > 0;
+    const members = new Map<string, MemberShape>(isTyped ? [[TYPE_MEMBER.name, TYPE_MEMBER]] : []);
+
+    const add = (words: readonly string[]): MemberShape[] =>
+      words.flatMap((word) => {
+        const [, own = '', inner, star, tag, objectTag] = MEMBER.exec(word) ?? [];
+        return spellings(own).map((spelling) => {
+          const member = members.get(spelling) ?? {
+            ...{ name: own, isFree: star !== undefined, tag, objectTag },
+            objects: inner === undefined ? undefined : shapeOfKind(inner),
+          };
+          members.set(spelling, member);
+          return member;
+        });
+      });
+    const common = add(kind.members);
+    const rows = Object.entries(kind.types).map(
+      ([type, text]) => [type, typeShape(new Set([...common, ...add(text)]), kind.tags[type])] as const,
+    );
+    const free = kind.free.map((type) => [type, freeType(kind.tags[type])] as const);
+    shape.members = new NameTable(members);
+    if (isTyped) shape.types = new NameTable([...rows, ...free]);
+    shape.untyped = rows.find(([type]) => type === UNTYPED)?.[1];
+    return shape;
+  };
+  return shapeOfKind('request');
+}
+
+/** `name:kind*=tag^tag` */
+const MEMBER = /^([^:*=^]+)(?::(\w+))?(\*)?(?:=(\w+))?(?:\^(\w+))?$/;
+const NOTHING: Shape = { members: new NameTable([]), types: undefined, untyped: undefined, tag: undefined };
+
+const typeShape = (members: ReadonlySet<MemberShape>, tag: string | undefined): TypeShape => ({
+  isFree: false,
+  tag,
+  has: (member) => members.has(member),
+});
+const freeType = (tag: string | undefined): TypeShape => ({ isFree: true, tag, has: () => true });

@@ -1,0 +1,113 @@
+/**
+ * The price of a call that names several models. An adviser, a tool or a fallback of the provider works beside the model of the request; its
+ * usage is charged at its own price where the report names it. Of the models of a router one serves the call, and the reply names it.
+ */
+import type { Account, Model } from '../../catalog/index.ts';
+import type { ModelUsage, Nanos } from '../../core/index.ts';
+import { costOf, type MeteredUsage, type Rates } from '../../ledger/index.ts';
+import type { OtherModel } from './call-facts.ts';
+
+export interface PricedModel extends OtherModel {
+  readonly rates: Rates;
+  /** Null for a free model. */
+  readonly priceId: bigint | null;
+}
+
+/** Lists of models of which one serves the call. */
+const isChoice = ({ path }: { readonly path: string }): boolean => /^(?:fallback_)?models\b/.test(path);
+
+/** The most that the call can cost: the dearest choice, and everything that works beside it. */
+export function maxOfAll(own: Nanos, others: readonly { readonly path: string; readonly nanos: Nanos }[]): Nanos {
+  const served = others.filter(isChoice).reduce((most, { nanos }) => (nanos > most ? nanos : most), own);
+  return others.filter((one) => !isChoice(one)).reduce((sum, { nanos }) => sum + nanos, served);
+}
+
+interface PricedCallModels extends Pick<PricedModel, 'rates' | 'priceId'> {
+  readonly model: Model;
+  readonly multipliers: readonly bigint[];
+  readonly others: readonly PricedModel[];
+}
+
+interface ReplySource {
+  readonly account?: Account | undefined;
+  readonly replyModel?: string | undefined;
+}
+
+interface PricedUsage extends Pick<PricedModel, 'rates' | 'priceId'> {
+  readonly usage: MeteredUsage;
+  readonly ratesOf: (price: string) => Rates | undefined;
+}
+
+/** The usage with the price of each part of it. */
+export function pricedUsage(given: MeteredUsage, call: PricedCallModels, from: ReplySource): PricedUsage {
+  const { models: rows = [], ...whole } = given;
+  const { others } = call;
+  const beside = others.filter((one) => !isChoice(one));
+  const models = rows.flatMap((row): ModelUsage[] => {
+    const other = modelOfRow(row, call.model, beside, from.account);
+    return other ? [{ ...row, price: priceName(other) }] : [];
+  });
+  const replyModel = otherReply(call.model, from);
+  const usage = { ...whole, ...(models.length > 0 && { models }), ...(replyModel !== undefined && { replyModel }) };
+  const ratesOf = (price: string): Rates | undefined => others.find((one) => priceName(one) === price)?.rates;
+  return { usage, ratesOf, ...servedBy(usage, call, from) };
+}
+
+/** `0` for a free model. */
+const priceName = ({ priceId }: PricedModel): string => String(priceId ?? 0);
+
+/** Undefined for the model of the request, and for one that nobody named. */
+function modelOfRow(
+  { model: name }: ModelUsage,
+  own: Model,
+  beside: readonly PricedModel[],
+  account: Account | undefined,
+): PricedModel | undefined {
+  return beside.find(({ tool }) => tool === name) ?? bestMatch(name, own, beside, account);
+}
+
+/** The choice that the reply names. Where it names none of them, the dearest one is charged: which one served is not known. */
+function servedBy(
+  usage: MeteredUsage,
+  call: PricedCallModels,
+  { account, replyModel }: ReplySource,
+): Pick<PricedModel, 'rates' | 'priceId'> {
+  const choices = call.others.filter(isChoice);
+  const own = { rates: call.rates, priceId: call.priceId };
+  if (choices.length === 0) return own;
+  const named = replyModel === undefined ? undefined : bestMatch(replyModel, call.model, choices, account);
+  if (named) return named;
+  if (replyModel !== undefined && lengthOfMatch(replyModel, call.model, account) > 0) return own;
+  const costIn = ({ rates }: Pick<PricedModel, 'rates'>): Nanos => costOf(usage, rates, call.multipliers).nanos;
+  return choices.reduce<Pick<PricedModel, 'rates' | 'priceId'>>(
+    (most, one) => (costIn(one) > costIn(most) ? one : most),
+    own,
+  );
+}
+
+/** The model whose name fits best; undefined where that is the one of the request. */
+function bestMatch(
+  name: string,
+  own: Model,
+  others: readonly PricedModel[],
+  account: Account | undefined,
+): PricedModel | undefined {
+  let [best, length]: [PricedModel | undefined, number] = [undefined, lengthOfMatch(name, own, account)];
+  for (const one of others) {
+    const found = lengthOfMatch(name, one.model, account);
+    if (found > length) [best, length] = [one, found];
+  }
+  return best;
+}
+
+/** Of the longest name of the model that the reported name is, or begins with: providers add a date or a variant. */
+const lengthOfMatch = (reported: string, { name, upstream }: Model, account: Account | undefined): number =>
+  [name, upstream, account?.models.get(upstream) ?? '']
+    .filter(
+      (known) => known !== '' && reported.startsWith(known) && /^(?:[-:@/].*)?$/s.test(reported.slice(known.length)),
+    )
+    .reduce((most, { length }) => Math.max(most, length), 0);
+
+/** A name that means another model than the one of the request. */
+const otherReply = (own: Model, { account, replyModel }: ReplySource): string | undefined =>
+  replyModel !== undefined && lengthOfMatch(replyModel, own, account) === 0 ? replyModel : undefined;

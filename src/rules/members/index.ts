@@ -1,0 +1,22 @@
+/** Tables of known members by operation. */
+import { type InferenceOperation, inferenceRow } from '../endpoints.ts';
+import type { Dialect } from '../groups.ts';
+import { CHAT_MEMBERS, EMBEDDING_MEMBERS } from './chat.ts';
+import { EMBED_MEMBERS, GENERATE_MEMBERS } from './generate.ts';
+import type { ObjectKinds } from './kind.ts';
+import { MESSAGES_MEMBERS } from './messages.ts';
+import { RESPONSES_MEMBERS } from './responses.ts';
+
+export type { ObjectKind, ObjectKinds, ObjectTag } from './kind.ts';
+export { MEDIA_TYPES } from './media.ts';
+
+const BY_DIALECT: Readonly<Record<Dialect, ObjectKinds>> = {
+  messages: MESSAGES_MEMBERS,
+  chat: CHAT_MEMBERS,
+  responses: RESPONSES_MEMBERS,
+  generate: GENERATE_MEMBERS,
+};
+
+/** What is known of the members of a request. */
+export const objectKindsOf = (operation: InferenceOperation, dialect: Dialect): ObjectKinds =>
+  inferenceRow(operation).vectors ? (dialect === 'generate' ? EMBED_MEMBERS : EMBEDDING_MEMBERS) : BY_DIALECT[dialect];
