@@ -86,6 +86,11 @@ const Settings = z.strictObject({
     .describe(
       'URL of a Redis 6 or later, or Valkey, that shares rate limits between servers; without it each server counts for itself',
     ),
+  RATE_LIMIT_BURST: integer(2, 100)
+    .default(100)
+    .describe(
+      'percent of a limit of requests per minute that is admitted within one second; 100 admits all of it at once, 2 little more than an even rate; no minute ever admits more than the limit',
+    ),
   TLS_CERT: z
     .string()
     .min(1)

@@ -172,10 +172,10 @@ async function openMetering(
   return metering;
 }
 
-function createLimiter({ clock }: AppContext, { redis, member }: SharedCounts): Limiter {
+function createLimiter({ clock, config }: AppContext, { redis, member }: SharedCounts): Limiter {
   const local = new LocalLimits(clock);
   const own = member ? new PrimaryLimits(member.primary) : local;
-  return new Limiter(redis ? new RedisLimits(redis, local) : own);
+  return new Limiter(redis ? new RedisLimits(redis, local) : own, config.RATE_LIMIT_BURST);
 }
 
 async function openHealth(

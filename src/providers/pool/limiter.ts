@@ -1,10 +1,10 @@
 /**
- * Rate limits of a key, its user and an operation: requests per minute, tokens per minute, and concurrency. A request must fit all. Buckets
- * refill evenly. Tokens are counted after the response, so a burst may overdraw a bucket, and later requests wait for the refill.
- * Where requests are counted is a matter of `LimitCounts`: in this process, in the primary of a worker, or in Redis.
- * Reasons: docs/adr/0008-limits.md
+ * Rate limits of a key, its user and an operation: requests per minute, tokens per minute, and concurrency. A request must fit all. No
+ * 60 s admit more than a limit (rate-window.ts). Where requests are counted is a matter of `LimitCounts`: in this process, in the primary
+ * of a worker, or in Redis. Reasons: docs/adr/0008-limits.md
  */
 import { type ApiError, fail, type LimitedKey, type Limits, type MaybePromise } from '../../core/index.ts';
+import type { WindowUse } from './rate-window.ts';
 
 export interface LimitCounts {
   /** Counts a request if it fits all scopes. */
@@ -38,22 +38,28 @@ export interface LimitScope {
   readonly id: string;
   readonly userId: string;
   readonly limits: RateLimits;
+  /** Requests that are admitted within a second. */
+  readonly burst: number;
 }
 
 export type RateLimits = Pick<Limits, 'rpm' | 'tpm' | 'concurrency'>;
 
-/** Used part of each bucket, and open requests. Counts usage, not the remainder, so that a limit may change at any time. */
+/** Counts usage, not the remainder, so that a limit may change at any time. */
 export interface LimitUsage {
-  readonly requests: number;
-  readonly tokens: number;
+  readonly requests: WindowUse;
+  readonly tokens: WindowUse;
+  /** Requests in flight. */
   readonly open: number;
 }
 
 export class Limiter {
   readonly #counts: LimitCounts;
+  readonly #burstPercent: number;
 
-  constructor(counts: LimitCounts) {
+  /** `burstPercent`: the part of a limit of requests per minute that is admitted within a second. */
+  constructor(counts: LimitCounts, burstPercent = 100) {
     this.#counts = counts;
+    this.#burstPercent = burstPercent;
   }
 
   /**
@@ -62,7 +68,7 @@ export class Limiter {
    */
   acquire(key: LimitedKey, operation?: OperationLimit): undefined | MaybePromise<Slot> {
     if (!key.limits && !key.userLimits && !operation) return undefined;
-    const scopes = scopesOf(key, operation);
+    const scopes = this.#scopesOf(key, operation);
     if (scopes.length === 0) return undefined;
     const take = this.#counts.take(scopes);
     return take instanceof Promise ? take.then((taken) => slotOf(scopes, taken)) : slotOf(scopes, take);
@@ -71,10 +77,26 @@ export class Limiter {
   /** Adds the tokens that a request used. */
   count(key: LimitedKey, tokens: number): void {
     if (!key.limits && !key.userLimits) return;
-    const scopes = scopesOf(key).filter(({ limits }) => limits.tpm !== undefined);
+    const scopes = this.#scopesOf(key).filter(({ limits }) => limits.tpm !== undefined);
     if (scopes.length > 0) this.#counts.count(scopes, tokens);
   }
+
+  #scopesOf({ id, userId, limits, userLimits }: LimitedKey, operation?: OperationLimit): readonly LimitScope[] {
+    const scopes: LimitScope[] = [];
+    const add = (owner: LimitScope['owner'], ownerId: string, rates: RateLimits): void => {
+      const { rpm, tpm, concurrency } = rates;
+      if (rpm === undefined && tpm === undefined && concurrency === undefined) return;
+      scopes.push({ owner, id: ownerId, userId, limits: rates, burst: burstOf(rpm ?? 0, this.#burstPercent) });
+    };
+    if (operation) add('operation', `${userId}:${operation.operation}`, { rpm: operation.rpm });
+    if (limits) add('key', id, limits);
+    if (userLimits) add('user', userId, userLimits);
+    return scopes;
+  }
 }
+
+/** At least one. `percent` is at least the part of 1.2 seconds, so that requests that come evenly always fit. */
+export const burstOf = (rpm: number, percent: number): number => Math.ceil((rpm * percent) / 100);
 
 function slotOf(scopes: readonly LimitScope[], { used, release }: Take): Slot {
   if (!release) throw limitRejection(scopes, used);
@@ -87,32 +109,6 @@ function slotOf(scopes: readonly LimitScope[], { used, release }: Take): Slot {
     },
   };
 }
-
-export const MINUTE_MS = 60_000;
-/** Tolerance for rounding errors: fractions of a request do not add up exactly in binary. */
-const EPSILON = 1e-6;
-
-function scopesOf({ id, userId, limits, userLimits }: LimitedKey, operation?: OperationLimit): readonly LimitScope[] {
-  const scopes: LimitScope[] = [];
-  if (operation)
-    scopes.push({ owner: 'operation', id: `${userId}:${operation.operation}`, userId, limits: { rpm: operation.rpm } });
-  if (limits && hasRates(limits)) scopes.push({ owner: 'key', id, userId, limits });
-  if (userLimits && hasRates(userLimits)) scopes.push({ owner: 'user', id: userId, userId, limits: userLimits });
-  return scopes;
-}
-
-const hasRates = ({ rpm, tpm, concurrency }: RateLimits): boolean =>
-  rpm !== undefined || tpm !== undefined || concurrency !== undefined;
-
-/** Usage that remains after `ms` of refill. A negative `ms` counts as 0, because the clock may be set back. */
-export const usedAfter = (used: number, perMinute: number | undefined, ms: number): number =>
-  perMinute === undefined ? 0 : Math.max(0, used - (Math.max(0, ms) * perMinute) / MINUTE_MS);
-
-export const fits = ({ rpm, tpm, concurrency }: RateLimits, { requests, tokens, open }: LimitUsage): boolean =>
-  hasOne(rpm, requests) && hasOne(tpm, tokens) && (concurrency === undefined || open < concurrency);
-
-const hasOne = (perMinute: number | undefined, used: number): boolean =>
-  perMinute === undefined || perMinute - used >= 1 - EPSILON;
 
 /** The error for a request that does not fit. Reports the limit with the longest wait. */
 function limitRejection(scopes: readonly LimitScope[], used: readonly LimitUsage[]): ApiError {
@@ -135,13 +131,13 @@ function rejectionsOf({ owner, limits: { rpm, tpm, concurrency } }: LimitScope, 
       retryAfter: 1,
       message: `Concurrency limit reached: ${subject} may have ${concurrency} requests in flight.`,
     });
-  const buckets = [
+  const rates = [
     [tpm, used.tokens, 'tokens'],
     [rpm, used.requests, 'requests'],
   ] as const;
-  for (const [perMinute, units, what] of buckets) {
-    if (perMinute === undefined || hasOne(perMinute, units)) continue;
-    const retryAfter = Math.max(1, Math.ceil(((1 + units - perMinute) / perMinute) * 60 - EPSILON));
+  for (const [perMinute, { waitMs }, what] of rates) {
+    if (waitMs === 0) continue;
+    const retryAfter = Math.ceil(waitMs / 1_000);
     const message = `Rate limit reached: ${subject} may use ${perMinute} ${what} per minute${scope}. Please try again in ${retryAfter}s.`;
     rejections.push({ retryAfter, message });
   }
@@ -151,35 +147,36 @@ function rejectionsOf({ owner, limits: { rpm, tpm, concurrency } }: LimitScope, 
 /** Reports the scope with the smaller remainder. */
 function limitHeaders(scopes: readonly LimitScope[], used: readonly LimitUsage[]): Record<string, string> {
   return {
-    ...bucketHeaders(
+    ...rateHeaders(
       'requests',
-      scopes.map(({ limits }, n) => [limits.rpm, used[n]?.requests ?? 0]),
+      scopes.map(({ limits }, n) => [limits.rpm, used[n]?.requests ?? NO_USE]),
     ),
-    ...bucketHeaders(
+    ...rateHeaders(
       'tokens',
-      scopes.map(({ limits }, n) => [limits.tpm, used[n]?.tokens ?? 0]),
+      scopes.map(({ limits }, n) => [limits.tpm, used[n]?.tokens ?? NO_USE]),
     ),
   };
 }
 
-function bucketHeaders(
+function rateHeaders(
   what: string,
-  buckets: readonly (readonly [perMinute: number | undefined, used: number])[],
+  rates: readonly (readonly [perMinute: number | undefined, use: WindowUse])[],
 ): Record<string, string> {
-  let tighter: { perMinute: number; left: number } | undefined;
-  for (const [perMinute, used] of buckets) {
+  let tighter: { perMinute: number; left: number; resetMs: number } | undefined;
+  for (const [perMinute, { used, resetMs }] of rates) {
     if (perMinute === undefined) continue;
     const left = perMinute - used;
     if (!tighter || left < tighter.left || (left === tighter.left && perMinute < tighter.perMinute))
-      tighter = { perMinute, left };
+      tighter = { perMinute, left, resetMs };
   }
   if (!tighter) return {};
-  const { perMinute, left } = tighter;
+  const { perMinute, left, resetMs } = tighter;
   return {
     [`x-ratelimit-limit-${what}`]: String(perMinute),
-    [`x-ratelimit-remaining-${what}`]: String(Math.max(0, Math.floor(left + EPSILON))),
-    [`x-ratelimit-reset-${what}`]: `${Math.ceil(((perMinute - left) / perMinute) * 60 - EPSILON)}s`,
+    [`x-ratelimit-remaining-${what}`]: String(Math.max(0, left)),
+    [`x-ratelimit-reset-${what}`]: `${Math.ceil(resetMs / 1_000)}s`,
   };
 }
 
-const NO_USAGE: LimitUsage = { requests: 0, tokens: 0, open: 0 };
+export const NO_USE: WindowUse = { used: 0, waitMs: 0, resetMs: 0 };
+const NO_USAGE: LimitUsage = { requests: NO_USE, tokens: NO_USE, open: 0 };

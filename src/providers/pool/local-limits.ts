@@ -1,14 +1,17 @@
 /** Counts of rate limits in the memory of one process. With several servers, each one grants the full limit. */
 import type { Clock } from '../../core/index.ts';
-import { fits, type LimitCounts, type LimitScope, MINUTE_MS, type Take, usedAfter } from './limiter.ts';
+import { type LimitCounts, type LimitScope, type LimitUsage, NO_USE, type Take } from './limiter.ts';
+import { RateWindow, WINDOW_MS } from './rate-window.ts';
 
 interface State {
-  requests: number;
-  tokens: number;
+  readonly requests: RateWindow;
+  readonly tokens: RateWindow;
   open: number;
-  at: number;
-  scope: LimitScope;
+  usedAt: number;
 }
+
+/** A scope that is idle for longer is forgotten, with the mean of its tokens. */
+export const IDLE_MS = 10 * WINDOW_MS;
 
 export class LocalLimits implements LimitCounts {
   readonly #clock: Clock;
@@ -20,62 +23,69 @@ export class LocalLimits implements LimitCounts {
   }
 
   take(scopes: readonly LimitScope[]): Take {
-    const used = this.#statesOf(scopes);
-    const isFitting = used.every((state) => fits(state.scope.limits, state));
-    return { used, release: isFitting ? addRequest(used) : undefined };
+    const now = this.#clock.elapsed();
+    const states = this.#statesOf(scopes, now);
+    const used = states.map((state, n) => usageOf(state, scopes[n] as LimitScope, now));
+    if (!used.every((usage, n) => isRoom(usage, scopes[n] as LimitScope))) return { used, release: undefined };
+    const release = addRequest(states, scopes, now);
+    return { used: used.map((usage, n) => withOne(usage, scopes[n] as LimitScope)), release };
   }
 
   /** Counts a request without a check, because Redis has already admitted it. */
   add(scopes: readonly LimitScope[]): () => void {
-    return addRequest(this.#statesOf(scopes));
+    const now = this.#clock.elapsed();
+    return addRequest(this.#statesOf(scopes, now), scopes, now);
   }
 
   count(scopes: readonly LimitScope[], tokens: number): void {
-    for (const state of this.#statesOf(scopes)) state.tokens += tokens;
+    const now = this.#clock.elapsed();
+    for (const state of this.#statesOf(scopes, now)) state.tokens.add(tokens, now);
   }
 
-  #statesOf(scopes: readonly LimitScope[]): State[] {
-    const now = this.#clock.now();
-    if (now - this.#sweptAt >= MINUTE_MS) this.#sweep(now);
-    return scopes.map((scope) => {
-      const name = scopeName(scope);
+  #statesOf(scopes: readonly LimitScope[], now: number): State[] {
+    if (now - this.#sweptAt >= WINDOW_MS) this.#sweep(now);
+    return scopes.map(({ owner, id }) => {
+      const name = `${owner}:${id}`;
       let state = this.#states.get(name);
       if (!state) {
-        state = { requests: 0, tokens: 0, open: 0, at: now, scope: scope };
+        state = { requests: new RateWindow(), tokens: new RateWindow(), open: 0, usedAt: now };
         this.#states.set(name, state);
       }
-      state.scope = scope;
-      drainBuckets(state, now);
+      state.usedAt = now;
       return state;
     });
   }
 
-  /** Removes scopes without open requests and usage; they equal unknown ones. */
   #sweep(now: number): void {
     this.#sweptAt = now;
-    for (const [name, state] of this.#states) {
-      drainBuckets(state, now);
-      if (state.open === 0 && state.requests === 0 && state.tokens === 0) this.#states.delete(name);
-    }
+    for (const [name, { open, usedAt }] of this.#states)
+      if (open === 0 && now - usedAt >= IDLE_MS) this.#states.delete(name);
   }
 }
 
+const usageOf = ({ requests, tokens, open }: State, { limits, burst }: LimitScope, now: number): LimitUsage => ({
+  requests: limits.rpm === undefined ? NO_USE : requests.requestUse(limits.rpm, burst, now),
+  tokens: limits.tpm === undefined ? NO_USE : tokens.tokenUse(limits.tpm, open, now),
+  open,
+});
+
+const isRoom = ({ requests, tokens, open }: LimitUsage, { limits: { concurrency } }: LimitScope): boolean =>
+  requests.waitMs === 0 && tokens.waitMs === 0 && (concurrency === undefined || open < concurrency);
+
+/** With the request that was admitted. */
+const withOne = ({ requests, tokens, open }: LimitUsage, { limits: { rpm } }: LimitScope): LimitUsage => ({
+  requests: rpm === undefined ? NO_USE : { used: requests.used + 1, waitMs: 0, resetMs: WINDOW_MS },
+  tokens,
+  open: open + 1,
+});
+
 /** Returns the end of the request. */
-function addRequest(states: readonly State[]): () => void {
-  for (const state of states) {
-    if (state.scope.limits.rpm !== undefined) state.requests += 1;
+function addRequest(states: readonly State[], scopes: readonly LimitScope[], now: number): () => void {
+  states.forEach((state, n) => {
+    if (scopes[n]?.limits.rpm !== undefined) state.requests.add(1, now);
     state.open += 1;
-  }
+  });
   return () => {
     for (const state of states) state.open -= 1;
   };
-}
-
-const scopeName = ({ owner, id }: LimitScope): string => `${owner}:${id}`;
-
-function drainBuckets(state: State, now: number): void {
-  const { rpm, tpm } = state.scope.limits;
-  state.requests = usedAfter(state.requests, rpm, now - state.at);
-  state.tokens = usedAfter(state.tokens, tpm, now - state.at);
-  state.at = now;
 }

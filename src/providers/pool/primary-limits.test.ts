@@ -46,8 +46,8 @@ test('two workers admit as many requests as one, with exact headers', async () =
   assert.equal((await two.limiter.acquire(limited))?.headers['x-ratelimit-remaining-requests'], '1');
   await one.limiter.acquire(limited);
   await assert.rejects(async () => two.limiter.acquire(limited), isRejected);
-  clock.advance(20_000);
-  await two.limiter.acquire(limited);
+  clock.advance(60_000);
+  for (const { limiter } of [two, one, two]) await limiter.acquire(limited);
   await assert.rejects(async () => one.limiter.acquire(limited), isRejected);
   assert.equal(one.limiter.acquire(key({ spendDay: 5n })), undefined, 'without rates the primary is not asked');
 });

@@ -89,10 +89,7 @@ export class LimitBook {
       take: ({ id, scopes }) => {
         const { used, release } = this.#limits.take(scopes);
         if (release) releases.set(id, release);
-        return {
-          isAdmitted: release !== undefined,
-          used: used.map(({ requests, tokens, open }) => ({ requests, tokens, open })),
-        };
+        return { isAdmitted: release !== undefined, used };
       },
       release: end,
       count: ({ scopes, tokens }) => this.#limits.count(scopes, tokens),

@@ -6,16 +6,20 @@
 import { randomUUID } from 'node:crypto';
 import type { MaybePromise } from '../../core/index.ts';
 import { LEASE_MS, type Redis, script } from '../../platform/redis/index.ts';
-import type { LimitCounts, LimitScope, Take } from './limiter.ts';
-import type { LocalLimits } from './local-limits.ts';
+import type { LimitCounts, LimitScope, LimitUsage, Take } from './limiter.ts';
+import { IDLE_MS, type LocalLimits } from './local-limits.ts';
+import { FIRST_REQUESTS, OPEN_RETRY_MS, WINDOW_MS } from './rate-window.ts';
 
 export class RedisLimits implements LimitCounts {
   readonly #redis: Redis;
   readonly #local: LocalLimits;
+  readonly #now: () => string;
 
-  constructor(redis: Redis, local: LocalLimits) {
+  /** `now`: milliseconds for a test that owns the clock; the empty text is the clock of Redis, because the clocks of replicas differ. */
+  constructor(redis: Redis, local: LocalLimits, now: () => string = () => '') {
     this.#redis = redis;
     this.#local = local;
+    this.#now = now;
   }
 
   take(scopes: readonly LimitScope[]): MaybePromise<Take> {
@@ -25,25 +29,27 @@ export class RedisLimits implements LimitCounts {
 
   count(scopes: readonly LimitScope[], tokens: number): void {
     this.#local.count(scopes, tokens);
-    const keys = scopes.map((scope) => redisKey(scope, 'rates'));
-    this.#redis.post(COUNT, keys, [String(tokens), ...scopes.map(({ limits }) => String(limits.tpm))]);
+    const keys = scopes.map((scope) => redisKey(scope, 'tokens'));
+    this.#redis.post(COUNT, keys, [this.#now(), String(tokens)]);
   }
 
   async #takeShared(lease: Lease, scopes: readonly LimitScope[]): Promise<Take> {
-    const keys = scopes.flatMap((scope) => [redisKey(scope, 'rates'), redisKey(scope, 'open')]);
-    const args = scopes.flatMap(({ limits: { rpm = 0, tpm = 0, concurrency = 0 } }) => [rpm, tpm, concurrency]);
+    const keys = scopes.flatMap((scope) => KINDS.map((what) => redisKey(scope, what)));
+    const args = scopes.flatMap(({ burst, limits: { rpm = 0, tpm = 0, concurrency = 0 } }) => [
+      rpm,
+      burst,
+      tpm,
+      concurrency,
+    ]);
     let reply: unknown;
     try {
-      reply = await this.#redis.run(ACQUIRE, keys, [lease.id, String(LEASE_MS), ...args.map(String)]);
+      reply = await this.#redis.run(ACQUIRE, keys, [this.#now(), lease.id, String(LEASE_MS), ...args.map(String)]);
     } catch {
       // The script may have run, so the request ends in Redis too.
       return this.#renewed(lease, this.#local.take(scopes), true);
     }
     const [isAdmitted, ...numbers] = (reply as readonly unknown[]).map(Number);
-    const used = scopes.map((_, n) => {
-      const [requests = 0, tokens = 0, open = 0] = numbers.slice(3 * n);
-      return { requests, tokens, open };
-    });
+    const used = scopes.map((_, n) => usageOf(numbers.slice(USAGE_NUMBERS * n)));
     return this.#renewed(lease, { used, release: isAdmitted === 1 ? this.#local.add(scopes) : undefined }, true);
   }
 
@@ -54,7 +60,7 @@ export class RedisLimits implements LimitCounts {
     let mayBeInRedis = isInRedis;
     const stopRenewing = this.#redis.onRenew(() => {
       mayBeInRedis ||= this.#redis.isUp;
-      this.#redis.post(RENEW, keys, [id, String(LEASE_MS)]);
+      this.#redis.post(RENEW, keys, [this.#now(), id, String(LEASE_MS)]);
     });
     return {
       used,
@@ -70,81 +76,165 @@ export class RedisLimits implements LimitCounts {
 /** An open request in Redis, which expires unless it is renewed. */
 interface Lease {
   readonly id: string;
-  /** Of the scopes with a concurrency limit. */
+  /** Of the scopes for which open requests count. */
   readonly keys: readonly string[];
 }
 
+const KINDS = ['requests', 'tokens', 'open'] as const;
+
 /** The user id is the hash tag, so that a cluster keeps the keys of one user on one node. Contains ids only, no secrets. */
-const redisKey = ({ owner, id, userId }: LimitScope, what: 'rates' | 'open'): string =>
+const redisKey = ({ owner, id, userId }: LimitScope, what: (typeof KINDS)[number]): string =>
   `dragoman:{${userId}}:${owner === 'user' ? 'user' : `${owner}:${id}`}:${what}`;
 
 const openKeys = (scopes: readonly LimitScope[]): string[] =>
-  scopes.filter(({ limits }) => limits.concurrency !== undefined).map((scope) => redisKey(scope, 'open'));
+  scopes
+    .filter(({ limits: { concurrency, tpm } }) => concurrency !== undefined || tpm !== undefined)
+    .map((scope) => redisKey(scope, 'open'));
 
-/** Uses the clock of Redis, because the clocks of replicas differ. `used_after` is `usedAfter` of limiter.ts. */
+/** Of one scope, as `ACQUIRE` returns them. */
+const USAGE_NUMBERS = 7;
+
+const usageOf = ([
+  used = 0,
+  waitMs = 0,
+  resetMs = 0,
+  tokens = 0,
+  tokenMs = 0,
+  tokenReset = 0,
+  open = 0,
+]: readonly number[]): LimitUsage => ({
+  requests: { used, waitMs, resetMs },
+  tokens: { used: tokens, waitMs: tokenMs, resetMs: tokenReset },
+  open,
+});
+
+/**
+ * The rules of rate-window.ts over a hash: `state`, and a cell by number. ARGV[1] is the time, or empty for that of Redis. A clock that was
+ * set back makes the whole window one cell of this moment: nothing is forgotten early, and nothing is kept for longer than a window.
+ */
 const COMMON = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local function used_after(used, at, perMinute)
-  if perMinute == 0 then return 0 end
-  local passed = math.max(0, now - (tonumber(at) or now))
-  return math.max(0, (tonumber(used) or 0) - passed * perMinute / 60000)
+local now = tonumber(ARGV[1])
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
-local function expire_when_empty(key, requests, rpm, tokens, tpm)
-  local minutes = math.max(rpm > 0 and requests / rpm or 0, tpm > 0 and tokens / tpm or 0)
-  redis.call('PEXPIRE', key, math.ceil(minutes * 60000) + 60000)
+local function read(key, field)
+  local numbers = {}
+  for number in string.gmatch(redis.call('HGET', key, field) or '', '%S+') do numbers[#numbers + 1] = tonumber(number) end
+  return unpack(numbers)
 end
-local function exact(number) return string.format('%.17g', number) end
+local function write(key, field, ...)
+  redis.call('HSET', key, field, string.format(string.rep('%.17g ', select('#', ...)), ...))
+end
+local function save(window)
+  write(window.key, 'state', window.first, window.next, window.units, window.events, window.newest, window.mean)
+  redis.call('PEXPIRE', window.key, ${IDLE_MS})
+end
+local function open_window(key)
+  local first, next, units, events, newest, mean = read(key, 'state')
+  local window = { key = key, first = first or 0, next = next or 0, units = units or 0, events = events or 0,
+    newest = newest or now, mean = mean or -1 }
+  if window.newest > now + 1000 then
+    redis.call('DEL', key)
+    window.first, window.next, window.newest = 0, 1, now
+    write(key, 0, now, now, window.units, window.events)
+    save(window)
+  end
+  window.now = math.max(now, window.newest)
+  local oldest = window.first
+  while window.first < window.next do
+    local _, last, cell_units, cell_events = read(key, window.first)
+    if last > window.now - ${WINDOW_MS} then break end
+    redis.call('HDEL', key, window.first)
+    window.first, window.units, window.events = window.first + 1, window.units - cell_units, window.events - cell_events
+  end
+  if window.first > oldest then save(window) end
+  return window
+end
+local function add(window, added)
+  local start, units, events = nil, 0, 0
+  if window.first < window.next then
+    local _
+    start, _, units, events = read(window.key, window.next - 1)
+  end
+  if not start or window.now - start >= 100 then
+    start, units, events = window.now, 0, 0
+    window.next = window.next + 1
+  end
+  write(window.key, window.next - 1, start, window.now, units + added, events + 1)
+  window.units, window.events, window.newest = window.units + added, window.events + 1, window.now
+  window.mean = window.units / window.events
+  save(window)
+end
+local function window_wait(window, max)
+  local left, wait = window.units, 0
+  for n = window.first, window.next - 1 do
+    if left <= max then return wait end
+    local _, last, units = read(window.key, n)
+    left, wait = left - units, last + ${WINDOW_MS} - window.now
+  end
+  return wait
+end
+local function burst_wait(window, max)
+  local sum = 0
+  for n = window.next - 1, window.first, -1 do
+    local _, last, units = read(window.key, n)
+    if last <= window.now - 1000 then return 0 end
+    sum = sum + units
+    if sum > max then return last + 1000 - window.now end
+  end
+  return 0
+end
+local function reset_of(window) return window.first < window.next and window.newest + ${WINDOW_MS} - window.now or 0 end
 `;
 
-/** KEYS: rates and open slots of each scope. ARGV: slot id, lease in ms, then rpm, tpm and concurrency of each scope; 0 = no limit. */
+/** KEYS: requests, tokens and open slots of each scope. ARGV: time, slot id, lease in ms, then rpm, burst, tpm and concurrency of each; 0 = no limit. */
 const ACQUIRE = script(`${COMMON}
 local is_admitted, scopes = 1, {}
-for n = 1, #KEYS / 2 do
-  local rates, open = KEYS[2 * n - 1], KEYS[2 * n]
-  local rpm, tpm, concurrency = tonumber(ARGV[3 * n]), tonumber(ARGV[3 * n + 1]), tonumber(ARGV[3 * n + 2])
-  local stored = redis.call('HMGET', rates, 'requests', 'requests_at', 'tokens', 'tokens_at')
-  local requests, tokens, count = used_after(stored[1], stored[2], rpm), used_after(stored[3], stored[4], tpm), 0
-  if concurrency > 0 then
-    redis.call('ZREMRANGEBYSCORE', open, '-inf', now)
-    count = redis.call('ZCARD', open)
+for n = 1, #KEYS / 3 do
+  local scope = { requests = open_window(KEYS[3 * n - 2]), tokens = open_window(KEYS[3 * n - 1]), open = KEYS[3 * n], wait = 0, token_wait = 0, count = 0 }
+  local rpm, burst, tpm, concurrency = tonumber(ARGV[4 * n]), tonumber(ARGV[4 * n + 1]), tonumber(ARGV[4 * n + 2]), tonumber(ARGV[4 * n + 3])
+  scope.rpm, scope.counts_open = rpm, concurrency > 0 or tpm > 0
+  if scope.counts_open then
+    redis.call('ZREMRANGEBYSCORE', scope.open, '-inf', now)
+    scope.count = redis.call('ZCARD', scope.open)
   end
-  if (rpm > 0 and rpm - requests < 1 - 1e-6) or (tpm > 0 and tpm - tokens < 1 - 1e-6)
-    or (concurrency > 0 and count >= concurrency) then is_admitted = 0 end
-  scopes[n] = { rates = rates, open = open, rpm = rpm, tpm = tpm, concurrency = concurrency, requests = requests, tokens = tokens, count = count }
+  if rpm > 0 then
+    scope.wait = window_wait(scope.requests, rpm - 1)
+    if burst < rpm then scope.wait = math.max(scope.wait, burst_wait(scope.requests, burst - 1)) end
+  end
+  if tpm > 0 then
+    local expected = scope.tokens.mean < 0 and tpm / ${FIRST_REQUESTS} or math.min(scope.tokens.mean, tpm)
+    local max = tpm - (scope.count + 1) * expected
+    scope.token_wait = window_wait(scope.tokens, math.max(0, max))
+    if max < 0 then scope.token_wait = math.max(scope.token_wait, ${OPEN_RETRY_MS}) end
+  end
+  if scope.wait > 0 or scope.token_wait > 0 or (concurrency > 0 and scope.count >= concurrency) then is_admitted = 0 end
+  scopes[n] = scope
 end
 local reply = { is_admitted }
 for _, scope in ipairs(scopes) do
   if is_admitted == 1 then
-    scope.requests = scope.rpm > 0 and scope.requests + 1 or 0
-    redis.call('HSET', scope.rates, 'requests', exact(scope.requests), 'requests_at', now, 'tokens', exact(scope.tokens), 'tokens_at', now)
-    expire_when_empty(scope.rates, scope.requests, scope.rpm, scope.tokens, scope.tpm)
-    if scope.concurrency > 0 then
-      redis.call('ZADD', scope.open, now + ARGV[2], ARGV[1])
-      redis.call('PEXPIRE', scope.open, ARGV[2])
+    if scope.rpm > 0 then add(scope.requests, 1) end
+    if scope.counts_open then
+      redis.call('ZADD', scope.open, now + ARGV[3], ARGV[2])
+      redis.call('PEXPIRE', scope.open, ARGV[3])
     end
   end
-  reply[#reply + 1] = exact(scope.requests)
-  reply[#reply + 1] = exact(scope.tokens)
-  reply[#reply + 1] = scope.count
+  local usage = { scope.requests.units, scope.wait, reset_of(scope.requests), scope.tokens.units, scope.token_wait, reset_of(scope.tokens), scope.count }
+  for _, number in ipairs(usage) do reply[#reply + 1] = string.format('%.17g', number) end
 end
 return reply`);
 
-/** KEYS: rates of each scope with a token limit. ARGV: tokens, then the limit of each scope. */
+/** KEYS: tokens of each scope with a token limit. ARGV: time, tokens. */
 const COUNT = script(`${COMMON}
-for n, rates in ipairs(KEYS) do
-  local tpm = tonumber(ARGV[n + 1])
-  local stored = redis.call('HMGET', rates, 'tokens', 'tokens_at')
-  local tokens = used_after(stored[1], stored[2], tpm) + ARGV[1]
-  redis.call('HSET', rates, 'tokens', exact(tokens), 'tokens_at', now)
-  expire_when_empty(rates, 0, 0, tokens, tpm)
-end`);
+for _, key in ipairs(KEYS) do add(open_window(key), tonumber(ARGV[2])) end`);
 
-/** KEYS: open slots of each scope with a concurrency limit. ARGV: slot id, lease in ms. */
+/** KEYS: open slots of each scope that counts them. ARGV: time, slot id, lease in ms. */
 const RENEW = script(`${COMMON}
 for _, open in ipairs(KEYS) do
-  redis.call('ZADD', open, now + ARGV[2], ARGV[1])
-  redis.call('PEXPIRE', open, ARGV[2])
+  redis.call('ZADD', open, now + ARGV[3], ARGV[2])
+  redis.call('PEXPIRE', open, ARGV[3])
 end`);
 
 const RELEASE = script(`
