@@ -6,6 +6,6 @@ create table provider_tasks (
   user_id text not null,
   task_id text not null,
   primary key (provider, upstream_id),
-  foreign key (user_id, task_id) references video_tasks (user_id, id) on delete cascade
+  foreign key (user_id, task_id) references video_tasks (user_id, id) on delete cascade on update cascade
 );
 create index provider_tasks_of_task on provider_tasks (user_id, task_id);

@@ -39,6 +39,7 @@ test('native response gives the client its full stall timeout after a failover',
     headers: {},
     response,
     addLogFields: () => {},
+    elapsedMs: () => 0,
     onClose: (listener: () => void) => response.once('close', listener),
   };
   const context = {
@@ -81,6 +82,7 @@ test('native response sends the last chunk of a stream with its end, after the c
     headers: {},
     response,
     addLogFields: () => {},
+    elapsedMs: () => 0,
     onClose: () => {},
     onInterrupted: () => {},
     runAfter: (when: Promise<void>, task: () => void) => void when.then(task),
