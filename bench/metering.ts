@@ -11,7 +11,7 @@ import { resolveModel } from '../src/gateway/models/resolve.ts';
 import { UnaryTap } from '../src/gateway/native/unary-tap.ts';
 import { Metering } from '../src/ledger/index.ts';
 import type { Call } from '../src/platform/web/index.ts';
-import { Limiter, LocalLimits } from '../src/providers/pool/index.ts';
+import { Limiter, LocalLimits, Pool } from '../src/providers/pool/index.ts';
 import { benchRequest } from './bodies.ts';
 import { cpuMicros, openBenchFixture } from './fixture.ts';
 import { describeMachine } from './machine.ts';
@@ -31,7 +31,7 @@ const metering = await Metering.start({
   log: silentLog,
 });
 const limiter = new Limiter(new LocalLimits(clock));
-const billing = new Billing({ metering, limiter, clock });
+const billing = new Billing({ metering, limiter, pool: new Pool(clock), clock });
 const model = resolveModel(catalog, caller, 'bench-burst');
 const usage = { input_tokens: 312, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 180 };
 const content = [{ type: 'text', text: 'A river follows the steepest way down. '.repeat(15) }];

@@ -24,6 +24,7 @@ export interface AccountLoadsRow {
   replica_id: string;
   in_flight: Json;
   at: Timestamp;
+  used: ColumnType<unknown, string | undefined, string>;
 }
 
 export interface AccountParksRow {
@@ -71,6 +72,10 @@ export interface AccountsRow {
   preset: string | null;
   capabilities: ColumnType<unknown, string | undefined, string>;
   cloud: Json | null;
+  rpm: number | null;
+  tpm: number | null;
+  cost_day: string | null;
+  cost_month: string | null;
 }
 
 export interface AlarmsRow {

@@ -3,6 +3,7 @@
  * configuration changes; a call in flight keeps the one it started with.
  */
 import { isGlob, matchesGlob } from '../core/index.ts';
+import type { AccountLimits } from '../providers/pool/index.ts';
 import {
   type Capabilities,
   type CapabilityOverrides,
@@ -43,6 +44,7 @@ export interface Account {
   readonly weight: number;
   readonly priority: number;
   readonly maxConcurrency: number;
+  readonly limits?: AccountLimits | undefined;
   readonly features: ReadonlySet<string>;
   /** How its server differs from OpenAI's, where it is used by chat completions. */
   readonly preset?: ChatPreset;

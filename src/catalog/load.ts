@@ -1,6 +1,7 @@
 /** Reads the catalog from the database. Decrypted credentials stay in memory only. */
-import { errorFields, type Log, type Sealer } from '../core/index.ts';
+import { errorFields, type Log, type Nanos, parseNanos, type Sealer } from '../core/index.ts';
 import { type Db, type Row, snapshot } from '../platform/db/index.ts';
+import type { AccountLimits } from '../providers/pool/index.ts';
 import {
   type CapabilityOverrides,
   type ChatPreset,
@@ -64,6 +65,7 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
           weight: row.weight,
           priority: row.priority,
           maxConcurrency: row.max_concurrency,
+          limits: readAccountLimits(row),
           features: new Set(row.features),
           preset: chatPresetOf(row.base_url, (row.preset as ChatPreset | null) ?? undefined),
           capabilities: row.capabilities as CapabilityOverrides,
@@ -78,6 +80,13 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
       return [];
     }
   });
+}
+
+/** Undefined without any, which is the usual case. */
+function readAccountLimits({ rpm, tpm, cost_day: day, cost_month: month }: AccountRow): AccountLimits | undefined {
+  if (rpm === null && tpm === null && day === null && month === null) return undefined;
+  const nanosOf = (text: string | null): Nanos | undefined => (text === null ? undefined : parseNanos(text));
+  return { rpm: rpm ?? undefined, tpm: tpm ?? undefined, costDay: nanosOf(day), costMonth: nanosOf(month) };
 }
 
 /** The settings of an account's asset library, with its secret unsealed. */

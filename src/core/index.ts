@@ -60,6 +60,7 @@ export {
 } from './process-identity.ts';
 export { isProxyUrl, PROXY_EXPECTED, proxyLabel } from './proxy-url.ts';
 export { isPlainName, quoteNamesOnly } from './quotations.ts';
+export { FIRST_REQUESTS, OPEN_RETRY_MS, RateWindow, WINDOW_MS, type WindowUse } from './rate-window.ts';
 export { type Repetition, repeat } from './repeat.ts';
 export {
   createSealer,

@@ -106,7 +106,8 @@ class Attempts implements AttemptHost {
     const isBehindOthers = !progress.hasWaited && accountQueue.waiting(accounts[0]?.groupId ?? '') > 0;
     const lease = isBehindOthers ? FULL : this.#leaseOf(accounts);
     if ('account' in lease) return this.#begin(lease);
-    if (lease.reason !== 'full' && lease.reason !== 'parked') this.#call.trace.coolingFor = lease.reason;
+    const { reason } = lease;
+    if (reason !== 'full' && reason !== 'parked' && reason !== 'limit') this.#call.trace.coolingFor = reason;
     this.#tell({ kind: 'no account', none: lease });
   }
 

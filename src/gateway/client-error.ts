@@ -98,6 +98,7 @@ const BUSY: Partial<Record<NoAccount['reason'], string>> = {
   full: 'Every upstream account is at capacity. Try again shortly.',
   credential: 'No upstream account can take the request now. Try again later.',
   parked: 'No upstream account can take the request now. Try again later.',
+  limit: 'Every upstream account is at a limit that its operator has set. Try again later.',
 };
 
 /** What an error code inside a reply says about the account. */

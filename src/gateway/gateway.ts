@@ -132,7 +132,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     accountQueue: new AccountQueue({ clock, pool, waitMs: options.accountQueueMs }),
     retryBudget: new RetryBudget(clock),
     readOn: new ReadOn(clock, options.usageWaitMs),
-    billing: new Billing({ metering, limiter, clock }),
+    billing: new Billing({ metering, limiter, pool, clock }),
     clientStreams: new ClientStreams(clock, options.streamLimits),
     opaqueCache: new OpaqueCache(clock),
     rejectedOpaques: new RejectedOpaques(clock),

@@ -16,7 +16,7 @@ export {
   readAlarms,
 } from './alarms.ts';
 export { crashPoint, crashPointAfter } from './crash-points.ts';
-export { Metering, type MeteringState } from './metering.ts';
+export { Metering, type MeteringOptions, type MeteringState } from './metering.ts';
 export { parseRates, type Rates } from './pricing/parse-rates.ts';
 export { providerCosts } from './pricing/provider-cost.ts';
 export {

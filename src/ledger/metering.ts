@@ -15,6 +15,7 @@ import {
 import type { Link } from '../platform/cluster/index.ts';
 import type { Db } from '../platform/db/index.ts';
 import type { Redis } from '../platform/redis/index.ts';
+import { AccountCosts, type AccountCostsOptions, COST_REFRESH_MS } from './admission/account-costs.ts';
 import { databaseLeases } from './admission/lease-queries.ts';
 import { PrimarySpend } from './admission/primary-spend.ts';
 import { RedisSpend } from './admission/redis-spend.ts';
@@ -44,6 +45,8 @@ export interface MeteringOptions {
   readonly redis?: Redis | undefined;
   /** Without Redis: the primary shares them between the workers of this machine. */
   readonly primary?: Link | undefined;
+  /** Accounts with a limit of the provider's cost, and the processes of this machine that share it. */
+  readonly costLimits?: Pick<AccountCostsOptions, 'accounts' | 'workers'> | undefined;
   /** Waits for fdatasync before a response ends, so that records survive a power failure. */
   readonly sync?: boolean;
   readonly segmentBytes?: number;
@@ -76,6 +79,7 @@ interface ReplicaFolder {
 }
 
 export class Metering {
+  readonly accountCosts: AccountCosts;
   readonly #options: MeteringOptions;
   readonly #journalsDir: string;
   readonly #ledgerId: string;
@@ -102,6 +106,7 @@ export class Metering {
     const metering = new Metering(options, writer, { replicaId, ledgerId, journalsDir, dir });
     await metering.#replica.register();
     await metering.recover();
+    await metering.accountCosts.refresh();
     metering.#startRepetitions();
     return metering;
   }
@@ -131,8 +136,9 @@ export class Metering {
     const append = (record: UsageRecord, isLow: boolean): void => {
       journal.append(record);
       const isLimited = this.#spendLimits.onSettled(record);
-      // Other replicas see what a limited key has spent, and get what a low wallet has left, only after the flush.
-      if (isLimited || isLow) this.#flusher.flushSoon();
+      const hasCostLimit = this.accountCosts.onSettled(record);
+      // Other replicas see what a limited key or account has spent, and get what a low wallet has left, only after the flush.
+      if (isLimited || hasCostLimit || isLow) this.#flusher.flushSoon();
     };
     this.#leases = new WalletLeases({
       store: databaseLeases(forCalls),
@@ -158,10 +164,14 @@ export class Metering {
       onFailing: (count, detail) => logAlarmRaised(log, { name: 'flusher_failing', count, detail }),
       onRecovered: () => logAlarmCleared(log, 'flusher_failing'),
     });
+    const betweenFlushes = (task: () => Promise<void>): Promise<void> => this.#flusher.betweenFlushes(task);
+    const costLimits = options.costLimits ?? { accounts: () => [], workers: 1 };
+    this.accountCosts = new AccountCosts({ db, clock, betweenFlushes, ...costLimits });
+    writer.onRecorded = (records, costs) => this.accountCosts.onRecorded(records, costs);
     this.#spendLimits = new SpendLimits({
       db,
       clock,
-      betweenFlushes: (task) => this.#flusher.betweenFlushes(task),
+      betweenFlushes,
       pending: () => journal.peek(journal.pending),
       counts: createSpendCounts(options),
     });
@@ -276,6 +286,7 @@ export class Metering {
       every(RETURN_WANTED_MS, 'wallet_lease.return_failed', () => this.#leases.returnWanted(), isIdle),
       every(RECOVER_MS, 'journal.recovery_failed', () => this.recover()),
       every(SPEND_REFRESH_MS, 'spend_limits.refresh_failed', () => this.#spendLimits.refresh()),
+      every(COST_REFRESH_MS, 'account_costs.refresh_failed', () => this.accountCosts.refresh()),
       every(CREATE_MONTHS_MS, 'usage.partition_failed', () => this.#writer.createMonths(clock.now())),
     ];
   }

@@ -52,7 +52,7 @@ export const WARNING_KINDS = {
     percent: { min: 1, max: 100 },
   },
   account: {
-    about: 'an account is out of use, parked, draining or cooling down',
+    about: 'an account is out of use, parked, draining, cooling down or at a limit of its own',
     audience: 'operator',
     unit: 'state',
     holds: 'above',
@@ -93,8 +93,8 @@ export type WarningKindName = keyof typeof WARNING_KINDS;
 export const WARNING_KIND_NAMES = Object.keys(WARNING_KINDS) as WarningKindName[];
 export const warningKind = (name: WarningKindName): WarningKind => WARNING_KINDS[name];
 
-/** How an account can be unusable, the worst first. `out`: its credential was refused or its quota is used up. */
-export const ACCOUNT_TROUBLES = ['out', 'parked', 'draining', 'cooling'] as const;
+/** How an account can be unusable, the worst first. `out`: its credential was refused or its quota is used up. `limited`: at its own limit. */
+export const ACCOUNT_TROUBLES = ['out', 'parked', 'draining', 'cooling', 'limited'] as const;
 
 export const DESTINATION_KINDS = ['webhook', 'slack', 'teams', 'mail'] as const;
 export type DestinationKind = (typeof DESTINATION_KINDS)[number];

@@ -10,6 +10,7 @@ import { AccountCloud } from './account-cloud.ts';
 import { columnNames } from './columns.ts';
 import {
   count,
+  DOLLARS,
   factor,
   factorText,
   fileField,
@@ -20,6 +21,8 @@ import {
   kind,
   list,
   moment,
+  moneyText,
+  someDollars,
   someInteger,
   someMoment,
   someText,
@@ -67,6 +70,9 @@ const AssetLibrary = z.strictObject({
   project: fileField(text, 'the project of `api_key`', { example: '"default"' }),
 });
 
+const limitField = <T extends z.ZodType>(type: T, about: string, more: { unit: string; example: string }) =>
+  fileField(type.nullable().optional(), `${about}; \`null\` removes the limit`, { ...more, fallback: 'no limit' });
+
 export const AccountEntry = z.strictObject({
   id: fileField(id, 'name of the account, in logs and reports', { example: 'openai-1' }),
   group: fileField(text, 'its group', { example: 'openai' }),
@@ -110,6 +116,10 @@ export const AccountEntry = z.strictObject({
     example: '32',
     fallback: '64',
   }),
+  rpm: limitField(count, 'requests per minute, on all servers', { unit: 'requests', example: '600' }),
+  tpm: limitField(count, 'tokens per minute, on all servers', { unit: 'tokens', example: '200000' }),
+  cost_day: limitField(moneyText, 'provider cost per UTC day', { unit: DOLLARS, example: '"50"' }),
+  cost_month: limitField(moneyText, 'provider cost per UTC month', { unit: DOLLARS, example: '"1000"' }),
   cost_multiplier: fileField(factor.optional(), 'of the `cost` of models, for a discount of this account', {
     example: '"0.9"',
     fallback: '"1"',
@@ -186,6 +196,10 @@ const StoredAccount = AccountEntry.omit({ api_key: true })
   .extend({
     base_url: withoutSecrets,
     proxy: someText,
+    rpm: someInteger,
+    tpm: someInteger,
+    cost_day: someDollars,
+    cost_month: someDollars,
     cost_multiplier: factorText,
     preset: someText,
     cloud: AccountCloud.nullable(),
@@ -201,7 +215,7 @@ export const ACCOUNT_COLUMNS = columnNames(StoredAccount.keyof().options);
 export const ShownAccount = StoredAccount.extend({
   ...kind('account'),
   in_flight: integer.describe('calls on all servers'),
-  state: z.enum(['healthy', 'full', 'cooling', 'refused_credential', 'parked', 'draining']),
+  state: z.enum(['healthy', 'full', 'limited', 'cooling', 'refused_credential', 'parked', 'draining']),
   reason: someText,
   provider_code: someText,
   message: someText,

@@ -8,7 +8,7 @@ const CallerError = z.strictObject({ status: integer, code: text, message: text,
 const ExplainedAccount = z.strictObject({
   account: text,
   state: z
-    .enum(['healthy', 'avoided', 'cooling', 'full', 'parked', 'draining', 'refused_credential'])
+    .enum(['healthy', 'avoided', 'cooling', 'full', 'limited', 'parked', 'draining', 'refused_credential'])
     .describe('for this model and operation; `avoided`: used after all others'),
   reason: someText.describe('the fault that began the cooldown'),
   until: someMoment.describe('end of the cooldown'),

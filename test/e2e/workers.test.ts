@@ -44,19 +44,25 @@ before(async () => {
   writeFileSync(
     join(folder, 'setup.json'),
     JSON.stringify({
-      groups: [{ id: 'claude', style: 'messages' }],
-      accounts: [{ id: 'cl1', group: 'claude', base_url: sim.url, api_key: 'sk-upstream', max_concurrency: 1000 }],
+      groups: ['claude', 'limited'].map((id) => ({ id, style: 'messages' })),
+      accounts: [
+        { id: 'cl1', group: 'claude', base_url: sim.url, api_key: 'sk-upstream', max_concurrency: 1000 },
+        { id: 'limited', group: 'limited', base_url: sim.url, api_key: 'sk-limited', rpm: 20 },
+      ],
       models: [
         { id: 'costly', groups: ['claude'], upstream: SLOW, ...COSTLY },
-        { id: 'demo-*', groups: ['claude'], prices: { input: '3', output: '15' } },
+        { id: 'demo-*', groups: ['claude', 'limited'], prices: { input: '3', output: '15' } },
       ],
       users: names.map((id) => ({ id, balance: '1000' })),
-      keys: [{}, { rpm: 60 }, { concurrency: 4 }, { spend_day: '5' }].map((limits, n) => ({
-        user: names[n],
-        group: 'claude',
-        key: keyOf(names[n] ?? ''),
-        ...limits,
-      })),
+      keys: [
+        ...[{}, { rpm: 60 }, { concurrency: 4 }, { spend_day: '5' }].map((limits, n) => ({
+          user: names[n],
+          group: 'claude',
+          key: keyOf(names[n] ?? ''),
+          ...limits,
+        })),
+        { user: 'plain', group: 'limited', key: keyOf('limited') },
+      ],
     }),
   );
   command = new Command(['serve', '--config', join(folder, 'setup.json')], { env });
@@ -157,6 +163,21 @@ test('a limit of 60 requests per minute holds over all workers', async () => {
   const admitted = countOf(statuses, 200);
   assert.ok(admitted >= 60 && admitted <= 60 * minutes, `${admitted} of 90 in ${minutes} minutes`);
   assert.equal(countOf(statuses, 429), 90 - admitted);
+});
+
+test('the requests per minute of an account hold over all workers, and all of them can be used', async () => {
+  const begun = performance.now();
+  const served = (): number =>
+    sim.journal.requests.filter(({ headers }) => JSON.stringify(headers).includes('sk-limited')).length;
+  // A call that finds no permit on its worker waits for one of another.
+  await until('all of the limit', async () => {
+    await Promise.all(Array.from({ length: 4 }, () => send('limited')));
+    return served() >= 20;
+  });
+  const statuses = (await Promise.all(Array.from({ length: 30 }, () => send('limited')))).map(({ status }) => status);
+  const minutes = Math.ceil((performance.now() - begun) / 60_000);
+  assert.ok(served() <= 20 * minutes, `${served()} requests in ${minutes} minutes`);
+  if (minutes === 1) assert.equal(countOf(statuses, 529), 30);
 });
 
 test('limits of concurrency and of spending hold over all workers', async () => {

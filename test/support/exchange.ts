@@ -171,12 +171,13 @@ function servicesFor(
   const catalog = new Catalog([groupOf(style)], accounts, new Map([['group', [LINE]]]));
   const limiter = { count: () => {} } as unknown as Limiter;
   const unused = {} as never;
+  const failover = failoverOf(style, accounts);
   return {
-    ...failoverOf(style, accounts),
+    ...failover,
     log: silentLog,
     upstream,
     catalog: () => catalog,
-    billing: new Billing({ metering, limiter, clock }),
+    billing: new Billing({ metering, limiter, pool: failover.pool, clock }),
     bodyLimit: () => 2 ** 26,
     clientStreams: new ClientStreams(clock, { heartbeatMs: 15_000, stalledMs: 60_000 }),
     store: new ResponseStore({ db: unused, sealer: SEALER, clock, log: silentLog, days: 0 }),

@@ -46,6 +46,12 @@ test('changesOf sends what differs, an emptied map, and a credential that was en
   assert.deepEqual(changesOf(ACCOUNT, { ...SAME, models: 'a = b\n c=d ' }), { models: { a: 'b', c: 'd' } });
 });
 
+test('changesOf removes a limit that was emptied', () => {
+  const limited = { ...ACCOUNT, rpm: 60, cost_day: '5' };
+  assert.deepEqual(changesOf(limited, { ...SAME, rpm: 60, cost_day: '5' }), {});
+  assert.deepEqual(changesOf(limited, { ...SAME, rpm: 90 }), { rpm: 90, cost_day: null });
+});
+
 test('changesOf names a malformed line of the map, and malformed JSON', () => {
   assert.throws(() => changesOf(ACCOUNT, { ...SAME, models: 'only-a-name' }), /only-a-name/);
   assert.throws(() => changesOf(ACCOUNT, { ...SAME, capabilities: '{' }), /JSON/);

@@ -3,11 +3,15 @@ import type { ShownAccount } from '../../../src/schemas/index.ts';
 import { texts } from '../texts.ts';
 
 type Values = Readonly<Record<string, unknown>>;
+const LIMITS = ['rpm', 'tpm', 'cost_day', 'cost_month'] as const;
 
 export function changesOf(account: Partial<ShownAccount>, values: Values): Record<string, unknown> {
+  // An emptied limit is removed.
+  const limitsOf = (from: Values): Values => Object.fromEntries(LIMITS.map((name) => [name, from[name] ?? null]));
   // A credential and a proxy are shown in part, or not at all: what was entered is new.
   const before: Values = {
     ...account,
+    ...limitsOf(account),
     preset: account.preset ?? 'auto',
     cloud: inOrder(account.cloud),
     api_key: undefined,
@@ -15,6 +19,7 @@ export function changesOf(account: Partial<ShownAccount>, values: Values): Recor
   };
   const after: Values = {
     ...values,
+    ...limitsOf(values),
     models: parseMap(values.models),
     capabilities: parseObject(values.capabilities),
     cloud: inOrder(values.cloud),

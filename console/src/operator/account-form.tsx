@@ -157,6 +157,15 @@ const tuningFields = (account?: ShownAccount): readonly FieldSpec[] => [
   { name: 'weight', label: 'Weight', kind: 'number', placeholder: '1', value: account?.weight },
   { name: 'priority', label: 'Priority', kind: 'number', placeholder: '0', value: account?.priority },
   { name: 'max_concurrency', label: 'Max concurrency', kind: 'number', value: account?.max_concurrency },
+  { name: 'rpm', label: 'Requests a minute', kind: 'number', value: account?.rpm ?? undefined },
+  { name: 'tpm', label: 'Tokens a minute', kind: 'number', value: account?.tpm ?? undefined },
+  { name: 'cost_day', label: 'Cost in dollars a day', value: account?.cost_day ?? undefined, placeholder: '50' },
+  {
+    name: 'cost_month',
+    label: 'Cost in dollars a month',
+    value: account?.cost_month ?? undefined,
+    placeholder: '1000',
+  },
 ];
 
 const featuresField = (value: readonly string[] | undefined, hint: string = texts.form.list): FieldSpec => ({

@@ -12,6 +12,7 @@ const TONES: Readonly<Record<Health, Tone>> = {
   untested: 'muted',
   cooling: 'warn',
   full: 'warn',
+  limited: 'warn',
   test_failed: 'bad',
   refused_once: 'bad',
   parked: 'muted',
@@ -46,7 +47,8 @@ export const AccountHealth = ({ account, stats }: AccountHealthProps) => {
   const health = healthOf(account, stats);
   return (
     <State tone={TONES[health]}>
-      {texts.states[health]} {health === 'cooling' && account.until !== null && <Countdown until={account.until} />}
+      {texts.states[health]}{' '}
+      {(health === 'cooling' || health === 'limited') && account.until !== null && <Countdown until={account.until} />}
     </State>
   );
 };
@@ -84,6 +86,7 @@ const ORDER: readonly Health[] = [
   'refused_once',
   'test_failed',
   'cooling',
+  'limited',
   'parked',
   'draining',
   'full',

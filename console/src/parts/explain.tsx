@@ -149,6 +149,7 @@ const TONES: Readonly<Record<ExplainedWay['accounts'][number]['state'], Tone>> =
   avoided: 'warn',
   cooling: 'warn',
   full: 'warn',
+  limited: 'warn',
   parked: 'muted',
   draining: 'held',
   refused_credential: 'bad',

@@ -81,6 +81,8 @@ export const labels: Readonly<Record<string, string>> = {
   Copy: '复制',
   'Copy as curl': '复制为 curl',
   Cost: '成本',
+  'Cost in dollars a day': '每日成本（美元）',
+  'Cost in dollars a month': '每月成本（美元）',
   'Cost multiplier': '成本倍率',
   'Cost, 24 h': '24 小时成本',
   Count: '次数',

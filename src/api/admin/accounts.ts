@@ -5,7 +5,7 @@ import { writeAudit } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
 import { type Db, type Row, snapshot } from '../../platform/db/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
-import { lockHealth } from '../../providers/pool/index.ts';
+import { lockHealth, REACHED_LIMITS } from '../../providers/pool/index.ts';
 import { ACCOUNT_COLUMNS, ACCOUNT_SETTINGS, line, membersOf, type ShownAccount } from '../../schemas/index.ts';
 import { GroupQuery, orderedList } from './catalog.ts';
 import { notFound, operation } from './handler.ts';
@@ -39,6 +39,7 @@ interface AccountRow extends Omit<Row<'accounts'>, Secret> {
   /** Of all servers, and of the one with the most. */
   readonly in_flight: number;
   readonly most_in_flight: number;
+  readonly reached: { readonly limit: string; readonly until: string } | null;
 }
 
 /** Null in `model` and `operation` means the whole account. An ejection that is over still waits for a successful probe. */
@@ -55,7 +56,9 @@ const LOADS = sql`
   (select coalesce(sum((l.in_flight ->> accounts.id)::integer), 0)::integer from account_loads l
     where l.at > now() - interval '15 seconds') as in_flight,
   (select coalesce(max((l.in_flight ->> accounts.id)::integer), 0)::integer from account_loads l
-    where l.at > now() - interval '15 seconds') as most_in_flight`;
+    where l.at > now() - interval '15 seconds') as most_in_flight,
+  (select to_jsonb(u) from (
+    select u.limit, u.until from ${REACHED_LIMITS} u where u.account_id = accounts.id order by u.until desc limit 1) u) as reached`;
 
 const PARK = sql`
   (select to_jsonb(p) from (
@@ -72,7 +75,7 @@ const SELECT = sql<AccountRow>`
 export const listAccounts = orderedList({ query: GroupQuery, select: SELECT, view: accountView });
 
 function accountView(row: AccountRow) {
-  const { park: _, most_in_flight: __, ...columns } = row;
+  const { park: _, most_in_flight: __, reached: ___, ...columns } = row;
   return {
     ...membersOf(columns),
     ...stateOf(row),
@@ -89,7 +92,7 @@ function accountView(row: AccountRow) {
 }
 
 /** The state of the account as a whole; cooldowns of single models are in the list. */
-function stateOf({ park, cooldowns, most_in_flight, max_concurrency }: AccountRow): object {
+function stateOf({ park, cooldowns, most_in_flight, max_concurrency, reached }: AccountRow): object {
   const nothing = { reason: null, provider_code: null, message: null, since: null, until: null };
   if (park) {
     const { cause, state, provider_code, message } = park;
@@ -104,6 +107,8 @@ function stateOf({ park, cooldowns, most_in_flight, max_concurrency }: AccountRo
     const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
     return { state: 'cooling', reason: kind, provider_code, message, ...times };
   }
+  if (reached)
+    return { ...nothing, state: 'limited', reason: reached.limit, until: new Date(reached.until).toISOString() };
   return { ...nothing, state: most_in_flight >= max_concurrency ? 'full' : 'healthy' };
 }
 

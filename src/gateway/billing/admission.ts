@@ -27,7 +27,7 @@ import {
   type Reservation,
 } from '../../ledger/index.ts';
 import type { Call } from '../../platform/web/index.ts';
-import type { Limiter } from '../../providers/pool/index.ts';
+import type { Limiter, Pool } from '../../providers/pool/index.ts';
 import { type ChosenTier, inferenceRow } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { withAdvice } from './advice.ts';
@@ -73,6 +73,7 @@ const FREE_ADMISSION: Admission = { settle: () => {}, release: () => {}, flushed
 export interface BillingServices {
   readonly metering: Metering;
   readonly limiter: Limiter;
+  readonly pool: Pool;
   readonly clock: Clock;
 }
 
@@ -232,6 +233,7 @@ class ReservedAdmission implements Admission {
     const { usage, rates, priceId, ratesOf } = pricedUsage(used, { ...quote, model: facts.model }, from);
     const estimated = given.estimated === true;
     services.limiter.count(key, usage.input + usage.output);
+    services.pool.usage.count(accountId, usage.input + usage.output);
     const cost = usage.invalid === undefined ? costOf(usage, rates, multipliers, ratesOf).nanos : 0n;
     const nanos = estimated && cost > quote.maxCost ? this.#mostFor(reported) : cost;
     call.addLogFields({ cost: formatNanos(nanos), ...(estimated && { estimated }) });

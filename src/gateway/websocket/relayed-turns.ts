@@ -205,8 +205,11 @@ export class RelayedTurns implements TurnRunner {
   }
 
   #openedSession(accountId: string | undefined): Promise<UpstreamSession | undefined> {
-    if (this.#session && !this.#isCurrent(this.#session.account)) this.#session.drain();
-    if (this.#session) return Promise.resolve(this.#session);
+    const current = this.#session && this.#current(this.#session.account);
+    if (!current) this.#session?.drain();
+    // An account at its limits takes no further turn; the turn then uses HTTP.
+    if (current && this.#session)
+      return Promise.resolve(this.#services.pool.mayUseAgain(current) ? this.#session : undefined);
     this.#opening ??= this.#open(accountId).finally(() => {
       this.#opening = undefined;
     });
@@ -214,10 +217,11 @@ export class RelayedTurns implements TurnRunner {
   }
 
   /** A changed or parked account must not stay in use until the client disconnects. */
-  #isCurrent({ id, credential, baseUrl, proxy }: Account): boolean {
-    const now = this.#usable().find((account) => account.id === id);
-    if (this.#services.pool.isParked(id)) return false;
-    return now !== undefined && now.credential === credential && now.baseUrl === baseUrl && now.proxy === proxy;
+  #current({ id, credential, baseUrl, proxy }: Account): Account | undefined {
+    if (this.#services.pool.isParked(id)) return undefined;
+    return this.#usable().find(
+      (now) => now.id === id && now.credential === credential && now.baseUrl === baseUrl && now.proxy === proxy,
+    );
   }
 
   #usable(): Account[] {

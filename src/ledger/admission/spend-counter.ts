@@ -14,15 +14,18 @@ export interface SpentAmounts {
   readonly reserved: Nanos;
 }
 
-export interface SpendCounter {
-  readonly owner: 'key' | 'user';
-  readonly id: string;
-  readonly userId: string;
+export interface PeriodAmounts {
   period: Period;
   /** In the roll-ups. */
   recorded: Amounts;
-  /** Settled by this replica, and not in the roll-ups yet. */
+  /** Settled by this replica, and not in what was read of the roll-ups. */
   unrecorded: Amounts;
+}
+
+export interface SpendCounter extends PeriodAmounts {
+  readonly owner: 'key' | 'user';
+  readonly id: string;
+  readonly userId: string;
   /** The maximum costs of calls in flight. They count in the period in which the calls end. */
   reserved: Nanos;
   isLoaded: boolean;
@@ -70,7 +73,7 @@ export function periodAt(at: number): Period {
 }
 
 /** Resets the amounts of a day or month that has ended. */
-export function startPeriod(counter: SpendCounter, at: number): void {
+export function startPeriod(counter: PeriodAmounts, at: number): void {
   if (at < counter.period.dayEnds) return;
   const period = periodAt(at);
   counter.recorded.day = 0n;
@@ -84,7 +87,7 @@ export function startPeriod(counter: SpendCounter, at: number): void {
 
 /** Adds an amount to the day and the month of the record, if they are the current ones. */
 export function addSpent(
-  counter: SpendCounter,
+  counter: PeriodAmounts,
   kind: 'recorded' | 'unrecorded',
   { at }: UsageRecord,
   nanos: Nanos,

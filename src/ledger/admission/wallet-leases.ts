@@ -177,7 +177,7 @@ export class WalletLeases {
           throw new Error('The record belongs to another user than the reservation.');
         end();
         wallet.spent += record.charge;
-        wallet.spending.add(record.charge, this.#options.clock.elapsed());
+        wallet.spending.add(Number(record.charge), this.#options.clock.elapsed());
         this.#options.append(record, wallet.isLow);
         if (record.charge > maxCost)
           this.#options.log.warn('usage.above_reservation', {
@@ -193,7 +193,7 @@ export class WalletLeases {
   #leaseAhead(wallet: WalletState): void {
     if (wallet.isLow || wallet.isLeasing) return;
     const now = this.#options.clock.elapsed();
-    if (now >= wallet.aheadFrom && free(wallet) < fewCalls(wallet) + wallet.spending.lastMinute(now) / 2n)
+    if (now >= wallet.aheadFrom && free(wallet) < fewCalls(wallet) + BigInt(wallet.spending.used(now)) / 2n)
       this.#lease(wallet);
   }
 
@@ -225,7 +225,7 @@ export class WalletLeases {
     do {
       if (!replica.isTrusted) await replica.heartbeat();
       this.#serve(wallet);
-      const lastMinute = wallet.spending.lastMinute(clock.elapsed());
+      const lastMinute = BigInt(wallet.spending.used(clock.elapsed()));
       const ahead = wallet.typicalMaxCost * CALLS_AHEAD + lastMinute;
       let sum = -free(wallet);
       const needs = wallet.waiting.map(({ maxCost }) => {

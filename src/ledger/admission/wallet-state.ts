@@ -1,7 +1,6 @@
 /** The state of one wallet in one replica: its lease, its reservations and the calls that wait for money. */
-import type { Nanos } from '../../core/index.ts';
+import { type Nanos, RateWindow } from '../../core/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
-import { RecentSpending } from './recent-spending.ts';
 
 /** The right to make one call. Exactly one of the methods ends it, once. */
 export interface Reservation {
@@ -32,7 +31,7 @@ export interface WalletState {
   answered: bigint;
   /** Moving average of recent maximum costs, with a bias to larger ones. */
   typicalMaxCost: Nanos;
-  readonly spending: RecentSpending;
+  readonly spending: RateWindow;
   readonly waiting: Waiter[];
   isLeasing: boolean;
   /** The wish for money that others have leased: the call that it is for, and when it was made. */
@@ -67,7 +66,7 @@ export const createWalletState = (userId: string): WalletState => ({
   lastReturn: Promise.resolve(),
   answered: 0n,
   typicalMaxCost: 0n,
-  spending: new RecentSpending(),
+  spending: new RateWindow(),
   waiting: [],
   isLeasing: false,
   wish: undefined,

@@ -25,6 +25,9 @@ export class UsageWriter {
   readonly #log: Log;
   readonly #months = new Set<string>();
 
+  /** Called with what a transaction has recorded. */
+  onRecorded: (records: readonly UsageRecord[], costs: ProviderCosts) => void = () => {};
+
   constructor({ db, log }: { db: Db; log: Log }) {
     this.#db = db;
     this.#log = log;
@@ -83,6 +86,7 @@ export class UsageWriter {
       return write(true);
     });
     crashPoint('flush.committed');
+    this.onRecorded(records, costs);
     for (const record of unknownUsers) await this.#quarantine(record, 'its user is not known');
     return leases;
   }

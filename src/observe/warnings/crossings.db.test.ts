@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { makeUser } from '../../../test/support/ledger-process.ts';
 import { type Database, type Db, openDatabase } from '../../platform/db/index.ts';
-import { WARNING_KIND_NAMES, WARNING_LIMITS } from '../../rules/index.ts';
+import { ACCOUNT_TROUBLES, WARNING_KIND_NAMES, WARNING_LIMITS } from '../../rules/index.ts';
 import { crossings } from './crossings.ts';
 import { createWarning } from './rules.ts';
 
@@ -66,15 +66,23 @@ test('an account is in trouble as a whole, as long as its cooldown lasts, and by
     sql`
     insert into account_cooldowns (account_id, operation, model, replica_id, reason, faults, ejections, since, until, in_use)
     values (${id}, ${operation}, '', 'rep_x', ${reason}, 1, 0, now(), now() + ${until}::interval, false)`.execute(db);
-  for (const id of ['refused', 'by-hand', 'spent', 'cooling', 'for-one-use', 'over', 'both']) await addAccount(id);
+  for (const id of ['refused', 'by-hand', 'spent', 'cooling', 'for-one-use', 'over', 'both', 'limited'])
+    await addAccount(id);
+  const used = {
+    limited: { requests: 3, tokens: 0, limit: 'rpm', until: Date.now() + 3_600_000 },
+    'by-hand': { limit: 'tpm', until: Date.now() + 3_600_000 },
+    over: { limit: 'tpm', until: Date.now() - 1 },
+  };
+  await sql`insert into account_loads values ('rep_x', '{}', now(), ${JSON.stringify(used)}::jsonb)`.execute(db);
   await park('refused', 'credential');
   for (const id of ['by-hand', 'both']) await park(id, 'operator');
   for (const id of ['spent', 'both']) await cool(id, 'quota_exhausted', {});
   await cool('cooling', 'rate_limited', {});
   await cool('for-one-use', 'quota_exhausted', { operation: 'reply' });
   await cool('over', 'quota_exhausted', { until: '-1 second' });
-  await watch({ kind: 'account', states: ['out', 'parked', 'draining', 'cooling'] });
+  await watch({ kind: 'account', states: [...ACCOUNT_TROUBLES] });
   assert.deepEqual(await crossed(), {
+    limited: 'limited',
     ...{ refused: 'out', spent: 'out', both: 'out' },
     ...{ 'by-hand': 'parked', cooling: 'cooling' },
   });

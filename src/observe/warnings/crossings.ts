@@ -3,7 +3,8 @@
  * today, hours of the roll-ups. `user_id` is the owner of the rule; a rule of a user sees that user only.
  */
 import { type RawBuilder, sql } from 'kysely';
-import { WARNING_LIMITS, WARNING_WINDOW_HOURS, type WarningKindName } from '../../rules/index.ts';
+import { REACHED_LIMITS } from '../../providers/pool/index.ts';
+import { ACCOUNT_TROUBLES, WARNING_LIMITS, WARNING_WINDOW_HOURS, type WarningKindName } from '../../rules/index.ts';
 
 /** The kinds that unpaused rules have, and whether a rule of the operators is about every user or key. */
 export type KindsInUse = ReadonlyMap<string, { readonly isOfAll: boolean }>;
@@ -97,12 +98,14 @@ function spent(now: Date, isOfAll: boolean): RawBuilder<unknown> {
 /** The worst state of each account. A cooldown for one use only is no trouble of the account. */
 const ACCOUNTS = sql`
   select r.user_id, r.id as rule_id, t.account_id as subject, null::text as name, '' as period,
-    (array_agg(t.state order by array_position(array['out', 'parked', 'draining', 'cooling'], t.state)))[1] as value
+    (array_agg(t.state order by array_position(array[${sql.join(ACCOUNT_TROUBLES.map((state) => sql.lit(state)))}], t.state)))[1] as value
   from warning_rules r join (
     select account_id, case cause when 'credential' then 'out' else state end as state from account_parks
     union all
     select account_id, case reason when 'quota_exhausted' then 'out' else 'cooling' end from account_cooldowns
-    where operation = '' and until > now()) t on t.state = any(r.states) and (r.subject is null or t.account_id = r.subject)
+    where operation = '' and until > now()
+    union all
+    select account_id, 'limited' from ${REACHED_LIMITS} l) t on t.state = any(r.states) and (r.subject is null or t.account_id = r.subject)
   where ${of('account')} and r.user_id = '' group by 1, 2, 3`;
 
 const windows = sql.join(

@@ -58,6 +58,7 @@ const STATES: Readonly<Record<string, string>> = {
   parked: 'parked',
   draining: 'draining',
   cooling: 'cooling down',
+  limited: 'at its limit',
 };
 
 const TEST_TITLE = 'Test of this destination: no threshold was crossed';

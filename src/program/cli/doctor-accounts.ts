@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { type Account, type Group, loadCatalog, providerIdentity } from '../../catalog/index.ts';
 import { type ProbeServices, probeAccount } from '../../gateway/index.ts';
 import type { Db } from '../../platform/db/index.ts';
+import { REACHED_LIMITS } from '../../providers/pool/index.ts';
 import { type AppContext, loadServices } from '../server/index.ts';
 import { duration, type Finding } from './finding.ts';
 
@@ -25,7 +26,14 @@ export async function checkAccounts(context: AppContext): Promise<Finding[]> {
   const parked = new Set(parks.map(({ account_id }) => account_id));
   // A park outlasts every cooldown.
   const cooldowns = (await readCooldowns(db)).filter(({ account_id }) => !parked.has(account_id));
-  return [...parks.map(parkFinding), ...cooldowns.map(cooldownFinding), ...(await checkShared(context))];
+  const { rows: limited } = await sql<{ id: string; limit: string; left: number }>`
+    select account_id as id, "limit", ceil(extract(epoch from max(until) - now()))::int as left from ${REACHED_LIMITS} l
+    group by 1, 2 order by 1, 2 limit 100`.execute(db);
+  const limits = limited.map(({ id, limit, left }): Finding => {
+    const text = `${id} is at its ${limit} and takes no calls for ${duration(left)}; raise it, or add an account`;
+    return { about: 'Account', state: 'note', text };
+  });
+  return [...parks.map(parkFinding), ...cooldowns.map(cooldownFinding), ...limits, ...(await checkShared(context))];
 }
 
 /** Accounts of one group each that share an address and credential share the provider's limits, and its video tasks. */

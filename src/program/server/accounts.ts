@@ -27,15 +27,7 @@ export async function openAccounts(
 ): Promise<Accounts> {
   const { database, sealer, log, clock } = context;
   const pool = createPool(context);
-  const shares =
-    member &&
-    new AccountShares({
-      ...member,
-      share: member,
-      clock,
-      inFlight: (id) => pool.inFlight(id),
-      onGrant: (id) => pool.announceRoom(id),
-    });
+  const shares = member && new AccountShares({ ...member, share: member, clock, pool });
   let catalog: Catalog;
   const load = async (): Promise<void> => {
     catalog = await loadCatalog(database.db, sealer, log, shares && ((account) => shares.divided(account)));
@@ -49,8 +41,9 @@ export async function openAccounts(
   return { catalog: () => catalog, pool, watch };
 }
 
-const createPool = ({ clock, log, secrets: { pepper } }: AppContext): Pool =>
+const createPool = ({ clock, log, config, secrets: { pepper } }: AppContext): Pool =>
   new Pool(clock, {
+    burstPercent: config.RATE_LIMIT_BURST,
     onHealthEvent: (event) => logHealthEvent(log, event),
     fingerprint: (identity) => hmac(pepper, `account identity:${identity}`).toString('base64url').slice(0, 22),
   });

@@ -1,12 +1,19 @@
 /** What outlives a request: opened in the order in which one needs another, and closed in the opposite order. */
 import { KeyCache } from '../../access/keys/index.ts';
-import { Metering } from '../../ledger/index.ts';
+import { Metering, type MeteringOptions } from '../../ledger/index.ts';
 import { createWarnings, type Warnings } from '../../observe/warnings/index.ts';
 import { WHOLE_MACHINE } from '../../platform/cluster/index.ts';
 import { Redis } from '../../platform/redis/index.ts';
 import { ThreadPool } from '../../platform/threads/index.ts';
 import { BodyBudget, createMetrics, type Metrics } from '../../platform/web/index.ts';
-import { Limiter, LocalLimits, PrimaryLimits, RedisLimits, SharedHealth } from '../../providers/pool/index.ts';
+import {
+  Limiter,
+  LocalLimits,
+  PrimaryLimits,
+  RedisLimits,
+  SharedHealth,
+  shareUsage,
+} from '../../providers/pool/index.ts';
 import { UpstreamClient } from '../../providers/upstream/index.ts';
 import { BODY_BYTES } from '../../rules/index.ts';
 import { createVideo, type Video } from '../../video/index.ts';
@@ -49,12 +56,15 @@ export async function openServices(
   // No account needs more connections than clients may have.
   const upstream = openUpstream(context, closers, config.MAX_CONNECTIONS);
   const redis = await openRedis(context, metrics, closers);
-  const metering = await openMetering(context, { redis, member }, closers);
+  const workers = (member ?? WHOLE_MACHINE).workers;
+  const costLimits = { workers, accounts: () => accounts.catalog().allAccounts() };
+  const metering = await openMetering(context, { redis, member, costLimits }, closers);
+  accounts.pool.usage.costsOf = (account, open) => metering.accountCosts.costsOf(account, open);
+  if (redis) shareUsage(redis, accounts.pool.usage);
   const alarms = await watchAlarms(context, accounts.watch);
   closers.push(() => alarms.stop());
   const sharedHealth = await openHealth(context, { ...accounts, metering }, closers);
   health = sharedHealth;
-  const workers = (member ?? WHOLE_MACHINE).workers;
   return {
     ...accounts,
     metrics,
@@ -156,7 +166,7 @@ interface SharedCounts {
 
 async function openMetering(
   { config, database, clock, log }: AppContext,
-  { redis, member }: SharedCounts,
+  { redis, member, costLimits }: SharedCounts & Pick<MeteringOptions, 'costLimits'>,
   closers: Closer[],
 ): Promise<Metering> {
   const metering = await Metering.start({
@@ -167,6 +177,7 @@ async function openMetering(
     redis,
     primary: member?.primary,
     flushMs: config.USAGE_FLUSH_MS,
+    costLimits,
   });
   closers.push(() => metering.close());
   return metering;

@@ -1,22 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
+import { runs } from '../../../test/support/properties.ts';
 import { Link } from '../../platform/cluster/index.ts';
-import { AccountBook, type AccountPage, type BorrowNotice, type PermitNotice } from './account-book.ts';
+import { AccountBook, type BorrowNotice, type PermitNotice } from './account-book.ts';
 import { ACCOUNT_SERVICES, AccountShares } from './account-shares.ts';
-import type { PooledAccount } from './pool.ts';
+import type { AccountLimits } from './account-usage.ts';
+import { type AccountLease, Pool, type PooledAccount } from './pool.ts';
 
 const WORKERS = 2;
 
 interface TestWorker {
   readonly account: PooledAccount;
-  readonly page: AccountPage;
+  readonly page: ReturnType<AccountBook['openPage']>;
+  readonly pool: Pool;
   /** Requests in flight. */
-  open: number;
+  readonly open: AccountLease<PooledAccount>[];
 }
 
 /** Workers of one machine whose messages arrive at once. */
-function machine(max: number) {
+function machine(max: number, limits?: AccountLimits) {
   const clock = new FakeClock();
   const book = new AccountBook(clock);
   const turns: (() => void)[] = [];
@@ -33,17 +37,18 @@ function machine(max: number) {
       void turns.push(() =>
         name === ACCOUNT_SERVICES.borrow ? page.borrow(input as BorrowNotice) : page.giveBack(input as PermitNotice),
       );
+    const pool = new Pool(clock);
     const shares = new AccountShares({
       primary: link,
       share: { worker, workers: WORKERS },
       clock,
-      inFlight: () => self.open,
-      onGrant: () => {},
+      pool,
     });
     const self: TestWorker = {
-      account: shares.divided({ id: 'a', groupId: 'g', weight: 1, priority: 0, maxConcurrency: max }),
+      account: shares.divided({ id: 'a', groupId: 'g', weight: 1, priority: 0, maxConcurrency: max, limits }),
       page,
-      open: 0,
+      pool,
+      open: [],
     };
     settle();
     return self;
@@ -54,12 +59,12 @@ function machine(max: number) {
   };
   /** Starts a request if the worker may. */
   const begin = (worker: TestWorker): boolean => {
-    const isFree = worker.open < worker.account.maxConcurrency;
-    if (isFree) worker.open += 1;
+    const lease = worker.pool.lease([worker.account]);
+    if ('account' in lease) worker.open.push(lease);
     settle();
-    return isFree;
+    return 'account' in lease;
   };
-  return { start, settle, begin };
+  return { start, settle, begin, clock };
 }
 
 test('workers start with equal parts, and one that needs more gets the idle permits of the other', () => {
@@ -83,10 +88,10 @@ test('the permits of all workers together never exceed the limit of the account'
   for (let n = 0; n < 500; n += 1) {
     random = (random * 48_271) % 2_147_483_647;
     const worker = workers[random % 2] ?? assert.fail();
-    if (random % 3 === 0 && worker.open > 0) worker.open -= 1;
+    if (random % 3 === 0 && worker.open.length > 0) worker.open.pop()?.release();
     else begin(worker);
     settle(random % 50);
-    assert.ok(workers.reduce((sum, { open }) => sum + open, 0) <= 5);
+    assert.ok(workers.reduce((sum, { open }) => sum + open.length, 0) <= 5);
   }
 });
 
@@ -95,7 +100,7 @@ test('permits move to the worker that needs them once the other has ended its re
   const [one, two] = [start(1), start(2)];
   assert.deepEqual([begin(one), begin(one), begin(one), begin(two)], [true, true, true, true]);
   assert.equal(begin(two), false);
-  one.open = 0;
+  for (const lease of one.open) lease.release();
   settle(100);
   settle(100);
   assert.equal(begin(two), true);
@@ -108,13 +113,68 @@ test('every worker may send one request to an account with a lower limit than th
 });
 
 test('the permits of a worker that has ended are free, and its replacement gets its part', () => {
-  const { start, settle } = machine(8);
+  const { start, settle, begin } = machine(8);
   const [one, two] = [start(1), start(2)];
-  one.open = 3;
+  for (let n = 0; n < 3; n += 1) begin(one);
   const fresh = start(1);
   settle(100);
   assert.ok(fresh.account.maxConcurrency >= 1, 'it takes idle permits while its predecessor still runs');
   one.page.close();
   settle();
   assert.ok(fresh.account.maxConcurrency + two.account.maxConcurrency <= 8);
+});
+
+test('one worker gets all requests per minute of an account while the other is idle', () => {
+  const { start, settle, begin } = machine(100, { rpm: 5 });
+  const [one, two] = [start(1), start(2)];
+  let admitted = 0;
+  for (let n = 0; n < 20; n += 1) {
+    if (begin(one)) admitted += 1;
+    settle(100);
+  }
+  assert.equal(admitted, 5);
+  assert.equal(begin(two), false);
+  settle(60_000);
+  assert.equal(begin(two), false, 'it asks for permits, and a call waits for them meanwhile');
+  settle(100);
+  assert.equal(begin(two), true);
+});
+
+test('the workers of a machine together never send more than the rates of an account in any 60 s, also when one ends', () => {
+  const step = fc.record({
+    worker: fc.nat({ max: 1 }),
+    ms: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 300 }), fc.integer({ min: 300, max: 20_000 })),
+    does: fc.constantFrom('begin', 'begin', 'begin', 'end', 'restart'),
+  });
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 12 }),
+      fc.option(fc.integer({ min: 10, max: 40 }), { nil: undefined }),
+      fc.array(step, { minLength: 100, maxLength: 300 }),
+      (rpm, requests, steps) => {
+        const { start, settle, begin, clock } = machine(100, { rpm, ...(requests && { tpm: 10 * requests }) });
+        const workers = [start(1), start(2)];
+        const sent: number[] = [];
+        const used: number[] = [];
+        for (const { worker: n, ms, does } of steps) {
+          settle(ms);
+          const worker = workers[n] ?? assert.fail();
+          if (does === 'begin' && begin(worker)) sent.push(clock.elapsed());
+          if (does === 'end' && worker.open.length > 0) {
+            worker.open.shift()?.release();
+            worker.pool.usage.count('a', 10);
+            used.push(clock.elapsed());
+          }
+          if (does !== 'restart') continue;
+          worker.page.close();
+          workers[n] = start(n + 1);
+        }
+        const most = (events: readonly number[]): number =>
+          Math.max(0, ...events.map((at) => events.filter((one) => one > at - 60_000 && one <= at).length));
+        assert.ok(most(sent) <= rpm, `${most(sent)} requests of ${rpm}`);
+        if (requests !== undefined) assert.ok(most(used) <= requests, `${most(used)} of ${requests}`);
+      },
+    ),
+    { numRuns: runs(200) },
+  );
 });

@@ -1,6 +1,6 @@
 /**
- * The concurrency of accounts, divided among the workers of a machine: the primary lends permits, and no more of an account than its limit.
- * Permits that a worker does not use go to one that is short of them (account-shares.ts).
+ * The concurrency and the rates of accounts, divided among the workers of a machine: the primary lends permits, and no more of an account than
+ * its limit. Permits that a worker does not use go to one that is short of them (account-shares.ts).
  */
 import type { Clock } from '../../core/index.ts';
 
@@ -9,6 +9,8 @@ export interface BorrowNotice {
   /** The limit of the account, as the worker read it. */
   readonly total: number;
   readonly count: number;
+  /** How long permits stay in use after their worker has ended. */
+  readonly keepMs: number;
 }
 
 export interface PermitNotice {
@@ -23,17 +25,10 @@ export interface PermitHolder {
   recall(id: string): void;
 }
 
-/** The part of the book that one worker uses. */
-export interface AccountPage {
-  borrow(notice: BorrowNotice): void;
-  giveBack(notice: PermitNotice): void;
-  /** The worker has ended, and with it all of its requests. */
-  close(): void;
-}
-
 interface Entry {
   readonly id: string;
   total: number;
+  keepMs: number;
   readonly held: Map<PermitHolder, number>;
   readonly demands: Map<PermitHolder, { count: number; readonly until: number }>;
   isWaiting: boolean;
@@ -52,25 +47,32 @@ export class AccountBook {
     this.#clock = clock;
   }
 
-  openPage(holder: PermitHolder): AccountPage {
+  /** The part of the book that one worker uses. */
+  openPage(holder: PermitHolder) {
     return {
-      borrow: ({ id, total, count }) => {
+      borrow: ({ id, total, count, keepMs }: BorrowNotice): void => {
         const entry = this.#entryOf(id);
         entry.total = total;
+        entry.keepMs = keepMs;
         entry.demands.set(holder, { count, until: this.#clock.elapsed() + DEMAND_MS });
         this.#lend(entry);
       },
-      giveBack: ({ id, count }) => {
+      giveBack: ({ id, count }: PermitNotice): void => {
         const entry = this.#entryOf(id);
         entry.held.set(holder, Math.max(0, (entry.held.get(holder) ?? 0) - count));
         // It has more than it needs.
         entry.demands.delete(holder);
         this.#lend(entry);
       },
-      close: () => {
+      /** The worker has ended, and with it all of its requests. */
+      close: (): void => {
         for (const entry of this.#entries.values()) {
           entry.demands.delete(holder);
-          if (entry.held.delete(holder)) this.#lend(entry);
+          const free = (): void => {
+            if (entry.held.delete(holder)) this.#lend(entry);
+          };
+          if (entry.keepMs > 0 && entry.held.has(holder)) this.#clock.after(entry.keepMs, free);
+          else free();
         }
       },
     };
@@ -79,7 +81,7 @@ export class AccountBook {
   #entryOf(id: string): Entry {
     let entry = this.#entries.get(id);
     if (!entry) {
-      entry = { id, total: 0, held: new Map(), demands: new Map(), isWaiting: false };
+      entry = { id, total: 0, keepMs: 0, held: new Map(), demands: new Map(), isWaiting: false };
       this.#entries.set(id, entry);
     }
     return entry;

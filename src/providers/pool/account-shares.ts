@@ -1,12 +1,13 @@
 /**
- * The concurrency of accounts that one worker may use. It starts with an equal part of each account's limit, borrows from the primary before
- * it runs out, and gives back what it does not use when another worker is short (account-book.ts). The choice of an account needs no message.
- * Every worker may always send one request, so an account with a lower limit than there are workers may get one from each.
+ * The concurrency and the rates of accounts that one worker may use. It starts with an equal part of each account's limit, borrows from the
+ * primary before it runs out, and gives back what it does not use when another worker is short (account-book.ts). A request or token of a rate
+ * is in use for 60 s. The choice of an account needs no message. Every worker may always send one request at a time, so an account with
+ * a lower concurrency than there are workers may get one from each; rates are exact.
  */
-import type { Clock } from '../../core/index.ts';
+import { type Clock, WINDOW_MS } from '../../core/index.ts';
 import { exactPartOf, type Link, type WorkerShare } from '../../platform/cluster/index.ts';
 import type { BorrowNotice, PermitNotice } from './account-book.ts';
-import type { PooledAccount } from './pool.ts';
+import type { Pool, PooledAccount } from './pool.ts';
 
 export const ACCOUNT_SERVICES = {
   borrow: 'accounts.borrow',
@@ -19,14 +20,16 @@ export interface AccountSharesOptions {
   readonly primary: Link;
   readonly share: WorkerShare;
   readonly clock: Clock;
-  /** Requests of this worker that use the account. */
-  readonly inFlight: (id: string) => number;
-  /** The account can take more requests: those that wait for a slot may start. */
-  readonly onGrant: (id: string) => void;
+  readonly pool: Pool;
 }
 
+type ShareKind = 'slots' | 'rpm' | 'tpm';
+
 interface Part {
+  /** Of the account and the kind. */
   readonly id: string;
+  readonly kind: ShareKind;
+  account: PooledAccount;
   total: number;
   held: number;
   /** Until when a question to the primary is open, by `clock.elapsed()`. */
@@ -48,19 +51,24 @@ export class AccountShares {
 
   /** The account with this worker's part of its limit, which changes while the account is in use. */
   divided<A extends PooledAccount>(account: A): A {
-    const part = this.#partOf(account);
-    const limitNow = (): number => this.#limitOf(part);
+    const { maxConcurrency, limits } = account;
+    const slots = this.#partOf(account, 'slots', maxConcurrency);
+    const [rpm, tpm] = [this.#partOf(account, 'rpm', limits?.rpm ?? 0), this.#partOf(account, 'tpm', limits?.tpm ?? 0)];
+    const limitOf = (part: Part): number => this.#limitOf(part);
     return {
       ...account,
       get maxConcurrency() {
-        return limitNow();
+        return Math.max(1, limitOf(slots));
       },
+      parts: limits && (() => ({ rpm: limitOf(rpm), tpm: limitOf(tpm) })),
     };
   }
 
   /** Starts with an equal part, and returns to it when the limit has changed. */
-  #partOf({ id, maxConcurrency: total }: PooledAccount): Part {
-    const part = this.#parts.get(id) ?? { id, total: 0, held: 0, askedUntil: 0 };
+  #partOf(account: PooledAccount, kind: ShareKind, total: number): Part {
+    const id = kind === 'slots' ? account.id : `${account.id}\n${kind}`;
+    const part = this.#parts.get(id) ?? { id, kind, account, total: 0, held: 0, askedUntil: 0 };
+    part.account = account;
     this.#parts.set(id, part);
     if (part.total === total) return part;
     part.total = total;
@@ -73,9 +81,18 @@ export class AccountShares {
   #limitOf(part: Part): number {
     const spare = this.#spareOf(part);
     // Asked for a request that is about to start.
-    const missing = Math.min(part.total, this.#options.inFlight(part.id) + 1 + spare) - part.held;
+    const missing = Math.min(part.total, this.#inUse(part, 1) + spare) - part.held;
     if (missing > 0 && this.#options.clock.elapsed() >= part.askedUntil) this.#borrow(part, missing + spare);
-    return Math.max(1, part.held);
+    return part.held;
+  }
+
+  /** What this worker uses, with so many requests more. */
+  #inUse({ account, kind }: Part, more: number): number {
+    const { pool } = this.#options;
+    const open = pool.inFlight(account.id) + more;
+    if (kind === 'slots') return open;
+    const { requests, tokens } = pool.usage.used(account, open);
+    return kind === 'rpm' ? requests + more : tokens;
   }
 
   /** Permits that a worker keeps ready for its next requests. */
@@ -89,18 +106,25 @@ export class AccountShares {
     if (!part) return this.#options.primary.post(ACCOUNT_SERVICES.giveBack, { id, count } satisfies PermitNotice);
     part.held += count;
     part.askedUntil = 0;
-    this.#options.onGrant(id);
+    this.#options.pool.announceRoom(part.account.id);
   }
 
-  /** Gives back half of what is idle, and keeps one for the next request. */
+  /** Gives back half of what is idle, and keeps one slot for the next request. */
   #onRecall(id: string): void {
     const part = this.#parts.get(id);
-    if (part) this.#giveBack(part, Math.ceil(Math.max(0, part.held - Math.max(1, this.#options.inFlight(id))) / 2));
+    if (!part) return;
+    const kept = Math.max(part.kind === 'slots' ? 1 : 0, this.#inUse(part, 0));
+    this.#giveBack(part, Math.ceil(Math.max(0, part.held - kept) / 2));
   }
 
   #borrow(part: Part, count: number): void {
     part.askedUntil = this.#options.clock.elapsed() + ASK_AGAIN_MS;
-    const notice: BorrowNotice = { id: part.id, total: part.total, count };
+    const notice: BorrowNotice = {
+      id: part.id,
+      total: part.total,
+      count,
+      keepMs: part.kind === 'slots' ? 0 : WINDOW_MS,
+    };
     this.#options.primary.post(ACCOUNT_SERVICES.borrow, notice);
   }
 

@@ -206,7 +206,8 @@ function recordingRedis() {
     isUp: true,
     run: async (_script: unknown, keys: readonly string[], args: readonly string[]) => {
       asked.push({ keys, args });
-      return [1, ...Array.from({ length: keys.length / 3 }, () => ['1', '0', '60000', '0', '0', '0', '0']).flat()];
+      const use = { used: 1, waitMs: 0, resetMs: 60_000 };
+      return JSON.stringify({ admitted: true, used: [{ requests: use, tokens: use, open: 0 }] });
     },
   };
   return { asked, redis: redis as unknown as Redis };

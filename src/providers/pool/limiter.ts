@@ -1,10 +1,16 @@
 /**
  * Rate limits of a key, its user and an operation: requests per minute, tokens per minute, and concurrency. A request must fit all. No
- * 60 s admit more than a limit (rate-window.ts). Where requests are counted is a matter of `LimitCounts`: in this process, in the primary
+ * 60 s admit more than a limit (core/rate-window.ts). Where requests are counted is a matter of `LimitCounts`: in this process, in the primary
  * of a worker, or in Redis. Reasons: docs/adr/0008-limits.md
  */
-import { type ApiError, fail, type LimitedKey, type Limits, type MaybePromise } from '../../core/index.ts';
-import type { WindowUse } from './rate-window.ts';
+import {
+  type ApiError,
+  fail,
+  type LimitedKey,
+  type Limits,
+  type MaybePromise,
+  type WindowUse,
+} from '../../core/index.ts';
 
 export interface LimitCounts {
   /** Counts a request if it fits all scopes. */
@@ -112,7 +118,7 @@ function slotOf(scopes: readonly LimitScope[], { used, release }: Take): Slot {
 
 /** The error for a request that does not fit. Reports the limit with the longest wait. */
 function limitRejection(scopes: readonly LimitScope[], used: readonly LimitUsage[]): ApiError {
-  const rejections = scopes.flatMap((scope, n) => rejectionsOf(scope, used[n] ?? NO_USAGE));
+  const rejections = used.flatMap((usage, n) => rejectionsOf(scopes[n] as LimitScope, usage));
   const [longest = { retryAfter: 1, message: undefined }] = rejections.sort((a, b) => b.retryAfter - a.retryAfter);
   const { retryAfter, message } = longest;
   return fail('rate_limit_exceeded', message, { retryAfter, headers: limitHeaders(scopes, used) });
@@ -146,37 +152,22 @@ function rejectionsOf({ owner, limits: { rpm, tpm, concurrency } }: LimitScope, 
 
 /** Reports the scope with the smaller remainder. */
 function limitHeaders(scopes: readonly LimitScope[], used: readonly LimitUsage[]): Record<string, string> {
-  return {
-    ...rateHeaders(
-      'requests',
-      scopes.map(({ limits }, n) => [limits.rpm, used[n]?.requests ?? NO_USE]),
-    ),
-    ...rateHeaders(
-      'tokens',
-      scopes.map(({ limits }, n) => [limits.tpm, used[n]?.tokens ?? NO_USE]),
-    ),
-  };
-}
-
-function rateHeaders(
-  what: string,
-  rates: readonly (readonly [perMinute: number | undefined, use: WindowUse])[],
-): Record<string, string> {
-  let tighter: { perMinute: number; left: number; resetMs: number } | undefined;
-  for (const [perMinute, { used, resetMs }] of rates) {
-    if (perMinute === undefined) continue;
-    const left = perMinute - used;
-    if (!tighter || left < tighter.left || (left === tighter.left && perMinute < tighter.perMinute))
-      tighter = { perMinute, left, resetMs };
+  const headers: Record<string, string> = {};
+  for (const [limit, what] of [
+    ['rpm', 'requests'],
+    ['tpm', 'tokens'],
+  ] as const) {
+    const rates = scopes.flatMap(({ limits: { [limit]: perMinute } }, n) => {
+      const { used: units, resetMs } = used[n]?.[what] ?? NO_USE;
+      return perMinute === undefined ? [] : [{ perMinute, left: perMinute - units, resetMs }];
+    });
+    const [tightest] = rates.sort((a, b) => a.left - b.left || a.perMinute - b.perMinute);
+    if (!tightest) continue;
+    headers[`x-ratelimit-limit-${what}`] = String(tightest.perMinute);
+    headers[`x-ratelimit-remaining-${what}`] = String(Math.max(0, tightest.left));
+    headers[`x-ratelimit-reset-${what}`] = `${Math.ceil(tightest.resetMs / 1_000)}s`;
   }
-  if (!tighter) return {};
-  const { perMinute, left, resetMs } = tighter;
-  return {
-    [`x-ratelimit-limit-${what}`]: String(perMinute),
-    [`x-ratelimit-remaining-${what}`]: String(Math.max(0, left)),
-    [`x-ratelimit-reset-${what}`]: `${Math.ceil(resetMs / 1_000)}s`,
-  };
+  return headers;
 }
 
 export const NO_USE: WindowUse = { used: 0, waitMs: 0, resetMs: 0 };
-const NO_USAGE: LimitUsage = { requests: NO_USE, tokens: NO_USE, open: 0 };

@@ -386,3 +386,58 @@ test('failures of calls with a fallback eject the only account, which then gets 
   probe.release();
   leased(leaseReady());
 });
+
+test('the pool skips an account at its own limit, and names the limit and the time at which it is free', () => {
+  const clock = new FakeClock();
+  const pool = new Pool(clock);
+  const accounts = [account('a', { maxConcurrency: 9, limits: { rpm: 2 } }), account('b', { priority: 1 })];
+  for (const id of ['a', 'a', 'b', 'b']) {
+    assert.equal(leased(pool.lease(accounts)).account.id, id);
+    clock.advance(10_000);
+  }
+  assert.deepEqual(pool.lease(accounts.slice(0, 1)), { retryMs: 20_000, reason: 'limit' });
+  assert.deepEqual(pool.lease(accounts), { retryMs: 1_000, reason: 'full' }, 'a slot may be free sooner');
+  assert.equal(pool.cooldownMs(accounts.slice(0, 1)), 20_000);
+  assert.deepEqual(pool.reachedLimit(account('a', { limits: { rpm: 2 } })), {
+    limit: 'rpm',
+    until: clock.now() + 20_000,
+  });
+  const obstacle = { state: 'limited', reason: 'rpm', until: clock.now() + 20_000 };
+  assert.deepEqual(pool.obstacle(accounts[0] ?? assert.fail(), {}), obstacle);
+  clock.advance(20_000);
+  assert.equal(leased(pool.lease(accounts)).account.id, 'a');
+});
+
+test('tokens of an account count when they are known, and with the mean before', () => {
+  const clock = new FakeClock();
+  const pool = new Pool(clock);
+  const limited = [account('a', { maxConcurrency: 99, limits: { tpm: 1_000 } })];
+  leased(pool.lease(limited)).release();
+  pool.usage.count('a', 400);
+  const second = leased(pool.lease(limited));
+  assert.deepEqual(pool.lease(limited), { retryMs: 60_000, reason: 'limit' });
+  second.release();
+  leased(pool.lease(limited));
+});
+
+test('what other replicas have used of a limit counts, until they have used none', () => {
+  const pool = new Pool(new FakeClock());
+  const limited = [account('a', { maxConcurrency: 99, limits: { rpm: 3 } })];
+  leased(pool.lease(limited));
+  pool.usage.adopt(new Map([['a', { requests: 2, tokens: 0 }]]));
+  assert.equal('account' in pool.lease(limited), false);
+  pool.usage.adopt(new Map());
+  leased(pool.lease(limited));
+});
+
+test('an account whose cost has reached its limit is out until the period ends', () => {
+  const clock = new FakeClock();
+  const pool = new Pool(clock);
+  const limited = [account('a', { maxConcurrency: 99, limits: { costDay: 10n, costMonth: 100n } })];
+  const costs = { day: 9n, month: 99n, dayEnds: clock.now() + 5_000, monthEnds: clock.now() + 9_000 };
+  pool.usage.costsOf = (_, open) => ({ ...costs, day: costs.day + BigInt(open) });
+  leased(pool.lease(limited));
+  assert.deepEqual(pool.lease(limited), { retryMs: 5_000, reason: 'limit' }, 'the call in flight uses the rest');
+  pool.usage.costsOf = () => ({ ...costs, month: 100n });
+  assert.deepEqual(pool.reachedLimit(limited[0] ?? assert.fail()), { limit: 'cost_month', until: clock.now() + 9_000 });
+});

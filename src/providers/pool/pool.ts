@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../core/index.ts';
 import { CIRCUIT, type FaultKind, faultRow, PARKED_RETRY_MS, SESSION_LOAD } from '../../rules/index.ts';
+import { AccountUsage, type LimitedAccount, type ReachedLimit } from './account-usage.ts';
 import {
   type AccountEvent,
   type AccountUse,
@@ -18,8 +19,7 @@ import { AccountHealth } from './health.ts';
 import { sessionScore } from './rendezvous.ts';
 
 /** The part of an account that the pool uses; the catalog provides it. */
-export interface PooledAccount {
-  readonly id: string;
+export interface PooledAccount extends LimitedAccount {
   readonly groupId: string;
   readonly weight: number;
   readonly priority: number;
@@ -27,8 +27,7 @@ export interface PooledAccount {
 }
 
 /** The part of an account that decides whether its cooldowns still hold. */
-export interface AccountIdentity {
-  readonly id: string;
+export interface AccountIdentity extends LimitedAccount {
   readonly groupId: string;
   readonly baseUrl: string;
   readonly credential: string;
@@ -54,13 +53,13 @@ export interface Affinity {
 /** No account is available: time until the first one is, and the reason of its cooldown. */
 export interface NoAccount {
   readonly retryMs: number;
-  readonly reason: FaultKind | 'full' | 'parked';
+  readonly reason: FaultKind | 'full' | 'parked' | 'limit';
 }
 
 /** Why an account gets no call of a use now, or gets it after all others (`avoided`). */
 export interface Obstacle {
-  readonly state: 'avoided' | 'cooling' | 'full' | 'parked' | 'draining' | 'refused_credential';
-  readonly reason?: FaultKind;
+  readonly state: 'avoided' | 'cooling' | 'full' | 'limited' | 'parked' | 'draining' | 'refused_credential';
+  readonly reason?: FaultKind | ReachedLimit['limit'];
   readonly until?: number;
 }
 
@@ -96,6 +95,8 @@ export interface PoolOptions {
   readonly onHealthEvent?: (event: HealthEvent) => void;
   /** Turns the secret identity of an account into a text that may be stored. */
   readonly fingerprint?: (identity: string) => string;
+  /** The part of a limit of requests per minute that one second admits. */
+  readonly burstPercent?: number;
 }
 
 const FULL_RETRY_MS = 1_000;
@@ -109,6 +110,7 @@ interface Entry {
 }
 
 export class Pool {
+  readonly usage: AccountUsage;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #onHealthEvent: (event: HealthEvent) => void;
@@ -121,8 +123,14 @@ export class Pool {
 
   constructor(
     clock: Clock,
-    { random = Math.random, onHealthEvent = () => {}, fingerprint = (identity) => identity }: PoolOptions = {},
+    {
+      random = Math.random,
+      onHealthEvent = () => {},
+      fingerprint = (identity) => identity,
+      burstPercent = 100,
+    }: PoolOptions = {},
   ) {
+    this.usage = new AccountUsage(clock, burstPercent);
     this.#clock = clock;
     this.#random = random;
     this.#onHealthEvent = onHealthEvent;
@@ -166,6 +174,8 @@ export class Pool {
       standing === 'out' ? health.longest(use) : standing === 'avoided' ? health.avoided(use) : undefined;
     if (cooldown)
       return { state: standing === 'out' ? 'cooling' : 'avoided', reason: cooldown.kind, until: cooldown.until };
+    const reached = this.reachedLimit(account);
+    if (reached) return { state: 'limited', reason: reached.limit, until: reached.until };
     return this.#hasRoom(account) ? undefined : { state: 'full' };
   }
 
@@ -191,12 +201,12 @@ export class Pool {
     return this.#until(account, use ?? {}) > this.#clock.now();
   }
 
-  /** Time until the first of the accounts is out of its cooldown; 0 when one is. */
+  /** Time until the first of the accounts is out of its cooldown and below its limits; 0 when one is. */
   cooldownMs(accounts: readonly PooledAccount[], use: AccountUse = {}): number {
     const now = this.#clock.now();
     const waits = accounts.map((account) => {
       const health = this.#health(account);
-      return health.park ? PARKED_RETRY_MS : Math.max(0, (health.longest(use)?.until ?? 0) - now);
+      return health.park ? PARKED_RETRY_MS : Math.max(0, (this.#waitOf(account, use)?.until ?? 0) - now);
     });
     return Math.min(...waits);
   }
@@ -206,6 +216,7 @@ export class Pool {
    * account as it is now. Called with the accounts of every new catalog.
    */
   reload(accounts: readonly AccountIdentity[]): void {
+    this.usage.retain(accounts);
     const ids = new Set(accounts.map(({ id }) => id));
     for (const [id, { health }] of this.#accounts) {
       if (ids.has(id)) continue;
@@ -236,6 +247,18 @@ export class Pool {
     return [...this.#accounts].flatMap(([account, { health }]) =>
       [...health.faults].map(([kind, count]) => ({ account, kind, count })),
     );
+  }
+
+  /** The limit that keeps the account out of use. */
+  reachedLimit(account: LimitedAccount): ReachedLimit | undefined {
+    return this.usage.reached(account, this.inFlight(account.id));
+  }
+
+  /** A lease is used for a further request, if the account's limits admit one. */
+  mayUseAgain(account: PooledAccount): boolean {
+    const hasRoom = this.usage.hasRoom(account, this.inFlight(account.id));
+    if (hasRoom) this.usage.begin(account);
+    return hasRoom;
   }
 
   /** Requests in flight of an account. */
@@ -328,7 +351,8 @@ export class Pool {
   }
 
   #hasRoom(account: PooledAccount): boolean {
-    return this.#health(account).inFlight < account.maxConcurrency;
+    const { inFlight } = this.#health(account);
+    return inFlight < account.maxConcurrency && this.usage.hasRoom(account, inFlight);
   }
 
   #choose<A extends PooledAccount>(ready: readonly A[], hash: number | undefined, use: AccountUse): A | undefined {
@@ -390,6 +414,7 @@ export class Pool {
 
   #grant<A extends PooledAccount>(account: A, use: AccountUse): AccountLease<A> {
     const attempt = this.#health(account).begin(use);
+    this.usage.begin(account);
     let isHeld = true;
     return {
       account,
@@ -410,13 +435,22 @@ export class Pool {
       const isRefused = accounts.some(({ id }) => this.#accounts.get(id)?.health.park?.cause === 'credential');
       return { retryMs: PARKED_RETRY_MS, reason: isRefused ? 'credential' : 'parked' };
     }
-    const cooling = usable.filter((account) => this.#health(account).standing(use) === 'out');
+    const waits = usable.flatMap((account) => this.#waitOf(account, use) ?? []);
+    const [first] = waits.sort((a, b) => a.until - b.until);
     // An account without room that is healthy otherwise frees a slot sooner than a cooldown ends.
-    if (cooling.length < usable.length || usable.length === 0) return { retryMs: FULL_RETRY_MS, reason: 'full' };
-    const [first] = cooling.sort((a, b) => this.#until(a, use) - this.#until(b, use));
-    const cooldown = first && this.#health(first).longest(use);
-    if (!cooldown) return { retryMs: FULL_RETRY_MS, reason: 'full' };
-    return { retryMs: Math.max(0, cooldown.until - this.#clock.now()), reason: cooldown.kind };
+    if (waits.length < usable.length || !first) return { retryMs: FULL_RETRY_MS, reason: 'full' };
+    return { retryMs: Math.max(0, first.until - this.#clock.now()), reason: first.reason };
+  }
+
+  /** What keeps calls of the use away from the account for the longest, apart from calls in flight. */
+  #waitOf(
+    account: PooledAccount,
+    use: AccountUse,
+  ): { readonly until: number; reason: NoAccount['reason'] } | undefined {
+    const cooldown = this.#health(account).longest(use);
+    const limit = this.reachedLimit(account);
+    if (limit && limit.until > (cooldown?.until ?? 0)) return { until: limit.until, reason: 'limit' };
+    return cooldown && { until: cooldown.until, reason: cooldown.kind };
   }
 
   #until(account: PooledAccount, use: AccountUse): number {

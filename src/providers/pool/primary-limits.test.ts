@@ -5,17 +5,10 @@ import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { ApiError, type LimitedKey } from '../../core/index.ts';
 import { Link } from '../../platform/cluster/index.ts';
 import { Limiter } from './limiter.ts';
-import {
-  LIMIT_SERVICES,
-  LimitBook,
-  type LimitPage,
-  PrimaryLimits,
-  type TakeQuestion,
-  type TokenNotice,
-} from './primary-limits.ts';
+import { LIMIT_SERVICES, LimitBook, PrimaryLimits, type TakeQuestion, type TokenNotice } from './primary-limits.ts';
 
 /** A worker with its link to the book. */
-function worker(book: LimitBook, clock: FakeClock): { limiter: Limiter; page: LimitPage } {
+function worker(book: LimitBook, clock: FakeClock): { limiter: Limiter; page: ReturnType<LimitBook['openPage']> } {
   const page = book.openPage();
   const primary: Link = new Link({
     clock,

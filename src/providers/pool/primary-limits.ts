@@ -62,15 +62,6 @@ const ratesOnly = ({ limits: { rpm, tpm, concurrency }, ...scope }: LimitScope):
   limits: { rpm, tpm, concurrency },
 });
 
-/** The part of the book that one worker uses. */
-export interface LimitPage {
-  take(question: TakeQuestion): TakeReply;
-  release(id: number): void;
-  count(notice: TokenNotice): void;
-  /** The worker has ended, and with it all of its requests. */
-  close(): void;
-}
-
 /** The side of the primary. */
 export class LimitBook {
   readonly #limits: LocalLimits;
@@ -79,21 +70,23 @@ export class LimitBook {
     this.#limits = new LocalLimits(clock);
   }
 
-  openPage(): LimitPage {
+  /** The part of the book that one worker uses. */
+  openPage() {
     const releases = new Map<number, () => void>();
     const end = (id: number): void => {
       releases.get(id)?.();
       releases.delete(id);
     };
     return {
-      take: ({ id, scopes }) => {
+      take: ({ id, scopes }: TakeQuestion): TakeReply => {
         const { used, release } = this.#limits.take(scopes);
         if (release) releases.set(id, release);
         return { isAdmitted: release !== undefined, used };
       },
       release: end,
-      count: ({ scopes, tokens }) => this.#limits.count(scopes, tokens),
-      close: () => {
+      count: ({ scopes, tokens }: TokenNotice): void => this.#limits.count(scopes, tokens),
+      /** The worker has ended, and with it all of its requests. */
+      close: (): void => {
         for (const id of [...releases.keys()]) end(id);
       },
     };

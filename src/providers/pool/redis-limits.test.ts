@@ -9,9 +9,10 @@ import { noRedis, startRedis, type TestRedis } from '../../../test/support/redis
 import { until } from '../../../test/support/wait.ts';
 import { silentLog } from '../../core/index.ts';
 import { LEASE_MS, Redis } from '../../platform/redis/index.ts';
+import { AccountUsage } from './account-usage.ts';
 import type { LimitScope, Take } from './limiter.ts';
 import { LocalLimits } from './local-limits.ts';
-import { RedisLimits } from './redis-limits.ts';
+import { RedisLimits, shareUsage } from './redis-limits.ts';
 
 describe('rate limits in Redis', { skip: noRedis }, () => {
   let server: TestRedis;
@@ -122,6 +123,23 @@ describe('rate limits in Redis', { skip: noRedis }, () => {
       ),
       { numRuns: runs(60) },
     );
+  });
+
+  test('a replica learns with its own request what others have used of the limit of an account', async () => {
+    const account = { id: 'shared', limits: { rpm: 3, tpm: 100 } };
+    const clock = new FakeClock();
+    const [one, two] = [new AccountUsage(clock, 100), new AccountUsage(clock, 100)];
+    for (const usage of [one, two]) shareUsage(redis, usage);
+    for (let n = 0; n < 2; n++) one.begin(account);
+    assert.equal(two.reached(account, 0), undefined);
+    two.begin(account);
+    await until('the sum', () => two.reached(account, 0)?.limit === 'rpm');
+    assert.equal(one.reached(account, 0), undefined, 'it has sent nothing since');
+    two.adopt(new Map());
+    assert.equal(two.reached(account, 0), undefined, 'what the database says is the base');
+    one.count('shared', 100);
+    two.count('shared', 1);
+    await until('the tokens', () => two.reached(account, 0)?.limit === 'tpm');
   });
 
   test('what an earlier version has stored breaks nothing, and every key of an idle scope expires', async () => {

@@ -4,11 +4,11 @@
  * goes down.
  */
 import { randomUUID } from 'node:crypto';
-import type { MaybePromise } from '../../core/index.ts';
+import { FIRST_REQUESTS, type MaybePromise, OPEN_RETRY_MS, WINDOW_MS } from '../../core/index.ts';
 import { LEASE_MS, type Redis, script } from '../../platform/redis/index.ts';
+import type { AccountUsage } from './account-usage.ts';
 import type { LimitCounts, LimitScope, LimitUsage, Take } from './limiter.ts';
 import { IDLE_MS, type LocalLimits } from './local-limits.ts';
-import { FIRST_REQUESTS, OPEN_RETRY_MS, WINDOW_MS } from './rate-window.ts';
 
 export class RedisLimits implements LimitCounts {
   readonly #redis: Redis;
@@ -35,22 +35,17 @@ export class RedisLimits implements LimitCounts {
 
   async #takeShared(lease: Lease, scopes: readonly LimitScope[]): Promise<Take> {
     const keys = scopes.flatMap((scope) => KINDS.map((what) => redisKey(scope, what)));
-    const args = scopes.flatMap(({ burst, limits: { rpm = 0, tpm = 0, concurrency = 0 } }) => [
-      rpm,
-      burst,
-      tpm,
-      concurrency,
-    ]);
-    let reply: unknown;
+    const args = scopes.flatMap(({ burst, limits: { rpm, tpm, concurrency } }) => [rpm, burst, tpm, concurrency]);
+    let reply: { readonly admitted: boolean; readonly used: readonly LimitUsage[] };
     try {
-      reply = await this.#redis.run(ACQUIRE, keys, [this.#now(), lease.id, String(LEASE_MS), ...args.map(String)]);
+      const given = [this.#now(), lease.id, String(LEASE_MS), ...args.map((limit = 0) => String(limit))];
+      reply = JSON.parse(String(await this.#redis.run(ACQUIRE, keys, given)));
     } catch {
       // The script may have run, so the request ends in Redis too.
       return this.#renewed(lease, this.#local.take(scopes), true);
     }
-    const [isAdmitted, ...numbers] = (reply as readonly unknown[]).map(Number);
-    const used = scopes.map((_, n) => usageOf(numbers.slice(USAGE_NUMBERS * n)));
-    return this.#renewed(lease, { used, release: isAdmitted === 1 ? this.#local.add(scopes) : undefined }, true);
+    const { admitted, used } = reply;
+    return this.#renewed(lease, { used, release: admitted ? this.#local.add(scopes) : undefined }, true);
   }
 
   /** Renews the request in Redis until it ends. A request that was counted locally is added to Redis after the reconnect. */
@@ -73,6 +68,17 @@ export class RedisLimits implements LimitCounts {
   }
 }
 
+/**
+ * Counts what accounts with limits have used on all replicas. Nothing waits for it: each learns the sum after its own requests, and what
+ * replicas tell by the database every second is the base.
+ */
+export function shareUsage(redis: Redis, usage: AccountUsage): void {
+  usage.onUsed = (id, rate, units) => {
+    const counted = redis.run(COUNT, [`dragoman:{account:${id}}:${rate}`], ['', String(units)]);
+    counted.then((total) => usage.learn(id, rate, Number(total))).catch(() => {});
+  };
+}
+
 /** An open request in Redis, which expires unless it is renewed. */
 interface Lease {
   readonly id: string;
@@ -90,23 +96,6 @@ const openKeys = (scopes: readonly LimitScope[]): string[] =>
   scopes
     .filter(({ limits: { concurrency, tpm } }) => concurrency !== undefined || tpm !== undefined)
     .map((scope) => redisKey(scope, 'open'));
-
-/** Of one scope, as `ACQUIRE` returns them. */
-const USAGE_NUMBERS = 7;
-
-const usageOf = ([
-  used = 0,
-  waitMs = 0,
-  resetMs = 0,
-  tokens = 0,
-  tokenMs = 0,
-  tokenReset = 0,
-  open = 0,
-]: readonly number[]): LimitUsage => ({
-  requests: { used, waitMs, resetMs },
-  tokens: { used: tokens, waitMs: tokenMs, resetMs: tokenReset },
-  open,
-});
 
 /**
  * The rules of rate-window.ts over a hash: `state`, and a cell by number. ARGV[1] is the time, or empty for that of Redis. A clock that was
@@ -185,12 +174,14 @@ local function burst_wait(window, max)
   end
   return 0
 end
-local function reset_of(window) return window.first < window.next and window.newest + ${WINDOW_MS} - window.now or 0 end
+local function use_of(window, wait)
+  return { used = window.units, waitMs = wait, resetMs = window.first < window.next and window.newest + ${WINDOW_MS} - window.now or 0 }
+end
 `;
 
 /** KEYS: requests, tokens and open slots of each scope. ARGV: time, slot id, lease in ms, then rpm, burst, tpm and concurrency of each; 0 = no limit. */
 const ACQUIRE = script(`${COMMON}
-local is_admitted, scopes = 1, {}
+local admitted, scopes, used = true, {}, {}
 for n = 1, #KEYS / 3 do
   local scope = { requests = open_window(KEYS[3 * n - 2]), tokens = open_window(KEYS[3 * n - 1]), open = KEYS[3 * n], wait = 0, token_wait = 0, count = 0 }
   local rpm, burst, tpm, concurrency = tonumber(ARGV[4 * n]), tonumber(ARGV[4 * n + 1]), tonumber(ARGV[4 * n + 2]), tonumber(ARGV[4 * n + 3])
@@ -209,26 +200,27 @@ for n = 1, #KEYS / 3 do
     scope.token_wait = window_wait(scope.tokens, math.max(0, max))
     if max < 0 then scope.token_wait = math.max(scope.token_wait, ${OPEN_RETRY_MS}) end
   end
-  if scope.wait > 0 or scope.token_wait > 0 or (concurrency > 0 and scope.count >= concurrency) then is_admitted = 0 end
+  if scope.wait > 0 or scope.token_wait > 0 or (concurrency > 0 and scope.count >= concurrency) then admitted = false end
   scopes[n] = scope
 end
-local reply = { is_admitted }
-for _, scope in ipairs(scopes) do
-  if is_admitted == 1 then
-    if scope.rpm > 0 then add(scope.requests, 1) end
-    if scope.counts_open then
-      redis.call('ZADD', scope.open, now + ARGV[3], ARGV[2])
-      redis.call('PEXPIRE', scope.open, ARGV[3])
-    end
+for n, scope in ipairs(scopes) do
+  if admitted and scope.rpm > 0 then add(scope.requests, 1) end
+  if admitted and scope.counts_open then
+    redis.call('ZADD', scope.open, now + ARGV[3], ARGV[2])
+    redis.call('PEXPIRE', scope.open, ARGV[3])
   end
-  local usage = { scope.requests.units, scope.wait, reset_of(scope.requests), scope.tokens.units, scope.token_wait, reset_of(scope.tokens), scope.count }
-  for _, number in ipairs(usage) do reply[#reply + 1] = string.format('%.17g', number) end
+  used[n] = { requests = use_of(scope.requests, scope.wait), tokens = use_of(scope.tokens, scope.token_wait), open = scope.count }
 end
-return reply`);
+return cjson.encode({ admitted = admitted, used = used })`);
 
-/** KEYS: tokens of each scope with a token limit. ARGV: time, tokens. */
+/** KEYS: windows. ARGV: time, units. Returns the units of the last one. */
 const COUNT = script(`${COMMON}
-for _, key in ipairs(KEYS) do add(open_window(key), tonumber(ARGV[2])) end`);
+local window
+for _, key in ipairs(KEYS) do
+  window = open_window(key)
+  add(window, tonumber(ARGV[2]))
+end
+return window.units`);
 
 /** KEYS: open slots of each scope that counts them. ARGV: time, slot id, lease in ms. */
 const RENEW = script(`${COMMON}

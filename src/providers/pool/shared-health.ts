@@ -7,6 +7,7 @@ import { sql } from 'kysely';
 import { type Clock, errorFields, type Log, type Repetition, repeat } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { FaultKind, TimeoutClass } from '../../rules/index.ts';
+import type { LimitedAccount, UsedRates } from './account-usage.ts';
 import type { AccountUse, Cooldown, Park } from './cooldown.ts';
 import type { HealthChange, Pool, SharedState } from './pool.ts';
 
@@ -14,7 +15,7 @@ export interface SharedHealthOptions {
   readonly db: Db;
   readonly pool: Pool;
   /** Accounts of the configuration. */
-  readonly accounts: () => readonly { readonly id: string }[];
+  readonly accounts: () => readonly LimitedAccount[];
   /** The id may change while the process runs. */
   readonly replicaId: () => string;
   readonly clock: Clock;
@@ -28,6 +29,11 @@ const READ_MS = 60_000;
 const MAX_ROWS = 1_000;
 /** The number of requests in flight is written this often even if it stays the same; older numbers are of processes that ended. */
 const LOAD_MS = 5_000;
+/** The text of a load without requests and limits in use. */
+const NO_LOAD = '{}{}';
+
+const jsonOf = (entries: readonly (readonly [string, unknown])[]): string =>
+  JSON.stringify(Object.fromEntries(entries));
 
 export class SharedHealth {
   readonly #options: SharedHealthOptions;
@@ -36,7 +42,7 @@ export class SharedHealth {
   #isWaiting = false;
   #isReadDue = true;
   #readAt = Number.NEGATIVE_INFINITY;
-  #load = { replicaId: '', text: '{}', at: Number.NEGATIVE_INFINITY };
+  #load = { replicaId: '', text: NO_LOAD, at: Number.NEGATIVE_INFINITY };
   #isFailing = false;
 
   /** The first reading is complete before the first request. */
@@ -99,6 +105,7 @@ export class SharedHealth {
       if (changes.length > 0) await this.#write(changes.slice(0, MAX_ROWS));
       pool.restoreChanges(changes.slice(MAX_ROWS));
       await this.#writeLoad();
+      await this.#readUsage();
       if (!isReadDue) return;
       const state = await readSharedState(db);
       this.#readAt = clock.elapsed();
@@ -136,24 +143,45 @@ export class SharedHealth {
     });
   }
 
-  /** Requests in flight of this replica, for operators. */
+  /** Requests in flight of this replica, for operators, and what it uses of the limits of accounts, for the other replicas too. */
   async #writeLoad(): Promise<void> {
     const { db, pool, accounts, replicaId, clock } = this.#options;
     const counts = accounts().flatMap(({ id }): [string, number][] => {
       const count = pool.inFlight(id);
       return count > 0 ? [[id, count]] : [];
     });
-    const next = { replicaId: replicaId(), text: JSON.stringify(Object.fromEntries(counts)), at: clock.now() };
+    const usages = accounts().flatMap((account): [string, object][] => {
+      const used = pool.usage.used(account, pool.inFlight(account.id));
+      const reached = pool.reachedLimit(account);
+      return used.requests > 0 || used.tokens > 0 || reached ? [[account.id, { ...used, ...reached }]] : [];
+    });
+    const load = { in_flight: jsonOf(counts), used: jsonOf(usages) };
+    const next = { replicaId: replicaId(), text: Object.values(load).join(''), at: clock.now() };
     const last = this.#load;
-    const isSame = next.text === last.text && (next.replicaId === last.replicaId || next.text === '{}');
-    if (isSame && (next.text === '{}' || next.at - last.at < LOAD_MS)) return;
-    const values = { replica_id: next.replicaId, in_flight: next.text, at: sql<Date>`now()` };
+    const isSame = next.text === last.text && (next.replicaId === last.replicaId || next.text === NO_LOAD);
+    if (isSame && (next.text === NO_LOAD || next.at - last.at < LOAD_MS)) return;
+    const at = sql<Date>`now()`;
     await db
       .insertInto('account_loads')
-      .values(values)
-      .onConflict((row) => row.column('replica_id').doUpdateSet({ in_flight: next.text, at: sql<Date>`now()` }))
+      .values({ replica_id: next.replicaId, ...load, at })
+      .onConflict((row) => row.column('replica_id').doUpdateSet({ ...load, at }))
       .execute();
     this.#load = next;
+  }
+
+  /** A process that ended without a word counts for a minute. */
+  async #readUsage(): Promise<void> {
+    const { db, pool, accounts, replicaId } = this.#options;
+    if (accounts().every(({ limits }) => limits?.rpm === undefined && limits?.tpm === undefined)) return;
+    const { rows } = await sql<{ id: string; requests: bigint; tokens: bigint }>`
+      select u.key as id, sum((u.value ->> 'requests')::bigint)::bigint as requests, sum((u.value ->> 'tokens')::bigint)::bigint as tokens
+      from account_loads l, jsonb_each(l.used) u
+      where l.replica_id <> ${replicaId()} and l.at > now() - interval '1 minute' group by 1`.execute(db);
+    const elsewhere = rows.map(({ id, requests, tokens }): [string, UsedRates] => [
+      id,
+      { requests: Number(requests), tokens: Number(tokens) },
+    ]);
+    pool.usage.adopt(new Map(elsewhere));
   }
 
   /** Logs the first of several failures in a row: the database is down, which other lines say too. */
@@ -221,6 +249,12 @@ const dropOutdated = (db: Db, account: string, identity: string | null): Promise
       delete from account_parks
       where account_id = ${account} and cause = 'credential' and identity is not distinct from ${identity}`.execute(tx);
   });
+
+/** Accounts at a limit of their own, on one of the servers: account_id, limit and until. */
+export const REACHED_LIMITS = sql`(
+  select u.key as account_id, u.value ->> 'limit' as "limit", to_timestamp((u.value ->> 'until')::bigint / 1000.0) as until
+  from account_loads l, jsonb_each(l.used) u
+  where l.at > now() - interval '15 seconds' and (u.value ->> 'until')::bigint > extract(epoch from now()) * 1000)`;
 
 /**
  * Every transaction that changes cooldowns or parks takes this lock before any row of an account. The trigger of parks takes it after the rows of

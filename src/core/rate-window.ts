@@ -1,6 +1,6 @@
 /**
  * What a limit per minute has used: the units of the last 60 s in cells of up to 100 ms. A cell counts whole until its last unit is 60 s old,
- * so a window that fits its limit fits it in every 60 s, and at most 601 cells exist. The scripts in redis-limits.ts have the same rules.
+ * so a window that fits its limit fits it in every 60 s, and at most 601 cells exist. The scripts of the rate limits in Redis have the same rules.
  */
 
 export const WINDOW_MS = 60_000;
@@ -11,13 +11,6 @@ const BURST_MS = 1_000;
 export const OPEN_RETRY_MS = 1_000;
 /** Requests that may start together while nothing is known about the tokens that they use. */
 export const FIRST_REQUESTS = 10;
-
-interface Cell {
-  readonly start: number;
-  last: number;
-  units: number;
-  events: number;
-}
 
 /** The use of a limit, as headers and rejections report it. */
 export interface WindowUse {
@@ -31,7 +24,7 @@ export interface WindowUse {
 
 /** Every `now` is that of a clock that is never set back. */
 export class RateWindow {
-  readonly #cells: Cell[] = [];
+  readonly #cells: { readonly start: number; last: number; units: number; events: number }[] = [];
   #units = 0;
   #events = 0;
   /** Of the window at its last event; kept while no event follows. */
@@ -39,7 +32,7 @@ export class RateWindow {
 
   /** One event of so many units. */
   add(units: number, now: number): void {
-    this.#forget(now);
+    this.used(now);
     let cell = this.#cells.at(-1);
     if (!cell || now - cell.start >= CELL_MS) {
       cell = { start: now, last: now, units: 0, events: 0 };
@@ -53,6 +46,16 @@ export class RateWindow {
     this.#mean = this.#units / this.#events;
   }
 
+  /** Units of the last 60 s. */
+  used(now: number): number {
+    for (let cell = this.#cells[0]; cell && cell.last <= now - WINDOW_MS; cell = this.#cells[0]) {
+      this.#cells.shift();
+      this.#units -= cell.units;
+      this.#events -= cell.events;
+    }
+    return this.#units;
+  }
+
   /** Requests: one more must fit the limit and the burst. */
   requestUse(rpm: number, burst: number, now: number): WindowUse {
     const use = this.#use(rpm - 1, now);
@@ -61,48 +64,38 @@ export class RateWindow {
 
   /** Tokens: they are known at the end of a request, so those in flight, and one more, count with the mean until then. */
   tokenUse(tpm: number, open: number, now: number): WindowUse {
-    const expected = this.#mean === undefined ? tpm / FIRST_REQUESTS : Math.min(this.#mean, tpm);
-    const max = tpm - (open + 1) * expected;
+    const max = tpm - (open + 1) * this.expected(tpm);
     const use = this.#use(Math.max(0, max), now);
     return max < 0 ? { ...use, waitMs: Math.max(use.waitMs, OPEN_RETRY_MS) } : use;
   }
 
-  #use(max: number, now: number): WindowUse {
-    this.#forget(now);
-    const newest = this.#cells.at(-1);
-    const resetMs = newest ? newest.last + WINDOW_MS - now : 0;
-    return { used: this.#units, waitMs: this.#windowWait(max, now), resetMs };
+  /** The tokens of a request whose use is not known yet. */
+  expected(tpm: number): number {
+    return this.#mean === undefined ? tpm / FIRST_REQUESTS : Math.min(this.#mean, tpm);
   }
 
-  /** Until at most `max` units are left. */
-  #windowWait(max: number, now: number): number {
-    let left = this.#units;
+  /** Waits until at most `max` units are left. */
+  #use(max: number, now: number): WindowUse {
+    const used = this.used(now);
+    let left = used;
     let waitMs = 0;
     for (const { last, units } of this.#cells) {
-      if (left <= max) return waitMs;
+      if (left <= max) break;
       left -= units;
       waitMs = last + WINDOW_MS - now;
     }
-    return waitMs;
+    const newest = this.#cells.at(-1);
+    return { used, waitMs, resetMs: newest ? newest.last + WINDOW_MS - now : 0 };
   }
 
   /** Until at most `max` units are of the last second. */
   #burstWait(max: number, now: number): number {
     let sum = 0;
-    for (let n = this.#cells.length - 1; n >= 0; n -= 1) {
-      const { last, units } = this.#cells[n] as Cell;
-      if (last <= now - BURST_MS) return 0;
+    for (const { last, units } of this.#cells.toReversed()) {
       sum += units;
+      if (last <= now - BURST_MS) break;
       if (sum > max) return last + BURST_MS - now;
     }
     return 0;
-  }
-
-  #forget(now: number): void {
-    for (let cell = this.#cells[0]; cell && cell.last <= now - WINDOW_MS; cell = this.#cells[0]) {
-      this.#cells.shift();
-      this.#units -= cell.units;
-      this.#events -= cell.events;
-    }
   }
 }
