@@ -51,9 +51,11 @@ export class ShapeFindings {
 /** Values by name, found by the bytes of a name: a body has thousands of names, and no string is made of them. */
 export class NameTable<T> {
   readonly #rows = new Map<number, { readonly bytes: Buffer; readonly value: T }[]>();
+  readonly #byName: ReadonlyMap<string, T>;
 
   constructor(entries: Iterable<readonly [string, T]>) {
-    for (const [name, value] of entries) {
+    this.#byName = new Map(entries);
+    for (const [name, value] of this.#byName) {
       const bytes = Buffer.from(name);
       const key = keyOf(bytes, 0, bytes.length);
       const rows = this.#rows.get(key);
@@ -70,8 +72,7 @@ export class NameTable<T> {
   }
 
   get(name: string): T | undefined {
-    const bytes = Buffer.from(name);
-    return this.at(bytes, 0, bytes.length);
+    return this.#byName.get(name);
   }
 }
 

@@ -20,6 +20,7 @@ export interface WayOrder {
 
 /** What one group has used of its attempts, in whichever way and pass. */
 interface GroupAttempts {
+  readonly group: string;
   readonly attempts: number;
   /** Of the first of them. */
   readonly startedAt: number;
@@ -66,7 +67,7 @@ export interface CallProgress {
   /** Only accounts that are not cooling down are tried; the second pass tries the others too. */
   readonly isFirstPass: boolean;
   readonly endings: readonly (WayUnavailable | undefined)[];
-  readonly groups: Readonly<Record<string, GroupAttempts>>;
+  readonly groups: readonly GroupAttempts[];
   readonly startedAt: number | undefined;
   /** The group of the moment may try nothing more. */
   readonly isSpent: boolean;
@@ -90,16 +91,18 @@ export function begin(order: WayOrder): CallProgress {
     at: 0,
     isFirstPass: true,
     endings: [],
-    groups: {},
+    groups: [],
     startedAt: undefined,
     isSpent: false,
     accounts: [],
     operation: 'none',
-    ...UNTRIED,
+    tried: [],
+    again: undefined,
+    hasWaited: false,
+    fault: undefined,
+    last: undefined,
   };
 }
-
-const UNTRIED = { tried: [], again: undefined, hasWaited: false, fault: undefined, last: undefined };
 
 const ENTER: Step = { kind: 'enter' };
 const NOTHING: Step = { kind: 'none' };
@@ -111,7 +114,7 @@ export function next(now: CallProgress, outcome: Outcome, ms: number): CallProgr
     case 'no retry':
       return leave({ ...now, isSpent: true }, allAccountsBusy(FULL));
     case 'leased':
-      return { ...now, ...count(now, 1, ms), tried: [...now.tried, outcome.accountId], step: NOTHING };
+      return { ...now, groups: counted(now, 1, ms), tried: [...now.tried, outcome.accountId], step: NOTHING };
     case 'cooling':
       return leave(now, allAccountsBusy({ ...FULL, retryMs: outcome.retryMs }));
     case 'no account':
@@ -126,7 +129,7 @@ export function next(now: CallProgress, outcome: Outcome, ms: number): CallProgr
       return advance({ ...now, endings: endingsWith(now, outcome.error) }, ms);
     case 'served':
       // A further request of the same call, such as the next round, begins anew.
-      return { ...now, groups: {}, startedAt: undefined, step: NOTHING };
+      return { ...now, groups: [], startedAt: undefined, step: NOTHING };
   }
 }
 
@@ -138,7 +141,7 @@ export const hasFallback = ({ order: { ways }, at }: CallProgress): boolean =>
   at + 1 < ways.length && ways.at(-1)?.caller.fallback !== undefined;
 
 export const attemptCount = ({ groups }: CallProgress): number =>
-  Object.values(groups).reduce((sum, { attempts }) => sum + attempts, 0);
+  groups.reduce((sum, { attempts }) => sum + attempts, 0);
 
 /** The call waits for a slot of these accounts before others take it. */
 const waits = (now: CallProgress): boolean =>
@@ -150,15 +153,30 @@ const groupOf = ({ order, at }: CallProgress): string => order.ways[at]?.caller.
 const untried = ({ accounts, tried }: CallProgress): readonly Account[] =>
   tried.length === 0 ? accounts : accounts.filter(({ id }) => !tried.includes(id));
 
-function count(now: CallProgress, attempts: number, ms: number): Pick<CallProgress, 'groups'> {
+/** Of the group of the moment. */
+function attemptsIn(now: CallProgress, ms: number): GroupAttempts {
   const group = groupOf(now);
-  const known = now.groups[group] ?? { attempts: 0, startedAt: ms };
-  return { groups: { ...now.groups, [group]: { ...known, attempts: known.attempts + attempts } } };
+  return now.groups.find((one) => one.group === group) ?? { group, attempts: 0, startedAt: ms };
+}
+
+function counted(now: CallProgress, more: number, ms: number): CallProgress['groups'] {
+  const { group, attempts, startedAt } = attemptsIn(now, ms);
+  return [...now.groups.filter((one) => one.group !== group), { group, attempts: attempts + more, startedAt }];
 }
 
 function open(before: CallProgress, { accounts, operation }: Outcome & { kind: 'opened' }, ms: number): CallProgress {
-  const now = { ...before, ...UNTRIED, accounts, operation, startedAt: before.startedAt ?? ms };
-  return (now.groups[groupOf(now)]?.attempts ?? 0) === 0 ? attempt(now) : retry(now, ms);
+  const now: CallProgress = {
+    ...before,
+    startedAt: before.startedAt ?? ms,
+    accounts,
+    operation,
+    tried: [],
+    again: undefined,
+    hasWaited: false,
+    fault: undefined,
+    last: undefined,
+  };
+  return attemptsIn(now, ms).attempts === 0 ? attempt(now) : retry(now, ms);
 }
 
 function attempt(now: CallProgress, isRetry = false): CallProgress {
@@ -169,7 +187,7 @@ function attempt(now: CallProgress, isRetry = false): CallProgress {
 
 /** A further attempt in a group, within its attempts and time and those of the call. */
 function retry(now: CallProgress, ms: number): CallProgress {
-  const { attempts, startedAt } = now.groups[groupOf(now)] ?? { attempts: 0, startedAt: ms };
+  const { attempts, startedAt } = attemptsIn(now, ms);
   const isInTime = ms - startedAt <= FAILOVER.withinMs[now.operation];
   return isInTime && attempts < FAILOVER.attempts && attemptCount(now) < FALLBACK.attempts
     ? attempt(now, true)
@@ -183,8 +201,8 @@ function afterFault(
 ): CallProgress {
   const now = { ...before, fault: fault.kind };
   if (isPartial) {
-    const rest = { tried: now.tried.slice(0, -1), again: now.tried.at(-1), last: undefined };
-    return attempt({ ...now, ...rest, ...count(now, -1, ms) });
+    const [tried, again] = [now.tried.slice(0, -1), now.tried.at(-1)];
+    return attempt({ ...now, groups: counted(now, -1, ms), tried, again, last: undefined });
   }
   const { failover, maybeAccepted } = faultRow(fault.kind);
   if (maybeAccepted && isOnce) return { ...now, step: { kind: 'refuse', error: notSentAgain(fault) } };

@@ -40,14 +40,16 @@ interface PricedUsage extends Pick<PricedModel, 'rates' | 'priceId'> {
 
 /** The usage with the price of each part of it. */
 export function pricedUsage(given: MeteredUsage, call: PricedCallModels, from: ReplySource): PricedUsage {
-  const { models: rows = [], ...whole } = given;
   const { others } = call;
+  const replyModel = otherReply(call.model, from);
+  if (!given.models && others.length === 0 && replyModel === undefined)
+    return { usage: given, ratesOf: () => undefined, rates: call.rates, priceId: call.priceId };
+  const { models: rows = [], ...whole } = given;
   const beside = others.filter((one) => !isChoice(one));
   const models = rows.flatMap((row): ModelUsage[] => {
     const other = modelOfRow(row, call.model, beside, from.account);
     return other ? [{ ...row, price: priceName(other) }] : [];
   });
-  const replyModel = otherReply(call.model, from);
   const usage = { ...whole, ...(models.length > 0 && { models }), ...(replyModel !== undefined && { replyModel }) };
   const ratesOf = (price: string): Rates | undefined => others.find((one) => priceName(one) === price)?.rates;
   return { usage, ratesOf, ...servedBy(usage, call, from) };
@@ -110,4 +112,6 @@ const lengthOfMatch = (reported: string, { name, upstream }: Model, account: Acc
 
 /** A name that means another model than the one of the request. */
 const otherReply = (own: Model, { account, replyModel }: ReplySource): string | undefined =>
-  replyModel !== undefined && lengthOfMatch(replyModel, own, account) === 0 ? replyModel : undefined;
+  replyModel === undefined || replyModel === own.name || lengthOfMatch(replyModel, own, account) > 0
+    ? undefined
+    : replyModel;
