@@ -153,6 +153,11 @@ const lifeOf = (world: World) => {
   return { life, error: life.run() };
 };
 
+function replyIn(all: readonly (readonly SimulatedAccount[])[], accountId: string): Reply {
+  const [way = 0, n = 0] = accountId.split('-').map(Number);
+  return all[way]?.[n]?.reply ?? assert.fail('an account of no way');
+}
+
 const law = (check: (world: World, life: Life, error: ApiError | undefined) => void): void =>
   fc.assert(
     fc.property(worlds, (world) => {
@@ -190,12 +195,8 @@ test('no attempt begins after the time of a group or of the call, and none witho
 test('nothing follows a response, a fault of the request in the own group, or one that may have been accepted and is sent once', () =>
   law(({ own, lines, isOnce }, { attempts, repeated, isServed }, error) => {
     assert.equal(error === undefined, isServed);
-    const faultIn = (accountId = '') => {
-      const [way = 0, n = 0] = accountId.split('-').map(Number);
-      return [...own, ...lines][way]?.[n]?.reply.fault;
-    };
     for (const [n, { accountId, group }] of attempts.entries()) {
-      const fault = faultIn(accountId);
+      const { fault } = replyIn([...own, ...lines], accountId);
       const isLast = n === attempts.length - 1;
       const hasRest = fault === 'opaque_rejected' || fault === 'option_rejected';
       if (!fault) assert.ok(isLast);
@@ -206,11 +207,35 @@ test('nothing follows a response, a fault of the request in the own group, or on
     assert.ok(repeated.length <= attempts.length);
   }));
 
-test('a call is not refused while a way could serve it at once', () =>
-  law(({ own, lines }, { attempts }, error) => {
-    if (!error || attempts.length > 0) return;
-    const ready = [...own, ...lines].flat().filter(({ isCooling, isFull }) => !isCooling && !isFull);
-    assert.deepEqual(ready, [], 'an account that is ready was not tried');
+test('a call is refused only when whoever could serve it is out of attempts, time or retries, or the request is at fault', () =>
+  law(({ own, lines, isOnce, hasRetries }, { attempts, ms: endMs }, error) => {
+    if (!error) return;
+    const all = [...own, ...lines];
+    // A fault of the request ends the call in the own group, and a line in any other.
+    const rejectedIn = new Set(
+      attempts.flatMap(({ accountId, group }) => {
+        const { fault } = replyIn(all, accountId);
+        if (!fault) return [];
+        const { failover, maybeAccepted } = faultRow(fault);
+        if (isOnce && maybeAccepted) return ['own'];
+        return failover && fault !== 'forbidden' ? [] : [group];
+      }),
+    );
+    if (rejectedIn.has('own')) return;
+    const usedBy = (group: string) => attempts.filter((one) => one.group === group);
+    for (const [way, accounts] of all.entries())
+      for (const [n, { isCooling, isFull, reply }] of accounts.entries()) {
+        const accountId = `${way}-${n}`;
+        if (isCooling || isFull || reply.fault || attempts.some((one) => one.accountId === accountId)) continue;
+        const group = way < own.length ? 'own' : `line ${way - own.length}`;
+        const used = usedBy(group);
+        if (rejectedIn.has(group)) continue;
+        const isOutOfTime =
+          (used[0] && endMs - used[0].ms > FAILOVER.withinMs.reply) ||
+          (group !== 'own' && endMs - (attempts[0]?.ms ?? 0) > FALLBACK.withinMs);
+        const isSpent = used.length >= FAILOVER.attempts || attempts.length >= FALLBACK.attempts;
+        assert.ok(isSpent || isOutOfTime || (!hasRetries && used.length > 0), `${accountId} could have served`);
+      }
   }));
 
 test('ready accounts of all ways come before those that are cooling down, and the ways in the order of the plan', () =>
