@@ -1,4 +1,4 @@
-/** One request of about 1.5 KB in the four dialects, and what tells a complete response. */
+/** One request of about 1.5 KB in the four dialects, one of 400 KB as agents send them, and what tells a complete response. */
 
 export const DIALECTS = ['messages', 'chat', 'responses', 'generate'] as const;
 export type Dialect = (typeof DIALECTS)[number];
@@ -43,8 +43,70 @@ const BODIES: Readonly<Record<Dialect, (stream: boolean) => object>> = {
   }),
 };
 
-export function benchRequest(dialect: Dialect, model: string, stream: boolean): BenchRequest {
-  const body = BODIES[dialect](stream);
+const TOOLS = Array.from({ length: 30 }, (_, n) => ({
+  name: `tool_${n}`,
+  description: `Does the ${n}th thing of an agent, and says what came of it. `.repeat(8),
+  schema: {
+    type: 'object',
+    properties: {
+      path: { type: 'string', description: 'of a file' },
+      lines: { type: 'array', items: { type: 'integer' } },
+    },
+    required: ['path'],
+  },
+}));
+const CALLS = Array.from({ length: 105 }, (_, n) => ({
+  id: `call_${n}`,
+  name: `tool_${n % 30}`,
+  input: { path: `src/part-${n}/file.ts`, lines: [n, n + 40] },
+  result:
+    `${n}: export const value = "a \\"quoted\\" word";\n\tif (value.length > ${n}) return '${n % 20 ? 'e' : 'é'}';\n`.repeat(
+      40,
+    ),
+}));
+/** The conversation of an agent: tools, and a call with its result for each turn. */
+const LONG_BODIES: Readonly<Partial<Record<Dialect, object>>> = {
+  messages: {
+    max_tokens: 1024,
+    system: SYSTEM_TEXT,
+    tools: TOOLS.map(({ name, description, schema }) => ({ name, description, input_schema: schema })),
+    messages: [
+      { role: 'user', content: USER_TEXT },
+      ...CALLS.flatMap(({ id, name, input, result }) => [
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'I look.' },
+            { type: 'tool_use', id, name, input },
+          ],
+        },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: id, content: [{ type: 'text', text: result }] }],
+        },
+      ]),
+    ],
+  },
+  chat: {
+    max_completion_tokens: 1024,
+    tools: TOOLS.map(({ schema, ...tool }) => ({ type: 'function', function: { ...tool, parameters: schema } })),
+    messages: [
+      { role: 'system', content: SYSTEM_TEXT },
+      { role: 'user', content: USER_TEXT },
+      ...CALLS.flatMap(({ id, name, input, result }) => [
+        {
+          role: 'assistant',
+          content: 'I look.',
+          tool_calls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(input) } }],
+        },
+        { role: 'tool', tool_call_id: id, content: result },
+      ]),
+    ],
+  },
+};
+
+export function benchRequest(dialect: Dialect, model: string, stream: boolean, isLong = false): BenchRequest {
+  const body = (isLong && LONG_BODIES[dialect]) || BODIES[dialect](stream);
   if (dialect !== 'generate') return { path: PATHS[dialect], body: JSON.stringify({ model, stream, ...body }) };
   const verb = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
   return { path: `/v1beta/models/${model}:${verb}`, body: JSON.stringify(body) };

@@ -74,17 +74,17 @@ export async function measure(
 
 const cpuOf = ({ pid }: Target) => (pid === undefined ? { own: Number.NaN, database: 0 } : cpuOfTree(pid));
 
-const loadOrder = ({ line, scenario: { model, stream, connections }, target }: Cell): object => ({
+const loadOrder = ({ line, scenario, target }: Cell): object => ({
   port: target.port,
-  request: requestOf(target, line.route, model, stream),
-  connections,
+  request: requestOf(target, line.route, scenario),
+  connections: scenario.connections,
 });
 
-function openOrder({ line, scenario: { model, stream, connections }, target, upstream }: Cell): object {
+function openOrder({ line, scenario, target, upstream }: Cell): object {
   const { to } = line.route;
   const destinations = [
-    { port: target.port, request: requestOf(target, line.route, model, stream) },
-    { port: upstream.port, request: requestOf(upstream, { from: to, to }, model, stream) },
+    { port: target.port, request: requestOf(target, line.route, scenario) },
+    { port: upstream.port, request: requestOf(upstream, { from: to, to }, scenario) },
   ];
-  return { rate: OPEN_LOOP_RATE, connections, destinations };
+  return { rate: OPEN_LOOP_RATE, connections: scenario.connections, destinations };
 }

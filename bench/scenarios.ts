@@ -3,7 +3,7 @@ import { benchRequest, DELTAS, type Dialect, EVENTS, type MODELS, STREAM_END } f
 import type { Target } from './target.ts';
 
 type Model = (typeof MODELS)[number];
-export type ScenarioName = 'unary-1' | 'unary-64' | 'open' | 'burst' | 'paced';
+export type ScenarioName = 'unary-1' | 'unary-64' | 'open' | 'burst' | 'paced' | 'long' | 'long-stream';
 
 /** Requests per second of the open loop. */
 export const OPEN_LOOP_RATE = 200;
@@ -18,6 +18,8 @@ export interface Scenario {
   readonly about: string;
   /** Another scenario runs the same code and warms it up. */
   readonly isWarm: boolean;
+  /** The request of an agent, of 400 KB. Its figures are those of a whole call. */
+  readonly isLong?: boolean;
 }
 
 const unary = { model: 'bench-burst', stream: false } as const;
@@ -32,6 +34,16 @@ export const SCENARIOS: readonly Scenario[] = [
     about: `unary, ${OPEN_LOOP_RATE} requests a second`,
   },
   { ...unary, name: 'burst', connections: 64, stream: true, isWarm: false, about: 'streams at full speed' },
+  { ...unary, name: 'long', connections: 8, isLong: true, isWarm: false, about: 'unary, 400 KB' },
+  {
+    ...unary,
+    name: 'long-stream',
+    connections: 8,
+    stream: true,
+    isLong: true,
+    isWarm: true,
+    about: 'streams, 400 KB',
+  },
   { name: 'paced', connections: 32, model: 'bench-paced', stream: true, isWarm: true, about: 'an event every 4 ms' },
 ];
 
@@ -50,11 +62,13 @@ export const CONVERTED: readonly Route[] = [
 ];
 
 /** What a figure of the scenario is about: one call, or one of the events that the upstream sends. */
-export const unitsOf = ({ stream }: Scenario, { to }: Route): number => (stream ? EVENTS[to] : 1);
+export const unitsOf = ({ stream, isLong }: Scenario, { to }: Route): number => (stream && !isLong ? EVENTS[to] : 1);
+
+type Sent = Pick<Scenario, 'model' | 'stream' | 'isLong'>;
 
 /** Head and body of the request. */
-export function requestOf(target: Target, { from, to }: Route, model: Model, stream: boolean): string {
-  const { path, body } = benchRequest(from, model, stream);
+export function requestOf(target: Target, { from, to }: Route, scenario: Sent): string {
+  const { path, body } = benchRequest(from, scenario.model, scenario.stream, scenario.isLong);
   const headers = {
     host: `127.0.0.1:${target.port}`,
     accept: 'application/json',

@@ -54,7 +54,7 @@ export class Session {
     for (const [row, target] of this.targets) {
       for (const line of row.lines.filter(({ label }) => only.test(label))) {
         for (const stream of [false, true]) {
-          const request = requestOf(target, line.route, 'bench-burst', stream);
+          const request = requestOf(target, line.route, { model: 'bench-burst', stream });
           const { status, text } = await sendOrder<ProbeReport>(load, { probe: true, port: target.port, request });
           const failure = failureOf(line.route, stream, status, text);
           if (failure !== undefined) this.note(`${line.label}, ${stream ? 'streams' : 'unary'}: ${failure}; skipped.`);

@@ -37,7 +37,7 @@ try {
   const alone = await measure(SECONDS * 1_000);
   const head = request.slice(0, request.indexOf('\r\n\r\n') >> 1);
   const stalled = [
-    { count: READERS, bytes: requestOf(target, NATIVE, 'bench-flood', true) },
+    { count: READERS, bytes: requestOf(target, NATIVE, { model: 'bench-flood', stream: true }) },
     { count: HALVES >> 1, bytes: head },
     { count: HALVES - (HALVES >> 1), bytes: request.slice(0, -100) },
   ];

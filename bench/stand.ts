@@ -43,7 +43,7 @@ export async function openStand(): Promise<Stand> {
       const target = await startGateway({ name: 'dragoman', env: { ...SETTINGS, ...env }, isPinned }, upstreamPort);
       gateways.push(target);
       const { port } = target;
-      const request = requestOf(target, NATIVE, 'bench-burst', false);
+      const request = requestOf(target, NATIVE, { model: 'bench-burst', stream: false });
       while ((await sendOrder<ProbeReport>(load, { probe: true, port, request })).status !== 200) await pause(100);
       return { target, port, request };
     },

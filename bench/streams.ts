@@ -27,7 +27,7 @@ export async function openStreams(
   if (target.pid === undefined) return undefined;
   const idleMb = rssMb(target.pid);
   const { route } = lines.find(({ route: { from, to } }) => from === to) ?? { route: NATIVE };
-  const request = requestOf(target, route, 'bench-hold', true);
+  const request = requestOf(target, route, { model: 'bench-hold', stream: true });
   const { open } = await sendOrder<HoldReport>(load, { hold: STREAMS, port: target.port, request });
   await pause(SETTLE_MS);
   const withMb = rssMb(target.pid);

@@ -40,6 +40,20 @@ test('scanMembers and valueAt agree with JSON.parse', () => {
   );
 });
 
+test('scanMembers finds the end of long strings, however many quotes and backslashes they have', () => {
+  const pieces = fc.constantFrom('"', '\\', 'word ', '\n', 'é', 'x'.repeat(40), 'y'.repeat(1_500), '"'.repeat(700));
+  fc.assert(
+    fc.property(fc.array(fc.tuple(pieces, fc.integer({ min: 1, max: 60 })), { maxLength: 40 }), (runsOf) => {
+      const long = runsOf.map(([piece, times]) => piece.repeat(times)).join('');
+      const body = Buffer.from(JSON.stringify({ long, deep: [{ long }, long], model: 'm' }));
+      const found = scanMembers(body, new Set(['long', 'model']), { depth: 64, tokens: 100 });
+      assert.equal(valueAt(body, found.get('long') ?? assert.fail()), long);
+      assert.equal(valueAt(body, found.get('model') ?? assert.fail()), 'm');
+    }),
+    { numRuns: runs(200) },
+  );
+});
+
 test('scanMembers rejects truncated and damaged bodies', () => {
   const body = '{"model":"m","messages":[{"role":"user","content":"hello \\"you\\" \\\\"}],"n":[1,2.5,-3e4,true,null]}';
   for (let cut = 0; cut < body.length; cut++) assert.throws(() => scan(body.slice(0, cut), 'model'), JsonScanError);

@@ -68,13 +68,15 @@ export function asJson<T>(read: () => T): T {
 }
 
 /** How every opaque value of this gateway begins. */
-const ENVELOPE = Buffer.from('"gw1.');
+const ENVELOPE = Buffer.from('gw1.');
+const QUOTE = 0x22;
 const TURNS = ['messages', 'input', 'contents'];
 
 /** The signature of each would be checked. */
 function rejectManyEnvelopes(body: Buffer): void {
   let count = 0;
-  for (let at = body.indexOf(ENVELOPE); at >= 0; at = body.indexOf(ENVELOPE, at + ENVELOPE.length)) count += 1;
+  for (let at = body.indexOf(ENVELOPE); at >= 0; at = body.indexOf(ENVELOPE, at + ENVELOPE.length))
+    if (body[at - 1] === QUOTE) count += 1;
   if (count <= REQUEST_LIMITS.opaque) return;
   const member = TURNS.find((name) => body.includes(`"${name}"`)) ?? 'input';
   throw fail(
