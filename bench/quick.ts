@@ -7,12 +7,13 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { benchRequest } from './bodies.ts';
 import type { StartedProcess } from './child.ts';
 import { cpuOfTree, describeMachine, usageNow, WATCHED_CORES } from './machine.ts';
 import { median } from './quantile.ts';
 import { type CostRow, readReference, renderCosts, summarizeCosts, writeReference } from './quick-table.ts';
 import { type Cell, type Measurement, measure } from './round.ts';
-import { OPEN_LOOP_RATE, SCENARIOS, type ScenarioName } from './scenarios.ts';
+import { NATIVE, OPEN_LOOP_RATE, SCENARIOS, type ScenarioName } from './scenarios.ts';
 import { progress, Session } from './session.ts';
 import { ROOT } from './target.ts';
 import { quickTargets } from './targets.ts';
@@ -35,7 +36,13 @@ const MAX_MS = 15_000 * REPEATS;
 const MAX_CELL_MS = 2_000;
 
 /** Requests of a measurement: numbers and not times, because a busy machine would measure compilers that have not finished. */
-const REQUESTS: Readonly<Partial<Record<ScenarioName, number>>> = { 'unary-64': 4_000, burst: 600, paced: 32 };
+const REQUESTS: Readonly<Partial<Record<ScenarioName, number>>> = {
+  'unary-64': 4_000,
+  burst: 600,
+  paced: 32,
+  long: 100,
+  'long-stream': 60,
+};
 /** Compilers of a gateway finish after 40,000 calls: before, they take up to half of the time of a call. */
 const WARM_UP = 8;
 
@@ -43,6 +50,8 @@ const KINDS = [
   ['unary-64', 'call'],
   ['burst', 'event at full speed'],
   ['paced', 'event every 4 ms'],
+  ['long', 'call of 400 KB'],
+  ['long-stream', 'stream of 400 KB'],
 ] as const satisfies readonly (readonly [ScenarioName, string])[];
 
 const startedAt = performance.now();
@@ -87,6 +96,7 @@ ${renderCosts(rows, readReference())}
 
 ${OPEN_LOOP_RATE} calls a second take longer than at the upstream itself by
 ${open.map(({ line: { label }, results: [one] }) => `${label}: ${one?.p50.toFixed(2)} ms at p50, ${one?.p99.toFixed(2)} ms at p99`).join('\n')}
+Reading and writing the 400 KB as JSON takes ${Math.round(jsonRound())} us.
 ${describeMachine()}; ${Math.round(seconds)} s.
 ${others > MAX_OTHERS ? `Other programs used ${Math.round(others * 100)} % of the cores: repeat this when they are idle.` : `Changes below ${NOISE} are noise.`}
 For the commit message: ${commit()}: ${summarizeCosts(rows)}`);
@@ -138,6 +148,18 @@ function callRows(cells: readonly Cell[]): CostRow[] {
         };
       });
   });
+}
+
+/** CPU us from the bytes of the long request to text, values, text and bytes, as the least that a parsing proxy does. */
+function jsonRound(): number {
+  const bytes = Buffer.from(benchRequest(NATIVE.from, 'bench-burst', false, true).body);
+  const costs = Array.from({ length: 40 }, () => {
+    const before = process.cpuUsage();
+    Buffer.from(JSON.stringify(JSON.parse(bytes.toString())));
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  });
+  return median(costs.slice(20));
 }
 
 /** At a fixed rate, as a part of a core: between two calls the processes sleep, and the caches forget them. */

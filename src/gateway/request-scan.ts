@@ -1,10 +1,20 @@
 /** The first look at the body of a request: is it JSON, and within the limits of its operation. Nothing is parsed before. */
-import { fail, JsonScanError, type Shape, ShapeFindings, type Span, scanMembers, shapeOf } from '../core/index.ts';
+import {
+  ApiError,
+  fail,
+  JsonScanError,
+  type Shape,
+  ShapeFindings,
+  type Span,
+  scanMembers,
+  shapeOf,
+} from '../core/index.ts';
 import {
   type Dialect,
   type InferenceOperation,
   inferenceRow,
   JSON_LIMITS,
+  LIGHT_BODY,
   type ObjectKinds,
   objectKindsOf,
   REQUEST_JSON_LIMITS,
@@ -12,23 +22,41 @@ import {
 } from '../rules/index.ts';
 
 /**
- * Larger bodies are scanned and converted in a thread. A body of this size with nothing but turns of one letter takes 30 ms, one of 64 kB as
+ * Larger bodies are scanned and converted in a thread, unless they are light. A body of this size with nothing but turns of one letter takes 30 ms, one of 64 kB as
  * agents send them 1 ms, and the way to the thread and back half a millisecond.
  */
 export const LARGE_BODY_BYTES = 128 * 1024;
+
+export interface ScanOptions {
+  readonly operation?: InferenceOperation;
+  readonly findings?: ShapeFindings;
+  /** Throws for a body with more values than the event loop can read at once. */
+  readonly isLight?: boolean;
+}
 
 /** Spans of the wanted members. Throws what the client did wrong, with the member and its limit. */
 export function scanRequest(
   body: Buffer,
   wanted: ReadonlySet<string>,
-  operation?: InferenceOperation,
-  findings?: ShapeFindings,
+  { operation, findings, isLight = false }: ScanOptions = {},
 ): Map<string, Span> {
   if (body.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
   const isReply = operation === undefined || inferenceRow(operation).vectors !== true;
-  const members = asJson(() => scanMembers(body, wanted, isReply ? REQUEST_JSON_LIMITS : JSON_LIMITS, findings));
+  const ofReply = isLight ? LIGHT_BODY.limits : REQUEST_JSON_LIMITS;
+  const members = asJson(() => scanMembers(body, wanted, isReply ? ofReply : JSON_LIMITS, findings));
   if (isReply) rejectManyEnvelopes(body);
   return members;
+}
+
+/** The result of work on a light body. What is wrong with one, a thread finds too, and says it with the limits of all bodies. */
+export function ifLight<T>(bytes: Buffer, work: () => T): T | undefined {
+  if (bytes.length > LIGHT_BODY.bytes) return undefined;
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
 }
 
 const shapes = new Map<ObjectKinds, Shape>();
@@ -50,7 +78,7 @@ export function findingsFor(operation: InferenceOperation, dialect: Dialect): Sh
 /** The first member of a request that no table knows. */
 export function unknownIn(body: Buffer, operation: InferenceOperation, dialect: Dialect): string | undefined {
   const findings = findingsFor(operation, dialect);
-  scanRequest(body, NO_MEMBERS, operation, findings);
+  scanRequest(body, NO_MEMBERS, { operation, findings });
   return findings.unknown;
 }
 const NO_MEMBERS: ReadonlySet<string> = new Set();

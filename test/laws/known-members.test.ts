@@ -35,7 +35,7 @@ const isAdded = (found: string): boolean => found === 'tool_choice.require_appro
 const unknownIn = (dialect: Dialect, body: unknown): string | undefined => {
   const operation = OPERATIONS[dialect];
   const findings = findingsFor(operation, dialect);
-  scanRequest(Buffer.from(JSON.stringify(body)), new Set(), operation, findings);
+  scanRequest(Buffer.from(JSON.stringify(body)), new Set(), { operation, findings });
   return findings.unknown;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Decoding of a request that is converted: from its bytes to the form of the hub, with what admission needs. Large bodies are decoded in a
- * thread. A body that refers to stored turns is decoded again with them.
+ * Decoding of a request that is converted: from its bytes to the form of the hub, with what admission needs. Bodies with many values are
+ * decoded in a thread. A body that refers to stored turns is decoded again with them.
  */
 import { type PackedJson, packJson, parseJson, unpackJson } from '../../core/index.ts';
 import {
@@ -15,7 +15,7 @@ import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
-import { LARGE_BODY_BYTES, unknownIn } from '../request-scan.ts';
+import { ifLight, LARGE_BODY_BYTES, unknownIn } from '../request-scan.ts';
 import { userMessages } from '../stored/input-items.ts';
 import {
   NO_STORED_TURNS,
@@ -43,6 +43,7 @@ export interface DecodeInput {
   readonly stored?: StoredTurns | undefined;
   /** Bytes of the stored turns, which the provider reads too. */
   readonly storedBytes?: number;
+  readonly isLight?: boolean;
 }
 
 /** A body whose stored turns are missing. */
@@ -77,6 +78,8 @@ export const decodeJob: ThreadJob<DecodeInput, Decoded, DecodeMessage, DecodeRep
   name: 'decodeJob',
   inlineBytes: LARGE_BODY_BYTES,
   run: decode,
+  runLight: (input) =>
+    input.stored === undefined ? ifLight(input.bytes, () => decode({ ...input, isLight: true })) : undefined,
   toMessage: ({ stored, ...input }) => ({ ...input, ...(stored && { stored: JSON.stringify(stored) }) }),
   fromMessage: ({ stored, ...input }) => ({
     ...input,
@@ -94,7 +97,7 @@ export const decodeJob: ThreadJob<DecodeInput, Decoded, DecodeMessage, DecodeRep
 };
 
 function decode({ bytes, operation, from, stored, ...input }: DecodeInput): Decoded {
-  const sent = parseBody(bytes);
+  const sent = parseBody(bytes, input.isLight);
   const refersTo = from === 'responses' ? storedReferencesIn(sent) : NO_REFERENCES;
   const isStoredMissing = stored === undefined && (refersTo.previousId !== undefined || refersTo.itemIds.length > 0);
   if (isStoredMissing) return { refersTo, model: sent.model };

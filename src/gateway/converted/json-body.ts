@@ -7,14 +7,14 @@ import { asJson, scanRequest } from '../request-scan.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-export function parseBody(bytes: Buffer): Body {
+export function parseBody(bytes: Buffer, isLight = false): Body {
   if (bytes.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
-  return asJson(() => parseSmall(bytes, text) ?? parseScanned(bytes, text));
+  return asJson(() => parseSmall(bytes, text) ?? parseScanned(bytes, text, isLight));
 }
 
-function parseScanned(bytes: Buffer, text: string): Body {
-  scanRequest(bytes, NONE);
+function parseScanned(bytes: Buffer, text: string, isLight: boolean): Body {
+  scanRequest(bytes, NONE, { isLight });
   return parseJson(text, 'client') as Body;
 }
 const NONE: ReadonlySet<string> = new Set();

@@ -15,7 +15,7 @@ export interface HubSource {
   readonly bytes: Buffer;
 }
 
-/** `size`: the bytes of the request, with those of its stored turns. */
+/** `size`: the bytes of the request, with those of its stored turns; none where it was light enough to be decoded at once. */
 export type HubRead = Extract<Decoded, { refersTo?: undefined }> & { readonly size: number };
 
 /** A provider holds the response that the request continues, so that its turns cannot be put in. */
@@ -35,8 +35,9 @@ export async function readHub(
   const head = { headers: call.request.headers, ...(from === 'generate' && headInPath(call, operation)) };
   const findsUnknown = group.unknownMembers === 'reject';
   const input = { bytes, operation, from, head, opaqueKey, signedFor, stores: key.store, findsUnknown };
-  const decoded = await threads.run(decodeJob, input, { id: key.id, bytes: bytes.length });
-  if (!decoded.refersTo) return { ...decoded, size: bytes.length };
+  const decoding = threads.run(decodeJob, input, { id: key.id, bytes: bytes.length });
+  const decoded = await decoding;
+  if (!decoded.refersTo) return { ...decoded, size: decoding instanceof Promise ? bytes.length : 0 };
   const { refersTo, model } = decoded;
   const { previousId } = refersTo;
   const found = previousId === undefined ? undefined : await store.find(previousId, key.userId);

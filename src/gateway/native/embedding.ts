@@ -24,7 +24,7 @@ export const embeddingJob: ThreadJob<Pick<ScanInput, 'operation' | 'bytes'>, Emb
   inlineBytes: LARGE_BODY_BYTES,
   run({ operation, bytes: body }) {
     const findings = findingsFor(operation, 'generate');
-    const members = scanRequest(body, WANTED, operation, findings);
+    const members = scanRequest(body, WANTED, { operation, findings });
     const media = findings.tagged.filter(({ tag }) => tag === 'media').map(({ span }) => span);
     return {
       names: asJson(() => modelNames(body, members)),

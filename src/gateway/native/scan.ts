@@ -1,6 +1,6 @@
 /**
- * One scan of the body of a native request: everything that routing and admission need of it, as plain data. Large bodies are scanned in
- * a thread, which gets a copy of the bytes.
+ * One scan of the body of a native request: everything that routing and admission need of it, as plain data. Bodies
+ * with many values are scanned in a thread, which gets a copy of the bytes.
  */
 import { type Span, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
@@ -23,7 +23,7 @@ import { boundsOfBody, STORED_MEMBERS } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { LIFTING_MEMBERS } from '../billing/output-bounds.ts';
 import { TOOL_MEMBERS } from '../billing/tool-bounds.ts';
-import { asJson, findingsFor, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
+import { asJson, findingsFor, ifLight, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
 import { GOOGLE_MARKERS } from './google-objects.ts';
 import { USAGE_OPTION } from './hidden-usage.ts';
 import { cutMembers, type NamedModel, namedModels } from './named-models.ts';
@@ -36,6 +36,7 @@ export interface ScanInput {
   readonly bytes: Buffer;
   /** A provider rejected an opaque value: all are left out. */
   readonly omitsOpaque?: boolean;
+  readonly isLight?: boolean;
 }
 
 export interface NativeScan {
@@ -63,6 +64,7 @@ export const scanJob: ThreadJob<ScanInput, NativeScan> = {
   name: 'scanJob',
   inlineBytes: LARGE_BODY_BYTES,
   run: scanNative,
+  runLight: (input) => ifLight(input.bytes, () => scanNative({ ...input, isLight: true })),
   memoryOf: ({ cut }) => (cut && cut.buffer instanceof ArrayBuffer ? [cut.buffer] : []),
 };
 
@@ -92,14 +94,14 @@ const WANTED: ReadonlySet<string> = new Set([
 ]);
 const WANTED_OF_GENERATE: ReadonlySet<string> = new Set([...WANTED, ...GOOGLE_MARKERS.names]);
 
-export function scanNative({ operation, dialect, bytes: sent, omitsOpaque }: ScanInput): NativeScan {
+export function scanNative({ operation, dialect, bytes: sent, omitsOpaque, isLight = false }: ScanInput): NativeScan {
   const wanted = dialect === 'generate' ? WANTED_OF_GENERATE : WANTED;
   const asSent = findingsFor(operation, dialect);
-  const first = scanRequest(sent, wanted, operation, asSent);
+  const first = scanRequest(sent, wanted, { operation, findings: asSent, isLight });
   const own = cutMembers(sent, asSent);
   const body = omitsOpaque ? stripOpaque(own, dialect) : stripEnvelopes(own, dialect);
   const findings = body === sent ? asSent : findingsFor(operation, dialect);
-  const members = body === sent ? first : scanRequest(body, wanted, operation, findings);
+  const members = body === sent ? first : scanRequest(body, wanted, { operation, findings });
   if (inferenceRow(operation).reader === 'path-model') checkDialect(body, members);
   const read = (name: string): unknown => {
     const span = members.get(name);

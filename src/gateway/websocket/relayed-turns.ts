@@ -277,7 +277,7 @@ type ScannedTurn = ReturnType<typeof scanTurn>;
 function scanTurn({ text, create }: Turn) {
   const body = Buffer.from(text ?? JSON.stringify(create));
   const findings = findingsFor('responses.create', 'responses');
-  return { body, findings, members: scanRequest(body, BOUNDING, 'responses.create', findings) };
+  return { body, findings, members: scanRequest(body, BOUNDING, { operation: 'responses.create', findings }) };
 }
 
 const MODEL: ReadonlySet<string> = new Set(['model']);

@@ -8,6 +8,8 @@ export interface ThreadJob<Input, Output, Message = Input, Reply = Output> {
   readonly inlineBytes: number;
   /** Throws `ApiError` for what the client did wrong. Anything else is a bug. */
   run(input: Input): Output;
+  /** The same at once for larger input that has little in it, such as long texts; undefined when a thread has to do it. */
+  runLight?(input: Input): Output | undefined;
   /** The memory of `bytes` in the input moves to the thread, and is empty here afterwards. By default the thread gets a copy. */
   readonly movesBytes?: boolean;
   /** The input as a message and back, where its values cannot be copied as they are. */

@@ -74,6 +74,8 @@ export class ThreadPool implements Threads {
 
   run<I, O, M, R>(job: ThreadJob<I, O, M, R>, input: I, { id, bytes }: JobOwner): MaybePromise<O> {
     if (bytes <= job.inlineBytes) return job.run(input);
+    const light = job.runLight?.(input);
+    if (light !== undefined) return light;
     if (this.#isClosed) throw fail('shutting_down');
     this.#checkRoom(id);
     const { promise, resolve, reject } = Promise.withResolvers<O>();
