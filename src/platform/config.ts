@@ -14,6 +14,22 @@ const integer = (min: number, max?: number) => {
     .max(max ?? Number.MAX_SAFE_INTEGER, expected);
 };
 const port = integer(0, 65_535);
+const text = z.string().min(1);
+const matching = (form: RegExp, expected: string) => z.string().regex(form, expected).optional();
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }).optional();
+const oneOf = <const T extends readonly string[]>(names: T) =>
+  z.enum(names, `must be ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`);
+/** Comma-separated items, each in the form that `read` returns; one that it does not know is an issue. */
+const listOf = <T>(read: (item: string, n: number, all: readonly string[]) => T | undefined, expected: string) =>
+  z
+    .string()
+    .default('')
+    .transform((given, context) => {
+      const items = given.split(',').flatMap((item) => item.trim() || []);
+      const known = items.map(read);
+      if (known.includes(undefined)) context.addIssue(`must be ${expected}, separated by commas`);
+      return known.filter((item) => item !== undefined);
+    });
 const proxyUrl = z
   .string()
   .refine((text) => isProxyUrl(text), `must be ${PROXY_EXPECTED}`)
@@ -24,7 +40,7 @@ const bodyBytes = integer(1024);
 
 /** An account names no file, because it could send any file of the machine elsewhere. */
 const tokenFile = (cloud: string, setBy: string) =>
-  z.string().min(1).optional().describe(`file with the token that accounts exchange at ${cloud}; set by ${setBy}`);
+  text.optional().describe(`file with the token that accounts exchange at ${cloud}; set by ${setBy}`);
 
 /** Undefined unless the text is an origin: scheme, host and port only. */
 function originOf(text: string): string | undefined {
@@ -33,9 +49,9 @@ function originOf(text: string): string | undefined {
   return isOrigin ? url.origin : undefined;
 }
 
-/** Also origins of extensions and desktop apps, such as `app://local`. An origin with a star inside would never match. */
-function browserOriginOf(text: string): string | undefined {
-  if (text.includes('*')) return undefined;
+/** Also origins of extensions and desktop apps, such as `app://local`. A star stands alone: an origin with one inside would never match. */
+function browserOriginOf(text: string, _n: number, all: readonly string[]): string | undefined {
+  if (text.includes('*')) return text === '*' && all.length === 1 ? text : undefined;
   if (/^https?:/i.test(text)) return originOf(text);
   return /^[a-z][a-z0-9+.-]*:\/\/[\w.:-]+$/i.test(text) ? text.toLowerCase() : undefined;
 }
@@ -73,11 +89,7 @@ const Settings = z.strictObject({
   DATABASE_DIRECT_URL: databaseUrl
     .optional()
     .describe('URL of PostgreSQL itself, where DATABASE_URL leads to a connection pooler in transaction mode'),
-  DATA_DIR: z
-    .string()
-    .min(1)
-    .default('./data')
-    .describe('directory of the usage journal, the embedded database and the master key'),
+  DATA_DIR: text.default('./data').describe('directory of the usage journal, the embedded database and the master key'),
   REDIS_URL: z
     .string()
     .regex(/^rediss?:\/\//, 'must start with redis:// or rediss://')
@@ -91,18 +103,13 @@ const Settings = z.strictObject({
     .describe(
       'percent of a limit of requests per minute that is admitted within one second; 100 admits all of it at once, 2 little more than an even rate; no minute ever admits more than the limit',
     ),
-  TLS_CERT: z
-    .string()
-    .min(1)
+  TLS_CERT: text
     .optional()
     .describe(
       'PEM file of the certificate and its chain; with TLS_KEY the server speaks HTTPS, and reads both files again when they change',
     ),
-  TLS_KEY: z.string().min(1).optional().describe('PEM file of the private key of TLS_CERT, not encrypted'),
-  PUBLIC_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
-    .optional()
-    .describe('base URL of links in responses; default http://HOST:PORT, https:// with TLS_CERT'),
+  TLS_KEY: text.optional().describe('PEM file of the private key of TLS_CERT, not encrypted'),
+  PUBLIC_URL: httpUrl.describe('base URL of links in responses; default http://HOST:PORT, https:// with TLS_CERT'),
   MASTER_KEY: z
     .string()
     .refine((text) => parseMasterKeys(text), 'must be k1:SECRET or k2:NEW,k1:OLD, each secret at least 32 characters')
@@ -110,22 +117,17 @@ const Settings = z.strictObject({
     .describe(
       'encrypts stored credentials; default: a file in DATA_DIR, created at the first start; k2:NEW,k1:OLD rotates it',
     ),
-  ADMIN_TOKEN: z
-    .string()
-    .regex(/^(?!dg-)[\x21-\x7e]{20,256}$/, 'must be 20 to 256 visible ASCII characters that do not start with dg-')
-    .optional()
-    .describe('token of the admin API; default: created and printed at the first start, stored encrypted'),
-  DEMO: z
-    .enum(['auto', 'on', 'off'], 'must be auto, on or off')
+  ADMIN_TOKEN: matching(
+    /^(?!dg-)[\x21-\x7e]{20,256}$/,
+    'must be 20 to 256 visible ASCII characters that do not start with dg-',
+  ).describe('token of the admin API; default: created and printed at the first start, stored encrypted'),
+  DEMO: oneOf(['auto', 'on', 'off'])
     .default('auto')
     .describe('auto installs the demo on an empty embedded database; on always; off never'),
   DEMO_PORT: port
     .optional()
     .describe('port of the simulated providers of the demo; default 4010, or a free one if that is taken'),
-  LOG_LEVEL: z
-    .enum(['debug', 'info', 'warn', 'error', 'silent'], 'must be debug, info, warn, error or silent')
-    .default('info')
-    .describe('minimum log level'),
+  LOG_LEVEL: oneOf(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('minimum log level'),
   WORKERS: integer(1, 64)
     .optional()
     .describe(
@@ -151,8 +153,7 @@ const Settings = z.strictObject({
   ACCOUNT_QUEUE_MS: integer(0, 60_000)
     .default(ACCOUNT_QUEUE.waitMs)
     .describe('longest wait of a request for a slot while all upstream accounts are full; 0 refuses it at once'),
-  SHEDDING: z
-    .enum(['on', 'off'], 'must be on or off')
+  SHEDDING: oneOf(['on', 'off'])
     .default('on')
     .describe('on refuses requests with 503 while the server is overloaded, lists first; off never does'),
   MAX_CONNECTIONS: integer(1)
@@ -182,15 +183,12 @@ const Settings = z.strictObject({
   STORED_RESPONSES_DAYS: integer(0, 365)
     .default(30)
     .describe('days that responses are stored for later reference; 0 stores none'),
-  RESULT_MIRROR_DIR: z
-    .string()
-    .min(1)
+  RESULT_MIRROR_DIR: text
     .optional()
     .describe(
       'existing folder, local or mounted and shared by all servers and workers, in which results of video tasks are kept after one download; without it every read goes to the provider',
     ),
-  RESULT_MIRROR_AT: z
-    .enum(['read', 'success'], 'must be read or success')
+  RESULT_MIRROR_AT: oneOf(['read', 'success'])
     .default('read')
     .describe('when a result is mirrored: at its first read, or by a job as soon as its task has succeeded'),
   RESULT_MIRROR_DAYS: integer(1, 3650).default(7).describe('days that mirrored results are kept'),
@@ -210,18 +208,14 @@ const Settings = z.strictObject({
   REQUEST_LOG_DAYS: integer(0, 365)
     .default(14)
     .describe('UTC days before today that the request log is kept; 0 writes none; charts read roll-ups of 400 days'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: z
-    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
-    .optional()
-    .describe(
-      'base URL of an OpenTelemetry receiver (OTLP over HTTP, JSON) that gets a trace of every call; unset sends none',
-    ),
-  OTEL_EXPORTER_OTLP_HEADERS: z
-    .string()
-    .regex(/^[\w-]+=[^,=]+(,[\w-]+=[^,]+)*$/, 'must be name=value pairs separated by commas')
-    .optional()
-    .describe('headers for that receiver, such as authorization=Bearer%20TOKEN; values are percent-encoded'),
-  OTEL_SERVICE_NAME: z.string().min(1).default('dragoman').describe('name of this service in traces'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.describe(
+    'base URL of an OpenTelemetry receiver (OTLP over HTTP, JSON) that gets a trace of every call; unset sends none',
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: matching(
+    /^[\w-]+=[^,=]+(,[\w-]+=[^,]+)*$/,
+    'must be name=value pairs separated by commas',
+  ).describe('headers for that receiver, such as authorization=Bearer%20TOKEN; values are percent-encoded'),
+  OTEL_SERVICE_NAME: text.default('dragoman').describe('name of this service in traces'),
   ALARM_CHECK_MS: integer(100, DAY_MS)
     .default(60_000)
     .describe('interval at which a job verifies the ledger and checks for alarms'),
@@ -230,48 +224,31 @@ const Settings = z.strictObject({
     .describe(
       'failed authentications per address and minute before further failures get 429; valid credentials always pass',
     ),
-  CONSOLE_DIR: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('folder of the built console; default: dist/console of the installation'),
+  CONSOLE_DIR: text.optional().describe('folder of the built console; default: dist/console of the installation'),
   OIDC_ISSUER: z
     .string()
     .refine(isIssuer, 'must be an https:// URL without query, or http:// on this machine')
     .optional()
     .describe('issuer of an OpenID provider; with OIDC_CLIENT_ID people may sign in to the console with it'),
-  OIDC_CLIENT_ID: z.string().min(1).optional().describe('client id of the console at the OpenID provider'),
-  OIDC_CLIENT_SECRET: z.string().min(1).optional().describe('client secret; unset for a public client'),
-  OIDC_SCOPE: z.string().min(1).default('openid email profile').describe('scopes that the console asks for'),
-  OIDC_OPERATORS: z
-    .string()
-    .default('')
-    .transform((text, context) => {
-      const items = text.split(',').flatMap((item) => item.trim() || []);
-      const rules = items.flatMap((item) => operatorRuleOf(item) ?? []);
-      if (rules.length < items.length)
-        context.addIssue('must be e-mail addresses or rules such as groups=gateway-admins, separated by commas');
-      return rules;
-    })
-    .describe(
-      'who becomes an operator by signing in with OpenID Connect: comma-separated e-mail addresses, or claims such as groups=gateway-admins; all others need an invitation',
-    ),
+  OIDC_CLIENT_ID: text.optional().describe('client id of the console at the OpenID provider'),
+  OIDC_CLIENT_SECRET: text.optional().describe('client secret; unset for a public client'),
+  OIDC_SCOPE: text.default('openid email profile').describe('scopes that the console asks for'),
+  OIDC_OPERATORS: listOf(operatorRuleOf, 'e-mail addresses or rules such as groups=gateway-admins').describe(
+    'who becomes an operator by signing in with OpenID Connect: comma-separated e-mail addresses, or claims such as groups=gateway-admins; all others need an invitation',
+  ),
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
     .refine((text) => URL.canParse(text), 'must be a URL such as smtps://user:password@mail.example:465')
     .optional()
     .describe('URL of a mail server, with its user and password; without it warnings send no mail'),
-  SMTP_FROM: z
-    .string()
-    .regex(/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/, 'must be an address such as Dragoman <gateway@example.com>')
-    .optional()
-    .describe('sender of mail about warnings'),
-  METRICS_TOKEN: z
-    .string()
-    .regex(/^[\x21-\x7e]{20,256}$/, 'must be 20 to 256 visible ASCII characters')
-    .optional()
-    .describe('bearer token that GET /metrics requires; without it the metrics are open'),
+  SMTP_FROM: matching(
+    /^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/,
+    'must be an address such as Dragoman <gateway@example.com>',
+  ).describe('sender of mail about warnings'),
+  METRICS_TOKEN: matching(/^[\x21-\x7e]{20,256}$/, 'must be 20 to 256 visible ASCII characters').describe(
+    'bearer token that GET /metrics requires; without it the metrics are open',
+  ),
   METRICS_PORT: port.optional().describe('port on HOST that serves GET /metrics instead of PORT; 0 picks a free one'),
   HEALTH_PORT: port
     .optional()
@@ -292,53 +269,26 @@ const Settings = z.strictObject({
     .string()
     .default('')
     .describe('comma-separated addresses or networks of proxies whose X-Forwarded-For header is trusted'),
-  CORS_ORIGINS: z
-    .string()
-    .default('')
-    .transform((text, context) => {
-      const items = text.split(',').flatMap((item) => item.trim() || []);
-      const isAny = items.length === 1 && items[0] === '*';
-      if (!isAny && items.some((item) => browserOriginOf(item) === undefined))
-        context.addIssue('must be * or origins such as https://app.example, separated by commas');
-      return isAny ? items : items.flatMap((item) => browserOriginOf(item) ?? []);
-    })
-    .describe(
-      'comma-separated origins whose scripts may call the API from a browser, or * for all; never the admin API; unset allows none',
-    ),
-  EGRESS_ALLOW: z
-    .string()
-    .default('')
-    .transform((text, context) => {
-      const items = text.split(',').flatMap((item) => item.trim() || []);
-      if (items.some((item) => originOf(item) === undefined))
-        context.addIssue('must be origins such as http://127.0.0.1:9000, separated by commas');
-      return items.flatMap((item) => originOf(item) ?? []);
-    })
-    .describe(
-      'comma-separated origins that media URLs in requests may use although they are private; for tests and private networks',
-    ),
+  CORS_ORIGINS: listOf(browserOriginOf, '* or origins such as https://app.example').describe(
+    'comma-separated origins whose scripts may call the API from a browser, or * for all; never the admin API; unset allows none',
+  ),
+  EGRESS_ALLOW: listOf(originOf, 'origins such as http://127.0.0.1:9000').describe(
+    'comma-separated origins that media URLs in requests may use although they are private; for tests and private networks',
+  ),
   AZURE_FEDERATED_TOKEN_FILE: tokenFile('Entra', 'workload identity of Kubernetes'),
   GOOGLE_FEDERATED_TOKEN_FILE: tokenFile('Google Cloud', 'you, for workload identity federation'),
   AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile('AWS', 'EKS, for roles of service accounts'),
-  AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: z
-    .string()
-    .regex(/^\//, 'must be a path')
-    .optional()
-    .describe('path of the credentials of a container; set by ECS'),
-  AWS_CONTAINER_CREDENTIALS_FULL_URI: z
-    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
-    .optional()
-    .describe('URL of the credentials of a container; set by EKS Pod Identity'),
+  AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: matching(/^\//, 'must be a path').describe(
+    'path of the credentials of a container; set by ECS',
+  ),
+  AWS_CONTAINER_CREDENTIALS_FULL_URI: httpUrl.describe(
+    'URL of the credentials of a container; set by EKS Pod Identity',
+  ),
   AWS_CONTAINER_AUTHORIZATION_TOKEN: z.string().optional().describe('secret for that URL'),
-  AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: z
-    .string()
-    .min(1)
+  AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: text
     .optional()
     .describe('file with the secret for that URL; set by EKS Pod Identity'),
-  IDENTITY_ENDPOINT: z
-    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
-    .optional()
-    .describe('endpoint of managed identities; set by Azure App Service and Container Apps'),
+  IDENTITY_ENDPOINT: httpUrl.describe('endpoint of managed identities; set by Azure App Service and Container Apps'),
   IDENTITY_HEADER: z.string().optional().describe('secret for IDENTITY_ENDPOINT; set by the same'),
 });
 

@@ -162,10 +162,7 @@ export interface CloudAuth {
 }
 
 /** What an operator can do about an error of the cloud, by its text. */
-export interface CloudAdvice {
-  readonly error: RegExp;
-  readonly advice: string;
-}
+export type CloudAdvice = readonly [error: RegExp, advice: string];
 
 export interface AccountKindRow {
   readonly label: string;
@@ -184,7 +181,7 @@ export interface AccountKindRow {
   readonly advice: readonly CloudAdvice[];
 }
 
-const ENTRA = ['scope', 'authority'] as const;
+const ENTRA = { needs: ['tenant', 'client_id'], takes: ['scope', 'authority'] } as const;
 const PROJECT = ['project', 'location'] as const;
 
 export const ACCOUNT_KINDS = {
@@ -199,51 +196,45 @@ export const ACCOUNT_KINDS = {
       'client-secret': {
         label: 'Entra: client secret',
         secret: 'the client secret',
-        needs: ['tenant', 'client_id'],
-        takes: ENTRA,
+        ...ENTRA,
       },
       'client-certificate': {
         label: 'Entra: client certificate',
         secret: 'the certificate and its private key, as PEM',
         isDocument: true,
-        needs: ['tenant', 'client_id'],
-        takes: ENTRA,
+        ...ENTRA,
       },
       'workload-identity': {
         label: 'Entra: workload identity of Kubernetes',
-        needs: ['tenant', 'client_id'],
-        takes: ENTRA,
+        ...ENTRA,
       },
       'managed-identity': { label: 'Managed identity of the machine', takes: ['client_id', 'scope', 'metadata_url'] },
     },
     advice: [
-      {
-        error: /DeploymentNotFound|API deployment for this resource does not exist/i,
-        advice: 'the resource has no deployment of this name; name the deployment in `models` of the account',
-      },
-      {
-        error: /lacks the required data action|PermissionDenied/i,
-        advice: 'the identity lacks a role at the resource; assign "Cognitive Services OpenAI User" to it',
-      },
-      { error: /audience is incorrect/i, advice: 'the token is for another service; check cloud.scope' },
-      {
-        error: /invalid subscription key/i,
-        advice: 'the key belongs to another resource or region; check api_key and base_url',
-      },
-      {
-        error: /Resource not found|api version|ApiVersionUnsupported/i,
-        advice: 'the resource lacks this API or version; check cloud.api, cloud.api_version and base_url',
-      },
-      { error: /AADSTS7000215|AADSTS7000222/, advice: 'the client secret is wrong or expired; apply a new api_key' },
-      { error: /AADSTS700016|AADSTS700038/, advice: 'the tenant has no such application; check cloud.client_id' },
-      { error: /AADSTS90002|AADSTS900023/, advice: 'there is no such tenant; check cloud.tenant' },
-      { error: /AADSTS500011|AADSTS70011|AADSTS1002012/, advice: 'the scope does not exist; check cloud.scope' },
-      { error: /AADSTS700027/, advice: 'the application does not have this certificate; upload it to the application' },
-      {
-        error: /AADSTS70021|AADSTS700212|AADSTS700213/,
-        advice: 'no federated credential of the application fits; check its issuer, subject and audience',
-      },
-      { error: /Identity not found/i, advice: 'the machine has no such managed identity; check cloud.client_id' },
+      [
+        /DeploymentNotFound|API deployment for this resource does not exist/i,
+        'the resource has no deployment of this name; name the deployment in `models` of the account',
+      ],
+      [
+        /lacks the required data action|PermissionDenied/i,
+        'the identity lacks a role at the resource; assign "Cognitive Services OpenAI User" to it',
+      ],
+      [/audience is incorrect/i, 'the token is for another service; check cloud.scope'],
+      [/invalid subscription key/i, 'the key belongs to another resource or region; check api_key and base_url'],
+      [
+        /Resource not found|api version|ApiVersionUnsupported/i,
+        'the resource lacks this API or version; check cloud.api, cloud.api_version and base_url',
+      ],
+      [/AADSTS7000215|AADSTS7000222/, 'the client secret is wrong or expired; apply a new api_key'],
+      [/AADSTS700016|AADSTS700038/, 'the tenant has no such application; check cloud.client_id'],
+      [/AADSTS90002|AADSTS900023/, 'there is no such tenant; check cloud.tenant'],
+      [/AADSTS500011|AADSTS70011|AADSTS1002012/, 'the scope does not exist; check cloud.scope'],
+      [/AADSTS700027/, 'the application does not have this certificate; upload it to the application'],
+      [
+        /AADSTS70021|AADSTS700212|AADSTS700213/,
+        'no federated credential of the application fits; check its issuer, subject and audience',
+      ],
+      [/Identity not found/i, 'the machine has no such managed identity; check cloud.client_id'],
     ],
   },
   vertex: {
@@ -272,40 +263,33 @@ export const ACCOUNT_KINDS = {
       'api-key': { label: 'API key (express mode)', secret: 'an API key', takes: PROJECT },
     },
     advice: [
-      {
-        error: /Publisher Model .* (?:was )?not found|is not servable in region|not available in/i,
-        advice:
-          'the location lacks this model, or the project has not enabled it; check cloud.location and Model Garden',
-      },
-      {
-        error: /Permission '?aiplatform\.[\w.]+'? denied/i,
-        advice: 'the identity lacks a role in the project; grant it "Vertex AI User"',
-      },
-      {
-        error: /SERVICE_DISABLED|has not been used in project|it is disabled/i,
-        advice: 'the Vertex AI API is not enabled in the project; enable it, or check cloud.project',
-      },
-      {
-        error: /Permission denied on resource project|CONSUMER_INVALID|Project .* not found/i,
-        advice: 'there is no such project, or the identity may not use it; check cloud.project',
-      },
-      {
-        error: /ACCESS_TOKEN_SCOPE_INSUFFICIENT|insufficient authentication scopes/i,
-        advice: 'the identity of the machine lacks the scope cloud-platform; set it for the machine',
-      },
-      {
-        error: /invalid_grant/,
-        advice: 'Google refuses the signature or the token; check that the key exists and the clock is right',
-      },
-      {
-        error: /invalid_target|Invalid value for .?audience/i,
-        advice: 'there is no such provider; check cloud.audience',
-      },
-      {
-        error: /iam\.serviceAccounts\.getAccessToken/,
-        advice: 'the identity may not act as cloud.service_account; grant it "Workload Identity User"',
-      },
-      { error: /API[ _]KEY|API keys are not supported/i, advice: 'the API key is wrong, or not for express mode' },
+      [
+        /Publisher Model .* (?:was )?not found|is not servable in region|not available in/i,
+        'the location lacks this model, or the project has not enabled it; check cloud.location and Model Garden',
+      ],
+      [
+        /Permission '?aiplatform\.[\w.]+'? denied/i,
+        'the identity lacks a role in the project; grant it "Vertex AI User"',
+      ],
+      [
+        /SERVICE_DISABLED|has not been used in project|it is disabled/i,
+        'the Vertex AI API is not enabled in the project; enable it, or check cloud.project',
+      ],
+      [
+        /Permission denied on resource project|CONSUMER_INVALID|Project .* not found/i,
+        'there is no such project, or the identity may not use it; check cloud.project',
+      ],
+      [
+        /ACCESS_TOKEN_SCOPE_INSUFFICIENT|insufficient authentication scopes/i,
+        'the identity of the machine lacks the scope cloud-platform; set it for the machine',
+      ],
+      [/invalid_grant/, 'Google refuses the signature or the token; check that the key exists and the clock is right'],
+      [/invalid_target|Invalid value for .?audience/i, 'there is no such provider; check cloud.audience'],
+      [
+        /iam\.serviceAccounts\.getAccessToken/,
+        'the identity may not act as cloud.service_account; grant it "Workload Identity User"',
+      ],
+      [/API[ _]KEY|API keys are not supported/i, 'the API key is wrong, or not for express mode'],
     ],
   },
   bedrock: {
@@ -341,50 +325,40 @@ export const ACCOUNT_KINDS = {
       },
     },
     advice: [
-      {
-        error: /scoped to a valid region/i,
-        advice: 'the region of the signature is not that of the address; check cloud.region and base_url',
-      },
-      {
-        error: /model identifier is invalid/i,
-        advice: 'the region has no such model; check `models` of the account and cloud.region',
-      },
-      {
-        error: /on-demand throughput isn.t supported/i,
-        advice: 'the model needs an inference profile, such as eu.amazon.NAME; name it in `models` of the account',
-      },
-      {
-        error: /have access to the model/i,
-        advice: 'the AWS account has no access to this model; request it in the console of Bedrock',
-      },
-      {
-        error: /not authorized to perform: bedrock:/i,
-        advice:
-          'the role or user lacks a permission; allow bedrock:InvokeModel and bedrock:InvokeModelWithResponseStream, and bedrock:ApplyGuardrail for a guardrail',
-      },
-      {
-        error: /guardrail identifier or version.{0,40}does not exist/i,
-        advice: 'the region has no such guardrail or version; check cloud.guardrail and cloud.guardrail_version',
-      },
-      {
-        error: /This action doesn.t support the model/i,
-        advice: 'the model cannot be used by Converse; check `models` of the account',
-      },
-      {
-        error: /not authorized to perform:? sts:/i,
-        advice: 'the identity may not assume cloud.role_arn; check the role and its trust policy',
-      },
-      {
-        error: /InvalidIdentityToken|No OpenIDConnect provider/i,
-        advice: 'the AWS account does not trust this cluster; create its OpenID Connect provider',
-      },
-      {
-        error: /security token included in the request is (?:invalid|expired)/i,
-        advice: 'the access key does not exist',
-      },
-      { error: /signature we calculated does not match/i, advice: 'the secret of the access key is wrong' },
-      { error: /Signature (?:not yet current|expired)/i, advice: 'the clock of this machine is wrong' },
-      { error: /API Key is valid/i, advice: 'the API key is wrong or expired, or belongs to another region' },
+      [
+        /scoped to a valid region/i,
+        'the region of the signature is not that of the address; check cloud.region and base_url',
+      ],
+      [/model identifier is invalid/i, 'the region has no such model; check `models` of the account and cloud.region'],
+      [
+        /on-demand throughput isn.t supported/i,
+        'the model needs an inference profile, such as eu.amazon.NAME; name it in `models` of the account',
+      ],
+      [
+        /have access to the model/i,
+        'the AWS account has no access to this model; request it in the console of Bedrock',
+      ],
+      [
+        /not authorized to perform: bedrock:/i,
+        'the role or user lacks a permission; allow bedrock:InvokeModel and bedrock:InvokeModelWithResponseStream, and bedrock:ApplyGuardrail for a guardrail',
+      ],
+      [
+        /guardrail identifier or version.{0,40}does not exist/i,
+        'the region has no such guardrail or version; check cloud.guardrail and cloud.guardrail_version',
+      ],
+      [/This action doesn.t support the model/i, 'the model cannot be used by Converse; check `models` of the account'],
+      [
+        /not authorized to perform:? sts:/i,
+        'the identity may not assume cloud.role_arn; check the role and its trust policy',
+      ],
+      [
+        /InvalidIdentityToken|No OpenIDConnect provider/i,
+        'the AWS account does not trust this cluster; create its OpenID Connect provider',
+      ],
+      [/security token included in the request is (?:invalid|expired)/i, 'the access key does not exist'],
+      [/signature we calculated does not match/i, 'the secret of the access key is wrong'],
+      [/Signature (?:not yet current|expired)/i, 'the clock of this machine is wrong'],
+      [/API Key is valid/i, 'the API key is wrong or expired, or belongs to another region'],
     ],
   },
 } as const satisfies Record<string, AccountKindRow>;
@@ -426,4 +400,4 @@ export function kindOffers(kind: AccountKind | undefined, style: string, feature
 
 /** What an operator can do about an error of an account, if that is known. */
 export const cloudAdvice = (kind: AccountKind | undefined, error: string): string | undefined =>
-  kind && accountKind(kind).advice.find((row) => row.error.test(error))?.advice;
+  kind && accountKind(kind).advice.find(([known]) => known.test(error))?.[1];

@@ -44,6 +44,7 @@ type Row = Omit<AddedOption, 'dialect'>;
 
 /** An option that is called like the member that carries it; in `named` also where errors have a `param`. */
 const at = (name: string) => ({ option: name, path: name });
+const inside = (path: string, option: string, value?: string) => ({ option, path, ...(value && { value }) });
 const named = (name: string) => ({ ...at(name), param: name });
 
 /** Providers of this dialect differ most, because many servers speak it. */
@@ -78,35 +79,29 @@ const CHAT: readonly Row[] = [
     lesson: { set: { thinkingField: 'reasoning_effort' } },
   },
   {
-    option: 'reasoning history',
-    path: 'messages',
+    ...inside('messages', 'reasoning history'),
     message: /\breasoning_content\b.{0,80}\bmust be passed back|\breasoning_content is missing/i,
     lesson: { set: { reasoningHistory: 'reasoning_content' } },
   },
   {
-    option: 'reasoning history',
-    path: 'messages',
+    ...inside('messages', 'reasoning history'),
     message:
       /\breasoning(?:_content)?\b.{0,60}\bextra inputs|\b(?:unknown|unexpected|unrecogni[sz]ed)\b.{0,60}\breasoning(?:_content)?\b/is,
     lesson: { set: { reasoningHistory: 'none' } },
   },
   {
-    option: 'system message',
-    path: 'messages',
+    ...inside('messages', 'system message'),
     message: /system message must be (?:at the beginning|the first)|roles must alternate/i,
     lesson: { set: { midSystem: false, textParts: false } },
   },
   {
-    option: 'text parts',
-    path: 'messages',
+    ...inside('messages', 'text parts'),
     message:
       /\bcontent\b.{0,60}(?:should be a valid string|must be a string|expected a string)|invalid type: sequence, expected a string/is,
     lesson: { set: { textParts: false } },
   },
   {
-    option: 'response_format.json_schema',
-    path: 'response_format.type',
-    value: 'json_schema',
+    ...inside('response_format.type', 'response_format.json_schema', 'json_schema'),
     message: /\bresponse_format\b|\bjson_schema\b/,
     lesson: { set: { schemaFormat: 'json_object' } },
   },
@@ -114,8 +109,7 @@ const CHAT: readonly Row[] = [
   { ...named('safety_identifier'), message: /\bsafety_identifier\b/, lesson: { refuse: 'safety_identifier' } },
   { ...named('parallel_tool_calls'), message: /\bparallel_tool_calls\b/, lesson: { refuse: 'parallel_tool_calls' } },
   {
-    option: 'strict',
-    path: 'tools',
+    ...inside('tools', 'strict'),
     message:
       /\bstrict\b.{0,60}\b(?:extra inputs|not supported|unknown|unexpected)|\b(?:unsupported|unknown|unexpected)\b.{0,60}\bstrict\b/is,
     lesson: { refuse: 'strict' },
@@ -124,13 +118,11 @@ const CHAT: readonly Row[] = [
 
 const RESPONSES: readonly Row[] = [
   {
-    option: 'encrypted_content',
-    path: 'include',
-    value: 'reasoning.encrypted_content',
+    ...inside('include', 'encrypted_content', 'reasoning.encrypted_content'),
     message: /encrypted[ _]content is not supported|\breasoning\.encrypted_content\b/i,
     lesson: { set: { encryptedReasoning: false } },
   },
-  { option: 'include', path: 'include', param: 'include', message: /['"`]include['"`]/, lesson: { remove: true } },
+  { ...named('include'), message: /['"`]include['"`]/, lesson: { remove: true } },
   {
     ...named('reasoning.summary'),
     message: /\breasoning summar|\breasoning\.summary\b/i,
@@ -145,8 +137,7 @@ const RESPONSES: readonly Row[] = [
   { ...named('reasoning'), message: /['"`]reasoning['"`]/, unlessCallers: 'effort', lesson: { set: { efforts: [] } } },
   { ...named('safety_identifier'), message: /\bsafety_identifier\b/, lesson: { remove: true, names: 'userId' } },
   {
-    option: 'prompt_cache_key',
-    path: 'prompt_cache_key',
+    ...at('prompt_cache_key'),
     // Not an invalid value: callers choose it with their session id.
     message:
       /\bun(?:known|supported|recogni[sz]ed)\b.{0,40}\bprompt_cache_key\b|\bprompt_cache_key\b.{0,60}\bextra inputs\b/i,
@@ -157,30 +148,22 @@ const RESPONSES: readonly Row[] = [
 
 const MESSAGES: readonly Row[] = [
   {
-    option: 'thinking.adaptive',
-    path: 'thinking.type',
-    value: 'adaptive',
+    ...inside('thinking.type', 'thinking.adaptive', 'adaptive'),
     message: /adaptive thinking is not supported|thinking\.type\.adaptive"? is not supported|input tag 'adaptive'/i,
     lesson: { set: MANUAL_THINKING },
   },
   {
-    option: 'thinking.enabled',
-    path: 'thinking.type',
-    value: 'enabled',
+    ...inside('thinking.type', 'thinking.enabled', 'enabled'),
     message: /thinking\.type\.enabled"? is not supported|input tag 'enabled'/i,
     lesson: { set: { thinking: 'adaptive' } },
   },
   {
-    option: 'thinking.disabled',
-    path: 'thinking.type',
-    value: 'disabled',
+    ...inside('thinking.type', 'thinking.disabled', 'disabled'),
     message: /\bbetween_tools\b/,
     lesson: { set: { thinkingOff: 'between_tools' } },
   },
   {
-    option: 'thinking.disabled',
-    path: 'thinking.type',
-    value: 'disabled',
+    ...inside('thinking.type', 'thinking.disabled', 'disabled'),
     message: /thinking\.type\.disabled"? is not supported|thinking cannot be disabled|input tag 'disabled'/i,
     lesson: { set: { thinkingOff: false } },
   },
@@ -212,25 +195,20 @@ const MESSAGES: readonly Row[] = [
 ];
 
 const THINKING = 'generationConfig.thinkingConfig';
+const thinking = (name: string) => ({ ...named(`${THINKING}.${name}`), option: name });
 const GENERATE: readonly Row[] = [
   {
-    option: 'includeThoughts',
-    path: `${THINKING}.includeThoughts`,
-    param: `${THINKING}.includeThoughts`,
+    ...thinking('includeThoughts'),
     message: /\binclude_?thoughts\b/i,
     lesson: { set: { thinksByDefault: false } },
   },
   {
-    option: 'includeThoughts',
-    path: `${THINKING}.includeThoughts`,
-    param: `${THINKING}.includeThoughts`,
+    ...thinking('includeThoughts'),
     message: /\binclude_?thoughts\b/i,
     lesson: { set: { display: false } },
   },
   {
-    option: 'thinkingLevel',
-    path: `${THINKING}.thinkingLevel`,
-    param: `${THINKING}.thinkingLevel`,
+    ...thinking('thinkingLevel'),
     message: /\bthinking[ _]level[ _](?:minimal|low|medium|high)\b/i,
     lesson: { withoutEffort: true },
   },
@@ -241,9 +219,7 @@ const GENERATE: readonly Row[] = [
     lesson: { set: { thinkingConfig: 'budget' } },
   },
   {
-    option: 'thinkingBudget',
-    path: `${THINKING}.thinkingBudget`,
-    param: `${THINKING}.thinkingBudget`,
+    ...thinking('thinkingBudget'),
     message: /\bthinking[ _]?budget\b|\bbudget -?\d+ is invalid/i,
     lesson: { read: 'budget', otherwise: { thinkingConfig: 'none' } },
   },
@@ -256,14 +232,12 @@ const GENERATE: readonly Row[] = [
     lesson: { set: { thinkingConfig: 'none' } },
   },
   {
-    option: 'responseJsonSchema',
-    path: 'generationConfig.responseJsonSchema',
+    ...inside('generationConfig.responseJsonSchema', 'responseJsonSchema'),
     message: /unknown name "response_?json_?schema"/i,
     lesson: { set: { jsonSchemaTools: false } },
   },
   {
-    option: 'parametersJsonSchema',
-    path: 'tools',
+    ...inside('tools', 'parametersJsonSchema'),
     message: /unknown name "parameters_?json_?schema"/i,
     lesson: { set: { jsonSchemaTools: false } },
   },
@@ -290,20 +264,17 @@ const CONVERSE: readonly Row[] = [
   },
   { option: 'strict', path: 'toolConfig', message: /\bstrict\b/, lesson: { set: { schemaFormat: 'none' } } },
   {
-    option: 'toolChoice',
-    path: 'toolConfig.toolChoice',
+    ...inside('toolConfig.toolChoice', 'toolChoice'),
     message: /\btoolChoice\b/,
     lesson: { set: { toolChoices: [] } },
   },
   {
-    option: 'cachePoint',
-    path: 'messages',
+    ...inside('messages', 'cachePoint'),
     message: /\bprompt caching\b|\bcachePoint\b/i,
     lesson: { set: { explicitCache: false } },
   },
   {
-    option: 'stopSequences',
-    path: 'inferenceConfig.stopSequences',
+    ...inside('inferenceConfig.stopSequences', 'stopSequences'),
     message: /\bstopSequences field\b/,
     lesson: { set: { stop: false } },
   },

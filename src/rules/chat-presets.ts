@@ -15,6 +15,9 @@ const ONLY_OPENAI: readonly ChatField[] = [
   'web_search_options',
 ];
 
+/** Beside the penalties, these servers lack `detail`. */
+const NO_PENALTIES: readonly ChatField[] = ['presence_penalty', 'frequency_penalty', 'detail'];
+
 /** What the smallest server takes: the fields of the first chat completions, and one text for each message. */
 const GENERIC = {
   sampling: 'full',
@@ -35,9 +38,31 @@ const GENERIC = {
 } as const satisfies CapabilityOverrides;
 
 /** The same, with lists of text parts in messages, which most servers take. */
-const WITH_PARTS = { ...GENERIC, textParts: true } as const satisfies CapabilityOverrides;
+const WITH_PARTS: CapabilityOverrides = { ...GENERIC, textParts: true };
 
 const EFFORTS = ['low', 'medium', 'high'] as const;
+
+interface ChatPresetRow {
+  readonly label: string;
+  /** Where its API is by default; the form of an account begins with it. */
+  readonly baseUrl?: string;
+  /** Matched against host and port of the base URL. */
+  readonly hosts?: RegExp;
+  readonly flags: CapabilityOverrides;
+}
+
+/** A server that takes what most do, apart from `flags`. */
+const server = (
+  label: string,
+  baseUrl: string,
+  hosts: RegExp | undefined,
+  flags: CapabilityOverrides,
+): ChatPresetRow => ({
+  label,
+  baseUrl,
+  ...(hosts && { hosts }),
+  flags: { ...WITH_PARTS, ...flags },
+});
 
 export const CHAT_PRESETS = {
   /** OpenAI itself, and Azure. */
@@ -48,80 +73,56 @@ export const CHAT_PRESETS = {
     flags: {},
   },
   /** docs.vllm.ai, "OpenAI-Compatible Server" and "Reasoning Outputs": unknown fields are ignored; `reasoning` replaces `reasoning_content`. */
-  vllm: {
-    label: 'vLLM',
-    baseUrl: 'http://localhost:8000/v1',
-    flags: {
-      ...WITH_PARTS,
-      efforts: EFFORTS,
-      urlMedia: true,
-      refusedFields: ONLY_OPENAI,
-      thinkingField: 'chat_template_kwargs',
-      reasoningHistory: 'reasoning',
-    },
-  },
+  vllm: server('vLLM', 'http://localhost:8000/v1', undefined, {
+    efforts: EFFORTS,
+    urlMedia: true,
+    refusedFields: ONLY_OPENAI,
+    thinkingField: 'chat_template_kwargs',
+    reasoningHistory: 'reasoning',
+  }),
   /** docs.sglang.ai, "OpenAI APIs - Completions": `chat_template_kwargs` and `reasoning_content`. */
-  sglang: {
-    label: 'SGLang',
-    baseUrl: 'http://localhost:30000/v1',
-    flags: {
-      ...WITH_PARTS,
-      efforts: EFFORTS,
-      urlMedia: true,
-      refusedFields: ONLY_OPENAI,
-      thinkingField: 'chat_template_kwargs',
-      reasoningHistory: 'reasoning_content',
-    },
-  },
+  sglang: server('SGLang', 'http://localhost:30000/v1', undefined, {
+    efforts: EFFORTS,
+    urlMedia: true,
+    refusedFields: ONLY_OPENAI,
+    thinkingField: 'chat_template_kwargs',
+    reasoningHistory: 'reasoning_content',
+  }),
   /** docs.ollama.com, "OpenAI compatibility": no tool choice, no parallel tool calls; images only as data. 11434 is its usual port. */
-  ollama: {
-    label: 'Ollama',
-    baseUrl: 'http://localhost:11434/v1',
-    hosts: /^ollama\.com$|:11434$/,
-    flags: { ...WITH_PARTS, efforts: ['none', ...EFFORTS], toolChoices: [], reasoningHistory: 'reasoning' },
-  },
+  ollama: server('Ollama', 'http://localhost:11434/v1', /^ollama\.com$|:11434$/, {
+    efforts: ['none', ...EFFORTS],
+    toolChoices: [],
+    reasoningHistory: 'reasoning',
+  }),
   /** lmstudio.ai, "OpenAI Compatibility Endpoints": the only forced choice is `required`. 1234 is its usual port. */
-  lmstudio: {
-    label: 'LM Studio',
-    baseUrl: 'http://localhost:1234/v1',
-    hosts: /^(?:localhost|127\.0\.0\.1):1234$/,
-    flags: { ...GENERIC, toolChoices: ['none', 'required'] },
-  },
+  lmstudio: server('LM Studio', 'http://localhost:1234/v1', /^(?:localhost|127\.0\.0\.1):1234$/, {
+    textParts: false,
+    toolChoices: ['none', 'required'],
+  }),
   /** llama.cpp, tools/server/README.md: templates of models may reject later system messages and lists of parts. */
-  llamacpp: {
-    label: 'llama.cpp',
-    baseUrl: 'http://localhost:8080/v1',
-    flags: {
-      ...GENERIC,
-      toolChoices: ['none', 'required'],
-      thinkingField: 'chat_template_kwargs',
-      reasoningHistory: 'reasoning_content',
-    },
-  },
+  llamacpp: server('llama.cpp', 'http://localhost:8080/v1', undefined, {
+    textParts: false,
+    toolChoices: ['none', 'required'],
+    thinkingField: 'chat_template_kwargs',
+    reasoningHistory: 'reasoning_content',
+  }),
   /** api-docs.deepseek.com, "Thinking Mode" and "JSON Output": text only, no schemas; calls need their reasoning, even if it is empty. */
-  deepseek: {
-    label: 'DeepSeek',
-    baseUrl: 'https://api.deepseek.com/v1',
-    hosts: /^api\.deepseek\.com$/,
-    flags: {
-      ...WITH_PARTS,
-      efforts: ['low', 'high', 'max'],
-      midSystem: true,
-      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', 'detail'],
-      schemaFormat: 'json_object',
-      imageInput: false,
-      thinkingField: 'thinking',
-      reasoningHistory: 'reasoning_content',
-      thinkTags: false,
-    },
-  },
+  deepseek: server('DeepSeek', 'https://api.deepseek.com/v1', /^api\.deepseek\.com$/, {
+    efforts: ['low', 'high', 'max'],
+    midSystem: true,
+    refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', 'detail'],
+    schemaFormat: 'json_object',
+    imageInput: false,
+    thinkingField: 'thinking',
+    reasoningHistory: 'reasoning_content',
+    thinkTags: false,
+  }),
   /** Alibaba Cloud Model Studio, "OpenAI compatible - Chat" and "Deep thinking". A tool can be named, but a call not required. */
-  qwen: {
-    label: 'Qwen (Alibaba Cloud)',
-    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
-    hosts: /^dashscope(?:-[a-z]+)?\.aliyuncs\.com$/,
-    flags: {
-      ...WITH_PARTS,
+  qwen: server(
+    'Qwen (Alibaba Cloud)',
+    'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+    /^dashscope(?:-[a-z]+)?\.aliyuncs\.com$/,
+    {
       urlMedia: true,
       refusedFields: [...ONLY_OPENAI, 'strict', 'logit_bias', 'frequency_penalty', 'detail'],
       toolChoices: ['none', 'named'],
@@ -130,240 +131,138 @@ export const CHAT_PRESETS = {
       reasoningHistory: 'reasoning_content',
       thinkTags: false,
     },
-  },
+  ),
   /** docs.mistral.ai, "Chat Completion API": unknown fields are rejected with 422; the seed has another name; no `reasoning_content`. */
-  mistral: {
-    label: 'Mistral',
-    baseUrl: 'https://api.mistral.ai/v1',
-    hosts: /^api\.mistral\.ai$/,
-    flags: {
-      ...WITH_PARTS,
-      urlMedia: true,
-      refusedFields: [...ONLY_OPENAI, 'seed', 'logit_bias', 'stream_options', 'detail'],
-      thinkTags: false,
-    },
-  },
+  mistral: server('Mistral', 'https://api.mistral.ai/v1', /^api\.mistral\.ai$/, {
+    urlMedia: true,
+    refusedFields: [...ONLY_OPENAI, 'seed', 'logit_bias', 'stream_options', 'detail'],
+    thinkTags: false,
+  }),
   /** console.groq.com, "OpenAI Compatibility" and "Reasoning". */
-  groq: {
-    label: 'Groq',
-    baseUrl: 'https://api.groq.com/openai/v1',
-    hosts: /^api\.groq\.com$/,
-    flags: {
-      ...WITH_PARTS,
-      efforts: EFFORTS,
-      midSystem: true,
-      urlMedia: true,
-      outputLimitField: 'max_completion_tokens',
-      refusedFields: [...ONLY_OPENAI, 'strict', 'logit_bias'],
-    },
-  },
+  groq: server('Groq', 'https://api.groq.com/openai/v1', /^api\.groq\.com$/, {
+    efforts: EFFORTS,
+    midSystem: true,
+    urlMedia: true,
+    outputLimitField: 'max_completion_tokens',
+    refusedFields: [...ONLY_OPENAI, 'strict', 'logit_bias'],
+  }),
   /** docs.together.ai, "OpenAI Compatibility" and "Reasoning". */
-  together: {
-    label: 'Together',
-    baseUrl: 'https://api.together.xyz/v1',
-    hosts: /^api\.together\.(?:xyz|ai)$/,
-    flags: {
-      ...WITH_PARTS,
-      efforts: EFFORTS,
-      midSystem: true,
-      urlMedia: true,
-      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'detail'],
-    },
-  },
+  together: server('Together', 'https://api.together.xyz/v1', /^api\.together\.(?:xyz|ai)$/, {
+    efforts: EFFORTS,
+    midSystem: true,
+    urlMedia: true,
+    refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'detail'],
+  }),
   /** openrouter.ai, "API Parameters" and "Reasoning Tokens": leaves out what a model lacks. */
-  openrouter: {
-    label: 'OpenRouter',
-    baseUrl: 'https://openrouter.ai/api/v1',
-    hosts: /^openrouter\.ai$/,
-    flags: {
-      ...WITH_PARTS,
-      efforts: ['none', 'minimal', ...EFFORTS, 'xhigh'],
-      midSystem: true,
-      urlMedia: true,
-      refusedFields: ['prompt_cache_key', 'safety_identifier', 'service_tier', 'web_search_options'],
-      thinkingField: 'reasoning',
-      reasoningHistory: 'reasoning',
-      thinkTags: false,
-    },
-  },
+  openrouter: server('OpenRouter', 'https://openrouter.ai/api/v1', /^openrouter\.ai$/, {
+    efforts: ['none', 'minimal', ...EFFORTS, 'xhigh'],
+    midSystem: true,
+    urlMedia: true,
+    refusedFields: ['prompt_cache_key', 'safety_identifier', 'service_tier', 'web_search_options'],
+    thinkingField: 'reasoning',
+    reasoningHistory: 'reasoning',
+    thinkTags: false,
+  }),
   /** docs.x.ai, "Reasoning": reasoning models reject penalties and stop sequences. */
-  xai: {
-    label: 'xAI',
-    baseUrl: 'https://api.x.ai/v1',
-    hosts: /^api\.x\.ai$/,
-    flags: {
-      ...WITH_PARTS,
-      efforts: EFFORTS,
-      midSystem: true,
-      urlMedia: true,
-      outputLimitField: 'max_completion_tokens',
-      refusedFields: [...ONLY_OPENAI, 'presence_penalty', 'frequency_penalty', 'stop', 'logit_bias'],
-      thinkTags: false,
-    },
-  },
+  xai: server('xAI', 'https://api.x.ai/v1', /^api\.x\.ai$/, {
+    efforts: EFFORTS,
+    midSystem: true,
+    urlMedia: true,
+    outputLimitField: 'max_completion_tokens',
+    refusedFields: [...ONLY_OPENAI, 'presence_penalty', 'frequency_penalty', 'stop', 'logit_bias'],
+    thinkTags: false,
+  }),
   /** platform.moonshot.ai, "Chat Completion" and "Use Kimi thinking models": images only as data; a call cannot be required. */
-  moonshot: {
-    label: 'Moonshot (Kimi)',
-    baseUrl: 'https://api.moonshot.ai/v1',
-    hosts: /^api\.moonshot\.(?:ai|cn)$/,
-    flags: {
-      ...WITH_PARTS,
-      midSystem: true,
-      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', 'detail'],
-      toolChoices: ['none'],
-      thinkingField: 'thinking',
-      reasoningHistory: 'reasoning_content',
-      thinkTags: false,
-    },
-  },
+  moonshot: server('Moonshot (Kimi)', 'https://api.moonshot.ai/v1', /^api\.moonshot\.(?:ai|cn)$/, {
+    midSystem: true,
+    refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', 'detail'],
+    toolChoices: ['none'],
+    thinkingField: 'thinking',
+    reasoningHistory: 'reasoning_content',
+    thinkTags: false,
+  }),
   /** docs.z.ai, "Chat Completion" and "Thinking Mode": the model always chooses its tools by itself. */
-  zai: {
-    label: 'Z.ai (GLM)',
-    baseUrl: 'https://api.z.ai/api/paas/v4',
-    hosts: /^api\.z\.ai$|^open\.bigmodel\.cn$/,
-    flags: {
-      ...WITH_PARTS,
-      midSystem: true,
-      urlMedia: true,
-      refusedFields: [
-        ...ONLY_OPENAI,
-        ...(['parallel_tool_calls', 'strict', 'seed', 'logit_bias'] as const),
-        ...(['presence_penalty', 'frequency_penalty', 'detail'] as const),
-      ],
-      toolChoices: [],
-      schemaFormat: 'json_object',
-      thinkingField: 'thinking',
-      reasoningHistory: 'reasoning_content',
-      thinkTags: false,
-    },
-  },
+  zai: server('Z.ai (GLM)', 'https://api.z.ai/api/paas/v4', /^api\.z\.ai$|^open\.bigmodel\.cn$/, {
+    midSystem: true,
+    urlMedia: true,
+    refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', ...NO_PENALTIES],
+    toolChoices: [],
+    schemaFormat: 'json_object',
+    thinkingField: 'thinking',
+    reasoningHistory: 'reasoning_content',
+    thinkTags: false,
+  }),
   /** platform.minimax.io, "OpenAI API compatible": thoughts are part of the content, and history must keep them there. */
-  minimax: {
-    label: 'MiniMax',
-    baseUrl: 'https://api.minimax.io/v1',
-    hosts: /^api\.minimax(?:i)?\.(?:io|com|chat)$/,
-    flags: {
-      ...GENERIC,
-      outputLimitField: 'max_completion_tokens',
-      refusedFields: [
-        ...ONLY_OPENAI,
-        ...(['parallel_tool_calls', 'strict', 'seed', 'logit_bias'] as const),
-        ...(['presence_penalty', 'frequency_penalty', 'detail'] as const),
-      ],
-      toolChoices: ['none'],
-      schemaFormat: 'none',
-      reasoningHistory: 'think_tags',
-    },
-  },
+  minimax: server('MiniMax', 'https://api.minimax.io/v1', /^api\.minimax(?:i)?\.(?:io|com|chat)$/, {
+    textParts: false,
+    outputLimitField: 'max_completion_tokens',
+    refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', ...NO_PENALTIES],
+    toolChoices: ['none'],
+    schemaFormat: 'none',
+    reasoningHistory: 'think_tags',
+  }),
   /** docs.fireworks.ai, "OpenAI compatibility" and "Reasoning". */
-  fireworks: {
-    label: 'Fireworks',
-    baseUrl: 'https://api.fireworks.ai/inference/v1',
-    hosts: /^api\.fireworks\.ai$/,
-    flags: {
-      ...WITH_PARTS,
-      efforts: EFFORTS,
-      midSystem: true,
-      urlMedia: true,
-      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'detail'],
-      reasoningHistory: 'reasoning_content',
-    },
-  },
+  fireworks: server('Fireworks', 'https://api.fireworks.ai/inference/v1', /^api\.fireworks\.ai$/, {
+    efforts: EFFORTS,
+    midSystem: true,
+    urlMedia: true,
+    refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'detail'],
+    reasoningHistory: 'reasoning_content',
+  }),
   /** inference-docs.cerebras.ai, "OpenAI Compatibility": 400 for penalties and biases; text only; a call cannot be required. */
-  cerebras: {
-    label: 'Cerebras',
-    baseUrl: 'https://api.cerebras.ai/v1',
-    hosts: /^api\.cerebras\.ai$/,
-    flags: {
-      ...WITH_PARTS,
-      efforts: EFFORTS,
-      outputLimitField: 'max_completion_tokens',
-      refusedFields: [
-        ...ONLY_OPENAI,
-        ...(['parallel_tool_calls', 'strict', 'logit_bias'] as const),
-        ...(['presence_penalty', 'frequency_penalty', 'detail'] as const),
-      ],
-      toolChoices: ['none'],
-      imageInput: false,
-      reasoningHistory: 'reasoning',
-    },
-  },
+  cerebras: server('Cerebras', 'https://api.cerebras.ai/v1', /^api\.cerebras\.ai$/, {
+    efforts: EFFORTS,
+    outputLimitField: 'max_completion_tokens',
+    refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', ...NO_PENALTIES],
+    toolChoices: ['none'],
+    imageInput: false,
+    reasoningHistory: 'reasoning',
+  }),
   /** docs.cohere.com, "Using Cohere models via the OpenAI SDK": no tool choice; the effort is all or nothing. */
-  cohere: {
-    label: 'Cohere',
-    baseUrl: 'https://api.cohere.ai/compatibility/v1',
-    hosts: /^api\.cohere\.(?:ai|com)$/,
-    flags: {
-      ...WITH_PARTS,
-      efforts: ['none', 'high'],
-      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'stream_options', 'detail'],
-      toolChoices: [],
-    },
-  },
+  cohere: server('Cohere', 'https://api.cohere.ai/compatibility/v1', /^api\.cohere\.(?:ai|com)$/, {
+    efforts: ['none', 'high'],
+    refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'stream_options', 'detail'],
+    toolChoices: [],
+  }),
   /** docs.perplexity.ai, "OpenAI SDK Compatibility": every request searches; tools of the client are not part of it. */
-  perplexity: {
-    label: 'Perplexity',
-    baseUrl: 'https://api.perplexity.ai',
-    hosts: /^api\.perplexity\.ai$/,
-    flags: { ...WITH_PARTS, efforts: ['minimal', ...EFFORTS], urlMedia: true, toolChoices: [] },
-  },
+  perplexity: server('Perplexity', 'https://api.perplexity.ai', /^api\.perplexity\.ai$/, {
+    efforts: ['minimal', ...EFFORTS],
+    urlMedia: true,
+    toolChoices: [],
+  }),
   /** huggingface.co/docs/inference-providers, "Chat Completion": a router; what a model lacks depends on the provider behind it. */
-  huggingface: {
-    label: 'Hugging Face',
-    baseUrl: 'https://router.huggingface.co/v1',
-    hosts: /^router\.huggingface\.co$/,
-    flags: { ...WITH_PARTS, urlMedia: true },
-  },
+  huggingface: server('Hugging Face', 'https://router.huggingface.co/v1', /^router\.huggingface\.co$/, {
+    urlMedia: true,
+  }),
   /** docs.deepinfra.com, "OpenAI Chat Completions": a call cannot be required. */
-  deepinfra: {
-    label: 'DeepInfra',
-    baseUrl: 'https://api.deepinfra.com/v1/openai',
-    hosts: /^api\.deepinfra\.com$/,
-    flags: {
-      ...WITH_PARTS,
-      efforts: ['none', ...EFFORTS],
-      urlMedia: true,
-      toolChoices: ['none'],
-      reasoningHistory: 'reasoning_content',
-    },
-  },
+  deepinfra: server('DeepInfra', 'https://api.deepinfra.com/v1/openai', /^api\.deepinfra\.com$/, {
+    efforts: ['none', ...EFFORTS],
+    urlMedia: true,
+    toolChoices: ['none'],
+    reasoningHistory: 'reasoning_content',
+  }),
   /** docs.nvidia.com, "NIM for LLMs, API Reference": vLLM behind a check that rejects unknown fields. */
-  nvidia: {
-    label: 'NVIDIA NIM',
-    baseUrl: 'https://integrate.api.nvidia.com/v1',
-    hosts: /^integrate\.api\.nvidia\.com$/,
-    flags: {
-      ...WITH_PARTS,
-      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'detail'],
-      reasoningHistory: 'reasoning_content',
-    },
-  },
+  nvidia: server('NVIDIA NIM', 'https://integrate.api.nvidia.com/v1', /^integrate\.api\.nvidia\.com$/, {
+    refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'detail'],
+    reasoningHistory: 'reasoning_content',
+  }),
   /** docs.snowflake.com, "Cortex Chat Completions API": `max_tokens` is deprecated there. The host is that of the account. */
-  snowflake: {
-    label: 'Snowflake Cortex',
-    baseUrl: 'https://account.snowflakecomputing.com/api/v2/cortex/v1',
-    hosts: /\.snowflakecomputing\.com$/,
-    flags: { ...WITH_PARTS, outputLimitField: 'max_completion_tokens' },
-  },
+  snowflake: server(
+    'Snowflake Cortex',
+    'https://account.snowflakecomputing.com/api/v2/cortex/v1',
+    /\.snowflakecomputing\.com$/,
+    { outputLimitField: 'max_completion_tokens' },
+  ),
   /** learn.microsoft.com, "Endpoints for Foundry Models": models of several vendors as deployments of one resource. */
-  foundry: {
-    label: 'Azure AI Foundry',
-    baseUrl: 'https://resource.services.ai.azure.com/openai/v1',
-    hosts: /\.services\.ai\.azure\.com$/,
-    flags: { ...WITH_PARTS, efforts: EFFORTS, urlMedia: true },
-  },
+  foundry: server(
+    'Azure AI Foundry',
+    'https://resource.services.ai.azure.com/openai/v1',
+    /\.services\.ai\.azure\.com$/,
+    { efforts: EFFORTS, urlMedia: true },
+  ),
   /** Any other server. */
   generic: { label: 'Another server', flags: GENERIC },
 } as const satisfies Record<string, ChatPresetRow>;
-
-interface ChatPresetRow {
-  readonly label: string;
-  /** Where its API is by default; the form of an account begins with it. */
-  readonly baseUrl?: string;
-  /** Matched against host and port of the base URL. */
-  readonly hosts?: RegExp;
-  readonly flags: CapabilityOverrides;
-}
 
 export type ChatPreset = keyof typeof CHAT_PRESETS;
 export const CHAT_PRESET_NAMES = Object.keys(CHAT_PRESETS) as ChatPreset[];

@@ -161,6 +161,14 @@ const responsesEverywhere = {
 /** Stored responses: the account that made one on the responses side, our own store elsewhere. */
 const storedResponses = { responses: native('responses'), messages: own, 'generate-content': own } as const;
 
+/** Where an operation is, and what it is for. */
+const row = (doc: string, about: string, path: string) => ({ doc, about, path });
+const openai = (doc: string, about: string, path: string) =>
+  ({ ...row(doc, about, path), errorFormat: 'openai' }) as const;
+/** Also at its root form. */
+const rooted = (doc: string, about: string, path: string) =>
+  ({ ...openai(doc, about, path), alias: path.replace(/^\/v1/, '') }) as const;
+
 const NO_BODY = { content: 'none' } as const;
 const JSON_TEXT = { content: 'json', limit: 'text' } as const;
 const JSON_SMALL = { content: 'json', limit: 'small' } as const;
@@ -168,14 +176,15 @@ const JSON_IMAGE = { content: 'json', limit: 'image' } as const;
 const FORM_IMAGE = { content: 'multipart-or-json', limit: 'image' } as const;
 const JSON_VIDEO = { content: 'json', limit: 'video' } as const;
 
+const POST_TEXT = { method: 'POST', body: JSON_TEXT, reader: 'json', sends: 'again' } as const;
 /** A request that a provider replies to, and that is paid for. */
-const REPLY = { reader: 'json', billing: 'metered', timeouts: 'reply', sends: 'again' } as const;
-const EMBED = { ...REPLY, reader: 'path-embedding', vectors: true } as const;
-const IMAGE = { reader: 'image', billing: 'metered', timeouts: 'image', sends: 'once' } as const;
-const COUNT = { billing: 'free', timeouts: 'count', sends: 'again' } as const;
+const REPLY = { ...POST_TEXT, billing: 'metered', timeouts: 'reply' } as const;
+const IMAGE = { method: 'POST', reader: 'image', billing: 'metered', timeouts: 'image', sends: 'once' } as const;
+const COUNT = { ...POST_TEXT, billing: 'free', timeouts: 'count', converts: 'count' } as const;
 /** Reading and managing stored responses. */
 const STORED = {
-  errorFormat: 'openai',
+  method: 'GET',
+  body: NO_BODY,
   reader: 'stored',
   billing: 'free',
   timeouts: 'reply',
@@ -189,22 +198,33 @@ const OWN_RECORDS = {
   billing: 'free',
   timeouts: 'none',
   sends: 'again',
+  groups: everywhere,
 } as const;
+const OWN_GENERATE = { ...OWN_RECORDS, errorFormat: 'generate', groups: onlyGenerate(own) } as const;
 /** A request in the native form of the generate dialect; the path names its model. */
-const GENERATE = { method: 'POST', errorFormat: 'generate', body: JSON_TEXT, reader: 'path-model' } as const;
+const generate = (doc: string, about: string, verb: string) =>
+  ({
+    ...row(doc, about, `/v1beta/models/{model}:${verb}`),
+    alias: `/v1/models/{model}:${verb}`,
+    errorFormat: 'generate',
+    reader: 'path-model',
+  }) as const;
+const GENERATE_REPLY = {
+  ...REPLY,
+  convertsFrom: 'generate',
+  converts: 'reply',
+  groups: onlyGenerate(nativeOr('generate', 'converse')),
+} as const;
+const EMBED = { reader: 'path-embedding', vectors: true, groups: onlyGenerate(native('generate')) } as const;
 
 const TASKS = '/api/v3/contents/generations/tasks';
 const SESSIONS = '/v1/assets/real-person/authorization-sessions';
 
 export const INFERENCE_ENDPOINTS = {
   'messages.create': {
-    doc: 'G 4.2',
-    about: 'Send a messages-dialect request',
-    method: 'POST',
-    path: '/v1/messages',
-    errorFormat: 'messages',
-    body: JSON_TEXT,
+    ...row('G 4.2', 'Send a messages-dialect request', '/v1/messages'),
     ...REPLY,
+    errorFormat: 'messages',
     convertsFrom: 'messages',
     converts: 'reply',
     groups: {
@@ -214,16 +234,10 @@ export const INFERENCE_ENDPOINTS = {
     },
   },
   'messages.count': {
-    doc: 'G 4.3',
-    about: 'Count the tokens of a messages-dialect request',
-    method: 'POST',
-    path: '/v1/messages/count_tokens',
-    errorFormat: 'messages',
-    body: JSON_TEXT,
-    reader: 'json',
+    ...row('G 4.3', 'Count the tokens of a messages-dialect request', '/v1/messages/count_tokens'),
     ...COUNT,
+    errorFormat: 'messages',
     convertsFrom: 'messages',
-    converts: 'count',
     groups: {
       responses: refuse,
       messages: prefer('messages', 'count', 'messages'),
@@ -231,13 +245,7 @@ export const INFERENCE_ENDPOINTS = {
     },
   },
   'chat.create': {
-    doc: 'G 4.7',
-    about: 'Send a chat-completions request',
-    method: 'POST',
-    path: '/v1/chat/completions',
-    alias: '/chat/completions',
-    errorFormat: 'openai',
-    body: JSON_TEXT,
+    ...rooted('G 4.7', 'Send a chat-completions request', '/v1/chat/completions'),
     ...REPLY,
     convertsFrom: 'chat',
     converts: 'reply',
@@ -248,247 +256,113 @@ export const INFERENCE_ENDPOINTS = {
     },
   },
   'responses.create': {
-    doc: 'G 4.4',
-    about: 'Send a responses request',
-    method: 'POST',
-    path: '/v1/responses',
-    alias: '/responses',
-    errorFormat: 'openai',
-    body: JSON_TEXT,
+    ...rooted('G 4.4', 'Send a responses request', '/v1/responses'),
     ...REPLY,
     convertsFrom: 'responses',
     converts: 'reply',
     groups: responsesEverywhere,
   },
   'responses.socket': {
-    doc: 'G 4.7',
-    about: 'Responses over a WebSocket',
+    ...rooted('G 4.7', 'Responses over a WebSocket', '/v1/responses'),
     method: 'GET',
-    path: '/v1/responses',
-    alias: '/responses',
-    errorFormat: 'openai',
     body: NO_BODY,
     turns: 'responses.create',
     groups: responsesEverywhere,
   },
   'responses.inputTokens': {
-    doc: 'G 4.4',
-    about: 'Count the tokens of a responses request',
-    method: 'POST',
-    path: '/v1/responses/input_tokens',
-    alias: '/responses/input_tokens',
-    errorFormat: 'openai',
-    body: JSON_TEXT,
-    reader: 'json',
+    ...rooted('G 4.4', 'Count the tokens of a responses request', '/v1/responses/input_tokens'),
     ...COUNT,
     convertsFrom: 'responses',
-    converts: 'count',
     groups: responsesEverywhere,
   },
   'responses.compact': {
-    doc: 'G 4.4',
-    about: 'Compact a conversation',
-    method: 'POST',
-    path: '/v1/responses/compact',
-    alias: '/responses/compact',
-    errorFormat: 'openai',
-    body: JSON_TEXT,
+    ...rooted('G 4.4', 'Compact a conversation', '/v1/responses/compact'),
     ...REPLY,
     convertsFrom: 'responses',
     // The group's own model writes the summary.
     converts: 'compact',
     groups: responsesEverywhere,
   },
-  'responses.get': {
-    doc: 'G 4.4',
-    about: 'Read a stored response',
-    method: 'GET',
-    path: '/v1/responses/{response_id}',
-    alias: '/responses/{response_id}',
-    body: NO_BODY,
-    ...STORED,
-  },
+  'responses.get': { ...rooted('G 4.4', 'Read a stored response', '/v1/responses/{response_id}'), ...STORED },
   'responses.delete': {
-    doc: 'G 4.4',
-    about: 'Delete a stored response',
-    method: 'DELETE',
-    path: '/v1/responses/{response_id}',
-    alias: '/responses/{response_id}',
-    body: NO_BODY,
+    ...rooted('G 4.4', 'Delete a stored response', '/v1/responses/{response_id}'),
     ...STORED,
+    method: 'DELETE',
   },
   'responses.cancel': {
-    doc: 'G 4.4',
-    about: 'Cancel a background response',
-    method: 'POST',
-    path: '/v1/responses/{response_id}/cancel',
-    alias: '/responses/{response_id}/cancel',
-    body: JSON_TEXT,
+    ...rooted('G 4.4', 'Cancel a background response', '/v1/responses/{response_id}/cancel'),
     ...STORED,
+    method: 'POST',
+    body: JSON_TEXT,
   },
   'responses.inputItems': {
-    doc: 'G 4.4',
-    about: 'List the input items of a stored response',
-    method: 'GET',
-    path: '/v1/responses/{response_id}/input_items',
-    alias: '/responses/{response_id}/input_items',
-    body: NO_BODY,
+    ...rooted('G 4.4', 'List the input items of a stored response', '/v1/responses/{response_id}/input_items'),
     ...STORED,
   },
   'embeddings.create': {
-    doc: 'G 4.5',
-    about: 'Turn text into vectors',
-    method: 'POST',
-    path: '/v1/embeddings',
-    alias: '/embeddings',
-    errorFormat: 'openai',
-    body: JSON_TEXT,
+    ...rooted('G 4.5', 'Turn text into vectors', '/v1/embeddings'),
     ...REPLY,
     vectors: true,
     // Their usage object has the members of chat completions.
     groups: onlyResponses('chat', 'embeddings'),
   },
   'images.generate': {
-    doc: 'G 4.8',
-    about: 'Create images from a text',
-    method: 'POST',
-    path: '/v1/images/generations',
-    alias: '/images/generations',
-    errorFormat: 'openai',
-    body: JSON_IMAGE,
+    ...rooted('G 4.8', 'Create images from a text', '/v1/images/generations'),
     ...IMAGE,
+    body: JSON_IMAGE,
     groups: {
       ...onlyResponses('responses', 'images'),
       'generate-content': refuseUnless({ capability: 'imagesEndpoint', to: 'generate' }),
     },
   },
   'images.edit': {
-    doc: 'G 4.8',
-    about: 'Edit an image',
-    method: 'POST',
-    path: '/v1/images/edits',
-    alias: '/images/edits',
-    errorFormat: 'openai',
-    body: FORM_IMAGE,
+    ...rooted('G 4.8', 'Edit an image', '/v1/images/edits'),
     ...IMAGE,
+    body: FORM_IMAGE,
     groups: onlyResponses('responses', 'images'),
   },
-  'models.list': {
-    doc: 'G 4.7',
-    about: 'List the models this key may use',
-    path: '/v1/models',
-    errorFormat: 'openai',
-    ...OWN_RECORDS,
-    groups: everywhere,
-  },
-  'models.get': {
-    doc: 'G 4.7',
-    about: 'Read one model',
-    path: '/v1/models/{model}',
-    errorFormat: 'openai',
-    ...OWN_RECORDS,
-    groups: everywhere,
-  },
-  'usage.get': {
-    doc: 'G 4.7',
-    about: "Usage and balance of the key's user",
-    path: '/v1/usage',
-    errorFormat: 'openai',
-    ...OWN_RECORDS,
-    groups: everywhere,
-  },
+  'models.list': { ...openai('G 4.7', 'List the models this key may use', '/v1/models'), ...OWN_RECORDS },
+  'models.get': { ...openai('G 4.7', 'Read one model', '/v1/models/{model}'), ...OWN_RECORDS },
+  'usage.get': { ...openai('G 4.7', "Usage and balance of the key's user", '/v1/usage'), ...OWN_RECORDS },
   'usage.request': {
-    doc: 'G 4.7',
-    about: 'What one call of this key cost',
-    path: '/v1/usage/requests/{request_id}',
-    errorFormat: 'openai',
+    ...openai('G 4.7', 'What one call of this key cost', '/v1/usage/requests/{request_id}'),
     ...OWN_RECORDS,
-    groups: everywhere,
   },
   'billing.subscription': {
-    doc: 'G 4.7',
-    about: 'What the key may spend, in the form of older tools',
-    path: '/v1/dashboard/billing/subscription',
-    alias: '/dashboard/billing/subscription',
-    errorFormat: 'openai',
+    ...rooted('G 4.7', 'What the key may spend, in the form of older tools', '/v1/dashboard/billing/subscription'),
     ...OWN_RECORDS,
-    groups: everywhere,
   },
   'billing.usage': {
-    doc: 'G 4.7',
-    about: 'What the key has spent, in the form of older tools',
-    path: '/v1/dashboard/billing/usage',
-    alias: '/dashboard/billing/usage',
-    errorFormat: 'openai',
+    ...rooted('G 4.7', 'What the key has spent, in the form of older tools', '/v1/dashboard/billing/usage'),
     ...OWN_RECORDS,
-    groups: everywhere,
   },
   'generate.models': {
-    doc: 'G 4.6.4',
-    about: 'List the models in the native form',
-    path: '/v1beta/models',
-    errorFormat: 'generate',
-    ...OWN_RECORDS,
-    groups: onlyGenerate(own),
+    ...row('G 4.6.4', 'List the models in the native form', '/v1beta/models'),
+    ...OWN_GENERATE,
   },
   'generate.model': {
-    doc: 'G 4.6.4',
-    about: 'Read one model in the native form',
-    path: '/v1beta/models/{model}',
-    errorFormat: 'generate',
-    ...OWN_RECORDS,
-    groups: onlyGenerate(own),
+    ...row('G 4.6.4', 'Read one model in the native form', '/v1beta/models/{model}'),
+    ...OWN_GENERATE,
   },
   'generate.create': {
-    doc: 'G 4.6.1',
-    about: 'Send a native generate-content request',
-    path: '/v1beta/models/{model}:generateContent',
-    alias: '/v1/models/{model}:generateContent',
-    ...REPLY,
-    ...GENERATE,
-    convertsFrom: 'generate',
-    converts: 'reply',
-    groups: onlyGenerate(nativeOr('generate', 'converse')),
+    ...GENERATE_REPLY,
+    ...generate('G 4.6.1', 'Send a native generate-content request', 'generateContent'),
   },
   'generate.stream': {
-    doc: 'G 4.6.2',
-    about: 'Stream a native generate-content response',
-    path: '/v1beta/models/{model}:streamGenerateContent',
-    alias: '/v1/models/{model}:streamGenerateContent',
-    ...REPLY,
-    ...GENERATE,
-    convertsFrom: 'generate',
-    converts: 'reply',
-    groups: onlyGenerate(nativeOr('generate', 'converse')),
+    ...GENERATE_REPLY,
+    ...generate('G 4.6.2', 'Stream a native generate-content response', 'streamGenerateContent'),
   },
   'generate.count': {
-    doc: 'G 4.6.3',
-    about: 'Count the tokens of a native request',
-    path: '/v1beta/models/{model}:countTokens',
-    alias: '/v1/models/{model}:countTokens',
-    ...GENERATE,
     ...COUNT,
+    ...generate('G 4.6.3', 'Count the tokens of a native request', 'countTokens'),
     convertsFrom: 'generate',
-    converts: 'count',
     groups: onlyGenerate(prefer('generate', 'count', 'generate')),
   },
-  'generate.embed': {
-    doc: 'G 4.6',
-    about: 'Turn a text into a vector',
-    path: '/v1beta/models/{model}:embedContent',
-    alias: '/v1/models/{model}:embedContent',
-    ...GENERATE,
-    ...EMBED,
-    groups: onlyGenerate(native('generate')),
-  },
+  'generate.embed': { ...REPLY, ...generate('G 4.6', 'Turn a text into a vector', 'embedContent'), ...EMBED },
   'generate.batchEmbed': {
-    doc: 'G 4.6',
-    about: 'Turn several texts into vectors',
-    path: '/v1beta/models/{model}:batchEmbedContents',
-    alias: '/v1/models/{model}:batchEmbedContents',
-    ...GENERATE,
+    ...REPLY,
+    ...generate('G 4.6', 'Turn several texts into vectors', 'batchEmbedContents'),
     ...EMBED,
-    groups: onlyGenerate(native('generate')),
   },
 } as const satisfies Record<string, InferenceRow>;
 
@@ -497,130 +371,59 @@ const RESULT = { ranges: true, headers: { 'cache-control': 'private, no-store' }
 
 /** The kinds of operations of document 2. `FREE` is the base of the others; only creating a video costs. */
 const FREE = { errorFormat: 'video', body: NO_BODY, billing: 'free' } as const;
-const LIST = { ...FREE, method: 'GET', rate: 'list' } as const;
-const READ = { ...FREE, method: 'GET', rate: 'read' } as const;
-const DELETE = { ...FREE, method: 'DELETE', rate: 'delete' } as const;
-const CREATE = { ...FREE, method: 'POST', body: JSON_SMALL, rate: 'create', idempotent: true } as const;
+const rowsOf =
+  <const F extends object>(facts: F) =>
+  (doc: string, about: string, path: string) => ({ ...facts, ...row(doc, about, path) });
 const ESTIMATE = { ...FREE, method: 'POST', body: JSON_VIDEO, rate: 'create' } as const;
-const CREATE_VIDEO = { ...ESTIMATE, billing: 'metered', idempotent: true } as const;
+const estimate = rowsOf(ESTIMATE);
+const createVideo = rowsOf({ ...ESTIMATE, billing: 'metered', idempotent: true });
+const create = rowsOf({ ...FREE, method: 'POST', body: JSON_SMALL, rate: 'create', idempotent: true });
+const list = rowsOf({ ...FREE, method: 'GET', rate: 'list' });
+const read = rowsOf({ ...FREE, method: 'GET', rate: 'read' });
+const readResult = rowsOf({ ...FREE, method: 'GET', rate: 'read', ...RESULT });
+const remove = rowsOf({ ...FREE, method: 'DELETE', rate: 'delete' });
+const act = <R extends VideoRateName>(rate: R) => rowsOf({ ...FREE, method: 'POST', rate });
 
 export const VIDEO_ENDPOINTS = {
-  'tasks.create': { ...CREATE_VIDEO, doc: 'V 4.2', about: 'Create a video task', path: TASKS },
-  'tasks.estimate': {
-    ...ESTIMATE,
-    doc: 'V 4.2',
-    about: 'Max cost of a video task, without creating it',
-    path: `${TASKS}/estimate`,
-  },
-  'tasks.list': { ...LIST, doc: 'V 4.4', about: 'List video tasks', path: TASKS },
-  'tasks.get': { ...READ, doc: 'V 4.3', about: 'Read a video task', path: `${TASKS}/{task_id}` },
-  'tasks.delete': { ...DELETE, doc: 'V 4.5', about: 'Cancel or delete a video task', path: `${TASKS}/{task_id}` },
-  'videos.create': {
-    ...CREATE_VIDEO,
-    doc: 'V 4.7',
-    about: 'Create a video task, compatibility form',
-    path: '/v1/videos',
-  },
-  'videos.estimate': {
-    ...ESTIMATE,
-    doc: 'V 4.7',
-    about: 'Max cost of a video task, compatibility form',
-    path: '/v1/videos/estimate',
-  },
-  'videos.list': { ...LIST, doc: 'V 4.7', about: 'List video tasks, compatibility form', path: '/v1/videos' },
-  'videos.get': { ...READ, doc: 'V 4.7', about: 'Read a video task, compatibility form', path: '/v1/videos/{task_id}' },
-  'videos.delete': {
-    ...DELETE,
-    doc: 'V 4.7',
-    about: 'Cancel or delete a video task, compatibility form',
-    path: '/v1/videos/{task_id}',
-  },
-  'videos.content': {
-    ...READ,
-    doc: 'V 4.6 r1',
-    about: 'Read the video',
-    path: '/v1/videos/{task_id}/content',
-    ...RESULT,
-  },
-  'videos.lastFrame': {
-    ...READ,
-    doc: 'V 4.6 r2',
-    about: 'Read the last frame',
-    path: '/v1/videos/{task_id}/last-frame',
-    ...RESULT,
-  },
-  'links.create': {
-    ...FREE,
-    doc: 'V 4.6',
-    about: 'Create signed links to the results, which need no key',
-    method: 'POST',
-    path: '/v1/videos/{task_id}/links',
-    rate: 'read',
-  },
-  'links.revoke': {
-    ...DELETE,
-    doc: 'V 4.6',
-    about: 'Revoke all signed links of a task',
-    path: '/v1/videos/{task_id}/links',
-  },
-  'callbacks.list': { ...LIST, doc: 'V 6', about: 'List callback deliveries', path: '/v1/video-callbacks' },
-  'callbacks.get': {
-    ...READ,
-    doc: 'V 6',
-    about: 'Read a callback with its request and its attempts',
-    path: '/v1/video-callbacks/{event_id}',
-  },
-  'callbacks.redeliver': {
-    ...FREE,
-    doc: 'V 6',
-    about: 'Deliver a callback again',
-    method: 'POST',
-    path: '/v1/video-callbacks/{event_id}/redeliver',
-    rate: 'create',
-  },
-  'callbacks.test': {
-    ...FREE,
-    doc: 'V 6',
-    about: 'Send a test event to the callback URL of a task',
-    method: 'POST',
-    path: '/v1/videos/{task_id}/test-callback',
-    rate: 'create',
-  },
-  'assetGroups.create': { ...CREATE, doc: 'V 4.8 r1', about: 'Create an asset group', path: '/v1/asset-groups' },
-  'assetGroups.list': { ...LIST, doc: 'V 4.8 r2', about: 'List asset groups', path: '/v1/asset-groups' },
-  'assetGroups.get': { ...READ, doc: 'V 4.8 r2', about: 'Read an asset group', path: '/v1/asset-groups/{group_id}' },
-  'assetGroups.delete': {
-    ...DELETE,
-    doc: 'V 4.8 r3',
-    about: 'Delete an asset group',
-    path: '/v1/asset-groups/{group_id}',
-  },
-  'assets.create': { ...CREATE, doc: 'V 4.9 r1', about: 'Register a private asset', path: '/v1/assets' },
-  'assets.list': { ...LIST, doc: 'V 4.9 r3', about: 'List private assets', path: '/v1/assets' },
-  'assets.get': { ...READ, doc: 'V 4.9 r4', about: 'Read a private asset', path: '/v1/assets/{asset_id}' },
-  'assets.refresh': {
-    ...FREE,
-    doc: 'V 4.9 r5',
-    about: 'Refresh the state of an asset',
-    method: 'POST',
-    path: '/v1/assets/{asset_id}/refresh',
-    rate: 'refresh',
-  },
-  'assets.delete': { ...DELETE, doc: 'V 4.9 r6', about: 'Delete a private asset', path: '/v1/assets/{asset_id}' },
-  'sessions.create': { ...CREATE, doc: 'V 4.10 r1', about: 'Start a real-person authorization', path: SESSIONS },
-  'sessions.get': {
-    ...READ,
-    doc: 'V 4.10 r2',
-    about: 'Read a real-person authorization',
-    path: `${SESSIONS}/{session_id}`,
-  },
-  'characters.list': { ...LIST, doc: 'V 4.11 r1', about: 'List public characters', path: '/v1/public-characters' },
-  'characters.get': {
-    ...READ,
-    doc: 'V 4.11 r2',
-    about: 'Read a public character',
-    path: '/v1/public-characters/{character_id}',
-  },
+  'tasks.create': createVideo('V 4.2', 'Create a video task', TASKS),
+  'tasks.estimate': estimate('V 4.2', 'Max cost of a video task, without creating it', `${TASKS}/estimate`),
+  'tasks.list': list('V 4.4', 'List video tasks', TASKS),
+  'tasks.get': read('V 4.3', 'Read a video task', `${TASKS}/{task_id}`),
+  'tasks.delete': remove('V 4.5', 'Cancel or delete a video task', `${TASKS}/{task_id}`),
+  'videos.create': createVideo('V 4.7', 'Create a video task, compatibility form', '/v1/videos'),
+  'videos.estimate': estimate('V 4.7', 'Max cost of a video task, compatibility form', '/v1/videos/estimate'),
+  'videos.list': list('V 4.7', 'List video tasks, compatibility form', '/v1/videos'),
+  'videos.get': read('V 4.7', 'Read a video task, compatibility form', '/v1/videos/{task_id}'),
+  'videos.delete': remove('V 4.7', 'Cancel or delete a video task, compatibility form', '/v1/videos/{task_id}'),
+  'videos.content': readResult('V 4.6 r1', 'Read the video', '/v1/videos/{task_id}/content'),
+  'videos.lastFrame': readResult('V 4.6 r2', 'Read the last frame', '/v1/videos/{task_id}/last-frame'),
+  'links.create': act('read')(
+    'V 4.6',
+    'Create signed links to the results, which need no key',
+    '/v1/videos/{task_id}/links',
+  ),
+  'links.revoke': remove('V 4.6', 'Revoke all signed links of a task', '/v1/videos/{task_id}/links'),
+  'callbacks.list': list('V 6', 'List callback deliveries', '/v1/video-callbacks'),
+  'callbacks.get': read('V 6', 'Read a callback with its request and its attempts', '/v1/video-callbacks/{event_id}'),
+  'callbacks.redeliver': act('create')('V 6', 'Deliver a callback again', '/v1/video-callbacks/{event_id}/redeliver'),
+  'callbacks.test': act('create')(
+    'V 6',
+    'Send a test event to the callback URL of a task',
+    '/v1/videos/{task_id}/test-callback',
+  ),
+  'assetGroups.create': create('V 4.8 r1', 'Create an asset group', '/v1/asset-groups'),
+  'assetGroups.list': list('V 4.8 r2', 'List asset groups', '/v1/asset-groups'),
+  'assetGroups.get': read('V 4.8 r2', 'Read an asset group', '/v1/asset-groups/{group_id}'),
+  'assetGroups.delete': remove('V 4.8 r3', 'Delete an asset group', '/v1/asset-groups/{group_id}'),
+  'assets.create': create('V 4.9 r1', 'Register a private asset', '/v1/assets'),
+  'assets.list': list('V 4.9 r3', 'List private assets', '/v1/assets'),
+  'assets.get': read('V 4.9 r4', 'Read a private asset', '/v1/assets/{asset_id}'),
+  'assets.refresh': act('refresh')('V 4.9 r5', 'Refresh the state of an asset', '/v1/assets/{asset_id}/refresh'),
+  'assets.delete': remove('V 4.9 r6', 'Delete a private asset', '/v1/assets/{asset_id}'),
+  'sessions.create': create('V 4.10 r1', 'Start a real-person authorization', SESSIONS),
+  'sessions.get': read('V 4.10 r2', 'Read a real-person authorization', `${SESSIONS}/{session_id}`),
+  'characters.list': list('V 4.11 r1', 'List public characters', '/v1/public-characters'),
+  'characters.get': read('V 4.11 r2', 'Read a public character', '/v1/public-characters/{character_id}'),
 } as const satisfies Record<string, VideoRow>;
 
 export const ENDPOINTS = { ...INFERENCE_ENDPOINTS, ...VIDEO_ENDPOINTS } as const;
@@ -678,39 +481,35 @@ export interface OperatorRow {
   readonly head?: true;
 }
 
+/** Rows of operations below one path, with facts that all of them share. */
+export const rowsAt = <const F extends object>(base: string, facts: F) => {
+  const by =
+    <M extends Method>(method: M) =>
+    (path: string, about: string) => ({ method, path: `${base}${path}`, about, ...facts });
+  return { get: by('GET'), post: by('POST'), put: by('PUT'), patch: by('PATCH'), delete: by('DELETE') } as const;
+};
+const operator = rowsAt('', {});
+const probe = rowsAt('', { head: true });
+
 /** Endpoints of operators and providers: they take no caller's key and belong to no group. */
 export const OPERATOR_ENDPOINTS = {
-  'operator.alive': { method: 'GET', path: '/healthz', about: 'The process is alive', head: true },
-  'operator.ready': {
-    method: 'GET',
-    path: '/readyz',
-    about: 'Database reachable, migrations done, not draining',
-    head: true,
-  },
-  'operator.metrics': { method: 'GET', path: '/metrics', about: 'Prometheus metrics', head: true },
-  'operator.openapi': { method: 'GET', path: '/openapi.json', about: 'This API as OpenAPI', head: true },
-  'characters.preview': {
-    method: 'GET',
-    path: '/public/characters/{character_id}/preview',
-    about: 'Picture of a public character',
-    head: true,
-  },
-  'results.link': {
-    method: 'GET',
-    path: '/public/videos/{task_id}/{file}',
-    about: 'A result by its signed link: `content` or `last-frame`',
-    head: true,
-  },
-  'sessions.return': {
-    method: 'GET',
-    path: '/return/real-person/{secret}',
-    about: 'Page to which the browser returns after a real-person authorization; the secret path names the session',
-  },
-  'provider.report': {
-    method: 'POST',
-    path: '/upstream/callbacks/{secret}',
-    about: 'State of a video task, sent by its provider; the secret path names the task',
-  },
+  'operator.alive': probe.get('/healthz', 'The process is alive'),
+  'operator.ready': probe.get('/readyz', 'Database reachable, migrations done, not draining'),
+  'operator.metrics': probe.get('/metrics', 'Prometheus metrics'),
+  'operator.openapi': probe.get('/openapi.json', 'This API as OpenAPI'),
+  'characters.preview': probe.get('/public/characters/{character_id}/preview', 'Picture of a public character'),
+  'results.link': probe.get(
+    '/public/videos/{task_id}/{file}',
+    'A result by its signed link: `content` or `last-frame`',
+  ),
+  'sessions.return': operator.get(
+    '/return/real-person/{secret}',
+    'Page to which the browser returns after a real-person authorization; the secret path names the session',
+  ),
+  'provider.report': operator.post(
+    '/upstream/callbacks/{secret}',
+    'State of a video task, sent by its provider; the secret path names the task',
+  ),
 } as const satisfies Record<string, OperatorRow>;
 export type OperatorOperation = keyof typeof OPERATOR_ENDPOINTS;
 export const OPERATOR_OPERATIONS = Object.keys(OPERATOR_ENDPOINTS) as OperatorOperation[];

@@ -22,285 +22,165 @@ export interface ErrorRow {
   readonly typeIn?: Partial<Record<ErrorFormat, string>>;
 }
 
+const row = (
+  status: ErrorRow['status'],
+  doc: string,
+  means: string,
+  more?: Omit<ErrorRow, 'status' | 'doc' | 'means'>,
+): ErrorRow => ({ status, doc, means, ...more });
+const FINAL = { retry: false };
+const SIGNED_OUT = { typeIn: { openai: 'authentication_error' } };
+/** Document 2 has one code for what is wrong with a request. */
+const IN_VIDEO_400 = { statusIn: { video: 400 }, codeIn: { video: 'invalid_request' } };
+
 export const ERRORS = {
   // Credentials, balance and limits
-  invalid_api_key: {
-    status: 401,
-    doc: 'G 5, V 5',
-    means: 'no key, a mistyped key, or a key that is unknown, revoked or expired',
+  invalid_api_key: row(401, 'G 5, V 5', 'no key, a mistyped key, or a key that is unknown, revoked or expired', {
     typeIn: { openai: 'invalid_request_error' },
-  },
-  invalid_admin_token: {
-    status: 401,
-    doc: 'admin',
-    means: 'no admin token, or not the current one; API keys are not accepted by the admin API',
-    typeIn: { openai: 'authentication_error' },
-  },
-  not_signed_in: {
-    status: 401,
-    doc: 'console',
-    means: 'no session, or one that has ended; sign in again',
-    typeIn: { openai: 'authentication_error' },
-  },
-  invalid_credentials: {
-    status: 401,
-    doc: 'console',
-    means: 'the e-mail address or the password is wrong',
-    typeIn: { openai: 'authentication_error' },
-  },
-  invalid_link: {
-    status: 400,
-    doc: 'console',
-    means: 'the one-time link is unknown, used or expired; ask an operator for a new one',
-  },
-  not_permitted: { status: 403, doc: 'console', means: 'the role of the signed-in person does not allow this' },
-  cross_site_request: {
-    status: 403,
-    doc: 'console',
-    means: 'a request by cookie without the CSRF token of its session, or from another origin',
-  },
-  key_not_allowed: { status: 403, doc: 'G 5', means: 'the key may not be used from this address or for this purpose' },
-  model_not_allowed: { status: 403, doc: 'G 5, V 4.2', means: 'the key may not use this model' },
-  insufficient_balance: {
-    status: 402,
-    doc: 'G 7',
-    means:
-      'the balance does not cover the maximum cost of the request; add credit, or send the lower limits that the message names',
-    retry: false,
-    typeIn: { openai: 'insufficient_quota' },
-  },
-  rate_limit_exceeded: {
-    status: 429,
-    doc: 'G 8',
-    means: 'too many requests or tokens; wait as long as retry-after says',
-  },
-  spend_limit_reached: {
-    status: 429,
-    doc: 'G 8',
-    means:
-      'the key or its user has reached its spend limit of the day or month; retry-after says when the next period begins',
-    retry: false,
-  },
+  }),
+  invalid_admin_token: row(
+    401,
+    'admin',
+    'no admin token, or not the current one; API keys are not accepted by the admin API',
+    SIGNED_OUT,
+  ),
+  not_signed_in: row(401, 'console', 'no session, or one that has ended; sign in again', SIGNED_OUT),
+  invalid_credentials: row(401, 'console', 'the e-mail address or the password is wrong', SIGNED_OUT),
+  invalid_link: row(400, 'console', 'the one-time link is unknown, used or expired; ask an operator for a new one'),
+  not_permitted: row(403, 'console', 'the role of the signed-in person does not allow this'),
+  cross_site_request: row(
+    403,
+    'console',
+    'a request by cookie without the CSRF token of its session, or from another origin',
+  ),
+  key_not_allowed: row(403, 'G 5', 'the key may not be used from this address or for this purpose'),
+  model_not_allowed: row(403, 'G 5, V 4.2', 'the key may not use this model'),
+  insufficient_balance: row(
+    402,
+    'G 7',
+    'the balance does not cover the maximum cost of the request; add credit, or send the lower limits that the message names',
+    { retry: false, typeIn: { openai: 'insufficient_quota' } },
+  ),
+  rate_limit_exceeded: row(429, 'G 8', 'too many requests or tokens; wait as long as retry-after says'),
+  spend_limit_reached: row(
+    429,
+    'G 8',
+    'the key or its user has reached its spend limit of the day or month; retry-after says when the next period begins',
+    FINAL,
+  ),
 
   // Paths and objects
-  not_found: { status: 404, doc: 'G 9', means: 'unknown path' },
-  method_not_allowed: {
-    status: 405,
-    doc: 'G 9',
-    means: 'the path exists, but not with this method; see the allow header',
-  },
-  endpoint_not_supported: { status: 404, doc: 'G 7 r2', means: 'keys of this group cannot use this endpoint' },
-  upgrade_required: {
-    status: 426,
-    doc: 'G 4.1',
-    means: 'GET on this path opens a WebSocket; send an upgrade request, or POST',
-  },
-  not_implemented: { status: 501, doc: 'G 4.1', means: 'this server does not offer the operation yet', retry: false },
-  model_not_found: { status: 404, doc: 'G 7', means: "the key's group has no model with that name" },
-  response_not_found: { status: 404, doc: 'G 4.4', means: 'the caller has no stored response with that id' },
-  request_not_found: {
-    status: 404,
-    doc: 'G 4.7',
-    means: 'the key made no call with that id, or the call has not ended',
-  },
-  previous_response_not_found: {
-    status: 400,
-    doc: 'G 4.4',
-    means: 'previous_response_id is not the id of a response of the caller',
-  },
+  not_found: row(404, 'G 9', 'unknown path'),
+  method_not_allowed: row(405, 'G 9', 'the path exists, but not with this method; see the allow header'),
+  endpoint_not_supported: row(404, 'G 7 r2', 'keys of this group cannot use this endpoint'),
+  upgrade_required: row(426, 'G 4.1', 'GET on this path opens a WebSocket; send an upgrade request, or POST'),
+  not_implemented: row(501, 'G 4.1', 'this server does not offer the operation yet', FINAL),
+  model_not_found: row(404, 'G 7', "the key's group has no model with that name"),
+  response_not_found: row(404, 'G 4.4', 'the caller has no stored response with that id'),
+  request_not_found: row(404, 'G 4.7', 'the key made no call with that id, or the call has not ended'),
+  previous_response_not_found: row(400, 'G 4.4', 'previous_response_id is not the id of a response of the caller'),
 
-  object_not_found: { status: 404, doc: 'admin', means: 'no object with that id exists' },
+  object_not_found: row(404, 'admin', 'no object with that id exists'),
 
   // Malformed or unsupported requests
-  invalid_request: { status: 400, doc: 'G 7, V 7', means: 'JSON, a field, a range or an address is invalid' },
-  invalid_value: { status: 400, doc: 'G 7', means: 'a field has a value that is not allowed' },
-  unsupported_parameter: { status: 400, doc: 'G 7', means: 'the field is not supported for this model or group' },
-  wrong_dialect: { status: 400, doc: 'G 4.1 r2', means: 'the body is in another dialect than the path' },
-  context_length_exceeded: { status: 400, doc: 'G 7', means: 'the input is longer than the model can read' },
-  content_policy_violation: { status: 400, doc: 'G 7', means: 'the provider rejects the content of the request' },
-  invalid_encrypted_content: { status: 400, doc: 'G 7', means: 'opaque reasoning state was rejected by the provider' },
-  request_too_large: {
-    status: 413,
-    doc: 'G 8',
-    means: 'the body is larger than the endpoint accepts',
-    statusIn: { video: 400 },
-    codeIn: { video: 'invalid_request' },
-  },
-  unsupported_media_type: {
-    status: 415,
-    doc: 'G 5 r2',
-    means: 'the endpoint does not accept this content type or content encoding',
-    statusIn: { video: 400 },
-    codeIn: { video: 'invalid_request' },
-  },
-  request_timeout: { status: 408, doc: 'G 8', means: 'the request was not received in time' },
-  headers_too_large: { status: 431, doc: 'G 8', means: 'the request headers are too large' },
-  conflict: { status: 409, doc: 'G 7', means: 'the request conflicts with another one', retry: false },
+  invalid_request: row(400, 'G 7, V 7', 'JSON, a field, a range or an address is invalid'),
+  invalid_value: row(400, 'G 7', 'a field has a value that is not allowed'),
+  unsupported_parameter: row(400, 'G 7', 'the field is not supported for this model or group'),
+  wrong_dialect: row(400, 'G 4.1 r2', 'the body is in another dialect than the path'),
+  context_length_exceeded: row(400, 'G 7', 'the input is longer than the model can read'),
+  content_policy_violation: row(400, 'G 7', 'the provider rejects the content of the request'),
+  invalid_encrypted_content: row(400, 'G 7', 'opaque reasoning state was rejected by the provider'),
+  request_too_large: row(413, 'G 8', 'the body is larger than the endpoint accepts', IN_VIDEO_400),
+  unsupported_media_type: row(
+    415,
+    'G 5 r2',
+    'the endpoint does not accept this content type or content encoding',
+    IN_VIDEO_400,
+  ),
+  request_timeout: row(408, 'G 8', 'the request was not received in time'),
+  headers_too_large: row(431, 'G 8', 'the request headers are too large'),
+  conflict: row(409, 'G 7', 'the request conflicts with another one', FINAL),
 
   // Failures of providers and of the gateway
-  no_upstream_account: {
-    status: 503,
-    doc: 'G 7',
-    means: 'no upstream account is configured for this group and endpoint; the operator must add one',
+  no_upstream_account: row(
+    503,
+    'G 7',
+    'no upstream account is configured for this group and endpoint; the operator must add one',
+    { retry: false, typeIn: { openai: 'service_unavailable_error' } },
+  ),
+  model_not_priced: row(503, 'G 7', 'the model has no price, so it cannot be used; the operator must set one', {
     retry: false,
     typeIn: { openai: 'service_unavailable_error' },
-  },
-  model_not_priced: {
-    status: 503,
-    doc: 'G 7',
-    means: 'the model has no price, so it cannot be used; the operator must set one',
-    retry: false,
-    typeIn: { openai: 'service_unavailable_error' },
-  },
-  server_is_overloaded: {
-    status: 503,
-    doc: 'G 7',
-    means: 'no upstream account can take the request now; try again shortly',
+  }),
+  server_is_overloaded: row(503, 'G 7', 'no upstream account can take the request now; try again shortly', {
     statusIn: { messages: 529 },
     typeIn: { openai: 'service_unavailable_error' },
-  },
-  upstream_error: {
-    status: 502,
-    doc: 'G 7',
-    means: 'the provider failed, or closed the connection in the middle of its response',
-  },
-  upstream_timeout: { status: 504, doc: 'G 7', means: 'the provider did not respond in time' },
-  internal_error: {
-    status: 500,
-    doc: 'G 7',
-    means: 'an internal error of the gateway; report the request id to the operator',
-  },
-  shutting_down: {
-    status: 503,
-    doc: 'G 7',
-    means: 'this replica is stopping; send the request again',
-    statusIn: { messages: 529 },
-  },
+  }),
+  upstream_error: row(502, 'G 7', 'the provider failed, or closed the connection in the middle of its response'),
+  upstream_timeout: row(504, 'G 7', 'the provider did not respond in time'),
+  internal_error: row(500, 'G 7', 'an internal error of the gateway; report the request id to the operator'),
+  shutting_down: row(503, 'G 7', 'this replica is stopping; send the request again', { statusIn: { messages: 529 } }),
 
   // Document 2
-  invalid_asset_reference: {
-    status: 400,
-    doc: 'V 7',
-    means: 'a malformed asset:// reference, or an id that is not ours',
-  },
-  asset_kind_mismatch: { status: 400, doc: 'V 7', means: 'the type of the asset does not match the content item' },
-  unsupported_video_parameter: {
-    status: 400,
-    doc: 'V 7',
-    means: 'the model does not accept this field, role, resolution or combination',
-  },
-  public_catalog_not_supported: { status: 400, doc: 'V 7', means: 'the model has no catalog of public characters' },
-  task_cancel_not_supported: { status: 400, doc: 'V 7', means: 'the model cannot cancel queued tasks' },
-  task_delete_not_supported: {
-    status: 400,
-    doc: 'V 3',
-    means: 'records of finished tasks cannot be deleted for this model',
+  invalid_asset_reference: row(400, 'V 7', 'a malformed asset:// reference, or an id that is not ours'),
+  asset_kind_mismatch: row(400, 'V 7', 'the type of the asset does not match the content item'),
+  unsupported_video_parameter: row(400, 'V 7', 'the model does not accept this field, role, resolution or combination'),
+  public_catalog_not_supported: row(400, 'V 7', 'the model has no catalog of public characters'),
+  task_cancel_not_supported: row(400, 'V 7', 'the model cannot cancel queued tasks'),
+  task_delete_not_supported: row(400, 'V 3', 'records of finished tasks cannot be deleted for this model', {
     only: 'B',
-  },
-  task_not_cancellable: {
-    status: 409,
-    doc: 'V 3',
-    means: 'a running task cannot be cancelled',
-    only: 'A',
-    retry: false,
-  },
-  asset_groups_not_supported: { status: 400, doc: 'V 7', means: 'HC models have no asset groups', only: 'HC' },
-  asset_delete_not_supported: { status: 400, doc: 'V 7', means: 'assets of this variant cannot be deleted', only: 'B' },
-  asset_group_delete_not_supported: {
-    status: 400,
-    doc: 'V 7',
-    means: 'asset groups of this variant cannot be deleted',
-    only: 'B',
-  },
-  real_person_auth_not_supported: {
-    status: 400,
-    doc: 'V 7',
-    means: 'this variant has no real-person authorization',
-    only: 'B',
-  },
-  task_not_found: { status: 404, doc: 'V 7', means: "missing, or not the caller's" },
-  asset_not_found: { status: 404, doc: 'V 7', means: "missing, or not the caller's" },
-  asset_group_not_found: { status: 404, doc: 'V 7', means: "missing, or not the caller's" },
-  authorization_session_not_found: { status: 404, doc: 'V 7', means: "missing, or not the caller's", only: 'A' },
-  public_character_not_found: { status: 404, doc: 'V 7', means: 'missing, or not available for the model' },
-  result_links_disabled: {
-    status: 400,
-    doc: 'V 4.6 r3',
-    means: 'this installation gives no signed links; read results with the API key',
-  },
-  callback_not_found: { status: 404, doc: 'V 6', means: "missing, or not the caller's" },
-  callback_pending: { status: 409, doc: 'V 6', means: 'the callback is still being delivered', retry: false },
-  last_frame_not_found: { status: 404, doc: 'V 4.6 r2', means: 'the task has no last frame' },
-  idempotency_conflict: {
-    status: 409,
-    doc: 'V 7',
-    means: 'the same Idempotency-Key was used for another request',
-    retry: false,
-  },
-  idempotency_in_progress: {
-    status: 409,
-    doc: 'V 7',
-    means: 'the first request under this Idempotency-Key is still running',
+  }),
+  task_not_cancellable: row(409, 'V 3', 'a running task cannot be cancelled', { only: 'A', retry: false }),
+  asset_groups_not_supported: row(400, 'V 7', 'HC models have no asset groups', { only: 'HC' }),
+  asset_delete_not_supported: row(400, 'V 7', 'assets of this variant cannot be deleted', { only: 'B' }),
+  asset_group_delete_not_supported: row(400, 'V 7', 'asset groups of this variant cannot be deleted', { only: 'B' }),
+  real_person_auth_not_supported: row(400, 'V 7', 'this variant has no real-person authorization', { only: 'B' }),
+  task_not_found: row(404, 'V 7', "missing, or not the caller's"),
+  asset_not_found: row(404, 'V 7', "missing, or not the caller's"),
+  asset_group_not_found: row(404, 'V 7', "missing, or not the caller's"),
+  authorization_session_not_found: row(404, 'V 7', "missing, or not the caller's", { only: 'A' }),
+  public_character_not_found: row(404, 'V 7', 'missing, or not available for the model'),
+  result_links_disabled: row(400, 'V 4.6 r3', 'this installation gives no signed links; read results with the API key'),
+  callback_not_found: row(404, 'V 6', "missing, or not the caller's"),
+  callback_pending: row(409, 'V 6', 'the callback is still being delivered', FINAL),
+  last_frame_not_found: row(404, 'V 4.6 r2', 'the task has no last frame'),
+  idempotency_conflict: row(409, 'V 7', 'the same Idempotency-Key was used for another request', FINAL),
+  idempotency_in_progress: row(409, 'V 7', 'the first request under this Idempotency-Key is still running', {
     retry: true,
-  },
-  asset_not_ready: { status: 409, doc: 'V 7', means: 'the asset is not active yet', retry: false },
-  asset_in_use: { status: 409, doc: 'V 7', means: 'the asset is used by an unfinished task', only: 'A', retry: false },
-  asset_group_not_empty: { status: 409, doc: 'V 7', means: 'the group still contains assets', only: 'A', retry: false },
-  asset_binding_conflict: {
-    status: 409,
-    doc: 'V 7',
-    means: 'the assets of the request cannot be combined',
-    retry: false,
-  },
-  asset_channel_mismatch: {
-    status: 409,
-    doc: 'V 7',
-    means: 'the model and the asset belong to different spaces',
-    retry: false,
-  },
-  asset_binding_unavailable: { status: 409, doc: 'V 7', means: 'the asset cannot be used now', retry: false },
-  asset_route_group_unavailable: {
-    status: 409,
-    doc: 'V 7',
-    means: 'no service group of the key supports this',
-    retry: false,
-  },
-  asset_route_group_misconfigured: {
-    status: 409,
-    doc: 'V 7',
-    means: 'the service group is not set up for this',
-    retry: false,
-  },
-  asset_invalid: {
-    status: [409, 410],
-    doc: 'V 7',
-    means: 'the asset has become invalid; create a new one',
-    retry: false,
-  },
-  video_not_ready: { status: 409, doc: 'V 4.6', means: 'the video is not finished', retry: false },
-  authorization_session_expired: { status: 410, doc: 'V 7', means: 'the authorization session has expired', only: 'A' },
-  video_result_expired: { status: 410, doc: 'V 7', means: 'the result has expired and cannot be fetched again' },
-  asset_upstream_unavailable: {
-    status: [502, 503],
-    doc: 'V 7',
-    means: 'the asset service is temporarily unavailable',
-  },
+  }),
+  asset_not_ready: row(409, 'V 7', 'the asset is not active yet', FINAL),
+  asset_in_use: row(409, 'V 7', 'the asset is used by an unfinished task', { only: 'A', retry: false }),
+  asset_group_not_empty: row(409, 'V 7', 'the group still contains assets', { only: 'A', retry: false }),
+  asset_binding_conflict: row(409, 'V 7', 'the assets of the request cannot be combined', FINAL),
+  asset_channel_mismatch: row(409, 'V 7', 'the model and the asset belong to different spaces', FINAL),
+  asset_binding_unavailable: row(409, 'V 7', 'the asset cannot be used now', FINAL),
+  asset_route_group_unavailable: row(409, 'V 7', 'no service group of the key supports this', FINAL),
+  asset_route_group_misconfigured: row(409, 'V 7', 'the service group is not set up for this', FINAL),
+  asset_invalid: row([409, 410], 'V 7', 'the asset has become invalid; create a new one', FINAL),
+  video_not_ready: row(409, 'V 4.6', 'the video is not finished', FINAL),
+  authorization_session_expired: row(410, 'V 7', 'the authorization session has expired', { only: 'A' }),
+  video_result_expired: row(410, 'V 7', 'the result has expired and cannot be fetched again'),
+  asset_upstream_unavailable: row([502, 503], 'V 7', 'the asset service is temporarily unavailable'),
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;
 export const errorRow = (code: ErrorCode): ErrorRow => ERRORS[code];
 
+const TYPES = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  409: 'conflict_error',
+  429: 'rate_limit_error',
+};
+
 /** The word each dialect puts in `error.type` (or `status`) for an HTTP status; a missing one falls back to the 4xx/5xx default. */
 export const ERROR_TYPES: Readonly<Record<ErrorFormat, Readonly<Record<number, string>>>> = {
   messages: {
-    400: 'invalid_request_error',
-    401: 'authentication_error',
-    402: 'billing_error',
-    403: 'permission_error',
-    404: 'not_found_error',
-    409: 'conflict_error',
+    ...TYPES,
     413: 'request_too_large',
-    429: 'rate_limit_error',
     500: 'api_error',
     504: 'timeout_error',
     529: 'overloaded_error',
@@ -327,17 +207,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorFormat, Readonly<Record<number, s
     503: 'UNAVAILABLE',
     504: 'DEADLINE_EXCEEDED',
   },
-  video: {
-    400: 'invalid_request_error',
-    401: 'authentication_error',
-    402: 'billing_error',
-    403: 'permission_error',
-    404: 'not_found_error',
-    409: 'conflict_error',
-    410: 'gone_error',
-    429: 'rate_limit_error',
-    500: 'server_error',
-  },
+  video: { ...TYPES, 410: 'gone_error', 500: 'server_error' },
 };
 
 export function errorType(envelope: ErrorFormat, status: number): string {

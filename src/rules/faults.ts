@@ -22,29 +22,20 @@ export interface FaultRow {
   readonly code: ErrorCode;
 }
 
+/** Nothing follows for the account. */
+const OF_REQUEST = { failover: false, cooldownMs: 0, cools: 'nothing', effect: 'none' } as const;
+const COUNTED = { failover: true, cooldownMs: 0, cools: 'model', effect: 'count' } as const;
+
 export const FAULTS = {
-  request: {
-    means: 'the request itself is invalid',
-    failover: false,
-    cooldownMs: 0,
-    cools: 'nothing',
-    effect: 'none',
-    code: 'invalid_request',
-  },
+  request: { ...OF_REQUEST, means: 'the request itself is invalid', code: 'invalid_request' },
   opaque_rejected: {
+    ...OF_REQUEST,
     means: 'opaque state in the request was rejected',
-    failover: false,
-    cooldownMs: 0,
-    cools: 'nothing',
-    effect: 'none',
     code: 'invalid_encrypted_content',
   },
   option_rejected: {
+    ...OF_REQUEST,
     means: 'the provider rejects an option that the gateway added; the request is sent again without it',
-    failover: false,
-    cooldownMs: 0,
-    cools: 'nothing',
-    effect: 'none',
     code: 'invalid_request',
   },
   model: {
@@ -56,20 +47,16 @@ export const FAULTS = {
     code: 'model_not_found',
   },
   cannot_count: {
+    ...OF_REQUEST,
     means: 'the account has no endpoint that counts tokens',
     failover: true,
-    cooldownMs: 0,
-    cools: 'nothing',
-    effect: 'none',
     code: 'endpoint_not_supported',
   },
   // A caller can provoke these at will, so they never touch the health of the account.
   forbidden: {
+    ...OF_REQUEST,
     means: 'the provider, or a firewall before it, rejects this request',
     failover: true,
-    cooldownMs: 0,
-    cools: 'nothing',
-    effect: 'none',
     code: 'upstream_error',
   },
   rate_limited: {
@@ -99,56 +86,25 @@ export const FAULTS = {
     showsMessage: true,
     code: 'server_is_overloaded',
   },
-  overloaded: {
-    means: 'the provider is overloaded',
-    failover: true,
-    cooldownMs: 0,
-    cools: 'model',
-    effect: 'count',
-    code: 'server_is_overloaded',
-  },
-  unreachable: {
-    means: 'no connection could be opened',
-    failover: true,
-    cooldownMs: 0,
-    cools: 'account',
-    effect: 'count',
-    code: 'upstream_error',
-  },
+  overloaded: { ...COUNTED, means: 'the provider is overloaded', code: 'server_is_overloaded' },
+  unreachable: { ...COUNTED, means: 'no connection could be opened', cools: 'account', code: 'upstream_error' },
   failed: {
+    ...COUNTED,
     means: 'the provider failed or closed the connection early',
-    failover: true,
     maybeAccepted: true,
-    cooldownMs: 0,
-    cools: 'model',
-    effect: 'count',
     code: 'upstream_error',
   },
-  timeout: {
-    means: 'the provider did not respond in time',
-    failover: true,
-    maybeAccepted: true,
-    cooldownMs: 0,
-    cools: 'model',
-    effect: 'count',
-    code: 'upstream_timeout',
-  },
+  timeout: { ...COUNTED, means: 'the provider did not respond in time', maybeAccepted: true, code: 'upstream_timeout' },
   truncated: {
+    ...COUNTED,
     means: 'the provider ended its response before it was complete',
-    failover: true,
     maybeAccepted: true,
-    cooldownMs: 0,
-    cools: 'model',
-    effect: 'count',
     code: 'upstream_error',
   },
   no_result: {
+    ...OF_REQUEST,
     means: 'the reply lacks what the request asks for',
-    failover: false,
     maybeAccepted: true,
-    cooldownMs: 0,
-    cools: 'nothing',
-    effect: 'none',
     code: 'upstream_error',
   },
 } as const satisfies Record<string, FaultRow>;

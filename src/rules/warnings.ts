@@ -25,6 +25,16 @@ export type WarningPeriod = 'day' | 'month' | 'last_hours' | 'last_day';
 /** Whole hours of the roll-ups up to now, with the current one. */
 export const WARNING_WINDOW_HOURS = { last_hours: 2, last_day: 24 } as const;
 
+const STATE = { audience: 'operator', unit: 'state', holds: 'above', periods: [] } as const;
+const SPENT = { audience: 'user', holds: 'above', scopes: ['user', 'key'], periods: ['day', 'month'] } as const;
+const SHARE_OF_CALLS = {
+  audience: 'operator',
+  unit: 'percent',
+  scopes: ['all', 'group'],
+  periods: ['last_hours', 'last_day'],
+  hasMinCalls: true,
+} as const;
+
 export const WARNING_KINDS = {
   balance: {
     about: 'the available balance of a user is below an amount',
@@ -36,56 +46,36 @@ export const WARNING_KINDS = {
   },
   spend: {
     about: 'a user or a key has spent an amount in the day or month',
-    audience: 'user',
+    ...SPENT,
     unit: 'dollars',
-    holds: 'above',
-    scopes: ['user', 'key'],
-    periods: ['day', 'month'],
   },
   limit: {
     about: 'a user or a key has used a share of its spend limit of the day or month',
-    audience: 'user',
+    ...SPENT,
     unit: 'percent',
-    holds: 'above',
-    scopes: ['user', 'key'],
-    periods: ['day', 'month'],
     percent: { min: 1, max: 100 },
   },
   account: {
     about: 'an account is out of use, parked, draining, cooling down or at a limit of its own',
-    audience: 'operator',
-    unit: 'state',
-    holds: 'above',
+    ...STATE,
     scopes: ['account'],
-    periods: [],
   },
   errors: {
     about: 'a share of the calls failed at providers or in the gateway',
-    audience: 'operator',
-    unit: 'percent',
+    ...SHARE_OF_CALLS,
     holds: 'above',
-    scopes: ['all', 'group'],
-    periods: ['last_hours', 'last_day'],
     percent: { min: 1, max: 100 },
-    hasMinCalls: true,
   },
   margin: {
     about: 'the margin of text and image calls with a known cost is below a share of their charges',
-    audience: 'operator',
-    unit: 'percent',
+    ...SHARE_OF_CALLS,
     holds: 'below',
-    scopes: ['all', 'group'],
-    periods: ['last_hours', 'last_day'],
     percent: { min: -100, max: 100 },
-    hasMinCalls: true,
   },
   alarm: {
     about: 'an alarm is raised: a condition that needs an operator',
-    audience: 'operator',
-    unit: 'state',
-    holds: 'above',
+    ...STATE,
     scopes: ['alarm'],
-    periods: [],
   },
 } as const satisfies Record<string, WarningKind>;
 

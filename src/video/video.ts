@@ -233,47 +233,34 @@ function jobsOf(
   { follower, deliverer, results }: Loops,
   mirror: MirrorSettings | undefined,
 ): Job[] {
+  const { tasks, callbacks, assets } = VIDEO_WORK;
   return [
-    { name: 'tasks.recover', everyMs: 5_000, needs: VIDEO_WORK.tasks, run: () => recoverSubmissions(services) },
-    {
-      name: 'tasks.reconcile',
-      everyMs: 2_000,
-      needs: VIDEO_WORK.tasks,
-      run: () => reconcileSubmissions(services).then(() => 0),
-    },
-    { name: 'tasks.follow', everyMs: 1_000, needs: VIDEO_WORK.tasks, run: () => follower.run().then(() => 0) },
+    { name: 'tasks.recover', everyMs: 5_000, needs: tasks, run: () => recoverSubmissions(services) },
+    { name: 'tasks.reconcile', everyMs: 2_000, needs: tasks, run: once(() => reconcileSubmissions(services)) },
+    { name: 'tasks.follow', everyMs: 1_000, needs: tasks, run: once(() => follower.run()) },
     { name: 'tasks.expire', everyMs: 60_000, run: () => expireTasks(services) },
-    {
-      name: 'callbacks.deliver',
-      everyMs: 1_000,
-      needs: VIDEO_WORK.callbacks,
-      run: () => deliverer.run().then(() => 0),
-    },
+    { name: 'callbacks.deliver', everyMs: 1_000, needs: callbacks, run: once(() => deliverer.run()) },
     { name: 'callbacks.expire', everyMs: 600_000, run: () => expireCallbacks(services.db) },
     ...resultJobs(services, results, mirror),
-    {
-      name: 'assets.reconcile',
-      everyMs: 2_000,
-      needs: VIDEO_WORK.assets,
-      run: () => reconcileAssets(services).then(() => 0),
-    },
+    { name: 'assets.reconcile', everyMs: 2_000, needs: assets, run: once(() => reconcileAssets(services)) },
     { name: 'assets.expire', everyMs: 600_000, run: () => expireDeleted(services.db) },
     { name: 'idempotency.expire', everyMs: 600_000, run: () => expireRecords(services.db) },
   ];
 }
 
+/** The next run waits for its time, whatever this one did. */
+const once = (run: () => Promise<unknown>) => async (): Promise<number> => {
+  await run();
+  return 0;
+};
+
 function resultJobs(services: VideoServices, results: Results, settings: MirrorSettings | undefined): Job[] {
   const { mirror } = results;
   if (!mirror) return [];
-  const jobs: Job[] = [{ name: 'results.clean', everyMs: 600_000, run: () => mirror.cleanUp() }];
-  if (settings?.atSuccess)
-    jobs.push({
-      name: 'results.mirror',
-      everyMs: 2_000,
-      needs: VIDEO_WORK.results,
-      run: () => mirrorDue({ ...services, results }),
-    });
-  return jobs;
+  const clean: Job = { name: 'results.clean', everyMs: 600_000, run: () => mirror.cleanUp() };
+  const run = () => mirrorDue({ ...services, results });
+  const due: Job = { name: 'results.mirror', everyMs: 2_000, needs: VIDEO_WORK.results, run };
+  return settings?.atSuccess ? [clean, due] : [clean];
 }
 
 /** A provider can report only to a public HTTPS address; one on this machine, such as the simulator, can report to any. */

@@ -1,6 +1,6 @@
 /**
- * The closed list of optional request fields. Every upstream dialect has one support table with a row for each of them, so
- * that a conversion cannot drop a field without a row that declares it.
+ * The closed list of optional request fields. Every upstream dialect has one support table with a row for each of them, its own or that of
+ * `WITHOUT_FIELDS`, so that a conversion cannot drop a field without a row that declares it.
  */
 import { fail } from '../../core/index.ts';
 import type { HubItem, HubPart, HubRequest } from './types.ts';
@@ -100,6 +100,41 @@ export const COMMON_NAMES = {
 /** What an upstream dialect does with a field. */
 export type Support = 'kept' | 'changed' | 'dropped' | 'rejected';
 export type SupportTable = Readonly<Record<HubField, Support>>;
+
+/** A wire without a field: the reply is still valid without it, unless it would not be what the client requested or pays for. */
+export const WITHOUT_FIELDS = {
+  topK: 'dropped',
+  seed: 'dropped',
+  presencePenalty: 'dropped',
+  frequencyPenalty: 'dropped',
+  // The reply could contain tokens that the client banned.
+  logitBias: 'rejected',
+  // The hub carries one candidate and no token probabilities; further ones would be billed and discarded.
+  n: 'rejected',
+  logprobs: 'rejected',
+  verbosity: 'dropped',
+  // The reply would be charged, but the hub cannot carry its recording.
+  audioOutput: 'rejected',
+  // A client that accepts text gets it; one that asks for images only would get nothing it can use.
+  imageOutput: 'dropped',
+  imageOnlyOutput: 'rejected',
+  imageSettings: 'dropped',
+  reasoningStyle: 'dropped',
+  citations: 'dropped',
+  imageDetail: 'dropped',
+  // Like hosted tools without a counterpart; a request that forces it is rejected.
+  imageTool: 'dropped',
+  // Assistant turns are text; a note marks the place.
+  imageHistory: 'dropped',
+  maxToolCalls: 'dropped',
+  compaction: 'dropped',
+  // No request can fill a cache without generating output.
+  prewarm: 'rejected',
+  parallelTools: 'dropped',
+  cacheBreakpoints: 'dropped',
+  userId: 'dropped',
+  metadata: 'dropped',
+} as const satisfies Partial<SupportTable>;
 
 export const isPresent = (field: HubField, request: HubRequest): boolean => IS_PRESENT[field](request);
 

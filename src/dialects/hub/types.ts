@@ -369,11 +369,14 @@ export type JsonObject = { readonly [name: string]: unknown };
 
 // ---------------------------------------------------------------- reply
 
-export interface HubReply {
+export interface HubReply extends ReplyEnd {
   /** The upstream's id, unchanged. */
   readonly id: string;
   readonly model: string;
   readonly items: readonly HubItem[];
+}
+
+interface ReplyEnd {
   readonly stop: HubStop;
   readonly stopSequence?: string;
   /** The provider's explanation when it declined. */
@@ -431,15 +434,7 @@ export type HubEvent =
   | { readonly kind: 'annotation'; readonly index: number; readonly part: number; readonly annotation: HubAnnotation }
   | { readonly kind: 'item_end'; readonly index: number; readonly item: HubItem }
   | { readonly kind: 'ping' }
-  | {
-      readonly kind: 'finish';
-      readonly stop: HubStop;
-      readonly stopSequence?: string;
-      readonly refusal?: string;
-      readonly continuationToken?: string;
-      readonly omitted?: readonly string[];
-      readonly usage: HubUsage;
-    }
+  | ({ readonly kind: 'finish' } & ReplyEnd)
   | { readonly kind: 'error'; readonly error: HubError };
 
 /** A failure with a code of the gateway's error catalogue; every dialect can encode each code. */

@@ -15,6 +15,7 @@ import { readUsage } from './usage.ts';
 export { decodeCountRequest } from './client/decode-request.ts';
 export { fieldNames } from './client/field-names.ts';
 export { decodeError, decodeStreamError, encodeError } from './errors.ts';
+export { support } from './upstream/support.ts';
 
 export const messagesCodec: Codec = {
   client: {

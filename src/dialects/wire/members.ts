@@ -14,6 +14,9 @@ export interface MemberTable {
   readonly [name: string]: Members;
 }
 
+/** A table of members that are read, by their names with spaces between. */
+export const reads = (names: string): MemberTable => Object.fromEntries(names.split(' ').map((name) => [name, true]));
+
 /** Tables by the `type` of the object; an object of another type is read or rejected as a whole. `absent`: the type if there is none. */
 export const byType =
   (tables: Readonly<Record<string, Members>>, absent?: string): ((value: JsonObject) => Members) =>

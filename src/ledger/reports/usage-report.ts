@@ -204,26 +204,26 @@ interface WalletRow {
   readonly holds: bigint;
 }
 
-interface DailyRow {
+const TOKENS = [
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+] as const;
+const SUMS = ['requests', ...TOKENS, 'images', 'nanos'] as const;
+/** What a report counts, in the order of its members. */
+const COUNTS = ['requests', ...TOKENS, 'images', 'video_tasks'] as const;
+type Count = (typeof COUNTS)[number];
+
+interface DailyRow extends Readonly<Record<Count | 'nanos', bigint>> {
   readonly day: string;
   readonly model: string;
-  readonly requests: bigint;
-  readonly input_tokens: bigint;
-  readonly cached_input_tokens: bigint;
-  readonly cache_write_tokens: bigint;
-  readonly output_tokens: bigint;
-  readonly reasoning_tokens: bigint;
-  readonly images: bigint;
-  readonly video_tasks: bigint;
-  readonly nanos: bigint;
 }
 
 /** One statement for the whole report: at most 92 days times the number of models in use. */
 export const dailyQuery = (userId: string, days: readonly string[]) => sql<DailyRow>`
-  select day::text as day, model, sum(requests)::bigint as requests, sum(input_tokens)::bigint as input_tokens,
-    sum(cached_input_tokens)::bigint as cached_input_tokens, sum(cache_write_tokens)::bigint as cache_write_tokens,
-    sum(output_tokens)::bigint as output_tokens, sum(reasoning_tokens)::bigint as reasoning_tokens,
-    sum(images)::bigint as images, sum(nanos)::bigint as nanos,
+  select day::text as day, model, ${sql.join(SUMS.map((name) => sql`sum(${sql.ref(name)})::bigint as ${sql.ref(name)}`))},
     coalesce(sum(requests) filter (where operation in ('tasks.create', 'videos.create')), 0)::bigint as video_tasks
   from usage_daily
   where user_id = ${userId} and day between ${days[0]}::date and ${days.at(-1)}::date
@@ -233,18 +233,9 @@ const readDaily = async (db: Db, userId: string, days: readonly string[]): Promi
   (await dailyQuery(userId, days).execute(db)).rows;
 
 function countOf(rows: readonly DailyRow[]): UsageCount {
-  const sum = (read: (row: DailyRow) => bigint): bigint => rows.reduce((total, row) => total + read(row), 0n);
-  return {
-    requests: Number(sum((row) => row.requests)),
-    input_tokens: Number(sum((row) => row.input_tokens)),
-    cached_input_tokens: Number(sum((row) => row.cached_input_tokens)),
-    cache_write_tokens: Number(sum((row) => row.cache_write_tokens)),
-    output_tokens: Number(sum((row) => row.output_tokens)),
-    reasoning_tokens: Number(sum((row) => row.reasoning_tokens)),
-    images: Number(sum((row) => row.images)),
-    video_tasks: Number(sum((row) => row.video_tasks)),
-    cost: formatNanos(sum((row) => row.nanos)),
-  };
+  const sum = (name: Count | 'nanos'): bigint => rows.reduce((total, row) => total + row[name], 0n);
+  const counts = Object.fromEntries(COUNTS.map((name) => [name, Number(sum(name))])) as Record<Count, number>;
+  return { ...counts, cost: formatNanos(sum('nanos')) };
 }
 
 const groupRows = <T>(rows: readonly T[], keyOf: (row: T) => string): [string, T[]][] =>

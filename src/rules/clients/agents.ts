@@ -1,13 +1,11 @@
 /** Agent CLIs. */
-import { type ClientInput, type ClientRow, exportKey, HELLO, shellKey } from './client.ts';
+import { type ClientInput, type ClientRow, exportKey, HELLO, npmProgram, pythonProgram, shellKey } from './client.ts';
 
 export const AGENT_CLIENTS = {
   'claude-code': {
     name: 'Claude Code',
     operation: 'messages.create',
-    language: 'sh',
-    registry: 'npm',
-    packages: ['@anthropic-ai/claude-code'],
+    ...npmProgram('@anthropic-ai/claude-code'),
     // Claude Code asks a small model for titles and summaries; without the fourth line it asks for one of Anthropic's.
     lines: ({ origin, model, key }) => `export ANTHROPIC_BASE_URL=${origin}
 export ANTHROPIC_AUTH_TOKEN=${shellKey(key)}
@@ -20,9 +18,7 @@ export ANTHROPIC_DEFAULT_HAIKU_MODEL=${model}
   codex: {
     name: 'Codex',
     operation: 'responses.create',
-    language: 'sh',
-    registry: 'npm',
-    packages: ['@openai/codex'],
+    ...npmProgram('@openai/codex'),
     lines: ({ key }) => exportKey(key),
     start: (input) => codexCommand('codex', input),
     once: (input) => `${codexCommand('codex exec --skip-git-repo-check', input)} \\\n  '${HELLO}'`,
@@ -30,9 +26,7 @@ export ANTHROPIC_DEFAULT_HAIKU_MODEL=${model}
   'gemini-cli': {
     name: 'Gemini CLI',
     operation: 'generate.stream',
-    language: 'sh',
-    registry: 'npm',
-    packages: ['@google/gemini-cli'],
+    ...npmProgram('@google/gemini-cli'),
     // With a base URL in the environment, Gemini CLI takes an API key only when its settings name that kind of sign-in.
     lines: ({ origin, key }) => `mkdir -p .gemini
 test -e .gemini/settings.json || echo '{"security":{"auth":{"selectedType":"gemini-api-key"}}}' > .gemini/settings.json
@@ -46,9 +40,7 @@ export GEMINI_CLI_TRUST_WORKSPACE=true
   opencode: {
     name: 'opencode',
     operation: 'chat.create',
-    language: 'sh',
-    registry: 'npm',
-    packages: ['opencode-ai'],
+    ...npmProgram('opencode-ai'),
     lines: ({ origin, model, key }) => `${exportKey(key)}cat > opencode.json <<'END'
 {
   "$schema": "https://opencode.ai/config.json",
@@ -69,9 +61,7 @@ END
   aider: {
     name: 'aider',
     operation: 'chat.create',
-    language: 'sh',
-    registry: 'PyPI',
-    packages: ['aider-chat'],
+    ...pythonProgram('aider-chat'),
     lines: ({ origin, key }) => `export OPENAI_API_BASE=${origin}/v1
 export OPENAI_API_KEY=${shellKey(key)}
 `,

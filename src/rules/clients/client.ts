@@ -29,6 +29,14 @@ export interface ClientRow {
   readonly once?: (input: ClientInput) => string;
 }
 
+const rowOf =
+  <const L extends ClientRow['language'], const R extends ClientRow['registry']>(language: L, registry: R) =>
+  (...packages: readonly string[]) => ({ language, registry, packages });
+export const npmProgram = rowOf('sh', 'npm');
+export const pythonProgram = rowOf('sh', 'PyPI');
+export const typescript = rowOf('ts', 'npm');
+export const python = rowOf('python', 'PyPI');
+
 /** The prompt of all examples. */
 export const HELLO = 'Hello!';
 

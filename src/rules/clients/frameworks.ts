@@ -1,76 +1,60 @@
 /** Frameworks with a class for each provider: the lines use that of the group's style, so that nothing is converted. */
-import { type ClientInput, type ClientRow, HELLO, pythonImports, pythonKey, scriptKey } from './client.ts';
+import {
+  type ClientInput,
+  type ClientRow,
+  HELLO,
+  python,
+  pythonImports,
+  pythonKey,
+  scriptKey,
+  typescript,
+} from './client.ts';
 
 export const FRAMEWORK_CLIENTS = {
   'langchain-ts': {
     name: 'LangChain TypeScript',
-    language: 'ts',
-    registry: 'npm',
-    packages: ['@langchain/core', '@langchain/openai', '@langchain/anthropic', '@langchain/google-genai'],
+    ...typescript('@langchain/core', '@langchain/openai', '@langchain/anthropic', '@langchain/google-genai'),
     lines: langchainScript,
   },
   'langchain-python': {
     name: 'LangChain Python',
-    language: 'python',
-    registry: 'PyPI',
-    packages: ['langchain-openai', 'langchain-anthropic', 'langchain-google-genai'],
+    ...python('langchain-openai', 'langchain-anthropic', 'langchain-google-genai'),
     lines: langchainPython,
   },
   'ai-sdk': {
     name: 'AI SDK',
-    language: 'ts',
-    registry: 'npm',
-    packages: ['ai', '@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google'],
+    ...typescript('ai', '@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google'),
     isTested: true,
     lines: aiSdkLines,
   },
 } as const satisfies Readonly<Record<string, ClientRow>>;
 
-function langchainScript({ origin, style, model, key }: ClientInput): string {
-  const { from, name, settings } = {
-    responses: {
-      from: '@langchain/openai',
-      name: 'ChatOpenAI',
-      settings: `apiKey: ${scriptKey(key)}, configuration: { baseURL: '${origin}/v1' }`,
-    },
-    messages: {
-      from: '@langchain/anthropic',
-      name: 'ChatAnthropic',
-      settings: `apiKey: ${scriptKey(key)}, anthropicApiUrl: '${origin}'`,
-    },
-    'generate-content': {
-      from: '@langchain/google-genai',
-      name: 'ChatGoogleGenerativeAI',
-      settings: `apiKey: ${scriptKey(key)}, baseUrl: '${origin}'`,
-    },
-  }[style];
-  return `import { ${name} } from '${from}';
+/** Package and class of each style, alike in both languages. */
+const LANGCHAIN = {
+  responses: ['openai', 'ChatOpenAI'],
+  messages: ['anthropic', 'ChatAnthropic'],
+  'generate-content': ['google-genai', 'ChatGoogleGenerativeAI'],
+} as const;
 
-const model = new ${name}({ model: '${model}', ${settings} });
+function langchainScript({ origin, style, model, key }: ClientInput): string {
+  const [from, name] = LANGCHAIN[style];
+  const address = {
+    responses: `configuration: { baseURL: '${origin}/v1' }`,
+    messages: `anthropicApiUrl: '${origin}'`,
+    'generate-content': `baseUrl: '${origin}'`,
+  }[style];
+  return `import { ${name} } from '@langchain/${from}';
+
+const model = new ${name}({ model: '${model}', apiKey: ${scriptKey(key)}, ${address} });
 for await (const chunk of await model.stream('${HELLO}')) process.stdout.write(chunk.text);`;
 }
 
 function langchainPython({ origin, style, model, key }: ClientInput): string {
-  const { from, name, settings } = {
-    responses: {
-      from: 'langchain_openai',
-      name: 'ChatOpenAI',
-      settings: `base_url="${origin}/v1", api_key=${pythonKey(key)}`,
-    },
-    messages: {
-      from: 'langchain_anthropic',
-      name: 'ChatAnthropic',
-      settings: `base_url="${origin}", api_key=${pythonKey(key)}`,
-    },
-    'generate-content': {
-      from: 'langchain_google_genai',
-      name: 'ChatGoogleGenerativeAI',
-      settings: `base_url="${origin}", api_key=${pythonKey(key)}`,
-    },
-  }[style];
-  return `${pythonImports(key)}from ${from} import ${name}
+  const [from, name] = LANGCHAIN[style];
+  const url = style === 'responses' ? `${origin}/v1` : origin;
+  return `${pythonImports(key)}from langchain_${from.replace('-', '_')} import ${name}
 
-model = ${name}(model="${model}", ${settings})
+model = ${name}(model="${model}", base_url="${url}", api_key=${pythonKey(key)})
 for chunk in model.stream("${HELLO}"):
     print(chunk.text, end="")`;
 }

@@ -1,13 +1,11 @@
 /** The official SDKs. Each appends its own paths to the base URL: OpenAI's expect `/v1` in it, the others do not. */
-import { type ClientRow, HELLO, pythonImports, pythonKey, scriptKey } from './client.ts';
+import { type ClientRow, HELLO, python, pythonImports, pythonKey, scriptKey, typescript } from './client.ts';
 
 export const SDK_CLIENTS = {
   'openai-ts': {
     name: 'OpenAI TypeScript',
     operation: 'responses.create',
-    language: 'ts',
-    registry: 'npm',
-    packages: ['openai'],
+    ...typescript('openai'),
     isTested: true,
     lines: ({ origin, model, key }) => `import OpenAI from 'openai';
 
@@ -18,9 +16,7 @@ for await (const event of stream) if (event.type === 'response.output_text.delta
   'openai-python': {
     name: 'OpenAI Python',
     operation: 'responses.create',
-    language: 'python',
-    registry: 'PyPI',
-    packages: ['openai'],
+    ...python('openai'),
     lines: ({ origin, model, key }) => `${pythonImports(key)}from openai import OpenAI
 
 client = OpenAI(base_url="${origin}/v1", api_key=${pythonKey(key)})
@@ -32,9 +28,7 @@ for event in stream:
   'anthropic-ts': {
     name: 'Anthropic TypeScript',
     operation: 'messages.create',
-    language: 'ts',
-    registry: 'npm',
-    packages: ['@anthropic-ai/sdk'],
+    ...typescript('@anthropic-ai/sdk'),
     isTested: true,
     lines: ({ origin, model, key }) => `import Anthropic from '@anthropic-ai/sdk';
 
@@ -50,9 +44,7 @@ await stream.done();`,
   'anthropic-python': {
     name: 'Anthropic Python',
     operation: 'messages.create',
-    language: 'python',
-    registry: 'PyPI',
-    packages: ['anthropic'],
+    ...python('anthropic'),
     lines: ({ origin, model, key }) => `${pythonImports(key)}from anthropic import Anthropic
 
 client = Anthropic(base_url="${origin}", api_key=${pythonKey(key)})
@@ -67,9 +59,7 @@ with client.messages.stream(
   'google-ts': {
     name: 'Google TypeScript',
     operation: 'generate.stream',
-    language: 'ts',
-    registry: 'npm',
-    packages: ['@google/genai'],
+    ...typescript('@google/genai'),
     isTested: true,
     lines: ({ origin, model, key }) => `import { GoogleGenAI } from '@google/genai';
 
@@ -80,9 +70,7 @@ for await (const chunk of stream) process.stdout.write(chunk.text ?? '');`,
   'google-python': {
     name: 'Google Python',
     operation: 'generate.stream',
-    language: 'python',
-    registry: 'PyPI',
-    packages: ['google-genai'],
+    ...python('google-genai'),
     lines: ({ origin, model, key }) => `${pythonImports(key)}from google import genai
 
 client = genai.Client(api_key=${pythonKey(key)}, http_options={"base_url": "${origin}"})

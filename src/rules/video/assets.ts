@@ -6,8 +6,7 @@ export type AssetType = (typeof ASSET_TYPES)[number];
 /** Callers create only the first type; a group of the second comes from a real-person authorization (V 4.8 r1). */
 export const ASSET_GROUP_TYPES = ['AIGC', 'LivenessFace'] as const;
 
-export const ASSET_GROUP_STATUSES = [
-  'creating',
+const CREATED_STATUSES = [
   'active',
   'failed',
   'create_unknown',
@@ -16,31 +15,26 @@ export const ASSET_GROUP_STATUSES = [
   'deleted',
   'delete_failed',
 ] as const;
+export const ASSET_GROUP_STATUSES = ['creating', ...CREATED_STATUSES] as const;
 export type AssetGroupStatus = (typeof ASSET_GROUP_STATUSES)[number];
 
-export const ASSET_STATUSES = [
-  'creating',
-  'processing',
-  'active',
-  'failed',
-  'create_unknown',
-  'invalid',
-  'deleting',
-  'deleted',
-  'delete_failed',
-] as const;
+export const ASSET_STATUSES = ['creating', 'processing', ...CREATED_STATUSES] as const;
 export type AssetStatus = (typeof ASSET_STATUSES)[number];
 
-/** `deleting` is also reached before the outcome of a creation is known: the provider's object is then found by its name. */
-export const ASSET_GROUP_MOVES: Readonly<Record<AssetGroupStatus, readonly AssetGroupStatus[]>> = {
-  creating: ['active', 'failed', 'create_unknown', 'deleting'],
-  create_unknown: ['active', 'failed', 'deleting'],
+const MOVES = {
   active: ['invalid', 'deleting'],
   failed: ['deleting'],
   invalid: ['deleting'],
   deleting: ['deleted', 'delete_failed'],
   delete_failed: ['deleting'],
   deleted: [],
+} as const;
+
+/** `deleting` is also reached before the outcome of a creation is known: the provider's object is then found by its name. */
+export const ASSET_GROUP_MOVES: Readonly<Record<AssetGroupStatus, readonly AssetGroupStatus[]>> = {
+  creating: ['active', 'failed', 'create_unknown', 'deleting'],
+  create_unknown: ['active', 'failed', 'deleting'],
+  ...MOVES,
 };
 
 /** An invalid or failed asset never becomes usable again: the caller creates a new one (V 3). */
@@ -48,12 +42,7 @@ export const ASSET_MOVES: Readonly<Record<AssetStatus, readonly AssetStatus[]>> 
   creating: ['processing', 'failed', 'create_unknown', 'deleting'],
   create_unknown: ['processing', 'failed', 'deleting'],
   processing: ['active', 'failed', 'deleting'],
-  active: ['invalid', 'deleting'],
-  failed: ['deleting'],
-  invalid: ['deleting'],
-  deleting: ['deleted', 'delete_failed'],
-  delete_failed: ['deleting'],
-  deleted: [],
+  ...MOVES,
 };
 
 /** The statuses from which a status can be reached. */

@@ -4,18 +4,18 @@ import { type Sim, startSim } from '../../../sim/index.ts';
 import type { Account } from '../../catalog/index.ts';
 import { systemClock } from '../../core/index.ts';
 import { UpstreamClient } from '../../providers/upstream/index.ts';
-import { AssetClient } from './asset-client.ts';
+import { assetClient } from './asset-client.ts';
 import { assetErrorKindOf } from './asset-errors.ts';
 
 let sim: Sim;
 let upstream: UpstreamClient;
-let client: AssetClient;
+let client: ReturnType<typeof assetClient>;
 let account: Account;
 
 before(async () => {
   sim = await startSim({ video: { clock: 'manual', rateLimits: false } });
   upstream = new UpstreamClient(systemClock);
-  client = new AssetClient(upstream, systemClock);
+  client = assetClient(upstream, systemClock);
   account = accountWith({});
 });
 after(async () => {

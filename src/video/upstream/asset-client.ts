@@ -7,26 +7,18 @@ import type { Clock } from '../../core/index.ts';
 import type { TransportError, UpstreamClient } from '../../providers/upstream/index.ts';
 import { TIMEOUTS } from '../../rules/index.ts';
 import { ASSET_ERROR_STATUS, type AssetErrorKind, assetErrorKindOf } from './asset-errors.ts';
-import type {
-  AssetCreateOutcome,
-  AssetProvider,
-  AssetProviderError,
-  DeleteOutcome,
-  ReportedAsset,
-  ReportedGroup,
-  StartedValidation,
+import {
+  type AssetCreateOutcome,
+  type AssetProvider,
+  type AssetProviderError,
+  type DeleteOutcome,
+  type ReportedAsset,
+  type ReportedGroup,
+  startedValidation,
 } from './asset-provider.ts';
 import { canonicalQuery, signRequest } from './asset-signer.ts';
 import type { QueryOutcome } from './client.ts';
-import {
-  browserLink,
-  exchangeJson,
-  type JsonResponse,
-  nonEmptyText,
-  objectOf,
-  type ResponseObject,
-  secondsIn,
-} from './exchange.ts';
+import { exchangeJson, type JsonResponse, nonEmptyText, objectOf, type ResponseObject, secondsIn } from './exchange.ts';
 
 const VERSION = '2024-01-01';
 /** Groups that callers create. */
@@ -41,7 +33,43 @@ interface Failure extends AssetProviderError {
 
 type Reply = { readonly result: ResponseObject } | { readonly failure: Failure };
 
-export class AssetClient implements AssetProvider {
+/** The library of accounts of the provider itself. */
+export function assetClient(upstream: UpstreamClient, clock: Clock): AssetProvider {
+  const actions = new SignedActions(upstream, clock);
+  return {
+    createGroup: (account, { name, description }) => {
+      const body = { Name: name, Description: description, GroupType: GROUP_TYPE };
+      return actions.create(account, 'CreateAssetGroup', body, ({ Id }) => named(Id, name));
+    },
+    findGroups: (account, name) => {
+      const body = { Filter: { GroupType: GROUP_TYPE, Name: name }, ...ONE_PAGE };
+      return actions.query(account, 'ListAssetGroups', body, (result) => matches(result, name, groupIn));
+    },
+    getGroup: (account, id) => actions.query(account, 'GetAssetGroup', { Id: id }, groupIn),
+    deleteGroup: (account, id) => actions.delete(account, 'DeleteAssetGroup', id),
+    createAsset: (account, { groupId, url, kind, name }) => {
+      const body = { GroupId: groupId, URL: url, AssetType: kind, Name: name };
+      return actions.create(account, 'CreateAsset', body, ({ Id }) => named(Id, name));
+    },
+    getAsset: (account, id) => actions.query(account, 'GetAsset', { Id: id }, assetIn),
+    findAssets: (account, { id, type }, name) => {
+      const body = { Filter: { GroupType: type, GroupIds: [id], Name: name }, ...ONE_PAGE };
+      return actions.query(account, 'ListAssets', body, (result) => matches(result, name, assetIn));
+    },
+    deleteAsset: (account, id) => actions.delete(account, 'DeleteAsset', id),
+    startValidation: (account, callbackUrl) =>
+      actions.create(account, 'CreateVisualValidateSession', { CallbackURL: callbackUrl }, ({ BytedToken, H5Link }) =>
+        startedValidation(BytedToken, H5Link, account.assets?.baseUrl ?? ''),
+      ),
+    getValidation: (account, token) =>
+      actions.query(account, 'GetVisualValidateResult', { BytedToken: token }, ({ GroupId }) => {
+        const groupId = nonEmptyText(GroupId);
+        return groupId === undefined ? undefined : { groupId };
+      }),
+  };
+}
+
+class SignedActions {
   readonly #upstream: UpstreamClient;
   readonly #clock: Clock;
 
@@ -50,70 +78,7 @@ export class AssetClient implements AssetProvider {
     this.#clock = clock;
   }
 
-  createGroup(
-    account: Account,
-    { name, description }: { name: string; description: string },
-  ): Promise<AssetCreateOutcome<ReportedGroup>> {
-    const body = { Name: name, Description: description, GroupType: GROUP_TYPE };
-    return this.#create(account, 'CreateAssetGroup', body, ({ Id }) => named(Id, name));
-  }
-
-  findGroups(account: Account, name: string): Promise<QueryOutcome<readonly ReportedGroup[]>> {
-    const body = { Filter: { GroupType: GROUP_TYPE, Name: name }, ...ONE_PAGE };
-    return this.#query(account, 'ListAssetGroups', body, (result) => matches(result, name, groupIn));
-  }
-
-  getGroup(account: Account, id: string): Promise<QueryOutcome<ReportedGroup>> {
-    return this.#query(account, 'GetAssetGroup', { Id: id }, groupIn);
-  }
-
-  deleteGroup(account: Account, id: string): Promise<DeleteOutcome> {
-    return this.#delete(account, 'DeleteAssetGroup', id);
-  }
-
-  createAsset(
-    account: Account,
-    { groupId, url, kind, name }: { groupId: string; url: string; kind: string; name: string },
-  ): Promise<AssetCreateOutcome<{ readonly id: string }>> {
-    const body = { GroupId: groupId, URL: url, AssetType: kind, Name: name };
-    return this.#create(account, 'CreateAsset', body, ({ Id }) => named(Id, name));
-  }
-
-  getAsset(account: Account, id: string): Promise<QueryOutcome<ReportedAsset>> {
-    return this.#query(account, 'GetAsset', { Id: id }, assetIn);
-  }
-
-  findAssets(
-    account: Account,
-    group: { id: string; type: string },
-    name: string,
-  ): Promise<QueryOutcome<readonly ReportedAsset[]>> {
-    const body = { Filter: { GroupType: group.type, GroupIds: [group.id], Name: name }, ...ONE_PAGE };
-    return this.#query(account, 'ListAssets', body, (result) => matches(result, name, assetIn));
-  }
-
-  deleteAsset(account: Account, id: string): Promise<DeleteOutcome> {
-    return this.#delete(account, 'DeleteAsset', id);
-  }
-
-  startValidation(account: Account, callbackUrl: string): Promise<AssetCreateOutcome<StartedValidation>> {
-    return this.#create(account, 'CreateVisualValidateSession', { CallbackURL: callbackUrl }, (result) => {
-      const [token, link] = [
-        nonEmptyText(result.BytedToken),
-        browserLink(result.H5Link, account.assets?.baseUrl ?? ''),
-      ];
-      return token === undefined || link === undefined ? undefined : { token, link };
-    });
-  }
-
-  getValidation(account: Account, token: string): Promise<QueryOutcome<{ readonly groupId: string }>> {
-    return this.#query(account, 'GetVisualValidateResult', { BytedToken: token }, ({ GroupId }) => {
-      const groupId = nonEmptyText(GroupId);
-      return groupId === undefined ? undefined : { groupId };
-    });
-  }
-
-  async #create<T>(
+  async create<T>(
     account: Account,
     action: string,
     body: ResponseObject,
@@ -133,7 +98,7 @@ export class AssetClient implements AssetProvider {
     return { kind: 'rejected', error: { status, code, message } };
   }
 
-  async #query<T>(
+  async query<T>(
     account: Account,
     action: string,
     body: ResponseObject,
@@ -151,7 +116,7 @@ export class AssetClient implements AssetProvider {
   }
 
   /** `rejected` only when the provider will not delete the object; other failures may pass. */
-  async #delete(account: Account, action: string, id: string): Promise<DeleteOutcome> {
+  async delete(account: Account, action: string, id: string): Promise<DeleteOutcome> {
     const response = await this.#send(account, action, { Id: id });
     if ('code' in response) return 'failed';
     const reply = replyIn(response);

@@ -3,10 +3,10 @@ import { type Account, type Catalog, publicMessage } from '../../catalog/index.t
 import type { Clock } from '../../core/index.ts';
 import type { UpstreamClient } from '../../providers/upstream/index.ts';
 import type { VideoAdapter } from '../../rules/index.ts';
-import { AssetClient } from './asset-client.ts';
+import { assetClient } from './asset-client.ts';
 import type { AssetCreateOutcome, AssetProvider, ReportedAsset } from './asset-provider.ts';
 import type { QueryOutcome } from './client.ts';
-import { DragomanAssets } from './dragoman-assets.ts';
+import { dragomanAssets } from './dragoman-assets.ts';
 
 export interface LibraryOptions {
   readonly upstream: UpstreamClient;
@@ -17,8 +17,8 @@ export interface LibraryOptions {
 /** An asset provider that hands every call to the library of the account. Its messages have none of our secrets. */
 export function assetLibraries({ upstream, clock, catalog }: LibraryOptions): AssetProvider {
   const libraries: Readonly<Record<VideoAdapter, AssetProvider>> = {
-    ark: new AssetClient(upstream, clock),
-    dragoman: new DragomanAssets(upstream, catalog),
+    ark: assetClient(upstream, clock),
+    dragoman: dragomanAssets(upstream, catalog),
   };
   const libraryOf = ({ adapter }: Account): AssetProvider => libraries[adapter];
   return {

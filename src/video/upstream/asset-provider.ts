@@ -1,6 +1,7 @@
 /** What the gateway needs of a provider's asset library. Outcomes are values, as in client.ts. */
 import type { Account } from '../../catalog/index.ts';
 import type { QueryOutcome } from './client.ts';
+import { browserLink, nonEmptyText } from './exchange.ts';
 
 export type AssetKind = 'Image' | 'Video' | 'Audio';
 
@@ -36,6 +37,12 @@ export interface StartedValidation {
   readonly token: string;
   /** For the browser of the person. */
   readonly link: string;
+}
+
+/** Undefined unless the provider sent both. */
+export function startedValidation(id: unknown, url: unknown, accountUrl: string): StartedValidation | undefined {
+  const [token, link] = [nonEmptyText(id), browserLink(url, accountUrl)];
+  return token === undefined || link === undefined ? undefined : { token, link };
 }
 
 /** `done` also when the object was gone before. */

@@ -8,7 +8,7 @@ import { type Account, Catalog } from '../../catalog/index.ts';
 import { systemClock } from '../../core/index.ts';
 import { UpstreamClient } from '../../providers/upstream/index.ts';
 import type { VideoVariant } from '../../rules/index.ts';
-import { DragomanAssets } from './dragoman-assets.ts';
+import { dragomanAssets } from './dragoman-assets.ts';
 
 interface Seen {
   readonly line: string;
@@ -50,7 +50,7 @@ beforeEach(() => {
   replies = [];
 });
 
-function libraryOf(variant: VideoVariant): { library: DragomanAssets; account: Account } {
+function libraryOf(variant: VideoVariant): { library: ReturnType<typeof dragomanAssets>; account: Account } {
   const account = { ...accountAt(`${url}/base`, 'a', 'video'), adapter: 'dragoman' as const };
   const group = {
     id: 'group',
@@ -71,7 +71,7 @@ function libraryOf(variant: VideoVariant): { library: DragomanAssets; account: A
     prices: [],
   };
   const catalog = new Catalog([group], [account], new Map([['group', [line]]]));
-  return { library: new DragomanAssets(upstream, () => catalog), account };
+  return { library: dragomanAssets(upstream, () => catalog), account };
 }
 
 const error = (code: string) => ({ error: { code, message: 'No.', type: 'x' } });

@@ -7,26 +7,16 @@ import { isGlob, publicUrl } from '../../core/index.ts';
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../providers/upstream/index.ts';
 import { TIMEOUTS } from '../../rules/index.ts';
 import { assetErrorKindOf } from './asset-errors.ts';
-import type {
-  AssetCreateOutcome,
-  AssetKind,
-  AssetProvider,
-  AssetProviderError,
-  DeleteOutcome,
-  ReportedAsset,
-  ReportedGroup,
-  StartedValidation,
+import {
+  type AssetCreateOutcome,
+  type AssetProvider,
+  type AssetProviderError,
+  type DeleteOutcome,
+  type ReportedAsset,
+  startedValidation,
 } from './asset-provider.ts';
 import type { QueryOutcome } from './client.ts';
-import {
-  browserLink,
-  exchangeJson,
-  type JsonResponse,
-  nonEmptyText,
-  objectOf,
-  type ResponseObject,
-  secondsIn,
-} from './exchange.ts';
+import { exchangeJson, type JsonResponse, nonEmptyText, objectOf, type ResponseObject, secondsIn } from './exchange.ts';
 
 const GROUPS = '/v1/asset-groups';
 const ASSETS = '/v1/assets';
@@ -44,7 +34,59 @@ interface Named {
   readonly failure?: string | undefined;
 }
 
-export class DragomanAssets implements AssetProvider {
+/** The library of accounts of another Dragoman. */
+export function dragomanAssets(upstream: UpstreamClient, catalog: () => Catalog): AssetProvider {
+  const api = new AssetApi(upstream, catalog);
+  return {
+    createGroup: async (account, { name, description }) => {
+      if (!api.hasGroups(account)) return { kind: 'created', value: { id: name, name } };
+      const body = { name, description, ...api.model(account) };
+      return api.create(account, { path: GROUPS, body, key: name }, namedIn);
+    },
+    findGroups: async (account, name) =>
+      api.hasGroups(account) ? api.find(account, GROUPS, name) : { kind: 'found', value: [{ id: name, name }] },
+    getGroup: async (account, id) =>
+      api.hasGroups(account)
+        ? api.query(account, 'GET', at(GROUPS, id), namedIn)
+        : { kind: 'found', value: { id, name: id } },
+    deleteGroup: async (account, id) => (api.hasGroups(account) ? api.delete(account, at(GROUPS, id)) : 'done'),
+    createAsset: (account, { groupId, url, kind, name }) => {
+      const group = api.hasGroups(account) ? { group_id: groupId } : {};
+      const body = { url, asset_type: kind, name, ...group, ...api.model(account) };
+      return api.create(account, { path: ASSETS, body, key: name }, namedIn);
+    },
+    // Refreshes the asset there, because a plain read returns the state as last saved.
+    getAsset: (account, id) => api.query(account, 'POST', `${at(ASSETS, id)}/refresh`, assetIn),
+    findAssets: async (account, group, name) => {
+      const filter = api.hasGroups(account) ? { group_id: group.id } : {};
+      const found = await api.find(account, ASSETS, name, filter);
+      if (found.kind !== 'found') return found;
+      return { kind: 'found', value: found.value.map(reportedAsset).filter((asset) => asset !== 'gone') };
+    },
+    deleteAsset: (account, id) => api.delete(account, at(ASSETS, id)),
+    startValidation: (account, callbackUrl) => {
+      // Without a public address of ours the person ends on the page of the other gateway; the result is found by polling.
+      const redirect = publicUrl(callbackUrl, []) instanceof URL ? { redirect_url: callbackUrl } : {};
+      const body = { ...redirect, ...api.model(account) };
+      return api.create(account, { path: SESSIONS, body }, (session) =>
+        startedValidation(session.id, session.authorization_url, account.baseUrl),
+      );
+    },
+    getValidation: async (account, token) => {
+      const session = await api.query(account, 'GET', at(SESSIONS, token), (body) => body);
+      // `missing` would mean that the person is not done yet.
+      if (session.kind === 'missing') return { kind: 'failed', status: 404 };
+      if (session.kind === 'failed') return session;
+      const groupId = nonEmptyText(session.value.asset_group_id);
+      if (session.value.status === 'failed') return { kind: 'failed', status: VALIDATION_FAILED };
+      return groupId === undefined ? { kind: 'missing' } : { kind: 'found', value: { groupId } };
+    },
+  };
+}
+
+const at = (path: string, id: string): string => `${path}/${encodeURIComponent(id)}`;
+
+class AssetApi {
   readonly #upstream: UpstreamClient;
   readonly #catalog: () => Catalog;
 
@@ -53,86 +95,12 @@ export class DragomanAssets implements AssetProvider {
     this.#catalog = catalog;
   }
 
-  createGroup(
-    account: Account,
-    { name, description }: { name: string; description: string },
-  ): Promise<AssetCreateOutcome<ReportedGroup>> {
-    if (!this.#hasGroups(account)) return Promise.resolve({ kind: 'created', value: { id: name, name } });
-    const body = { name, description, ...this.#model(account) };
-    return this.#create(account, { path: GROUPS, body, key: name }, namedIn);
-  }
-
-  findGroups(account: Account, name: string): Promise<QueryOutcome<readonly ReportedGroup[]>> {
-    if (!this.#hasGroups(account)) return Promise.resolve({ kind: 'found', value: [{ id: name, name }] });
-    return this.#find(account, GROUPS, name);
-  }
-
-  getGroup(account: Account, id: string): Promise<QueryOutcome<ReportedGroup>> {
-    if (!this.#hasGroups(account)) return Promise.resolve({ kind: 'found', value: { id, name: id } });
-    return this.#query(account, 'GET', `${GROUPS}/${encodeURIComponent(id)}`, namedIn);
-  }
-
-  deleteGroup(account: Account, id: string): Promise<DeleteOutcome> {
-    if (!this.#hasGroups(account)) return Promise.resolve('done');
-    return this.#delete(account, `${GROUPS}/${encodeURIComponent(id)}`);
-  }
-
-  createAsset(
-    account: Account,
-    { groupId, url, kind, name }: { groupId: string; url: string; kind: AssetKind; name: string },
-  ): Promise<AssetCreateOutcome<{ readonly id: string }>> {
-    const group = this.#hasGroups(account) ? { group_id: groupId } : {};
-    const body = { url, asset_type: kind, name, ...group, ...this.#model(account) };
-    return this.#create(account, { path: ASSETS, body, key: name }, namedIn);
-  }
-
-  /** Refreshes the asset there, because a plain read returns the state as last saved. */
-  getAsset(account: Account, id: string): Promise<QueryOutcome<ReportedAsset>> {
-    return this.#query(account, 'POST', `${ASSETS}/${encodeURIComponent(id)}/refresh`, assetIn);
-  }
-
-  async findAssets(
-    account: Account,
-    group: { id: string; type: string },
-    name: string,
-  ): Promise<QueryOutcome<readonly ReportedAsset[]>> {
-    const filter = this.#hasGroups(account) ? { group_id: group.id } : {};
-    const found = await this.#find(account, ASSETS, name, filter);
-    if (found.kind !== 'found') return found;
-    const assets = found.value.map(reportedAsset);
-    return { kind: 'found', value: assets.filter((asset) => asset !== 'gone') };
-  }
-
-  deleteAsset(account: Account, id: string): Promise<DeleteOutcome> {
-    return this.#delete(account, `${ASSETS}/${encodeURIComponent(id)}`);
-  }
-
-  startValidation(account: Account, callbackUrl: string): Promise<AssetCreateOutcome<StartedValidation>> {
-    // Without a public address of ours the person ends on the page of the other gateway; the result is found by polling.
-    const redirect = publicUrl(callbackUrl, []) instanceof URL ? { redirect_url: callbackUrl } : {};
-    const body = { ...redirect, ...this.#model(account) };
-    return this.#create(account, { path: SESSIONS, body }, (session) => {
-      const [token, link] = [nonEmptyText(session.id), browserLink(session.authorization_url, account.baseUrl)];
-      return token === undefined || link === undefined ? undefined : { token, link };
-    });
-  }
-
-  async getValidation(account: Account, token: string): Promise<QueryOutcome<{ readonly groupId: string }>> {
-    const session = await this.#query(account, 'GET', `${SESSIONS}/${encodeURIComponent(token)}`, (body) => body);
-    // `missing` would mean that the person is not done yet.
-    if (session.kind === 'missing') return { kind: 'failed', status: 404 };
-    if (session.kind === 'failed') return session;
-    const groupId = nonEmptyText(session.value.asset_group_id);
-    if (session.value.status === 'failed') return { kind: 'failed', status: VALIDATION_FAILED };
-    return groupId === undefined ? { kind: 'missing' } : { kind: 'found', value: { groupId } };
-  }
-
-  #hasGroups({ groupId }: Account): boolean {
+  hasGroups({ groupId }: Account): boolean {
     return this.#catalog().group(groupId)?.variant !== 'HC';
   }
 
   /** A model of the account's group selects the service group there (V 4.8); the key may reach several. */
-  #model({ groupId, models }: Account): { readonly model?: string } {
+  model({ groupId, models }: Account): { readonly model?: string } {
     const line = this.#catalog()
       .lines(groupId)
       .find(({ pattern, upstream }) => upstream !== null || !isGlob(pattern));
@@ -140,7 +108,7 @@ export class DragomanAssets implements AssetProvider {
     return name === undefined ? {} : { model: models.get(name) ?? name };
   }
 
-  async #create<T>(
+  async create<T>(
     account: Account,
     { path, body, key }: { readonly path: string; readonly body: ResponseObject; readonly key?: string },
     read: (body: ResponseObject) => T | undefined,
@@ -159,7 +127,7 @@ export class DragomanAssets implements AssetProvider {
     return isDecided ? { kind: 'rejected', error } : { kind: 'unknown' };
   }
 
-  async #query<T>(
+  async query<T>(
     account: Account,
     method: 'GET' | 'POST',
     path: string,
@@ -176,7 +144,7 @@ export class DragomanAssets implements AssetProvider {
   }
 
   /** Objects with exactly this name. One whose creation is not decided there is not decided here. */
-  async #find(
+  async find(
     account: Account,
     path: string,
     name: string,
@@ -185,7 +153,7 @@ export class DragomanAssets implements AssetProvider {
     let after: string | undefined;
     for (let page = 0; page < SEARCH.pages; page += 1) {
       const query = new URLSearchParams({ ...filter, limit: `${SEARCH.pageSize}`, ...(after && { after }) });
-      const list = await this.#query(account, 'GET', `${path}?${query}`, (body) => body);
+      const list = await this.query(account, 'GET', `${path}?${query}`, (body) => body);
       if (list.kind !== 'found') return list;
       const { data, has_more: hasMore, last_id: lastId } = list.value;
       if (!Array.isArray(data)) return { kind: 'failed', status: 502 };
@@ -200,7 +168,7 @@ export class DragomanAssets implements AssetProvider {
   }
 
   /** A deletion that is running there is repeated until it is done. */
-  async #delete(account: Account, path: string): Promise<DeleteOutcome> {
+  async delete(account: Account, path: string): Promise<DeleteOutcome> {
     const response = await this.#send(account, 'DELETE', path);
     if ('code' in response) return 'failed';
     const { status, body } = response;

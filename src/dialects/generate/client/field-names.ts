@@ -1,14 +1,11 @@
 /** Names of the hub fields in this dialect, for error messages and the list of dropped fields. */
-import type { FieldNames } from '../../hub/fields.ts';
+import { COMMON_NAMES, type FieldNames } from '../../hub/fields.ts';
 
 export const fieldNames: FieldNames = {
+  ...COMMON_NAMES,
   conversation: 'contents',
   thoughts: 'contents.thought',
-  tools: 'tools',
-  searchTool: 'tools',
   toolChoice: 'toolConfig',
-  hostedTools: 'tools',
-  imageTool: 'tools',
   imageHistory: 'contents.parts.inlineData',
   temperature: 'generationConfig.temperature',
   topP: 'generationConfig.topP',
@@ -28,7 +25,6 @@ export const fieldNames: FieldNames = {
   reasoning: 'generationConfig.thinkingConfig',
   reasoningStyle: 'generationConfig.thinkingConfig.includeThoughts',
   structuredOutput: 'generationConfig.responseJsonSchema',
-  citations: 'citations',
   imageDetail: 'mediaResolution',
   strictTools: 'toolConfig.functionCallingConfig.mode',
   maxToolCalls: 'maxToolCalls',

@@ -1,43 +1,31 @@
 /** The members of a request that the decoders of this dialect read. */
 import type { JsonObject } from '../../hub/types.ts';
-import { byType, isDirectCaller, type Members, type MemberTable } from '../../wire/members.ts';
+import { byType, isDirectCaller, type Members, type MemberTable, reads } from '../../wire/members.ts';
 
-const TEXT: MemberTable = { type: true, text: true, cache_control: true };
+const TEXT: MemberTable = reads('type text cache_control');
 
 /** The texts in a document or a search result are joined, so nothing else of them is read. */
-const INNER_TEXTS: Members = byType({ text: { type: true, text: true } });
+const INNER_TEXTS: Members = byType({ text: reads('type text') });
 
 const INPUT_BLOCKS: Readonly<Record<string, Members>> = {
   text: TEXT,
-  image: { type: true, source: true, cache_control: true },
+  image: reads('type source cache_control'),
   document: {
-    type: true,
+    ...reads('type title context cache_control'),
     source: byType({ content: { type: true, content: INNER_TEXTS } }),
-    title: true,
-    context: true,
     citations: { enabled: true },
-    cache_control: true,
   },
   search_result: {
-    type: true,
-    source: true,
-    title: true,
+    ...reads('type source title cache_control'),
     content: INNER_TEXTS,
     citations: { enabled: true },
-    cache_control: true,
   },
-  tool_reference: { type: true, tool_name: true },
+  tool_reference: reads('type tool_name'),
 };
 
 const BLOCKS: Members = byType({
   ...INPUT_BLOCKS,
-  tool_result: {
-    type: true,
-    tool_use_id: true,
-    is_error: true,
-    cache_control: true,
-    content: byType(INPUT_BLOCKS),
-  },
+  tool_result: { ...reads('type tool_use_id is_error cache_control'), content: byType(INPUT_BLOCKS) },
   tool_addition: {
     type: true,
     tool: byType({ tool_definition: { type: true, definition: (tool) => toolTable(tool) } }),
@@ -86,17 +74,11 @@ const toolTable = ({ type }: JsonObject): Members => {
   return TOOL_TABLES.get(family) ?? true;
 };
 const FUNCTION: MemberTable = {
-  type: true,
-  name: true,
-  description: true,
-  input_schema: true,
-  strict: true,
-  cache_control: true,
-  defer_loading: true,
+  ...reads('type name description input_schema strict cache_control defer_loading'),
   allowed_callers: false,
 };
-const PLAIN: MemberTable = { type: true, name: true, cache_control: true, defer_loading: true };
-const DOMAINS: MemberTable = { ...PLAIN, max_uses: true, allowed_domains: true, blocked_domains: true };
+const PLAIN: MemberTable = reads('type name cache_control defer_loading');
+const DOMAINS: MemberTable = { ...PLAIN, ...reads('max_uses allowed_domains blocked_domains') };
 const TOOL_TABLES: ReadonlyMap<string, MemberTable> = new Map([
   // Their schema is the published one, which has no place for further options.
   ['bash', PLAIN],
@@ -108,23 +90,15 @@ const TOOL_TABLES: ReadonlyMap<string, MemberTable> = new Map([
 ]);
 
 export const MEMBERS: MemberTable = {
-  model: true,
-  max_tokens: true,
+  ...reads('model max_tokens stop_sequences temperature top_p top_k stream service_tier cache_control'),
   messages: MESSAGES,
   system: TEXT,
   tools: toolTable,
-  tool_choice: { type: true, name: true, disable_parallel_tool_use: true },
-  thinking: { type: true, budget_tokens: true, display: true },
-  output_config: { effort: true, format: { type: true, schema: true } },
-  output_format: { type: true, schema: true },
-  stop_sequences: true,
-  temperature: true,
-  top_p: true,
-  top_k: true,
-  stream: true,
+  tool_choice: reads('type name disable_parallel_tool_use'),
+  thinking: reads('type budget_tokens display'),
+  output_config: { effort: true, format: reads('type schema') },
+  output_format: reads('type schema'),
   metadata: { user_id: true },
-  service_tier: true,
-  cache_control: true,
   // Both have their own rules about what is dropped; see context-management.ts and tools/mcp.ts.
   context_management: true,
   mcp_servers: true,

@@ -1,21 +1,14 @@
 /** The members of a request that the decoders of this dialect read. */
 import type { JsonObject } from '../../hub/types.ts';
-import { byType, isDirectCaller, type Members, type MemberTable } from '../../wire/members.ts';
+import { byType, isDirectCaller, type Members, type MemberTable, reads } from '../../wire/members.ts';
 
 const PARTS: Members = byType({
-  input_text: { type: true, text: true, prompt_cache_breakpoint: true },
-  input_image: { type: true, image_url: true, file_id: true, detail: true, prompt_cache_breakpoint: true },
-  input_file: {
-    type: true,
-    file_id: true,
-    file_url: true,
-    file_data: true,
-    filename: true,
-    prompt_cache_breakpoint: true,
-  },
+  input_text: reads('type text prompt_cache_breakpoint'),
+  input_image: reads('type image_url file_id detail prompt_cache_breakpoint'),
+  input_file: reads('type file_id file_url file_data filename prompt_cache_breakpoint'),
 });
 
-const FORMAT: MemberTable = { type: true, name: true, schema: true, strict: true, description: true };
+const FORMAT: MemberTable = reads('type name schema strict description');
 
 /** A call that the code of a provider made, or that runs while the model goes on, is a plain call elsewhere. */
 const withCaller =
@@ -51,25 +44,14 @@ const ITEM_TABLES: ReadonlyMap<unknown, Members> = new Map<unknown, Members>([
 ]);
 
 const FUNCTION: MemberTable = {
-  type: true,
-  name: true,
-  description: true,
-  parameters: true,
-  strict: true,
-  defer_loading: true,
+  ...reads('type name description parameters strict defer_loading'),
   allowed_callers: false,
 };
 
 /** Other hosted tools keep their raw form, and each encoder reports the options that it drops. */
 const TOOL_TABLES: Readonly<Record<string, Members>> = {
   function: FUNCTION,
-  custom: {
-    type: true,
-    name: true,
-    description: true,
-    format: { type: true, syntax: true, definition: true },
-    defer_loading: true,
-  },
+  custom: { ...reads('type name description defer_loading'), format: reads('type syntax definition') },
   // The name becomes part of the tool names, which leaves no place for the description.
   namespace: { type: true, name: true, description: false, tools: () => TOOLS },
   shell: { type: true, environment: { type: true } },
@@ -80,38 +62,19 @@ const TOOL_TABLES: Readonly<Record<string, Members>> = {
     type: true,
     container: { type: true, file_ids: true, network_policy: byType({ allowlist: { type: true } }) },
   },
-  tool_search: { type: true, execution: true },
+  tool_search: reads('type execution'),
 };
 const TOOLS: Members = byType(TOOL_TABLES);
 
 export const MEMBERS: MemberTable = {
-  model: true,
-  stream: true,
-  instructions: true,
+  ...reads('model stream instructions include store background previous_response_id truncation'),
+  ...reads('tool_choice parallel_tool_calls max_output_tokens max_tool_calls temperature top_p top_logprobs'),
+  ...reads('prompt_cache_key metadata user safety_identifier service_tier'),
   input: ITEMS,
   tools: TOOLS,
-  tool_choice: true,
-  parallel_tool_calls: true,
-  reasoning: { effort: true, summary: true, generate_summary: true },
+  reasoning: reads('effort summary generate_summary'),
   text: { format: FORMAT, verbosity: true },
-  max_output_tokens: true,
-  max_tool_calls: true,
-  temperature: true,
-  top_p: true,
-  top_logprobs: true,
-  include: true,
-  store: true,
-  background: true,
-  previous_response_id: true,
-  prompt_cache_key: true,
   prompt_cache_options: { prewarm: true },
-  metadata: true,
-  user: true,
-  safety_identifier: true,
-  service_tier: true,
-  truncation: true,
   // Members of a WebSocket message.
-  generate: true,
-  stream_id: true,
-  type: true,
+  ...reads('generate stream_id type'),
 };

@@ -1,24 +1,15 @@
 /** Support of optional request fields at a responses upstream. The encoder reports fields that only some models lack. */
-import type { SupportTable } from '../../hub/fields.ts';
+import { type SupportTable, WITHOUT_FIELDS } from '../../hub/fields.ts';
 
 export const support: SupportTable = {
+  // Documents are read but not cited.
+  ...WITHOUT_FIELDS,
   // Reasoning models return 400 for sampling fields; the encoder drops and reports them there.
   temperature: 'kept',
   topP: 'kept',
-  // The API lacks these fields, and the reply is still valid without them.
-  topK: 'dropped',
-  seed: 'dropped',
-  presencePenalty: 'dropped',
-  frequencyPenalty: 'dropped',
-  // Without these fields the reply would not be what the client asked for.
-  logitBias: 'rejected',
-  n: 'rejected',
-  // Hub replies have no log probabilities.
-  logprobs: 'rejected',
   // The API lacks this field, so the gateway cuts the text itself.
   stop: 'changed',
   verbosity: 'kept',
-  audioOutput: 'rejected',
   // Images come from a hosted tool, not from a modality: the tool is added, and forced if the client wants nothing else.
   imageOutput: 'changed',
   imageOnlyOutput: 'changed',
@@ -28,8 +19,6 @@ export const support: SupportTable = {
   reasoning: 'changed',
   reasoningStyle: 'kept',
   structuredOutput: 'kept',
-  // The API reads documents but does not cite them.
-  citations: 'dropped',
   imageDetail: 'kept',
   strictTools: 'kept',
   // Tools without a counterpart are dropped rather than rejected, because agents always list them.
