@@ -104,7 +104,7 @@ async function withMetering(call: Call): Promise<void> {
   tap.push(response);
   const { usage: counted } = tap.end();
   if (!counted) throw new Error('the response has no usage');
-  admission.settle(counted, { accountId: 'mock-messages' });
+  admission.settle(counted, { account: { id: 'mock-messages', models: new Map() } });
   await admission.flushed();
   slot?.release();
 }

@@ -184,6 +184,7 @@ export interface BackgroundResponsesRow {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   next_check_at: Timestamp;
   cancelled_at: Timestamp | null;
+  others: ColumnType<unknown, string | undefined, string>;
 }
 
 export interface CallbackAttemptsRow {

@@ -13,7 +13,7 @@ import {
   waysOfCell,
 } from '../rules/index.ts';
 import type { Caller } from './caller.ts';
-import { resolveModel } from './models/resolve.ts';
+import { type NamedModel, type OtherModel, resolveModel, resolveOthers } from './models/resolve.ts';
 import type { HeldResponse } from './stored/held-response.ts';
 
 /** Accounts of one group that serve the call in one dialect, natively or converted. */
@@ -24,6 +24,8 @@ export type Way = Channel & {
   readonly model: Model | undefined;
   /** The account that holds what the request names. */
   readonly boundTo?: string | undefined;
+  /** Models that a native request names beside its own. */
+  readonly others?: readonly OtherModel[] | undefined;
 };
 
 /** What a group has for an operation, whatever the request. */
@@ -52,6 +54,8 @@ export interface PlannedRequest {
   readonly holdsOwnSummary?: boolean;
   /** The model can be one of them. */
   readonly objectsOf?: ((model: Model) => NamedObjects | undefined) | undefined;
+  /** Models beside its own. */
+  readonly named?: readonly NamedModel[] | undefined;
 }
 
 /**
@@ -115,20 +119,24 @@ function planGroup(request: PlannedRequest, caller: Caller, catalog: Catalog, mo
     if ('because' in place) {
       refused.push({ group, way: channel, ...place });
       if (ways.length === 0) refusal ??= place.error;
-    } else ways.push({ ...channel, ...place, caller, model });
+    } else ways.push({ ...channel, ...place, caller, model, ...othersOf(request, channel, caller, catalog) });
   }
   return { ways, leftOut: refused.length > 0 ? [...leftOut, ...refused] : leftOut, refusal };
 }
 
-/** A request that was read for conversions may turn out to name objects when it is read for a native way. */
+/** Of fallback lines, `placeAgain` resolves them: one that lacks a model is passed over. */
+const othersOf = ({ named = [] }: References, { isNative }: Channel, caller: Caller, catalog: Catalog) =>
+  isNative && !caller.fallback && named.length > 0 ? { others: resolveOthers(named, caller, catalog) } : undefined;
+
+/** A request that was read for conversions may turn out to name objects and models when it is read for a native way. */
 export function placeAgain<W extends Way>(request: References, way: W, catalog: Catalog): W {
   const { group, fallback } = way.caller;
   const place = placeOf(request, way, way.model, { accounts: catalog.accounts(group.id), isOwn: !fallback });
   if ('because' in place) throw place.error;
-  return { ...way, ...place };
+  return { ...way, ...place, others: resolveOthers(request.named ?? [], way.caller, catalog) };
 }
 
-type References = Pick<PlannedRequest, 'held' | 'objectsOf'>;
+type References = Pick<PlannedRequest, 'held' | 'objectsOf' | 'named'>;
 type Place =
   | Pick<Way, 'accounts' | 'boundTo'>
   | { readonly because: 'elsewhere' | 'request'; readonly error: ApiError };

@@ -62,6 +62,7 @@ export function readRequest(
     held: read.held,
     holdsOwnSummary: channels.length > 1 && from === 'responses' && parts.holdsOwnSummary,
     objectsOf: read.objectsOf,
+    named: read.named,
   }));
 }
 

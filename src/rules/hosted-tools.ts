@@ -25,6 +25,8 @@ export interface HostedTool {
 
 /** Uses of a tool in one request that limits them neither for the tool nor for all tools. Messages providers pause after ten rounds. */
 export const DEFAULT_TOOL_USES = 10;
+/** Names of models that search, whatever the request says: routers add a search by a suffix. */
+export const SEARCHING_MODEL = /:online$/;
 
 /** What a provider adds to the prompt for a request with tools, and for each hosted tool. Documented up to 804 and 1,234. */
 export const TOOL_PROMPT_TOKENS = { anyTools: 1_000, hosted: 1_500 } as const;

@@ -50,7 +50,7 @@ export const METRICS = {
     merge: 'max',
   }),
   dragoman_account_out: gauge('accounts that take no new calls', {
-    more: '1 for each `account`: `state` is `parked`, `draining` or `cooling`, and `cause` is `credential`, `operator` or the kind of fault',
+    more: '1 for each `account`: `state` is `parked`, `draining`, `cooling` or `limited`, and `cause` is `credential`, `operator`, the kind of fault, or the limit of the account (`rpm`, `tpm`, `cost_day`, `cost_month`)',
     merge: 'max',
   }),
   dragoman_account_in_flight: gauge('requests in flight on an account, from this server'),

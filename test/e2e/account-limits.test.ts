@@ -40,6 +40,12 @@ const shown = async (id: string): Promise<ShownAccount> =>
   (await admin<{ data: ShownAccount[] }>('GET', '/accounts?limit=100')).body.data.find((one) => one.id === id) ??
   assert.fail(id);
 
+/** The metric names the limit that keeps the account out. */
+async function isOut(id: string, limit: string): Promise<void> {
+  const metrics = await (await fetch(`${one.url}/metrics`)).text();
+  assert.match(metrics, new RegExp(`dragoman_account_out\\{account="${id}",state="limited",cause="${limit}"\\} 1`));
+}
+
 let groups = 0;
 /** A group with the accounts a, b, ... that are used in this order. */
 async function openGroup(...accounts: readonly object[]) {
@@ -80,6 +86,7 @@ test('an account at its requests per minute is skipped, shown with the time and 
     return account.state === 'limited' ? account : undefined;
   });
   assert.equal(reason, 'rpm');
+  await isOut(group.a, 'rpm');
   const wait = Date.parse(free ?? '') - clock.now();
   assert.ok(wait > -60_000 && wait <= 60_000, String(wait));
   const { DATABASE_URL, MASTER_KEY, DATA_DIR } = one.context.config;
@@ -120,6 +127,7 @@ test('tokens of an account count when its replies end', async () => {
   const group = await openGroup({ tpm: 10 }, {});
   for (let n = 0; n < 3; n++) await (await group.send()).arrayBuffer();
   assert.equal(group.used(), 'abb', 'the first reply used more than ten tokens');
+  await isOut(group.a, 'tpm');
 });
 
 test('an account at its cost of the day is skipped on both servers until the day ends', async () => {
@@ -132,6 +140,7 @@ test('an account at its cost of the day is skipped on both servers until the day
     const found = await shown(group.a);
     return found.state === 'limited' ? found : undefined;
   });
+  await isOut(group.a, 'cost_day');
   const midnight = `${new Date(clock.now() + 86_400_000).toISOString().slice(0, 10)}T00:00:00.000Z`;
   assert.deepEqual([account.reason, account.until], ['cost_day', midnight]);
   await until('the other server', async () => {

@@ -276,19 +276,56 @@ describe('a provider', () => {
     await gateway.apply({
       groups: [{ id: 'canned', style: 'responses' }],
       accounts: [{ id: 'canned1', group: 'canned', base_url: `${provider.url}/v1`, api_key: 'sk-c' }],
-      models: [{ id: '*', groups: ['canned'], prices: PRICES }],
+      models: [
+        { id: 'dear', groups: ['canned'], upstream: 'up-dear', prices: { input: '5000', output: '50000' } },
+        { id: '*', groups: ['canned'], prices: PRICES },
+      ],
     });
   });
   after(() => provider.close());
 
-  async function begin(id: string): Promise<User> {
-    const user = await newUser();
+  async function begin(id: string, more: object = {}): Promise<User> {
+    const user = await newUser({}, '100000');
     const keys = await gateway.apply({ keys: [{ user: user.id, group: 'canned' }] });
     const key = keys.canned ?? '';
     provider.respondWith(jsonResponse(JSON.stringify({ id, object: 'response', status: 'queued', output: [] })));
-    assert.equal((await call(key, 'POST', '', REQUEST)).status, 200);
+    const created = await call(key, 'POST', '', { ...REQUEST, ...more });
+    assert.equal(created.status, 200, await created.text());
     return { id: user.id, key };
   }
+
+  /** The model of the request costs 1,000 and 10,000, the other one 5,000 and 50,000 for a million tokens. */
+  const OWN = 100n * 1_000_000n + 10n * 10_000_000n;
+  const USAGE = { input_tokens: 100, output_tokens: 10, total_tokens: 110 };
+  const DRAWN = { image_gen: { input_tokens: 20, output_tokens: 30, total_tokens: 50 } };
+  const TWO_MODELS: readonly [about: string, request: object, reply: object, nanos: bigint, replyModel?: string][] = [
+    ['of one model', {}, { model: 'demo-responses' }, OWN],
+    ['of another model than the request named', {}, { model: 'surprise' }, OWN, 'surprise'],
+    [
+      'with pictures of a tool at the price of its model',
+      { tools: [{ type: 'image_generation', model: 'dear' }] },
+      { model: 'demo-responses', tool_usage: DRAWN },
+      OWN + 20n * 5_000_000n + 30n * 50_000_000n,
+    ],
+    ['of the dear one of two choices', { models: ['dear'] }, { model: 'up-dear-2026' }, 5n * OWN, 'up-dear-2026'],
+    ['of the cheap one of two choices', { models: ['dear'] }, { model: 'demo-responses' }, OWN],
+    ['of an unknown one of two choices', { models: ['dear'] }, { model: 'surprise' }, 5n * OWN, 'surprise'],
+  ];
+  for (const [n, [about, request, reply, nanos, replyModel]] of TWO_MODELS.entries())
+    test(`charges a response ${about}`, async () => {
+      const id = `resp_two${n}`;
+      const user = await begin(id, request);
+      const ended = { id, object: 'response', status: 'completed', output: [], usage: USAGE, ...reply };
+      provider.respondWith(jsonResponse(JSON.stringify(ended)));
+      await follow();
+      const rows = await gateway.context.database.db
+        .selectFrom('usage_records')
+        .select(['nanos', 'usage'])
+        .where('user_id', '=', user.id)
+        .execute();
+      const shown = rows.map((row) => [BigInt(row.nanos), (row.usage as { replyModel?: string } | null)?.replyModel]);
+      assert.deepEqual(shown, [[nanos, replyModel]]);
+    });
 
   test('that fails a response is not paid', async () => {
     const user = await begin('resp_failed1');

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { readBalance } from '../../src/ledger/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
-import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
+import { type Canned, jsonResponse, type Script, sseResponse, startCanned } from '../support/canned.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
 
@@ -320,6 +320,39 @@ describe('what an operator sees of it', () => {
     assert.equal(Number(pricing.charge.charge) * 1e9, nanos);
   });
 });
+
+/** A request in the caller's dialect on a group of another one, and how that provider replies under another model's name. */
+const event = (one: { type: string }) => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`;
+const ANOTHER = messageWith({ input_tokens: 100, output_tokens: 10 }, 'another');
+const UNARY = jsonResponse(JSON.stringify({ ...ANOTHER, content: [{ type: 'text', text: 'hi' }] }));
+const OPENED = event({ type: 'message_start', message: { ...ANOTHER, stop_reason: null } } as { type: string });
+const ENDED = [
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hi' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 10 } },
+  { type: 'message_stop' },
+].map(event);
+const CONVERTED: readonly [about: string, path: string, body: object, reply: Script][] = [
+  ['a unary reply', '/v1/chat/completions', message({}), UNARY],
+  ['a stream', '/v1/chat/completions', message({ stream: true }), sseResponse(OPENED, ...ENDED)],
+  [
+    'a background response',
+    '/v1/responses',
+    { model: 'cheap', input: 'hi', max_output_tokens: 16, background: true },
+    sseResponse(OPENED, ...ENDED),
+  ],
+];
+
+for (const [about, path, body, reply] of CONVERTED)
+  test(`a converted call, ${about}: the model that the reply names is on record, and the request is charged`, async () => {
+    const { user, key } = await keyFor('claude', '100');
+    upstream.respondWith(reply);
+    const response = await post(path, key, body);
+    assert.equal(response.status, 200, await response.text());
+    const { usage, nanos } = await charged(user);
+    assert.deepEqual([usage.replyModel, nanos], ['another', BigInt(100 * 1_000 + 10 * 5_000)]);
+  });
 
 test("members that identify the operator's organisation are not forwarded", async () => {
   const { key } = await keyFor('claude', '100');

@@ -266,6 +266,43 @@ describe('a client that leaves in the text pays for the reasoning that only the 
       });
 });
 
+/** A chat stream of a reasoning model: 40 s of silence in a phase, and more text than the gateway reads on for. */
+const LONG_PART = 'A sentence of the answer that goes on and on. '.repeat(40);
+const LONG = Array.from({ length: 60 }, () => LONG_PART);
+const SILENCE_MS = 40_000;
+const PHASES = {
+  'before the text': { silentAt: 0, leavesAfter: 2 },
+  'between texts': { silentAt: 3, leavesAfter: 5 },
+  'after the last text that the client has': { silentAt: 4, leavesAfter: 4 },
+} as const;
+
+describe('a client that leaves a long chat stream pays for silences by the pace of the text', () => {
+  for (const client of ['chat', 'messages', 'responses'] as const)
+    for (const [phase, { silentAt, leavesAfter }] of Object.entries(PHASES))
+      test(`${client} over chat, silence ${phase}`, async () => {
+        const chunks = streamsOf(LONG).chat.map(sse);
+        const waits = chunks.map((_, n) => (n === silentAt ? SILENCE_MS : 500));
+        const exchange = { client, upstream: 'chat', body: BODIES[client], isStream: true, chunks } as const;
+        const { record, sent, reserved } = await runExchange({ ...exchange, waits, leavesAfter });
+        assert.ok(sent < chunks.length && record?.estimated, `${sent} chunks were read`);
+        const visible = estimateTokens(LONG_PART.repeat(sent));
+        const hidden = (record?.usage.output ?? 0) - visible;
+        // Where the gateway gives up after five seconds, what came later was not made.
+        const unseen = silentAt === leavesAfter ? 5_000 - 2_000 : SILENCE_MS - 2_000;
+        const least = unseen * 0.05 - visible;
+        assert.ok(hidden >= least && hidden > 0, `${hidden} hidden tokens of at least ${least}, ${visible} visible`);
+        assert.ok((record?.charge ?? 0n) <= reserved);
+      });
+
+  test('and nothing for them where the stream goes on at its usual pace', async () => {
+    const chunks = streamsOf(LONG).chat.map(sse);
+    const waits = chunks.map(() => 500);
+    const exchange = { client: 'chat', upstream: 'chat', body: BODIES.chat, isStream: true, chunks } as const;
+    const { record, sent } = await runExchange({ ...exchange, waits, leavesAfter: 4 });
+    assert.equal(record?.usage.output, estimateTokens(LONG_PART.repeat(sent)));
+  });
+});
+
 describe('reports that contradict themselves', () => {
   const pay = async (upstream: Dialect, events: readonly object[]) =>
     (await runExchange({ client: upstream, upstream, body: BODIES[upstream], isStream: true, chunks: events.map(sse) }))

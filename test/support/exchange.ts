@@ -3,13 +3,14 @@
  * of chunks, and a client that leaves after any of them.
  */
 import { Catalog, type ModelLine } from '../../src/catalog/index.ts';
-import { createSealer, silentLog, systemClock } from '../../src/core/index.ts';
+import { type Clock, createSealer, silentLog, systemClock } from '../../src/core/index.ts';
 import { Billing } from '../../src/gateway/billing/admission.ts';
 import type { Caller } from '../../src/gateway/caller.ts';
 import type { ConvertedServices } from '../../src/gateway/converted/context.ts';
 import { OpaqueCache } from '../../src/gateway/converted/opaque-cache.ts';
 import { RejectedOpaques } from '../../src/gateway/converted/rejected-opaque.ts';
 import type { NativeServices } from '../../src/gateway/native/native-request.ts';
+import { ReadOn } from '../../src/gateway/read-on.ts';
 import { RejectedOptions } from '../../src/gateway/rejected-options/rejected-options.ts';
 import { serveCall } from '../../src/gateway/serve-call.ts';
 import { ResponseStore } from '../../src/gateway/stored/store.ts';
@@ -25,6 +26,7 @@ import {
   type Style,
   type UpstreamDialect,
 } from '../../src/rules/index.ts';
+import { FakeClock } from './fake-clock.ts';
 import { accountAt, callerOf, groupOf, openFailoverServices, RecordingClient } from './upstream-call.ts';
 
 export interface Exchange {
@@ -36,6 +38,8 @@ export interface Exchange {
   readonly chunks: readonly (Buffer | string)[];
   /** The number of chunks after which the client leaves; undefined: it stays. */
   readonly leavesAfter?: number;
+  /** Milliseconds that pass before each chunk. */
+  readonly waits?: readonly number[];
 }
 
 export interface Outcome {
@@ -78,8 +82,12 @@ export async function runExchange(exchange: Exchange): Promise<Outcome> {
   const writer = new RecordingClient();
   const accounts = [accountAt('http://provider.test', 'a', to)];
   const ledger = new RecordingLedger();
-  const provider = new ChunkProvider(exchange, () => writer.destroy());
-  const services = servicesFor(style, accounts, ledger, provider);
+  const clock = exchange.waits ? new FakeClock() : systemClock;
+  const provider = new ChunkProvider(exchange, () => writer.destroy(), clock);
+  const services = {
+    ...servicesFor(style, accounts, ledger, provider),
+    ...(exchange.waits && { clock, readOn: new ReadOn(clock, 5_000) }),
+  };
   const operation: InferenceOperation =
     from === 'generate' ? (isStream ? 'generate.stream' : 'generate.create') : `${from}.create`;
   const call = new Call({
@@ -92,7 +100,8 @@ export async function runExchange(exchange: Exchange): Promise<Outcome> {
     path: from === 'generate' ? `${PATHS.generate}:${isStream ? 'streamG' : 'g'}enerateContent` : PATHS[from],
     query: isStream && from === 'generate' ? 'alt=sse' : '',
     address: '127.0.0.1',
-    startedAt: 0,
+    startedAt: clock.now(),
+    clock,
   });
   const streaming = isStream && from !== 'generate' ? { stream: true } : {};
   call.keepBody(Buffer.from(JSON.stringify({ ...exchange.body, ...streaming })));
@@ -131,9 +140,11 @@ class ChunkProvider {
   sent = 0;
   readonly #exchange: Exchange;
   readonly #leave: () => void;
+  readonly #clock: Clock;
 
-  constructor(exchange: Exchange, leave: () => void) {
+  constructor(exchange: Exchange, leave: () => void, clock: Clock) {
     this.#exchange = exchange;
+    this.#clock = clock;
     this.#leave = leave;
   }
 
@@ -146,10 +157,11 @@ class ChunkProvider {
   } as unknown as UpstreamClient;
 
   #feed(listener: UpstreamListener, signal: AbortSignal): void {
-    const { chunks, leavesAfter, isStream } = this.#exchange;
+    const { chunks, leavesAfter, isStream, waits } = this.#exchange;
     listener.onHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
     for (const [n, chunk] of chunks.entries()) {
       if (n === leavesAfter) this.#leave();
+      if (this.#clock instanceof FakeClock) this.#clock.advance(waits?.[n] ?? 0);
       if (signal.aborted) return;
       listener.onData(Buffer.from(chunk as string));
       this.sent += 1;

@@ -111,8 +111,8 @@ export class RecordingClient extends EventEmitter implements ResponseWriter {
 export class RecordingAdmission implements Admission {
   readonly charges: { readonly usage: HubUsage; readonly accountId: string }[] = [];
 
-  settle(usage: HubUsage, { accountId }: { accountId: string }): void {
-    this.charges.push({ usage, accountId });
+  settle(usage: HubUsage, { account }: { account: { id: string } }): void {
+    this.charges.push({ usage, accountId: account.id });
   }
 
   release(): void {}

@@ -122,7 +122,7 @@ class OpenCall implements BackgroundCall {
         .forUpdate()
         .executeTakeFirst();
       if (!row) return;
-      if (lost) return void (await settleRow(this.#services, tx, { ...row, account_id: lost.accountId }, lost.usage));
+      if (lost) return void (await settleRow(this.#services, tx, { ...row, account_id: lost.accountId }, lost));
       await release(tx, this.#reference);
       await endRow(tx, this.#reference, 'released');
     });

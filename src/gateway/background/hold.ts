@@ -5,6 +5,7 @@ import { hold, holdOnceCovered, InsufficientBalance } from '../../ledger/index.t
 import type { Db, Tx } from '../../platform/db/index.ts';
 import type { BackgroundInput } from '../native/native-request.ts';
 import type { BackgroundServices } from './services.ts';
+import type { OtherOfRow } from './settle.ts';
 
 /** The provider has a day to finish; the ledger check reports a hold that is open an hour later. */
 const HOLD_HOURS = 25;
@@ -46,6 +47,11 @@ const rowOf = ({ caller: { key, group }, call, model, quote, inputTokens }: Back
   input_tokens: BigInt(inputTokens),
   price_id: quote.priceId,
   tier: quote.tier?.tier ?? null,
+  others: JSON.stringify(
+    quote.others.map(
+      ({ path, tool, model, priceId }): OtherOfRow => ({ path, tool, name: model.name, price: String(priceId ?? '') }),
+    ),
+  ),
 });
 
 function insertHeld(

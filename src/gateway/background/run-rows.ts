@@ -4,7 +4,6 @@
  */
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
-import type { HubUsage } from '../../dialects/index.ts';
 import { release } from '../../ledger/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
@@ -12,7 +11,7 @@ import type { BackgroundInput } from '../native/native-request.ts';
 import type { StoredContent } from '../stored/store.ts';
 import { holdMaximum } from './hold.ts';
 import type { BackgroundServices } from './services.ts';
-import { type BackgroundRow, endRow, estimated, settleRow } from './settle.ts';
+import { type BackgroundCharge, type BackgroundRow, endRow, estimated, settleRow } from './settle.ts';
 
 const leaseEnd = sql<Date>`now() + ${BACKGROUND.leaseMs} * interval '1 millisecond'`;
 
@@ -47,7 +46,7 @@ const tooManyOfUser = () =>
 export interface RunEnd {
   readonly content: StoredContent;
   /** Undefined for a response that costs nothing. */
-  readonly charged: { readonly usage: HubUsage; readonly accountId: string } | undefined;
+  readonly charged: (BackgroundCharge & { readonly accountId: string }) | undefined;
 }
 
 /** False when the response has ended already. */
@@ -79,10 +78,10 @@ async function finish(
     await endRow(tx, reference, 'released');
     return;
   }
-  const { usage, accountId } = charged;
+  const { usage: reported, accountId, replyModel } = charged;
   // A report that cannot be believed counts as none.
-  const believed = usage.invalid === undefined ? usage : estimated(row, content.response);
-  await settleRow(services, tx, { ...row, account_id: accountId }, believed);
+  const usage = reported.invalid === undefined ? reported : estimated(row, content.response);
+  await settleRow(services, tx, { ...row, account_id: accountId }, { usage, replyModel });
 }
 
 /** Extends the leases of the responses that this process makes. */

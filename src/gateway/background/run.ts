@@ -3,7 +3,7 @@
  * the charge are in the database, so that a client that has it can read the response.
  */
 import { ApiError, errorFields, toApiError } from '../../core/index.ts';
-import type { HubError, HubRequest, HubUsage } from '../../dialects/index.ts';
+import type { HubError, HubRequest } from '../../dialects/index.ts';
 import { type BodyReservation, Call } from '../../platform/web/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
@@ -110,8 +110,8 @@ export class Run {
   /** The money is in the database, so that only the end of the response needs what the call would have been charged. */
   #admission(): Admission {
     return {
-      settle: (usage: HubUsage, { accountId }) => {
-        this.#settled ??= { usage, accountId };
+      settle: (usage, { account, replyModel }) => {
+        this.#settled ??= { usage, accountId: account.id, replyModel };
       },
       release: () => {},
       flushed: () => Promise.resolve(),

@@ -1,5 +1,6 @@
 /** The end of a background response: charged by its usage, or released, in one transaction with its row and its hold. */
 import { sql } from 'kysely';
+import type { Catalog } from '../../catalog/index.ts';
 import { estimateTokens } from '../../core/index.ts';
 import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import {
@@ -12,6 +13,7 @@ import {
   settle,
 } from '../../ledger/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
+import { type ModelNames, type PricedModel, pricedUsage } from '../billing/other-models.ts';
 import { chargedUsage, withServiceTier } from '../billing/usage.ts';
 import { wholeText } from '../billing/visible-text.ts';
 import { addSearches, searchesIn } from '../native/searches.ts';
@@ -19,6 +21,22 @@ import { ownedIds } from '../stored/owned-ids.ts';
 import type { BackgroundServices } from './services.ts';
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** A model that the request names beside its own. */
+export interface OtherOfRow {
+  readonly path: string;
+  readonly tool?: string | undefined;
+  readonly name: string;
+  /** Empty for a free model. */
+  readonly price: string;
+}
+
+/** What a response is charged by. */
+export interface BackgroundCharge {
+  readonly usage: HubUsage;
+  /** The model that it names. */
+  readonly replyModel?: unknown;
+}
 
 /** A row of a background response. */
 export interface BackgroundRow {
@@ -31,6 +49,7 @@ export interface BackgroundRow {
   readonly input_tokens: bigint;
   readonly price_id: bigint | null;
   readonly tier: string | null;
+  readonly others: unknown;
   readonly response_id: string | null;
   readonly account_id: string | null;
   readonly created_at: Date;
@@ -59,7 +78,7 @@ export async function settleResponse(
     await endRow(tx, row.reference, 'released');
     return;
   }
-  await settleRow(services, tx, row, usage);
+  await settleRow(services, tx, row, { usage, replyModel: response.model });
   await sql`update stored_responses set item_ids = ${ownedIds(response.output)}::text[], tokens = ${usage.input + usage.output}
             where id = ${row.response_id} and user_id = ${row.user_id}`.execute(tx);
 }
@@ -68,21 +87,26 @@ export async function settleRow(
   { catalog, clock, log }: BackgroundServices,
   tx: Tx,
   row: BackgroundRow,
-  reported: HubUsage,
+  { usage: reported, replyModel }: BackgroundCharge,
 ): Promise<void> {
-  const usage = row.tier !== null && reported.tier === undefined ? { ...reported, tier: row.tier } : reported;
+  const used = row.tier !== null && reported.tier === undefined ? { ...reported, tier: row.tier } : reported;
   const multipliers = [
     catalog().group(row.group_id)?.multiplierPpm ?? UNCHANGED,
     await userMultiplier(tx, row.user_id),
   ];
-  const { nanos: cost } = costOf(usage, parseRates(await ratesOf(tx, row.price_id)), multipliers);
+  const call = { ...(await modelsOf(tx, row, catalog())), multipliers };
+  const account = catalog()
+    .accounts(row.group_id)
+    .find(({ id }) => id === row.account_id);
+  const { usage, rates, priceId, ratesOf } = pricedUsage(used, call, { account, replyModel });
+  const { nanos: cost } = costOf(usage, rates, multipliers, ratesOf);
   // As in `Admission.settle`: an estimate never exceeds the hold.
   const held = usage.estimated ? await heldFor(tx, row.reference) : undefined;
   const nanos = held !== undefined && cost > held ? held : cost;
   const { settled, excess } = await settle(tx, row.reference, {
     nanos,
     reason: `background response ${row.response_id ?? row.request_id}`,
-    priceId: row.price_id,
+    priceId,
   });
   if (!settled) return;
   if (excess > 0n)
@@ -99,7 +123,7 @@ export async function settleRow(
     usage,
     images: 0,
     nanos,
-    priceId: row.price_id,
+    priceId,
     estimated: usage.estimated === true,
     requestId: row.request_id,
   });
@@ -134,8 +158,18 @@ async function userMultiplier(tx: Tx, userId: string): Promise<bigint> {
   return user?.multiplier_ppm ?? UNCHANGED;
 }
 
+/** The models of the request, with the prices that it was admitted at. Names upstream are those of today. */
+async function modelsOf(tx: Tx, row: BackgroundRow, catalog: Catalog) {
+  const namesOf = (name: string): ModelNames => catalog.resolve(row.group_id, name) ?? { name, upstream: name };
+  const pricedAt = async (priceId: bigint | null) => ({ priceId, rates: parseRates(await readRates(tx, priceId)) });
+  const others: PricedModel[] = [];
+  for (const { name, price, ...one } of row.others as readonly OtherOfRow[])
+    others.push({ ...one, model: namesOf(name), ...(await pricedAt(price === '' ? null : BigInt(price))) });
+  return { model: namesOf(row.model), others, ...(await pricedAt(row.price_id)) };
+}
+
 /** The price at the time of the request. One that was removed with its model does not count. */
-async function ratesOf(tx: Tx, priceId: bigint | null): Promise<unknown> {
+async function readRates(tx: Tx, priceId: bigint | null): Promise<unknown> {
   if (priceId === null) return {};
   const price = await tx.selectFrom('prices').select('rates').where('id', '=', priceId).executeTakeFirst();
   return price?.rates ?? {};

@@ -3,7 +3,7 @@
  * provider reported. Makes no database write; src/ledger brings the usage record to the database later.
  * Reasons: docs/adr/0013-charges.md
  */
-import { type Account, type Model, type PriceRow, priceAt } from '../../catalog/index.ts';
+import { type Model, type PriceRow, priceAt } from '../../catalog/index.ts';
 import {
   type ApiError,
   type Clock,
@@ -32,7 +32,7 @@ import { type ChosenTier, inferenceRow } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { withAdvice } from './advice.ts';
 import { byKind, type CallFacts, type ImageCount, requestFacts } from './call-facts.ts';
-import { maxOfAll, type PricedModel, pricedUsage } from './other-models.ts';
+import { maxOfAll, type PricedModel, pricedUsage, type ReplySource, type ServingAccount } from './other-models.ts';
 
 /** What a request costs at most, and by which price. */
 export interface Quote {
@@ -46,13 +46,10 @@ export interface Quote {
   readonly others: readonly PricedModel[];
 }
 
-export interface SettledBy {
-  readonly accountId: string;
+export interface SettledBy extends ReplySource {
+  readonly account: ServingAccount;
   readonly images?: ImageCount | undefined;
   readonly reported?: HubUsage | undefined;
-  readonly account?: Account | undefined;
-  /** The model that the reply names. */
-  readonly replyModel?: string | undefined;
 }
 
 /** The right to make one upstream call. Ends once, with a charge or without; what comes later has no effect. */
@@ -225,7 +222,8 @@ class ReservedAdmission implements Admission {
   settle(given: HubUsage, from: SettledBy): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    const { accountId, images, reported } = from;
+    const { images, reported } = from;
+    const accountId = from.account.id;
     const { call, caller, facts, reservation, quote, services } = this.#reserved;
     const { tier, multipliers } = quote;
     const { key, group } = caller;

@@ -7,9 +7,12 @@ import {
   DEFAULT_MAX_OUTPUT,
   DEFAULT_TOOL_USES,
   type InferenceOperation,
+  imageTokens,
   inferenceRow,
+  SEARCHING_MODEL,
 } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
+import type { OtherModel } from '../models/resolve.ts';
 import type { OutputBounds } from './output-bounds.ts';
 import type { InputBounds } from './request-bounds.ts';
 import type { ToolBounds, ToolUses } from './tool-bounds.ts';
@@ -37,14 +40,6 @@ export interface CallFacts extends Partial<Omit<InputBounds, 'bodyBytes'>>, Part
   readonly toolUses?: ToolUses | undefined;
 }
 
-/** A model that a member of the request names. */
-export interface OtherModel {
-  readonly path: string;
-  readonly model: Model;
-  /** The type of the tool that names it. */
-  readonly tool?: string | undefined;
-}
-
 /** Of a request alone. Plain data, which a worker thread can return. */
 export type BodyFacts = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers' | 'others'>;
 
@@ -56,24 +51,41 @@ export interface ImageCount {
 
 export const byKind = ({ kind, count }: ImageCount): Record<string, number> => ({ [kind]: count });
 
+/** What a model that searches finds may fill the context. */
+const withSearches = (facts: CallFacts): CallFacts => ({
+  ...facts,
+  toolInput: Number.POSITIVE_INFINITY,
+  maxSearches: (facts.maxSearches ?? 0) + DEFAULT_TOOL_USES,
+});
+
 /** The output that is reserved for a request without a limit. */
 export const assumedOutput = ({ model }: Pick<CallFacts, 'model'>): number =>
   model.line.maxOutput ?? DEFAULT_MAX_OUTPUT;
 
-export function requestFacts(group: Caller['group'], facts: CallFacts): RequestFacts {
+export function requestFacts(group: Caller['group'], given: CallFacts): RequestFacts {
+  const facts = SEARCHING_MODEL.test(given.model.upstream) ? withSearches(given) : given;
   const { choices = 1, moreOutput = 0, rereads = 0, unknown, maxSearches = 0 } = facts;
   const { vectors } = inferenceRow(facts.operation);
   const limit = facts.maxOutput ?? assumedOutput(facts);
-  const output = unknown === undefined || vectors ? limit : Math.max(limit, assumedOutput(facts));
+  const isUnknown = unknown !== undefined;
+  // What is not known may ask for more pictures, and for larger ones.
+  const images = isUnknown && facts.images ? mostImages(facts.images) : facts.images;
+  const drawn = isUnknown && images ? images.count * imageTokens(LARGEST_IMAGE) : 0;
+  const output = isUnknown && !vectors ? Math.max(limit, drawn, assumedOutput(facts)) : limit;
   return {
     maxInput: maxInputOf(group, facts) * (1 + rereads),
     maxOutput: output * (choices + rereads) + moreOutput,
-    maxSearches: unknown === undefined ? maxSearches : Math.max(maxSearches, DEFAULT_TOOL_USES),
-    readsAudio: unknown !== undefined || mayReadAudio(facts),
-    writesAudio: unknown !== undefined || facts.writesAudio !== false,
-    ...(facts.images && { images: byKind(facts.images) }),
+    maxSearches: isUnknown ? Math.max(maxSearches, DEFAULT_TOOL_USES) : maxSearches,
+    readsAudio: isUnknown || mayReadAudio(facts),
+    writesAudio: isUnknown || facts.writesAudio !== false,
+    ...(images && { images: byKind(images) }),
   };
 }
+
+const LARGEST_IMAGE = { size: 'any', quality: 'any', partialImages: 3 };
+const mostImages = ({ count }: ImageCount): ImageCount => ({
+  ...{ kind: 'auto/auto', count: Math.max(count, DEFAULT_TOOL_USES) },
+});
 
 /** Text and images have none; stored turns, files and what tools read may. */
 const mayReadAudio = ({ mediaTokens = 0, moreInput = 0, toolInput = 0, wholeContext }: CallFacts): boolean =>

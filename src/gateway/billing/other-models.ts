@@ -5,9 +5,16 @@
 import type { Account, Model } from '../../catalog/index.ts';
 import type { ModelUsage, Nanos } from '../../core/index.ts';
 import { costOf, type MeteredUsage, type Rates } from '../../ledger/index.ts';
-import type { OtherModel } from './call-facts.ts';
+import type { OtherModel } from '../models/resolve.ts';
+import { modelName } from './usage.ts';
 
-export interface PricedModel extends OtherModel {
+/** The names of a model. */
+export type ModelNames = Pick<Model, 'name' | 'upstream'>;
+/** An account, and its own names of models. */
+export type ServingAccount = Pick<Account, 'id' | 'models'>;
+
+export interface PricedModel extends Omit<OtherModel, 'model'> {
+  readonly model: ModelNames;
   readonly rates: Rates;
   /** Null for a free model. */
   readonly priceId: bigint | null;
@@ -23,14 +30,19 @@ export function maxOfAll(own: Nanos, others: readonly { readonly path: string; r
 }
 
 interface PricedCallModels extends Pick<PricedModel, 'rates' | 'priceId'> {
-  readonly model: Model;
+  readonly model: ModelNames;
   readonly multipliers: readonly bigint[];
   readonly others: readonly PricedModel[];
 }
 
-interface ReplySource {
-  readonly account?: Account | undefined;
-  readonly replyModel?: string | undefined;
+export interface ReplySource {
+  readonly account?: ServingAccount | undefined;
+  /** The model that the reply names, as it came. */
+  readonly replyModel?: unknown;
+}
+
+interface NamedSource extends ReplySource {
+  readonly replyModel: string | undefined;
 }
 
 interface PricedUsage extends Pick<PricedModel, 'rates' | 'priceId'> {
@@ -39,7 +51,8 @@ interface PricedUsage extends Pick<PricedModel, 'rates' | 'priceId'> {
 }
 
 /** The usage with the price of each part of it. */
-export function pricedUsage(given: MeteredUsage, call: PricedCallModels, from: ReplySource): PricedUsage {
+export function pricedUsage(given: MeteredUsage, call: PricedCallModels, source: ReplySource): PricedUsage {
+  const from = { account: source.account, replyModel: modelName(source.replyModel) };
   const { others } = call;
   const replyModel = otherReply(call.model, from);
   if (!given.models && others.length === 0 && replyModel === undefined)
@@ -61,9 +74,9 @@ const priceName = ({ priceId }: PricedModel): string => String(priceId ?? 0);
 /** Undefined for the model of the request, and for one that nobody named. */
 function modelOfRow(
   { model: name }: ModelUsage,
-  own: Model,
+  own: ModelNames,
   beside: readonly PricedModel[],
-  account: Account | undefined,
+  account: ServingAccount | undefined,
 ): PricedModel | undefined {
   return beside.find(({ tool }) => tool === name) ?? bestMatch(name, own, beside, account);
 }
@@ -72,7 +85,7 @@ function modelOfRow(
 function servedBy(
   usage: MeteredUsage,
   call: PricedCallModels,
-  { account, replyModel }: ReplySource,
+  { account, replyModel }: NamedSource,
 ): Pick<PricedModel, 'rates' | 'priceId'> {
   const choices = call.others.filter(isChoice);
   const own = { rates: call.rates, priceId: call.priceId };
@@ -90,9 +103,9 @@ function servedBy(
 /** The model whose name fits best; undefined where that is the one of the request. */
 function bestMatch(
   name: string,
-  own: Model,
+  own: ModelNames,
   others: readonly PricedModel[],
-  account: Account | undefined,
+  account: ServingAccount | undefined,
 ): PricedModel | undefined {
   let [best, length]: [PricedModel | undefined, number] = [undefined, lengthOfMatch(name, own, account)];
   for (const one of others) {
@@ -103,7 +116,7 @@ function bestMatch(
 }
 
 /** Of the longest name of the model that the reported name is, or begins with: providers add a date or a variant. */
-const lengthOfMatch = (reported: string, { name, upstream }: Model, account: Account | undefined): number =>
+const lengthOfMatch = (reported: string, { name, upstream }: ModelNames, account: ServingAccount | undefined): number =>
   [name, upstream, account?.models.get(upstream) ?? '']
     .filter(
       (known) => known !== '' && reported.startsWith(known) && /^(?:[-:@/].*)?$/s.test(reported.slice(known.length)),
@@ -111,7 +124,7 @@ const lengthOfMatch = (reported: string, { name, upstream }: Model, account: Acc
     .reduce((most, { length }) => Math.max(most, length), 0);
 
 /** A name that means another model than the one of the request. */
-const otherReply = (own: Model, { account, replyModel }: ReplySource): string | undefined =>
+const otherReply = (own: ModelNames, { account, replyModel }: NamedSource): string | undefined =>
   replyModel === undefined || replyModel === own.name || lengthOfMatch(replyModel, own, account) > 0
     ? undefined
     : replyModel;

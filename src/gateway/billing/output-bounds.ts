@@ -60,9 +60,10 @@ const fallbackOutput = (value: unknown): number =>
 /** Members that make the model write more than the limit counts. */
 export const LIFTING_MEMBERS = ['enable_thinking', 'thinking_budget', 'prediction', 'fallbacks'] as const;
 
-/** One server counts reasoning beside the limit, and only its own budget limits it. */
+/** One server counts reasoning beside the limit, and only its own budget limits it. Servers read "true" and 1 as true. */
 const isLifted = (operation: InferenceOperation, read: Read): boolean =>
-  operation === 'chat.create' && (read('enable_thinking') === true || Number(read('thinking_budget') ?? 0) > 0);
+  operation === 'chat.create' &&
+  ((read('enable_thinking') ?? false) !== false || Number(read('thinking_budget') ?? 0) > 0);
 
 /** A limit of another server counts where it is larger, and without one of the dialect. Some read a negative one as none. */
 function largestOf(limit: number | undefined, operation: InferenceOperation, read: Read): number | undefined {

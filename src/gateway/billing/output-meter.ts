@@ -4,6 +4,7 @@
  * picture, distorts nothing.
  */
 import { blockData, estimateTokens, nextBlockEnd } from '../../core/index.ts';
+import type { Call } from '../../platform/web/index.ts';
 import type { UpstreamDialect } from '../../rules/index.ts';
 import { visibleIn } from './visible-text.ts';
 
@@ -18,6 +19,24 @@ const STRIDE_SHARE = 1 / 8;
 /** Text of less than this time has no pace, and none is faster: a proxy may send what it has collected at once. */
 const MIN_PACE_MS = 1_000;
 const MAX_TOKENS_PER_MS = 0.2;
+/** Of a provider whose own pace is not known. */
+const USUAL_TOKENS_PER_MS = 0.05;
+/** Their events do not tell reasoning from waiting. */
+const SILENT: ReadonlySet<UpstreamDialect> = new Set<UpstreamDialect>(['chat', 'generate']);
+/** What a provider takes to begin, or to go on; a longer silence is work that it does not show. */
+const USUAL_WAIT_MS = 2_000;
+
+/** Milliseconds since the request was sent, and whether the client has left. */
+export interface CallTimes {
+  sinceSent(): number;
+  isLeft(): boolean;
+}
+
+export function timesOf(call: Call): CallTimes {
+  const sentAt = call.trace.attempts.at(-1)?.startMs ?? 0;
+  return { sinceSent: () => call.elapsedMs() - sentAt, isLeft: () => call.isClientGone };
+}
+const NO_TIMES: CallTimes = { sinceSent: () => 0, isLeft: () => false };
 
 /** Complete server-sent events, or the data of one. */
 type Events = Buffer | string;
@@ -30,28 +49,33 @@ interface Window {
 
 export class OutputMeter {
   readonly #dialect: UpstreamDialect;
-  readonly #now: () => number;
+  readonly #times: CallTimes;
   readonly #exact: Events[] = [];
   /** When each of them came. */
-  readonly #times: number[] = [];
+  readonly #moments: number[] = [];
   #lastAt = 0;
+  /** Silences that are longer than usual: their end, and by how much. */
+  readonly #silences: { readonly at: number; readonly ms: number }[] = [];
   readonly #windows: Window[] = [];
   #position = 0;
   #windowAt = 0;
 
-  /** `now` is in milliseconds; without it, hidden reasoning is not estimated. */
-  constructor(dialect: UpstreamDialect, now = (): number => 0) {
+  /** Without `times`, hidden reasoning is not estimated. */
+  constructor(dialect: UpstreamDialect, times = NO_TIMES) {
     this.#dialect = dialect;
-    this.#now = now;
+    this.#times = times;
   }
 
   push(events: Events): void {
     const start = this.#position;
     this.#position += events.length;
-    this.#lastAt = this.#now();
+    const now = this.#times.sinceSent();
+    const ms = now - this.#lastAt - USUAL_WAIT_MS;
+    if (ms > 0) this.#silences.push({ at: now, ms });
+    this.#lastAt = now;
     if (start < EXACT_BYTES && events.length <= MAX_EXACT_CHUNK) {
       this.#exact.push(events);
-      this.#times.push(this.#lastAt);
+      this.#moments.push(now);
       this.#windowAt = this.#position;
     } else while (this.#windowAt < this.#position) if (this.#sample(events, start)) return;
   }
@@ -85,18 +109,33 @@ export class OutputMeter {
     return visible + this.#hiddenTokens(visible);
   }
 
-  /** Of reasoning that the provider announces and does not show: the time until the first text, at the pace of the text. */
+  /**
+   * Of reasoning that the provider does not show, at the pace of the text: announced, the time until the first text. Where the dialect
+   * announces none, every silence counts that is longer than usual, for a client that has left: it must not hide work by leaving early.
+   */
   #hiddenTokens(visible: number): number {
+    const isSilent = SILENT.has(this.#dialect);
+    if (visible === 0 || (isSilent && !this.#times.isLeft())) return 0;
+    const { textAt, begun } = this.#firstText();
+    const silences = isSilent ? this.#silences.filter(({ at }) => at > textAt) : [];
+    const between = silences.reduce((sum, { ms }) => sum + ms, 0);
+    const since = isSilent ? Math.max(0, this.#times.sinceSent() - this.#lastAt - USUAL_WAIT_MS) : 0;
+    const unseen = Math.max(0, textAt - (isSilent ? USUAL_WAIT_MS : (begun ?? textAt))) + between + since;
+    const spoken = this.#lastAt - textAt - between;
+    // Text that comes at once was made in the time before it.
+    if (spoken < MIN_PACE_MS) return Math.max(0, Math.round(unseen * USUAL_TOKENS_PER_MS) - visible);
+    return Math.round(unseen * Math.min(visible / spoken, MAX_TOKENS_PER_MS));
+  }
+
+  /** When the first text came, as far as it is known, and when reasoning was announced before it. */
+  #firstText(): { readonly textAt: number; readonly begun: number | undefined } {
     let begun: number | undefined;
     for (const [n, events] of this.#exact.entries()) {
-      const at = this.#times[n] ?? 0;
-      if (this.#tokensIn([events]) > 0) {
-        const pace = Math.min(visible / (this.#lastAt - at), MAX_TOKENS_PER_MS);
-        return begun === undefined || this.#lastAt - at < MIN_PACE_MS ? 0 : Math.round((at - begun) * pace);
-      }
-      if (parsed(events).some(isReasoning)) begun ??= at;
+      const textAt = this.#moments[n] ?? 0;
+      if (this.#tokensIn([events]) > 0) return { textAt, begun };
+      if (parsed(events).some(isReasoning)) begun ??= textAt;
     }
-    return 0;
+    return { textAt: this.#moments.at(-1) ?? 0, begun };
   }
 
   #tokensIn(pieces: readonly Events[]): number {

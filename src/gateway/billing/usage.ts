@@ -54,3 +54,8 @@ export const usageLogFields = (usage: HubUsage): Record<string, number | boolean
   tokensOut: usage.output,
   ...(usage.estimated && { estimated: true }),
 });
+
+/** The name of a model as a reply has it; a longer text is none. */
+export const modelName = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' && value.length <= MAX_MODEL_NAME ? value : undefined;
+const MAX_MODEL_NAME = 200;

@@ -138,6 +138,8 @@ export interface RoundResponse extends ResponseHandler {
   readonly state: RoundState;
   /** Resumes the upstream when the client reads again. */
   resume(): void;
+  /** The model that the reply names. */
+  readonly model?: string | undefined;
   /** What the provider has reported of an open round. */
   readonly reported?: HubUsage | undefined;
   /** Estimates the usage so far, for a client that disconnected; undefined when the client has received nothing of this round. */

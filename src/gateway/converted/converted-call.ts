@@ -83,11 +83,11 @@ export class ConvertedCall implements RoundHost {
   #settle(usage: HubUsage, account: Account, items: readonly HubItem[]): void {
     const { admission, call, images } = this.context;
     call.addLogFields({ account: account.id, ...usageLogFields(usage) });
-    const accountId = account.id;
     const open = this.#response?.reported;
+    const from = { account, replyModel: this.#response?.model };
     const reported = open ? this.rounds.usageWith(open) : this.rounds.spent?.usage;
-    if (images) admission.settle(withImageTokens(usage), { accountId, images: madeImages(images, items) });
-    else admission.settle(usage, { accountId, reported });
+    if (images) admission.settle(withImageTokens(usage), { ...from, images: madeImages(images, items) });
+    else admission.settle(usage, { ...from, reported });
   }
 
   get #state(): RoundResponse['state'] | undefined {

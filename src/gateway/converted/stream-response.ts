@@ -18,7 +18,7 @@ import {
 } from '../../dialects/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
 import { type FaultKind, faultRow, READ_ON_BYTES, type UpstreamDialect, USAGE_GRACE_MS } from '../../rules/index.ts';
-import { OutputMeter } from '../billing/output-meter.ts';
+import { OutputMeter, timesOf } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
@@ -38,6 +38,7 @@ const KEEPS_TAIL: ReadonlySet<UpstreamDialect> = new Set<UpstreamDialect>(['gene
 
 export class StreamResponse implements RoundResponse {
   readonly account: Account;
+  model: string | undefined;
   readonly #host: RoundHost;
   readonly #request: RoundRequest;
   readonly #upstream: UpstreamControl;
@@ -68,7 +69,7 @@ export class StreamResponse implements RoundResponse {
     const { encoded, capabilities } = request.encodedFor(head.account);
     const account = services.accountTag(head.account.id);
     const decodeContext = { requestId: call.id, account, thinkTags: capabilities.thinkTags, sign };
-    this.#meter = new OutputMeter(pair.upstream.dialect, () => call.elapsedMs());
+    this.#meter = new OutputMeter(pair.upstream.dialect, timesOf(call));
     this.#decoding = openDecoding(pair.upstream, encoded, decodeContext);
     this.#reader = readSse((data, event) => {
       if (data.length > PING_CHARS) {
@@ -164,6 +165,7 @@ export class StreamResponse implements RoundResponse {
       if (this.#isOver) return;
       if (event.kind === 'error') return this.#fail(event.error);
       if (event.kind !== 'ping' && !client.isStarted) this.#start();
+      if (event.kind === 'start') this.model = event.model;
       if (event.kind === 'item_end') this.#items.push(event.item);
       if (event.kind === 'item') this.#hasOutput = true;
       if (event.kind === 'finish' && this.#isContinued(event)) {

@@ -17,6 +17,7 @@ const MAX_BYTES = 64 * 2 ** 20;
 
 export class UnaryResponse implements RoundResponse {
   readonly account: Account;
+  model: string | undefined;
   readonly #host: RoundHost;
   readonly #request: RoundRequest;
   readonly #upstream: UpstreamControl;
@@ -88,6 +89,7 @@ export class UnaryResponse implements RoundResponse {
 
   #onReply(reply: HubReply, output: () => number): Fault | undefined {
     const { rounds, context } = this.#host;
+    this.model = reply.model;
     if (rounds.continueAfter({ ...reply, account: this.account }) || rounds.repeatAfter(reply.stop)) {
       this.#state = 'paused';
       return undefined;

@@ -9,7 +9,6 @@ import type { ConvertedServices } from '../converted/context.ts';
 import { conversionFacts } from '../converted/convert-call.ts';
 import { encodeJob } from '../converted/encode.ts';
 import { upstreamName } from '../models/resolve.ts';
-import { resolveOthers } from '../native/named-models.ts';
 import { placeAgain, type Way } from '../plan.ts';
 import type { ReadServices, RequestRead } from '../read-request.ts';
 
@@ -43,13 +42,12 @@ async function readNative({ catalog }: WayServices, { call, read, way: planned }
   const request = await read.parts.native();
   const way = planned.caller.fallback ? placeAgain(request, planned, catalog()) : planned;
   const { bounds, tiers } = request;
-  const others = resolveOthers(request.named ?? [], way.caller, catalog());
   const [account] = way.accounts;
   const rest = account && (await request.withoutOpaque?.());
   const sizeOf = (one: typeof request) => (account && one.bodyFor(upstreamName(model, account), false)?.length) ?? 0;
   return {
     way,
-    facts: { ...bounds, operation: read.operation, model, tiers, others },
+    facts: { ...bounds, operation: read.operation, model, tiers, others: way.others },
     opaque: rest && sizeOf(rest) < sizeOf(request) ? ('kept' as const) : ownOpaque(call),
     dropped: [],
     accountId: way.boundTo,

@@ -39,4 +39,17 @@ export const upstreamName = (model: Model, account: Account): string =>
 export const mayUse = ({ key }: Caller, name: string): boolean =>
   key.allowedModels === null || key.allowedModels.some((pattern) => matchesGlob(pattern, name));
 
+/** A model that a member of the request names beside its own. */
+export interface NamedModel {
+  readonly path: string;
+  readonly name: unknown;
+  /** The type of the tool that names it. */
+  readonly tool?: string | undefined;
+}
+export type OtherModel = Omit<NamedModel, 'name'> & { readonly model: Model };
+
+/** Throws when the key may not use one of them, or when the group has none of its name. */
+export const resolveOthers = (named: readonly NamedModel[], caller: Caller, catalog: Catalog): readonly OtherModel[] =>
+  named.map(({ path, name, tool }) => ({ path, tool, model: resolveNamed(catalog, caller, name, path) }));
+
 const shown = (name: string): string => name.slice(0, 100);

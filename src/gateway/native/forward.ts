@@ -29,7 +29,7 @@ import { requestHeaders, responseHeaders } from './headers.ts';
 import { ADDED_USAGE_OPTION, USAGE_OPTION } from './hidden-usage.ts';
 import { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, requestedCount } from './images/usage.ts';
-import { type NameChange, renamesFor, resolveOthers } from './named-models.ts';
+import { renamesFor } from './named-models.ts';
 import type { BackgroundCall, NativeRequest, NativeServices } from './native-request.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
 
@@ -46,11 +46,10 @@ export async function forward(
   call: Call,
   { operation, way, request, tries }: Forwarding,
 ): Promise<void> {
-  const { caller, dialect, model, accounts } = way;
+  const { caller, dialect, model, accounts, others } = way;
   const id = call.params.response_id ?? '';
   if (operation === 'responses.delete') await services.background.endBeforeDelete(id, caller.key.userId);
   const { isStream, bounds, images, tiers } = request;
-  const others = resolveOthers(request.named ?? [], caller, services.catalog());
   call.addLogFields({ model: model?.name, stream: isStream });
   call.trace.client = dialect;
   call.trace.target = dialect;
@@ -78,6 +77,7 @@ export async function forward(
     model,
     boundTo: way.boundTo,
     request,
+    others,
     admission,
     canFailOver,
     early,
@@ -116,6 +116,7 @@ interface CallContext extends NativeResponseContext {
   readonly model: Model | undefined;
   readonly boundTo: Way['boundTo'];
   readonly request: NativeRequest;
+  readonly others: Way['others'];
   readonly admission: Admission | undefined;
   readonly tries: Tries | undefined;
 }
@@ -176,7 +177,7 @@ class NativeCall implements UpstreamCall {
   }
 
   #build(account: Account): UpstreamRequest {
-    const { call, caller, operation, model } = this.#context;
+    const { call, caller, operation, model, others = [] } = this.#context;
     const request = this.#request;
     const { method } = inferenceRow(operation);
     const { style } = caller.group;
@@ -188,17 +189,10 @@ class NativeCall implements UpstreamCall {
       path: request.pathFor(name),
       model: name,
       headers: requestHeaders(call, style),
-      body: request.bodyFor(name, this.#asksForUsage, this.#renamesFor(account)),
+      body: request.bodyFor(name, this.#asksForUsage, renamesFor(request.named ?? [], others, account)),
       timeouts: timeoutsFor(operation, request.isStream),
       sends: this.sends,
     });
-  }
-
-  /** Other models by the account's names for them. Their places in the body are those of the newest form of the request. */
-  #renamesFor(account: Account): readonly NameChange[] {
-    const { caller, services } = this.#context;
-    const { named = [] } = this.#request;
-    return named.length === 0 ? [] : renamesFor(resolveOthers(named, caller, services.catalog()), account);
   }
 
   onSent(account: Account): void {
@@ -245,7 +239,7 @@ class NativeCall implements UpstreamCall {
     const made = images && requestedCount(images);
     const usage = images && made ? estimateImageUsage(images, made) : this.#inputOnly();
     call.addLogFields({ account: account.id, ...usageLogFields(usage) });
-    admission?.settle(usage, { accountId: account.id, ...(made && { images: made }) });
+    admission?.settle(usage, { account, images: made });
   }
 
   /** What a request may cost that was sent, but whose client disconnected before the provider responded. */

@@ -1,21 +1,15 @@
 /**
- * Models that a request names beside its own: of an adviser, of a tool that draws, of a router. Each is resolved like the model of the
- * request, replaced by the account's name for it, and priced. Members that identify the operator's organisation are cut here too.
+ * Models that a request names beside its own: of an adviser, of a tool that draws, of a router. The plan resolves each like the model of the
+ * request; here it is found, and replaced by the account's name for it. Members that identify the operator's organisation are cut here too.
  */
-import type { Account, Catalog, Model } from '../../catalog/index.ts';
+import type { Account } from '../../catalog/index.ts';
 import { fail, type ShapeFindings, type Span, spliceAll, valueAt } from '../../core/index.ts';
 import { MAX_NAMED_MODELS } from '../../rules/index.ts';
-import type { OtherModel } from '../billing/call-facts.ts';
-import type { Caller } from '../caller.ts';
-import { resolveNamed, upstreamName } from '../models/resolve.ts';
+import { type NamedModel, type OtherModel, upstreamName } from '../models/resolve.ts';
 import { memberCut } from './strip-opaque.ts';
 
-export interface NamedModel {
-  readonly path: string;
+export interface PlacedModel extends NamedModel {
   readonly span: Span;
-  readonly name: unknown;
-  /** The type of the tool that names it. */
-  readonly tool?: string | undefined;
 }
 
 /** A name in the bytes of a request, and what replaces it. */
@@ -24,7 +18,7 @@ export interface NameChange {
   readonly bytes: Buffer;
 }
 
-export function namedModels(body: Buffer, { tagged }: ShapeFindings): readonly NamedModel[] {
+export function namedModels(body: Buffer, { tagged }: ShapeFindings): readonly PlacedModel[] {
   const models = tagged.filter(({ tag }) => tag === 'model');
   if (models.length > MAX_NAMED_MODELS)
     throw fail('invalid_request', `The request names more than ${MAX_NAMED_MODELS} models.`);
@@ -35,24 +29,16 @@ export function namedModels(body: Buffer, { tagged }: ShapeFindings): readonly N
   });
 }
 
-/** Throws when the key may not use one of them, or when the group has none of its name. */
-export const resolveOthers = (
-  named: readonly NamedModel[],
-  caller: Caller,
-  catalog: Catalog,
-): readonly (OtherModel & { readonly span: Span })[] =>
-  named.map(({ path, span, name, tool }) => ({
-    ...{ path, span, tool, model: resolveNamed(catalog, caller, name, path) },
-  }));
-
 /** What replaces the names for an account. */
 export const renamesFor = (
-  others: readonly { readonly span: Span; readonly model: Model }[],
+  named: readonly PlacedModel[],
+  others: readonly OtherModel[],
   account: Account,
 ): readonly NameChange[] =>
-  others.flatMap(({ span, model }) => {
-    const upstream = upstreamName(model, account);
-    return upstream === model.name ? [] : [{ span, bytes: Buffer.from(JSON.stringify(upstream)) }];
+  named.flatMap(({ span, name }) => {
+    const model = others.find((one) => one.model.name === name)?.model;
+    const upstream = model && upstreamName(model, account);
+    return upstream === undefined || upstream === name ? [] : [{ span, bytes: Buffer.from(JSON.stringify(upstream)) }];
   });
 
 const NOTHING = Buffer.alloc(0);

@@ -13,7 +13,7 @@ import type { PlannedRequest } from '../plan.ts';
 import type { GatewayServices } from '../services.ts';
 import type { HeldResponse } from '../stored/held-response.ts';
 import type { RequestedImages } from './images/usage.ts';
-import type { NameChange, NamedModel } from './named-models.ts';
+import type { NameChange, PlacedModel } from './named-models.ts';
 
 /** Creation of background responses; see `src/gateway/background/`. */
 export interface BackgroundStarter {
@@ -72,7 +72,7 @@ export interface NativeRequest {
   readonly dropped?: readonly string[];
   readonly tiers?: readonly ChosenTier[];
   /** Models that the request names beside its own. */
-  readonly named?: readonly NamedModel[];
+  readonly named?: readonly PlacedModel[];
   readonly isStream: boolean;
   /** The provider responds at once and works on. */
   readonly isBackground?: boolean;

@@ -16,6 +16,7 @@ import {
   READ_ON_BYTES,
 } from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
+import { timesOf } from '../billing/output-meter.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
@@ -102,7 +103,7 @@ export class NativeResponse implements ResponseHandler {
     this.#tap = images
       ? new ImageTap(images, this.#isSse)
       : this.#isSse
-        ? new StreamTap(dialect, () => call.elapsedMs())
+        ? new StreamTap(dialect, timesOf(call))
         : new UnaryTap(dialect);
     this.#filter = this.#isSse && context.request.hidesUsage ? new UsageFilter() : undefined;
     this.#errors = this.#isSse ? new ErrorFilter(this.#secrets) : undefined;
@@ -265,10 +266,8 @@ export class NativeResponse implements ResponseHandler {
     const { call, admission } = this.#context;
     const usage = this.#usageOf(result, isFinished);
     call.addLogFields(usageLogFields(usage));
-    const accountId = this.#head.account.id;
-    const { account } = this.#head;
-    const { images, model } = result;
-    admission?.settle(usage, { accountId, images, reported: result.usage, account, replyModel: model });
+    const { images, model: replyModel } = result;
+    admission?.settle(usage, { account: this.#head.account, images, reported: result.usage, replyModel });
   }
 
   #usageOf({ usage, images: made }: TapResult, isFinished: boolean): HubUsage {

@@ -26,7 +26,7 @@ import { TOOL_MEMBERS } from '../billing/tool-bounds.ts';
 import { asJson, findingsFor, ifLight, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
 import { GOOGLE_MARKERS } from './google-objects.ts';
 import { USAGE_OPTION } from './hidden-usage.ts';
-import { cutMembers, type NamedModel, namedModels } from './named-models.ts';
+import { cutMembers, namedModels, type PlacedModel } from './named-models.ts';
 import { findProviderIds, type ProviderIds } from './provider-ids.ts';
 import { stripEnvelopes, stripOpaque } from './strip-opaque.ts';
 
@@ -54,7 +54,7 @@ export interface NativeScan {
   readonly bounds: BodyFacts;
   readonly tiers: readonly ChosenTier[];
   /** Models that the body names beside its own. */
-  readonly named: readonly NamedModel[];
+  readonly named: readonly PlacedModel[];
   /** Objects of the account that the body names. */
   readonly ids: ProviderIds | undefined;
 }

@@ -2,15 +2,15 @@
 import { blockData, lastBlockEnd, nextBlockEnd } from '../../core/index.ts';
 import { codecOf, type HubUsage, mergeReports } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
-import { OutputMeter } from '../billing/output-meter.ts';
+import { type CallTimes, OutputMeter } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
+import { modelName } from '../billing/usage.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { mayHaveSearches, type Searches, searchesIn } from './searches.ts';
 import {
   hasMembers,
   isFinishOfChat,
   MAX_KEPT_BYTES,
-  modelName,
   type Tap,
   type TappedEvent,
   type TapResult,
@@ -47,9 +47,9 @@ export class StreamTap implements Tap {
   #earlierBlocks: Buffer | undefined;
   readonly #meter: OutputMeter;
 
-  constructor(dialect: Dialect, now?: () => number) {
+  constructor(dialect: Dialect, times?: CallTimes) {
     this.#dialect = dialect;
-    this.#meter = new OutputMeter(dialect, now);
+    this.#meter = new OutputMeter(dialect, times);
   }
 
   push(chunk: Buffer): void {

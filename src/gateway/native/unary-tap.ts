@@ -10,14 +10,13 @@ import {
 } from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
-import { withServiceTier } from '../billing/usage.ts';
+import { modelName, withServiceTier } from '../billing/usage.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { searchesInBody } from './searches.ts';
 import {
   hasMembers,
   MAX_KEPT_BYTES,
-  modelName,
   type Tap,
   type TappedEvent,
   type TapResult,

@@ -44,11 +44,6 @@ export const MAX_KEPT_BYTES = 32 * 2 ** 20;
 export const withSearches = (result: TapResult, count: () => Searches): TapResult =>
   result.usage ? { ...result, usage: addSearches(result.usage, count()) } : result;
 
-/** A name that is kept; a longer text is none. */
-export const modelName = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' && value.length <= MAX_MODEL_NAME ? value : undefined;
-const MAX_MODEL_NAME = 200;
-
 export const hasMembers = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** Where each dialect reports usage, which events are terminal, and which of those are errors. */

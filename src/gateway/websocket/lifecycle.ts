@@ -12,6 +12,7 @@ export interface LifecycleEvent {
   readonly steer?: { readonly id?: string };
   readonly response?: {
     readonly id?: string;
+    readonly model?: unknown;
     readonly usage?: unknown;
     readonly tool_usage?: unknown;
     readonly service_tier?: unknown;

@@ -8,7 +8,8 @@ import type { HubUsage } from '../../dialects/index.ts';
 import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../../platform/web/index.ts';
 import { type FaultKind, READ_ON_BYTES } from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
-import { OutputMeter } from '../billing/output-meter.ts';
+import type { ServingAccount } from '../billing/other-models.ts';
+import { OutputMeter, timesOf } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import { chargedUsage, sumUsage, usageLogFields } from '../billing/usage.ts';
@@ -29,7 +30,7 @@ export interface RelayedTurnTask {
 
 export class RelayedTurn {
   readonly #task: RelayedTurnTask;
-  readonly #accountId: string;
+  readonly #account: ServingAccount;
   readonly #ended = Promise.withResolvers<void>();
   readonly #trace: AttemptTrace;
   #responseId: string | undefined;
@@ -40,6 +41,7 @@ export class RelayedTurn {
   #hasEnded = false;
   #status = 200;
   #usage: HubUsage | undefined;
+  #replyModel: unknown;
   /** Visible output of a response that has not reported usage. */
   #unreported: OutputMeter | undefined;
   /** The newest frame, for a client that disconnects. */
@@ -47,10 +49,10 @@ export class RelayedTurn {
   /** Content since the client is gone. */
   #unread = 0;
 
-  constructor(task: RelayedTurnTask, accountId: string) {
+  constructor(task: RelayedTurnTask, account: ServingAccount) {
     this.#task = task;
-    this.#accountId = accountId;
-    this.#trace = task.call.trace.beginAttempt(accountId, task.call.elapsedMs());
+    this.#account = account;
+    this.#trace = task.call.trace.beginAttempt(account.id, task.call.elapsedMs());
   }
 
   get ended(): Promise<void> {
@@ -72,7 +74,7 @@ export class RelayedTurn {
   /** An event between the first and the last of a response. */
   onOutput(text: string, isUnread = false): void {
     this.#lastText = text;
-    this.#unreported ??= new OutputMeter('responses', () => this.#task.call.elapsedMs());
+    this.#unreported ??= new OutputMeter('responses', timesOf(this.#task.call));
     this.#unreported.push(text);
     this.#onBytes();
     if (isUnread && !this.#isFinishing) this.#unread += text.length;
@@ -91,6 +93,7 @@ export class RelayedTurn {
   /** Returns true when the turn is over. */
   onEvent(event: LifecycleEvent): boolean {
     this.#onBytes();
+    this.#replyModel = event.response?.model ?? this.#replyModel;
     if (isTerminalEvent(event)) this.#onTerminal(event);
     else if (event.type === 'response.created') {
       this.#responseId = event.response?.id;
@@ -178,6 +181,6 @@ export class RelayedTurn {
     const { call, admission: ticket } = this.#task;
     if (!this.#usage) return;
     call.addLogFields({ ...usageLogFields(this.#usage) });
-    ticket.settle(this.#usage, { accountId: this.#accountId });
+    ticket.settle(this.#usage, { account: this.#account, replyModel: this.#replyModel });
   }
 }

@@ -25,8 +25,12 @@ after(() => sim.close());
 function taskOf(text: string, lane = '') {
   const charged: Partial<HubUsage>[] = [];
   const ends: boolean[] = [];
+  const replyModels: unknown[] = [];
   const admission: Admission = {
-    settle: (usage) => void charged.push(usage),
+    settle: (usage, { replyModel }) => {
+      charged.push(usage);
+      if (replyModel !== undefined) replyModels.push(replyModel);
+    },
     release: () => {},
     flushed: () => Promise.resolve(),
   };
@@ -44,9 +48,17 @@ function taskOf(text: string, lane = '') {
     trace: new CallTrace(),
     elapsedMs: () => 0,
   } as unknown as Call;
-  return { task: { call, turn, admission, text, inputTokens: () => 10 }, charged, ends, answer: response, call };
+  return {
+    task: { call, turn, admission, text, inputTokens: () => 10 },
+    charged,
+    replyModels,
+    ends,
+    answer: response,
+    call,
+  };
 }
 
+const ACCOUNT = { id: 'a', models: new Map<string, string>() };
 const usage = (n: number) => ({ input_tokens: n, output_tokens: n });
 const event = (type: string, more: Partial<LifecycleEvent> = {}): LifecycleEvent => ({ type, ...more });
 const ended = (n: number) => event('response.completed', { response: { id: 'r', usage: usage(n) } });
@@ -78,7 +90,7 @@ test('relayed turn ends with its response or an error, and not before every stee
     ],
   ];
   for (const [name, prepare, events, over] of rows) {
-    const turn = new RelayedTurn(taskOf('{}').task, 'a');
+    const turn = new RelayedTurn(taskOf('{}').task, ACCOUNT);
     prepare(turn);
     assert.deepEqual(
       events.map((event) => turn.onEvent(event)),
@@ -90,7 +102,7 @@ test('relayed turn ends with its response or an error, and not before every stee
 
 test('relayed turn sums usage over responses, estimates a missing one, and charges once', async () => {
   const { task, charged, call, answer: response } = taskOf('x'.repeat(40));
-  const turn = new RelayedTurn(task, 'a');
+  const turn = new RelayedTurn(task, ACCOUNT);
   turn.onEvent(ended(3));
   turn.onEvent(event('response.created'));
   turn.onEvent(ended(4));
@@ -100,7 +112,7 @@ test('relayed turn sums usage over responses, estimates a missing one, and charg
   assert.equal(call.logFields.tokensOut, 7);
   assert.equal(response.statusCode, 200);
   const silent = taskOf('x'.repeat(40));
-  const left = new RelayedTurn(silent.task, 'a');
+  const left = new RelayedTurn(silent.task, ACCOUNT);
   const words = '你好，世界 "quoted" and \n more ';
   for (let n = 0; n < 4; n += 1) left.onOutput(JSON.stringify({ type: 'response.output_text.delta', delta: words }));
   left.abandon();
@@ -110,16 +122,26 @@ test('relayed turn sums usage over responses, estimates a missing one, and charg
 
 test('relayed turn costs nothing when its response failed', async () => {
   const { task, charged } = taskOf('x');
-  const turn = new RelayedTurn(task, 'a');
+  const turn = new RelayedTurn(task, ACCOUNT);
   turn.onEvent(event('response.failed', { response: { id: 'r', usage: usage(9) } }));
   turn.settle();
   await turn.ended;
   assert.deepEqual(charged, []);
 });
 
+test('relayed turn tells which model its response names', async () => {
+  const { task, replyModels } = taskOf('x');
+  const turn = new RelayedTurn(task, ACCOUNT);
+  turn.onEvent(event('response.created', { response: { id: 'r', model: 'another' } }));
+  turn.onEvent(ended(3));
+  turn.settle();
+  await turn.ended;
+  assert.deepEqual(replyModels, ['another']);
+});
+
 test('relayed turn charges the searches of its output', async () => {
   const { task, charged } = taskOf('x');
-  const turn = new RelayedTurn(task, 'a');
+  const turn = new RelayedTurn(task, ACCOUNT);
   const output = [{ type: 'web_search_call' }, { type: 'message' }, { type: 'web_search_call' }];
   turn.onEvent(event('response.completed', { response: { id: 'r', usage: usage(9), output } }));
   turn.settle();
@@ -129,7 +151,7 @@ test('relayed turn charges the searches of its output', async () => {
 
 test('relayed turn charges the tokens of the image tool', async () => {
   const { task, charged } = taskOf('x');
-  const turn = new RelayedTurn(task, 'a');
+  const turn = new RelayedTurn(task, ACCOUNT);
   const image_gen = { input_tokens: 60, input_tokens_details: { image_tokens: 50 }, output_tokens: 1056 };
   turn.onEvent(event('response.completed', { response: { id: 'r', usage: usage(3), tool_usage: { image_gen } } }));
   turn.settle();

@@ -99,7 +99,7 @@ export class UpstreamSession {
   }
 
   run(task: RelayedTurnTask): Promise<void> {
-    const turn = new RelayedTurn(task, this.account.id);
+    const turn = new RelayedTurn(task, this.account);
     this.#turns.set(task.turn.lane, turn);
     this.#lastAt = this.#options.clock.elapsed();
     this.#upstream?.send(task.text);

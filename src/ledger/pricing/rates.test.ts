@@ -88,6 +88,20 @@ test('costOf() bills images and searches per piece, and such images not by token
   );
 });
 
+test('maxCostOf() counts an image whose size or quality the provider chooses as the dearest that it may choose', () => {
+  const rates = parseRates({
+    per_image: { '*': '0.05', '1024x1024': '0.1', '1024x1024/high': '0.2', '2048x2048': '0.4' },
+  });
+  const most = (kind: string) => maxCostOf({ maxInput: 0, maxOutput: 0, images: { [kind]: 2 } }, rates, []);
+  assert.deepEqual(['1024x1024/low', '1024x1024/auto', 'auto/low', 'auto/auto', '9x9/low'].map(most), [
+    200_000_000n,
+    400_000_000n,
+    800_000_000n,
+    800_000_000n,
+    100_000_000n,
+  ]);
+});
+
 test('costOf() bills reported image tokens by their rate, and images per piece where none are reported', () => {
   const rates = { image_output: '40', per_image: { '*': '0.17' } };
   const images = { '1024x1024/high': 2 };

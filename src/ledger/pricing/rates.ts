@@ -214,6 +214,13 @@ function imageRate(perImage: ReadonlyMap<string, Nanos>, kind: string): Nanos {
   return perImage.get(kind) ?? perImage.get(size) ?? perImage.get('*') ?? highest([...perImage.values()]);
 }
 
+/** Before it is made: the provider chooses what the request leaves to it, and reports its choice. */
+function maxImageRate(perImage: ReadonlyMap<string, Nanos>, kind: string): Nanos {
+  const [size = '', quality] = kind.split('/');
+  const open = [...perImage].filter(([name]) => size === 'auto' || (quality === 'auto' && name.startsWith(`${size}/`)));
+  return highest([imageRate(perImage, kind), ...open.map(([, rate]) => rate)]);
+}
+
 const total = (lines: readonly { readonly femtoDollars: bigint }[], multipliersPpm: readonly bigint[]): Nanos =>
   applyMultipliers(
     lines.reduce((sum, line) => sum + line.femtoDollars, 0n),
@@ -286,7 +293,7 @@ function maxOutputCost({ maxOutput, writesAudio, images = {} }: RequestFacts, ra
   const { perImage } = rates;
   if (perImage === undefined) return byToken;
   const pieces = Object.entries(images).reduce(
-    (sum, [kind, count]) => sum + atMost(count) * imageRate(perImage, kind),
+    (sum, [kind, count]) => sum + atMost(count) * maxImageRate(perImage, kind),
     0n,
   );
   return larger(byToken, tokens * textRate + pieces * MILLION);

@@ -64,7 +64,13 @@ function registerPoolMetrics(metrics: Metrics, { pool, catalog }: MeasuredParts)
       .cooling()
       .filter(({ use, isKept }) => !use && !isKept)
       .map(({ account, kind }) => ({ account, state: 'cooling', cause: kind }));
-    return [...pool.parked(), ...cooling].map(({ account, state, cause }) => ({
+    const limited = catalog()
+      .allAccounts()
+      .flatMap((one) => {
+        const limit = pool.reachedLimit(one)?.limit;
+        return limit ? [{ account: one.id, state: 'limited', cause: limit }] : [];
+      });
+    return [...pool.parked(), ...cooling, ...limited].map(({ account, state, cause }) => ({
       value: 1,
       labels: { account, state, cause },
     }));

@@ -3,6 +3,7 @@ import { type InferenceOperation, inferenceRow } from '../endpoints.ts';
 import type { Dialect } from '../groups.ts';
 import { CHAT_MEMBERS, EMBEDDING_MEMBERS } from './chat.ts';
 import { EMBED_MEMBERS, GENERATE_MEMBERS } from './generate.ts';
+import { IMAGE_MEMBERS } from './images.ts';
 import type { ObjectKinds } from './kind.ts';
 import { MESSAGES_MEMBERS } from './messages.ts';
 import { RESPONSES_MEMBERS } from './responses.ts';
@@ -18,5 +19,13 @@ const BY_DIALECT: Readonly<Record<Dialect, ObjectKinds>> = {
 };
 
 /** What is known of the members of a request. */
-export const objectKindsOf = (operation: InferenceOperation, dialect: Dialect): ObjectKinds =>
-  inferenceRow(operation).vectors ? (dialect === 'generate' ? EMBED_MEMBERS : EMBEDDING_MEMBERS) : BY_DIALECT[dialect];
+export function objectKindsOf(operation: InferenceOperation, dialect: Dialect): ObjectKinds {
+  const { reader, vectors } = inferenceRow(operation);
+  if (reader === 'image') return IMAGE_MEMBERS;
+  return vectors ? (dialect === 'generate' ? EMBED_MEMBERS : EMBEDDING_MEMBERS) : BY_DIALECT[dialect];
+}
+
+/** Members of an image request that a form has too, beside its files. */
+export const IMAGE_FORM_FIELDS: ReadonlySet<string> = new Set(
+  (IMAGE_MEMBERS.request?.members ?? []).filter((member) => !member.includes(':')),
+);

@@ -44,6 +44,7 @@ const WHY: Readonly<Record<string, string>> = {
   place: 'where or by whom the model is run, at the price of its line',
   free: 'a classifier that no provider bills',
   narrowing: 'makes the provider read or search less',
+  pictures: 'bounded by `imageTokens` and by the tokens of an input image (`images.ts`)',
   vectors: 'the form and the purpose of vectors',
 };
 

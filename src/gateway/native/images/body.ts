@@ -10,6 +10,8 @@ export interface ImageBody {
   readonly files: number;
   /** The field that names files of the provider account. */
   readonly objectsIn?: string | undefined;
+  /** The first member that no table knows. */
+  readonly unknown: string | undefined;
   /** Fields that were removed. */
   readonly dropped: readonly string[];
   /** The body with the model's name replaced. */

@@ -8,6 +8,7 @@ import type { Call, Spool, SpooledBody } from '../../../platform/web/index.ts';
 import {
   IMAGE_FIELDS,
   IMAGE_FILES,
+  IMAGE_FORM_FIELDS,
   type ImageField,
   type ImageFieldRule,
   REMOVED_IMAGE_FIELD,
@@ -42,6 +43,7 @@ export function imageForm(parts: readonly FormPart[], body: SpooledBody): ImageB
     model: text('model'),
     settings,
     files,
+    unknown: parts.find(({ name }) => !isKnown(name))?.name,
     dropped: removed ? [REMOVED_IMAGE_FIELD] : [],
     bodyFor(name) {
       const changes: Change[] = removed ? [{ span: removed.whole, bytes: Buffer.alloc(0) }] : [];
@@ -73,9 +75,12 @@ function formValue(field: ImageField, text: string | undefined): unknown {
   return text;
 }
 
+const IMAGE_NAME = /^image(?:\[\d{0,2}\])?$/;
+const isKnown = (name: string): boolean => IMAGE_FORM_FIELDS.has(name) || IMAGE_NAME.test(name) || name === 'mask';
+
 /** Returns the number of files. */
 function checkFiles(parts: readonly FormPart[]): number {
-  const images = parts.filter(({ name }) => /^image(?:\[\d{0,2}\])?$/.test(name));
+  const images = parts.filter(({ name }) => IMAGE_NAME.test(name));
   const masks = parts.filter(({ name }) => name === 'mask');
   if (images.length === 0)
     throw invalid('image', 'at least one image file is required, as form field image or image[].');

@@ -2,7 +2,7 @@
 import { type Span, splice, valueAt } from '../../../core/index.ts';
 import { IMAGE_FIELDS, IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD } from '../../../rules/index.ts';
 import { checkImageFields, invalid } from '../../images/fields.ts';
-import { asJson, scanRequest } from '../../request-scan.ts';
+import { asJson, findingsFor, scanRequest } from '../../request-scan.ts';
 import { withModel } from '../request.ts';
 import { memberCut } from '../strip-opaque.ts';
 import type { ImageBody } from './body.ts';
@@ -16,13 +16,17 @@ const WANTED: ReadonlySet<string> = new Set([
 ]);
 
 export function imageJson(sent: Buffer, operation: InferenceOperation): ImageBody {
-  const members = scanRequest(sent, WANTED);
+  const findings = findingsFor(operation, 'responses');
+  const members = scanRequest(sent, WANTED, { operation, findings });
   const read = (name: string): unknown => {
     const span = members.get(name);
     return span && asJson(() => valueAt(sent, span));
   };
   const settings = checkImageFields(read);
   const sources = operation === 'images.edit' ? readSources(read('images'), read('mask')) : [];
+  const [other] = findings.tagged;
+  if (other)
+    throw invalid(other.path, 'a second model makes no image in a format that is possible here; leave it out.');
   const model = read('model') ?? undefined;
   if (model !== undefined && typeof model !== 'string') throw invalid('model', 'expected a string.');
   const removed = members.get(REMOVED_IMAGE_FIELD);
@@ -33,6 +37,7 @@ export function imageJson(sent: Buffer, operation: InferenceOperation): ImageBod
     settings,
     files: sources.length,
     objectsIn: sources.find(({ isObject }) => isObject)?.field,
+    unknown: findings.unknown,
     dropped: removed ? [REMOVED_IMAGE_FIELD] : [],
     bodyFor: (name) => withModel(body, span, model, name),
   };

@@ -17,7 +17,7 @@ import { imageJson } from './json.ts';
 export async function readImageRequest(services: NativeReadServices, source: NativeSource): Promise<NativeRequest> {
   const { call } = source;
   const body = await readImageBody(services, source);
-  const { settings, files, dropped, objectsIn } = body;
+  const { settings, files, dropped, objectsIn, unknown } = body;
   return {
     // Images have one group, so that its first model stands for a missing name.
     model: body.model ?? fallbackModel(source, services),
@@ -27,6 +27,7 @@ export async function readImageRequest(services: NativeReadServices, source: Nat
       bodyBytes: settings.promptBytes,
       moreInput: files * TOKENS_PER_INPUT_IMAGE,
       maxOutput: settings.count * imageTokens(settings),
+      unknown,
     },
     images: { settings, files },
     isStream: settings.isStream,
