@@ -52,7 +52,10 @@ async function buildConsole(): Promise<void> {
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       // One file for the first load; with a top-level await the bundler would make a dozen.
-      rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'main', tags: ['$initial'] }] } } },
+      rolldownOptions: {
+        checks: { bundlerTimings: false },
+        output: { codeSplitting: { groups: [{ name: 'main', tags: ['$initial'] }] } },
+      },
     },
   });
 }

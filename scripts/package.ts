@@ -31,6 +31,25 @@ export function packPackage(folder: string): string {
   return join(folder, (JSON.parse(output) as { filename: string }[])[0]?.filename ?? '');
 }
 
+/** Writes what the package depends on, with the hashes of the lock file, as CycloneDX. Returns the path of the file in `folder`. */
+export function writeSbom(folder: string): string {
+  const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'];
+  const sbom = JSON.parse(execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 2 ** 26 }));
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+  // `--omit dev` would leave out packages that run too, if development also needs them.
+  const refs = new Set([sbom.metadata.component['bom-ref']]);
+  for (const path in packages)
+    if (path !== '' && !packages[path].dev)
+      refs.add(`${path.replace(/^.*node_modules\//, '')}@${packages[path].version}`);
+  sbom.components = sbom.components.filter((one: { 'bom-ref': string }) => refs.has(one['bom-ref']));
+  sbom.dependencies = sbom.dependencies.filter(({ ref }: { ref: string }) => refs.has(ref));
+  for (const one of sbom.dependencies) one.dependsOn = one.dependsOn.filter((ref: string) => refs.has(ref));
+  sbom.metadata.component.name = 'dragoman';
+  const path = join(folder, `dragoman-${packages[''].version}.cdx.json`);
+  writeFileSync(path, `${JSON.stringify(sbom, null, 2)}\n`);
+  return path;
+}
+
 function stagePackage(): void {
   rmSync(STAGE, { recursive: true, force: true });
   for (const path of COPIED) cpSync(join(ROOT, path), join(STAGE, path), { recursive: true });
@@ -55,5 +74,7 @@ export const toJavaScript = (source: string): string =>
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const path = packPackage(ROOT);
-  console.log(`${path}\nInstall it elsewhere: npm install ${path} && npx dragoman serve`);
+  console.log(
+    `${path}\n${writeSbom(ROOT)} lists what it depends on.\nInstall it elsewhere: npm install ${path} && npx dragoman serve`,
+  );
 }

@@ -71,10 +71,10 @@ const PARTS = {
     },
   },
   stops: {
-    about: 'ends every kind of process while a dependency refuses, says nothing, drips or resets; --only "two workers"',
+    about: 'ends every kind of process while a dependency misbehaves, and in slow turns; --only "two workers"',
     run: () => {
       const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } });
-      return runTests(['test/e2e/stops.test.ts'], 1_800, { STOPS: values.only });
+      return runTests(['test/e2e/slow-stop.test.ts', 'test/e2e/stops.test.ts'], 1_800, { STOPS: values.only });
     },
   },
   crash: {

@@ -117,8 +117,9 @@ async function runFiles(): Promise<number> {
 /** Ends what the test files started: a process that is ended by a signal ends none of its own. */
 async function interrupt(): Promise<void> {
   if (interrupted.signal.aborted) return;
+  const ending = endProcesses(folder.path);
   interrupted.abort();
-  await endProcesses(folder.path);
+  await ending;
   folder.remove();
   process.exit(130);
 }

@@ -39,6 +39,7 @@ export const SWEEPS: Readonly<Record<string, string>> = {
   'test/e2e/native-fields.test.ts': "every member of the SDKs' request types",
   'test/e2e/overspend.test.ts': 'sixty calls for each way to overspend; admission-bounds.test.ts sends some of them',
   'test/e2e/reload-drain.test.ts': 'a stop that waits for a stream of 15 s',
+  'test/e2e/slow-stop.test.ts': 'four servers with slow turns; server.test.ts closes sockets in such turns',
   'test/e2e/stops.test.ts': 'a new process for each dependency that hangs',
 };
 

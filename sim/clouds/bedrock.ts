@@ -236,7 +236,10 @@ function enterCount(exchange: CloudExchange): void {
 export const awsFrame = (json: string, event: string | undefined): Buffer =>
   event === 'error'
     ? awsMessage(
-        { ':exception-type': 'modelStreamErrorException', ':message-type': 'exception' },
+        {
+          ':exception-type': json.includes('rate_limit_error') ? 'throttlingException' : 'modelStreamErrorException',
+          ':message-type': 'exception',
+        },
         { message: 'The model failed (simulated).' },
       )
     : awsMessage(

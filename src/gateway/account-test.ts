@@ -17,7 +17,7 @@ export async function testAccount(
   const account = catalog.allAccounts().find(({ id }) => id === accountId);
   const group = account && catalog.group(account.groupId);
   if (!account || !group) return 'unknown_account';
-  const target = probeTarget(services, group, account, modelName);
+  const target = await probeTarget(services, group, account, modelName);
   if (typeof target === 'string') return target;
   const lease = services.pool.leaseForTest(account, { model: target.model.upstream, operation: 'reply' });
   const result = await sendProbe(services, target);

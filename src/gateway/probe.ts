@@ -13,7 +13,7 @@ import {
   priceAt,
   redact,
 } from '../catalog/index.ts';
-import { ApiError, type Clock, EVENT_STREAM, isEventStream, isGlob, readSse } from '../core/index.ts';
+import { ApiError, type Clock, EVENT_STREAM, isEventStream, isGlob, matchesGlob, readSse } from '../core/index.ts';
 import { codecOf, type HubEvent, type UpstreamSide, upstreamOf } from '../dialects/index.ts';
 import { parseRates } from '../ledger/index.ts';
 import type { HttpHeaders } from '../platform/http/index.ts';
@@ -29,6 +29,7 @@ import {
   cloudAdvice,
   type FaultKind,
   FEATURES,
+  isEmbeddingModel,
   type Style,
   styleOf,
   UPSTREAM_DIALECTS,
@@ -36,6 +37,7 @@ import {
 } from '../rules/index.ts';
 import { faultKindOf } from './client-error.ts';
 import { failureMessage } from './failure-reason.ts';
+import { offeredModels } from './models/listing.ts';
 import { upstreamName } from './models/resolve.ts';
 import { encodedHeaders, UPSTREAM_PATHS, upstreamRequest } from './upstream-request.ts';
 
@@ -76,7 +78,7 @@ export async function probeAccount(
   account: Account,
   modelName?: string,
 ): Promise<ProbeResult> {
-  const target = probeTarget(services, group, account, modelName);
+  const target = await probeTarget(services, group, account, modelName);
   return typeof target === 'string' ? { ...NOT_SENT, message: UNTESTABLE[target] } : sendProbe(services, target);
 }
 
@@ -85,23 +87,26 @@ export type Untestable = 'video' | 'no_text' | 'no_model' | 'no_price' | 'unknow
 const UNTESTABLE: Readonly<Record<Untestable, string>> = {
   video: 'Video accounts are not tested, because a task costs money.',
   no_text: 'The account has no feature that answers a text request.',
-  no_model: 'No text model of the group has a fixed name; name a model to test with.',
+  no_model:
+    'No text model of the group has a fixed name, and the provider lists none that matches; name a model to test with.',
   no_price: 'No text model of the group has a price; set one, or name a model to test with.',
   unknown_model: 'The group has no such model.',
 };
 
-export function probeTarget(
+export async function probeTarget(
   services: ProbeServices,
   { id, style }: Group,
   account: Account,
   modelName?: string,
-): ProbeTarget | Untestable {
+): Promise<ProbeTarget | Untestable> {
   if (style === 'video') return 'video';
   const dialect = dialectOf(style, account);
   if (!dialect) return 'no_text';
-  const model = modelFor(services, id, modelName);
+  const hasNames = modelName !== undefined || textLines(services, id).length > 0;
+  const matching = hasNames ? undefined : await matchingName(services, { id, style }, account);
+  const model = hasNames || matching !== undefined ? modelFor(services, id, modelName ?? matching) : undefined;
   if (!model && modelName !== undefined) return 'unknown_model';
-  if (!model) return textLines(services, id).length === 0 ? 'no_model' : 'no_price';
+  if (!model) return hasNames ? 'no_price' : 'no_model';
   return { style, account, model, dialect, name: upstreamName(model, account) };
 }
 
@@ -122,6 +127,31 @@ function modelFor({ catalog, clock }: ProbeServices, id: string, name: string | 
   const priced = textLines({ catalog }, id).filter((line) => isUsable(line, now));
   const [cheapest] = priced.toSorted((a, b) => outputRate(a, now) - outputRate(b, now));
   return cheapest && catalog().resolve(id, cheapest.pattern);
+}
+
+/** Names of models that are small, and of those that do not answer with text. */
+const SMALL = /mini|nano|haiku|flash|lite|small/i;
+const NO_TEXT = /image|audio|realtime|live|tts|speech|transcribe|whisper|moderation|dall-e|imagen|veo|video|search/i;
+
+/** For a group of patterns: a name that the account translates or its provider lists, a small model if there is one. */
+async function matchingName(
+  { catalog, clock, upstream }: ProbeServices,
+  { id, style }: { readonly id: string; readonly style: Style },
+  account: Account,
+): Promise<string | undefined> {
+  const lines = catalog().lines(id);
+  const usable = lines.filter((line) => line.overrides.imageOutput !== true && isUsable(line, clock.now()));
+  const fixed = usable.find((line) => line.upstream !== null);
+  if (fixed) return fixed.pattern.replaceAll('*', '');
+  const isTested = (name: string): boolean =>
+    !isGlob(name) &&
+    !NO_TEXT.test(name) &&
+    !isEmbeddingModel(name) &&
+    usable.some(({ pattern }) => matchesGlob(pattern, name));
+  const known = [...account.models.keys()].filter(isTested);
+  const names =
+    known.length > 0 ? known : (await offeredModels(upstream, style, account).catch(() => [])).filter(isTested);
+  return names.find((name) => SMALL.test(name)) ?? names[0];
 }
 
 /** Models of the group with a fixed name. */

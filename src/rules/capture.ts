@@ -19,3 +19,15 @@ export const CAPTURED_HEADERS = [
   'openai-beta',
   'x-goog-api-client',
 ] as const;
+
+/** Parameters of the query that a repetition of a call needs. No other one is kept, for the same reason. */
+export const CAPTURED_PARAMETERS: readonly string[] = [
+  'alt',
+  'api-version',
+  'beta',
+  'include',
+  'limit',
+  'order',
+  'starting_after',
+  'stream',
+];

@@ -4,6 +4,7 @@ export * from './added-options.ts';
 export * from './admin.ts';
 export * from './background.ts';
 export * from './base-urls.ts';
+export * from './bedrock-betas.ts';
 export * from './capabilities.ts';
 export * from './capture.ts';
 export * from './chat-presets.ts';

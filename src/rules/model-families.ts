@@ -127,3 +127,6 @@ export function capabilitiesOf(
 /** Platforms put their own prefix before a model's name: `google/gemini-...`, `models/gemini-...`, `us.anthropic.claude-...`. */
 const withoutPlatform = (model: string): string =>
   model.slice(model.lastIndexOf('/') + 1).replace(/^([a-z-]{1,20}\.){0,2}(?=claude-)/, '');
+
+/** Models that embed texts and write nothing have it in their names: `text-embedding-3-small`, `amazon.titan-embed-text-v2:0`. */
+export const isEmbeddingModel = (name: string): boolean => /embed/i.test(name);

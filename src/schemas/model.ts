@@ -14,7 +14,7 @@ import {
   texts,
   time,
 } from './field.ts';
-import { Prices, shownRates } from './price.ts';
+import { missingOutputs, OUTPUT_EXPECTED, Prices, shownRates } from './price.ts';
 
 /** The id of a group, and the name of a model there. */
 const FALLBACK_LINE = /^[a-z0-9][a-z0-9._-]{0,63}(?:\/[^*\s]{1,200})?$/;
@@ -68,10 +68,13 @@ const fields = z.strictObject({
   }),
 });
 
-export const ModelEntry = fields.refine(({ free, prices }) => !(free && prices), {
-  path: ['free'],
-  error: 'true only for a model without prices',
-});
+export const ModelEntry = fields
+  .refine(({ free, prices }) => !(free && prices), { path: ['free'], error: 'true only for a model without prices' })
+  .superRefine(({ id, prices, cost }, context) => {
+    for (const [name, rates] of Object.entries({ prices, cost }))
+      for (const path of missingOutputs(id, rates))
+        context.addIssue({ code: 'custom', path: [name, ...path], message: OUTPUT_EXPECTED, input: undefined });
+  });
 
 export const ShownModel = z
   .strictObject({

@@ -1,6 +1,6 @@
 /** Prices of models: in the configuration file, in the history, and as an import from the public list. */
 import { z } from 'zod';
-import { PRICE_TIERS, RESOLUTIONS, type Resolution } from '../rules/index.ts';
+import { isEmbeddingModel, PRICE_TIERS, RESOLUTIONS, type Resolution } from '../rules/index.ts';
 import {
   anyObject,
   count,
@@ -39,7 +39,10 @@ const rateFields = {
   cached_image_input: tokens('images among it, where the provider reports them', '2', 'cached_input'),
   cache_write: tokens('input written to a prompt cache', '3.75', 'input'),
   cache_write_1h: tokens('the same, kept for an hour', '6', 'cache_write'),
-  output: tokens('output tokens; required for a model that writes text, `"0"` gives its output away', '10'),
+  output: tokens(
+    'output tokens; required unless the model makes images or videos, or has `embed` in its name; `"0"` gives its output away',
+    '10',
+  ),
   reasoning: tokens('reasoning tokens', '10', 'output'),
   audio_input: tokens('audio in the input', '32', 'input'),
   audio_output: tokens('audio in the output', '64', 'output'),
@@ -94,7 +97,16 @@ export const REPLY_RATES: readonly string[] = ['output', 'image_output', 'per_im
 export const lacksOutput = (rates: object): boolean =>
   Object.keys(rates).length > 0 && !REPLY_RATES.some((name) => name in rates);
 
-const OUTPUT_EXPECTED = 'a price of output tokens; "0" gives them away';
+/** Where prices of a model lack the rate of its output. One that embeds writes nothing. */
+export function missingOutputs(model: string, prices: z.infer<typeof Prices> | undefined): string[][] {
+  if (!prices || isEmbeddingModel(model)) return [];
+  const tiers = Object.entries(prices.tiers ?? {})
+    .filter(([, tier]) => tier.multiplier === undefined && lacksOutput(tier))
+    .map(([name]) => ['tiers', name, 'output']);
+  return lacksOutput(prices) ? [['output'], ...tiers] : tiers;
+}
+
+export const OUTPUT_EXPECTED = 'a price of output tokens; "0" gives them away';
 
 /** A resolution without an amount costs the highest one of the table, so a table must not be empty. */
 const ByResolution = z
@@ -113,30 +125,27 @@ const Tier = z
   .refine((tier) => (tier.multiplier === undefined) === Object.keys(tier).some((name) => name !== 'multiplier'), {
     error: TIER_EXPECTED,
   })
-  .refine((tier) => tier.multiplier !== undefined || !lacksOutput(tier), { path: ['output'], error: OUTPUT_EXPECTED })
   .describe(TIER_EXPECTED);
 
-export const Prices = z
-  .strictObject({
-    ...rateFields,
-    steps,
-    tiers: fileField(
-      z.partialRecord(z.enum(PRICE_TIERS), Tier).optional(),
-      'service tiers `priority`, `flex`, `fast` and `batch`: rates of their own, with `steps`, or a `multiplier` of all rates',
-      { example: '{ priority: { multiplier: "2" } }', fallback: 'requests for a tier get 400' },
-    ),
-    video: fileField(ByResolution.optional(), 'video tokens: one rate, or a table by resolution', {
-      unit: PER_MILLION,
-      example: '{ "720p": "7", "1080p": "7.7" }',
-      fallback: 'a video model cannot be used',
-    }),
-    video_with_video_input: fileField(ByResolution.optional(), 'the same for requests with a video in `content`', {
-      unit: PER_MILLION,
-      example: '"4.3"',
-      fallback: '`video`',
-    }),
-  })
-  .refine((prices) => !lacksOutput(prices), { path: ['output'], error: OUTPUT_EXPECTED });
+export const Prices = z.strictObject({
+  ...rateFields,
+  steps,
+  tiers: fileField(
+    z.partialRecord(z.enum(PRICE_TIERS), Tier).optional(),
+    'service tiers `priority`, `flex`, `fast` and `batch`: rates of their own, with `steps`, or a `multiplier` of all rates',
+    { example: '{ priority: { multiplier: "2" } }', fallback: 'requests for a tier get 400' },
+  ),
+  video: fileField(ByResolution.optional(), 'video tokens: one rate, or a table by resolution', {
+    unit: PER_MILLION,
+    example: '{ "720p": "7", "1080p": "7.7" }',
+    fallback: 'a video model cannot be used',
+  }),
+  video_with_video_input: fileField(ByResolution.optional(), 'the same for requests with a video in `content`', {
+    unit: PER_MILLION,
+    example: '"4.3"',
+    fallback: '`video`',
+  }),
+});
 
 export const shownRates = anyObject.nullable().describe('rates in the form of the configuration file');
 export type ShownRates = NonNullable<z.infer<typeof shownRates>>;

@@ -94,10 +94,15 @@ test('without the switch nothing is kept; with it, both bodies of native and con
   const switchedAt = Date.parse(capture_until ?? '') - 2 * 3_600_000;
   assert.ok(switchedAt >= begun && switchedAt <= Date.now(), capture_until ?? '');
   await capturedCall('claude', '/v1/messages', message('probe'));
-  const native = await send('claude', '/v1/messages?beta=true', message('the first words', { stream: true }), {
-    'anthropic-version': '2023-06-01',
-    'x-private': 'not kept',
-  });
+  const native = await send(
+    'claude',
+    '/v1/messages?access_token=a-secret&beta=true&KEY=a-secret',
+    message('the first words', { stream: true }),
+    {
+      'anthropic-version': '2023-06-01',
+      'x-private': 'not kept',
+    },
+  );
   const shown = await captured(native.id);
   assert.deepEqual(JSON.parse(shown.request.body), message('the first words', { stream: true }));
   assert.deepEqual(
@@ -106,7 +111,7 @@ test('without the switch nothing is kept; with it, both bodies of native and con
   );
   assert.equal(shown.response.body, native.text);
   assert.match(shown.response.headers['content-type'] ?? '', /event-stream/);
-  assert.ok(!JSON.stringify(shown).includes(keys.claude ?? '-') && !JSON.stringify(shown).includes('not kept'));
+  assert.ok(!JSON.stringify(shown).includes(keys.claude ?? '-') && !/not kept|a-secret/.test(JSON.stringify(shown)));
 
   const chat = { model: 'demo-messages', max_tokens: 16, messages: [{ role: 'user', content: 'converted words' }] };
   const converted = await send('claude', '/v1/chat/completions', chat);

@@ -413,7 +413,8 @@ describe('Amazon Bedrock', () => {
         // Only the account may set headers of AWS.
         'x-amz-security-token': 'of the caller',
         'x-amzn-bedrock-guardrailidentifier': 'of the caller',
-        'anthropic-beta': 'context-1m-2025-08-07, interleaved-thinking-2025-05-14',
+        // Bedrock would refuse the first one, and has another name for the last.
+        'anthropic-beta': 'claude-code-20250219,context-1m-2025-08-07, advanced-tool-use-2025-11-20',
       },
       body: JSON.stringify({ model: 'demo-profile', ...MESSAGES, temperature: 1.0 }),
     });
@@ -422,7 +423,7 @@ describe('Amazon Bedrock', () => {
     assert.equal(sent?.path, '/model/eu.anthropic.demo-v1%3A0/invoke');
     for (const name of ['anthropic-beta', 'x-amz-security-token', 'x-amzn-bedrock-guardrailidentifier'])
       assert.equal(sent?.headers[name], undefined);
-    const first = '"anthropic_beta":["context-1m-2025-08-07","interleaved-thinking-2025-05-14"]';
+    const first = '"anthropic_beta":["context-1m-2025-08-07","tool-search-tool-2025-10-19"]';
     const rest = JSON.stringify({ ...MESSAGES, temperature: 1.0 }).slice(1);
     assert.equal(sent?.body?.toString(), `{"anthropic_version":"bedrock-2023-05-31",${first},${rest}`);
   });
@@ -442,12 +443,13 @@ describe('Amazon Bedrock', () => {
     assert.match(text, /event: error\ndata: \{"type":"error","error":\{"type":"api_error"/);
   });
 
-  test('throttling, a model without access and an unknown model are told apart', async () => {
-    for (const [model, status, type] of [
-      ['demo-slow@status=429', 429, 'rate_limit_error'],
-      ['demo-gone', 404, 'not_found_error'],
+  test('throttling, also as the first frame of a stream, a model without access and an unknown model are told apart', async () => {
+    for (const [model, status, type, stream] of [
+      ['demo-slow@status=429', 429, 'rate_limit_error', false],
+      ['demo-slower@error_first;status=429', 429, 'rate_limit_error', true],
+      ['demo-gone', 404, 'not_found_error', false],
     ] as const) {
-      const response = await post('bedrock-keys', '/v1/messages', { model, ...MESSAGES });
+      const response = await post('bedrock-keys', '/v1/messages', { model, ...MESSAGES, stream });
       const { error } = (await response.json()) as { error: { type: string } };
       assert.deepEqual([response.status, error.type], [status, type]);
     }

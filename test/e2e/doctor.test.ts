@@ -169,8 +169,11 @@ const TESTED = (provider: Canned) => ({
     { id: 'claude', style: 'messages' },
     { id: 'openai', style: 'responses' },
     { id: 'film', style: 'video', variant: 'EP' },
+    { id: 'wide', style: 'messages' },
   ],
   accounts: [
+    { id: 'listing', group: 'wide', base_url: provider.url, api_key: 'listing-key' },
+    { id: 'renaming', group: 'wide', base_url: provider.url, api_key: 'good-key', models: { 'claude-a': 'its-own' } },
     { id: 'good', group: 'claude', base_url: provider.url, api_key: 'good-key' },
     { id: 'refused', group: 'claude', base_url: provider.url, api_key: 'refused-key' },
     { id: 'broken', group: 'claude', base_url: provider.url, api_key: 'broken-key' },
@@ -181,6 +184,7 @@ const TESTED = (provider: Canned) => ({
     { id: 'dear', groups: ['claude', 'openai'], prices: { input: '1', output: '10' } },
     { id: 'cheap', groups: ['claude'], upstream: 'cheap-real', prices: { input: '1', output: '2' } },
     { id: 'any-*', groups: ['claude'], prices: { input: '0', output: '0' } },
+    { id: 'claude-*', groups: ['wide'], prices: { input: '1', output: '2' } },
   ],
 });
 
@@ -192,8 +196,11 @@ test('doctor --accounts sends every text account one tiny request and prints wha
   const error = (message: string) =>
     JSON.stringify({ type: 'error', error: { type: 'authentication_error', message } });
   provider.respondWith((response, request) => {
+    const good = sseResponse(streamStart('messages', 'ok'), streamEnd.messages('ok'));
+    const listed = { data: [{ id: 'other-haiku' }, { id: 'claude-big' }, { id: 'claude-haiku' }] };
     const script = {
-      'good-key': sseResponse(streamStart('messages', 'ok'), streamEnd.messages('ok')),
+      'listing-key': request.method === 'GET' ? jsonResponse(JSON.stringify(listed)) : good,
+      'good-key': good,
       'refused-key': jsonResponse(error('invalid x-api-key refused-key'), 401),
       'broken-key': sseResponse(streamStart('messages', 'o')),
     }[String(request.headers['x-api-key'])];
@@ -211,12 +218,16 @@ test('doctor --accounts sends every text account one tiny request and prints wha
       /^BAD {3}Test +refused \(claude\) failed with cheap-real: HTTP 401, .*: invalid x-api-key \[redacted\]$/m,
       /^BAD {3}Test +broken \(claude\) failed with cheap-real: HTTP 200, /m,
       /^BAD {3}Test +away \(openai\) failed with dear: no response, .*: ECONNREFUSED$/m,
+      /^ok {4}Test +listing \(wide\) replied with claude-haiku: /m,
+      /^ok {4}Test +renaming \(wide\) replied with its-own: /m,
       /^note {2}Test +far \(film\) is a video account and was not tested$/m,
     ])
       assert.match(stdout, line);
-    assert.equal(provider.requests.length, 3);
-    const { max_tokens, stream, model } = JSON.parse(provider.last.body.toString());
-    assert.deepEqual([max_tokens, stream, model], [16, true, 'cheap-real']);
+    const bodies = provider.requests
+      .filter(({ method }) => method === 'POST')
+      .map(({ body }) => JSON.parse(String(body)));
+    assert.equal(bodies.length, 5);
+    assert.ok(bodies.every(({ max_tokens, stream }) => max_tokens === 16 && stream === true));
   } finally {
     await provider.close();
     await database.drop();

@@ -366,6 +366,15 @@ test('setup rejects a price without output, of a model and of a tier, and steps 
     `models[0].${path}: missing, expected a price of output tokens; "0" gives them away`,
   ];
   assert.deepEqual(await pricesErrors({ input: '1' }), missing('prices.output'));
+  const embedding = {
+    groups: ['yaml'],
+    prices: { input: '1', tiers: { batch: { input: '0.5' } } },
+    cost: { input: '1' },
+  };
+  assert.equal(
+    parseSetup(JSON.stringify({ models: [{ id: 'text-embedding-3-small', ...embedding }] })).models.length,
+    1,
+  );
   assert.deepEqual(
     await setupErrors({ models: [{ id: 'm', groups: ['yaml'], cost: { input: '1' } }] }),
     missing('cost.output'),
@@ -871,4 +880,25 @@ test('setup errors never repeat a secret', async () => {
     const lines = await setupErrors(file);
     assert.ok(!lines.join('\n').includes('do-not-repeat'), lines.join('\n'));
   }
+});
+
+test('setup names the line of what is nested too deeply, and of aliases that would fill the memory', () => {
+  const reasonOf = (text: string): readonly string[] => {
+    try {
+      parseSetup(text);
+    } catch (error) {
+      if (error instanceof SetupError) return error.lines;
+    }
+    return ['accepted'];
+  };
+  const deep = ['['.repeat(20_000), `${'['.repeat(20_000)}${']'.repeat(20_000)}`, `\n${'- '.repeat(20_000)}x`];
+  for (const value of deep) {
+    const [reason = '', ...others] = reasonOf(`users: []\ngroups: ${value}`);
+    assert.match(reason, /^Lists and objects are nested too deeply \(line [23], column \d+\)$/);
+    assert.deepEqual(others, []);
+  }
+  const bomb = Array.from({ length: 9 }, (_, n) => `  - &a${n} [${Array(9).fill(n === 0 ? 1 : `*a${n - 1}`)}]\n`);
+  assert.deepEqual(reasonOf(`groups:\n${bomb.join('')}`), [
+    'Aliases repeat aliases, so that the document would grow too large; write their values (line 3, column 10)',
+  ]);
 });

@@ -1,5 +1,6 @@
 /** The usual parts of Markdown as elements. Nothing of the text becomes markup: what is not understood is shown as it is. */
 import { Fragment, type ReactNode } from 'react';
+import { INLINE } from './inline.ts';
 
 /** A longer text is shown as it is, because a browser lays out every element. */
 const MAX_CHARS = 100_000;
@@ -35,9 +36,9 @@ function blocksOf(text: string): Block[] {
     if (line.trim() === '') {
       n += 1;
     } else if (FENCE.test(line)) {
-      const end = lines.findIndex((other, at) => at > n && FENCE.test(other));
       // A fence that is still open ends with the text that has arrived.
-      const last = end === -1 ? lines.length : end;
+      let last = n + 1;
+      while (last < lines.length && !FENCE.test(lines[last] ?? '')) last += 1;
       blocks.push({ kind: 'code', text: lines.slice(n + 1, last).join('\n') });
       n = last + 1;
     } else {
@@ -98,9 +99,6 @@ const Block = ({ block }: { readonly block: Block }) => {
     }
   }
 };
-
-/** Code, bold, italic, and links to the web. */
-const INLINE = /(`[^`\n]+`)|(\*\*[^*\n]+\*\*)|(\*[^*\s][^*\n]*\*)|(\[[^\]\n]+\]\(https?:\/\/[^\s)]+\))/g;
 
 function inline(text: string): ReactNode[] {
   const parts = text.split(INLINE).filter((part) => part !== undefined && part !== '');

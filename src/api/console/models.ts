@@ -106,7 +106,9 @@ function kindOf(id: string, line: ModelLine, { style, rates = {} }: Priced): Mod
   const draws = imagesEndpoint || (imageOutput && style !== 'responses') || line.overrides.imageOutput === true;
   if ('per_image' in rates || 'image_output' in rates || draws) return 'image';
   // A vector is no output: its model is priced by the input alone.
-  return parseNanos(String(rates.output)) === 0n && parseNanos(String(rates.input)) !== 0n ? 'embeddings' : 'text';
+  return parseNanos(String(rates.output ?? '0')) === 0n && parseNanos(String(rates.input)) !== 0n
+    ? 'embeddings'
+    : 'text';
 }
 
 function acceptsOf(id: string, line: ModelLine, { style, variant }: Group): string[] {

@@ -1,5 +1,5 @@
 /** Line and column of what a message about a configuration file begins with, such as `accounts[0].base_url: missing`. */
-import { type Document, isMap, isScalar, isSeq, type LineCounter, type Node, visit } from 'yaml';
+import { type Alias, type Document, isMap, isScalar, isSeq, type LineCounter, type Node, visit } from 'yaml';
 
 /** Adds the position to a message. What the file does not contain has the position of the object that lacks it. */
 export type Locate = (message: string) => string;
@@ -50,12 +50,12 @@ function nextStep(node: unknown, path: string): Step | undefined {
 const isAtStart = (name: string, path: string): boolean =>
   path.startsWith(name) && ['', '.', '['].includes(path.charAt(name.length));
 
-/** Where an alias has no anchor before it. */
-export function danglingAlias(document: Document): number {
+/** Where the first alias is that matches. */
+export function aliasWhere(document: Document, matches: (alias: Alias) => boolean): number {
   let offset = 0;
   visit(document, {
     Alias(_, alias) {
-      if (alias.resolve(document)) return undefined;
+      if (!matches(alias)) return undefined;
       offset = alias.range?.[0] ?? 0;
       return visit.BREAK;
     },

@@ -2,7 +2,7 @@
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import { SetupFile } from '../../schemas/index.ts';
 import { issuesOf } from './issues.ts';
-import { danglingAlias, type Locate, locator, positionText } from './positions.ts';
+import { aliasWhere, type Locate, locator, positionText } from './positions.ts';
 
 /** A rejected configuration file; nothing of it was applied. */
 export class SetupError extends Error {
@@ -37,10 +37,15 @@ export interface SetupDocument {
 export function readDocument(text: string): SetupDocument {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { prettyErrors: false, lineCounter });
-  if (document.errors.length > 0)
+  if (document.errors.length > 0) {
+    // The parser says so of what it cannot go into, and finds further errors behind it.
+    const tooDeep = document.errors.find(({ message }) => message.includes('call stack'));
     throw new SetupError(
-      document.errors.map(({ message, pos }) => `${message} (${positionText(lineCounter, pos[0])})`),
+      tooDeep
+        ? [`Lists and objects are nested too deeply (${positionText(lineCounter, tooDeep.pos[0])})`]
+        : document.errors.map(({ message, pos }) => `${message} (${positionText(lineCounter, pos[0])})`),
     );
+  }
   // A position says nothing about a document that a program wrote in one line.
   const isOneLine = lineCounter.lineStarts.length <= 1;
   return {
@@ -68,9 +73,17 @@ export const located = (file: SetupFile, messages: readonly string[]): string[] 
 function resolveAliases(document: Document, lines: LineCounter): unknown {
   try {
     return document.toJS();
-  } catch {
+  } catch (error) {
+    if (String(error).includes('Excessive alias count'))
+      throw new SetupError([
+        `Aliases repeat aliases, so that the document would grow too large; write their values (${positionText(
+          lines,
+          aliasWhere(document, () => true),
+        )})`,
+      ]);
+    const dangling = aliasWhere(document, (alias) => !alias.resolve(document));
     throw new SetupError([
-      `A value that begins with * is an alias without an anchor; put it in quotes if it is text (${positionText(lines, danglingAlias(document))})`,
+      `A value that begins with * is an alias without an anchor; put it in quotes if it is text (${positionText(lines, dangling)})`,
     ]);
   }
 }

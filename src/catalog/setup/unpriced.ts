@@ -1,6 +1,7 @@
 /** Models of provider groups that are neither priced nor free, and those that give their replies away by a missing rate. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/db/index.ts';
+import { isEmbeddingModel } from '../../rules/index.ts';
 import { lacksOutput, REPLY_RATES } from '../../schemas/index.ts';
 
 export const UNPRICED_ADVICE =
@@ -17,7 +18,7 @@ export const findUnpriced = async (db: Db): Promise<string[]> =>
 
 /** Models whose price lacks a rate for what they make. Prices from before the rate was required have this fault. */
 export const findWithoutOutput = async (db: Db): Promise<string[]> =>
-  (await readPriced(db)).filter(({ rates }) => lacksOutput(rates)).map(nameOf);
+  (await readPriced(db)).filter(({ rates, pattern }) => lacksOutput(rates) && !isEmbeddingModel(pattern)).map(nameOf);
 
 interface PricedModel {
   readonly pattern: string;

@@ -23,9 +23,10 @@ export async function findWarnings(tx: Tx, file: SetupFile, groups: Known['group
 }
 
 const addresses = ({ accounts }: SetupFile, groups: Known['groups']): string[] =>
-  accounts.flatMap(({ group, base_url, adapter }, n) => {
+  accounts.flatMap(({ group, base_url, adapter, cloud }, n) => {
     const style = groups.get(group)?.style;
-    const mistake = style && adapter !== 'dragoman' && mistakenBaseUrl(style as Style | 'video', base_url);
+    const form = cloud?.kind ?? (style as Style | 'video' | undefined);
+    const mistake = form && adapter !== 'dragoman' && mistakenBaseUrl(form, base_url);
     return mistake
       ? [`accounts[${n}].base_url: calls go to ${mistake.calls}; "${mistake.meant}" was probably meant`]
       : [];

@@ -84,22 +84,23 @@ export class ModelListing {
   #listing(style: Style, account: Account): Promise<string[]> {
     const known = this.#cache.get(account.id);
     if (known && known.until > this.#clock.now()) return known.names;
-    const entry = { until: this.#clock.now() + CACHE_MS, names: this.#fetch(style, account).catch(() => []) };
+    const entry = {
+      until: this.#clock.now() + CACHE_MS,
+      names: offeredModels(this.#upstream, style, account).catch(() => []),
+    };
     this.#cache.set(account.id, entry);
     void entry.names.then((names) => {
       if (names.length === 0) entry.until = this.#clock.now() + FAILED_CACHE_MS;
     });
     return entry.names;
   }
+}
 
-  /** Clouds list models that an account may deploy, not those that it can serve. */
-  async #fetch(style: Style, account: Account): Promise<string[]> {
-    if (account.cloud) return [];
-    const { path, headers, namesOf } = LISTING[style];
-    const request = { method: 'GET' as const, path, headers, body: null, timeouts: TIMEOUTS.count };
-    const result = await fetchJson(this.#upstream, upstreamRequest(style, account, request));
-    return result?.status === 200 && typeof result.body === 'object' && result.body !== null
-      ? namesOf(result.body)
-      : [];
-  }
+/** The names that the provider of an account lists. Clouds list models that an account may deploy, not those that it can serve. */
+export async function offeredModels(upstream: UpstreamClient, style: Style, account: Account): Promise<string[]> {
+  if (account.cloud) return [];
+  const { path, headers, namesOf } = LISTING[style];
+  const request = { method: 'GET' as const, path, headers, body: null, timeouts: TIMEOUTS.count };
+  const result = await fetchJson(upstream, upstreamRequest(style, account, request));
+  return result?.status === 200 && typeof result.body === 'object' && result.body !== null ? namesOf(result.body) : [];
 }

@@ -8,7 +8,7 @@ import type { Key } from '../../access/keys/index.ts';
 import { errorFields, within } from '../../core/index.ts';
 import type { StoreServices } from '../../platform/db/index.ts';
 import { BodyTap, type Call, type TappedBody } from '../../platform/web/index.ts';
-import { CAPTURE, CAPTURED_HEADERS, isInference, type Operation } from '../../rules/index.ts';
+import { CAPTURE, CAPTURED_HEADERS, CAPTURED_PARAMETERS, isInference, type Operation } from '../../rules/index.ts';
 import { type CaptureContent, captureLocation } from './captures.ts';
 
 export interface CaptureLogOptions extends StoreServices {
@@ -122,11 +122,10 @@ export class CaptureLog {
 /** Another time of the same key is another switch. */
 const switchOf = ({ id, captureUntil }: Key): string => `${id} ${captureUntil}`;
 
-/** The key of a generate-content client may be in the query. */
+/** Clients put credentials into the query, in any spelling. */
 function pathOf({ path, query }: Call): string {
-  const params = new URLSearchParams(query);
-  params.delete('key');
-  const text = params.toString();
+  const kept = [...new URLSearchParams(query)].filter(([name]) => CAPTURED_PARAMETERS.includes(name));
+  const text = new URLSearchParams(kept).toString();
   return text === '' ? path : `${path}?${text}`;
 }
 

@@ -22,8 +22,8 @@ import type {
 
 const CHECK_MS = 1_000;
 const SWEEP_MS = 50;
-/** Turns of the event loop in which a socket waits for a good moment to close. */
-const MAX_TURNS = 20;
+/** Time in which the listening sockets wait for a good moment to close. A slow event loop has none that is better than others. */
+const MAX_CLOSING_MS = 1_000;
 const SHORT_TURN_MS = 1;
 /** Time for clients to receive the last bytes after the time limit of a shutdown. */
 const LAST_BYTES_MS = 1_000;
@@ -52,6 +52,9 @@ export class Listener implements HttpServer {
   readonly #openConnection: OpenConnection;
   readonly #onConnection: (socket: Socket) => void;
   #servers: readonly Server[] = [];
+  #stopping: Promise<void> | undefined;
+  /** Each resolves when all connections of its socket are closed. */
+  #ended: readonly Promise<unknown>[] = [];
   /** The TCP connections below TLS, of which some have not finished their handshake. */
   readonly #encrypted = new Set<Socket>();
   #accepted = 0;
@@ -118,8 +121,14 @@ export class Listener implements HttpServer {
     return typeof address === 'object' ? (address?.port ?? 0) : 0;
   }
 
+  stopListening(): Promise<void> {
+    this.#stopping ??= this.#closeSockets();
+    return this.#stopping;
+  }
+
   async close(ms: number, { isHandover = false, interrupt = () => {} }: CloseOptions = {}): Promise<void> {
     const { clock } = this.#host;
+    await this.stopListening();
     let cancel = clock.after(ms, () => {
       interrupt();
       cancel = clock.after(LAST_BYTES_MS, () => {
@@ -133,28 +142,31 @@ export class Listener implements HttpServer {
       isIdle && (!isHandover || clock.elapsed() - idleSince >= LINGER_MS);
     // Just after the sockets were read: a request may have arrived while the event loop was busy.
     const sweep = setInterval(() => setImmediate(() => this.#destroyAll(isOver)), SWEEP_MS);
-    await this.#stopListening();
+    await Promise.all(this.#ended);
     clearInterval(sweep);
     cancel();
     this.#cancelCheck();
   }
 
   /**
-   * Resolves when all connections are closed. The kernel resets connections that wait in the queue of a socket that closes: each closes just
-   * after a short turn of the event loop that has accepted none.
+   * The kernel resets connections that wait in the queue of a socket that closes. So all sockets close just after a short turn of the event
+   * loop that has accepted none, or later after any such turn. One after the other, each would get the connections of those before it.
    */
-  async #stopListening(): Promise<void> {
+  async #closeSockets(): Promise<void> {
     const { clock } = this.#host;
-    const closed: Promise<unknown>[] = [];
-    for (const server of this.#servers) {
-      for (let turn = 0; turn < MAX_TURNS; turn += 1) {
-        const [accepted, begun] = [this.#accepted, clock.elapsed()];
-        await nextTurn();
-        if (accepted === this.#accepted && clock.elapsed() - begun < SHORT_TURN_MS) break;
-      }
-      closed.push(new Promise((resolve) => server.close(resolve)));
+    const begun = clock.elapsed();
+    // What is left of this turn says nothing about the next one.
+    await nextTurn();
+    for (let isOver = false; !isOver; ) {
+      const [accepted, turnBegun] = [this.#accepted, clock.elapsed()];
+      await nextTurn();
+      const now = clock.elapsed();
+      const isShort = now - turnBegun < SHORT_TURN_MS || now - begun >= MAX_CLOSING_MS / 2;
+      isOver = (accepted === this.#accepted && isShort) || now - begun >= MAX_CLOSING_MS;
     }
-    await Promise.all(closed);
+    this.#ended = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    // Reads the requests of the connections that were accepted last.
+    await nextTurn();
   }
 
   #accept(socket: Socket): void {

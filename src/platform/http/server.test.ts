@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { countBufferBytes, drip } from '../../../test/support/buffer-work.ts';
@@ -9,7 +10,7 @@ import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { HTTP_STACK, ownStackOnly } from '../../../test/support/http-stack.ts';
 import { longTest } from '../../../test/support/long-test.ts';
 import { jsonOf, request, Wire } from '../../../test/support/raw.ts';
-import { HANGING_MS, until } from '../../../test/support/wait.ts';
+import { HANGING_MS, until, whileTimePasses } from '../../../test/support/wait.ts';
 import { SERVER_BOUNDS } from './bounds.ts';
 import { bindPort } from './listening-sockets.ts';
 import type {
@@ -89,9 +90,7 @@ async function open(handler: Handler, limits = UNLIMITED): Promise<Fixture> {
 
 afterEach(async () => {
   for (const { listener, clock } of fixtures.splice(0)) {
-    const closed = listener.close(0);
-    clock.advance(LAST_BYTES_MS);
-    await closed;
+    await whileTimePasses(clock, LAST_BYTES_MS, listener.close(0));
   }
 });
 
@@ -622,6 +621,37 @@ test('a released connection gets the same time as others at shutdown', async () 
   await wire.closed();
   await stopped;
 });
+
+for (const turnMs of [25, 100])
+  test(`the sockets close together within a second when turns take ${turnMs} ms, and then the time of open requests begins`, async () => {
+    const fixture = await open(() => {});
+    const { clock, listener } = fixture;
+    const wire = fixture.wire();
+    wire.send(GET);
+    await until('an open request', () => listener.openConnections === 1);
+    let interruptedAt = 0;
+    const interrupt = (): void => {
+      interruptedAt = clock.elapsed();
+    };
+    let isListening = true;
+    const stopped = listener.stopListening().then(() => {
+      isListening = false;
+    });
+    while (isListening) {
+      clock.advance(turnMs);
+      await nextTurn();
+    }
+    await stopped;
+    const closedAt = clock.elapsed();
+    assert.ok(closedAt <= 1_000 + 2 * turnMs, `after ${closedAt} ms`);
+    for (let n = 0; n < 100; n += 1) {
+      const late = connect(Number(new URL(fixture.url).port), '127.0.0.1');
+      const [error] = await once(late, 'error');
+      assert.equal((error as NodeJS.ErrnoException).code, 'ECONNREFUSED');
+    }
+    await whileTimePasses(clock, 1_000, listener.close(30_000, { interrupt }));
+    assert.ok(interruptedAt - closedAt >= 30_000, `${interruptedAt - closedAt} ms`);
+  });
 
 test('a handover serves one more request of clients that were here shortly before, and closes the others', async () => {
   const fixture = await open(respondHello);

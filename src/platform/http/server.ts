@@ -111,7 +111,9 @@ export interface HttpServer {
   readonly refusedConnections: number;
   /** Accepts connections from all of these sockets. Returns the port. */
   listen(sockets: readonly ListeningSocket[]): Promise<number>;
-  /** Stops accepting connections and lets open requests finish for `ms`. Then `interrupt` ends them, and all connections are closed. */
+  /** Closes the listening sockets, all together and within about a second. Connections that were accepted by then are served. */
+  stopListening(): Promise<void>;
+  /** Stops listening and lets open requests finish for `ms`. Then `interrupt` ends them, and all connections are closed. */
   close(ms: number, options?: CloseOptions): Promise<void>;
 }
 

@@ -20,7 +20,8 @@ export class RedisDown extends Error {}
  */
 const REPLY_STEPS = 10;
 const STEP_MS = 10;
-const CONNECT_MS = 1_000;
+/** A connection needs ten replies, some of which may take as long as that, beside the loading of the client at the start. */
+const CONNECT_MS = 3_000;
 /** The delay before a reconnect doubles until a connection stays up for `STABLE_MS`. */
 const RETRY_MS = { min: 500, max: 5_000 } as const;
 const STABLE_MS = 30_000;

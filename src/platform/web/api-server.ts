@@ -78,8 +78,10 @@ export interface Web {
   listen(sockets: readonly ListeningSocket[]): Promise<number>;
   /** Announces the end to load balancers: from now on every response closes its connection. Requests are still served. */
   announceEnd(): void;
+  /** Closes the listening sockets. Open connections are served, and close after their next response. */
+  stopListening(): Promise<void>;
   /**
-   * Stops accepting connections and lets open requests finish for `ms`. The others get an error in their format. In a handover to another
+   * Stops listening and lets open requests finish for `ms` from then on. The others get an error in their format. In a handover to another
    * process of the same server, requests that still arrive on open connections are served.
    */
   drain(ms: number, options?: { readonly isHandover: boolean }): Promise<void>;
@@ -150,8 +152,13 @@ export function createWeb(options: WebOptions): Web {
     },
     listen: (sockets) => listener.listen(sockets),
     run: (call, handler) => runCall(state, call, isShed(state, call.operation) ? refuseOverloaded : handler),
-    drain(ms, { isHandover } = { isHandover: false }) {
+    stopListening() {
       draining = true;
+      return listener.stopListening();
+    },
+    async drain(ms, { isHandover } = { isHandover: false }) {
+      draining = true;
+      await listener.stopListening();
       isStopping = !isHandover;
       return listener.close(ms, { isHandover, interrupt: () => interruptCalls(state) });
     },

@@ -147,6 +147,8 @@ async function stop(
     log.info('server.draining', { ms: config.DRAIN_BEFORE_MS });
     await new Promise<void>((resolve) => void clock.after(config.DRAIN_BEFORE_MS, resolve));
   }
+  // The time of open requests begins when no further ones can come.
+  await web.stopListening();
   // Behind a load balancer, a last request may have been on its way when the server stopped to listen.
   const isServedElsewhere = isHandover || isAnnounced;
   gateway.drainSessions({

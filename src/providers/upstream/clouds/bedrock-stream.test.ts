@@ -8,8 +8,8 @@ function heard(chunks: readonly Buffer[]): { text: string; end: string; isAborte
   const outcome = { text: '', end: '', isAborted: false };
   const stream = new BedrockStream(
     {
-      onHead(_status, headers) {
-        outcome.text += `${headers['content-type']}\n`;
+      onHead(status, headers) {
+        outcome.text += `${status === 200 ? '' : `${status} `}${headers['content-type']}\n`;
       },
       onData: (chunk) => {
         outcome.text += chunk.toString();
@@ -53,4 +53,23 @@ test('a damaged frame ends the stream after the frames before it, and a cut one 
   const text = HEAD + EVENT;
   assert.deepEqual(heard([Buffer.concat([whole, damaged])]), { text, end: 'FRAME_CHECKSUM', isAborted: true });
   assert.deepEqual(heard([whole, whole.subarray(0, 40)]), { text, end: 'FRAME_LENGTH', isAborted: true });
+});
+
+test('a stream that begins with an exception is a failed request, and a later one is an event', () => {
+  const throttled = awsFrame('{"error":{"type":"rate_limit_error"}}', 'error');
+  const error = '{"type":"error","error":{"type":"rate_limit_error","message":"The model failed (simulated)."}}';
+  assert.deepEqual(heard([throttled.subarray(0, 20), throttled.subarray(20)]), {
+    text: `429 application/json\n${error}`,
+    end: 'end',
+    isAborted: true,
+  });
+  assert.deepEqual(heard([awsFrame(PING, 'ping'), throttled]), {
+    text: `${HEAD}${EVENT}event: error\ndata: ${error}\n\n`,
+    end: 'end',
+    isAborted: false,
+  });
+});
+
+test('a stream without frames has its head', () => {
+  assert.deepEqual(heard([]), { text: HEAD, end: 'end', isAborted: false });
 });

@@ -3,7 +3,7 @@ import { EVENT_STREAM } from '../../../core/index.ts';
 import type { Exchange, HttpHeaders, ResponseListener, TransportError } from '../../../platform/http/index.ts';
 import { messagesStatus } from './bedrock-errors.ts';
 import { type EventFrame, EventStreamReader, FrameError } from './event-stream.ts';
-import { messagesError } from './messages-errors.ts';
+import { type CloudError, messagesError } from './messages-errors.ts';
 import { parseObject } from './token-request.ts';
 
 const AWS_STREAM = 'application/vnd.amazon.eventstream';
@@ -14,6 +14,8 @@ export class BedrockStream implements ResponseListener {
   readonly #listener: ResponseListener;
   #reader: EventStreamReader | undefined;
   readonly #eventOf: EventForm;
+  /** Until the first frame: a stream that begins with an exception is a failed request, though its status is 200. */
+  #head: { readonly status: number; readonly headers: HttpHeaders } | undefined;
   #isOver = false;
 
   constructor(listener: ResponseListener, eventOf: EventForm) {
@@ -25,7 +27,7 @@ export class BedrockStream implements ResponseListener {
     if (!headers['content-type']?.startsWith(AWS_STREAM)) return this.#listener.onHead(status, headers);
     this.#reader = new EventStreamReader();
     const { 'content-length': _length, ...rest } = headers;
-    this.#listener.onHead(status, { ...rest, 'content-type': EVENT_STREAM });
+    this.#head = { status, headers: rest };
   }
 
   onData(chunk: Buffer): boolean {
@@ -33,6 +35,7 @@ export class BedrockStream implements ResponseListener {
     if (this.#isOver) return true;
     const events: Buffer[] = [];
     const damage = this.#read(chunk, events);
+    if (this.#isOver) return true;
     const wantsMore = events.length === 0 || this.#listener.onData(Buffer.concat(events));
     if (damage !== undefined) this.#fail(damage);
     return wantsMore;
@@ -42,7 +45,13 @@ export class BedrockStream implements ResponseListener {
   #read(chunk: Buffer, events: Buffer[]): string | undefined {
     try {
       for (const frame of this.#reader?.push(chunk) ?? []) {
-        const event = frame.headers[':message-type'] === 'event' ? this.#eventOf(frame) : failureOf(frame);
+        const failure = frame.headers[':message-type'] === 'event' ? undefined : failureOf(frame);
+        if (failure && this.#head) {
+          this.#reject(failure);
+          return undefined;
+        }
+        this.#begin();
+        const event = failure ? sseBlock('error', bodyOf(failure)) : this.#eventOf(frame);
         if (event) events.push(event);
       }
       return undefined;
@@ -54,12 +63,26 @@ export class BedrockStream implements ResponseListener {
 
   onEnd(): void {
     if (this.#isOver) return;
-    if (this.#reader?.isInside) this.#fail('FRAME_LENGTH');
-    else this.#listener.onEnd();
+    if (this.#reader?.isInside) return this.#fail('FRAME_LENGTH');
+    this.#begin();
+    this.#listener.onEnd();
   }
 
   onError(error: TransportError): void {
     if (!this.#isOver) this.#listener.onError(error);
+  }
+
+  #begin(): void {
+    if (this.#head) this.#listener.onHead(this.#head.status, { ...this.#head.headers, 'content-type': EVENT_STREAM });
+    this.#head = undefined;
+  }
+
+  #reject(failure: CloudError): void {
+    this.#isOver = true;
+    this.upstream?.abort();
+    this.#listener.onHead(failure.status, { ...this.#head?.headers, 'content-type': 'application/json' });
+    this.#listener.onData(bodyOf(failure));
+    this.#listener.onEnd();
   }
 
   #fail(code: string): void {
@@ -97,10 +120,11 @@ function typeOf(json: Buffer): string {
 }
 
 /** An exception ends the stream. */
-function failureOf({ headers, payload }: EventFrame): Buffer {
+function failureOf({ headers, payload }: EventFrame): CloudError {
   const { message } = parseObject(payload.toString('utf8')) ?? {};
   const name = headers[':exception-type'] ?? headers[':error-code'] ?? '';
   const text = typeof message === 'string' ? message : (headers[':error-message'] ?? 'The stream failed.');
-  const error = messagesError({ status: messagesStatus(name, text, 500), message: text });
-  return Buffer.from(`event: error\ndata: ${JSON.stringify(error)}\n\n`);
+  return { status: messagesStatus(name, text, 500), message: text };
 }
+
+const bodyOf = (failure: CloudError): Buffer => Buffer.from(JSON.stringify(messagesError(failure)));

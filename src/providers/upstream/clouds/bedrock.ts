@@ -3,7 +3,7 @@
  * Converse, whose requests arrive in their form. Streams are in frames of AWS, whose payloads become events with their bytes.
  */
 import type { HttpRequest } from '../../../platform/http/index.ts';
-import type { CloudSettings } from '../../../rules/index.ts';
+import { BEDROCK_BETAS, type CloudSettings } from '../../../rules/index.ts';
 import type { CloudUse } from '../account.ts';
 import { parseBase } from '../account-url.ts';
 import { awsCredentials } from './aws-credentials.ts';
@@ -72,13 +72,13 @@ export function bedrock(services: CloudServices, { account, cloud }: CloudUse): 
   };
 }
 
-/** The betas of the header, as a member of the body. */
+/** The betas of the header that Bedrock has, as a member of the body. Clients send further ones with every request. */
 function betas(headers: readonly string[]): Record<string, string> {
   const names: string[] = [];
   for (let n = 0; n < headers.length; n += 2)
     if (headers[n] === 'anthropic-beta') names.push(...(headers[n + 1] ?? '').split(','));
-  const given = names.map((name) => name.trim()).filter((name) => name !== '');
-  return given.length === 0 ? {} : { anthropic_beta: JSON.stringify(given) };
+  const known = new Set(names.flatMap((name) => BEDROCK_BETAS.get(name.trim().toLowerCase()) ?? []));
+  return known.size === 0 ? {} : { anthropic_beta: JSON.stringify([...known]) };
 }
 
 const DRAFT = 'DRAFT';
