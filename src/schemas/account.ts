@@ -22,6 +22,7 @@ import {
   list,
   moment,
   moneyText,
+  named,
   someDollars,
   someInteger,
   someMoment,
@@ -227,18 +228,16 @@ export const ShownAccount = StoredAccount.extend({
 export type ShownAccount = z.infer<typeof ShownAccount>;
 export type AccountState = ShownAccount['state'];
 
-export const AccountTest = z
-  .strictObject({
-    object: z.literal('account_test'),
-    account: text,
-    ok: flag,
-    model: text,
-    status: someInteger,
-    reason: someText,
-    provider_code: someText,
-    message: someText,
-    first_byte_ms: z.number().nullable(),
-    duration_ms: z.number(),
-  })
-  .meta({ id: 'AccountTest' });
+export const AccountTest = named('AccountTest', {
+  object: z.literal('account_test'),
+  account: text,
+  ok: flag,
+  model: text,
+  status: someInteger,
+  reason: someText,
+  provider_code: someText,
+  message: someText,
+  first_byte_ms: z.number().nullable(),
+  duration_ms: z.number(),
+});
 export type AccountTest = z.infer<typeof AccountTest>;

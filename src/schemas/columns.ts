@@ -1,4 +1,5 @@
 /** Members of configured objects as columns of their tables, and back. Most have the same name and value on both sides. */
+import type { z } from 'zod';
 import { formatNanos, parsePpm } from '../core/index.ts';
 
 const FACTOR = /(?:^|_)multiplier$/;
@@ -32,3 +33,25 @@ function memberOf(name: string, value: unknown): [string, unknown] {
   if (!name.endsWith(PPM)) return [name, value];
   return [name.slice(0, -PPM.length), formatNanos(BigInt(value as bigint) * 1000n)];
 }
+
+/**
+ * What a schema shows of a row: each member has the value of `own`, or of the column with its name, with `_id` or with `_nanos`. A column
+ * that no member names is never shown.
+ */
+export const shownRow = <S extends z.ZodObject>(
+  schema: S,
+  row: object,
+  own: { readonly [K in keyof z.infer<S>]?: z.infer<S>[K] | undefined } = {},
+): z.infer<S> => {
+  const columns: Readonly<Record<string, unknown>> = { ...row };
+  const shownAt = (name: string): unknown => {
+    if (name in own) return own[name as keyof typeof own];
+    const [column = name] = [name, `${name}_id`, `${name}_nanos`].filter((known) => known in columns);
+    const value = columns[column];
+    if (value instanceof Date) return value.toISOString();
+    if (typeof value !== 'bigint') return value;
+    return column.endsWith('_nanos') ? formatNanos(value) : String(value);
+  };
+  const members = Object.keys(schema.shape).map((name) => [name, shownAt(name)]);
+  return Object.fromEntries(members.filter(([, value]) => value !== undefined)) as z.infer<S>;
+};

@@ -2,22 +2,20 @@
 import { z } from 'zod';
 import { AccountEntry } from './account.ts';
 import { CharacterEntry } from './character.ts';
-import { flag, list, someText, text, texts } from './field.ts';
+import { flag, list, named, someText, text, texts } from './field.ts';
 import { GroupEntry } from './group.ts';
 import { KeyEntry } from './key.ts';
 import { ModelEntry } from './model.ts';
 import { UserEntry } from './user.ts';
 
-export const SetupFile = z
-  .strictObject({
-    groups: z.array(GroupEntry).default([]),
-    accounts: z.array(AccountEntry).default([]),
-    models: z.array(ModelEntry).default([]),
-    users: z.array(UserEntry).default([]),
-    keys: z.array(KeyEntry).default([]),
-    characters: z.array(CharacterEntry).default([]),
-  })
-  .meta({ id: 'Configuration' });
+export const SetupFile = named('Configuration', {
+  groups: z.array(GroupEntry).default([]),
+  accounts: z.array(AccountEntry).default([]),
+  models: z.array(ModelEntry).default([]),
+  users: z.array(UserEntry).default([]),
+  keys: z.array(KeyEntry).default([]),
+  characters: z.array(CharacterEntry).default([]),
+});
 export type SetupFile = z.infer<typeof SetupFile>;
 
 /** A pattern of the catalog, and the rates that are charged for it now; `free`, or null when it has no price. */
@@ -37,26 +35,24 @@ export type NameEffect = z.infer<typeof NameEffect>;
 
 const CHANGES = ['created', 'changed', 'removed', 'revoked'] as const;
 
-export const AppliedConfig = z
-  .strictObject({
-    object: z.literal('config'),
-    dry_run: flag,
-    changes: list(
-      z.strictObject({ what: z.enum(CHANGES), object: text.describe('kind and name, such as `account oa1`') }),
-    ),
-    diff: list(
-      z.strictObject({
-        object: text,
-        fields: list(z.strictObject({ field: text, before: someText, after: someText })),
-      }),
-    ).describe('fields that differ afterwards, as JSON; words in place of a secret, null for no value'),
-    effects: list(NameEffect).describe('model names that resolve to another line or have another price afterwards'),
-    unpriced: texts.describe('models without a price, which cannot be used'),
-    rotated: texts.describe('keys of the file that were rotated since, and keep their newer value'),
-    warnings: texts.describe('likely mistakes in the file, which were applied all the same'),
-    keys: list(z.strictObject({ name: text, group: text, user: text, value: text })).describe(
-      'created keys; their values are in this response only',
-    ),
-  })
-  .meta({ id: 'AppliedConfig' });
+export const AppliedConfig = named('AppliedConfig', {
+  object: z.literal('config'),
+  dry_run: flag,
+  changes: list(
+    z.strictObject({ what: z.enum(CHANGES), object: text.describe('kind and name, such as `account oa1`') }),
+  ),
+  diff: list(
+    z.strictObject({
+      object: text,
+      fields: list(z.strictObject({ field: text, before: someText, after: someText })),
+    }),
+  ).describe('fields that differ afterwards, as JSON; words in place of a secret, null for no value'),
+  effects: list(NameEffect).describe('model names that resolve to another line or have another price afterwards'),
+  unpriced: texts.describe('models without a price, which cannot be used'),
+  rotated: texts.describe('keys of the file that were rotated since, and keep their newer value'),
+  warnings: texts.describe('likely mistakes in the file, which were applied all the same'),
+  keys: list(z.strictObject({ name: text, group: text, user: text, value: text })).describe(
+    'created keys; their values are in this response only',
+  ),
+});
 export type AppliedConfig = z.infer<typeof AppliedConfig>;

@@ -1,7 +1,7 @@
 /** The plan of a call that is not sent: the ways to serve it, what is left out and why, its maximum cost, and what its caller would get. */
 import { z } from 'zod';
 import { UPSTREAM_DIALECTS } from '../rules/index.ts';
-import { anyObject, dollars, flag, integer, list, someMoment, someText, text, texts, USD } from './field.ts';
+import { anyObject, dollars, flag, integer, list, named, someMoment, someText, text, texts, USD } from './field.ts';
 
 const CallerError = z.strictObject({ status: integer, code: text, message: text, param: someText });
 
@@ -51,22 +51,20 @@ const LeftOut = z.strictObject({
 });
 export type LeftOut = z.infer<typeof LeftOut>;
 
-export const ShownExplanation = z
-  .strictObject({
-    object: z.literal('explanation'),
-    ...USD,
-    key: text,
-    user: text,
-    group: text,
-    model: text,
-    dialect: text,
-    endpoint: text.describe('method and path of the call'),
-    minimal_body: flag.describe('no body was given'),
-    ways: list(ExplainedWay).describe('in the order in which they are tried'),
-    left_out: list(LeftOut),
-    available: dollars.describe('in the wallet of the user'),
-    way: integer.nullable().describe('number of the way that would serve the call now, from 1; null when none would'),
-    error: CallerError.nullable().describe('what the caller would get when no way serves the call'),
-  })
-  .meta({ id: 'Explanation' });
+export const ShownExplanation = named('Explanation', {
+  object: z.literal('explanation'),
+  ...USD,
+  key: text,
+  user: text,
+  group: text,
+  model: text,
+  dialect: text,
+  endpoint: text.describe('method and path of the call'),
+  minimal_body: flag.describe('no body was given'),
+  ways: list(ExplainedWay).describe('in the order in which they are tried'),
+  left_out: list(LeftOut),
+  available: dollars.describe('in the wallet of the user'),
+  way: integer.nullable().describe('number of the way that would serve the call now, from 1; null when none would'),
+  error: CallerError.nullable().describe('what the caller would get when no way serves the call'),
+});
 export type ShownExplanation = z.infer<typeof ShownExplanation>;

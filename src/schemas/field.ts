@@ -14,6 +14,9 @@ export interface FieldNote {
 export const fileField = <S extends z.ZodType>(schema: S, description: string, note: FieldNote): S =>
   schema.meta({ description, ...note });
 
+/** An object with a name in openapi.json. */
+export const named = <S extends z.core.$ZodLooseShape>(id: string, shape: S) => z.strictObject(shape).meta({ id });
+
 export const DOLLARS = 'US dollars';
 export const PER_MILLION = 'US dollars per million tokens';
 

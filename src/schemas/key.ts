@@ -43,6 +43,8 @@ export const KeyEntry = z.strictObject({
   ...limitFields(OF_KEY),
 });
 
+export type KeyEntry = z.infer<typeof KeyEntry>;
+
 /** Without the value, which is always generated. */
 export const NewKey = KeyEntry.omit({ key: true });
 const { user: _, group: __, name: ___, store, ...restrictions } = NewKey.shape;

@@ -3,35 +3,16 @@ import { z } from 'zod';
 import type { StoredLimits } from '../core/index.ts';
 import { count, DOLLARS, dollars, fileField, moneyText } from './field.ts';
 
-const NONE = 'no limit';
+const limit = <S extends z.ZodType>(schema: S, about: string, example: string, unit: string) =>
+  fileField(schema.optional(), about, { unit, example, fallback: 'no limit' });
 
 /** `whose`: what the limits apply to. */
 export const limitFields = (whose: string) => ({
-  rpm: fileField(count.optional(), `requests per minute of ${whose}`, {
-    unit: 'requests',
-    example: '600',
-    fallback: NONE,
-  }),
-  tpm: fileField(count.optional(), `tokens per minute of ${whose}`, {
-    unit: 'tokens',
-    example: '200000',
-    fallback: NONE,
-  }),
-  concurrency: fileField(count.optional(), `open requests of ${whose}`, {
-    unit: 'requests',
-    example: '8',
-    fallback: NONE,
-  }),
-  spend_day: fileField(moneyText.optional(), `charges of ${whose} per UTC day`, {
-    unit: DOLLARS,
-    example: '"5"',
-    fallback: NONE,
-  }),
-  spend_month: fileField(moneyText.optional(), `charges of ${whose} per UTC month`, {
-    unit: DOLLARS,
-    example: '"50"',
-    fallback: NONE,
-  }),
+  rpm: limit(count, `requests per minute of ${whose}`, '600', 'requests'),
+  tpm: limit(count, `tokens per minute of ${whose}`, '200000', 'tokens'),
+  concurrency: limit(count, `open requests of ${whose}`, '8', 'requests'),
+  spend_day: limit(moneyText, `charges of ${whose} per UTC day`, '"5"', DOLLARS),
+  spend_month: limit(moneyText, `charges of ${whose} per UTC month`, '"50"', DOLLARS),
 });
 
 export const OF_USER = 'all keys of the user together';

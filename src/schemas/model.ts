@@ -8,6 +8,7 @@ import {
   flag,
   integer,
   moment,
+  named,
   someInteger,
   someText,
   text,
@@ -76,38 +77,34 @@ export const ModelEntry = fields
         context.addIssue({ code: 'custom', path: [name, ...path], message: OUTPUT_EXPECTED, input: undefined });
   });
 
-export const ShownModel = z
-  .strictObject({
-    id: fields.shape.id.describe('a name or a pattern'),
-    group: text,
-    upstream: someText,
-    capabilities: anyObject,
-    context: someInteger,
-    max_output: someInteger,
-    fallback: texts,
-    free: flag,
-    position: integer,
-    created_at: moment,
-    price: someText.describe('the price in force'),
-    prices: shownRates,
-    cost: shownRates,
-  })
-  .meta({ id: 'CatalogModel' });
+export const ShownModel = named('CatalogModel', {
+  id: fields.shape.id.describe('a name or a pattern'),
+  group: text,
+  upstream: someText,
+  capabilities: anyObject,
+  context: someInteger,
+  max_output: someInteger,
+  fallback: texts,
+  free: flag,
+  position: integer,
+  created_at: moment,
+  price: someText.describe('the price in force'),
+  prices: shownRates,
+  cost: shownRates,
+});
 export type ShownModel = z.infer<typeof ShownModel>;
 
 const MODEL_KINDS = ['text', 'image', 'video', 'embeddings'] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
 /** A model as the people of a user see it. */
-export const OwnModel = z
-  .strictObject({
-    id: text,
-    group: text,
-    kind: z.enum(MODEL_KINDS),
-    context: someInteger,
-    max_output: someInteger,
-    prices: shownRates.describe('what this user pays, with all multipliers; null for a free model'),
-    accepts: texts.describe('what it takes beside text; of a video model its resolutions and ratios'),
-  })
-  .meta({ id: 'OwnModel' });
+export const OwnModel = named('OwnModel', {
+  id: text,
+  group: text,
+  kind: z.enum(MODEL_KINDS),
+  context: someInteger,
+  max_output: someInteger,
+  prices: shownRates.describe('what this user pays, with all multipliers; null for a free model'),
+  accepts: texts.describe('what it takes beside text; of a video model its resolutions and ratios'),
+});
 export type OwnModel = z.infer<typeof OwnModel>;

@@ -1,7 +1,7 @@
 /** People who sign in to the console, their sessions and one-time links. */
 import { z } from 'zod';
 import { CSRF_HEADER, LINK_MS, type LinkPurpose, PERSON_ROLES } from '../rules/index.ts';
-import { email, flag, kind, line, moment, moneyText, someMoment, someText, text } from './field.ts';
+import { email, flag, kind, line, moment, moneyText, named, someMoment, someText, text } from './field.ts';
 import { NewUser } from './user.ts';
 
 const role = z
@@ -48,13 +48,11 @@ export const InvitedPerson = ShownPerson.extend({
 }).meta({ id: 'InvitedPerson' });
 export type InvitedPerson = z.infer<typeof InvitedPerson>;
 
-export const ShownSession = z
-  .strictObject({
-    person: SignedIn,
-    csrf: text.describe(`for the header ${CSRF_HEADER} of requests that change something`),
-    oidc: flag.describe('sign-in with OpenID Connect is offered'),
-  })
-  .meta({ id: 'Session' });
+export const ShownSession = named('Session', {
+  person: SignedIn,
+  csrf: text.describe(`for the header ${CSRF_HEADER} of requests that change something`),
+  oidc: flag.describe('sign-in with OpenID Connect is offered'),
+});
 export type ShownSession = z.infer<typeof ShownSession>;
 
 export const ShownLink = z.strictObject({

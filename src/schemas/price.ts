@@ -12,6 +12,7 @@ import {
   list,
   moment,
   moneyText,
+  named,
   PER_MILLION,
   someText,
   text,
@@ -150,21 +151,19 @@ export const Prices = z.strictObject({
 export const shownRates = anyObject.nullable().describe('rates in the form of the configuration file');
 export type ShownRates = NonNullable<z.infer<typeof shownRates>>;
 
-export const ShownPrice = z
-  .strictObject({
-    id: text,
-    model: text,
-    group: text,
-    removed: flag.describe('the model no longer exists'),
-    valid_from: moment,
-    prices: shownRates,
-    cost: anyObject.nullable(),
-    set_by: z
-      .strictObject({ actor: text, name: someText.describe('of the person'), audit: text.describe('id of the line') })
-      .nullable()
-      .describe('from the audit log; null for a price that is older than it'),
-  })
-  .meta({ id: 'Price' });
+export const ShownPrice = named('Price', {
+  id: text,
+  model: text,
+  group: text,
+  removed: flag.describe('the model no longer exists'),
+  valid_from: moment,
+  prices: shownRates,
+  cost: anyObject.nullable(),
+  set_by: z
+    .strictObject({ actor: text, name: someText.describe('of the person'), audit: text.describe('id of the line') })
+    .nullable()
+    .describe('from the audit log; null for a price that is older than it'),
+});
 export type ShownPrice = z.infer<typeof ShownPrice>;
 
 const ShownRateChange = z.strictObject({

@@ -9,6 +9,7 @@ import {
   list,
   milliseconds,
   moment,
+  named,
   someDollars,
   someInteger,
   someMilliseconds,
@@ -24,34 +25,32 @@ export const ERROR_SIDES = ['provider', 'ours', 'caller'] as const;
 export type ErrorSide = (typeof ERROR_SIDES)[number];
 
 /** What the caller could observe, which its user sees too. */
-export const OwnRequest = z
-  .strictObject({
-    ...kind('request'),
-    currency: USD.currency.optional(),
-    id: text,
-    at: moment,
-    key: someText.describe('null where the call has no known key'),
-    group: someText,
-    operation: text,
-    model: someText,
-    dialect: someText,
-    stream: flag.nullable(),
-    status: integer,
-    outcome: z.enum(['completed', 'client_closed', 'interrupted']),
-    code: someText.describe('the code of the error'),
-    message: someText.describe('the error message sent to the caller; null where it may quote the request'),
-    error: z.enum(ERROR_SIDES).nullable().describe('on whose side the failure was'),
-    dropped: texts.describe('fields that did not reach the provider'),
-    changed: texts.describe('fields that were converted to another form'),
-    first_byte_ms: someMilliseconds,
-    total_ms: milliseconds,
-    added_ms: someMilliseconds.describe('the part of the gateway, in milliseconds'),
-    usage: anyObject.nullable().describe('tokens and pieces by kind'),
-    estimated: flag.nullable(),
-    charge: someDollars,
-    captured: flag.describe('its bodies can be read; of a single call only').optional(),
-  })
-  .meta({ id: 'OwnRequest' });
+export const OwnRequest = named('OwnRequest', {
+  ...kind('request'),
+  currency: USD.currency.optional(),
+  id: text,
+  at: moment,
+  key: someText.describe('null where the call has no known key'),
+  group: someText,
+  operation: text,
+  model: someText,
+  dialect: someText,
+  stream: flag.nullable(),
+  status: integer,
+  outcome: z.enum(['completed', 'client_closed', 'interrupted']),
+  code: someText.describe('the code of the error'),
+  message: someText.describe('the error message sent to the caller; null where it may quote the request'),
+  error: z.enum(ERROR_SIDES).nullable().describe('on whose side the failure was'),
+  dropped: texts.describe('fields that did not reach the provider'),
+  changed: texts.describe('fields that were converted to another form'),
+  first_byte_ms: someMilliseconds,
+  total_ms: milliseconds,
+  added_ms: someMilliseconds.describe('the part of the gateway, in milliseconds'),
+  usage: anyObject.nullable().describe('tokens and pieces by kind'),
+  estimated: flag.nullable(),
+  charge: someDollars,
+  captured: flag.describe('its bodies can be read; of a single call only').optional(),
+});
 export type OwnRequest = z.infer<typeof OwnRequest>;
 
 /** Members after `start_ms` are absent while the attempt runs. */
@@ -144,15 +143,13 @@ const CapturedBody = z.strictObject({
 });
 
 /** The bodies of a call as its client sent and received them. */
-export const ShownCapture = z
-  .strictObject({
-    object: z.literal('capture'),
-    id: text.describe('of the call'),
-    at: moment,
-    request: CapturedBody.extend({ method: text, path: text.describe('with the query, without a key in it') }),
-    response: CapturedBody.extend({ status: integer }),
-  })
-  .meta({ id: 'Capture' });
+export const ShownCapture = named('Capture', {
+  object: z.literal('capture'),
+  id: text.describe('of the call'),
+  at: moment,
+  request: CapturedBody.extend({ method: text, path: text.describe('with the query, without a key in it') }),
+  response: CapturedBody.extend({ status: integer }),
+});
 export type ShownCapture = z.infer<typeof ShownCapture>;
 
 /** What a call would be charged. */

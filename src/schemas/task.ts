@@ -8,6 +8,7 @@ import {
   integer,
   kind,
   moment,
+  named,
   seconds,
   someDollars,
   someInteger,
@@ -48,76 +49,70 @@ export const taskCharge = TaskCharge.nullable().describe(
   'what the task holds or was charged; only with `include=charge`',
 );
 
-export const CallerTask = z
-  .strictObject({
-    id: text,
-    model: text,
-    status: z.enum(TASK_STATUSES),
-    progress: z.int().min(0).max(100),
-    error: shownTaskError,
-    created_at: seconds,
-    updated_at: seconds,
-    content: z
-      .strictObject({ video_url: text, last_frame_url: text.optional() })
-      .describe('only after success')
-      .optional(),
-    usage: taskUsage.optional(),
-    duration: integer.describe('seconds; absent until it is known').optional(),
-    resolution: text.optional(),
-    ratio: text.optional(),
-    ...ONLY_SOME,
-    generate_audio: flag.describe('as reported, as requested, or the default').optional(),
-    watermark: flag.optional(),
-    return_last_frame: flag.optional(),
-    parameters: anyObject
-      .describe('every parameter in effect: as reported, as requested, or the default; only with `include=parameters`')
-      .optional(),
-    charge: taskCharge.optional(),
-  })
-  .meta({ id: 'Task' });
+export const CallerTask = named('Task', {
+  id: text,
+  model: text,
+  status: z.enum(TASK_STATUSES),
+  progress: z.int().min(0).max(100),
+  error: shownTaskError,
+  created_at: seconds,
+  updated_at: seconds,
+  content: z
+    .strictObject({ video_url: text, last_frame_url: text.optional() })
+    .describe('only after success')
+    .optional(),
+  usage: taskUsage.optional(),
+  duration: integer.describe('seconds; absent until it is known').optional(),
+  resolution: text.optional(),
+  ratio: text.optional(),
+  ...ONLY_SOME,
+  generate_audio: flag.describe('as reported, as requested, or the default').optional(),
+  watermark: flag.optional(),
+  return_last_frame: flag.optional(),
+  parameters: anyObject
+    .describe('every parameter in effect: as reported, as requested, or the default; only with `include=parameters`')
+    .optional(),
+  charge: taskCharge.optional(),
+});
 export type CallerTask = z.infer<typeof CallerTask>;
 
 /** Links that need no key. */
-export const ResultLinks = z
-  .strictObject({
-    object: z.literal('video.links'),
-    video_url: text,
-    last_frame_url: text.optional(),
-    expires_at: seconds,
-  })
-  .meta({ id: 'ResultLinks' });
+export const ResultLinks = named('ResultLinks', {
+  object: z.literal('video.links'),
+  video_url: text,
+  last_frame_url: text.optional(),
+  expires_at: seconds,
+});
 
 /** With its money, for the people of the user. */
 export const OwnTask = CallerTask.extend({ hold: TaskHold.nullable() }).meta({ id: 'OwnTask' });
 export type OwnTask = z.infer<typeof OwnTask>;
 
-export const OperatorTask = z
-  .strictObject({
-    ...kind('task'),
-    currency: USD.currency.optional(),
-    id: text,
-    user: text,
-    key: text,
-    group: text,
-    account: someText,
-    upstream_task: someText,
-    model: text,
-    status: z.enum(TASK_STATUSES),
-    submission: z.enum(['pending', 'sending', 'confirmed', 'unknown']),
-    progress: integer,
-    error: z.looseObject({ code: text.optional(), message: text.optional() }).nullable(),
-    parameters: anyObject.describe('as reported, else as requested'),
-    tokens: someInteger,
-    has_last_frame: flag,
-    hold: TaskHold.nullable(),
-    in_review: flag,
-    callback_host: someText,
-    created_at: moment,
-    updated_at: moment,
-    finished_at: someMoment,
-    assets: texts.optional(),
-  })
-  .meta({ id: 'OperatorTask' });
+export const OperatorTask = named('OperatorTask', {
+  ...kind('task'),
+  currency: USD.currency.optional(),
+  id: text,
+  user: text,
+  key: text,
+  group: text,
+  account: someText,
+  upstream_task: someText,
+  model: text,
+  status: z.enum(TASK_STATUSES),
+  submission: z.enum(['pending', 'sending', 'confirmed', 'unknown']),
+  progress: integer,
+  error: z.looseObject({ code: text.optional(), message: text.optional() }).nullable(),
+  parameters: anyObject.describe('as reported, else as requested'),
+  tokens: someInteger,
+  has_last_frame: flag,
+  hold: TaskHold.nullable(),
+  in_review: flag,
+  callback_host: someText,
+  created_at: moment,
+  updated_at: moment,
+  finished_at: someMoment,
+  assets: texts.optional(),
+});
 export type OperatorTask = z.infer<typeof OperatorTask>;
 
 type Observed = 'id' | 'model' | 'status' | 'progress' | 'error' | 'parameters' | 'tokens' | 'has_last_frame';
@@ -126,37 +121,33 @@ type Times = 'created_at' | 'updated_at' | 'finished_at';
 export type ReadTask = Pick<OperatorTask, Observed | Times> & Partial<OperatorTask>;
 
 /** What the creation of a task would hold: tokens × price per million × multipliers. */
-export const TaskEstimate = z
-  .strictObject({
-    object: z.literal('task_estimate'),
-    ...USD,
-    model: text,
-    max_cost: dollars.describe('what the creation holds; the task is charged by the usage that the provider reports'),
-    tokens: integer.describe('pixels × frames / 1024, of the largest result'),
-    pixels: integer.describe('of the largest picture that the request allows'),
-    frames: integer.describe('24 per second of output and of input video, and one more'),
-    price: dollars.describe('per million tokens, of the dearest resolution that the request allows'),
-    multipliers: z.array(dollars).describe('of the service group and of the user'),
-  })
-  .meta({ id: 'TaskEstimate' });
+export const TaskEstimate = named('TaskEstimate', {
+  object: z.literal('task_estimate'),
+  ...USD,
+  model: text,
+  max_cost: dollars.describe('what the creation holds; the task is charged by the usage that the provider reports'),
+  tokens: integer.describe('pixels × frames / 1024, of the largest result'),
+  pixels: integer.describe('of the largest picture that the request allows'),
+  frames: integer.describe('24 per second of output and of input video, and one more'),
+  price: dollars.describe('per million tokens, of the dearest resolution that the request allows'),
+  multipliers: z.array(dollars).describe('of the service group and of the user'),
+});
 export type TaskEstimate = z.infer<typeof TaskEstimate>;
 
 /** A task whose charge is not known, so that an operator decides about its hold. */
-export const Review = z
-  .strictObject({
-    task: text,
-    user: text,
-    model: text,
-    account: someText,
-    upstream_task: someText,
-    held: dollars,
-    tokens: someInteger,
-    reported: someText.describe('the usage as the provider reported it, where it cannot be believed'),
-    created_at: moment,
-    finished_at: someMoment,
-    asked_until: moment,
-  })
-  .meta({ id: 'Review' });
+export const Review = named('Review', {
+  task: text,
+  user: text,
+  model: text,
+  account: someText,
+  upstream_task: someText,
+  held: dollars,
+  tokens: someInteger,
+  reported: someText.describe('the usage as the provider reported it, where it cannot be believed'),
+  created_at: moment,
+  finished_at: someMoment,
+  asked_until: moment,
+});
 export type Review = z.infer<typeof Review>;
 
 /** A task of the provider that may be the one of a submission whose outcome is unknown. */
@@ -170,39 +161,33 @@ export const SubmissionCandidate = z.strictObject({
 export type SubmissionCandidate = z.infer<typeof SubmissionCandidate>;
 
 /** A task that was sent and not found at its provider for certain, so that an operator decides which of the candidates is its own. */
-export const OpenSubmission = z
-  .strictObject({
-    task: text,
-    user: text,
-    model: text,
-    account: someText,
-    held: dollars,
-    parameters: anyObject.describe('as requested'),
-    created_at: moment,
-    decide_until: moment.describe('then the task expires and its amount is released'),
-    candidates: z.array(SubmissionCandidate),
-  })
-  .meta({ id: 'OpenSubmission' });
+export const OpenSubmission = named('OpenSubmission', {
+  task: text,
+  user: text,
+  model: text,
+  account: someText,
+  held: dollars,
+  parameters: anyObject.describe('as requested'),
+  created_at: moment,
+  decide_until: moment.describe('then the task expires and its amount is released'),
+  candidates: z.array(SubmissionCandidate),
+});
 export type OpenSubmission = z.infer<typeof OpenSubmission>;
 
-export const DecidedSubmission = z
-  .strictObject({
-    object: z.literal('submission'),
-    task: text,
-    user: text,
-    outcome: z.enum(['assigned', 'dismissed']),
-    upstream_task: text.optional(),
-  })
-  .meta({ id: 'DecidedSubmission' });
+export const DecidedSubmission = named('DecidedSubmission', {
+  object: z.literal('submission'),
+  task: text,
+  user: text,
+  outcome: z.enum(['assigned', 'dismissed']),
+  upstream_task: text.optional(),
+});
 
-export const SettledReview = z
-  .strictObject({
-    object: z.literal('review'),
-    ...USD,
-    task: text,
-    user: text,
-    outcome: z.enum(['released', 'charged']),
-    charge: dollars,
-    tokens: integer.optional(),
-  })
-  .meta({ id: 'ResolvedReview' });
+export const SettledReview = named('ResolvedReview', {
+  object: z.literal('review'),
+  ...USD,
+  task: text,
+  user: text,
+  outcome: z.enum(['released', 'charged']),
+  charge: dollars,
+  tokens: integer.optional(),
+});

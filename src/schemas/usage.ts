@@ -9,6 +9,7 @@ import {
   kind,
   list,
   moment,
+  named,
   seconds,
   someDollars,
   someMoment,
@@ -58,50 +59,44 @@ export const CallerUsage = Report.extend({
 }).meta({ id: 'Usage' });
 
 /** What a call cost, for the key that made it. */
-export const RequestUsage = z
-  .strictObject({
-    object: z.literal('usage.request'),
-    ...USD,
-    id: text,
-    status: z
-      .enum(['charged', 'pending', 'not_charged', 'task'])
-      .describe(
-        '`pending`: its charge is not booked yet; `not_charged`: it cost nothing; `task`: it created a video task, which has its own charge',
-      ),
-    at: moment.describe('when it was charged; before that, when it began'),
-    model: someText,
-    operation: text,
-    usage: z.record(text, integer).nullable().describe('tokens and pieces by kind'),
-    estimated: flag.nullable(),
-    charge: someDollars,
-    pricing: PricedCall.nullable().describe('the price in force, and the amount of each kind'),
-  })
-  .meta({ id: 'RequestUsage' });
+export const RequestUsage = named('RequestUsage', {
+  object: z.literal('usage.request'),
+  ...USD,
+  id: text,
+  status: z
+    .enum(['charged', 'pending', 'not_charged', 'task'])
+    .describe(
+      '`pending`: its charge is not booked yet; `not_charged`: it cost nothing; `task`: it created a video task, which has its own charge',
+    ),
+  at: moment.describe('when it was charged; before that, when it began'),
+  model: someText,
+  operation: text,
+  usage: z.record(text, integer).nullable().describe('tokens and pieces by kind'),
+  estimated: flag.nullable(),
+  charge: someDollars,
+  pricing: PricedCall.nullable().describe('the price in force, and the amount of each kind'),
+});
 export type RequestUsage = z.infer<typeof RequestUsage>;
 
 const usd = z.number().describe('US dollars');
-export const BillingSubscription = z
-  .strictObject({
-    object: z.literal('billing_subscription'),
-    has_payment_method: flag,
-    soft_limit_usd: usd,
-    hard_limit_usd: usd.describe('what the key has spent in this UTC month and may still spend'),
-    system_hard_limit_usd: usd,
-    access_until: seconds.describe('Unix time in seconds at which the key expires; 0 for never'),
-  })
-  .meta({ id: 'BillingSubscription' });
+export const BillingSubscription = named('BillingSubscription', {
+  object: z.literal('billing_subscription'),
+  has_payment_method: flag,
+  soft_limit_usd: usd,
+  hard_limit_usd: usd.describe('what the key has spent in this UTC month and may still spend'),
+  system_hard_limit_usd: usd,
+  access_until: seconds.describe('Unix time in seconds at which the key expires; 0 for never'),
+});
 export type BillingSubscription = z.infer<typeof BillingSubscription>;
 
 const cents = z.number().describe('cents of a US dollar');
-export const BillingUsage = z
-  .strictObject({
-    object: z.literal('list'),
-    total_usage: cents,
-    daily_costs: list(
-      z.strictObject({ timestamp: seconds, line_items: list(z.strictObject({ name: text, cost: cents })) }),
-    ),
-  })
-  .meta({ id: 'BillingUsage' });
+export const BillingUsage = named('BillingUsage', {
+  object: z.literal('list'),
+  total_usage: cents,
+  daily_costs: list(
+    z.strictObject({ timestamp: seconds, line_items: list(z.strictObject({ name: text, cost: cents })) }),
+  ),
+});
 export type BillingUsage = z.infer<typeof BillingUsage>;
 
 const Measured = z.strictObject({
@@ -151,36 +146,32 @@ export type UserUsagePage = z.infer<typeof UserUsagePage>;
 
 const priceId = someText.describe('the price that was in force');
 
-export const ShownRecord = z
-  .strictObject({
-    id: text,
-    at: moment,
-    user: text,
-    key: text,
-    group: text,
-    account: text,
-    model: text,
-    operation: text,
-    request_id: text,
-    usage: anyObject.describe('tokens and pieces by kind'),
-    images: integer,
-    charge: dollars,
-    cost: someDollars,
-    price: priceId,
-    estimated: flag,
-  })
-  .meta({ id: 'UsageRecord' });
+export const ShownRecord = named('UsageRecord', {
+  id: text,
+  at: moment,
+  user: text,
+  key: text,
+  group: text,
+  account: text,
+  model: text,
+  operation: text,
+  request_id: text,
+  usage: anyObject.describe('tokens and pieces by kind'),
+  images: integer,
+  charge: dollars,
+  cost: someDollars,
+  price: priceId,
+  estimated: flag,
+});
 
-export const QuarantinedRecord = z
-  .strictObject({
-    ...kind('quarantined_record'),
-    id: text,
-    fault: text,
-    record: anyObject.nullable().describe('as the journal held it'),
-    created_at: moment,
-    outcome: z.enum(['charged', 'dismissed']).nullable(),
-    reason: someText,
-    resolved_at: someMoment,
-  })
-  .meta({ id: 'QuarantinedRecord' });
+export const QuarantinedRecord = named('QuarantinedRecord', {
+  ...kind('quarantined_record'),
+  id: text,
+  fault: text,
+  record: anyObject.nullable().describe('as the journal held it'),
+  created_at: moment,
+  outcome: z.enum(['charged', 'dismissed']).nullable(),
+  reason: someText,
+  resolved_at: someMoment,
+});
 export type QuarantinedRecord = z.infer<typeof QuarantinedRecord>;

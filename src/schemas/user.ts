@@ -13,6 +13,7 @@ import {
   list,
   moment,
   moneyText,
+  named,
   removable,
   someText,
   text,
@@ -67,16 +68,14 @@ export const ShownUser = NewUser.extend({
 export type ShownUser = z.infer<typeof ShownUser>;
 
 /** The user of the signed-in person. */
-export const Me = z
-  .strictObject({
-    object: z.literal('me'),
-    user: text,
-    ...USD,
-    balance: z.strictObject({ available: dollars, held: dollars }),
-    limits: z.strictObject(spentFields(OF_USER)),
-    max_keys: integer.describe('0: only operators make keys for this user'),
-    own_keys: integer.describe('valid keys that count towards `max_keys`'),
-    groups: list(ShownGroup.pick({ id: true, name: true }).extend({ style: z.enum(STYLES) })),
-  })
-  .meta({ id: 'Me' });
+export const Me = named('Me', {
+  object: z.literal('me'),
+  user: text,
+  ...USD,
+  balance: z.strictObject({ available: dollars, held: dollars }),
+  limits: z.strictObject(spentFields(OF_USER)),
+  max_keys: integer.describe('0: only operators make keys for this user'),
+  own_keys: integer.describe('valid keys that count towards `max_keys`'),
+  groups: list(ShownGroup.pick({ id: true, name: true }).extend({ style: z.enum(STYLES) })),
+});
 export type Me = z.infer<typeof Me>;

@@ -7,7 +7,6 @@ import {
   WARNING_KIND_NAMES,
   WARNING_KINDS,
   WARNING_LIMITS,
-  type WarningKindName,
   type WarningPeriod,
   type WarningScope,
   warningKind,
@@ -23,6 +22,7 @@ import {
   list,
   moment,
   moneyText,
+  named,
   someDollars,
   someInteger,
   someMoment,
@@ -40,73 +40,58 @@ const ruleKind = z
   .enum(WARNING_KIND_NAMES)
   .describe(WARNING_KIND_NAMES.map((name) => `\`${name}\`: ${WARNING_KINDS[name].about}`).join('; '));
 
-const THRESHOLD = {
-  name: line(100, 'how the rule is shown'),
-  amount: moneyText.describe('dollars; of `balance` and `spend`'),
-  percent: z.int().min(-100).max(100).describe('share in percent; of `limit`, `errors` and `margin`'),
-  min_calls: z.int().min(1).max(1_000_000_000).describe('fewer calls say nothing; of `errors` and `margin`'),
-  states: z
-    .array(z.enum(ACCOUNT_TROUBLES))
-    .min(1)
-    .max(ACCOUNT_TROUBLES.length)
-    .describe('of `account`: `out` for a refused credential or a used quota, `parked`, `draining`, `cooling`'),
-  destinations: z
-    .array(line(80, 'the id of a destination'))
-    .max(WARNING_LIMITS.destinations.operator)
-    .nullable()
-    .describe('ids of destinations that get the notices; null: all'),
-  paused: flag.describe('it is not checked'),
-};
+const Thresholds = z
+  .strictObject({
+    name: line(100, 'how the rule is shown'),
+    amount: moneyText.describe('dollars; of `balance` and `spend`'),
+    percent: z.int().min(-100).max(100).describe('share in percent; of `limit`, `errors` and `margin`'),
+    min_calls: z.int().min(1).max(1_000_000_000).describe('fewer calls say nothing; of `errors` and `margin`'),
+    states: z
+      .array(z.enum(ACCOUNT_TROUBLES))
+      .min(1)
+      .max(ACCOUNT_TROUBLES.length)
+      .describe('of `account`: `out` for a refused credential or a used quota, `parked`, `draining`, `cooling`'),
+    destinations: z
+      .array(line(80, 'the id of a destination'))
+      .max(WARNING_LIMITS.destinations.operator)
+      .nullable()
+      .describe('ids of destinations that get the notices; null: all'),
+    paused: flag.describe('it is not checked'),
+  })
+  .partial();
 
 const DEFAULT_MIN_CALLS = 20;
 const DEFAULT_STATES = ['out', 'parked'] as const;
 
+const Rule = z.strictObject({
+  kind: ruleKind,
+  scope: z.enum(scopes).describe('what the figure is of; the first that the kind has by default').optional(),
+  subject: line(80, 'the id of the user, key, group, account or alarm; without it, each of them').optional(),
+  period: z
+    .enum(periods)
+    .describe('`day` and `month` of the calendar in UTC; `last_hours` and `last_day` end now')
+    .optional(),
+  ...Thresholds.omit({ paused: true }).shape,
+});
 /** Fields that a kind does not have are rejected, so that a rule means what it says. */
-export const NewWarning = z
-  .strictObject({
-    kind: ruleKind,
-    scope: z.enum(scopes).describe('what the figure is of; the first that the kind has by default').optional(),
-    subject: line(80, 'the id of the user, key, group, account or alarm; without it, each of them').optional(),
-    period: z
-      .enum(periods)
-      .describe('`day` and `month` of the calendar in UTC; `last_hours` and `last_day` end now')
-      .optional(),
-    name: THRESHOLD.name.optional(),
-    amount: THRESHOLD.amount.optional(),
-    percent: THRESHOLD.percent.optional(),
-    min_calls: THRESHOLD.min_calls.optional(),
-    states: THRESHOLD.states.optional(),
-    destinations: THRESHOLD.destinations.optional(),
-  })
-  .superRefine((rule, context) => {
-    for (const [field, problem] of problemsOf(rule))
-      context.addIssue({ code: 'custom', path: [field], message: problem });
-  });
+export const NewWarning = Rule.superRefine((rule, context) => {
+  for (const [field, problem] of problemsOf(rule))
+    context.addIssue({ code: 'custom', path: [field], message: problem });
+});
 export type NewWarning = z.infer<typeof NewWarning>;
 
-export const WarningChange = z.strictObject({
-  name: THRESHOLD.name.optional(),
-  amount: THRESHOLD.amount.optional(),
-  percent: THRESHOLD.percent.optional(),
-  min_calls: THRESHOLD.min_calls.optional(),
-  states: THRESHOLD.states.optional(),
-  destinations: THRESHOLD.destinations.optional(),
-  paused: THRESHOLD.paused.optional(),
-});
+export const WarningChange = Thresholds;
 export type WarningChange = z.infer<typeof WarningChange>;
 
-interface Thresholds {
-  readonly scope?: WarningScope | undefined;
-  readonly subject?: string | undefined;
-  readonly period?: WarningPeriod | undefined;
-  readonly amount?: string | undefined;
-  readonly percent?: number | undefined;
-  readonly min_calls?: number | undefined;
+type Checked = Pick<
+  z.infer<typeof Rule>,
+  'kind' | 'scope' | 'subject' | 'period' | 'amount' | 'percent' | 'min_calls'
+> & {
   readonly states?: readonly string[] | undefined;
-}
+};
 
 /** By field. Also of a changed rule, with what it had before. */
-export function problemsOf(rule: Thresholds & { readonly kind: WarningKindName }): [string, string][] {
+export function problemsOf(rule: Checked): [string, string][] {
   const { unit, percent, ...about } = warningKind(rule.kind);
   const problems: [string, string][] = [];
   const expect = (field: string, isRight: boolean, expected: string): void => {
@@ -143,26 +128,24 @@ export const warningDefaults = ({ kind: name, scope, period }: NewWarning) => ({
   states: name === 'account' ? DEFAULT_STATES : undefined,
 });
 
-export const ShownWarning = z
-  .strictObject({
-    ...kind('warning'),
-    id: text,
-    name: text,
-    kind: ruleKind,
-    scope: z.enum(scopes),
-    subject: someText.describe('null: each of the scope'),
-    subject_name: someText.describe('of a key'),
-    period: z.enum(periods).nullable(),
-    amount: someDollars,
-    percent: someInteger,
-    min_calls: someInteger,
-    states: list(z.enum(ACCOUNT_TROUBLES)).nullable(),
-    destinations: texts.nullable().describe('null: all'),
-    paused: flag,
-    holds_for: integer.describe('subjects for which the warning holds now'),
-    created_at: moment,
-  })
-  .meta({ id: 'Warning' });
+export const ShownWarning = named('Warning', {
+  ...kind('warning'),
+  id: text,
+  name: text,
+  kind: ruleKind,
+  scope: z.enum(scopes),
+  subject: someText.describe('null: each of the scope'),
+  subject_name: someText.describe('of a key'),
+  period: z.enum(periods).nullable(),
+  amount: someDollars,
+  percent: someInteger,
+  min_calls: someInteger,
+  states: list(z.enum(ACCOUNT_TROUBLES)).nullable(),
+  destinations: texts.nullable().describe('null: all'),
+  paused: flag,
+  holds_for: integer.describe('subjects for which the warning holds now'),
+  created_at: moment,
+});
 export type ShownWarning = z.infer<typeof ShownWarning>;
 
 // ---------------------------------------------------------------- destinations
@@ -221,31 +204,27 @@ export const DestinationChange = z.strictObject({
 });
 export type DestinationChange = z.infer<typeof DestinationChange>;
 
-export const ShownDestination = z
-  .strictObject({
-    ...kind('warning_destination'),
-    id: text,
-    name: text,
-    kind: z.enum(DESTINATION_KINDS),
-    host: someText,
-    addresses: texts.nullable(),
-    quiet: QuietHours.nullable(),
-    created_at: moment,
-    secret: text.describe('of a new webhook: verifies its signatures; it is in this response only').optional(),
-  })
-  .meta({ id: 'WarningDestination' });
+export const ShownDestination = named('WarningDestination', {
+  ...kind('warning_destination'),
+  id: text,
+  name: text,
+  kind: z.enum(DESTINATION_KINDS),
+  host: someText,
+  addresses: texts.nullable(),
+  quiet: QuietHours.nullable(),
+  created_at: moment,
+  secret: text.describe('of a new webhook: verifies its signatures; it is in this response only').optional(),
+});
 export type ShownDestination = z.infer<typeof ShownDestination>;
 
-export const DestinationTest = z
-  .strictObject({
-    object: z.literal('warning_destination_test'),
-    id: text,
-    delivered: flag,
-    status: someInteger,
-    error: someText,
-    duration_ms: integer,
-  })
-  .meta({ id: 'WarningDestinationTest' });
+export const DestinationTest = named('WarningDestinationTest', {
+  object: z.literal('warning_destination_test'),
+  id: text,
+  delivered: flag,
+  status: someInteger,
+  error: someText,
+  duration_ms: integer,
+});
 export type DestinationTest = z.infer<typeof DestinationTest>;
 
 export const DeletedWarning = z.strictObject({

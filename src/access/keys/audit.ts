@@ -11,57 +11,32 @@ export interface Actor {
   readonly address?: string;
 }
 
-export type AuditAction =
-  | 'credit.booked'
-  | 'user.created'
-  | 'user.changed'
-  | 'key.created'
-  | 'key.changed'
-  | 'key.revoked'
-  | 'key.rotated'
-  | 'key.capture_started'
-  | 'key.capture_ended'
-  | 'capture.viewed'
-  | 'record.resolved'
-  | 'record.dismissed'
-  | 'review.settled'
-  | 'review.released'
-  | 'submission.assigned'
-  | 'submission.dismissed'
-  | 'callback.redelivered'
-  | 'callback.tested'
-  | 'account.parked'
-  | 'account.changed'
-  | 'account.drained'
-  | 'account.resumed'
-  | 'account.tested'
-  | 'character.created'
-  | 'character.changed'
-  | 'character.published'
-  | 'character.unpublished'
-  | 'character.preview_changed'
-  | 'character.deleted'
-  | 'config.applied'
-  | 'group.changed'
-  | 'model.changed'
-  | 'price.changed'
-  | 'database.exported'
-  | 'database.imported'
-  | 'prices.imported'
-  | 'replica.removed'
-  | 'person.created'
-  | 'person.changed'
-  | 'person.link_created'
-  | 'person.password_changed'
-  | 'person.signed_out'
-  | 'token.rotated'
-  | 'warning.created'
-  | 'warning.changed'
-  | 'warning.deleted'
-  | 'destination.created'
-  | 'destination.changed'
-  | 'destination.deleted'
-  | 'destination.tested';
+/** What happens to each kind of object. */
+interface Actions {
+  readonly credit: 'booked';
+  readonly user: 'created' | 'changed';
+  readonly key: 'created' | 'changed' | 'revoked' | 'rotated' | 'capture_started' | 'capture_ended';
+  readonly capture: 'viewed';
+  readonly record: 'resolved' | 'dismissed';
+  readonly review: 'settled' | 'released';
+  readonly submission: 'assigned' | 'dismissed';
+  readonly callback: 'redelivered' | 'tested';
+  readonly account: 'parked' | 'changed' | 'drained' | 'resumed' | 'tested';
+  readonly character: 'created' | 'changed' | 'published' | 'unpublished' | 'preview_changed' | 'deleted';
+  readonly config: 'applied';
+  readonly group: 'changed';
+  readonly model: 'changed';
+  readonly price: 'changed';
+  readonly database: 'exported' | 'imported';
+  readonly prices: 'imported';
+  readonly replica: 'removed';
+  readonly person: 'created' | 'changed' | 'link_created' | 'password_changed' | 'signed_out';
+  readonly token: 'rotated';
+  readonly warning: 'created' | 'changed' | 'deleted';
+  readonly destination: 'created' | 'changed' | 'deleted' | 'tested';
+}
+
+export type AuditAction = { [K in keyof Actions]: `${K}.${Actions[K]}` }[keyof Actions];
 
 export interface AuditLine {
   readonly action: AuditAction;

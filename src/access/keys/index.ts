@@ -11,6 +11,7 @@ export {
   type KeySecrets,
   keyView,
   markKeyRevoked,
+  nameOfKey,
   saveKey,
 } from './keys.ts';
 export { loadPepper, PEPPER_LOCATION } from './pepper.ts';

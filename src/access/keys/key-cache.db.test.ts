@@ -33,7 +33,7 @@ async function makeKey(name: string, more: Partial<KeyInput> = {}): Promise<{ id
 
 test('a cached key is refused from the moment of its expiry on', async () => {
   const clock = new FakeClock();
-  const { value } = await makeKey('short', { expiresAt: new Date(clock.now() + 1_000) });
+  const { value } = await makeKey('short', { expires_at: new Date(clock.now() + 1_000).toISOString() });
   const cache = new KeyCache(database.db, secrets.pepper, clock);
   assert.equal((await cache.find(value))?.name, 'short');
   clock.advance(999);

@@ -2,7 +2,7 @@
 import { fail } from '../../core/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import { type Actor, writeAudit } from './audit.ts';
-import { type KeyInput, type KeySecrets, keyView, markKeyRevoked, saveKey } from './keys.ts';
+import { type KeyInput, type KeySecrets, keyView, markKeyRevoked, nameOfKey, saveKey } from './keys.ts';
 
 type KeyView = ReturnType<typeof keyView>;
 
@@ -31,7 +31,7 @@ export function createKey(db: Db, input: KeyInput, context: CreateKeyContext): P
     if (createUser) await insertUser(tx, input.user, by);
     await lockUser(tx, input.user);
     await checkKeyGroups(tx, [input.group], 'provider');
-    await checkKeyGroups(tx, input.videoGroups ?? [], 'video');
+    await checkKeyGroups(tx, input.video_groups ?? [], 'video');
     await checkName(tx, input);
     await check?.(tx);
     const { id, value = '' } = await saveKey(tx, input, secrets);
@@ -73,7 +73,8 @@ export async function checkKeyGroups(
   throw notFound(kind === 'any' ? 'group' : `${kind} group`, unknown, param, advice);
 }
 
-async function checkName(tx: Tx, { user, group, name }: KeyInput): Promise<void> {
+async function checkName(tx: Tx, { user, group, ...input }: KeyInput): Promise<void> {
+  const name = nameOfKey(input);
   const existing = await tx
     .selectFrom('keys')
     .select('id')

@@ -13,7 +13,7 @@ import {
 } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import { CALLBACK_INFO } from '../../rules/index.ts';
-import type { ShownKey } from '../../schemas/index.ts';
+import { type KeyEntry, mergeLimits, ShownKey, shownRow } from '../../schemas/index.ts';
 
 /** The settings of a key that the gateway needs during a call. */
 export interface Key {
@@ -38,23 +38,19 @@ export interface Key {
   readonly userMultiplierPpm: bigint;
 }
 
-export interface KeyInput {
+type Settings = { readonly [K in keyof KeyEntry]?: Readonly<KeyEntry[K]> | null };
+
+/** As in the configuration file; null is as absent. `key` is a value chosen by the operator. */
+export interface KeyInput extends Omit<Settings, 'user' | 'group'> {
   readonly user: string;
   readonly group: string;
-  readonly name: string;
-  /** A value chosen by the operator; generated when absent. */
-  readonly token?: string | undefined;
-  readonly videoGroups?: readonly string[] | undefined;
-  readonly allowedModels?: readonly string[] | undefined;
-  readonly allowedAddresses?: readonly string[] | undefined;
-  readonly limits?: StoredLimits | undefined;
-  readonly expiresAt?: Date | undefined;
-  readonly store?: boolean | undefined;
   /** The `spendId` of the key that a new one replaces. */
-  readonly spendId?: string | undefined;
+  readonly spendId?: string;
   /** A person of the user makes it in the console, and may change it. */
-  readonly isOwn?: boolean | undefined;
+  readonly isOwn?: boolean;
 }
+
+export const nameOfKey = ({ name }: Pick<KeyInput, 'name'>): string => name ?? 'default';
 
 export interface KeySecrets {
   readonly pepper: Buffer;
@@ -80,12 +76,13 @@ export async function saveKey(db: Db, input: KeyInput, secrets: KeySecrets): Pro
     .selectAll()
     .where('user_id', '=', input.user)
     .where('group_id', '=', input.group)
-    .where('name', '=', input.name)
+    .where('name', '=', nameOfKey(input))
     .executeTakeFirst();
   if (!stored) return insertKey(db, input, secrets);
-  const isNew = input.token !== undefined && !hashKey(input.token, secrets.pepper).equals(stored.hash);
-  const isRotated = isNew && (await isReplaced(db, hashKey(input.token, secrets.pepper), stored));
-  const token = isNew && !isRotated ? input.token : undefined;
+  const given = input.key ?? undefined;
+  const isNew = given !== undefined && !hashKey(given, secrets.pepper).equals(stored.hash);
+  const isRotated = isNew && (await isReplaced(db, hashKey(given, secrets.pepper), stored));
+  const token = isNew && !isRotated ? given : undefined;
   const columns = { ...settingsOf(input), ...(token !== undefined && tokenColumns(stored.id, token, secrets)) };
   const changed = Object.entries(columns).filter(
     ([name, value]) => !isSame(stored[name as keyof typeof stored], value),
@@ -103,12 +100,12 @@ async function isReplaced(db: Db, hash: Buffer, key: Row<'keys'>): Promise<boole
 
 async function insertKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
   const id = newId('key');
-  const token = input.token ?? newKeyValue();
+  const token = input.key ?? newKeyValue();
   const owner = {
     id,
     user_id: input.user,
     group_id: input.group,
-    name: input.name,
+    name: nameOfKey(input),
     spend_id: input.spendId ?? null,
     is_own: input.isOwn ?? false,
   };
@@ -116,18 +113,21 @@ async function insertKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<
     .insertInto('keys')
     .values({ ...owner, ...settingsOf(input), ...tokenColumns(id, token, secrets) })
     .execute();
-  return { id, change: 'created', ...(input.token === undefined && { value: token }) };
+  return { id, change: 'created', ...(input.key === undefined && { value: token }) };
 }
 
 /** Columns of the given settings only: an absent setting keeps its stored value. */
-const settingsOf = (input: KeyInput) => ({
-  ...(input.videoGroups && { video_groups: [...input.videoGroups] }),
-  ...(input.allowedModels && { allowed_models: [...input.allowedModels] }),
-  ...(input.allowedAddresses && { allowed_addresses: [...input.allowedAddresses] }),
-  ...(input.limits && { limits: JSON.stringify(input.limits) }),
-  ...(input.expiresAt && { expires_at: input.expiresAt }),
-  ...(input.store !== undefined && { store: input.store }),
-});
+function settingsOf({ video_groups, models, addresses, expires_at, store, ...entry }: KeyInput) {
+  const limits = mergeLimits({}, entry);
+  return {
+    ...(video_groups && { video_groups: [...video_groups] }),
+    ...(models && { allowed_models: [...models] }),
+    ...(addresses && { allowed_addresses: [...addresses] }),
+    ...(Object.keys(limits).length > 0 && { limits: JSON.stringify(limits) }),
+    ...(expires_at && { expires_at: new Date(expires_at) }),
+    ...(typeof store === 'boolean' && { store }),
+  };
+}
 
 const isSame = (stored: unknown, wanted: unknown): boolean =>
   isDeepStrictEqual(stored, typeof wanted === 'string' && typeof stored === 'object' ? JSON.parse(wanted) : wanted);
@@ -154,24 +154,15 @@ export async function markKeyRevoked(db: Db, id: string): Promise<boolean> {
 }
 
 /** The public form of a key, without its value and secrets. */
-export const keyView = (row: Row<'keys'>, now: number): ShownKey => ({
-  id: row.id,
-  user: row.user_id,
-  group: row.group_id,
-  name: row.name,
-  hint: row.hint,
-  state: row.revoked_at ? 'revoked' : row.expires_at && row.expires_at.getTime() <= now ? 'expired' : 'valid',
-  video_groups: row.video_groups,
-  models: row.allowed_models,
-  addresses: row.allowed_addresses,
-  ...(row.limits as StoredLimits),
-  store: row.store,
-  capture_until: row.capture_until && row.capture_until.getTime() > now ? row.capture_until.toISOString() : null,
-  own: row.is_own,
-  expires_at: row.expires_at?.toISOString() ?? null,
-  revoked_at: row.revoked_at?.toISOString() ?? null,
-  created_at: row.created_at.toISOString(),
-});
+export const keyView = (row: Row<'keys'>, now: number): ShownKey =>
+  shownRow(ShownKey, row, {
+    state: row.revoked_at ? 'revoked' : row.expires_at && row.expires_at.getTime() <= now ? 'expired' : 'valid',
+    models: row.allowed_models,
+    addresses: row.allowed_addresses,
+    ...(row.limits as StoredLimits),
+    capture_until: row.capture_until && row.capture_until.getTime() > now ? row.capture_until.toISOString() : null,
+    own: row.is_own,
+  });
 
 /** Undefined for unknown, revoked and expired keys. */
 export const findKey = async (db: Db, hash: Buffer, now: number): Promise<Key | undefined> =>

@@ -2,7 +2,7 @@
 import { fail } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import type { PersonRole } from '../../rules/index.ts';
-import type { ShownPerson } from '../../schemas/index.ts';
+import { ShownPerson, shownRow } from '../../schemas/index.ts';
 
 export type PersonRow = Row<'people'>;
 
@@ -24,17 +24,11 @@ export const toPerson = ({ id, email, name, role, user_id }: PersonRow): Person 
   userId: user_id,
 });
 
-export const personView = (row: PersonRow): ShownPerson => ({
-  id: row.id,
-  email: row.email,
-  name: row.name,
-  role: row.role as PersonRole,
-  user: row.user_id,
-  state: row.disabled_at ? 'disabled' : row.password_hash || row.oidc_subject ? 'active' : 'invited',
-  oidc: row.oidc_subject !== null,
-  signed_in_at: row.signed_in_at?.toISOString() ?? null,
-  created_at: row.created_at.toISOString(),
-});
+export const personView = (row: PersonRow): ShownPerson =>
+  shownRow(ShownPerson, row, {
+    state: row.disabled_at ? 'disabled' : row.password_hash || row.oidc_subject ? 'active' : 'invited',
+    oidc: row.oidc_subject !== null,
+  });
 
 /** The form in which addresses are stored and compared. */
 export const normalEmail = (text: string): string => text.trim().normalize('NFC').toLowerCase();

@@ -3,15 +3,13 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { type Actor, type AuditAction, writeAudit } from '../../access/keys/index.ts';
 import { changeAccount, lockSetup, SetupError } from '../../catalog/setup/index.ts';
-import { fail, type Sealer } from '../../core/index.ts';
+import type { Sealer } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
-import { sendJson } from '../../platform/web/index.ts';
 import { lockHealth } from '../../providers/pool/index.ts';
 import { AccountChange } from '../../schemas/index.ts';
 import { readAccount, readAccountSettings } from './accounts.ts';
 import { notFound, operation } from './handler.ts';
-import { reason, rejection } from './request-body.ts';
-import { NOTHING_TO_UPDATE } from './users.ts';
+import { expectChange, reason, rejection } from './request-body.ts';
 
 const STATES = ['in_use', 'parked', 'draining'] as const;
 const ReasonBody = z.strictObject({ reason: reason.optional() });
@@ -19,25 +17,6 @@ const ReasonBody = z.strictObject({ reason: reason.optional() });
 const ChangeBody = AccountChange.extend({
   state: z.enum(STATES).describe('`in_use` resumes the account, `parked` and `draining` take it out of use').optional(),
   reason: reason.optional(),
-});
-
-/** The stored credential stays unless `api_key` is given. Settings and state are two changes, each with its audit line. */
-export const changeAccountOperation = operation({
-  body: ChangeBody,
-  async handle({ call, by, body }, { db, secrets, accounts }) {
-    const id = call.params.account ?? '';
-    const { state, reason: why, ...settings } = body;
-    const hasSettings = Object.values(settings).some((value) => value !== undefined);
-    if (state === undefined && !hasSettings) throw fail('invalid_request', NOTHING_TO_UPDATE);
-    await db.transaction().execute(async (tx) => {
-      await lockSetup(tx);
-      const before = await lockAccount(tx, id);
-      if (hasSettings) await changeSettings(tx, { id, settings, reason: why, by, sealer: secrets.sealer });
-      if (state !== undefined) await changeState(tx, { id, state, reason: why, by, before });
-    });
-    await accounts.refresh();
-    sendJson(call, 200, await readAccount(db, id));
-  },
 });
 
 interface SettingsChange {
@@ -90,21 +69,16 @@ async function changeState(tx: Db, { id, state, reason: why, by, before }: State
 const stateOperation = (state: State) =>
   operation({
     body: ReasonBody,
-    async handle({ call, by, body }, { db, accounts }) {
-      const id = call.params.account ?? '';
+    async handle({ id, by, body }, { db, accounts }) {
       await db.transaction().execute(async (tx) => {
         await lockHealth(tx);
         const before = await lockAccount(tx, id);
         await changeState(tx, { id, state, reason: body.reason, by, before });
       });
       await accounts.refresh();
-      sendJson(call, 200, await readAccount(db, id));
+      return await readAccount(db, id);
     },
   });
-
-export const parkAccount = stateOperation('parked');
-export const drainAccount = stateOperation('draining');
-export const resumeAccount = stateOperation('in_use');
 
 interface Park {
   readonly state: 'parked' | 'draining';
@@ -138,3 +112,26 @@ async function lockAccount(tx: Db, id: string): Promise<object> {
     .executeTakeFirst();
   return park ?? { state: 'healthy' };
 }
+
+export const ACCOUNT_CHANGES_OPERATIONS = {
+  /** The stored credential stays unless `api_key` is given. Settings and state are two changes, each with its audit line. */
+  'admin.changeAccount': operation({
+    body: ChangeBody,
+    async handle({ id, by, body }, { db, secrets, accounts }) {
+      const { state, reason: why, ...settings } = body;
+      const hasSettings = Object.values(settings).some((value) => value !== undefined);
+      expectChange({ ...settings, state });
+      await db.transaction().execute(async (tx) => {
+        await lockSetup(tx);
+        const before = await lockAccount(tx, id);
+        if (hasSettings) await changeSettings(tx, { id, settings, reason: why, by, sealer: secrets.sealer });
+        if (state !== undefined) await changeState(tx, { id, state, reason: why, by, before });
+      });
+      await accounts.refresh();
+      return await readAccount(db, id);
+    },
+  }),
+  'admin.parkAccount': stateOperation('parked'),
+  'admin.drainAccount': stateOperation('draining'),
+  'admin.resumeAccount': stateOperation('in_use'),
+};

@@ -4,11 +4,11 @@ import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
 import { type Db, type Row, snapshot } from '../../platform/db/index.ts';
-import { sendJson } from '../../platform/web/index.ts';
 import { lockHealth, REACHED_LIMITS } from '../../providers/pool/index.ts';
 import { ACCOUNT_COLUMNS, ACCOUNT_SETTINGS, line, membersOf, type ShownAccount } from '../../schemas/index.ts';
-import { GroupQuery, orderedList } from './catalog.ts';
+import { BY_GROUP } from './catalog.ts';
 import { notFound, operation } from './handler.ts';
+import { listOperation } from './list.ts';
 
 interface CooldownColumns {
   readonly model: string | null;
@@ -71,8 +71,6 @@ const LAST_TEST = sql`
 /** Selects columns by name, so that a column added later is not shown by accident. */
 const SELECT = sql<AccountRow>`
   select ${sql.join(ACCOUNT_COLUMNS.map((name) => sql.ref(name)))}, ${COOLDOWNS}, ${LOADS}, ${PARK}, ${LAST_TEST} from accounts`;
-
-export const listAccounts = orderedList({ query: GroupQuery, select: SELECT, view: accountView });
 
 function accountView(row: AccountRow) {
   const { park: _, most_in_flight: __, reached: ___, ...columns } = row;
@@ -145,57 +143,58 @@ export const readAccount = async (db: Db, id: string): Promise<object> => ({
   ...accountView(await snapshot(db, (tx) => findAccount(tx, id))),
 });
 
-export const getAccount = operation({
-  async handle({ call }, { db }) {
-    sendJson(call, 200, await readAccount(db, call.params.account ?? ''));
-  },
-});
-
 const TestBody = z.strictObject({
   model: line(512, 'a model of the group; by default its cheapest one without a pattern').optional(),
 });
 
-/** Waits for the outcome, at most a minute. */
-export const testAccountOperation = operation({
-  body: TestBody,
-  async handle({ call, by, body }, { db, accounts, clock }) {
-    const id = call.params.account ?? '';
-    const tested = await accounts.test(id, body.model);
-    if (tested === 'unknown_account') throw notFound('account', id);
-    if (tested === 'unknown_model') throw notFound('model', body.model ?? '', 'model');
-    if (tested === 'no_model')
-      throw fail('invalid_request', 'model: the group has no text model without a pattern; name one.', {
-        param: 'model',
+export const ACCOUNTS_OPERATIONS = {
+  'admin.accounts': listOperation({ ...BY_GROUP, from: SELECT, view: accountView }),
+  'admin.account': operation({
+    handle: ({ id }, { db }) => readAccount(db, id),
+  }),
+  /** Waits for the outcome, at most a minute. */
+  'admin.testAccount': operation({
+    body: TestBody,
+    async handle({ id, by, body }, { db, accounts, clock }) {
+      const tested = await accounts.test(id, body.model);
+      if (tested === 'unknown_account') throw notFound('account', id);
+      if (tested === 'unknown_model') throw notFound('model', body.model ?? '', 'model');
+      if (tested === 'no_model')
+        throw fail('invalid_request', 'model: the group has no text model without a pattern; name one.', {
+          param: 'model',
+        });
+      if (tested === 'no_price')
+        throw fail('invalid_request', 'model: no text model of the group has a price; set one, or name a model.', {
+          param: 'model',
+        });
+      if (tested === 'no_text')
+        throw fail('invalid_request', 'The account has no feature that answers a text request.');
+      if (tested === 'video')
+        throw fail('invalid_request', 'Video accounts cannot be tested: a task would be charged.');
+      const { ok, model, status, fault, message } = tested;
+      const outcome = { ok, model, status, reason: fault?.kind ?? null, provider_code: fault?.providerCode ?? null };
+      await db.transaction().execute(async (tx) => {
+        await lockHealth(tx);
+        await writeAudit(tx, by, { action: 'account.tested', subject: `account:${id}`, after: outcome });
+        const test = { ...outcome, message, at: new Date(clock.now()) };
+        await tx
+          .insertInto('account_tests')
+          .values({ account_id: id, ...test })
+          .onConflict((row) => row.column('account_id').doUpdateSet(test))
+          .execute();
+        // The credential works again; a park by an operator stays.
+        if (ok)
+          await tx.deleteFrom('account_parks').where('account_id', '=', id).where('cause', '=', 'credential').execute();
       });
-    if (tested === 'no_price')
-      throw fail('invalid_request', 'model: no text model of the group has a price; set one, or name a model.', {
-        param: 'model',
-      });
-    if (tested === 'no_text') throw fail('invalid_request', 'The account has no feature that answers a text request.');
-    if (tested === 'video') throw fail('invalid_request', 'Video accounts cannot be tested: a task would be charged.');
-    const { ok, model, status, fault, message } = tested;
-    const outcome = { ok, model, status, reason: fault?.kind ?? null, provider_code: fault?.providerCode ?? null };
-    await db.transaction().execute(async (tx) => {
-      await lockHealth(tx);
-      await writeAudit(tx, by, { action: 'account.tested', subject: `account:${id}`, after: outcome });
-      const test = { ...outcome, message, at: new Date(clock.now()) };
-      await tx
-        .insertInto('account_tests')
-        .values({ account_id: id, ...test })
-        .onConflict((row) => row.column('account_id').doUpdateSet(test))
-        .execute();
-      // The credential works again; a park by an operator stays.
-      if (ok)
-        await tx.deleteFrom('account_parks').where('account_id', '=', id).where('cause', '=', 'credential').execute();
-    });
-    await accounts.refresh();
-    sendJson(call, 200, {
-      object: 'account_test',
-      account: id,
-      ...outcome,
-      message,
-      first_byte_ms: tested.firstByteMs,
-      duration_ms: tested.totalMs,
-    });
-  },
-});
+      await accounts.refresh();
+      return {
+        object: 'account_test',
+        account: id,
+        ...outcome,
+        message,
+        first_byte_ms: tested.firstByteMs,
+        duration_ms: tested.totalMs,
+      };
+    },
+  }),
+};

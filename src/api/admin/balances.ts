@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { walletReports } from '../../ledger/index.ts';
 import { snapshot } from '../../platform/db/index.ts';
-import { sendJson } from '../../platform/web/index.ts';
 import { notFound, operation } from './handler.ts';
 import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
 import { money, param } from './query-params.ts';
@@ -19,25 +18,25 @@ const BalancesQuery = z.strictObject({
   ...sortedParams('balances'),
 });
 
-export const listBalances = operation({
-  query: BalancesQuery,
-  async handle({ call, query: { user, below, used, ...query } }, { db, clock }) {
-    const page = sortedPage('balances', query);
-    const found = await snapshot(db, (tx) => walletReports(tx, { user, below, used, ...page, now: clock.now() }));
-    sendPage(call, found, {
-      limit: query.limit,
-      more: { currency: 'USD' },
-      view: ({ report }) => report,
-      key: (row) => sortedKey(row, row.report.user, page.order),
-    });
-  },
-});
-
-export const getBalance = operation({
-  async handle({ call }, { db, clock }) {
-    const user = call.params.user ?? '';
-    const [found] = await snapshot(db, (tx) => walletReports(tx, { user, limit: 1, now: clock.now() }));
-    if (!found) throw notFound('user', user);
-    sendJson(call, 200, { object: 'balance', currency: 'USD', ...found.report });
-  },
-});
+export const BALANCES_OPERATIONS = {
+  'admin.balances': operation({
+    query: BalancesQuery,
+    async handle({ call, query: { user, below, used, ...query } }, { db, clock }) {
+      const page = sortedPage('balances', query);
+      const found = await snapshot(db, (tx) => walletReports(tx, { user, below, used, ...page, now: clock.now() }));
+      sendPage(call, found, {
+        limit: query.limit,
+        more: { currency: 'USD' },
+        view: ({ report }) => report,
+        key: (row) => sortedKey(row, row.report.user, page.order),
+      });
+    },
+  }),
+  'admin.balance': operation({
+    async handle({ id: user }, { db, clock }) {
+      const [found] = await snapshot(db, (tx) => walletReports(tx, { user, limit: 1, now: clock.now() }));
+      if (!found) throw notFound('user', user);
+      return { object: 'balance', currency: 'USD', ...found.report };
+    },
+  }),
+};

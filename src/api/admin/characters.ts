@@ -6,12 +6,11 @@ import { type AuditAction, writeAudit } from '../../access/keys/index.ts';
 import { characterRow, insertRow, saveRow } from '../../catalog/setup/index.ts';
 import { fail, hasSignature } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
-import { type Call, sendJson } from '../../platform/web/index.ts';
+import type { Call } from '../../platform/web/index.ts';
 import { CharacterChange, membersOf, NewCharacter } from '../../schemas/index.ts';
 import { CHARACTERS, type ManagedRow } from './catalog.ts';
 import { notFound, type Operator, operation } from './handler.ts';
-import { readJson, rejection } from './request-body.ts';
-import { NOTHING_TO_UPDATE } from './users.ts';
+import { expectChange, readJson, rejection } from './request-body.ts';
 
 const MIB = 2 ** 20;
 const MAX_PICTURE_BYTES = 2 * MIB;
@@ -29,40 +28,6 @@ const PictureBody = z.strictObject({
 const isBase64 = (text: string): boolean =>
   text.length > 0 && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 
-export const createCharacter = operation({
-  body: NewCharacter,
-  async handle({ call, by, body }, { db }) {
-    const created = await db.transaction().execute(async (tx) => {
-      await checkGroup(tx, body.group);
-      const { next } = await tx
-        .selectFrom('characters')
-        .select(sql<number>`coalesce(max(position), -1) + 1`.as('next'))
-        .executeTakeFirstOrThrow();
-      if (!(await insertRow(tx, characterRow(body, next))))
-        throw fail('conflict', `id: a character "${body.id}" already exists; use another id.`, { param: 'id' });
-      const after = await lockCharacter(tx, body.id);
-      await writeAudit(tx, by, { action: 'character.created', subject: `character:${body.id}`, after });
-      return after;
-    });
-    sendJson(call, 201, { object: 'character', ...created });
-  },
-});
-
-export const changeCharacter = operation({
-  body: CharacterChange,
-  async handle({ call, by, body }, { db }) {
-    if (Object.values(body).every((value) => value === undefined)) throw fail('invalid_request', NOTHING_TO_UPDATE);
-    const changed = await change(db, { call, by, action: 'character.changed' }, async (tx, id) => {
-      if (body.group !== undefined) await checkGroup(tx, body.group);
-      await saveRow(tx, characterRow({ ...body, id }));
-    });
-    sendJson(call, 200, changed);
-  },
-});
-
-export const publishCharacter = publicationOf(true);
-export const unpublishCharacter = publicationOf(false);
-
 function publicationOf(published: boolean) {
   const action = published ? 'character.published' : 'character.unpublished';
   return operation({
@@ -71,51 +36,10 @@ function publicationOf(published: boolean) {
       const changed = await change(db, { call, by, action }, async (tx, id) => {
         await tx.updateTable('characters').set({ published }).where('id', '=', id).execute();
       });
-      sendJson(call, 200, changed);
+      return changed;
     },
   });
 }
-
-export const uploadPreview = operation({
-  body: PictureBody,
-  readBody: (call) => readJson(call, PictureBody, MAX_BASE64_CHARS + MIB),
-  async handle({ call, by, body: { data } }, { db }) {
-    const bytes = Buffer.from(data, 'base64');
-    const type = PICTURE_TYPES.find((one) => hasSignature(one, bytes));
-    if (!type || bytes.length > MAX_PICTURE_BYTES) throw rejection([`data: expected ${PICTURE_EXPECTED}`]);
-    const picture = { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
-    const changed = await change(
-      db,
-      { call, by, action: 'character.preview_changed', noted: { picture } },
-      async (tx, id) => {
-        await tx.updateTable('characters').set({ preview: bytes, preview_type: type }).where('id', '=', id).execute();
-      },
-    );
-    sendJson(call, 200, changed);
-  },
-});
-
-export const deletePreview = operation({
-  async handle({ call, by }, { db }) {
-    const changed = await change(db, { call, by, action: 'character.preview_changed' }, async (tx, id) => {
-      await tx.updateTable('characters').set({ preview: null, preview_type: null }).where('id', '=', id).execute();
-    });
-    sendJson(call, 200, changed);
-  },
-});
-
-/** Tasks that use the character keep their results. */
-export const deleteCharacter = operation({
-  async handle({ call, by }, { db }) {
-    const id = await db.transaction().execute(async (tx) => {
-      const before = await lockCharacter(tx, call.params.character ?? '');
-      await tx.deleteFrom('characters').where('id', '=', before.id).execute();
-      await writeAudit(tx, by, { action: 'character.deleted', subject: `character:${before.id}`, before });
-      return before.id;
-    });
-    sendJson(call, 200, { object: 'character', id, deleted: true });
-  },
-});
 
 interface Change extends Operator {
   readonly call: Call;
@@ -154,3 +78,75 @@ async function checkGroup(tx: Db, id: string): Promise<void> {
   if (!group) throw notFound('group', id, 'group');
   if (group.style !== 'video') throw rejection([`group: "${id}" is not a video group`]);
 }
+
+export const CHARACTERS_OPERATIONS = {
+  'admin.createCharacter': operation({
+    body: NewCharacter,
+    status: 201,
+    async handle({ by, body }, { db }) {
+      const created = await db.transaction().execute(async (tx) => {
+        await checkGroup(tx, body.group);
+        const { next } = await tx
+          .selectFrom('characters')
+          .select(sql<number>`coalesce(max(position), -1) + 1`.as('next'))
+          .executeTakeFirstOrThrow();
+        if (!(await insertRow(tx, characterRow(body, next))))
+          throw fail('conflict', `id: a character "${body.id}" already exists; use another id.`, { param: 'id' });
+        const after = await lockCharacter(tx, body.id);
+        await writeAudit(tx, by, { action: 'character.created', subject: `character:${body.id}`, after });
+        return after;
+      });
+      return { object: 'character', ...created };
+    },
+  }),
+  'admin.changeCharacter': operation({
+    body: CharacterChange,
+    async handle({ call, by, body }, { db }) {
+      expectChange(body);
+      const changed = await change(db, { call, by, action: 'character.changed' }, async (tx, id) => {
+        if (body.group !== undefined) await checkGroup(tx, body.group);
+        await saveRow(tx, characterRow({ ...body, id }));
+      });
+      return changed;
+    },
+  }),
+  'admin.publishCharacter': publicationOf(true),
+  'admin.unpublishCharacter': publicationOf(false),
+  'admin.uploadPreview': operation({
+    body: PictureBody,
+    readBody: (call) => readJson(call, PictureBody, MAX_BASE64_CHARS + MIB),
+    async handle({ call, by, body: { data } }, { db }) {
+      const bytes = Buffer.from(data, 'base64');
+      const type = PICTURE_TYPES.find((one) => hasSignature(one, bytes));
+      if (!type || bytes.length > MAX_PICTURE_BYTES) throw rejection([`data: expected ${PICTURE_EXPECTED}`]);
+      const picture = { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+      const changed = await change(
+        db,
+        { call, by, action: 'character.preview_changed', noted: { picture } },
+        async (tx, id) => {
+          await tx.updateTable('characters').set({ preview: bytes, preview_type: type }).where('id', '=', id).execute();
+        },
+      );
+      return changed;
+    },
+  }),
+  'admin.deletePreview': operation({
+    async handle({ call, by }, { db }) {
+      const changed = await change(db, { call, by, action: 'character.preview_changed' }, async (tx, id) => {
+        await tx.updateTable('characters').set({ preview: null, preview_type: null }).where('id', '=', id).execute();
+      });
+      return changed;
+    },
+  }),
+  /** Tasks that use the character keep their results. */
+  'admin.deleteCharacter': operation({
+    async handle({ id, by }, { db }) {
+      await db.transaction().execute(async (tx) => {
+        const before = await lockCharacter(tx, id);
+        await tx.deleteFrom('characters').where('id', '=', before.id).execute();
+        await writeAudit(tx, by, { action: 'character.deleted', subject: `character:${before.id}`, before });
+      });
+      return { object: 'character', id, deleted: true };
+    },
+  }),
+};

@@ -8,7 +8,7 @@ import {
   RepricingError,
   SetupError,
 } from '../../catalog/setup/index.ts';
-import { type Call, expectJson, mediaType, readBody, sendJson } from '../../platform/web/index.ts';
+import { type Call, expectJson, mediaType, readBody } from '../../platform/web/index.ts';
 import { BODY_BYTES } from '../../rules/index.ts';
 import { SetupFile } from '../../schemas/index.ts';
 import { operation } from './handler.ts';
@@ -16,39 +16,6 @@ import { flags } from './query-params.ts';
 import { isUnstorable, rejection, UNSTORABLE } from './request-body.ts';
 
 const YAML = new Set(['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml']);
-
-export const applyConfig = operation({
-  query: z.strictObject(flags),
-  body: SetupFile,
-  bodyTypes: ['application/json', 'application/yaml'],
-  readBody: readSetup,
-  async handle({ call, query, by, body }, { db, secrets }) {
-    const dryRun = query.dry_run === 'true';
-    const prune = query.prune === 'true';
-    const refuseRepricing = query.accept_repricing !== 'true';
-    const createOnly = query.create_only === 'true';
-    const refuseRemoval = { confirmed: query.confirm === undefined ? undefined : Number(query.confirm) };
-    const options = { secrets, prune, dryRun, refuseRepricing, refuseRemoval, createOnly, by };
-    const { changes, effects, unpriced, rotated, warnings, keys, diff } = await applySetup(db, body, options).catch(
-      rejectSetup,
-    );
-    sendJson(call, 200, {
-      object: 'config',
-      dry_run: dryRun,
-      changes,
-      diff: diff.map(({ object, fields }) => ({
-        object,
-        fields: fields.map(({ field, before = null, after = null }) => ({ field, before, after })),
-      })),
-      effects,
-      unpriced,
-      rotated,
-      warnings,
-      // A dry run is rolled back, so its keys do not exist.
-      keys: dryRun ? [] : keys.map(({ token, ...key }) => ({ ...key, value: token })),
-    });
-  },
-});
 
 async function readSetup(call: Call): Promise<SetupFile> {
   if (!YAML.has(mediaType(call))) expectJson(call);
@@ -74,3 +41,38 @@ function rejectSetup(error: unknown): never {
     throw rejection(error.lines.map((line) => `${line}; name it, or repeat the request with accept_repricing=true`));
   throw error instanceof SetupError ? rejection(error.lines) : error;
 }
+
+export const CONFIG_OPERATIONS = {
+  'admin.applyConfig': operation({
+    query: z.strictObject(flags),
+    body: SetupFile,
+    bodyTypes: ['application/json', 'application/yaml'],
+    readBody: readSetup,
+    async handle({ query, by, body }, { db, secrets }) {
+      const dryRun = query.dry_run === 'true';
+      const prune = query.prune === 'true';
+      const refuseRepricing = query.accept_repricing !== 'true';
+      const createOnly = query.create_only === 'true';
+      const refuseRemoval = { confirmed: query.confirm === undefined ? undefined : Number(query.confirm) };
+      const options = { secrets, prune, dryRun, refuseRepricing, refuseRemoval, createOnly, by };
+      const { changes, effects, unpriced, rotated, warnings, keys, diff } = await applySetup(db, body, options).catch(
+        rejectSetup,
+      );
+      return {
+        object: 'config',
+        dry_run: dryRun,
+        changes,
+        diff: diff.map(({ object, fields }) => ({
+          object,
+          fields: fields.map(({ field, before = null, after = null }) => ({ field, before, after })),
+        })),
+        effects,
+        unpriced,
+        rotated,
+        warnings,
+        // A dry run is rolled back, so its keys do not exist.
+        keys: dryRun ? [] : keys.map(({ token, ...key }) => ({ ...key, value: token })),
+      };
+    },
+  }),
+};

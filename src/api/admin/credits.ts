@@ -35,33 +35,6 @@ export const shownReference = (reference: string): string =>
 
 type Booking = Omit<ShownCredit, 'object' | 'currency' | 'entry' | 'at'>;
 
-export const bookCredit = operation({
-  body: CreditBody,
-  async handle({ call, by, body }, { db }) {
-    const wanted: Booking = {
-      user: body.user,
-      amount: formatNanos(body.amount),
-      kind: body.kind ?? (body.amount > 0n ? 'payment' : 'adjustment'),
-      reason: body.reason,
-      reference: body.reference,
-    };
-    const { isNew, booked } = await db.transaction().execute(async (tx) => {
-      const user = await tx.selectFrom('users').select('id').where('id', '=', wanted.user).executeTakeFirst();
-      if (!user) throw notFound('user', wanted.user, 'user');
-      return addCredit(tx, wanted, body.amount, by);
-    });
-    const fields = ['user', 'amount', 'kind', 'reason'] as const;
-    const differing = fields.find((name) => booked[name] !== wanted[name]);
-    if (differing)
-      throw fail(
-        'conflict',
-        `reference: "${wanted.reference}" is already booked with another ${differing}; use a new reference.`,
-        { param: 'reference' },
-      );
-    sendJson(call, isNew ? 201 : 200, { object: 'credit', currency: 'USD', ...booked });
-  },
-});
-
 /** Books the credit and writes its audit line, unless its reference is booked already. */
 export async function addCredit(tx: Tx, wanted: Booking, nanos: bigint, by: Actor) {
   const isNew = await book(tx, wanted, nanos);
@@ -96,3 +69,32 @@ async function readBooking(tx: Tx, reference: string): Promise<Omit<ShownCredit,
     at: row.created_at.toISOString(),
   };
 }
+
+export const CREDITS_OPERATIONS = {
+  'admin.credit': operation({
+    body: CreditBody,
+    async handle({ call, by, body }, { db }) {
+      const wanted: Booking = {
+        user: body.user,
+        amount: formatNanos(body.amount),
+        kind: body.kind ?? (body.amount > 0n ? 'payment' : 'adjustment'),
+        reason: body.reason,
+        reference: body.reference,
+      };
+      const { isNew, booked } = await db.transaction().execute(async (tx) => {
+        const user = await tx.selectFrom('users').select('id').where('id', '=', wanted.user).executeTakeFirst();
+        if (!user) throw notFound('user', wanted.user, 'user');
+        return addCredit(tx, wanted, body.amount, by);
+      });
+      const fields = ['user', 'amount', 'kind', 'reason'] as const;
+      const differing = fields.find((name) => booked[name] !== wanted[name]);
+      if (differing)
+        throw fail(
+          'conflict',
+          `reference: "${wanted.reference}" is already booked with another ${differing}; use a new reference.`,
+          { param: 'reference' },
+        );
+      sendJson(call, isNew ? 201 : 200, { object: 'credit', currency: 'USD', ...booked });
+    },
+  }),
+};

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { findKeyById, type Key } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import { expectJson, readBody, sendJson } from '../../platform/web/index.ts';
+import { expectJson, readBody } from '../../platform/web/index.ts';
 import { DIALECTS, WORKING_COPIES } from '../../rules/index.ts';
 import { line } from '../../schemas/index.ts';
 import { notFound, operation } from './handler.ts';
@@ -15,19 +15,6 @@ const ExplainQuery = z.strictObject({
 });
 const CallBody = z.looseObject({}).describe('the body of the call; without one, a minimal one of its dialect');
 
-export const explainOperation = operation({
-  query: ExplainQuery,
-  body: CallBody,
-  // It stays bytes, as that of a call.
-  readBody: async () => ({}),
-  async handle({ call, query }, { db, clock, explain, maxTextBytes }) {
-    expectJson(call);
-    const body = await readBody(call, maxTextBytes, { copies: WORKING_COPIES.converted });
-    const key = await keyToExplain(db, query.key, clock.now());
-    sendJson(call, 200, await explain({ ...query, key, body: body.length === 0 ? undefined : body }));
-  },
-});
-
 /** Of any user. */
 export async function keyToExplain(db: Db, id: string, now: number): Promise<Key> {
   const key = await findKeyById(db, id, now);
@@ -38,3 +25,18 @@ export async function keyToExplain(db: Db, id: string, now: number): Promise<Key
     param: 'key',
   });
 }
+
+export const EXPLAIN_OPERATIONS = {
+  'admin.explain': operation({
+    query: ExplainQuery,
+    body: CallBody,
+    // It stays bytes, as that of a call.
+    readBody: async () => ({}),
+    async handle({ call, query }, { db, clock, explain, maxTextBytes }) {
+      expectJson(call);
+      const body = await readBody(call, maxTextBytes, { copies: WORKING_COPIES.converted });
+      const key = await keyToExplain(db, query.key, clock.now());
+      return await explain({ ...query, key, body: body.length === 0 ? undefined : body });
+    },
+  }),
+};

@@ -1,11 +1,11 @@
 /** Definition of an operation of operators or people: the schemas of its query and body, and the handler that receives them parsed. */
 import { z } from 'zod';
 import type { Actor, KeySecrets } from '../../access/keys/index.ts';
-import { type Clock, fail } from '../../core/index.ts';
+import { type Clock, fail, type MaybePromise } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import type { Call } from '../../platform/web/index.ts';
+import { type Call, sendJson } from '../../platform/web/index.ts';
 import type { SettingReport } from '../../schemas/index.ts';
 import type { Video } from '../../video/index.ts';
 import { readQuery } from './query-params.ts';
@@ -40,6 +40,8 @@ export interface Operator {
 
 interface Input<Q, B> {
   readonly call: Call;
+  /** What the path names, where it names an object. */
+  readonly id: string;
   readonly query: Q;
   readonly body: B;
 }
@@ -62,7 +64,10 @@ interface Definition<Q extends z.ZodObject, B extends z.ZodType, C, S> {
   readonly bodyTypes?: readonly string[];
   /** Reads a body that is not always JSON. */
   readonly readBody?: (call: Call) => Promise<z.output<B>>;
-  readonly handle: (input: C & Input<z.output<Q>, z.output<B>>, services: S) => Promise<void>;
+  /** Of a success; 200 by default. */
+  readonly status?: number;
+  /** Returns the body of the response, unless it sends one. */
+  readonly handle: (input: C & Input<z.output<Q>, z.output<B>>, services: S) => MaybePromise<unknown>;
 }
 
 const NO_QUERY = z.strictObject({});
@@ -75,6 +80,7 @@ export const operationsOf =
     body,
     bodyTypes,
     readBody,
+    status = 200,
     handle,
   }: Definition<Q, B, C, S>): OperationHandler<C, S> => {
     const querySchema = query ?? NO_QUERY;
@@ -85,7 +91,9 @@ export const operationsOf =
       async run(call, caller, services) {
         const parsedQuery = readQuery(call.query, querySchema) as z.output<Q>;
         const parsedBody = readBody ? await readBody(call) : ((body && (await readJson(call, body))) as z.output<B>);
-        return handle({ ...caller, call, query: parsedQuery, body: parsedBody }, services);
+        const [id = ''] = Object.values(call.params);
+        const reply = await handle({ ...caller, call, id, query: parsedQuery, body: parsedBody }, services);
+        if (reply) sendJson(call, status, reply as object);
       },
     };
   };

@@ -2,140 +2,64 @@
 import { fail } from '../../core/index.ts';
 import type { Handler } from '../../platform/web/index.ts';
 import { ADMIN_OPERATIONS, type AdminOperation } from '../../rules/index.ts';
-import { changeAccountOperation, drainAccount, parkAccount, resumeAccount } from './account-changes.ts';
-import { getAccount, listAccounts, testAccountOperation } from './accounts.ts';
-import { listAlarms } from './alarms.ts';
-import { listOperatorAssets } from './assets.ts';
-import { listAudit } from './audit.ts';
+import { ACCOUNT_CHANGES_OPERATIONS } from './account-changes.ts';
+import { ACCOUNTS_OPERATIONS } from './accounts.ts';
+import { ASSETS_OPERATIONS } from './assets.ts';
 import type { AdminAuth } from './auth.ts';
-import { listAuthorizations } from './authorizations.ts';
-import { getBalance, listBalances } from './balances.ts';
-import { getCallback, listCallbacks, redeliverCallback, testCallbackOperation } from './callbacks.ts';
-import { listCatalogModels, listCharacters, listGroups, listPrices } from './catalog.ts';
-import {
-  changeCharacter,
-  createCharacter,
-  deleteCharacter,
-  deletePreview,
-  publishCharacter,
-  unpublishCharacter,
-  uploadPreview,
-} from './characters.ts';
-import { applyConfig } from './config.ts';
-import { bookCredit } from './credits.ts';
-import { explainOperation } from './explain.ts';
+import { AUTHORIZATIONS_OPERATIONS } from './authorizations.ts';
+import { BALANCES_OPERATIONS } from './balances.ts';
+import { CALLBACKS_OPERATIONS } from './callbacks.ts';
+import { CATALOG_OPERATIONS } from './catalog.ts';
+import { CHARACTERS_OPERATIONS } from './characters.ts';
+import { CONFIG_OPERATIONS } from './config.ts';
+import { CREDITS_OPERATIONS } from './credits.ts';
+import { EXPLAIN_OPERATIONS } from './explain.ts';
 import type { AdminSchemas, AdminServices, OperationHandler } from './handler.ts';
-import {
-  captureKeyOperation,
-  changeKeyOperation,
-  createKeyOperation,
-  getKeyOperation,
-  listKeysOperation,
-  revokeKeyOperation,
-  rotateKeyOperation,
-} from './keys.ts';
-import {
-  changePersonOperation,
-  invitePersonOperation,
-  listPeople,
-  resetPersonOperation,
-  signOutPersonOperation,
-} from './people.ts';
-import { importPrices } from './price-import.ts';
-import { getQuote } from './quote.ts';
-import { dismissRecord, listQuarantine, listRecords, resolveRecord } from './records.ts';
-import { getCapture, getRequest, listRequestLog } from './requests.ts';
-import { listReviews, releaseReview, settleReview } from './reviews.ts';
-import { searchObjects } from './search.ts';
-import { listSettings } from './settings.ts';
-import { getStatement } from './statement.ts';
-import { getAccountStats, getStats } from './stats.ts';
-import { assignOperatorTask, dismissOperatorTask, listSubmissions } from './submissions.ts';
-import { getOperatorTask, listOperatorTasks } from './tasks.ts';
-import { getUsageBreakdown } from './usage.ts';
-import { changeUser, createUser, listUsers } from './users.ts';
-import { forOperators, WARNINGS } from './warnings.ts';
+import { INSTALLATION_OPERATIONS } from './installation.ts';
+import { KEYS_OPERATIONS } from './keys.ts';
+import { PEOPLE_OPERATIONS } from './people.ts';
+import { PRICE_IMPORT_OPERATIONS } from './price-import.ts';
+import { QUOTE_OPERATIONS } from './quote.ts';
+import { RECORDS_OPERATIONS } from './records.ts';
+import { REQUESTS_OPERATIONS } from './requests.ts';
+import { REVIEWS_OPERATIONS } from './reviews.ts';
+import { SEARCH_OPERATIONS } from './search.ts';
+import { STATEMENT_OPERATIONS } from './statement.ts';
+import { STATS_OPERATIONS } from './stats.ts';
+import { SUBMISSIONS_OPERATIONS } from './submissions.ts';
+import { TASKS_OPERATIONS } from './tasks.ts';
+import { USAGE_OPERATIONS } from './usage.ts';
+import { USERS_OPERATIONS } from './users.ts';
+import { WARNINGS_OPERATIONS } from './warnings.ts';
 
 const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
-  'admin.balances': listBalances,
-  'admin.balance': getBalance,
-  'admin.credit': bookCredit,
-  'admin.statement': getStatement,
-  'admin.usage': getUsageBreakdown,
-  'admin.records': listRecords,
-  'admin.search': searchObjects,
-  'admin.requests': listRequestLog,
-  'admin.request': getRequest,
-  'admin.capture': getCapture,
-  'admin.stats': getStats,
-  'admin.accountStats': getAccountStats,
-  'admin.quarantine': listQuarantine,
-  'admin.resolveRecord': resolveRecord,
-  'admin.dismissRecord': dismissRecord,
-  'admin.submissions': listSubmissions,
-  'admin.assignTask': assignOperatorTask,
-  'admin.dismissTask': dismissOperatorTask,
-  'admin.reviews': listReviews,
-  'admin.settleReview': settleReview,
-  'admin.releaseReview': releaseReview,
-  'admin.tasks': listOperatorTasks,
-  'admin.task': getOperatorTask,
-  'admin.assets': listOperatorAssets,
-  'admin.authorizations': listAuthorizations,
-  'admin.alarms': listAlarms,
-  'admin.audit': listAudit,
-  'admin.callbacks': listCallbacks,
-  'admin.callback': getCallback,
-  'admin.redeliverCallback': redeliverCallback,
-  'admin.testCallback': testCallbackOperation,
-  'admin.groups': listGroups,
-  'admin.accounts': listAccounts,
-  'admin.account': getAccount,
-  'admin.changeAccount': changeAccountOperation,
-  'admin.parkAccount': parkAccount,
-  'admin.drainAccount': drainAccount,
-  'admin.resumeAccount': resumeAccount,
-  'admin.testAccount': testAccountOperation,
-  'admin.models': listCatalogModels,
-  'admin.prices': listPrices,
-  'admin.importPrices': importPrices,
-  'admin.quote': getQuote,
-  'admin.explain': explainOperation,
-  'admin.characters': listCharacters,
-  'admin.createCharacter': createCharacter,
-  'admin.changeCharacter': changeCharacter,
-  'admin.publishCharacter': publishCharacter,
-  'admin.unpublishCharacter': unpublishCharacter,
-  'admin.uploadPreview': uploadPreview,
-  'admin.deletePreview': deletePreview,
-  'admin.deleteCharacter': deleteCharacter,
-  'admin.users': listUsers,
-  'admin.createUser': createUser,
-  'admin.changeUser': changeUser,
-  'admin.people': listPeople,
-  'admin.invitePerson': invitePersonOperation,
-  'admin.changePerson': changePersonOperation,
-  'admin.resetPerson': resetPersonOperation,
-  'admin.signOutPerson': signOutPersonOperation,
-  'admin.keys': listKeysOperation,
-  'admin.key': getKeyOperation,
-  'admin.createKey': createKeyOperation,
-  'admin.changeKey': changeKeyOperation,
-  'admin.revokeKey': revokeKeyOperation,
-  'admin.rotateKey': rotateKeyOperation,
-  'admin.captureKey': captureKeyOperation,
-  'admin.warnings': forOperators(WARNINGS.list),
-  'admin.createWarning': forOperators(WARNINGS.create),
-  'admin.changeWarning': forOperators(WARNINGS.change),
-  'admin.deleteWarning': forOperators(WARNINGS.delete),
-  'admin.destinations': forOperators(WARNINGS.listDestinations),
-  'admin.createDestination': forOperators(WARNINGS.createDestination),
-  'admin.changeDestination': forOperators(WARNINGS.changeDestination),
-  'admin.deleteDestination': forOperators(WARNINGS.deleteDestination),
-  'admin.testDestination': forOperators(WARNINGS.testDestination),
-  'admin.notices': forOperators(WARNINGS.listNotices),
-  'admin.settings': listSettings,
-  'admin.applyConfig': applyConfig,
+  ...BALANCES_OPERATIONS,
+  ...CREDITS_OPERATIONS,
+  ...STATEMENT_OPERATIONS,
+  ...USAGE_OPERATIONS,
+  ...RECORDS_OPERATIONS,
+  ...SEARCH_OPERATIONS,
+  ...REQUESTS_OPERATIONS,
+  ...STATS_OPERATIONS,
+  ...SUBMISSIONS_OPERATIONS,
+  ...REVIEWS_OPERATIONS,
+  ...TASKS_OPERATIONS,
+  ...ASSETS_OPERATIONS,
+  ...AUTHORIZATIONS_OPERATIONS,
+  ...CALLBACKS_OPERATIONS,
+  ...CATALOG_OPERATIONS,
+  ...ACCOUNTS_OPERATIONS,
+  ...ACCOUNT_CHANGES_OPERATIONS,
+  ...PRICE_IMPORT_OPERATIONS,
+  ...QUOTE_OPERATIONS,
+  ...EXPLAIN_OPERATIONS,
+  ...CHARACTERS_OPERATIONS,
+  ...USERS_OPERATIONS,
+  ...PEOPLE_OPERATIONS,
+  ...KEYS_OPERATIONS,
+  ...WARNINGS_OPERATIONS,
+  ...INSTALLATION_OPERATIONS,
+  ...CONFIG_OPERATIONS,
 };
 
 /** The source of the OpenAPI description. */

@@ -1,10 +1,11 @@
 export { AdminAuth } from './auth.ts';
-export { authorizationView, OwnAuthorizationsQuery, sendAuthorizations } from './authorizations.ts';
+export { OWN_AUTHORIZATIONS, OwnAuthorizationsQuery } from './authorizations.ts';
 export { keyToExplain } from './explain.ts';
 export { type AdminSchemas, notFound, type OperationHandler, operationsOf } from './handler.ts';
 export { ADMIN_SCHEMAS, createAdminHandlers, withReportErrors } from './handlers.ts';
-export { changeKey, newKeyInput, rotateKey, sendKeys } from './keys.ts';
-export { CURSOR_EXPECTED, pageParams, rowKey, sendPage, sortedParams } from './pagination.ts';
+export { changeKey, rotateKey, sendKeys } from './keys.ts';
+export { sendRows } from './list.ts';
+export { CURSOR_EXPECTED, pageParams, rowKey, sendPage, sortedParams, wholeList } from './pagination.ts';
 export { listOf, param, period, readQuery } from './query-params.ts';
 export { readJson } from './request-body.ts';
 export { chargeView, observedView, requestParams, sendRequests } from './requests.ts';

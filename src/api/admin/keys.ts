@@ -5,7 +5,6 @@ import {
   type Actor,
   checkKeyGroups,
   createKey,
-  type KeyInput,
   type KeySecrets,
   keyView,
   lockKey,
@@ -16,13 +15,13 @@ import {
 import { fail, type StoredLimits } from '../../core/index.ts';
 import { captureKey } from '../../observe/request-log/index.ts';
 import { type Db, likePattern, type Row, snapshot, sortedRows, type Tx } from '../../platform/db/index.ts';
-import { type Call, sendJson } from '../../platform/web/index.ts';
+import type { Call } from '../../platform/web/index.ts';
 import { KeyCapture, KeyChange, mergeLimits, NewKey, type ShownKey } from '../../schemas/index.ts';
 import { type AdminServices, notFound, operation } from './handler.ts';
+import { matching } from './list.ts';
 import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
 import { param } from './query-params.ts';
-import { reason } from './request-body.ts';
-import { NOTHING_TO_UPDATE } from './users.ts';
+import { expectChange, reason } from './request-body.ts';
 
 const MAX_OVERLAP_S = 30 * 86_400;
 const RotateBody = z.strictObject({
@@ -36,21 +35,14 @@ const KeysQuery = z.strictObject({
   ...sortedParams('keys'),
 });
 
-export const listKeysOperation = operation({
-  query: KeysQuery,
-  handle: ({ call, query }, services) => sendKeys(call, query, services),
-});
-
 export async function sendKeys(
   call: Call,
   { user, group, name, ...query }: z.output<typeof KeysQuery>,
   { db, clock, extend = (view) => view }: Pick<AdminServices, 'db' | 'clock'> & { extend?: (view: ShownKey) => object },
 ): Promise<void> {
   const page = sortedPage('keys', query);
-  const from = sql`select * from keys where true
-    ${user === undefined ? sql`` : sql`and user_id = ${user}`}
-    ${group === undefined ? sql`` : sql`and group_id = ${group}`}
-    ${name === undefined ? sql`` : sql`and name ilike ${likePattern(name)}`}`;
+  const from = sql`
+    select * from keys where ${matching({ user, group })} ${name === undefined ? sql`` : sql`and name ilike ${likePattern(name)}`}`;
   const rows = await snapshot(db, (tx) => sortedRows<Row<'keys'>>(tx, { ...page, from, id: 'id' }));
   sendPage(call, rows, {
     limit: query.limit,
@@ -58,43 +50,6 @@ export async function sendKeys(
     key: (row) => sortedKey(row, row.id, page.order),
   });
 }
-
-export const getKeyOperation = operation({
-  async handle({ call }, { db, clock }) {
-    const id = call.params.key ?? '';
-    const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst();
-    if (!row) throw notFound('key', id);
-    sendJson(call, 200, { object: 'key', ...keyView(row, clock.now()) });
-  },
-});
-
-export const createKeyOperation = operation({
-  body: NewKey,
-  async handle({ call, by, body }, { db, clock, secrets }) {
-    const { view, value } = await createKey(db, newKeyInput(body), { by, now: clock.now(), secrets });
-    sendJson(call, 201, { object: 'key', ...view, value });
-  },
-});
-
-export const newKeyInput = (body: z.output<typeof NewKey>): KeyInput => ({
-  user: body.user,
-  group: body.group,
-  name: body.name ?? 'default',
-  videoGroups: body.video_groups,
-  allowedModels: body.models,
-  allowedAddresses: body.addresses,
-  store: body.store,
-  limits: mergeLimits({}, body),
-  expiresAt: body.expires_at === undefined ? undefined : new Date(body.expires_at),
-});
-
-export const changeKeyOperation = operation({
-  body: KeyChange,
-  async handle({ call, by, body }, { db, clock }) {
-    const view = await changeKey(db, call.params.key ?? '', body, { by, now: clock.now() });
-    sendJson(call, 200, { object: 'key', ...view });
-  },
-});
 
 interface KeyChangeContext {
   readonly by: Actor;
@@ -111,7 +66,7 @@ export function changeKey(
   change: z.output<typeof KeyChange>,
   { by, now, owner, check }: KeyChangeContext,
 ): Promise<ShownKey> {
-  if (Object.keys(change).length === 0) throw fail('invalid_request', NOTHING_TO_UPDATE);
+  expectChange(change);
   return db.transaction().execute(async (tx) => {
     const row = await lockKey(tx, id, owner);
     await check?.(tx, row);
@@ -136,23 +91,6 @@ export function changeKey(
   });
 }
 
-export const revokeKeyOperation = operation({
-  body: z.strictObject({ reason: reason.optional() }),
-  async handle({ call, by, body }, { db, clock }) {
-    const { view } = await revokeKey(db, call.params.key ?? '', { by, now: clock.now(), reason: body.reason });
-    sendJson(call, 200, { object: 'key', ...view });
-  },
-});
-
-export const rotateKeyOperation = operation({
-  body: RotateBody,
-  async handle({ call, by, body: { overlap_seconds } }, { db, clock, secrets }) {
-    const context = { by, now: clock.now(), secrets };
-    const rotated = await rotateKey(db, call.params.key ?? '', overlap_seconds, context);
-    sendJson(call, 201, { object: 'key', ...rotated });
-  },
-});
-
 /**
  * The new key gets the name, the settings and the amounts spent under its limits. The old key keeps its row until the overlap ends, so
  * that its usage and its callback secret stay valid.
@@ -174,31 +112,65 @@ export function rotateKey(
       .set({ name: `${old.name.slice(0, 70)}~${old.id}`, expires_at: new Date(end) })
       .where('id', '=', id)
       .execute();
-    const { id: newId, value } = await saveKey(tx, inputOf(old), secrets);
+    const { id: newId, value } = await saveKey(
+      tx,
+      { ...keyView(old, now), spendId: old.spend_id ?? old.id, isOwn: old.is_own },
+      secrets,
+    );
     const [replaces, view] = [keyView(await lockKey(tx, id), now), keyView(await lockKey(tx, newId), now)];
     await writeAudit(tx, by, { action: 'key.rotated', subject: `key:${id}`, before: replaces, after: view });
     return { ...view, value, replaces };
   });
 }
 
-const inputOf = (row: Row<'keys'>): KeyInput => ({
-  user: row.user_id,
-  group: row.group_id,
-  name: row.name,
-  videoGroups: row.video_groups ?? undefined,
-  allowedModels: row.allowed_models ?? undefined,
-  allowedAddresses: row.allowed_addresses ?? undefined,
-  store: row.store,
-  limits: row.limits as StoredLimits,
-  expiresAt: row.expires_at ?? undefined,
-  spendId: row.spend_id ?? row.id,
-  isOwn: row.is_own,
-});
-
-export const captureKeyOperation = operation({
-  body: KeyCapture,
-  async handle({ call, by, body }, { db, clock }) {
-    const view = await captureKey(db, call.params.key ?? '', body.hours, { by, now: clock.now() });
-    sendJson(call, 200, { object: 'key', ...view });
-  },
-});
+export const KEYS_OPERATIONS = {
+  'admin.keys': operation({
+    query: KeysQuery,
+    handle: ({ call, query }, services) => sendKeys(call, query, services),
+  }),
+  'admin.key': operation({
+    async handle({ id }, { db, clock }) {
+      const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst();
+      if (!row) throw notFound('key', id);
+      return { object: 'key', ...keyView(row, clock.now()) };
+    },
+  }),
+  'admin.createKey': operation({
+    body: NewKey,
+    status: 201,
+    async handle({ by, body }, { db, clock, secrets }) {
+      const { view, value } = await createKey(db, body, { by, now: clock.now(), secrets });
+      return { object: 'key', ...view, value };
+    },
+  }),
+  'admin.changeKey': operation({
+    body: KeyChange,
+    async handle({ id, by, body }, { db, clock }) {
+      const view = await changeKey(db, id, body, { by, now: clock.now() });
+      return { object: 'key', ...view };
+    },
+  }),
+  'admin.revokeKey': operation({
+    body: z.strictObject({ reason: reason.optional() }),
+    async handle({ id, by, body }, { db, clock }) {
+      const { view } = await revokeKey(db, id, { by, now: clock.now(), reason: body.reason });
+      return { object: 'key', ...view };
+    },
+  }),
+  'admin.rotateKey': operation({
+    body: RotateBody,
+    status: 201,
+    async handle({ id, by, body: { overlap_seconds } }, { db, clock, secrets }) {
+      const context = { by, now: clock.now(), secrets };
+      const rotated = await rotateKey(db, id, overlap_seconds, context);
+      return { object: 'key', ...rotated };
+    },
+  }),
+  'admin.captureKey': operation({
+    body: KeyCapture,
+    async handle({ id, by, body }, { db, clock }) {
+      const view = await captureKey(db, id, body.hours, { by, now: clock.now() });
+      return { object: 'key', ...view };
+    },
+  }),
+};

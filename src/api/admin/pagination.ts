@@ -143,6 +143,15 @@ export function sendPage<T>(call: Call, rows: readonly T[], { limit, view, key, 
   });
 }
 
+/** A list that is never longer than a page. */
+export const wholeList = (data: readonly object[], more?: object) => ({
+  object: 'list',
+  ...more,
+  data,
+  has_more: false,
+  next_cursor: null,
+});
+
 const encodeCursor = (key: readonly (string | number | bigint)[]): string =>
   Buffer.from(JSON.stringify(key.map(String))).toString('base64url');
 

@@ -9,7 +9,6 @@ import {
   planImport,
 } from '../../catalog/setup/index.ts';
 import { fail, parsePpm } from '../../core/index.ts';
-import { sendJson } from '../../platform/web/index.ts';
 import { line, type PriceImport } from '../../schemas/index.ts';
 import { operation } from './handler.ts';
 import { flags } from './query-params.ts';
@@ -27,24 +26,6 @@ const ImportBody = z.strictObject({
     .default('1'),
   plan: line(64, '`plan` of the dry run that was looked at').optional(),
   force: z.boolean().describe('also applies changes by more than ten times, to zero, or to no price').default(false),
-});
-
-export const importPrices = operation({
-  query: z.strictObject({ dry_run: flags.dry_run }),
-  body: ImportBody,
-  async handle({ call, query, by, body }, { db, clock }) {
-    const { group, model, provider, multiplier } = body;
-    const multiplierPpm = BigInt(parsePpm(multiplier) ?? 0);
-    const options: ImportOptions = { group, model, provider, multiplierPpm, now: clock.now() };
-    const plan = await planImport(db, options).catch(rejectImport);
-    const isDryRun = query.dry_run === 'true';
-    if (!isDryRun) {
-      expectSeen(plan, body.plan);
-      expectForce(plan, body.force);
-      await applyImport(db, plan, options, by).catch(rejectImport);
-    }
-    sendJson(call, 200, { object: 'price_import', dry_run: isDryRun, ...planView(plan) });
-  },
 });
 
 /** The list of the package and the catalog decide the plan, so the same plan has the same name. */
@@ -97,3 +78,23 @@ const planView = (plan: ImportPlan): Omit<PriceImport, 'object' | 'dry_run'> => 
   remarks: plan.remarks,
   skipped: plan.skipped,
 });
+
+export const PRICE_IMPORT_OPERATIONS = {
+  'admin.importPrices': operation({
+    query: z.strictObject({ dry_run: flags.dry_run }),
+    body: ImportBody,
+    async handle({ query, by, body }, { db, clock }) {
+      const { group, model, provider, multiplier } = body;
+      const multiplierPpm = BigInt(parsePpm(multiplier) ?? 0);
+      const options: ImportOptions = { group, model, provider, multiplierPpm, now: clock.now() };
+      const plan = await planImport(db, options).catch(rejectImport);
+      const isDryRun = query.dry_run === 'true';
+      if (!isDryRun) {
+        expectSeen(plan, body.plan);
+        expectForce(plan, body.force);
+        await applyImport(db, plan, options, by).catch(rejectImport);
+      }
+      return { object: 'price_import', dry_run: isDryRun, ...planView(plan) };
+    },
+  }),
+};

@@ -12,6 +12,13 @@ const text = z
 
 const filter = (description: string) => text.describe(description).optional();
 
+/** Objects in one of these states. */
+export const inState = <const T extends readonly string[]>(objects: string, states: T) =>
+  z
+    .enum(states)
+    .describe(`of ${objects}: ${states.map((state) => `\`${state}\``).join(', ')}; all by default`)
+    .optional();
+
 const STATUS = /^[1-5](?:xx|\d\d)$/;
 
 /** A status, or a class of them such as 5xx, as the first and the last status. */

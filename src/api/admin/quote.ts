@@ -4,7 +4,6 @@ import { Catalog, type ModelLine, priceAt, readModelLines } from '../../catalog/
 import { type Cost, costOf, parseRates, videoCost } from '../../ledger/index.ts';
 import { pricedCall, providerBill } from '../../observe/request-log/index.ts';
 import { snapshot, type Tx } from '../../platform/db/index.ts';
-import { sendJson } from '../../platform/web/index.ts';
 import {
   MAX_DURATION_S,
   PRICE_TIERS,
@@ -63,13 +62,6 @@ const QuoteQuery = z.strictObject({
   video_input: z.enum(['true', 'false']).describe('`true` for a video from a video').default('false'),
 });
 type Quote = z.output<typeof QuoteQuery>;
-
-export const getQuote = operation({
-  query: QuoteQuery,
-  async handle({ call, query }, { db, clock }) {
-    sendJson(call, 200, await snapshot(db, (tx) => quote(tx, query, clock.now())));
-  },
-});
 
 async function quote(tx: Tx, query: Quote, now: number): Promise<object> {
   const group = await tx.selectFrom('groups').selectAll().where('id', '=', query.group).executeTakeFirst();
@@ -163,3 +155,10 @@ async function accountMultiplier(tx: Tx, account: string | undefined): Promise<b
   if (!row) throw notFound('account', account, 'account');
   return row.cost_multiplier_ppm;
 }
+
+export const QUOTE_OPERATIONS = {
+  'admin.quote': operation({
+    query: QuoteQuery,
+    handle: ({ query }, { db, clock }) => snapshot(db, (tx) => quote(tx, query, clock.now())),
+  }),
+};

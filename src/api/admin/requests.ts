@@ -15,8 +15,8 @@ import {
   viewCapture,
 } from '../../observe/request-log/index.ts';
 import { type Db, snapshot } from '../../platform/db/index.ts';
-import { type Call, sendJson } from '../../platform/web/index.ts';
-import { ERROR_SIDES, type LoggedRequest, type OwnRequest } from '../../schemas/index.ts';
+import type { Call } from '../../platform/web/index.ts';
+import { ERROR_SIDES, LoggedRequest, OwnRequest, shownRow } from '../../schemas/index.ts';
 import { notFound, operation } from './handler.ts';
 import { CURSOR_EXPECTED, pageParams, rowKey, sendPage } from './pagination.ts';
 import { param, period } from './query-params.ts';
@@ -78,70 +78,52 @@ export async function sendRequests(
   });
 }
 
-export const listRequestLog = operation({
-  query: RequestsQuery,
-  handle: ({ call, query }, { db }) => sendRequests(call, db, { ...query, owner: undefined }, requestView),
-});
-
-export const getRequest = operation({
-  async handle({ call }, { db }) {
-    const id = call.params.request ?? '';
-    const { row, price, captured } = await snapshot(db, async (tx) => {
-      const found = await findRequest(tx, id, undefined);
-      if (!found) throw notFound('request in the log', id);
-      const captured = await isCaptured(tx, found.user_id, id);
-      return { row: found, price: await priceOfRequest(tx, found), captured };
-    });
-    const view = { ...requestView(row), pricing: price, captured };
-    sendJson(call, 200, { object: 'request', currency: 'USD', ...view });
-  },
-});
-
-export const getCapture = operation({
-  async handle({ call, by }, { db, secrets: { sealer } }) {
-    sendJson(call, 200, await viewCapture(db, call.params.request ?? '', { by, sealer }));
-  },
-});
-
 const requestView = (row: RequestRow): LoggedRequest => ({
-  ...observedView(row),
-  user: row.user_id || null,
-  account: row.account_id,
-  upstream_model: row.upstream_model,
-  target_dialect: row.target,
-  converted: row.client !== row.target,
-  attempts: shownAttempts(row) as LoggedRequest['attempts'],
-  failover_ms: row.failover_ms,
-  cost: row.cost_nanos === null ? null : formatNanos(row.cost_nanos),
-  price: row.price_id === null ? null : String(row.price_id),
-  session: row.session === null ? null : row.session.toString(16).padStart(12, '0'),
+  ...shownRow(LoggedRequest, row, {
+    ...observedView(row),
+    user: row.user_id || null,
+    target_dialect: row.target,
+    converted: row.client !== row.target,
+    attempts: shownAttempts(row) as LoggedRequest['attempts'],
+    session: row.session === null ? null : row.session.toString(16).padStart(12, '0'),
+  }),
 });
 
 /** What the caller could observe. */
-export const observedView = (row: RequestRow): OwnRequest => ({
-  id: row.id,
-  at: row.at.toISOString(),
-  key: row.key_id || null,
-  group: row.group_id || null,
-  operation: row.operation,
-  model: row.model,
-  dialect: row.client,
-  stream: row.stream,
-  status: row.status,
-  outcome: row.outcome as OwnRequest['outcome'],
-  code: row.code,
-  message: row.message,
-  error: row.error as OwnRequest['error'],
-  dropped: row.dropped ?? [],
-  changed: row.changed ?? [],
-  first_byte_ms: row.first_byte_ms,
-  total_ms: row.total_ms,
-  added_ms: row.added_ms,
-  ...chargeView(row),
-});
+export const observedView = (row: RequestRow): OwnRequest =>
+  shownRow(OwnRequest, row, {
+    key: row.key_id || null,
+    group: row.group_id || null,
+    dialect: row.client,
+    dropped: row.dropped ?? [],
+    changed: row.changed ?? [],
+    ...chargeView(row),
+  });
 
 export const chargeView = ({ usage, estimated, nanos }: Pick<RequestRow, 'usage' | 'estimated' | 'nanos'>) => ({
   usage: usage as OwnRequest['usage'],
   estimated,
   charge: nanos === null ? null : formatNanos(nanos),
 });
+
+export const REQUESTS_OPERATIONS = {
+  'admin.requests': operation({
+    query: RequestsQuery,
+    handle: ({ call, query }, { db }) => sendRequests(call, db, { ...query, owner: undefined }, requestView),
+  }),
+  'admin.request': operation({
+    async handle({ id }, { db }) {
+      const { row, price, captured } = await snapshot(db, async (tx) => {
+        const found = await findRequest(tx, id, undefined);
+        if (!found) throw notFound('request in the log', id);
+        const captured = await isCaptured(tx, found.user_id, id);
+        return { row: found, price: await priceOfRequest(tx, found), captured };
+      });
+      const view = { ...requestView(row), pricing: price, captured };
+      return { object: 'request', currency: 'USD', ...view };
+    },
+  }),
+  'admin.capture': operation({
+    handle: ({ id, by }, { db, secrets: { sealer } }) => viewCapture(db, id, { by, sealer }),
+  }),
+};

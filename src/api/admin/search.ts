@@ -6,6 +6,7 @@ import { type Db, likePattern, snapshot } from '../../platform/db/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { HIT_KINDS, type Hit, type HitKind } from '../../schemas/index.ts';
 import { operation } from './handler.ts';
+import { wholeList } from './pagination.ts';
 import { listOf, param } from './query-params.ts';
 
 const MAX_HITS = 50;
@@ -31,12 +32,6 @@ interface Wanted {
 type Found = Omit<Hit, 'kind'>;
 type Finder = (db: Db, wanted: Wanted) => Promise<readonly Found[]>;
 
-export const searchObjects = operation({
-  query: SearchQuery,
-  handle: ({ call, query: { text = '', kinds = HIT_KINDS, limit } }, { db }) =>
-    sendHits(call, db, { text, kinds, limit }),
-});
-
 export async function sendHits(call: Call, db: Db, wanted: Wanted): Promise<void> {
   const data = await snapshot(db, async (tx) => {
     const hits: Hit[] = [];
@@ -44,7 +39,7 @@ export async function sendHits(call: Call, db: Db, wanted: Wanted): Promise<void
       hits.push(...(await FINDERS[kind](tx, wanted)).map((found) => ({ kind, ...found })));
     return hits;
   });
-  sendJson(call, 200, { object: 'list', data, has_more: false, next_cursor: null });
+  sendJson(call, 200, wholeList(data));
 }
 
 interface Table {
@@ -111,3 +106,11 @@ const FINDERS: Readonly<Record<HitKind, Finder>> = {
 
 /** Shorter text is no id of a request, of ours or of a provider. */
 const MIN_ID_CHARS = 8;
+
+export const SEARCH_OPERATIONS = {
+  'admin.search': operation({
+    query: SearchQuery,
+    handle: ({ call, query: { text = '', kinds = HIT_KINDS, limit } }, { db }) =>
+      sendHits(call, db, { text, kinds, limit }),
+  }),
+};

@@ -22,12 +22,6 @@ const COLUMNS = ShownMovement.keyof().options;
 
 export const StatementParams = z.strictObject({ ...period, ...pageParams(rowKey.id), format: param.format });
 
-export const getStatement = operation({
-  query: StatementParams,
-  handle: ({ call, query }, services) =>
-    sendStatement(call, call.params.user ?? '', query, { ...services, audience: 'operator' }),
-});
-
 export async function sendStatement(
   call: Call,
   user: string,
@@ -64,3 +58,11 @@ const viewOf = (line: StatementLine): ShownMovement => ({
   reason: line.reason,
   price: line.priceId === null ? null : String(line.priceId),
 });
+
+export const STATEMENT_OPERATIONS = {
+  'admin.statement': operation({
+    query: StatementParams,
+    handle: ({ call, query }, services) =>
+      sendStatement(call, call.params.user ?? '', query, { ...services, audience: 'operator' }),
+  }),
+};

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { fail } from '../../core/index.ts';
 import { readAccountStats, readRequestStats } from '../../observe/request-log/index.ts';
 import { snapshot } from '../../platform/db/index.ts';
-import { sendJson } from '../../platform/web/index.ts';
 import { STATS_BUCKETS, STATS_GROUPINGS } from '../../schemas/index.ts';
 import { operation } from './handler.ts';
+import { wholeList } from './pagination.ts';
 import { param, period } from './query-params.ts';
 
 const HOUR_MS = 3_600_000;
@@ -32,46 +32,7 @@ const StatsParams = z.strictObject({
   model: param.model,
 });
 
-export const getStats = operation({
-  query: StatsParams,
-  async handle({ call, query }, { db, clock }) {
-    const { by, group, account, model } = query;
-    const { start, end } = periodIn(query, clock.now());
-    const spanMs = end.getTime() - start.getTime();
-    const bucket = query.bucket ?? (spanMs > RANGES['7d'] * HOUR_MS ? 'day' : 'hour');
-    if (spanMs / BUCKET_MS[bucket] > MAX_POINTS)
-      throw fail(
-        'invalid_value',
-        `start: the period has more than ${MAX_POINTS} points; name a shorter one, or bucket=day.`,
-        {
-          param: 'start',
-        },
-      );
-    const { points, total } = await snapshot(db, (tx) =>
-      readRequestStats(tx, { start, end, bucket, by, group, account, model }),
-    );
-    const { time: _, name: __, ...sums } = total;
-    sendJson(call, 200, { object: 'stats', ...head(start, end), bucket, by: by ?? null, total: sums, data: points });
-  },
-});
-
 const AccountStatsParams = z.strictObject({ ...range, group: param.group, account: param.account });
-
-export const getAccountStats = operation({
-  query: AccountStatsParams,
-  async handle({ call, query }, { db, clock }) {
-    const { start, end } = periodIn(query, clock.now());
-    const { group, account } = query;
-    const accounts = await snapshot(db, (tx) => readAccountStats(tx, { start, end, group, account }));
-    sendJson(call, 200, {
-      object: 'list',
-      ...head(start, end),
-      data: accounts,
-      has_more: false,
-      next_cursor: null,
-    });
-  },
-});
 
 const head = (start: Date, end: Date) => ({
   currency: 'USD',
@@ -88,3 +49,37 @@ function periodIn(
   if (since >= until) throw fail('invalid_value', 'start: it must be before end.', { param: 'start' });
   return { start: since, end: until };
 }
+
+export const STATS_OPERATIONS = {
+  'admin.stats': operation({
+    query: StatsParams,
+    async handle({ query }, { db, clock }) {
+      const { by, group, account, model } = query;
+      const { start, end } = periodIn(query, clock.now());
+      const spanMs = end.getTime() - start.getTime();
+      const bucket = query.bucket ?? (spanMs > RANGES['7d'] * HOUR_MS ? 'day' : 'hour');
+      if (spanMs / BUCKET_MS[bucket] > MAX_POINTS)
+        throw fail(
+          'invalid_value',
+          `start: the period has more than ${MAX_POINTS} points; name a shorter one, or bucket=day.`,
+          {
+            param: 'start',
+          },
+        );
+      const { points, total } = await snapshot(db, (tx) =>
+        readRequestStats(tx, { start, end, bucket, by, group, account, model }),
+      );
+      const { time: _, name: __, ...sums } = total;
+      return { object: 'stats', ...head(start, end), bucket, by: by ?? null, total: sums, data: points };
+    },
+  }),
+  'admin.accountStats': operation({
+    query: AccountStatsParams,
+    async handle({ query }, { db, clock }) {
+      const { start, end } = periodIn(query, clock.now());
+      const { group, account } = query;
+      const accounts = await snapshot(db, (tx) => readAccountStats(tx, { start, end, group, account }));
+      return wholeList(accounts, head(start, end));
+    },
+  }),
+};

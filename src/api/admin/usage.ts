@@ -45,11 +45,6 @@ const UsageParams = z
 export const isRowKey = (by: readonly Dimension[], cursor: readonly string[]): boolean =>
   cursor.length === by.length && by.every((name, n) => name !== 'day' || z.iso.date().safeParse(cursor[n]).success);
 
-export const getUsageBreakdown = operation({
-  query: UsageParams,
-  handle: ({ call, query }, services) => sendUsage(call, query, { ...services, audience: 'operator' }),
-});
-
 interface UsageRequest extends Readonly<Partial<Record<Exclude<Dimension, 'day'>, string | undefined>>> {
   readonly by: readonly Dimension[];
   readonly start_date?: string | undefined;
@@ -88,3 +83,10 @@ export async function sendUsage(
 
 const withoutAbsent = (filters: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
+
+export const USAGE_OPERATIONS = {
+  'admin.usage': operation({
+    query: UsageParams,
+    handle: ({ call, query }, services) => sendUsage(call, query, { ...services, audience: 'operator' }),
+  }),
+};

@@ -4,7 +4,7 @@ import { type Clock, fail } from '../../core/index.ts';
 import type { Call, Handler, Metrics } from '../../platform/web/index.ts';
 import { idHeaders, METRICS_TYPE, sendJson } from '../../platform/web/index.ts';
 import type { OperatorOperation } from '../../rules/index.ts';
-import { openApiHandler } from './openapi-file.ts';
+import { type StaticFile, sendStaticFile, staticFile } from './static-file.ts';
 
 export interface HealthServices {
   readonly clock: Clock;
@@ -41,6 +41,15 @@ export function healthHandlers({
     },
     'operator.metrics': metricsHandler(metrics, clock, metricsAccess),
     'operator.openapi': openApiHandler(openApi),
+  };
+}
+
+/** Built and compressed at the first request, then served from memory. */
+function openApiHandler(build: () => object): Handler {
+  let loading: Promise<StaticFile> | undefined;
+  return async (call) => {
+    loading ??= staticFile('application/json; charset=utf-8', Buffer.from(JSON.stringify(build())));
+    sendStaticFile(call, await loading, { 'cache-control': 'no-cache' });
   };
 }
 

@@ -2,3 +2,4 @@ export { Auth, credentialsOf } from './auth.ts';
 export { renderError } from './errors.ts';
 export { createHandlers } from './handlers.ts';
 export { type MetricsAccess, metricsHandler } from './health.ts';
+export { type StaticFile, sendStaticFile, staticFile } from './static-file.ts';

@@ -31,7 +31,7 @@ export const PAGE_HEADERS = {
 export function renderReturnPage(session: ReturnPageInput | undefined, acceptLanguage: string): string {
   const [language, texts] = chooseTexts(acceptLanguage);
   const state = stateOf(session);
-  const { title, text } = texts.states[state];
+  const [title, text] = texts.states[state];
   const redirectUrl = session?.redirectUrl;
   return `<!doctype html>
 <html lang="${language}">

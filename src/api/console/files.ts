@@ -1,19 +1,12 @@
 /** The built files of the console, read into memory at the first request, with their compressed form. */
-import { hash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import { fail } from '../../core/index.ts';
 import { type Call, idHeaders } from '../../platform/web/index.ts';
 import { CONSOLE_FILES, CONSOLE_HEADERS, REFERENCE_HEADERS } from '../../rules/index.ts';
+import { type StaticFile, sendStaticFile, staticFile } from '../caller/index.ts';
 
-interface File {
-  readonly type: string;
-  readonly bytes: Buffer;
-  /** Undefined when compression saves nothing. */
-  readonly gzipped: Buffer | undefined;
-  readonly etag: string;
+interface File extends StaticFile {
   /** The name contains a hash of the content, so that browsers may keep the file for ever. */
   readonly isHashed: boolean;
 }
@@ -69,23 +62,13 @@ async function readFiles(folder: string): Promise<ReadonlyMap<string, File>> {
     if (bytes > CONSOLE_FILES.bytes)
       throw new Error(`the files of the console are larger than ${CONSOLE_FILES.bytes} bytes: ${folder}`);
     const name = relative(folder, path).split(sep).join('/');
-    const type = TYPES[name.split('.').at(-1) ?? ''];
-    if (type !== undefined) files.set(name, await toFile(name, type, await readFile(path)));
+    const ending = name.split('.').at(-1) ?? '';
+    const type = TYPES[ending];
+    if (type === undefined) continue;
+    const file = await staticFile(type, await readFile(path), COMPRESSED.has(ending));
+    files.set(name, { ...file, isHashed: HASHED.test(name) });
   }
   return files;
-}
-
-async function toFile(name: string, type: string, bytes: Buffer): Promise<File> {
-  const isText = COMPRESSED.has(name.split('.').at(-1) ?? '');
-  const smaller = isText ? await promisify(gzip)(bytes) : undefined;
-  return {
-    type,
-    bytes,
-    gzipped: smaller && smaller.length < bytes.length ? smaller : undefined,
-    // Weak, because the compressed form has the same one.
-    etag: `W/"${hash('sha256', bytes, 'hex').slice(0, 32)}"`,
-    isHashed: HASHED.test(name),
-  };
 }
 
 /** A path that names no file is a page of the console, whose ids may contain dots. Only built files are in `assets/`. */
@@ -113,29 +96,11 @@ export async function sendReference({ files }: { readonly files: ConsoleFiles },
   send(call, file, REFERENCE_HEADERS);
 }
 
-function send(call: Call, { type, bytes, gzipped, etag, isHashed }: File, own: OutgoingHeaders): void {
-  const headers = {
-    ...idHeaders(call),
+const send = (call: Call, file: File, own: OutgoingHeaders): void =>
+  sendStaticFile(call, file, {
     ...own,
-    'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
-    etag,
-    vary: 'accept-encoding',
-  };
-  if (call.header('if-none-match')?.includes(etag)) {
-    call.response.writeHead(304, headers);
-    call.response.end();
-    return;
-  }
-  const takesGzip = gzipped !== undefined && /\bgzip\b/.test(call.header('accept-encoding') ?? '');
-  const body = takesGzip ? gzipped : bytes;
-  call.response.writeHead(200, {
-    ...headers,
-    'content-type': type,
-    'content-length': body.length,
-    ...(takesGzip && { 'content-encoding': 'gzip' }),
+    'cache-control': file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
   });
-  call.response.end(body);
-}
 
 const NOT_BUILT = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Dragoman</title></head>

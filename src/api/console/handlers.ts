@@ -11,34 +11,17 @@ import {
 } from '../../rules/index.ts';
 import { type AdminSchemas, param, warningOperations, withReportErrors } from '../admin/index.ts';
 import { sendFile, sendReference } from './files.ts';
-import {
-  captureOwnKey,
-  changeOwnKey,
-  createOwnKey,
-  getOwnKey,
-  listOwnKeys,
-  revokeOwnKey,
-  rotateOwnKey,
-} from './keys.ts';
+import { OWN_KEYS } from './keys.ts';
 import { LINK_SCHEMAS, readLinkHandler, useLinkHandler } from './links.ts';
-import { getMe } from './me.ts';
-import { listOwnModels } from './models.ts';
+import { ME_OPERATIONS } from './me.ts';
+import { MODELS_OPERATIONS } from './models.ts';
 import { finishOidc, startOidc } from './oidc.ts';
 import { ownerOf } from './owner.ts';
-import { getOwnCapture, getOwnRequest, listOwnRequests, searchOwn } from './requests.ts';
+import { OWN_REQUESTS } from './requests.ts';
 import type { ConsoleServices, OpenHandler, OwnHandler, SessionHandler } from './services.ts';
 import { changePassword, getSession, SIGN_IN_SCHEMAS, signInHandler, signOut } from './session.ts';
-import { getCharges, getOwnUsage } from './usage.ts';
-import {
-  estimateOwnTask,
-  getOwnTask,
-  listOwnAssetGroups,
-  listOwnAssets,
-  listOwnAuthorizations,
-  listOwnTasks,
-  sendTaskLastFrame,
-  sendTaskVideo,
-} from './videos.ts';
+import { OWN_USAGE } from './usage.ts';
+import { VIDEOS_OPERATIONS } from './videos.ts';
 
 interface HandlerOf {
   readonly open: OpenHandler;
@@ -47,7 +30,10 @@ interface HandlerOf {
 }
 type AccessOf<O extends ConsoleOperation> = (typeof CONSOLE_ENDPOINTS)[O]['access'];
 
-const WARNINGS = warningOperations({ user: param.user });
+const warnings: Readonly<Record<string, OwnHandler>> = warningOperations({ user: param.user });
+const WARNINGS = Object.fromEntries(
+  Object.entries(warnings).map(([name, handler]) => [`console.${name}`, handler]),
+) as Record<`console.${keyof ReturnType<typeof warningOperations>}`, OwnHandler>;
 
 /** The access of a row decides what its handler receives. */
 const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
@@ -62,39 +48,13 @@ const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
   'console.password': changePassword,
   'console.oidcStart': startOidc,
   'console.oidcCallback': finishOidc,
-  'console.me': getMe,
-  'console.models': listOwnModels,
-  'console.keys': listOwnKeys,
-  'console.key': getOwnKey,
-  'console.createKey': createOwnKey,
-  'console.changeKey': changeOwnKey,
-  'console.rotateKey': rotateOwnKey,
-  'console.revokeKey': revokeOwnKey,
-  'console.captureKey': captureOwnKey,
-  'console.usage': getOwnUsage,
-  'console.charges': getCharges,
-  'console.search': searchOwn,
-  'console.requests': listOwnRequests,
-  'console.request': getOwnRequest,
-  'console.capture': getOwnCapture,
-  'console.tasks': listOwnTasks,
-  'console.task': getOwnTask,
-  'console.taskVideo': sendTaskVideo,
-  'console.taskLastFrame': sendTaskLastFrame,
-  'console.taskEstimate': estimateOwnTask,
-  'console.assets': listOwnAssets,
-  'console.assetGroups': listOwnAssetGroups,
-  'console.authorizations': listOwnAuthorizations,
-  'console.warnings': WARNINGS.list,
-  'console.createWarning': WARNINGS.create,
-  'console.changeWarning': WARNINGS.change,
-  'console.deleteWarning': WARNINGS.delete,
-  'console.destinations': WARNINGS.listDestinations,
-  'console.createDestination': WARNINGS.createDestination,
-  'console.changeDestination': WARNINGS.changeDestination,
-  'console.deleteDestination': WARNINGS.deleteDestination,
-  'console.testDestination': WARNINGS.testDestination,
-  'console.notices': WARNINGS.listNotices,
+  ...ME_OPERATIONS,
+  ...MODELS_OPERATIONS,
+  ...OWN_KEYS,
+  ...OWN_USAGE,
+  ...OWN_REQUESTS,
+  ...VIDEOS_OPERATIONS,
+  ...WARNINGS,
 };
 
 /** Queries and bodies for the reference. Operations that are not here take neither. */

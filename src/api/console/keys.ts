@@ -9,35 +9,12 @@ import { captureKey } from '../../observe/request-log/index.ts';
 import type { Row } from '../../platform/db/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { KeyCapture, KeyChange, NewKey } from '../../schemas/index.ts';
-import { changeKey, newKeyInput, notFound, param, rotateKey, sendKeys, sortedParams } from '../admin/index.ts';
+import { changeKey, notFound, param, rotateKey, sendKeys, sortedParams } from '../admin/index.ts';
 import { expectGroup, expectRoom, openVideoGroups, readAllowance } from './key-allowance.ts';
 import { type ConsoleServices, ONLY_USER, ownOperation } from './services.ts';
 
 const KeysQuery = z.strictObject({ user: param.user, group: param.group, ...sortedParams('keys') });
 const NO_BODY = z.strictObject({});
-
-export const listOwnKeys = ownOperation({
-  query: KeysQuery,
-  async handle({ call, query, userId }, services) {
-    await sendKeys(call, { ...query, user: userId }, { ...services, extend: await styleAdder(services) });
-  },
-});
-
-export const getOwnKey = ownOperation({
-  query: ONLY_USER,
-  async handle({ call, userId }, services) {
-    const { db, clock } = services;
-    const id = call.params.key ?? '';
-    const row = await db
-      .selectFrom('keys')
-      .selectAll()
-      .where('id', '=', id)
-      .where('user_id', '=', userId)
-      .executeTakeFirst();
-    if (!row) throw notFound('key', id);
-    await sendKey(services, call, 200, keyView(row, clock.now()));
-  },
-});
 
 /** Adds the style of the group, on which examples of calls depend. */
 async function styleAdder({ db }: ConsoleServices) {
@@ -58,42 +35,7 @@ async function sendKey(
 
 const NewOwnKey = NewKey.omit({ user: true, video_groups: true });
 
-export const createOwnKey = ownOperation({
-  body: NewOwnKey,
-  async handle({ call, body, by, userId }, services) {
-    const { db, clock, secrets } = services;
-    const now = clock.now();
-    const allowance = await readAllowance(db, userId);
-    const videoGroups = await openVideoGroups(db, allowance);
-    const input = { ...newKeyInput({ ...body, user: userId }), videoGroups, isOwn: true };
-    const { view, value } = await createKey(db, input, {
-      by,
-      now,
-      secrets,
-      check: async (tx) => {
-        expectGroup(await readAllowance(tx, userId), body.group);
-        await expectRoom(tx, userId, now);
-      },
-    });
-    await sendKey(services, call, 201, { ...view, value });
-  },
-});
-
 const OwnKeyChange = KeyChange.omit({ video_groups: true });
-
-export const changeOwnKey = ownOperation({
-  body: OwnKeyChange,
-  async handle({ call, body, by, userId }, services) {
-    const { db, clock } = services;
-    const view = await changeKey(db, call.params.key ?? '', body, {
-      by,
-      owner: userId,
-      now: clock.now(),
-      check: isOwn,
-    });
-    await sendKey(services, call, 200, view);
-  },
-});
 
 /** Otherwise a person could lift limits that the operator has set. */
 function isOwn(_: unknown, key: Row<'keys'>): void {
@@ -107,37 +49,90 @@ const RotateBody = z.strictObject({ overlap_seconds: z.number().int().min(0).max
 /** Replaced keys that are still valid, beyond the keys that the user may have. */
 const SPARE_KEYS = 10;
 
-export const rotateOwnKey = ownOperation({
-  body: RotateBody,
-  async handle({ call, body: { overlap_seconds }, by, userId }, services) {
-    const { db, clock, secrets } = services;
-    const now = clock.now();
-    const rotated = await rotateKey(db, call.params.key ?? '', overlap_seconds, {
-      by,
-      owner: userId,
-      now,
-      secrets,
-      check: (tx, key) => (key.is_own && overlap_seconds > 0 ? expectRoom(tx, userId, now, SPARE_KEYS) : undefined),
-    });
-    await sendKey(services, call, 201, rotated);
-  },
-});
-
-export const revokeOwnKey = ownOperation({
-  body: NO_BODY,
-  async handle({ call, by, userId }, services) {
-    const { db, clock } = services;
-    const { view } = await revokeKey(db, call.params.key ?? '', { by, owner: userId, now: clock.now() });
-    await sendKey(services, call, 200, view);
-  },
-});
-
-/** Of any key of the user: the bodies are the user's own. */
-export const captureOwnKey = ownOperation({
-  body: KeyCapture,
-  async handle({ call, body: { hours }, by, userId }, services) {
-    const { db, clock } = services;
-    const view = await captureKey(db, call.params.key ?? '', hours, { by, owner: userId, now: clock.now() });
-    await sendKey(services, call, 200, view);
-  },
-});
+export const OWN_KEYS = {
+  'console.keys': ownOperation({
+    query: KeysQuery,
+    async handle({ call, query, userId }, services) {
+      await sendKeys(call, { ...query, user: userId }, { ...services, extend: await styleAdder(services) });
+    },
+  }),
+  'console.key': ownOperation({
+    query: ONLY_USER,
+    async handle({ id, call, userId }, services) {
+      const { db, clock } = services;
+      const row = await db
+        .selectFrom('keys')
+        .selectAll()
+        .where('id', '=', id)
+        .where('user_id', '=', userId)
+        .executeTakeFirst();
+      if (!row) throw notFound('key', id);
+      await sendKey(services, call, 200, keyView(row, clock.now()));
+    },
+  }),
+  'console.createKey': ownOperation({
+    body: NewOwnKey,
+    async handle({ call, body, by, userId }, services) {
+      const { db, clock, secrets } = services;
+      const now = clock.now();
+      const allowance = await readAllowance(db, userId);
+      const videoGroups = await openVideoGroups(db, allowance);
+      const input = { ...body, user: userId, video_groups: videoGroups ?? null, isOwn: true };
+      const { view, value } = await createKey(db, input, {
+        by,
+        now,
+        secrets,
+        check: async (tx) => {
+          expectGroup(await readAllowance(tx, userId), body.group);
+          await expectRoom(tx, userId, now);
+        },
+      });
+      await sendKey(services, call, 201, { ...view, value });
+    },
+  }),
+  'console.changeKey': ownOperation({
+    body: OwnKeyChange,
+    async handle({ id, call, body, by, userId }, services) {
+      const { db, clock } = services;
+      const view = await changeKey(db, id, body, {
+        by,
+        owner: userId,
+        now: clock.now(),
+        check: isOwn,
+      });
+      await sendKey(services, call, 200, view);
+    },
+  }),
+  'console.rotateKey': ownOperation({
+    body: RotateBody,
+    async handle({ id, call, body: { overlap_seconds }, by, userId }, services) {
+      const { db, clock, secrets } = services;
+      const now = clock.now();
+      const rotated = await rotateKey(db, id, overlap_seconds, {
+        by,
+        owner: userId,
+        now,
+        secrets,
+        check: (tx, key) => (key.is_own && overlap_seconds > 0 ? expectRoom(tx, userId, now, SPARE_KEYS) : undefined),
+      });
+      await sendKey(services, call, 201, rotated);
+    },
+  }),
+  'console.revokeKey': ownOperation({
+    body: NO_BODY,
+    async handle({ id, call, by, userId }, services) {
+      const { db, clock } = services;
+      const { view } = await revokeKey(db, id, { by, owner: userId, now: clock.now() });
+      await sendKey(services, call, 200, view);
+    },
+  }),
+  /** Of any key of the user: the bodies are the user's own. */
+  'console.captureKey': ownOperation({
+    body: KeyCapture,
+    async handle({ id, call, body: { hours }, by, userId }, services) {
+      const { db, clock } = services;
+      const view = await captureKey(db, id, hours, { by, owner: userId, now: clock.now() });
+      await sendKey(services, call, 200, view);
+    },
+  }),
+};

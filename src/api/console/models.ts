@@ -4,33 +4,14 @@ import { findKeyOfUser, type Key } from '../../access/keys/index.ts';
 import { capabilitiesFor, type Group, isUsable, type ModelLine, priceAt } from '../../catalog/index.ts';
 import { formatNanos, isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import { sendJson } from '../../platform/web/index.ts';
 import { type Style, videoCapabilitiesOf } from '../../rules/index.ts';
 import type { ModelKind, OwnModel } from '../../schemas/index.ts';
-import { notFound, param } from '../admin/index.ts';
+import { notFound, param, wholeList } from '../admin/index.ts';
 import { type ConsoleServices, ownOperation } from './services.ts';
 
 const ModelsQuery = z.strictObject({
   user: param.user,
   key: z.string().max(100).describe('of this key (`key_...`); by default the first valid key of the user').optional(),
-});
-
-export const listOwnModels = ownOperation({
-  query: ModelsQuery,
-  async handle({ call, query, userId }, services) {
-    const { db, clock, gateway } = services;
-    const now = clock.now();
-    const id = query.key ?? (await firstKey(db, userId, now));
-    const key = id === undefined ? undefined : await findKeyOfUser(db, userId, id, now);
-    if (!key && query.key !== undefined) throw notFound('valid key', query.key, 'key');
-    sendJson(call, 200, {
-      object: 'list',
-      currency: 'USD',
-      data: key ? await modelsOf(gateway, key, now) : [],
-      has_more: false,
-      next_cursor: null,
-    });
-  },
 });
 
 async function firstKey(db: Db, userId: string, now: number): Promise<string | undefined> {
@@ -135,3 +116,17 @@ function multiplied(value: unknown, factor: bigint): unknown {
   const nanos = typeof value === 'string' ? parseNanos(value) : undefined;
   return nanos === undefined ? value : formatNanos((nanos * factor + ONE - 1n) / ONE);
 }
+
+export const MODELS_OPERATIONS = {
+  'console.models': ownOperation({
+    query: ModelsQuery,
+    async handle({ query, userId }, services) {
+      const { db, clock, gateway } = services;
+      const now = clock.now();
+      const id = query.key ?? (await firstKey(db, userId, now));
+      const key = id === undefined ? undefined : await findKeyOfUser(db, userId, id, now);
+      if (!key && query.key !== undefined) throw notFound('valid key', query.key, 'key');
+      return wholeList(key ? await modelsOf(gateway, key, now) : [], { currency: 'USD' });
+    },
+  }),
+};

@@ -4,7 +4,6 @@
  */
 import { z } from 'zod';
 import { chargedRequest, findRequest, isCaptured, viewCapture } from '../../observe/request-log/index.ts';
-import { sendJson } from '../../platform/web/index.ts';
 import { OWN_HIT_KINDS } from '../../schemas/index.ts';
 import {
   chargeView,
@@ -20,45 +19,43 @@ import { ONLY_USER, ownOperation } from './services.ts';
 
 const RequestsQuery = z.strictObject({ user: param.user, ...requestParams });
 
-export const listOwnRequests = ownOperation({
-  query: RequestsQuery,
-  async handle({ call, query, userId }, { db }) {
-    const { user: _, ...filter } = query;
-    await sendRequests(call, db, { ...filter, owner: userId }, observedView);
-  },
-});
-
-/** With the charge of a background response, which the list does not have. */
-export const getOwnRequest = ownOperation({
-  query: ONLY_USER,
-  async handle({ call, userId }, { db }) {
-    const id = call.params.request ?? '';
-    const row = await findRequest(db, id, userId);
-    if (!row) throw notFound('request in the log', id);
-    const charged = await chargedRequest(db, row);
-    sendJson(call, 200, {
-      object: 'request',
-      currency: 'USD',
-      ...observedView(row),
-      ...(charged && chargeView(charged)),
-      captured: await isCaptured(db, userId, id),
-    });
-  },
-});
-
-export const getOwnCapture = ownOperation({
-  query: ONLY_USER,
-  async handle({ call, by, userId }, { db, secrets }) {
-    const context = { by, owner: userId, sealer: secrets.sealer };
-    sendJson(call, 200, await viewCapture(db, call.params.request ?? '', context));
-  },
-});
-
 const SearchQuery = z.strictObject({ user: param.user, ...searchParams(OWN_HIT_KINDS) });
 
-export const searchOwn = ownOperation({
-  query: SearchQuery,
-  async handle({ call, query: { text = '', kinds = OWN_HIT_KINDS, limit }, userId }, { db }) {
-    await sendHits(call, db, { text, kinds, limit, owner: userId });
-  },
-});
+export const OWN_REQUESTS = {
+  'console.requests': ownOperation({
+    query: RequestsQuery,
+    async handle({ call, query, userId }, { db }) {
+      const { user: _, ...filter } = query;
+      await sendRequests(call, db, { ...filter, owner: userId }, observedView);
+    },
+  }),
+  /** With the charge of a background response, which the list does not have. */
+  'console.request': ownOperation({
+    query: ONLY_USER,
+    async handle({ id, userId }, { db }) {
+      const row = await findRequest(db, id, userId);
+      if (!row) throw notFound('request in the log', id);
+      const charged = await chargedRequest(db, row);
+      return {
+        object: 'request',
+        currency: 'USD',
+        ...observedView(row),
+        ...(charged && chargeView(charged)),
+        captured: await isCaptured(db, userId, id),
+      };
+    },
+  }),
+  'console.capture': ownOperation({
+    query: ONLY_USER,
+    async handle({ id, by, userId }, { db, secrets }) {
+      const context = { by, owner: userId, sealer: secrets.sealer };
+      return await viewCapture(db, id, context);
+    },
+  }),
+  'console.search': ownOperation({
+    query: SearchQuery,
+    async handle({ call, query: { text = '', kinds = OWN_HIT_KINDS, limit }, userId }, { db }) {
+      await sendHits(call, db, { text, kinds, limit, owner: userId });
+    },
+  }),
+};

@@ -33,18 +33,19 @@ const UsageQuery = z
     error: CURSOR_EXPECTED,
   });
 
-export const getOwnUsage = ownOperation({
-  query: UsageQuery,
-  async handle({ call, query, userId }, services) {
-    await sendUsage(call, { ...query, user: userId }, { ...services, audience: 'user' });
-  },
-});
-
 const ChargesQuery = z.strictObject({ user: param.user, ...StatementParams.shape });
 
-export const getCharges = ownOperation({
-  query: ChargesQuery,
-  async handle({ call, query, userId }, services) {
-    await sendStatement(call, userId, query, { ...services, audience: 'user' });
-  },
-});
+export const OWN_USAGE = {
+  'console.usage': ownOperation({
+    query: UsageQuery,
+    async handle({ call, query, userId }, services) {
+      await sendUsage(call, { ...query, user: userId }, { ...services, audience: 'user' });
+    },
+  }),
+  'console.charges': ownOperation({
+    query: ChargesQuery,
+    async handle({ call, query, userId }, services) {
+      await sendStatement(call, userId, query, { ...services, audience: 'user' });
+    },
+  }),
+};

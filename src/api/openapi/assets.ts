@@ -1,5 +1,5 @@
-/** The operations on private assets and asset groups as OpenAPI, derived from the rules (V 2, V 4.8, V 4.9). */
-import { ASSET_FIELDS, ASSET_GROUP_FIELDS, type AssetField } from '../../rules/index.ts';
+/** The operations on private assets, asset groups and authorizations of real persons as OpenAPI (V 2, V 4.8, V 4.9, V 4.10). */
+import type { AssetField } from '../../rules/index.ts';
 import { json, listExample, listSchema, ref, type Schema, TEXT } from './schema.ts';
 
 export const ASSET_SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -22,11 +22,6 @@ const fieldSchema = ({ about, chars, words, form }: AssetField): Schema => ({
   ...(words && { enum: words }),
   ...(form === 'public-url' && { format: 'uri' }),
 });
-
-export const ASSET_BODIES = {
-  'assetGroups.create': fieldsBody(ASSET_GROUP_FIELDS),
-  'assets.create': fieldsBody(ASSET_FIELDS),
-} as const;
 
 const COMMON = { route_group_id: 'ep', route_group_name: 'EP', created_at: 1_767_225_600, updated_at: 1_767_225_600 };
 const GROUP_EXAMPLE = {
@@ -73,4 +68,25 @@ export const ASSET_SUCCESSES = {
   'assets.delete': {
     202: json('The asset, which is being deleted', ASSET, { ...ASSET_EXAMPLE, status: 'deleting' }),
   },
+} as const;
+
+const SESSION_EXAMPLE = {
+  id: 'authsess_3Nf7hQzK9tMv2cRwYb5xLd',
+  object: 'asset.authorization_session',
+  status: 'pending',
+  authorization_url: 'https://provider.example/validate?token=...',
+  route_group_id: 'video-a',
+  route_group_name: 'Video A',
+  expires_at: 1_767_227_400,
+  created_at: 1_767_225_600,
+  updated_at: 1_767_225_600,
+} as const;
+const { authorization_url: _, ...WITHOUT_LINK } = SESSION_EXAMPLE;
+const COMPLETED = { ...WITHOUT_LINK, status: 'completed', asset_group_id: 'assetgrp_5Tq8wZsN1vKx7bRdYc2mHp' } as const;
+
+const SESSION = ref('AuthorizationSession');
+
+export const SESSION_SUCCESSES = {
+  'sessions.create': { 201: json('The session with the link for the browser', SESSION, SESSION_EXAMPLE) },
+  'sessions.get': { 200: json('The session', SESSION, COMPLETED) },
 } as const;

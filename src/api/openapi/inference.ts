@@ -62,7 +62,7 @@ export function describeInference(operation: Inference): OperationDescription {
   };
   return {
     parameters: [...(QUERIES[operation] ?? []), ...(fallsBack(operation) ? [FALLBACK_PARAMETER] : [])],
-    ...(operation in BODIES && { requestBody: bodyOf(operation as WithBody) }),
+    ...(operation in BODIES && { requestBody: BODIES[operation as WithBody] }),
     responses: withHeaders(
       responses,
       ...headerSets(row, isServed),
@@ -107,14 +107,6 @@ const headerSets = (row: InferenceRow, isServed: boolean): HeaderSet[] => [
 
 // ---------------------------------------------------------------- bodies
 
-interface BodyDescription {
-  readonly description: string;
-  readonly schema: Schema;
-  readonly example: object;
-  /** True by default. */
-  readonly required?: false;
-}
-
 const CONVERTED =
   'The fields that are commonly used; all others of the dialect are accepted too. On a group of another dialect the fields are converted; docs/fidelity.md lists what is kept, changed, dropped or rejected.';
 const NATIVE =
@@ -124,62 +116,39 @@ const CHECKED =
 
 const HELLO = 'Hello!';
 const CONVERSATION = { messages: [{ role: 'user', content: HELLO }] };
-const RESPONSE = { model: 'demo-responses', input: HELLO };
 const CONTENTS = { contents: [{ role: 'user', parts: [{ text: HELLO }] }] };
 const EMBED = { content: { parts: [{ text: HELLO }] } };
-const IMAGE = { model: 'demo-image', prompt: 'a lamp', size: '1024x1024' };
 
-const BODIES: Readonly<Record<WithBody, BodyDescription>> = {
-  'messages.create': {
-    description: CONVERTED,
-    schema: ref(MESSAGES.request),
-    example: { model: 'demo-messages', max_tokens: 200, ...CONVERSATION },
-  },
-  'messages.count': {
-    description: CONVERTED,
-    schema: ref('MessagesCountRequest'),
-    example: { model: 'demo-messages', ...CONVERSATION },
-  },
-  'chat.create': {
-    description: CONVERTED,
-    schema: ref(CHAT.request),
-    example: { model: 'demo-messages', ...CONVERSATION },
-  },
-  'responses.create': { description: CONVERTED, schema: ref(RESPONSES.request), example: RESPONSE },
-  'responses.inputTokens': { description: CONVERTED, schema: ref(RESPONSES.request), example: RESPONSE },
-  'responses.compact': { description: CONVERTED, schema: ref(RESPONSES.request), example: RESPONSE },
-  'responses.cancel': {
-    description: 'None is needed; a body is forwarded unchanged.',
-    schema: ANY_OBJECT,
-    example: {},
-    required: false,
-  },
-  'embeddings.create': {
-    description: NATIVE,
-    schema: ref('EmbeddingsRequest'),
-    example: { model: 'demo-embedding', input: HELLO },
-  },
-  'images.generate': { description: CHECKED, schema: ANY_OBJECT, example: IMAGE },
-  'images.edit': { description: CHECKED, schema: ANY_OBJECT, example: IMAGE },
-  'generate.create': { description: NATIVE, schema: ref(GENERATE.request), example: CONTENTS },
-  'generate.stream': { description: NATIVE, schema: ref(GENERATE.request), example: CONTENTS },
-  'generate.count': { description: NATIVE, schema: ref('GenerateCountRequest'), example: CONTENTS },
-  'generate.embed': { description: NATIVE, schema: ref('GenerateEmbedRequest'), example: EMBED },
-  'generate.batchEmbed': {
-    description: NATIVE,
-    schema: ref('GenerateBatchEmbedRequest'),
-    example: { requests: [{ model: 'models/demo-embedding', ...EMBED }] },
-  },
+const bodyOf = (description: string, schema: Schema, example: object, required = true): object => ({
+  required,
+  description,
+  content: { [JSON_TYPE]: { schema, example } },
+});
+const CONVERTED_RESPONSE = bodyOf(CONVERTED, ref(RESPONSES.request), { model: 'demo-responses', input: HELLO });
+const GENERATED = bodyOf(NATIVE, ref(GENERATE.request), CONTENTS);
+const REQUESTS = [{ model: 'models/demo-embedding', ...EMBED }];
+
+const BODIES: Readonly<Record<WithBody, object>> = {
+  'messages.create': bodyOf(CONVERTED, ref(MESSAGES.request), {
+    model: 'demo-messages',
+    max_tokens: 200,
+    ...CONVERSATION,
+  }),
+  'messages.count': bodyOf(CONVERTED, ref('MessagesCountRequest'), { model: 'demo-messages', ...CONVERSATION }),
+  'chat.create': bodyOf(CONVERTED, ref(CHAT.request), { model: 'demo-messages', ...CONVERSATION }),
+  'responses.create': CONVERTED_RESPONSE,
+  'responses.inputTokens': CONVERTED_RESPONSE,
+  'responses.compact': CONVERTED_RESPONSE,
+  'responses.cancel': bodyOf('None is needed; a body is forwarded unchanged.', ANY_OBJECT, {}, false),
+  'embeddings.create': bodyOf(NATIVE, ref('EmbeddingsRequest'), { model: 'demo-embedding', input: HELLO }),
+  'images.generate': { required: true, description: CHECKED, content: IMAGE_BODIES['images.generate'] },
+  'images.edit': { required: true, description: CHECKED, content: IMAGE_BODIES['images.edit'] },
+  'generate.create': GENERATED,
+  'generate.stream': GENERATED,
+  'generate.count': bodyOf(NATIVE, ref('GenerateCountRequest'), CONTENTS),
+  'generate.embed': bodyOf(NATIVE, ref('GenerateEmbedRequest'), EMBED),
+  'generate.batchEmbed': bodyOf(NATIVE, ref('GenerateBatchEmbedRequest'), { requests: REQUESTS }),
 };
-
-function bodyOf(operation: WithBody): object {
-  const { description, schema, example, required = true } = BODIES[operation];
-  const content =
-    operation in IMAGE_BODIES
-      ? IMAGE_BODIES[operation as keyof typeof IMAGE_BODIES]
-      : { [JSON_TYPE]: { schema, example } };
-  return { required, description, content };
-}
 
 // ---------------------------------------------------------------- responses
 

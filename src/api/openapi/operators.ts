@@ -5,8 +5,7 @@ import { ADMIN_SUCCESSES } from './admin-responses.ts';
 import { errorResponses } from './errors.ts';
 import { withHeaders } from './headers.ts';
 import type { OperationDescription } from './inference.ts';
-import { JSON_TYPE } from './schema.ts';
-import { jsonSchemaOf, queryParameters, successesOf } from './zod.ts';
+import { queryParameters, requestBodyOf, successesOf } from './zod.ts';
 
 export interface AdminRequestSchemas {
   readonly query: z.ZodObject;
@@ -64,29 +63,22 @@ const EXAMPLES: Readonly<Partial<Record<AdminOperation, object>>> = {
 
 export function describeAdmin(
   operation: AdminOperation,
-  { query, body, bodyTypes = [JSON_TYPE] }: AdminRequestSchemas,
+  { query, body, bodyTypes }: AdminRequestSchemas,
 ): OperationDescription {
   const { method, path, deprecated } = adminRow(operation);
-  const schema = body && jsonSchemaOf(body);
-  const example = EXAMPLES[operation];
   const { every, operator, query: inQuery, body: inBody, object, change } = OPERATION_ERRORS;
   const codes: ErrorCode[] = [
     ...every,
     ...operator,
     ...inQuery,
-    ...(schema ? inBody : []),
-    ...(path.includes('{') || schema ? object : []),
+    ...(body ? inBody : []),
+    ...(path.includes('{') || body ? object : []),
     ...(method === 'GET' ? [] : change),
   ];
   const responses = { ...successesOf(ADMIN_SUCCESSES[operation]), ...errorResponses('openai', codes) };
   return {
     parameters: queryParameters(query),
-    ...(schema && {
-      requestBody: {
-        required: bodyTypes.length > 1 || 'required' in schema,
-        content: Object.fromEntries(bodyTypes.map((type) => [type, { schema, ...(example && { example }) }])),
-      },
-    }),
+    ...(body && { requestBody: requestBodyOf(body, EXAMPLES[operation], bodyTypes) }),
     responses: withHeaders(responses, ...(deprecated ? (['deprecated'] as const) : [])),
   };
 }

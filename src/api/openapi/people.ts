@@ -14,7 +14,7 @@ import { errorResponses } from './errors.ts';
 import { withHeaders } from './headers.ts';
 import type { OperationDescription } from './inference.ts';
 import { BOOLEAN, described, JSON_TYPE, json, object, ref, type Schema, TEXT } from './schema.ts';
-import { jsonSchemaOf, queryParameters, successesOf } from './zod.ts';
+import { queryParameters, requestBodyOf, successesOf } from './zod.ts';
 
 export interface ConsoleSchemas {
   readonly query?: z.ZodObject;
@@ -154,20 +154,13 @@ export function describeConsole(
   { query, body }: ConsoleSchemas = {},
 ): OperationDescription {
   const { method, access, deprecated } = consoleRow(operation);
-  const schema = body && jsonSchemaOf(body);
-  const example = EXAMPLES[operation];
   const responses = {
-    ...errorResponses('openai', errorCodes(operation, schema !== undefined)),
+    ...errorResponses('openai', errorCodes(operation, body !== undefined)),
     ...responsesOf(operation),
   };
   return {
     parameters: [...(access !== 'open' && method !== 'GET' ? [CSRF] : []), ...(query ? queryParameters(query) : [])],
-    ...(schema && {
-      requestBody: {
-        required: 'required' in schema,
-        content: { [JSON_TYPE]: { schema, ...(example && { example }) } },
-      },
-    }),
+    ...(body && { requestBody: requestBodyOf(body, EXAMPLES[operation]) }),
     responses: withHeaders(responses, ...(deprecated ? (['deprecated'] as const) : [])),
   };
 }

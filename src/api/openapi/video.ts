@@ -1,10 +1,13 @@
 /** The operations on video tasks as OpenAPI: parameters, bodies, responses and error codes, derived from the rules. */
 import {
+  ASSET_FIELDS,
+  ASSET_GROUP_FIELDS,
   ENDPOINTS,
   IDEMPOTENCY,
   type OfferedVideoOperation,
   type QueryRule,
   type QueryTable,
+  SESSION_FIELDS,
   VIDEO_OPERATION_ERRORS,
   VIDEO_QUERIES,
   type VideoRow,
@@ -23,7 +26,7 @@ import {
   taskUsage,
 } from '../../schemas/index.ts';
 import { VIDEO_STATUS } from '../../video/index.ts';
-import { ASSET_BODIES, ASSET_SCHEMAS, ASSET_SUCCESSES } from './assets.ts';
+import { ASSET_SCHEMAS, ASSET_SUCCESSES, fieldsBody, SESSION_SUCCESSES } from './assets.ts';
 import { errorResponses } from './errors.ts';
 import { withHeaders } from './headers.ts';
 import type { OperationDescription } from './inference.ts';
@@ -40,7 +43,6 @@ import {
   SECONDS,
   TEXT,
 } from './schema.ts';
-import { SESSION_BODIES, SESSION_SUCCESSES } from './sessions.ts';
 import { taskBodySchema, videosBodySchema } from './video-bodies.ts';
 import { jsonSchemaOf } from './zod.ts';
 
@@ -54,7 +56,7 @@ export function describeVideo(operation: OfferedVideoOperation): OperationDescri
       ...(row.ranges ? [RANGE] : []),
       ...Object.entries(query).map(([name, rule]) => queryParameter(name, rule)),
     ],
-    ...(operation in BODIES && { requestBody: bodyOf(operation as WithBody) }),
+    ...(operation in BODIES && { requestBody: BODIES[operation as WithBody] }),
     responses: withHeaders(responses, ...(row.deprecated ? (['deprecated'] as const) : [])),
   };
 }
@@ -97,54 +99,33 @@ type WithBody = {
   [K in OfferedVideoOperation]: (typeof ENDPOINTS)[K]['body']['content'] extends 'none' ? never : K;
 }[OfferedVideoOperation];
 
-interface BodyDescription {
-  readonly schema: Schema;
-  readonly example: object;
-  /** True by default. */
-  readonly required?: false;
-}
-
-const BODIES: Readonly<Record<WithBody, BodyDescription>> = {
-  'tasks.create': {
-    schema: ref('TaskRequest'),
-    example: {
-      model: 'demo-video-a',
-      content: [{ type: 'text', text: 'a lamp at night' }],
-      duration: 5,
-      ratio: '16:9',
-    },
-  },
-  'videos.create': {
-    schema: ref('VideoRequest'),
-    example: { model: 'demo-video-a', prompt: 'a lamp at night', seconds: '5' },
-  },
-  'tasks.estimate': {
-    schema: ref('TaskRequest'),
-    example: { model: 'demo-video-a', content: [{ type: 'text', text: 'a lamp at night' }], duration: 5 },
-  },
-  'videos.estimate': {
-    schema: ref('VideoRequest'),
-    example: { model: 'demo-video-a', prompt: 'a lamp at night', seconds: '5' },
-  },
-  'assetGroups.create': {
-    schema: ASSET_BODIES['assetGroups.create'],
-    example: { model: 'demo-video-a', name: 'Autumn', group_type: 'AIGC' },
-  },
-  'assets.create': {
-    schema: ASSET_BODIES['assets.create'],
-    example: { group_id: 'assetgrp_1', asset_type: 'Image', url: 'https://example.com/lamp.png' },
-  },
-  'sessions.create': {
-    schema: SESSION_BODIES['sessions.create'],
-    example: { name: 'Presenter', redirect_url: 'https://example.com/verified' },
-    required: false,
-  },
-};
-
-const bodyOf = (operation: WithBody): object => {
-  const { schema, example, required = true } = BODIES[operation];
+const bodyOf = (schema: Schema, example: object, required = true): object => {
   const description = 'The fields of docs/contract/video.md; unknown fields are rejected.';
   return { required, description, content: { [JSON_TYPE]: { schema, example } } };
+};
+const LAMP = { model: 'demo-video-a', content: [{ type: 'text', text: 'a lamp at night' }], duration: 5 };
+const VIDEO_BODY = bodyOf(ref('VideoRequest'), { model: 'demo-video-a', prompt: 'a lamp at night', seconds: '5' });
+
+const BODIES: Readonly<Record<WithBody, object>> = {
+  'tasks.create': bodyOf(ref('TaskRequest'), { ...LAMP, ratio: '16:9' }),
+  'videos.create': VIDEO_BODY,
+  'tasks.estimate': bodyOf(ref('TaskRequest'), LAMP),
+  'videos.estimate': VIDEO_BODY,
+  'assetGroups.create': bodyOf(fieldsBody(ASSET_GROUP_FIELDS), {
+    model: 'demo-video-a',
+    name: 'Autumn',
+    group_type: 'AIGC',
+  }),
+  'assets.create': bodyOf(fieldsBody(ASSET_FIELDS), {
+    group_id: 'assetgrp_1',
+    asset_type: 'Image',
+    url: 'https://example.com/lamp.png',
+  }),
+  'sessions.create': bodyOf(
+    fieldsBody(SESSION_FIELDS),
+    { name: 'Presenter', redirect_url: 'https://example.com/verified' },
+    false,
+  ),
 };
 
 const TASK_EXAMPLE = {

@@ -25,6 +25,15 @@ export const jsonSchemaOf = (schema: z.ZodType): Schema => convert(schema).schem
 export const definitionsOf = (schemas: readonly z.ZodType[]): Readonly<Record<string, Schema>> =>
   Object.assign({}, ...schemas.map((schema) => convert(schema).definitions));
 
+/** Several types are for a document, which is never empty. */
+export function requestBodyOf(body: z.ZodType, example: object | undefined, types: readonly string[] = [JSON_TYPE]) {
+  const schema = jsonSchemaOf(body);
+  return {
+    required: types.length > 1 || 'required' in schema,
+    content: Object.fromEntries(types.map((type) => [type, { schema, ...(example && { example }) }])),
+  };
+}
+
 export const successesOf = (successes: Successes): Readonly<Record<string, object>> =>
   Object.fromEntries(
     Object.entries(successes).map(([status, { about, body, csv }]) => [

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
-import { type Actor, type KeySecrets, saveKey, writeAudit } from '../../access/keys/index.ts';
+import { type Actor, type KeySecrets, nameOfKey, saveKey, writeAudit } from '../../access/keys/index.ts';
 import { parseNanos, type StoredLimits } from '../../core/index.ts';
 import { credit } from '../../ledger/index.ts';
 import { ADVISORY_LOCK, type Db, type Tx } from '../../platform/db/index.ts';
@@ -263,23 +263,8 @@ async function applyKeys(
   const created: Applied['keys'][number][] = [];
   const rotated: string[] = [];
   for (const [index, key] of file.keys.entries()) {
-    const name = key.name ?? 'default';
-    const { change, value, isRotated } = await saveKey(
-      tx,
-      {
-        user: key.user,
-        group: key.group,
-        name,
-        token: key.key,
-        videoGroups: key.video_groups,
-        allowedModels: key.models,
-        allowedAddresses: key.addresses,
-        limits: limitsOf(key),
-        store: key.store,
-        expiresAt: key.expires_at === undefined ? undefined : new Date(key.expires_at),
-      },
-      secrets,
-    ).catch((error: unknown) => {
+    const name = nameOfKey(key);
+    const { change, value, isRotated } = await saveKey(tx, key, secrets).catch((error: unknown) => {
       if (!isHashTaken(error)) throw error;
       throw new SetupError(
         located(file, [`keys[${index}].key: found the value of another key, expected a unique value`]),
@@ -293,7 +278,7 @@ async function applyKeys(
 }
 
 /** The limits of an entry replace all stored limits; an entry without limits keeps them. */
-function limitsOf(entry: SetupFile['users' | 'keys'][number]): StoredLimits | undefined {
+function limitsOf(entry: SetupFile['users'][number]): StoredLimits | undefined {
   const limits = mergeLimits({}, entry);
   return Object.keys(limits).length > 0 ? limits : undefined;
 }

@@ -102,7 +102,7 @@ export async function planImport(db: Db, options: ImportOptions): Promise<Import
     remarks.push(...found.remarks.map((remark) => `${name}: ${remark}`));
     limits.push(...limitChanges(line, found.limits));
     for (const window of found.windows) {
-      const change = await changeOf(db, line, found.source, window);
+      const change = await changeOf(db, line, { ...window, source: found.source, ppm: options.multiplierPpm });
       if (change) changes.push(change);
       else unchanged += 1;
     }
@@ -141,18 +141,9 @@ async function priceList(): Promise<readonly Provider[]> {
   return (await waitForUpdate()) ?? [];
 }
 
-interface CatalogLine {
-  readonly id: bigint;
-  readonly group_id: string;
-  readonly pattern: string;
-  readonly upstream: string | null;
-  readonly context: number | null;
-  readonly max_output: number | null;
-  readonly free: boolean;
-  readonly style: string;
-}
+type CatalogLine = Awaited<ReturnType<typeof readLines>>[number];
 
-async function readLines(db: Db, { group, model }: ImportOptions): Promise<readonly CatalogLine[]> {
+async function readLines(db: Db, { group, model }: ImportOptions) {
   const lines = await db
     .selectFrom('models as m')
     .innerJoin('groups as g', 'g.id', 'm.group_id')
@@ -177,35 +168,18 @@ async function readLines(db: Db, { group, model }: ImportOptions): Promise<reado
   return named;
 }
 
-type Found =
-  | {
-      readonly source: string;
-      readonly windows: readonly PricedWindow[];
-      readonly remarks: readonly string[];
-      readonly limits: ListedLimits | undefined;
-    }
-  | { readonly skip: string };
-interface PricedWindow extends ListedWindow {
-  readonly cost: ListedRates;
-}
+/** What a list says about a model, and where. */
+type Listed = ListedPrice & { readonly source?: string; readonly limits?: ListedLimits };
 
-async function findPrice(db: Db, list: readonly Provider[], line: CatalogLine, options: ImportOptions): Promise<Found> {
+async function findPrice(
+  db: Db,
+  list: readonly Provider[],
+  line: CatalogLine,
+  { list: own, provider, ...options }: ImportOptions,
+): Promise<Listed> {
   if (line.free) return { skip: 'the configuration says that it is free' };
-  const name = line.upstream ?? line.pattern;
-  const price = options.list
-    ? litellmPrice(options.list, name, options.provider)
-    : await publicPrice(db, list, line, options);
-  if ('skip' in price) return price;
-  return {
-    source: price.source ?? name,
-    windows: price.windows.map((window) => ({
-      ...window,
-      rates: multiplyRates(window.rates, options.multiplierPpm),
-      cost: window.rates,
-    })),
-    remarks: price.remarks,
-    limits: price.limits,
-  };
+  if (own) return litellmPrice(own, line.upstream ?? line.pattern, provider);
+  return publicPrice(db, list, line, { provider, ...options });
 }
 
 function limitChanges(
@@ -223,7 +197,7 @@ async function publicPrice(
   list: readonly Provider[],
   line: CatalogLine,
   options: ImportOptions,
-): Promise<ListedPrice & { source?: string; limits?: ListedLimits }> {
+): Promise<Listed> {
   const provider = await providerOf(db, list, line, options);
   if ('skip' in provider) return provider;
   const { calcPrice } = await import('@pydantic/genai-prices');
@@ -278,12 +252,18 @@ async function providerOf(
 /** Where the list does not have them, those of an operator stay. */
 const OWN_RATES = ['per_image', 'tiers', 'video', 'video_with_video_input'];
 
+interface PricedWindow extends ListedWindow {
+  readonly source: string | undefined;
+  /** Factor on the prices of the list. */
+  readonly ppm: bigint;
+}
+
 async function changeOf(
   db: Db,
   line: CatalogLine,
-  source: string,
-  { from, rates: listed, cost }: PricedWindow,
+  { from, rates: cost, source = line.upstream ?? line.pattern, ppm }: PricedWindow,
 ): Promise<PriceChange | undefined> {
+  const listed = multiplyRates(cost, ppm);
   const stored = await db
     .selectFrom('prices')
     .select(['rates', 'cost'])

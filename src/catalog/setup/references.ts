@@ -18,41 +18,24 @@ export function checkReferences(file: SetupFile, known: Known, { prune = false }
   const needGroup = groupCheck(groups, prune ? 'the file; pruning removes the others' : 'the file or the database');
   const users = new Set([...known.users, ...file.users.map((user) => user.id)]);
   return [
-    ...duplicates(
-      (n) => `groups[${n}]`,
-      file.groups,
-      ({ id }) => [id],
+    ...(['groups', 'accounts', 'users', 'characters'] as const).flatMap((list) =>
+      duplicates(
+        list,
+        file[list].map(({ id }) => [id]),
+      ),
     ),
     ...duplicates(
-      (n) => `accounts[${n}]`,
-      file.accounts,
-      ({ id }) => [id],
+      'keys',
+      file.keys.map(({ user, group, name = 'default' }) => [`${user}/${group}/${name}`]),
     ),
     ...duplicates(
-      (n) => `users[${n}]`,
-      file.users,
-      ({ id }) => [id],
+      'keys',
+      file.keys.map(({ key }) => (key === undefined ? [] : [key])),
+      '.key',
     ),
     ...duplicates(
-      (n) => `characters[${n}]`,
-      file.characters,
-      ({ id }) => [id],
-    ),
-    ...duplicates(
-      (n) => `keys[${n}]`,
-      file.keys,
-      ({ user, group, name = 'default' }) => [`${user}/${group}/${name}`],
-    ),
-    ...duplicates(
-      (n) => `keys[${n}].key`,
-      file.keys,
-      ({ key }) => (key === undefined ? [] : [key]),
-      () => 'the same key value',
-    ),
-    ...duplicates(
-      (n) => `models[${n}]`,
-      file.models,
-      ({ id, groups }) => groups.map((group) => `${id} in group ${group}`),
+      'models',
+      file.models.map(({ id, groups }) => groups.map((group) => `${id} in group ${group}`)),
     ),
     ...changedStyles(file, known),
     ...file.accounts.flatMap((account, n) => [
@@ -77,17 +60,13 @@ export function checkReferences(file: SetupFile, known: Known, { prune = false }
   ];
 }
 
-/** An entry may have several names; each name must be unique. */
-function duplicates<T>(
-  pathOf: (index: number) => string,
-  entries: readonly T[],
-  namesOf: (entry: T) => readonly string[],
-  shown = (name: string): string => `"${name}"`,
-): string[] {
+/** An entry may have several names; each name must be unique. `field` is a secret, so that its value is not shown. */
+function duplicates(list: keyof SetupFile, names: readonly (readonly string[])[], field = ''): string[] {
   const seen = new Set<string>();
-  return entries.flatMap((entry, index) =>
-    namesOf(entry).flatMap((name) => {
-      if (seen.has(name)) return [`${pathOf(index)}: found ${shown(name)} a second time, expected it once`];
+  return names.flatMap((own, index) =>
+    own.flatMap((name) => {
+      const shown = field === '' ? `"${name}"` : 'the same key value';
+      if (seen.has(name)) return [`${list}[${index}]${field}: found ${shown} a second time, expected it once`];
       seen.add(name);
       return [];
     }),

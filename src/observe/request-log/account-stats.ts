@@ -1,6 +1,6 @@
 /** Statistics of each account: calls that it served, attempts that failed, and the latest error message of its provider. */
 import { sql } from 'kysely';
-import type { Tx } from '../../platform/db/index.ts';
+import type { Row, Tx } from '../../platform/db/index.ts';
 import type { AccountStats } from '../../schemas/index.ts';
 import { readTotals, type StatsQuery, statsOfNothing } from './request-stats.ts';
 
@@ -23,15 +23,9 @@ interface FaultRow {
   readonly attempts: bigint;
 }
 
-interface LastRow {
-  readonly id: string;
-  readonly group_id: string;
-  readonly at: Date | null;
-  readonly request_id: string | null;
-  readonly kind: string | null;
-  readonly status: number | null;
-  readonly words: string | null;
-}
+type LastRow = Pick<Row<'accounts'>, 'id' | 'group_id'> & {
+  readonly [K in 'at' | 'request_id' | 'kind' | 'status' | 'words']: Row<'request_faults'>[K] | null;
+};
 
 export async function readAccountStats(tx: Tx, query: Omit<StatsQuery, 'by' | 'bucket'>): Promise<AccountStats[]> {
   const { start, end, group, account } = query;

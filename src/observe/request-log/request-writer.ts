@@ -104,49 +104,10 @@ async function encodeLines(entries: readonly RequestEntry[], costs: EntryCosts):
   const lines = new Map<RequestEntry, string>();
   for (const entry of entries) {
     if (lines.size > 0 && lines.size % SLICE_ROWS === 0) await nextTurn();
-    const row = rowOf(entry, costs.get(entry));
-    lines.set(entry, copyLine(ENTRY_COLUMNS.map((name) => row[name])));
+    lines.set(entry, copyLine(Object.values(rowOf(entry, costs.get(entry)))));
   }
   return lines;
 }
-
-const ENTRY_COLUMNS = [
-  'at',
-  'id',
-  'user_id',
-  'key_id',
-  'group_id',
-  'operation',
-  'model',
-  'upstream_model',
-  'client',
-  'target',
-  'stream',
-  'status',
-  'outcome',
-  'code',
-  'error',
-  'message',
-  'account_id',
-  'attempts',
-  'attempt_start_ms',
-  'attempt_end_ms',
-  'dropped',
-  'changed',
-  'first_byte_ms',
-  'total_ms',
-  'added_ms',
-  'failover_ms',
-  ...USAGE_COLUMNS,
-  'nanos',
-  'cost_nanos',
-  'price_id',
-  'group_ppm',
-  'user_ppm',
-  'estimated',
-  'session',
-] as const satisfies readonly (keyof Rows['requests'])[];
-type Column = (typeof ENTRY_COLUMNS)[number];
 
 /** Names that callers choose are stored only in the form of names, and only so many. */
 const NAME = /^[\w.[\]$-]{1,64}$/;
@@ -170,7 +131,8 @@ const round = (ms: number | undefined): number | undefined =>
 
 const SESSION_BITS = 2 ** 48;
 
-const rowOf = (entry: RequestEntry, cost: Nanos | undefined): Partial<Record<Column, CopiedValue>> => {
+/** Every row has the same columns in the same order, which is that of the copy. */
+const rowOf = (entry: RequestEntry, cost: Nanos | undefined) => {
   const { trace, charge } = entry;
   const [groupPpm, userPpm] = charge?.multipliersPpm ?? [];
   return {
@@ -198,6 +160,7 @@ const rowOf = (entry: RequestEntry, cost: Nanos | undefined): Partial<Record<Col
     total_ms: round(entry.totalMs),
     added_ms: round(entry.addedMs),
     failover_ms: round(entry.failoverMs),
+    ...NO_USAGE,
     ...usageOf(charge),
     nanos: charge?.nanos,
     cost_nanos: cost,
@@ -206,8 +169,13 @@ const rowOf = (entry: RequestEntry, cost: Nanos | undefined): Partial<Record<Col
     user_ppm: userPpm,
     estimated: charge?.estimated,
     session: trace.session === undefined ? undefined : Math.floor(trace.session * SESSION_BITS),
-  };
+  } satisfies Partial<Record<keyof Rows['requests'], CopiedValue>>;
 };
+
+const NO_USAGE = Object.fromEntries(USAGE_COLUMNS.map((name) => [name, undefined])) as Record<
+  (typeof USAGE_COLUMNS)[number],
+  CopiedValue
+>;
 
 /** Counts that cannot be believed are logged too, in JSON: the columns hold numbers of tokens. */
 function usageOf(charge: RequestEntry['charge']): Partial<Record<(typeof USAGE_COLUMNS)[number], CopiedValue>> {
@@ -294,7 +262,8 @@ async function insertEntries(tx: Tx, { entries, lines, hours, sums, due }: Batch
   ]);
   const sorted = fresh.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
   const copied = sorted.map((entry) => lines.get(entry) ?? '');
-  if (copied.length > 0) await copyRows(tx, 'requests', { columns: ENTRY_COLUMNS, lines: copied });
+  const [first] = sorted;
+  if (first) await copyRows(tx, 'requests', { columns: Object.keys(rowOf(first, undefined)), lines: copied });
 }
 
 async function withoutKnown(tx: Tx, entries: readonly RequestEntry[]): Promise<RequestEntry[]> {

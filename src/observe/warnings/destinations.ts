@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { writeAudit } from '../../access/keys/index.ts';
 import { fail, newId, type Sealer, type SealLocation } from '../../core/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
-import type { DestinationKind } from '../../rules/index.ts';
-import type { DestinationChange, NewDestination, QuietHours, ShownDestination } from '../../schemas/index.ts';
+import { type DestinationChange, type NewDestination, ShownDestination, shownRow } from '../../schemas/index.ts';
 import { expectFree, lockOwner, OPERATORS, type WarningActor } from './rules.ts';
 
 export type DestinationRow = Row<'warning_destinations'>;
@@ -22,23 +21,15 @@ export interface DestinationOptions extends WarningActor {
   readonly hasMail: boolean;
 }
 
+const destinationsOf = (db: Db, owner: string) =>
+  db.selectFrom('warning_destinations').selectAll().where('user_id', '=', owner);
+
 /** All of them: an owner has few. */
 export const listDestinations = (db: Db, owner: string): Promise<DestinationRow[]> =>
-  db
-    .selectFrom('warning_destinations')
-    .selectAll()
-    .where('user_id', '=', owner)
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute();
+  destinationsOf(db, owner).orderBy('created_at').orderBy('id').execute();
 
 export async function readDestination(db: Db, owner: string, id: string): Promise<DestinationRow> {
-  const row = await db
-    .selectFrom('warning_destinations')
-    .selectAll()
-    .where('user_id', '=', owner)
-    .where('id', '=', id)
-    .executeTakeFirst();
+  const row = await destinationsOf(db, owner).where('id', '=', id).executeTakeFirst();
   if (!row) throw fail('object_not_found', `There is no destination "${id.slice(0, 80)}".`);
   return row;
 }
@@ -141,12 +132,4 @@ export async function allowedAddresses(db: Db, owner: string, addresses: readonl
   return addresses.filter((address) => known.has(address.toLowerCase()));
 }
 
-export const destinationView = (row: DestinationRow): ShownDestination => ({
-  id: row.id,
-  name: row.name,
-  kind: row.kind as DestinationKind,
-  host: row.host,
-  addresses: row.addresses,
-  quiet: row.quiet as QuietHours | null,
-  created_at: row.created_at.toISOString(),
-});
+export const destinationView = (row: DestinationRow): ShownDestination => shownRow(ShownDestination, row);

@@ -2,8 +2,6 @@ export {
   changeDestination,
   createDestination,
   deleteDestination,
-  destinationSecret,
-  destinationUrl,
   destinationView,
   listDestinations,
 } from './destinations.ts';

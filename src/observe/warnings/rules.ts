@@ -8,7 +8,8 @@ import { WARNING_LIMITS, type WarningAudience, type WarningScope, warningKind } 
 import {
   type NewWarning,
   problemsOf,
-  type ShownWarning,
+  ShownWarning,
+  shownRow,
   type WarningChange,
   warningDefaults,
 } from '../../schemas/index.ts';
@@ -35,25 +36,19 @@ const NAME = sql<string | null>`(
   select k.name from keys k
   where warning_rules.scope = 'key' and k.id = warning_rules.subject and warning_rules.user_id in (${OPERATORS}, k.user_id))`;
 
-/** All of them, in the order of their creation: an owner has few. */
-export const listWarnings = (db: Db, owner: string): Promise<WarningRow[]> =>
+const rulesOf = (db: Db, owner: string) =>
   db
     .selectFrom('warning_rules')
     .selectAll()
     .select([HOLDS.as('holds_for'), NAME.as('subject_name')])
-    .where('user_id', '=', owner)
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute();
+    .where('user_id', '=', owner);
+
+/** All of them, in the order of their creation: an owner has few. */
+export const listWarnings = (db: Db, owner: string): Promise<WarningRow[]> =>
+  rulesOf(db, owner).orderBy('created_at').orderBy('id').execute();
 
 async function readWarning(tx: Tx, owner: string, id: string): Promise<WarningRow> {
-  const row = await tx
-    .selectFrom('warning_rules')
-    .selectAll()
-    .select([HOLDS.as('holds_for'), NAME.as('subject_name')])
-    .where('user_id', '=', owner)
-    .where('id', '=', id)
-    .executeTakeFirst();
+  const row = await rulesOf(tx, owner).where('id', '=', id).executeTakeFirst();
   if (!row) throw fail('object_not_found', `There is no warning "${id.slice(0, 80)}".`);
   return row;
 }
@@ -99,16 +94,9 @@ export const changeWarning = (
   db.transaction().execute(async (tx) => {
     await lockOwner(tx, owner);
     const before = warningView(await readWarning(tx, owner, id));
-    const merged = { ...before, ...change };
-    const [problem] = problemsOf({
-      kind: merged.kind,
-      scope: merged.scope,
-      amount: merged.amount ?? undefined,
-      percent: merged.percent ?? undefined,
-      min_calls: merged.min_calls ?? undefined,
-      states: merged.states ?? undefined,
-      period: merged.period ?? undefined,
-    });
+    const merged = Object.entries({ ...before, ...change }).map(([name, value]) => [name, value ?? undefined]);
+    const { subject: _, ...checked } = Object.fromEntries(merged) as Parameters<typeof problemsOf>[0];
+    const [problem] = problemsOf(checked);
     if (problem) throw fail('invalid_request', `${problem[0]}: ${problem[1]}.`, { param: problem[0] });
     await checkDestinations(tx, owner, change.destinations);
     const { amount, states, ...rest } = change;
@@ -189,20 +177,5 @@ async function checkDestinations(tx: Tx, owner: string, ids: readonly string[] |
 const nanosOf = (amount: string | undefined): bigint | undefined =>
   amount === undefined ? undefined : parseNanos(amount);
 
-export const warningView = (row: WarningRow): ShownWarning => ({
-  id: row.id,
-  name: row.name,
-  kind: row.kind as ShownWarning['kind'],
-  scope: row.scope as ShownWarning['scope'],
-  subject: row.subject,
-  subject_name: row.subject_name,
-  period: row.period as ShownWarning['period'],
-  amount: row.nanos === null ? null : formatNanos(row.nanos),
-  percent: row.percent,
-  min_calls: row.min_calls,
-  states: row.states as ShownWarning['states'],
-  destinations: row.destinations,
-  paused: row.paused,
-  holds_for: row.holds_for,
-  created_at: row.created_at.toISOString(),
-});
+export const warningView = (row: WarningRow): ShownWarning =>
+  shownRow(ShownWarning, row, { amount: row.nanos === null ? null : formatNanos(row.nanos) });

@@ -5,7 +5,7 @@ import { type ProbeServices, probeAccount } from '../../gateway/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { REACHED_LIMITS } from '../../providers/pool/index.ts';
 import { type AppContext, loadServices } from '../server/index.ts';
-import { duration, type Finding } from './finding.ts';
+import { bad, duration, type Finding, good, note } from './finding.ts';
 
 /** By the reason of a park or of a cooldown. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -31,7 +31,7 @@ export async function checkAccounts(context: AppContext): Promise<Finding[]> {
     group by 1, 2 order by 1, 2 limit 100`.execute(db);
   const limits = limited.map(({ id, limit, left }): Finding => {
     const text = `${id} is at its ${limit} and takes no calls for ${duration(left)}; raise it, or add an account`;
-    return { about: 'Account', state: 'note', text };
+    return note('Account', text);
   });
   return [...parks.map(parkFinding), ...cooldowns.map(cooldownFinding), ...limits, ...(await checkShared(context))];
 }
@@ -41,14 +41,15 @@ async function checkShared({ database: { db }, sealer, log }: AppContext): Promi
   const accounts = (await loadCatalog(db, sealer, log)).allAccounts().filter(({ credential }) => credential !== '');
   return [...Map.groupBy(accounts, providerIdentity).values()]
     .filter((sharing) => sharing.length > 1)
-    .map((sharing) => ({
-      about: 'Account',
-      state: 'note',
-      text: `${sharing
-        .map(({ id }) => id)
-        .sort()
-        .join(', ')} have the same address and credential: limits at the provider count for all of them together`,
-    }));
+    .map((sharing) =>
+      note(
+        'Account',
+        `${sharing
+          .map(({ id }) => id)
+          .sort()
+          .join(', ')} have the same address and credential: limits at the provider count for all of them together`,
+      ),
+    );
 }
 
 const age = sql<number>`extract(epoch from now() - since)::int`;
@@ -118,24 +119,19 @@ export async function testAccounts(context: AppContext): Promise<Finding[]> {
       }
     };
     await Promise.all(Array.from({ length: TESTS_AT_A_TIME }, work));
-    const note = 'each account got one request of a few tokens, which its provider bills to you';
-    return [{ about: 'Test', state: 'note', text: note }, ...findings.toSorted((a, b) => (a.text < b.text ? -1 : 1))];
+    const bill = 'each account got one request of a few tokens, which its provider bills to you';
+    return [note('Test', bill), ...findings.toSorted((a, b) => (a.text < b.text ? -1 : 1))];
   } finally {
     await services.close();
   }
 }
 
 async function testAccount(services: ProbeServices, group: Group, account: Account): Promise<Finding> {
-  const about = 'Test';
-  if (group.style === 'video')
-    return { about, state: 'note', text: `${account.id} (${group.id}) is a video account and was not tested` };
+  if (group.style === 'video') return note('Test', `${account.id} (${group.id}) is a video account and was not tested`);
   const { ok, status, firstByteMs, totalMs, message, model } = await probeAccount(services, group, account);
   const times = `first byte ${firstByteMs ?? '-'} ms, all ${totalMs} ms`;
-  return ok
-    ? { about, state: 'good', text: `${account.id} (${group.id}) replied with ${model}: ${times}` }
-    : {
-        about,
-        state: model === null ? 'note' : 'bad',
-        text: `${account.id} (${group.id})${model === null ? '' : ` failed with ${model}: ${status === null ? 'no response' : `HTTP ${status}`}, ${times}`}: ${message}`,
-      };
+  if (ok) return good('Test', `${account.id} (${group.id}) replied with ${model}: ${times}`);
+  if (model === null) return note('Test', `${account.id} (${group.id}): ${message}`);
+  const response = status === null ? 'no response' : `HTTP ${status}`;
+  return bad('Test', `${account.id} (${group.id}) failed with ${model}: ${response}, ${times}: ${message}`);
 }

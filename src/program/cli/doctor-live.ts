@@ -4,7 +4,7 @@ import { ALARMS, type Alarm, readAlarms } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { AppContext } from '../server/index.ts';
 import { checkAccounts } from './doctor-accounts.ts';
-import { duration, type Finding } from './finding.ts';
+import { bad, duration, type Finding, good, note } from './finding.ts';
 
 /** Of one kind, so that all fits on a screen. */
 const MAX_LINES = 8;
@@ -67,7 +67,7 @@ async function checkReplicas(db: Db): Promise<Finding[]> {
     return { about: 'Process', state: isStale ? 'bad' : 'good', text: isStale ? text + advice : text };
   });
   const isServed = replicas.some(({ seen }) => seen <= STALE_SECONDS);
-  const none: Finding = { about: 'Process', state: 'bad', text: 'no process runs; start "dragoman serve"' };
+  const none: Finding = bad('Process', 'no process runs; start "dragoman serve"');
   return isServed ? atMost(findings) : [none, ...atMost(findings)];
 }
 
@@ -91,7 +91,7 @@ async function checkCalls(db: Db): Promise<Finding> {
       from (select error, total_ms from requests where at > now() - interval '5 minutes' limit 100000) recent`,
   );
   const { calls = 0, ours = 0, provider = 0, caller = 0, p95 } = row ?? {};
-  if (calls === 0) return { about: 'Calls', state: 'note', text: `none for five minutes; ${NO_CALLS_ADVICE}` };
+  if (calls === 0) return note('Calls', `none for five minutes; ${NO_CALLS_ADVICE}`);
   const isBad = ours / calls > MAX_OURS || provider / calls > MAX_PROVIDER;
   const ourShare = `${percent(ours / calls)} failed on our side (the gateway, or accounts that are full or out)`;
   const shares = [
@@ -109,8 +109,8 @@ async function checkLiveAccounts(context: AppContext): Promise<Finding[]> {
   if (findings.length > 0) return findings;
   const [row] = await rowsOf(context.database.db, sql<{ all: number }>`select count(*)::int as all from accounts`);
   return row?.all === 0
-    ? [{ about: 'Accounts', state: 'note', text: 'there are none; "dragoman apply FILE" adds some' }]
-    : [{ about: 'Accounts', state: 'good', text: `all ${row?.all} take calls` }];
+    ? [note('Accounts', 'there are none; "dragoman apply FILE" adds some')]
+    : [good('Accounts', `all ${row?.all} take calls`)];
 }
 
 /** Calls in flight on the accounts, of all servers. */
@@ -171,11 +171,11 @@ async function checkLedger(db: Db): Promise<Finding> {
     db,
     sql<{ age: number }>`select extract(epoch from now() - checked_at)::int as age from ledger_checkpoint`,
   );
-  if (!row) return { about: 'Ledger', state: 'note', text: 'not checked yet' };
+  if (!row) return note('Ledger', 'not checked yet');
   const text = `checked ${duration(row.age)} ago`;
   return row.age > LATE_LEDGER_SECONDS
-    ? { about: 'Ledger', state: 'bad', text: `${text}; run "dragoman ledger check", and see that a worker runs` }
-    : { about: 'Ledger', state: 'good', text };
+    ? bad('Ledger', `${text}; run "dragoman ledger check", and see that a worker runs`)
+    : good('Ledger', text);
 }
 
 interface DatabaseRow {
@@ -212,15 +212,12 @@ async function checkDatabase({ database: { db }, clock }: AppContext): Promise<F
 /** As the worker saw them last. */
 async function checkAlarms(db: Db): Promise<Finding[]> {
   const raised = (await readAlarms(db)).filter(({ count }) => count > 0);
-  if (raised.length === 0) return [{ about: 'Alarms', state: 'good', text: 'nothing needs an operator' }];
+  if (raised.length === 0) return [good('Alarms', 'nothing needs an operator')];
   return raised.map(alarmFinding);
 }
 
-export const alarmFinding = ({ name, count, detail }: Alarm): Finding => ({
-  about: 'Alarm',
-  state: 'bad',
-  text: `${name} ${count}: ${ALARMS[name].about} (${detail}); ${ALARMS[name].advice}`,
-});
+export const alarmFinding = ({ name, count, detail }: Alarm): Finding =>
+  bad('Alarm', `${name} ${count}: ${ALARMS[name].about} (${detail}); ${ALARMS[name].advice}`);
 
 const percent = (share: number): string => `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
 const gibibytes = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(2)} GiB`;

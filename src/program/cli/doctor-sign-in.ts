@@ -1,7 +1,7 @@
 /** What `dragoman doctor` checks about sign-in to the console: its first operator, and the OpenID provider. */
 import { firstRunCheck } from '../../access/people/index.ts';
 import { type AppContext, loadServices } from '../server/index.ts';
-import { type Finding, firstLineOf } from './finding.ts';
+import { bad, type Finding, firstLineOf, good, note } from './finding.ts';
 
 export const checkSignIn = async (context: AppContext): Promise<Finding[]> => [
   ...(await checkOperator(context)),
@@ -12,7 +12,7 @@ async function checkOperator({ database: { db } }: AppContext): Promise<Finding[
   if (!(await firstRunCheck(db)())) return [];
   const text =
     'there is no operator yet; "npx dragoman admin link" prints a link for the first one, as every start does';
-  return [{ about: 'Sign-in', state: 'note', text }];
+  return [note('Sign-in', text)];
 }
 
 async function checkOidc(context: AppContext): Promise<Finding[]> {
@@ -20,11 +20,11 @@ async function checkOidc(context: AppContext): Promise<Finding[]> {
   if (issuer === undefined) return [];
   try {
     await (await loadServices()).tryOidc(context);
-    return [{ about: 'Sign-in', state: 'good', text: `OpenID Connect: ${issuer} is reachable and describes itself` }];
+    return [good('Sign-in', `OpenID Connect: ${issuer} is reachable and describes itself`)];
   } catch (error) {
     // The library wraps the failure of the request.
     const cause = error instanceof Error && error.cause instanceof Error ? `, ${firstLineOf(error.cause)}` : '';
     const text = `OpenID Connect at ${issuer} does not work: ${firstLineOf(error)}${cause}. Check OIDC_ISSUER and the network`;
-    return [{ about: 'Sign-in', state: 'bad', text }];
+    return [bad('Sign-in', text)];
   }
 }

@@ -24,7 +24,7 @@ import { openCommandContext, openCommandStore } from './context.ts';
 import { checkAccounts, testAccounts } from './doctor-accounts.ts';
 import { alarmFinding, checkLive } from './doctor-live.ts';
 import { checkSignIn } from './doctor-sign-in.ts';
-import { type Finding, firstLineOf } from './finding.ts';
+import { bad, type Finding, firstLineOf, good, note } from './finding.ts';
 import {
   checkBackup,
   checkClock,
@@ -79,7 +79,7 @@ function report(findings: readonly Finding[]): void {
   if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1;
 }
 
-const checkNode = (): Finding => ({ about: 'Node', state: 'good', text: `${process.version}, at ${process.execPath}` });
+const checkNode = (): Finding => good('Node', `${process.version}, at ${process.execPath}`);
 
 async function checkDisk(config: Config): Promise<Finding> {
   try {
@@ -88,14 +88,10 @@ async function checkDisk(config: Config): Promise<Finding> {
     const free = bavail * bsize;
     const text = `${(free / 2 ** 30).toFixed(1)} GiB free at ${config.DATA_DIR}`;
     return free < MIN_FREE_BYTES
-      ? {
-          about: 'Disk',
-          state: 'bad',
-          text: `${text}; free some space. Once it is full, charges cannot be written and calls get 503`,
-        }
-      : { about: 'Disk', state: 'good', text };
+      ? bad('Disk', `${text}; free some space. Once it is full, charges cannot be written and calls get 503`)
+      : good('Disk', text);
   } catch (error) {
-    return { about: 'Disk', state: 'bad', text: firstLineOf(error) };
+    return bad('Disk', firstLineOf(error));
   }
 }
 
@@ -107,9 +103,7 @@ function checkPort({ HOST, PORT }: Config): Promise<Finding> {
       error.code === 'EADDRINUSE' ? 'is in use, perhaps by a running Dragoman; set PORT to use another' : error.message;
     resolve({ about: 'Port', state: error.code === 'EADDRINUSE' ? 'note' : 'bad', text: `${HOST}:${PORT} ${text}` });
   });
-  probe.listen(PORT, HOST, () =>
-    probe.close(() => resolve({ about: 'Port', state: 'good', text: `${HOST}:${PORT} is free` })),
-  );
+  probe.listen(PORT, HOST, () => probe.close(() => resolve(good('Port', `${HOST}:${PORT} is free`))));
   return promise;
 }
 
@@ -126,7 +120,7 @@ async function checkCertificate({ TLS_CERT, TLS_KEY }: Config): Promise<Finding[
           : (['good', 'can be used'] as const);
     return [{ about: 'Certificate', state, text: `${TLS_CERT}, valid until ${isoDate(validUntil)}, ${text}` }];
   } catch (error) {
-    return [{ about: 'Certificate', state: 'bad', text: firstLineOf(error) }];
+    return [bad('Certificate', firstLineOf(error))];
   }
 }
 
@@ -137,14 +131,14 @@ function checkProxy({ PUBLIC_URL, TRUST_PROXY, TLS_CERT }: Config): Finding[] {
   if (TLS_CERT !== undefined || TRUST_PROXY !== '' || !PUBLIC_URL?.startsWith('https:')) return [];
   const text =
     'PUBLIC_URL is HTTPS, so a proxy forwards requests, but TRUST_PROXY is empty: all clients share the address of the proxy in limits, allowed addresses and the log. Set TRUST_PROXY to the addresses of the proxy';
-  return [{ about: 'Proxy', state: 'note', text }];
+  return [note('Proxy', text)];
 }
 
 function checkMetrics({ HOST, METRICS_TOKEN, METRICS_PORT }: Config): Finding[] {
   const isLocal = /^(?:127\.|::1$|localhost$)/.test(HOST);
   if (isLocal || METRICS_TOKEN !== undefined || METRICS_PORT !== undefined) return [];
   const text = 'GET /metrics is open on the public port; set METRICS_TOKEN or METRICS_PORT';
-  return [{ about: 'Metrics', state: 'note', text }];
+  return [note('Metrics', text)];
 }
 
 async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
@@ -152,10 +146,10 @@ async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
   try {
     const link = await openRedisClient({ url: REDIS_URL, clock: systemClock, timeoutMs: REDIS_MS });
     await link.close();
-    return [{ about: 'Redis', state: 'good', text: 'reachable and runs scripts; replicas share their limits' }];
+    return [good('Redis', 'reachable and runs scripts; replicas share their limits')];
   } catch (error) {
     const text = `not usable at REDIS_URL: ${firstLineOf(error)}; until it is, each server counts limits for itself`;
-    return [{ about: 'Redis', state: 'bad', text }];
+    return [bad('Redis', text)];
   }
 }
 
@@ -167,7 +161,7 @@ async function checkInstallation(config: Config, check: CheckContents): Promise<
   try {
     store = await openCommandStore(config);
   } catch (error) {
-    return [{ about: 'Database', state: 'bad', text: firstLineOf(error) }];
+    return [bad('Database', firstLineOf(error))];
   }
   try {
     const schema = await readMigrationState(store.database.db);
@@ -183,7 +177,7 @@ async function withContents(config: Config, check: CheckContents): Promise<Findi
   try {
     context = await openCommandContext(config);
   } catch (error) {
-    return [{ about: 'Database', state: 'bad', text: firstLineOf(error) }];
+    return [bad('Database', firstLineOf(error))];
   }
   try {
     return await check(context);
@@ -196,7 +190,7 @@ const checkContents = async (context: AppContext, testsAccounts: boolean): Promi
   await checkDatabase(context),
   await checkClock(context.database.db),
   await checkBackup(context.database.db),
-  { about: 'Master key', state: 'good', text: 'decrypts the stored secrets' },
+  good('Master key', 'decrypts the stored secrets'),
   ...(await checkSignIn(context)),
   ...(await checkSetup(context)),
   ...(await checkAccounts(context)),
@@ -216,12 +210,8 @@ async function checkDatabase({ config, database: { db }, databaseFolder }: AppCo
         ? `embedded, in ${databaseFolder}`
         : `embedded, in ${databaseFolder}, outside DATA_DIR: back up both`;
   if (Number.parseInt(version, 10) < MIN_POSTGRES)
-    return {
-      about: 'Database',
-      state: 'bad',
-      text: `PostgreSQL ${version} is too old; use ${MIN_POSTGRES} or later`,
-    };
-  return { about: 'Database', state: 'good', text: `PostgreSQL ${version}, ${where}` };
+    return bad('Database', `PostgreSQL ${version} is too old; use ${MIN_POSTGRES} or later`);
+  return good('Database', `PostgreSQL ${version}, ${where}`);
 }
 
 /** Counts configured objects, and reports groups that cannot serve a request. */
@@ -232,33 +222,27 @@ async function checkSetup({ config, database: { db }, isEmbedded }: AppContext):
   const keys = await db.selectFrom('keys').select('id').where('revoked_at', 'is', null).execute();
   if (groups.length === 0)
     return [
-      {
-        about: 'Configuration',
-        state: 'note',
-        text: `empty; "dragoman apply FILE" applies your configuration, ${demoAdvice(config, isEmbedded)}`,
-      },
+      note(
+        'Configuration',
+        `empty; "dragoman apply FILE" applies your configuration, ${demoAdvice(config, isEmbedded)}`,
+      ),
     ];
   const groupsWithout = (what: string, rows: readonly { group_id: string }[], advice: string): Finding[] =>
     groups
       .filter((group) => !rows.some((row) => row.group_id === group.id))
-      .map((group) => ({ about: 'Configuration', state: 'note', text: `group ${group.id} has no ${what}; ${advice}` }));
+      .map((group) => note('Configuration', `group ${group.id} has no ${what}; ${advice}`));
   return [
-    {
-      about: 'Configuration',
-      state: 'good',
-      text: `${groups.length} groups, ${accounts.length} accounts, ${models.length} models, ${keys.length} keys`,
-    },
+    good(
+      'Configuration',
+      `${groups.length} groups, ${accounts.length} accounts, ${models.length} models, ${keys.length} keys`,
+    ),
     ...groupsWithout('account', accounts, 'its keys get 503 until one is applied'),
     ...groupsWithout('model', models, 'its keys get model_not_found until one is applied'),
-    ...(await findUnpriced(db)).map(
-      (model): Finding => ({ about: 'Price', state: 'bad', text: `model ${model} has none. ${UNPRICED_ADVICE}` }),
-    ),
+    ...(await findUnpriced(db)).map((model): Finding => bad('Price', `model ${model} has none. ${UNPRICED_ADVICE}`)),
     ...(await findWithoutOutput(db)).map(
-      (model): Finding => ({ about: 'Price', state: 'bad', text: `model ${model} has no output. ${NO_OUTPUT_ADVICE}` }),
+      (model): Finding => bad('Price', `model ${model} has no output. ${NO_OUTPUT_ADVICE}`),
     ),
-    ...(await findIdleFallbacks(db, systemClock.now())).map(
-      (text): Finding => ({ about: 'Fallback', state: 'bad', text }),
-    ),
+    ...(await findIdleFallbacks(db, systemClock.now())).map((text): Finding => bad('Fallback', text)),
   ];
 }
 
@@ -286,17 +270,17 @@ async function checkVideo({ config, database: { db } }: AppContext): Promise<Fin
       select p.rates -> 'video' from prices p where p.model_id = m.id and p.valid_from <= now()
       order by p.valid_from desc, p.id desc limit 1) is null
     order by g.position, m.position`.execute(db);
-  const note = (text: string): Finding => ({ about: 'Video', state: 'note', text });
+  const video = (text: string): Finding => note('Video', text);
   return [
     ...(silent.length === 0
       ? []
       : [
-          note(
+          video(
             `${url} is not a public HTTPS address, so providers cannot report tasks of ${silent.map(({ id }) => id).join(', ')}; an unknown submission is found by the provider's task list only. Set PUBLIC_URL`,
           ),
         ]),
     ...unpriced.map(({ pattern, group_id }) =>
-      note(
+      video(
         `model ${pattern} of group ${group_id} has no video price; requests get model_not_allowed until one is applied`,
       ),
     ),
@@ -317,14 +301,13 @@ async function checkAlarms({ database: { db } }: AppContext): Promise<Finding[]>
   const isLate = last !== undefined && last.ageSeconds > LATE_CHECK_S;
   return [
     ...alarms.map(alarmFinding),
-    ...(alarms.length === 0 ? [{ about: 'Alarms', state: 'good', text: 'nothing needs an operator' } as const] : []),
+    ...(alarms.length === 0 ? [good('Alarms', 'nothing needs an operator')] : []),
     ...(isLate
       ? [
-          {
-            about: 'Jobs',
-            state: 'note',
-            text: `no jobs have run for ${Math.round(last.ageSeconds / 60)} minutes; start a server without --no-worker, or run "dragoman work"`,
-          } as const,
+          note(
+            'Jobs',
+            `no jobs have run for ${Math.round(last.ageSeconds / 60)} minutes; start a server without --no-worker, or run "dragoman work"`,
+          ),
         ]
       : []),
   ];

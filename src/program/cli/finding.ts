@@ -6,6 +6,14 @@ export interface Finding {
   readonly text: string;
 }
 
+/** What `about` is in this state. */
+const inState =
+  (state: Finding['state']) =>
+  (about: string, text: string): Finding => ({ about, state, text });
+export const good = inState('good');
+export const bad = inState('bad');
+export const note = inState('note');
+
 export const firstLineOf = (error: unknown): string =>
   error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
 

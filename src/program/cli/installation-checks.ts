@@ -7,7 +7,7 @@ import type { Config } from '../../platform/config.ts';
 import type { Db, MigrationState } from '../../platform/db/index.ts';
 import { version } from '../../platform/version.ts';
 import { consoleFolder } from '../server/index.ts';
-import type { Finding } from './finding.ts';
+import { bad, type Finding, good, note } from './finding.ts';
 
 const MIN_FREE_BYTES = 2 ** 30;
 
@@ -16,16 +16,11 @@ export const isOfOtherVersion = ({ done, missing }: MigrationState): boolean => 
 
 export const checkSchema = (state: MigrationState): Finding =>
   isOfOtherVersion(state)
-    ? {
-        about: 'Version',
-        state: 'bad',
-        text: `Dragoman ${version} needs ${state.missing.length} migrations that the database lacks, up to ${state.missing.at(-1)}; export it, then start this version or run "dragoman migrate". The database was not checked further`,
-      }
-    : {
-        about: 'Version',
-        state: 'good',
-        text: `Dragoman ${version}, schema ${state.done.at(-1) ?? state.missing.at(-1)}`,
-      };
+    ? bad(
+        'Version',
+        `Dragoman ${version} needs ${state.missing.length} migrations that the database lacks, up to ${state.missing.at(-1)}; export it, then start this version or run "dragoman migrate". The database was not checked further`,
+      )
+    : good('Version', `Dragoman ${version}, schema ${state.done.at(-1) ?? state.missing.at(-1)}`);
 
 /** Leases, cooldowns and links compare times of servers with times of the database. */
 const NOTED_DRIFT_MS = 2_000;
@@ -41,7 +36,7 @@ export async function checkClock(db: Db, clock: Clock = systemClock): Promise<Fi
   const uncertainty = (ended - begun) / 2;
   const off = Math.max(0, Math.abs(drift) - uncertainty);
   const text = `${(off / 1_000).toFixed(1)} s ${drift < 0 ? 'behind' : 'ahead of'} PostgreSQL`;
-  if (off < NOTED_DRIFT_MS) return { about: 'Clock', state: 'good', text: 'agrees with PostgreSQL' };
+  if (off < NOTED_DRIFT_MS) return good('Clock', 'agrees with PostgreSQL');
   const advice = 'synchronise both machines, for example with chrony';
   return { about: 'Clock', state: off < BAD_DRIFT_MS ? 'note' : 'bad', text: `${text}; ${advice}` };
 }
@@ -60,12 +55,10 @@ export async function checkBackup(db: Db, clock: Clock = systemClock): Promise<F
     .limit(1)
     .executeTakeFirst();
   const advice = 'run "dragoman export FILE", unless PostgreSQL is backed up in another way';
-  if (!last) return { about: 'Backup', state: 'note', text: `there was no export yet; ${advice}` };
+  if (!last) return note('Backup', `there was no export yet; ${advice}`);
   const days = Math.max(0, Math.floor((clock.now() - last.at.getTime()) / DAY_MS));
   const text = `the last export is of ${last.at.toISOString()}, ${days} ${days === 1 ? 'day' : 'days'} ago`;
-  return days < OLD_BACKUP_DAYS
-    ? { about: 'Backup', state: 'good', text }
-    : { about: 'Backup', state: 'note', text: `${text}; ${advice}` };
+  return days < OLD_BACKUP_DAYS ? good('Backup', text) : note('Backup', `${text}; ${advice}`);
 }
 
 export async function checkConsole(config: Config): Promise<Finding> {
@@ -75,8 +68,8 @@ export async function checkConsole(config: Config): Promise<Finding> {
     () => false,
   );
   return isBuilt
-    ? { about: 'Console', state: 'good', text: `built, in ${folder}` }
-    : { about: 'Console', state: 'note', text: `not built in ${folder}; run "npm run console", or set CONSOLE_DIR` };
+    ? good('Console', `built, in ${folder}`)
+    : note('Console', `not built in ${folder}; run "npm run console", or set CONSOLE_DIR`);
 }
 
 /** The folder of mirrored results, on which servers fail softly: they read from the provider instead. */
@@ -87,10 +80,10 @@ export async function checkMirror({ RESULT_MIRROR_DIR: folder }: Config): Promis
     const { bavail, bsize } = await statfs(folder);
     const text = `${((bavail * bsize) / 2 ** 30).toFixed(1)} GiB free at ${folder}`;
     return bavail * bsize < MIN_FREE_BYTES
-      ? [{ about: 'Mirror', state: 'bad', text: `${text}; free some space or lower RESULT_MIRROR_MAX_BYTES` }]
-      : [{ about: 'Mirror', state: 'good', text }];
+      ? [bad('Mirror', `${text}; free some space or lower RESULT_MIRROR_MAX_BYTES`)]
+      : [good('Mirror', text)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [{ about: 'Mirror', state: 'bad', text: `${reason}; mount or create RESULT_MIRROR_DIR` }];
+    return [bad('Mirror', `${reason}; mount or create RESULT_MIRROR_DIR`)];
   }
 }

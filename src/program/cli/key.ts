@@ -65,7 +65,8 @@ function inputFrom({ user, group, name, expires, models, addresses, store }: Cre
   const expiresAt = expires === undefined ? undefined : new Date(expires);
   if (expiresAt && Number.isNaN(expiresAt.getTime()))
     throw new CliError(`--expires: found "${expires}", expected a date such as 2030-01-31.`);
-  return { user, group, name, expiresAt, allowedModels: listOf(models), allowedAddresses, store };
+  const expires_at = expiresAt?.toISOString();
+  return { user, group, name, expires_at, models: listOf(models), addresses: allowedAddresses, store };
 }
 
 const listOf = (text: string | undefined): string[] | undefined => text?.split(',').map((entry) => entry.trim());

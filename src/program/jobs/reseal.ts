@@ -4,53 +4,37 @@
  */
 import { type Kysely, sql } from 'kysely';
 import type { Sealer, SealLocation } from '../../core/index.ts';
-import { destinationSecret, destinationUrl } from '../../observe/warnings/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 
 interface SealedColumn {
   readonly table: string;
-  readonly id: string;
+  /** Of a row; `id` by default. */
+  readonly id?: string;
   readonly column: string;
-  /** What the secrets are bound to. */
-  readonly location: (id: string) => SealLocation;
   /** Rows whose secret is never opened again have a null here. */
   readonly usedWith?: string;
 }
 
 const SEALED: readonly SealedColumn[] = [
-  { table: 'secrets', id: 'name', column: 'sealed', location: (id) => `secrets.sealed:${id}` },
-  { table: 'accounts', id: 'id', column: 'credential_sealed', location: (id) => `accounts.credential:${id}` },
-  { table: 'accounts', id: 'id', column: 'assets_secret_sealed', location: (id) => `accounts.assets_secret:${id}` },
-  { table: 'accounts', id: 'id', column: 'proxy_sealed', location: (id) => `accounts.proxy:${id}` },
-  { table: 'keys', id: 'id', column: 'callback_secret_sealed', location: (id) => `keys.callback_secret:${id}` },
-  {
-    table: 'authorization_sessions',
-    id: 'id',
-    column: 'upstream_token_sealed',
-    location: (id) => `authorization_sessions.upstream_token:${id}`,
-  },
-  {
-    table: 'authorization_sessions',
-    id: 'id',
-    column: 'link_sealed',
-    location: (id) => `authorization_sessions.link:${id}`,
-  },
-  {
-    table: 'video_tasks',
-    id: 'id',
-    column: 'callback_secret_sealed',
-    location: (id) => `video_tasks.callback_secret:${id}`,
-    usedWith: 'callback_url',
-  },
-  { table: 'warning_destinations', id: 'id', column: 'url_sealed', location: destinationUrl },
-  { table: 'warning_destinations', id: 'id', column: 'secret_sealed', location: destinationSecret },
+  { table: 'secrets', id: 'name', column: 'sealed' },
+  { table: 'accounts', column: 'credential_sealed' },
+  { table: 'accounts', column: 'assets_secret_sealed' },
+  { table: 'accounts', column: 'proxy_sealed' },
+  { table: 'keys', column: 'callback_secret_sealed' },
+  { table: 'authorization_sessions', column: 'upstream_token_sealed' },
+  { table: 'authorization_sessions', column: 'link_sealed' },
+  { table: 'video_tasks', column: 'callback_secret_sealed', usedWith: 'callback_url' },
+  { table: 'warning_destinations', column: 'url_sealed' },
+  { table: 'warning_destinations', column: 'secret_sealed' },
 ];
 const BATCH = 100;
 
 export async function reseal(db: Db, sealer: Sealer): Promise<number> {
   let done = 0;
   let firstError: unknown;
-  for (const { table, id, column, location, usedWith = column } of SEALED) {
+  for (const { table, id = 'id', column, usedWith = column } of SEALED) {
+    // What each secret is bound to.
+    const location = (row: string): SealLocation => `${table}.${column.replace('_sealed', '')}:${row}`;
     const keyName = sql`split_part(${sql.ref(column)}, ':', 2)`;
     // Smaller or larger instead of unequal, which no index supports.
     const { rows } = await sql<{ row: string; id: string; sealed: string }>`

@@ -92,25 +92,19 @@ export function createApp(context: AppContext, parts: AppParts, closers: Closer[
 
 type BoundParts = AppParts & PeopleParts & { readonly captures: CaptureLog };
 
-function openGateway({ config, database, sealer, clock, log, secrets }: AppContext, parts: AppParts): Gateway {
-  const { upstream, catalog, limiter, pool, metering, threads, member = WHOLE_MACHINE } = parts;
+function openGateway(context: AppContext, parts: AppParts): Gateway {
+  const { config, clock, log } = context;
+  const { member = WHOLE_MACHINE } = parts;
   return createGateway({
-    threads,
-    db: database.db,
-    sealer,
-    clock,
-    log,
-    upstream,
-    catalog,
-    limiter,
-    pool,
-    metering,
+    ...context,
+    ...parts,
+    db: context.database.db,
     mediaFetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock, stack: config.HTTP_STACK }),
     streamLimits: streamLimitsOf(config),
     storedDays: config.STORED_RESPONSES_DAYS,
     bodyLimit: (limit) => bodyLimit(config, limit),
     spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: shareOf(SPOOL_BYTES, member), log }),
-    ...opaqueSecrets(secrets.pepper),
+    ...opaqueSecrets(context.secrets.pepper),
     accountQueueMs: config.ACCOUNT_QUEUE_MS,
     usageWaitMs: config.USAGE_WAIT_MS,
     samplesReplies: config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
@@ -122,12 +116,9 @@ function callerHandlers(
   parts: BoundParts,
   { web, notReady }: { readonly web: () => Web; readonly notReady: App['notReady'] },
 ): Record<Operation | OperatorOperation, Handler> {
-  const { gateway, video, limiter, bodyBudget, keys, catalog, guard, failuresPerMinute, publicUrl } = parts;
+  const { guard, publicUrl } = parts;
   return createHandlers({
-    gateway,
-    video,
-    limiter,
-    bodyBudget,
+    ...parts,
     videoBodyLimit: bodyLimit(config, 'video'),
     metrics: visibleMetrics(parts),
     metricsAccess: config.METRICS_PORT === undefined ? metricsAccess(config.METRICS_TOKEN) : 'elsewhere',
@@ -135,11 +126,9 @@ function callerHandlers(
     db: database.db,
     openApi: () => openApi({ version, serverUrl: publicUrl(), admin: ADMIN_SCHEMAS, console: CONSOLE_SCHEMAS }),
     auth: new Auth({
-      keys,
+      ...parts,
       keyOfSession: keyFinder({ db: database.forCalls, clock, guard }),
-      catalog,
       clock,
-      failuresPerMinute,
       capture: (call, key) => parts.captures.tap(call, key),
     }),
     webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
@@ -177,33 +166,30 @@ const metricsAccess = (token: string | undefined): MetricsAccess => (token === u
 
 function createApiServer(
   { config, log, clock }: AppContext,
-  { metrics, bodyBudget, certificate, onCompleted, member }: AppParts,
+  parts: AppParts,
   handlers: Record<AnyOperation, Handler>,
   closers: Closer[],
 ): Web {
-  const shedder = config.SHEDDING === 'on' ? new Shedder({ clock, bodyBudget }) : undefined;
+  const shedder = config.SHEDDING === 'on' ? new Shedder({ clock, bodyBudget: parts.bodyBudget }) : undefined;
   closers.push(async () => shedder?.stop());
   const trustedProxies = splitList(config.TRUST_PROXY);
   return createWeb({
+    ...parts,
     handlers,
     renderError,
     log,
     clock,
-    metrics,
     trustedProxies,
-    bodyBudget,
     connectionLimits: connectionLimits(
       {
         total: config.MAX_CONNECTIONS,
         perAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
-        workers: (member ?? WHOLE_MACHINE).workers,
+        workers: (parts.member ?? WHOLE_MACHINE).workers,
       },
       trustedProxies,
     ),
-    certificate,
     httpStack: config.HTTP_STACK,
     cors: config.CORS_ORIGINS.length > 0 ? new Cors(config.CORS_ORIGINS) : undefined,
-    onCompleted,
     shedder,
   });
 }

@@ -60,10 +60,12 @@ export function createPeopleHandlers(
 
 function adminHandlers(
   { config, clock, sealer, secrets }: AppContext,
-  { gateway, health, video, warnings, guard, failuresPerMinute, publicUrl }: PeopleParts,
+  parts: PeopleParts,
   db: Db,
 ): Record<AdminOperation, Handler> {
+  const { gateway, health, guard, failuresPerMinute } = parts;
   return createAdminHandlers({
+    ...parts,
     auth: new AdminAuth({
       token: async () => config.ADMIN_TOKEN ?? readAdminToken(db, sealer),
       attempts: new FailedAttempts(clock, failuresPerMinute, 'admin token'),
@@ -72,43 +74,35 @@ function adminHandlers(
     db,
     clock,
     secrets,
-    video,
-    warnings,
     accounts: { test: gateway.testAccount, refresh: () => health.sync() },
     explain: gateway.explain,
     maxTextBytes: bodyLimit(config, 'text'),
-    publicUrl,
     settings: settingsReport(config),
   });
 }
 
 function consoleHandlers(
   context: AppContext,
-  { gateway, limiter, video, warnings, guard, share, member, failuresPerMinute, upstream, publicUrl }: PeopleParts,
+  parts: PeopleParts,
   { db, ownDb }: { readonly db: Db; readonly ownDb: Db },
 ): Record<ConsoleOperation, Handler> {
-  const { config, clock, log, secrets } = context;
+  const { config, clock, secrets } = context;
+  const { share, member } = parts;
   const passwords = new Passwords(secrets.pepper, {
     running: shareOf(PASSWORD_QUEUE.running, share),
     waiting: shareOf(PASSWORD_QUEUE.waiting, share),
   });
   const counts = member ? new PrimarySignInCounts(member.primary) : new LocalSignInCounts(clock);
   return createConsoleHandlers({
+    ...context,
+    ...parts,
     db,
     ownDb,
-    limiter,
-    clock,
-    log,
-    secrets,
-    video,
-    warnings,
-    gateway,
-    guard,
     passwords,
     signIn: new SignIn({ db, clock, passwords, pepper: secrets.pepper, counts }),
-    linkGate: new SuspectGate(clock, failuresPerMinute, 'link'),
+    linkGate: new SuspectGate(clock, parts.failuresPerMinute, 'link'),
     isFirstRun: firstRunCheck(db),
-    oidc: createOidc(context, upstream, publicUrl),
+    oidc: createOidc(context, parts.upstream, parts.publicUrl),
     files: new ConsoleFiles(consoleFolder(config)),
   });
 }

@@ -102,20 +102,16 @@ export function openUpstream(
 }
 
 export function openVideo(
-  { config, database, sealer, secrets: { pepper }, clock, log }: AppContext,
-  { upstream, catalog, pool, threads }: Pick<Services, 'upstream' | 'catalog' | 'pool' | 'threads'>,
+  context: AppContext,
+  services: Pick<Services, 'upstream' | 'catalog' | 'pool' | 'threads'>,
   { publicUrl, closers }: { readonly publicUrl: () => string; readonly closers: Closer[] },
 ): Video {
+  const { config, database, secrets } = context;
   const video = createVideo({
+    ...context,
+    ...services,
     db: database.db,
-    sealer,
-    pepper,
-    clock,
-    log,
-    upstream,
-    catalog,
-    pool,
-    threads,
+    pepper: secrets.pepper,
     publicUrl,
     allowedOrigins: config.EGRESS_ALLOW,
     httpStack: config.HTTP_STACK,
@@ -127,12 +123,10 @@ export function openVideo(
   return video;
 }
 
-export const openWarnings = ({ config, database, sealer, clock, log }: AppContext, publicUrl: () => string): Warnings =>
+export const openWarnings = ({ config, ...context }: AppContext, publicUrl: () => string): Warnings =>
   createWarnings({
-    db: database.db,
-    sealer,
-    clock,
-    log,
+    ...context,
+    db: context.database.db,
     publicUrl,
     allowedOrigins: config.EGRESS_ALLOW,
     httpStack: config.HTTP_STACK,

@@ -1,0 +1,81 @@
+/** Lists of rows in a fixed order, a page at a time. Every parameter beside those of the page is compared with a column. */
+import { type RawBuilder, sql } from 'kysely';
+import { z } from 'zod';
+import { type Db, type SortedRow, snapshot, sortedRows } from '../../platform/db/index.ts';
+import type { Call } from '../../platform/web/index.ts';
+import { operation } from './handler.ts';
+import { pageParams, rowKey, sendPage } from './pagination.ts';
+
+/** `key` is the cursor of a page: the value of its last row, and its id where that is another column. */
+const ORDERS = {
+  id: { column: 'id', type: 'text', isAscending: true, key: rowKey.text },
+  number: { column: 'id', type: 'bigint', isAscending: false, key: rowKey.id },
+  position: { column: 'position', type: 'bigint', isAscending: true, key: rowKey.positionAndId },
+  newest: { column: 'created_at', type: 'timestamptz', isAscending: false, key: rowKey.timeAndId },
+  oldest: { column: 'created_at', type: 'timestamptz', isAscending: true, key: rowKey.timeAndId },
+} as const;
+
+export interface RowList<T> {
+  readonly order: keyof typeof ORDERS;
+  /** The column that the order is by, where it has another name. */
+  readonly by?: string;
+  /** The column that identifies a row; `id` by default. */
+  readonly id?: keyof T & string;
+  /** Without an order. */
+  readonly from: RawBuilder<T>;
+  readonly view: (row: T) => object;
+  /** Members of the body beside the rows. */
+  readonly more?: object;
+}
+
+/** Columns with other names than their parameters. */
+const COLUMNS: Readonly<Record<string, string>> = {
+  user: 'user_id',
+  key: 'key_id',
+  group: 'group_id',
+  account: 'account_id',
+  task: 'task_id',
+};
+
+/** The conditions of the filters that are given; `table` is the alias of their table. */
+export const matching = (filters: object, table = ''): RawBuilder<unknown> =>
+  sql.join(
+    Object.entries(filters)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => sql`${sql.ref(table + (COLUMNS[name] ?? name))} = ${value}`)
+      .concat(sql`true`),
+    sql` and `,
+  );
+
+interface PageQuery {
+  readonly limit: number;
+  readonly cursor?: readonly unknown[] | undefined;
+  readonly [filter: string]: unknown;
+}
+
+export function readList<T>(db: Db, list: Omit<RowList<T>, 'view'>, { limit, cursor, ...filters }: PageQuery) {
+  const { column, key: _, ...order } = ORDERS[list.order];
+  return sortedRows<T>(db, {
+    from: sql`select * from (${list.from}) own where ${matching(filters)}`,
+    id: list.id ?? 'id',
+    order: { ...order, column: list.by ?? column, hasIndex: true },
+    after: cursor?.map(String),
+    limit,
+  });
+}
+
+export async function sendRows<T>(call: Call, db: Db, list: RowList<T>, query: PageQuery): Promise<void> {
+  const { limit } = query;
+  const rows = await snapshot(db, (tx) => readList(tx, list, { ...query, limit: limit + 1 }));
+  const id = (list.id ?? 'id') as keyof T;
+  const isById = ORDERS[list.order].column === 'id';
+  const key = (row: SortedRow<T>) => (isById ? [String(row[id])] : [row.sorted_by, String(row[id])]);
+  const view = ({ sorted_by: _, ...row }: SortedRow<T>) => list.view(row as T);
+  sendPage(call, rows, { limit, view, more: list.more, key });
+}
+
+export const listOperation = <T>({ filters, ...list }: RowList<T> & { readonly filters?: z.ZodRawShape }) =>
+  operation({
+    query: z.strictObject({ ...filters, ...pageParams<z.ZodType>(ORDERS[list.order].key) }),
+    handle: ({ call, query }, { db }) => sendRows(call, db, list, query as PageQuery),
+  });
