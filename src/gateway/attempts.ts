@@ -203,8 +203,8 @@ class Attempts implements AttemptHost {
     });
   }
 
-  #endAttempt(outcome: AttemptEnd, words?: string): void {
-    if (this.#trace) endAttempt(this.#trace, this.#call.elapsedMs(), outcome, words);
+  #endAttempt(outcome: AttemptEnd, message?: string): void {
+    if (this.#trace) endAttempt(this.#trace, this.#call.elapsedMs(), outcome, message);
   }
 
   onBytes(trace: AttemptTrace): void {
@@ -267,7 +267,7 @@ class Attempts implements AttemptHost {
       this.#trace.providerRequestId = failure && providerRequestId(failure);
       this.#trace.isQuoted = !transport && clientErrorFor(shown).message.includes(shown.error.message);
     }
-    this.#endAttempt(fault.kind, this.#wordsOf(account, failure) ?? reason);
+    this.#endAttempt(fault.kind, this.#messageOf(account, failure) ?? reason);
     const logged = { request: this.#call.id, account: account.id, fault: fault.kind, status: failure?.status, reason };
     this.#services.log.warn('attempt.failed', logged);
     const rest = fault.kind === 'opaque_rejected' ? this.#upstreamCall.withoutOpaque?.() : undefined;
@@ -284,7 +284,7 @@ class Attempts implements AttemptHost {
     this.#done.resolve();
   }
 
-  #wordsOf(account: Account, failure: UpstreamFailure | undefined): string | undefined {
+  #messageOf(account: Account, failure: UpstreamFailure | undefined): string | undefined {
     const message = failure && messageIn(failure.body);
     return message && providerMessage({ message, account, model: this.#trace?.model, sent: this.#sentBody });
   }

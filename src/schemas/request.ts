@@ -64,7 +64,7 @@ const ShownAttempt = z.strictObject({
   status: integer.optional(),
   first_byte_ms: milliseconds.optional(),
   end_ms: milliseconds.optional(),
-  words: text.describe('of the provider about the failure').optional(),
+  message: text.describe('of the provider about the failure').optional(),
   request_id: text.describe("the provider's id of the failed request").optional(),
 });
 export type ShownAttempt = z.infer<typeof ShownAttempt>;

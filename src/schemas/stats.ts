@@ -53,7 +53,7 @@ export const AccountStats = StatsSums.extend({
   models: list(z.strictObject({ model: text, requests: integer, errors: integer, faults })),
   served_hour: someMoment.describe('start of the last hour in which the provider answered a call'),
   last_fault: z
-    .strictObject({ at: moment, request_id: text, fault: text, status: someInteger, words: someText })
+    .strictObject({ at: moment, request_id: text, fault: text, status: someInteger, message: someText })
     .nullable(),
 }).meta({ id: 'AccountStats' });
 export type AccountStats = z.infer<typeof AccountStats>;

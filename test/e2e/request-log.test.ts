@@ -115,7 +115,7 @@ test('the request log shows the attempts of a call, its times, and the arithmeti
     [first?.account, first?.outcome, first?.status, second?.account, second?.outcome, second?.status],
     ['a', 'overloaded', 529, 'b', 'ok', 200],
   );
-  assert.equal(first?.words, 'Overloaded. Key [redacted]');
+  assert.equal(first?.message, 'Overloaded. Key [redacted]');
   assert.ok(Number(second?.start_ms) >= Number(first?.end_ms), 'the second attempt follows the first');
   assert.ok(Number(second?.first_byte_ms) <= entry.total_ms);
   assert.ok((entry.failover_ms ?? 0) > 0 && entry.added_ms > 0);
@@ -154,7 +154,7 @@ test('the request log has refused calls, with whose side the failure is on, and 
   );
   const failed = await logged(await messages());
   assert.deepEqual([failed.status, failed.error, failed.attempts.length], [502, 'provider', 2]);
-  assert.equal(failed.attempts[0]?.words, 'api_error', 'only the names of an error that quotes the request');
+  assert.equal(failed.attempts[0]?.message, 'api_error', 'only the names of an error that quotes the request');
   assert.equal(failed.message, 'The provider failed to respond.');
   const { text } = await admin('GET', '/requests?user=ana');
   assert.doesNotMatch(text, /acme|sk-upstream/);
@@ -305,7 +305,7 @@ interface Stats {
 interface StatedAccount {
   readonly account: string;
   readonly faults: Readonly<Record<string, number>>;
-  readonly last_fault: { readonly words: string } | null;
+  readonly last_fault: { readonly message: string } | null;
   readonly cache_hit_share: number;
   readonly cost: string;
 }
@@ -361,7 +361,7 @@ test('roll-ups give the series of charts and the state of accounts, and building
   const [a] = accounts.data;
   assert.equal(a?.account, 'a');
   assert.equal(a?.faults.overloaded, 1);
-  assert.equal(a?.last_fault?.words, "max_tokens: 900 > 800, the most of 'claude-x'");
+  assert.equal(a?.last_fault?.message, "max_tokens: 900 > 800, the most of 'claude-x'");
   const b = accounts.data[1];
   assert.ok(Number(b?.cache_hit_share) > 0.5 && Number(b?.cost) > 0);
 });

@@ -70,7 +70,7 @@ export function reasonOf(account: ShownAccount, stats: AccountStats | undefined)
     case 'test_failed':
       return test?.message ?? test?.reason ?? undefined;
     case 'refused_once':
-      return stats?.last_fault?.words ?? undefined;
+      return stats?.last_fault?.message ?? undefined;
     default:
       return (
         message ?? worst?.message ?? worst?.provider_code ?? provider_code ?? test?.message ?? reason ?? worst?.reason

@@ -229,7 +229,7 @@ const FailedAttempts = ({ stats }: { readonly stats: readonly AccountStats[] }) 
         account,
         fault,
         count,
-        words: last_fault?.fault === fault ? last_fault.words : null,
+        message: last_fault?.fault === fault ? last_fault.message : null,
       })),
     )
     .toSorted((a, b) => b.count - a.count)
@@ -246,7 +246,7 @@ const FailedAttempts = ({ stats }: { readonly stats: readonly AccountStats[] }) 
           { head: 'Account', cell: ({ account }) => account, phone: 'title' },
           { head: 'Count', cell: ({ count }) => countText(count), kind: 'number', phone: 'side' },
           { head: 'Fault', cell: ({ fault }) => fault.replaceAll('_', ' ') },
-          { head: 'Latest message of the provider', cell: ({ words }) => words ?? '', kind: 'grow' },
+          { head: 'Latest message of the provider', cell: ({ message }) => message ?? '', kind: 'grow' },
         ]}
       />
     </Card>

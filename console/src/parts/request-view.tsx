@@ -98,7 +98,7 @@ const Attempts = ({ attempts, totalMs }: { readonly attempts: readonly ShownAtte
           {typeof attempt.first_byte_ms === 'number' &&
             ` · ${texts.request.firstByte(durationText(attempt.first_byte_ms - attempt.start_ms))}`}
         </span>
-        {attempt.words && <blockquote>{attempt.words}</blockquote>}
+        {attempt.message && <blockquote>{attempt.message}</blockquote>}
         {attempt.request_id && (
           <span className="small muted">
             {texts.request.providerId} <Id id={attempt.request_id} isWhole />

@@ -18,7 +18,7 @@ type QueryValue<R extends QueryRule> = R extends { kind: 'integer' }
       ? string | undefined
       : R extends { kind: 'word' }
         ? R['vocabulary'][number]
-        : R extends { kind: 'words' }
+        : R extends { kind: 'values' }
           ? readonly R['vocabulary'][number][] | undefined
           : readonly string[] | undefined;
 
@@ -39,8 +39,8 @@ function readValue(reader: QueryReader, name: string, rule: QueryRule): unknown 
       return reader.required(name);
     case 'word':
       return reader.word(name, rule.vocabulary) ?? rule.default;
-    case 'words':
-      return reader.words(name, rule.vocabulary);
+    case 'values':
+      return reader.values(name, rule.vocabulary);
     case 'texts':
       return reader.texts(name, rule.maxItems);
   }
@@ -77,11 +77,11 @@ class QueryReader {
   /** A parameter with a closed vocabulary; undefined when it is absent. */
   word<T extends string>(name: string, vocabulary: readonly T[]): T | undefined {
     this.#single(name);
-    return this.words(name, vocabulary)?.[0];
+    return this.values(name, vocabulary)?.[0];
   }
 
   /** A repeatable parameter with a closed vocabulary; undefined when it is absent. */
-  words<T extends string>(name: string, vocabulary: readonly T[]): readonly T[] | undefined {
+  values<T extends string>(name: string, vocabulary: readonly T[]): readonly T[] | undefined {
     const given = this.#all(name);
     const unknown = given.find((word) => !vocabulary.includes(word as T));
     if (unknown !== undefined) throw invalid(name, `expected one of ${vocabulary.join(', ')}`);

@@ -90,7 +90,7 @@ function querySchema(rule: QueryRule): Schema {
   if (rule.kind === 'text' || rule.kind === 'required') return { type: 'string' };
   if (rule.kind === 'word') return { type: 'string', enum: rule.vocabulary, default: rule.default };
   // A list in a query is written by repeating the parameter, which is the default of OpenAPI.
-  return rule.kind === 'words'
+  return rule.kind === 'values'
     ? { type: 'array', items: { type: 'string', enum: rule.vocabulary } }
     : { type: 'array', items: { type: 'string' }, maxItems: rule.maxItems };
 }

@@ -93,7 +93,7 @@ function sumByKind(rows: readonly FaultRow[]): Record<string, number> {
   return sums;
 }
 
-const lastFault = ({ at, request_id, kind, status, words }: LastRow): AccountStats['last_fault'] =>
+const lastFault = ({ at, request_id, kind, status, words: message }: LastRow): AccountStats['last_fault'] =>
   at === null || request_id === null || kind === null
     ? null
-    : { at: at.toISOString(), request_id, fault: kind, status, words };
+    : { at: at.toISOString(), request_id, fault: kind, status, message };

@@ -75,7 +75,7 @@ const failedAttempt = ({ attempts, coolingFor }: CallTrace): AttemptTrace | unde
 
 /** A native error is forwarded as the provider wrote it, without an error of the gateway. */
 const messageOf = ({ message }: CallTrace, last: AttemptTrace | undefined): string | undefined =>
-  message === undefined || last?.isQuoted ? last?.words : message;
+  message === undefined || last?.isQuoted ? last?.message : message;
 
 interface Times {
   readonly addedMs: number | undefined;

@@ -202,17 +202,17 @@ function attemptsOf({
   const [only] = attempts;
   const none = { attempts: undefined, attempt_start_ms: undefined, attempt_end_ms: undefined };
   if (!only) return none;
-  const { start_ms, end_ms, words, ...attempt } = attemptOf(only);
+  const { start_ms, end_ms, message, ...attempt } = attemptOf(only);
   const isPlain =
     attempt.outcome === 'ok' && attempt.status === status && only.model === upstreamModel && only.groupId === undefined;
-  if (attempts.length === 1 && isPlain && words === undefined && end_ms !== undefined)
+  if (attempts.length === 1 && isPlain && message === undefined && end_ms !== undefined)
     return { ...none, attempt_start_ms: start_ms, attempt_end_ms: end_ms };
   return { ...none, attempts: JSON.stringify(attempts.slice(0, MAX_NAMES).map(attemptOf)) };
 }
 
 /** The attempts of a call, as `attemptsOf` has stored them. */
 export function shownAttempts(row: RequestRow): readonly object[] {
-  if (row.attempts !== null) return row.attempts as readonly object[];
+  if (row.attempts !== null) return (row.attempts as readonly StoredAttempt[]).map(withMessage);
   if (row.attempt_start_ms === null || row.attempt_end_ms === null) return [];
   return [
     {
@@ -227,6 +227,13 @@ export function shownAttempts(row: RequestRow): readonly object[] {
   ];
 }
 
+interface StoredAttempt {
+  readonly words?: string;
+}
+/** Earlier versions named the message `words`. */
+const withMessage = ({ words, ...attempt }: StoredAttempt): object =>
+  words === undefined ? attempt : { ...attempt, message: words };
+
 /** An attempt as the column `attempts` holds it; `fault` names the kind of a failure. */
 const attemptOf = (attempt: AttemptTrace) => ({
   group: attempt.groupId,
@@ -238,7 +245,7 @@ const attemptOf = (attempt: AttemptTrace) => ({
   start_ms: round(attempt.startMs),
   first_byte_ms: round(attempt.firstByteMs),
   end_ms: round(attempt.lastByteMs === undefined || isFault(attempt.outcome) ? attempt.endMs : attempt.lastByteMs),
-  words: storable(attempt.words),
+  message: storable(attempt.message),
   request_id: attempt.providerRequestId,
 });
 
@@ -277,10 +284,10 @@ async function withoutKnown(tx: Tx, entries: readonly RequestEntry[]): Promise<R
 
 const faultsOf = ({ at, id, groupId, model, trace }: RequestEntry): object[] =>
   trace.attempts.slice(0, MAX_NAMES).flatMap((made, n) => {
-    const { fault, group = groupId, account, status, words, request_id } = attemptOf(made);
+    const { fault, group = groupId, account, status, message, request_id } = attemptOf(made);
     if (fault === undefined) return [];
     const call = { at, request_id: id, attempt: n + 1, group_id: group, account_id: account, model: storable(model) };
-    return { ...call, kind: fault, status, words, provider_request_id: request_id };
+    return { ...call, kind: fault, status, words: message, provider_request_id: request_id };
   });
 
 const COLUMNS = HOUR_COLUMNS.join(', ');

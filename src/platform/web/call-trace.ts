@@ -23,12 +23,12 @@ export interface AttemptTrace {
   endMs: number | undefined;
   outcome: AttemptEnd | undefined;
   /** The provider's message about a failure, see `providerMessage`. */
-  words: string | undefined;
+  message: string | undefined;
   /** The provider's error type and code, or the code of the network error. */
   reason?: string | undefined;
   /** The provider's id of a failed request. */
   providerRequestId?: string | undefined;
-  /** The client's error has the provider's message, which may quote the request; `words` is what may be kept of it. */
+  /** The client's error has the provider's message, which may quote the request; `message` is what may be kept of it. */
   isQuoted?: boolean;
   /** Only while traces are exported. */
   sample?: ReplySample;
@@ -86,7 +86,7 @@ export class CallTrace {
       lastByteMs: undefined,
       endMs: undefined,
       outcome: undefined,
-      words: undefined,
+      message: undefined,
     };
     this.attempts.push(attempt);
     return attempt;
@@ -98,5 +98,5 @@ export function endAttempt(attempt: AttemptTrace, endMs: number, outcome: Attemp
   if (attempt.outcome !== undefined) return;
   attempt.endMs ??= endMs;
   attempt.outcome = outcome;
-  attempt.words = message;
+  attempt.message = message;
 }

@@ -10,7 +10,7 @@ export type QueryRule = { readonly about: string } & (
   | { readonly kind: 'required' }
   | { readonly kind: 'word'; readonly vocabulary: readonly string[]; readonly default: string }
   /** May be repeated; a task that matches one of the values is listed. */
-  | { readonly kind: 'words'; readonly vocabulary: readonly string[] }
+  | { readonly kind: 'values'; readonly vocabulary: readonly string[] }
   | { readonly kind: 'texts'; readonly maxItems: number }
 );
 export type QueryTable = Readonly<Record<string, QueryRule>>;
@@ -29,19 +29,19 @@ export const VIDEO_QUERIES = {
   'tasks.get': {
     ...READ,
     include: {
-      kind: 'words',
+      kind: 'values',
       vocabulary: ['parameters', 'charge'],
       about: 'adds `parameters`: every parameter in effect; or `charge`: what the task holds or was charged',
     },
   },
   'videos.get': {
     ...READ,
-    include: { kind: 'words', vocabulary: ['charge'], about: 'adds `charge`: what the task holds or was charged' },
+    include: { kind: 'values', vocabulary: ['charge'], about: 'adds `charge`: what the task holds or was charged' },
   },
   'tasks.list': {
     page_num: { kind: 'integer', ...TASK_LIST.pageNumber, about: 'number of the page' },
     page_size: { kind: 'integer', ...TASK_LIST.pageSize, about: 'tasks per page' },
-    'filter.status': { kind: 'words', vocabulary: TASK_STATUSES, about: 'status of the task; may be repeated' },
+    'filter.status': { kind: 'values', vocabulary: TASK_STATUSES, about: 'status of the task; may be repeated' },
     'filter.task_ids': { kind: 'texts', maxItems: TASK_LIST.maxTaskIds, about: 'id of a task; may be repeated' },
     'filter.model': { kind: 'text', about: 'public name of the model' },
     'filter.service_tier': { kind: 'text', about: 'service tier; only tasks of variant A have one' },
@@ -49,14 +49,14 @@ export const VIDEO_QUERIES = {
   'assetGroups.list': {
     limit: { kind: 'integer', ...LIST_LIMIT, about: 'groups per page' },
     after: { kind: 'text', about: '`last_id` of the previous page' },
-    status: { kind: 'words', vocabulary: ASSET_GROUP_STATUSES, about: 'status of the group; may be repeated' },
+    status: { kind: 'values', vocabulary: ASSET_GROUP_STATUSES, about: 'status of the group; may be repeated' },
     route_group_id: { kind: 'text', about: 'id of the service group' },
   },
   'assets.list': {
     limit: { kind: 'integer', ...LIST_LIMIT, about: 'assets per page' },
     after: { kind: 'text', about: '`last_id` of the previous page' },
-    status: { kind: 'words', vocabulary: ASSET_STATUSES, about: 'status of the asset; may be repeated' },
-    asset_type: { kind: 'words', vocabulary: ASSET_TYPES, about: 'type of the asset; may be repeated' },
+    status: { kind: 'values', vocabulary: ASSET_STATUSES, about: 'status of the asset; may be repeated' },
+    asset_type: { kind: 'values', vocabulary: ASSET_TYPES, about: 'type of the asset; may be repeated' },
     group_id: { kind: 'text', about: 'id of the asset group' },
     route_group_id: { kind: 'text', about: 'id of the service group' },
   },
@@ -81,7 +81,7 @@ export const VIDEO_QUERIES = {
     limit: { kind: 'integer', ...LIST_LIMIT, about: 'callbacks per page' },
     after: { kind: 'text', about: '`last_id` of the previous page' },
     task_id: { kind: 'text', about: 'id of the task' },
-    state: { kind: 'words', vocabulary: CALLBACK_STATES, about: 'state of the delivery; may be repeated' },
+    state: { kind: 'values', vocabulary: CALLBACK_STATES, about: 'state of the delivery; may be repeated' },
   },
   'videos.list': {
     limit: { kind: 'integer', ...LIST_LIMIT, about: 'videos per page' },
