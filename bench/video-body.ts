@@ -29,7 +29,7 @@ async function measure(name: string, inlineBytes: number): Promise<void> {
     threads.run(
       { ...examineJob, inlineBytes },
       { bytes, entry: 'tasks', target: TARGET },
-      { id: '', bytes: bytes.length },
+      { key: { id: '', userId: '' }, bytes: bytes.length },
     );
   // The first body starts the worker and compiles the code. Copies are made before, because copying blocks the event loop, too.
   const [first = largestBody(), ...bodies] = Array.from({ length: RUNS + 1 }, largestBody);

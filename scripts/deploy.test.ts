@@ -66,7 +66,7 @@ test('the Dockerfile copies paths that exist, and the image has what the server 
     assert.equal(source, `/app/${target}`);
     return target;
   });
-  for (const path of ['bin', 'src', 'sim', 'migrations', 'package.json', 'dist', 'node_modules'])
+  for (const path of ['bin', 'src', 'sim', 'migrations', 'package.json', 'openapi.json', 'dist', 'node_modules'])
     assert.ok(paths.includes(path), path);
   const pod = at(documentOf('StatefulSet'), 'spec.template.spec.securityContext') as Record<string, unknown>;
   assert.equal(final.find(({ name }) => name === 'USER')?.text, `${pod.runAsUser}:${pod.runAsGroup}`);

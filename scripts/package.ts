@@ -12,7 +12,7 @@ import { ROOT } from './modules.ts';
 const STAGE = join(ROOT, 'dist', 'package');
 /** The demo needs the simulated providers. */
 const SOURCES = ['src', 'sim'] as const;
-const COPIED = ['bin', 'migrations', 'docs', 'README.md', 'CHANGELOG.md', 'ARCHITECTURE.md'] as const;
+const COPIED = ['bin', 'migrations', 'docs', 'README.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'openapi.json'] as const;
 /** Of package.json. Development needs the repository. */
 const LEFT_OUT = ['scripts', 'devDependencies', 'overrides'] as const;
 

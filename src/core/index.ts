@@ -74,6 +74,7 @@ export {
 } from './seal.ts';
 export { readSse, SSE_COMMENT, type SseReader, sse } from './sse.ts';
 export { blockData, lastBlockEnd, nextBlockEnd } from './sse-blocks.ts';
+export { StepBudget } from './step-budget.ts';
 export { estimateTokens } from './token-estimate.ts';
 export { UnescapedText } from './unescaped.ts';
 export { publicUrl } from './url.ts';

@@ -3,6 +3,7 @@
  * body with it as it passes, and reports the first member that is not known. Tables of kinds: `src/rules/members/`.
  */
 import type { ObjectKinds } from '../rules/index.ts';
+import { StepBudget } from './step-budget.ts';
 
 export interface MemberShape {
   readonly name: string;
@@ -42,8 +43,11 @@ export class ShapeFindings {
   /** The first member or type that is not known. */
   unknown: string | undefined;
   readonly tagged: Tagged[] = [];
+  /** Of the body that is compared. */
+  readonly steps: StepBudget;
 
-  constructor(shape: Shape) {
+  constructor(shape: Shape, steps = new StepBudget()) {
+    this.steps = steps;
     this.shape = shape;
   }
 }

@@ -58,7 +58,9 @@ export function scanMembers(
   limits: JsonLimits,
   findings?: ShapeFindings,
 ): Map<string, Span> {
-  return measureMembers(bytes, wanted, limits, findings).members;
+  const { members, values } = measureMembers(bytes, wanted, limits, findings);
+  findings?.steps.take(values);
+  return members;
 }
 
 /** The members as above, and how many values the body holds, which determines the memory of the parsed body. */

@@ -6,6 +6,7 @@ import {
   type Shape,
   ShapeFindings,
   type Span,
+  StepBudget,
   scanMembers,
   shapeOf,
 } from '../core/index.ts';
@@ -48,6 +49,9 @@ export function scanRequest(
   return members;
 }
 
+/** Of the steps that a body may cause; a light one with more is read in a thread. */
+export const budgetFor = (isLight = false): StepBudget => new StepBudget(isLight ? LIGHT_BODY.steps : undefined);
+
 /** The result of work on a light body. What is wrong with one, a thread finds too, and says it with the limits of all bodies. */
 export function ifLight<T>(bytes: Buffer, work: () => T): T | undefined {
   if (bytes.length > LIGHT_BODY.bytes) return undefined;
@@ -65,14 +69,14 @@ const SNAKE = /[A-Z]/g;
 const bothSpellings = (name: string): string[] => [name, name.replace(SNAKE, (letter) => `_${letter.toLowerCase()}`)];
 
 /** To be filled by a scan: what the request has that its table does not know, and what is bounded by its content. */
-export function findingsFor(operation: InferenceOperation, dialect: Dialect): ShapeFindings {
+export function findingsFor(operation: InferenceOperation, dialect: Dialect, steps?: StepBudget): ShapeFindings {
   const kinds = objectKindsOf(operation, dialect);
   let shape = shapes.get(kinds);
   if (!shape) {
     shape = shapeOf(kinds, dialect === 'generate' ? bothSpellings : undefined);
     shapes.set(kinds, shape);
   }
-  return new ShapeFindings(shape);
+  return new ShapeFindings(shape, steps);
 }
 
 /** The first member of a request that no table knows. */

@@ -91,6 +91,12 @@ export const ERRORS = {
   content_policy_violation: row(400, 'G 7', 'the provider rejects the content of the request'),
   invalid_encrypted_content: row(400, 'G 7', 'opaque reasoning state was rejected by the provider'),
   request_too_large: row(413, 'G 8', 'the body is larger than the endpoint accepts', IN_VIDEO_400),
+  request_too_complex: row(
+    400,
+    'G 8',
+    'reading the request takes more work than the gateway spends on one; send fewer or smaller parts',
+    { codeIn: { video: 'invalid_request' } },
+  ),
   unsupported_media_type: row(
     415,
     'G 5 r2',

@@ -35,6 +35,11 @@ export const REQUEST_LIMITS = {
   /** Of the body itself; no dialect has more than 50, and each unknown one is named in the response. */
   members: 1_000,
   values: 100_000,
+  /**
+   * Of one body: its values, and the boxes, frames and samples of its media, of which each takes about 0.2 us. An hour of MP3 has 138,000
+   * frames; a body of numbers for embeddings has 1,000,000 values at most, which are read twice.
+   */
+  steps: 2_500_000,
 } as const;
 
 /** The members that hold turns and tools, in every dialect. */
@@ -55,9 +60,9 @@ export const REQUEST_JSON_LIMITS = {
 
 /**
  * A body within these is read on the event loop, whatever its size: the requests of agents are long texts with few values. One takes 2 ms as
- * a native request and 6 ms as a converted one; the way to a thread and back takes 1 ms to 3 ms of copies.
+ * a native request and 6 ms as a converted one; the way to a thread and back takes 1 ms to 3 ms of copies. `steps`: with those of its media.
  */
-export const LIGHT_BODY = { bytes: MIB, limits: { ...REQUEST_JSON_LIMITS, tokens: 5_000 } } as const;
+export const LIGHT_BODY = { bytes: MIB, limits: { ...REQUEST_JSON_LIMITS, tokens: 5_000 }, steps: 25_000 } as const;
 
 /**
  * Reading what a call cost: reads of a user per minute, and the pauses in milliseconds between looks for a call that may have just ended.
@@ -199,3 +204,18 @@ export const KEY_CHARS = { min: 20, max: 256 } as const;
 
 /** User ids, chosen by operators. */
 export const USER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** Threads for large bodies. */
+export const THREADS = {
+  /** Each may take its heap. A process leaves a core to its event loop. */
+  max: 4,
+  /** CPU time of one job. The dearest requests within all other limits take a quarter of it on a slow core. */
+  jobCpuMs: 2_000,
+  /** A body of 32 MiB needs a tenth of this. The thread of a body that needs more ends, and the process goes on. */
+  heapMb: 512,
+  /** Most of what a job allocates is garbage at its end. */
+  youngHeapMb: 32,
+  /** Jobs that may wait. Most take a few milliseconds; the memory of large bodies has a limit of its own. */
+  maxWaiting: 512,
+  maxWaitingOfUser: 128,
+} as const;

@@ -16,6 +16,7 @@ export const OPERATION_ERRORS = {
     'invalid_value',
     'unsupported_parameter',
     'request_too_large',
+    'request_too_complex',
     'unsupported_media_type',
     'request_timeout',
   ),

@@ -3,7 +3,7 @@ import type { Key } from '../access/keys/index.ts';
 import { type Catalog, type Model, priceAt } from '../catalog/index.ts';
 import { type ApiError, fail, JsonScanError, matchesGlob, scanMembers, valueAt } from '../core/index.ts';
 import { parseRates, type Rates } from '../ledger/index.ts';
-import { JSON_LIMITS, type VideoCapabilities, videoCapabilitiesOf } from '../rules/index.ts';
+import { TASK_JSON_LIMITS, type VideoCapabilities, videoCapabilitiesOf } from '../rules/index.ts';
 import { type VideoGroup, videoGroupsOf } from './service-groups.ts';
 
 export interface VideoTarget {
@@ -17,7 +17,7 @@ export type TargetResult = { readonly target: VideoTarget } | { readonly error: 
 /** Reads `model` from the bytes of a body without parsing the rest; undefined when the body or the member is malformed. */
 export function peekModel(bytes: Buffer): string | undefined {
   try {
-    const span = scanMembers(bytes, MODEL, JSON_LIMITS).get('model');
+    const span = scanMembers(bytes, MODEL, TASK_JSON_LIMITS).get('model');
     const name = span && valueAt(bytes, span);
     return typeof name === 'string' ? name : undefined;
   } catch (error) {

@@ -1,4 +1,5 @@
 /** Endpoints for operators and load balancers: liveness, readiness, metrics and OpenAPI. */
+import { readFile } from 'node:fs/promises';
 import { isSameSecret } from '../../access/keys/index.ts';
 import { type Clock, fail } from '../../core/index.ts';
 import type { Call, Handler, Metrics } from '../../platform/web/index.ts';
@@ -13,8 +14,8 @@ export interface HealthServices {
   readonly metricsAccess: MetricsAccess;
   /** Resolves to undefined when ready, otherwise to the reason. */
   readonly notReady: () => Promise<string | undefined>;
-  /** Builds the OpenAPI document. It takes tens of milliseconds, so it is built on the first request. */
-  readonly openApi: () => object;
+  /** The address in the OpenAPI document. */
+  readonly publicUrl: () => string;
 }
 
 /** `elsewhere`: they are served on a port of their own. */
@@ -28,7 +29,7 @@ export function healthHandlers({
   metrics,
   metricsAccess,
   notReady,
-  openApi,
+  publicUrl,
 }: HealthServices): Record<
   Exclude<OperatorOperation, 'provider.report' | 'characters.preview' | 'results.link' | 'sessions.return'>,
   Handler
@@ -40,15 +41,24 @@ export function healthHandlers({
       sendJson(call, reason ? 503 : 200, reason ? { status: 'not ready', reason } : { status: 'ready' });
     },
     'operator.metrics': metricsHandler(metrics, clock, metricsAccess),
-    'operator.openapi': openApiHandler(openApi),
+    'operator.openapi': openApiHandler(publicUrl),
   };
 }
 
-/** Built and compressed at the first request, then served from memory. */
-function openApiHandler(build: () => object): Handler {
+/** Building it takes the event loop a quarter of a second, so that `npm run gen` does. */
+const DOCUMENT = new URL('../../../openapi.json', import.meta.url);
+const ADDRESS = '"url": "/"';
+
+/** The document with the address of this server, read at the first request and then served from memory. */
+function openApiHandler(serverUrl: () => string): Handler {
+  const load = async (): Promise<StaticFile> => {
+    const text = await readFile(DOCUMENT, 'utf8');
+    const own = text.replace(ADDRESS, () => `"url": ${JSON.stringify(serverUrl())}`);
+    return staticFile('application/json; charset=utf-8', Buffer.from(own));
+  };
   let loading: Promise<StaticFile> | undefined;
   return async (call) => {
-    loading ??= staticFile('application/json; charset=utf-8', Buffer.from(JSON.stringify(build())));
+    loading ??= load();
     sendStaticFile(call, await loading, { 'cache-control': 'no-cache' });
   };
 }

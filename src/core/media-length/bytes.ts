@@ -1,3 +1,5 @@
+import type { StepBudget } from '../step-budget.ts';
+
 /** Bytes of a file, read one at a time where they are needed, so that long media stay as they came. */
 export interface FileBytes {
   readonly size: number;
@@ -48,5 +50,23 @@ export function uint(file: FileBytes, at: number, bytes: number, isLittleEndian 
   return value;
 }
 
-/** Frames, boxes or packets that are read of one file; a file with more has no known length. */
-export const MAX_STEPS = 250_000;
+/** Frames, boxes, samples or packets that are read of one file; a file with more has no known length. */
+const MAX_FILE_STEPS = 250_000;
+
+/** The steps of one file, which count into the budget of its body. */
+export class FileSteps {
+  readonly #body: StepBudget;
+  #left = MAX_FILE_STEPS;
+
+  constructor(body: StepBudget) {
+    this.#body = body;
+  }
+
+  /** False when the file has more than is read of one. Throws when its body has. */
+  take(steps = 1): boolean {
+    if (steps > this.#left) return false;
+    this.#left -= steps;
+    this.#body.take(steps);
+    return true;
+  }
+}

@@ -2,7 +2,7 @@
  * Lengths of formats whose every part says how long it lasts: PCM in WAV, frames of MP3 and AAC, packets of Opus and Vorbis in Ogg. The
  * sum over all parts is what a decoder gets, whatever a header claims.
  */
-import { type FileBytes, hasText, MAX_STEPS, uint } from './bytes.ts';
+import { type FileBytes, type FileSteps, hasText, uint } from './bytes.ts';
 
 const PCM_FORMATS: ReadonlySet<number> = new Set([1, 3, 6, 7]);
 const EXTENSIBLE = 0xfffe;
@@ -40,11 +40,11 @@ const MP3_SAMPLE_RATES = [44_100, 48_000, 32_000] as const;
 /** The lowest rate of the format, for what is not a row of frames: decoders search for the next one. */
 const MIN_MP3_BYTES_PER_SECOND = 1_000;
 
-export function mp3Seconds(file: FileBytes): number | undefined {
+export function mp3Seconds(file: FileBytes, steps: FileSteps): number | undefined {
   let at = afterId3(file);
   if (at >= file.size) return undefined;
   let seconds = 0;
-  for (let n = 0; n < MAX_STEPS && at + 4 <= file.size; n += 1) {
+  while (at + 4 <= file.size && steps.take()) {
     const frame = mp3Frame(file, at);
     if (!frame) break;
     seconds += frame.seconds;
@@ -95,10 +95,10 @@ const AAC_SAMPLE_RATES = [
 ] as const;
 
 /** AAC as a row of frames with headers (ADTS). */
-export function aacSeconds(file: FileBytes): number | undefined {
+export function aacSeconds(file: FileBytes, steps: FileSteps): number | undefined {
   let seconds = 0;
   let at = 0;
-  for (let n = 0; n < MAX_STEPS && at + 7 <= file.size; n += 1) {
+  while (at + 7 <= file.size && steps.take()) {
     const rate = AAC_SAMPLE_RATES[(file.at(at + 2) >> 2) & 15];
     const bytes = ((file.at(at + 3) & 3) << 11) | (file.at(at + 4) << 3) | (file.at(at + 5) >> 5);
     if (file.at(at) !== 0xff || (file.at(at + 1) & 0xf6) !== 0xf0 || rate === undefined || bytes < 7) return undefined;
@@ -112,10 +112,9 @@ export function aacSeconds(file: FileBytes): number | undefined {
 type PacketLength = ((at: number) => number) | undefined;
 
 /** Streams one after another count together, and so do those side by side. */
-export function oggSeconds(file: FileBytes): number | undefined {
+export function oggSeconds(file: FileBytes, steps: FileSteps): number | undefined {
   const lengths = new Map<number, PacketLength>();
   let seconds = 0;
-  let steps = 0;
   let at = 0;
   while (at + 27 <= file.size) {
     if (!hasText(file, at, 'OggS')) return undefined;
@@ -123,8 +122,7 @@ export function oggSeconds(file: FileBytes): number | undefined {
     let packet = at + 27 + segments;
     if (flags & 2) lengths.set(serial, packetLength(file, packet));
     const lengthOf = lengths.get(serial);
-    steps += segments + 1;
-    if (!lengthOf || steps > MAX_STEPS) return undefined;
+    if (!lengthOf || !steps.take(segments + 1)) return undefined;
     let isStart = (flags & 1) === 0;
     for (let n = 0; n < segments; n += 1) {
       const lacing = file.at(at + 27 + n);

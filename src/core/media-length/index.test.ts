@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { aacFile, flacFile, mp3File, mp4File, oggFile, wavFile, webmFile } from '../../../test/support/media-files.ts';
-import { Base64File, type MediaLength, mediaLength } from './index.ts';
+import { ApiError } from '../errors.ts';
+import { StepBudget } from '../step-budget.ts';
+import { Base64File, type FileBytes, type MediaLength, mediaLength } from './index.ts';
 
 const read = (file: Buffer): MediaLength => {
   const text = file.toString('base64');
-  return mediaLength(new Base64File(text.length, (index) => text.charCodeAt(index)));
+  return mediaLength(new Base64File(text.length, (index) => text.charCodeAt(index)), new StepBudget());
 };
 
 /** What a file lasts, and what it claims. */
@@ -108,8 +110,137 @@ describe('lengths of media', () => {
       reads += 1;
       return text.charCodeAt(index);
     });
-    const length = mediaLength(file);
+    const length = mediaLength(file, new StepBudget());
     assert.ok('seconds' in length && (length.seconds ?? 0) >= 24_000);
     assert.ok(reads <= text.length, `${reads} reads of ${text.length} characters`);
+  });
+
+  /** How often bytes are read, and how many steps are counted. */
+  const costOf = (bytes: Buffer): { reads: number; steps: number } => {
+    let reads = 0;
+    const at = (index: number): number => {
+      reads += 1;
+      return bytes[index] ?? 0;
+    };
+    const file: FileBytes = { size: bytes.length, at };
+    const steps = new StepBudget();
+    mediaLength(file, steps);
+    return { reads, steps: steps.taken };
+  };
+  const assertLinear = (bytes: Buffer): void => {
+    const { reads, steps } = costOf(bytes);
+    assert.ok(reads <= 24 * bytes.length + 500, `${reads} reads of ${bytes.length} bytes`);
+    assert.ok(steps <= bytes.length + 1, `${steps} steps in ${bytes.length} bytes`);
+  };
+
+  const SMALL = { minLength: 0, maxLength: 60 };
+  const box = (type: string, content: Buffer): Buffer => {
+    const head = Buffer.alloc(8);
+    head.writeUInt32BE(8 + content.length);
+    head.write(type, 4, 'latin1');
+    return Buffer.concat([head, content]);
+  };
+  const NAMES = [
+    'moov',
+    'trak',
+    'tkhd',
+    'mdia',
+    'mdhd',
+    'hdlr',
+    'minf',
+    'stbl',
+    'stsd',
+    'stts',
+    'mvex',
+    'trex',
+    'moof',
+    'traf',
+    'tfhd',
+    'trun',
+  ];
+  const { boxes } = fc.letrec<{ boxes: Buffer; box: Buffer }>((tie) => ({
+    boxes: fc.array(tie('box'), { maxLength: 8 }).map((list) => Buffer.concat(list)),
+    box: fc
+      .tuple(
+        fc.constantFrom(...NAMES),
+        fc.oneof(
+          { depthSize: 'small', withCrossShrink: true },
+          fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+          tie('boxes'),
+        ),
+        fc.integer({ min: 1, max: 50 }),
+      )
+      .map(([name, content, times]) => Buffer.concat(Array(content.length > 500 ? 1 : times).fill(box(name, content)))),
+  }));
+  const repeated = (head: Buffer | string): fc.Arbitrary<Buffer> =>
+    fc
+      .tuple(fc.array(fc.uint8Array(SMALL), { maxLength: 6 }), fc.integer({ min: 1, max: 400 }))
+      .map(([parts, times]) =>
+        Buffer.concat([Buffer.from(head as string, 'latin1'), ...Array<Buffer>(times).fill(Buffer.concat(parts))]),
+      );
+  /** Files that begin as their format does, and go on as an attacker would: parts of it, again and again. */
+  const HOSTILE: readonly [about: string, files: fc.Arbitrary<Buffer>][] = [
+    ['WAV', repeated('RIFF\0\0\0\0WAVEfmt ')],
+    ['FLAC', repeated('fLaC')],
+    [
+      'MP3',
+      fc.oneof(
+        repeated('\xff\xf3\x14\0'),
+        fc.integer({ min: 1, max: 2_000 }).map((n) => Buffer.from('ID3\x04\0\0\0\0\0\0'.repeat(n), 'latin1')),
+      ),
+    ],
+    ['AAC', fc.integer({ min: 7, max: 30 }).map((bytes) => aacFile(20, bytes))],
+    [
+      'Ogg',
+      fc.tuple(fc.nat(255), fc.nat(255)).map(([segments, lacing]) => {
+        const page = Buffer.alloc(27 + segments, lacing);
+        page.write('OggS', 'latin1');
+        page[26] = segments;
+        return Buffer.concat([oggFile(1, 1), ...Array<Buffer>(200).fill(page)]);
+      }),
+    ],
+    ['MP4', boxes.map((content) => Buffer.concat([mp4File(1, { isFragmented: true }), content]))],
+    [
+      'WebM',
+      fc
+        .tuple(repeated('\x1a\x45\xdf\xa3'), fc.constantFrom(0xae, 0xa0, 0xa3, 0xe7), fc.nat(3_000))
+        .map(([file, id, times]) =>
+          Buffer.concat([webmFile(3), Buffer.from(Array(times).fill([id, 0x80]).flat()), file]),
+        ),
+    ],
+  ];
+  for (const [about, files] of HOSTILE)
+    test(`the steps on a hostile ${about} grow no faster than its bytes`, () => {
+      fc.assert(fc.property(files, assertLinear), { numRuns: 200 });
+    });
+
+  test('an MP4 of many tracks and many fragments costs steps for each, not for each pair', () => {
+    const one = mp4File(1, { isFragmented: true });
+    const at = (name: string): number => one.indexOf(name) - 4;
+    const boxAt = (name: string): Buffer => one.subarray(at(name), at(name) + one.readUInt32BE(at(name)));
+    const withId = (name: 'trak' | 'moof', holder: string, id: number): Buffer => {
+      const copy = Buffer.from(boxAt(name));
+      copy.writeUInt32BE(id, copy.indexOf(holder) + (name === 'trak' ? 16 : 8));
+      return copy;
+    };
+    const file = (tracks: number, fragments: number): Buffer =>
+      Buffer.concat([
+        boxAt('ftyp'),
+        box('moov', Buffer.concat(Array.from({ length: tracks }, (_, n) => withId('trak', 'tkhd', n + 1)))),
+        ...Array<Buffer>(fragments).fill(withId('moof', 'tfhd', tracks)),
+      ]);
+    const [tracks, fragments, both] = [file(4_000, 0), file(1, 9_000), file(4_000, 9_000)].map(costOf);
+    assert.ok(tracks && fragments && both);
+    assert.ok(both.reads <= tracks.reads + fragments.reads, `${both.reads}`);
+    assertLinear(file(4_000, 9_000));
+  });
+
+  test('all files of a body share one budget, and the body beyond it is refused by name', () => {
+    const file = mp3File(60, 8);
+    const { steps } = costOf(file);
+    const body = new StepBudget(3 * steps);
+    const readOne = () => mediaLength({ size: file.length, at: (index) => file[index] ?? 0 }, body);
+    for (let n = 0; n < 3; n += 1) readOne();
+    assert.throws(readOne, (error) => error instanceof ApiError && error.code === 'request_too_complex');
   });
 });

@@ -2,7 +2,8 @@
  * How long audio and video files last, at most, read from a few of their bytes in bounded time. The first bytes decide on the format: what
  * a request calls a file may be false.
  */
-import { type FileBytes, hasText, uint } from './bytes.ts';
+import type { StepBudget } from '../step-budget.ts';
+import { type FileBytes, FileSteps, hasText, uint } from './bytes.ts';
 import { aacSeconds, mp3Seconds, oggSeconds, wavSeconds } from './frames.ts';
 import { mp4Length, type Stated } from './mp4.ts';
 import { webmLength } from './webm.ts';
@@ -17,18 +18,20 @@ export type MediaLength =
 
 const IMAGE_BRANDS = ['heic', 'heix', 'heif', 'mif1', 'msf1', 'avif', 'hevc'];
 
-export function mediaLength(file: FileBytes): MediaLength {
+/** `body`: the budget of the body that the file is in. */
+export function mediaLength(file: FileBytes, body: StepBudget): MediaLength {
+  const steps = new FileSteps(body);
   if (isImage(file)) return { kind: 'image' };
   if (hasText(file, 0, 'RIFF') && hasText(file, 8, 'WAVE')) return audio(wavSeconds(file));
   if (hasText(file, 0, 'fLaC')) return audio(flacSeconds(file));
-  if (hasText(file, 0, 'OggS')) return audio(oggSeconds(file));
-  if (hasText(file, 0, 'ID3')) return audio(mp3Seconds(file));
-  if (hasText(file, 4, 'ftyp')) return checked(file, mp4Length(file));
-  if (uint(file, 0, 4) === 0x1a45dfa3) return checked(file, webmLength(file));
+  if (hasText(file, 0, 'OggS')) return audio(oggSeconds(file, steps));
+  if (hasText(file, 0, 'ID3')) return audio(mp3Seconds(file, steps));
+  if (hasText(file, 4, 'ftyp')) return checked(file, mp4Length(file, steps));
+  if (uint(file, 0, 4) === 0x1a45dfa3) return checked(file, webmLength(file, steps));
   if (hasText(file, 0, '%PDF') || hasText(file, 0, 'PK\x03\x04')) return { kind: 'document' };
   const sync = file.at(0) === 0xff ? file.at(1) : 0;
-  if ((sync & 0xf6) === 0xf0) return audio(aacSeconds(file));
-  return (sync & 0xe6) === 0xe2 ? audio(mp3Seconds(file)) : { kind: 'unknown' };
+  if ((sync & 0xf6) === 0xf0) return audio(aacSeconds(file, steps));
+  return (sync & 0xe6) === 0xe2 ? audio(mp3Seconds(file, steps)) : { kind: 'unknown' };
 }
 
 const audio = (seconds: number | undefined): MediaLength => ({ kind: 'audio', seconds });

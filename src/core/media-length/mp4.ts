@@ -2,7 +2,7 @@
  * The length of MP4 and its relatives (M4A, MOV, 3GP), whole or in fragments: by the times of all samples, not by what a header claims. The
  * frames of AAC count too, since their times may be stated as shorter than what they hold.
  */
-import { type FileBytes, hasText, MAX_STEPS, uint } from './bytes.ts';
+import { type FileBytes, type FileSteps, hasText, uint } from './bytes.ts';
 
 export interface Stated {
   readonly seconds: number;
@@ -17,7 +17,6 @@ interface Box {
 
 /** One sound, or one picture in motion, and how much of it was found so far. */
 interface Track {
-  readonly id: number;
   readonly isVideo: boolean;
   readonly ticksPerSecond: number;
   /** Seconds of an AAC frame; 0 for other codecs. */
@@ -26,129 +25,154 @@ interface Track {
   frames: number;
 }
 
-/** A recorder writes a fragment every second or so. */
-const MAX_BOXES = 20_000;
-/** A fragment with more samples than this has no known length. */
 class Unreadable extends Error {}
 
 /** Undefined for files that are damaged or too long to be read. */
-export function mp4Length(file: FileBytes): Stated | undefined {
+export function mp4Length(file: FileBytes, steps: FileSteps): Stated | undefined {
   try {
-    const top = boxesIn(file, 0, file.size);
-    const movie = top.find(({ type }) => type === 'moov');
-    const parts = movie ? boxesIn(file, movie.start, movie.end) : [];
-    const tracks = parts.filter(({ type }) => type === 'trak').map((track) => readTrack(file, track));
-    if (tracks.length === 0) return undefined;
-    addFragments(file, top, parts, tracks);
-    const lengths = tracks.map((track) =>
-      Math.max(track.ticks / track.ticksPerSecond, track.frames * track.frameSeconds),
-    );
-    return { seconds: Math.max(...lengths), hasVideo: tracks.some(({ isVideo }) => isVideo) };
+    return new Movie(file, steps).length();
   } catch (error) {
     if (error instanceof Unreadable) return undefined;
     throw error;
   }
 }
 
-function boxesIn(file: FileBytes, from: number, to: number): Box[] {
-  const boxes: Box[] = [];
-  for (let at = from; at + 8 <= to; ) {
-    const size = uint(file, at, 4);
-    const header = size === 1 ? 16 : 8;
-    const end = size === 0 ? to : at + (size === 1 ? uint(file, at + 10, 6) : size);
-    if (end < at + header || end > to || boxes.length >= MAX_BOXES) throw new Unreadable();
-    boxes.push({ type: nameAt(file, at + 4), start: at + header, end });
-    at = end;
-  }
-  return boxes;
-}
-
-const nameAt = (file: FileBytes, at: number): string =>
-  String.fromCharCode(file.at(at), file.at(at + 1), file.at(at + 2), file.at(at + 3));
-
-function inside(file: FileBytes, box: Box, ...path: string[]): Box {
-  return path.reduce((outer, name) => {
-    const found = boxesIn(file, outer.start, outer.end).find(({ type }) => type === name);
-    if (!found) throw new Unreadable();
-    return found;
-  }, box);
-}
-
-function readTrack(file: FileBytes, track: Box): Track {
-  const header = inside(file, track, 'tkhd').start;
-  const media = inside(file, track, 'mdia');
-  const mediaHeader = inside(file, media, 'mdhd').start;
-  const kind = nameAt(file, inside(file, media, 'hdlr').start + 8);
-  const table = inside(file, media, 'minf', 'stbl');
-  const entry = inside(file, table, 'stsd').start + 8;
-  const times = inside(file, table, 'stts');
-  const rate = uint(file, entry + 32, 2);
-  const ticksPerSecond = uint(file, mediaHeader + (file.at(mediaHeader) === 1 ? 20 : 12), 4);
-  if (ticksPerSecond === 0) throw new Unreadable();
-  return {
-    id: uint(file, header + (file.at(header) === 1 ? 20 : 12), 4),
-    isVideo: kind === 'vide',
-    ticksPerSecond,
-    frameSeconds: hasText(file, entry + 4, 'mp4a') && rate > 0 ? 1024 / rate : 0,
-    ...sumOf(file, times),
-  };
-}
-
-/** Runs of samples of the same length. */
-function sumOf(file: FileBytes, { start, end }: Box): { ticks: number; frames: number } {
-  const runs = uint(file, start + 4, 4);
-  if (runs > MAX_STEPS || start + 8 + runs * 8 > end) throw new Unreadable();
-  let [ticks, frames] = [0, 0];
-  for (let at = start + 8; at < start + 8 + runs * 8; at += 8) {
-    const count = uint(file, at, 4);
-    frames += count;
-    ticks += count * uint(file, at + 4, 4);
-  }
-  return { ticks, frames };
-}
-
 const TRACK_FLAGS = { dataOffset: 0x1, description: 0x2, duration: 0x8 } as const;
 const RUN_FLAGS = { dataOffset: 0x1, firstFlags: 0x4, duration: 0x100, others: [0x200, 0x400, 0x800] } as const;
 
-function addFragments(file: FileBytes, top: readonly Box[], movie: readonly Box[], tracks: readonly Track[]): void {
-  const defaults = new Map(
-    movie
-      .filter(({ type }) => type === 'mvex')
-      .flatMap(({ start, end }) => boxesIn(file, start, end).filter(({ type }) => type === 'trex'))
-      .map(({ start }) => [uint(file, start + 4, 4), uint(file, start + 12, 4)]),
-  );
-  let steps = 0;
-  for (const fragment of top.filter(({ type }) => type === 'moof'))
-    for (const part of boxesIn(file, fragment.start, fragment.end).filter(({ type }) => type === 'traf')) {
-      const header = inside(file, part, 'tfhd').start;
-      const id = uint(file, header + 4, 4);
-      const track = tracks.find((one) => one.id === id);
-      if (!track) throw new Unreadable();
-      const ticks = defaultTicks(file, header) ?? defaults.get(id) ?? 0;
-      for (const run of boxesIn(file, part.start, part.end).filter(({ type }) => type === 'trun')) {
-        steps += uint(file, run.start + 4, 4);
-        if (steps > MAX_STEPS) throw new Unreadable();
-        addRun(file, run, ticks, track);
-      }
-    }
-}
+class Movie {
+  readonly #file: FileBytes;
+  readonly #steps: FileSteps;
+  readonly #tracks = new Map<number, Track>();
 
-function defaultTicks(file: FileBytes, header: number): number | undefined {
-  const flags = uint(file, header + 1, 3);
-  const at = header + 8 + (flags & TRACK_FLAGS.dataOffset ? 8 : 0) + (flags & TRACK_FLAGS.description ? 4 : 0);
-  return flags & TRACK_FLAGS.duration ? uint(file, at, 4) : undefined;
-}
-
-function addRun(file: FileBytes, { start, end }: Box, ticks: number, track: Track): void {
-  const flags = uint(file, start + 1, 3);
-  const count = uint(file, start + 4, 4);
-  track.frames += count;
-  if (!(flags & RUN_FLAGS.duration)) {
-    track.ticks += count * ticks;
-    return;
+  constructor(file: FileBytes, steps: FileSteps) {
+    this.#file = file;
+    this.#steps = steps;
   }
-  const size = 4 + 4 * RUN_FLAGS.others.filter((flag) => flags & flag).length;
-  const first = start + 8 + (flags & RUN_FLAGS.dataOffset ? 4 : 0) + (flags & RUN_FLAGS.firstFlags ? 4 : 0);
-  if (first + count * size > end) throw new Unreadable();
-  for (let at = first; at < first + count * size; at += size) track.ticks += uint(file, at, 4);
+
+  length(): Stated | undefined {
+    const top = this.#boxesIn({ start: 0, end: this.#file.size });
+    const movie = top.find(({ type }) => type === 'moov');
+    const parts = movie ? this.#boxesIn(movie) : [];
+    for (const part of parts) if (part.type === 'trak') this.#addTrack(part);
+    if (this.#tracks.size === 0) return undefined;
+    this.#addFragments(top, parts);
+    let [seconds, hasVideo] = [0, false];
+    for (const { ticks, ticksPerSecond, frames, frameSeconds, isVideo } of this.#tracks.values()) {
+      seconds = Math.max(seconds, ticks / ticksPerSecond, frames * frameSeconds);
+      hasVideo ||= isVideo;
+    }
+    return { seconds, hasVideo };
+  }
+
+  #boxesIn({ start, end: last }: Pick<Box, 'start' | 'end'>): Box[] {
+    const boxes: Box[] = [];
+    for (let at = start; at + 8 <= last; ) {
+      this.#take();
+      const size = this.#uint(at, 4);
+      const header = size === 1 ? 16 : 8;
+      const end = size === 0 ? last : at + (size === 1 ? this.#uint(at + 10, 6) : size);
+      if (end < at + header || end > last) throw new Unreadable();
+      boxes.push({ type: this.#nameAt(at + 4), start: at + header, end });
+      at = end;
+    }
+    return boxes;
+  }
+
+  #take(steps = 1): void {
+    if (!this.#steps.take(steps)) throw new Unreadable();
+  }
+
+  #uint(at: number, bytes: number): number {
+    return uint(this.#file, at, bytes);
+  }
+
+  #nameAt(at: number): string {
+    const file = this.#file;
+    return String.fromCharCode(file.at(at), file.at(at + 1), file.at(at + 2), file.at(at + 3));
+  }
+
+  /** The boxes of these names inside a box; each is the first of its name. */
+  #inside<N extends string>(box: Box, ...names: N[]): Record<N, Box> {
+    const boxes = this.#boxesIn(box);
+    const found = names.map((name) => [name, boxes.find(({ type }) => type === name)] as const);
+    if (found.some(([, one]) => !one)) throw new Unreadable();
+    return Object.fromEntries(found) as Record<N, Box>;
+  }
+
+  #addTrack(box: Box): void {
+    const file = this.#file;
+    const { tkhd: header, mdia: media } = this.#inside(box, 'tkhd', 'mdia');
+    const { mdhd: mediaHeader, hdlr, minf } = this.#inside(media, 'mdhd', 'hdlr', 'minf');
+    const { stsd, stts } = this.#inside(this.#inside(minf, 'stbl').stbl, 'stsd', 'stts');
+    const entry = stsd.start + 8;
+    const rate = this.#uint(entry + 32, 2);
+    const ticksPerSecond = this.#uint(mediaHeader.start + (file.at(mediaHeader.start) === 1 ? 20 : 12), 4);
+    const id = this.#uint(header.start + (file.at(header.start) === 1 ? 20 : 12), 4);
+    if (ticksPerSecond === 0) throw new Unreadable();
+    // Fragments belong to the first track of an id.
+    this.#tracks.set(this.#tracks.has(id) ? -this.#tracks.size : id, {
+      isVideo: this.#nameAt(hdlr.start + 8) === 'vide',
+      ticksPerSecond,
+      frameSeconds: hasText(file, entry + 4, 'mp4a') && rate > 0 ? 1024 / rate : 0,
+      ...this.#sumOf(stts),
+    });
+  }
+
+  /** Runs of samples of the same length. */
+  #sumOf({ start, end }: Box): { ticks: number; frames: number } {
+    const runs = this.#uint(start + 4, 4);
+    if (start + 8 + runs * 8 > end) throw new Unreadable();
+    this.#take(runs);
+    let [ticks, frames] = [0, 0];
+    for (let at = start + 8; at < start + 8 + runs * 8; at += 8) {
+      const count = this.#uint(at, 4);
+      frames += count;
+      ticks += count * this.#uint(at + 4, 4);
+    }
+    return { ticks, frames };
+  }
+
+  #addFragments(top: readonly Box[], movie: readonly Box[]): void {
+    const defaults = new Map<number, number>();
+    for (const part of movie)
+      if (part.type === 'mvex')
+        for (const { type, start } of this.#boxesIn(part))
+          if (type === 'trex') defaults.set(this.#uint(start + 4, 4), this.#uint(start + 12, 4));
+    for (const fragment of top)
+      if (fragment.type === 'moof')
+        for (const part of this.#boxesIn(fragment)) if (part.type === 'traf') this.#addFragment(part, defaults);
+  }
+
+  #addFragment(part: Box, defaults: ReadonlyMap<number, number>): void {
+    const boxes = this.#boxesIn(part);
+    const header = boxes.find(({ type }) => type === 'tfhd')?.start;
+    if (header === undefined) throw new Unreadable();
+    const id = this.#uint(header + 4, 4);
+    const track = this.#tracks.get(id);
+    if (!track) throw new Unreadable();
+    const ticks = this.#defaultTicks(header) ?? defaults.get(id) ?? 0;
+    for (const box of boxes) if (box.type === 'trun') this.#addRun(box, ticks, track);
+  }
+
+  #defaultTicks(header: number): number | undefined {
+    const flags = this.#uint(header + 1, 3);
+    const at = header + 8 + (flags & TRACK_FLAGS.dataOffset ? 8 : 0) + (flags & TRACK_FLAGS.description ? 4 : 0);
+    return flags & TRACK_FLAGS.duration ? this.#uint(at, 4) : undefined;
+  }
+
+  #addRun({ start, end }: Box, ticks: number, track: Track): void {
+    const flags = this.#uint(start + 1, 3);
+    const count = this.#uint(start + 4, 4);
+    track.frames += count;
+    if (!(flags & RUN_FLAGS.duration)) {
+      track.ticks += count * ticks;
+      return;
+    }
+    const size = 4 + 4 * RUN_FLAGS.others.filter((flag) => flags & flag).length;
+    const first = start + 8 + (flags & RUN_FLAGS.dataOffset ? 4 : 0) + (flags & RUN_FLAGS.firstFlags ? 4 : 0);
+    if (first + count * size > end) throw new Unreadable();
+    this.#take(count);
+    for (let at = first; at < first + count * size; at += size) track.ticks += this.#uint(at, 4);
+  }
 }

@@ -2,7 +2,7 @@
  * The length of WebM and Matroska: the latest time of any block, or what the header states where that is more. Files that a browser records
  * state no length.
  */
-import { type FileBytes, MAX_STEPS, uint } from './bytes.ts';
+import { type FileBytes, type FileSteps, uint } from './bytes.ts';
 import type { Stated } from './mp4.ts';
 
 const ID = {
@@ -25,10 +25,10 @@ const VIDEO = 1;
 const DEFAULT_TICK_NANOS = 1_000_000;
 
 /** Undefined for files that are damaged or too long to be read. */
-export function webmLength(file: FileBytes): Stated | undefined {
+export function webmLength(file: FileBytes, steps: FileSteps): Stated | undefined {
   let [tickNanos, stated, latest, cluster] = [DEFAULT_TICK_NANOS, 0, 0, 0];
   let hasVideo = false;
-  const isRead = visit(file, (id, start, size) => {
+  const isRead = visit(file, steps, (id, start, size) => {
     if (id === ID.tickNanos) tickNanos = uint(file, start, Math.min(size, 6));
     else if (id === ID.duration) stated = floatAt(file, start, size);
     else if (id === ID.trackType) hasVideo ||= file.at(start) === VIDEO;
@@ -41,12 +41,12 @@ export function webmLength(file: FileBytes): Stated | undefined {
 }
 
 /** Visits elements in their order. False where the bytes are not elements, or too many. */
-function visit(file: FileBytes, seen: (id: number, start: number, size: number) => void): boolean {
+function visit(file: FileBytes, steps: FileSteps, seen: (id: number, start: number, size: number) => void): boolean {
   let at = 0;
-  for (let steps = 0; at < file.size; steps += 1) {
+  while (at < file.size) {
     const idBytes = bytesOfNumber(file, at);
     const sizeBytes = bytesOfNumber(file, at + idBytes);
-    if (idBytes > 4 || sizeBytes > 8 || steps > MAX_STEPS) return false;
+    if (idBytes > 4 || sizeBytes > 8 || !steps.take()) return false;
     const id = uint(file, at, idBytes);
     const start = at + idBytes + sizeBytes;
     const size = sizeAt(file, at + idBytes, sizeBytes);

@@ -5,7 +5,6 @@
 import { errorFields, fail, newId, sse, within } from '../../core/index.ts';
 import { type Call, type ClientStreams, idHeaders, STREAM_HEADERS, sendJson } from '../../platform/web/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
-import { estimateRequest } from '../billing/request-tokens.ts';
 import type { BackgroundRunner, BackgroundStart } from '../converted/context.ts';
 import { previewHeaders } from '../converted/preview.ts';
 import { eventsAfter } from '../stored/events.ts';
@@ -59,7 +58,7 @@ export class BackgroundRuns implements BackgroundRunner {
     if (bytes > BACKGROUND.inputBytes) throw tooLarge();
     const quote = services.billing.quote(caller, facts);
     const checkSpend = (nanos: bigint) => services.billing.checkSpend(caller, nanos);
-    const held = { call, caller, model, quote, inputTokens: estimateRequest(context.request), checkSpend };
+    const held = { call, caller, model, quote, inputTokens: context.inputTokens(), checkSpend };
     const memory = call.openReservation();
     try {
       memory.add(bytes);

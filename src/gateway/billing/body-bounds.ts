@@ -1,5 +1,5 @@
 /** All bounds of a request: of its input, its output, its tools and what it refers to by name. */
-import { type ShapeFindings, type Span, valueAt } from '../../core/index.ts';
+import { type ShapeFindings, type Span, type StepBudget, valueAt } from '../../core/index.ts';
 import { GENERATION_LIMITS, type InferenceOperation } from '../../rules/index.ts';
 import type { BodyFacts } from './call-facts.ts';
 import type { MemberMap, Read } from './members.ts';
@@ -18,8 +18,12 @@ export const STORED_MEMBERS = [
 ] as const;
 
 /** Bounds of a request that is parsed already. `bytes` is the size of its text. */
-export const boundsOfRequest = (operation: InferenceOperation, request: MemberMap, bytes: number): BodyFacts =>
-  bounds(operation, inputBoundsOf(request, bytes), (name) => request[name]);
+export const boundsOfRequest = (
+  operation: InferenceOperation,
+  request: MemberMap,
+  bytes: number,
+  steps?: StepBudget,
+): BodyFacts => bounds(operation, inputBoundsOf(request, bytes, steps), (name) => request[name]);
 
 /** A body after its scan. */
 export interface ScannedMembers {
@@ -31,7 +35,7 @@ export interface ScannedMembers {
 export function boundsOfBody(
   operation: InferenceOperation,
   body: Buffer,
-  { members, findings: { tagged, unknown } }: ScannedMembers,
+  { members, findings: { tagged, unknown, steps } }: ScannedMembers,
 ): BodyFacts {
   for (const name of GENERATION_LIMITS.config) rejectRepeatedIn(body, members.get(name), GENERATION_MEMBERS);
   const tools = tagged
@@ -48,7 +52,7 @@ export function boundsOfBody(
     return span && valueAt(body, span);
   };
   return {
-    ...bounds(operation, inputBoundsOfBody(body, media), read, tools),
+    ...bounds(operation, inputBoundsOfBody(body, media, steps), read, tools),
     unknown,
     rereads: tagged.some(({ tag }) => tag === 'again') ? 1 : 0,
   };

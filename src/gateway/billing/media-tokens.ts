@@ -1,15 +1,15 @@
 /** Tokens of media, each by its own unit: pictures by their size, audio and video by their length, documents by their pages. */
-import { Base64File, imageSize, MAX_IMAGE_HEAD, mediaLength } from '../../core/index.ts';
+import { Base64File, imageSize, MAX_IMAGE_HEAD, mediaLength, type StepBudget } from '../../core/index.ts';
 import type { MediaSource } from '../../dialects/index.ts';
 import { MEDIA_TOKENS } from '../../rules/index.ts';
 
 export type MediaClaim = 'image' | 'audio' | 'video' | 'file';
 
-/** Estimated, of one part of a request. What it is called counts only where its bytes do not tell. */
-export function estimateMedia(kind: MediaClaim, source: MediaSource): number {
+/** Estimated, of one part of a request. What it is called counts only where its bytes do not tell. `steps`: of the whole request. */
+export function estimateMedia(kind: MediaClaim, source: MediaSource, steps: StepBudget): number {
   if (source.kind !== 'base64') return kind === 'image' ? MEDIA_TOKENS.image : MEDIA_TOKENS.file;
   const file = new Base64File(source.data.length, (index) => source.data.charCodeAt(index));
-  const media = mediaLength(file);
+  const media = mediaLength(file, steps);
   if (media.kind === 'image') return estimateImage(source.data);
   if (media.kind === 'document') return pagesOf(source.data) * MEDIA_TOKENS.page;
   const seconds = 'seconds' in media ? media.seconds : undefined;
@@ -38,6 +38,9 @@ const SEARCHED_CHARS = 512 * 1024;
 /** Of a document whose pages are not found in it. */
 const BYTES_PER_PAGE = 50_000;
 const MAX_PAGES = 10_000;
+
+/** By its size alone. */
+export const tokensOfDocument = (bytes: number): number => Math.ceil(bytes / BYTES_PER_PAGE) * MEDIA_TOKENS.page;
 
 /** A PDF counts its pages in its tree of pages, or has an object for each. Both may be compressed; then the size decides. */
 function pagesOf(data: string): number {

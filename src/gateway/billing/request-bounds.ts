@@ -12,6 +12,7 @@ import {
   mediaLength,
   repeatedMember,
   type Span,
+  StepBudget,
 } from '../../core/index.ts';
 import { MEDIA_TOKENS, MEDIA_TYPES } from '../../rules/index.ts';
 import { type MediaClaim, tokensOfLength } from './media-tokens.ts';
@@ -53,8 +54,8 @@ const plainText: TextOf = (text) => ({
 });
 
 /** Bounds of a request that is parsed already. `bytes` is the size of its text. */
-export const inputBoundsOf = (request: unknown, bytes: number): InputBounds => {
-  const media = new MediaCount(plainText);
+export const inputBoundsOf = (request: unknown, bytes: number, steps = new StepBudget()): InputBounds => {
+  const media = new MediaCount(plainText, steps);
   media.add(request);
   return media.bounds(bytes);
 };
@@ -66,9 +67,11 @@ class MediaCount {
   /** Bytes of inline media, which the model does not read as text. */
   #inlineBytes = 0;
   readonly #textOf: TextOf;
+  readonly #steps: StepBudget;
 
-  constructor(textOf: TextOf) {
+  constructor(textOf: TextOf, steps: StepBudget) {
     this.#textOf = textOf;
+    this.#steps = steps;
   }
 
   bounds(bytes: number): InputBounds {
@@ -84,6 +87,7 @@ class MediaCount {
   add(value: unknown): void {
     if (Array.isArray(value)) for (const element of value) this.add(element);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
+    this.#steps.take();
     this.#countObject(value as Json);
     for (const [name, member] of Object.entries(value)) if (!SKIPPED.has(name)) this.add(member);
   }
@@ -110,7 +114,7 @@ class MediaCount {
   #count(claim: MediaClaim, part: Json, ...candidates: unknown[]): void {
     const content = candidates.find((one) => typeof one === 'string');
     const inline = content === undefined ? undefined : this.#inline(content);
-    const media = inline && lengthOf(inline);
+    const media = inline && mediaLength(inline.file, this.#steps);
     if (media) this.#inlineBytes += inline.bytes;
     const kind = media && media.kind !== 'unknown' ? media.kind : claim;
     if (claim === 'file' || kind === 'document' || kind === 'file' || (kind !== 'image' && !media))
@@ -143,8 +147,6 @@ interface Inline {
 
 /** For audio of unknown length: no codec in use has fewer than 16 bytes for a second. */
 const MAX_TOKENS_PER_BYTE = MEDIA_TOKENS.audioSecond / 16;
-
-const lengthOf = ({ file }: Inline): MediaLength => mediaLength(file);
 
 function tokensOf(kind: MediaClaim, seconds: number, part: Json): number {
   const { fps } = objectIn(part.videoMetadata ?? part.video_metadata);
@@ -180,8 +182,9 @@ const MARK = randomUUID();
 export function inputBoundsOfBody(
   body: Buffer,
   media: readonly Span[] = [{ start: 0, end: body.length }],
+  steps = new StepBudget(),
 ): InputBounds {
-  const count = new MediaCount(textIn(body));
+  const count = new MediaCount(textIn(body), steps);
   let start = body.length;
   // An object is reported after those inside it, which it counts too.
   for (const span of media.toReversed()) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mp4File, wavFile } from '../../../test/support/media-files.ts';
 import { estimateTokens } from '../../core/index.ts';
-import { estimateBody, estimateBytes } from './request-tokens.ts';
+import { estimateBody, estimateBytes, estimateLarge, estimateText } from './request-tokens.ts';
 
 const PARAGRAPH = 'The quick brown fox, 13 lazy dogs; const x = foo(bar)\n人工智能网关\n';
 
@@ -11,6 +11,22 @@ test('long texts are estimated by samples, near the sum of all of them', () => {
   const exact = texts.reduce((sum, text) => sum + estimateTokens(text) + 4, 0);
   const estimate = estimateBody('chat', { messages: texts.map((content) => ({ role: 'user', content })) });
   assert.ok(Math.abs(estimate / exact - 1) < 0.05, `${estimate} of ${exact}`);
+});
+
+test('a large body is estimated from samples of its bytes, near the estimate of its texts', () => {
+  const messages = Array.from({ length: 300 }, (_, n) => ({ role: 'user', content: PARAGRAPH.repeat(10 + (n % 20)) }));
+  const body = Buffer.from(JSON.stringify({ model: 'm', messages }));
+  const [exact, large] = [estimateBytes('chat', body), estimateLarge(body, { bodyBytes: body.length })];
+  assert.ok(Math.abs(large / exact - 1) < 0.1, `${large} of ${exact}`);
+});
+
+test('the media of a large body count by what its scan has found, not by their characters', () => {
+  const text = PARAGRAPH.repeat(300);
+  const data = Buffer.alloc(600_000, 7).toString('base64');
+  const body = Buffer.from(JSON.stringify({ messages: [{ role: 'user', content: [{ text }, { data }] }] }));
+  const tokens = estimateLarge(body, { bodyBytes: body.length - data.length, mediaTokens: 5_000 });
+  const exact = estimateText(text) + 5_000;
+  assert.ok(Math.abs(tokens / exact - 1) < 0.1, `${tokens} of ${exact}`);
 });
 
 test('bytes that are not JSON are estimated as text', () => {

@@ -2,10 +2,11 @@
  * Estimated input tokens of a request: for the count endpoints when the provider cannot count, and for a charge when it does not report
  * usage. Text by its tokens, media by their own units, never by the bytes of their encoding.
  */
-import { estimateTokens } from '../../core/index.ts';
+import { estimateTokens, StepBudget } from '../../core/index.ts';
 import { decodeCount, type HubItem, type HubPart, type HubRequest, type HubTool } from '../../dialects/index.ts';
 import { type Dialect, MEDIA_TOKENS } from '../../rules/index.ts';
-import { estimateMedia } from './media-tokens.ts';
+import { estimateMedia, tokensOfDocument } from './media-tokens.ts';
+import type { InputBounds } from './request-bounds.ts';
 
 const PER_MESSAGE = 4;
 /** Instructions that providers add when tools are offered. */
@@ -39,18 +40,67 @@ export function estimateBytes(dialect: Dialect, body: Buffer): number {
   try {
     return estimateBody(dialect, JSON.parse(text));
   } catch {
-    const texts = new Texts();
-    texts.add(text);
-    return texts.tokens();
+    return estimateText(text);
   }
 }
+
+/** The same of one text, whatever its length. */
+export function estimateText(text: string): number {
+  const texts = new Texts();
+  texts.add(text);
+  return texts.tokens();
+}
+
+/** Names, brackets and quotes around the texts of a body. */
+const SYNTAX = /"[\w.-]{1,40}"\s*:\s*|["\]}]\s*,\s*["[{]|[[{]\s*[{"]|["}\]]\s*[}\]]/g;
+const SHORT_ESCAPE = /\\([nt"\\/])/g;
+const ESCAPED: Readonly<Record<string, string>> = { n: '\n', t: '\t' };
+const BASE64 = /^[A-Za-z0-9+/=]*$/;
+
+/**
+ * Of a body that is too large to be parsed on the event loop, by samples of its bytes and by what the scan has found: within a tenth of the
+ * other estimate for conversations, and no dearer for a body of 32 MiB.
+ */
+export function estimateLarge(body: Buffer, facts: LargeFacts): number {
+  const stride = Math.max(SAMPLE_CHARS, Math.ceil((body.length / EXACT_CHARS) * SAMPLE_CHARS));
+  const samples: string[] = [];
+  for (let at = Math.floor(OFFSET * (stride - SAMPLE_CHARS)); at < body.length; at += stride) {
+    const sample = body.toString('utf8', at, at + SAMPLE_CHARS);
+    // Media have their own units, and their bytes are not in `bodyBytes`.
+    if (!BASE64.test(sample)) samples.push(sample);
+  }
+  const chars = sum(samples.map((sample) => Buffer.byteLength(sample)));
+  const texts = samples.map((sample) =>
+    sample.replace(SYNTAX, ' ').replace(SHORT_ESCAPE, (_, letter: string) => ESCAPED[letter] ?? letter),
+  );
+  const tokens = chars === 0 ? 0 : (sum(texts.map(estimateTokens)) / chars) * facts.bodyBytes;
+  return Math.round(tokens) + tokensOfMedia(facts, body.length);
+}
+
+/** What a scan has found in a large request. */
+export type LargeFacts = Pick<InputBounds, 'bodyBytes'> & Partial<InputBounds>;
+
+/** Of media that are not read again. `bytes`: of the whole request. */
+const tokensOfMedia = (
+  { bodyBytes, inputImages = 0, mediaTokens = 0, wholeContext }: LargeFacts,
+  bytes: number,
+): number =>
+  inputImages * MEDIA_TOKENS.image +
+  mediaTokens +
+  (wholeContext === undefined ? 0 : tokensOfDocument(((bytes - bodyBytes) * 3) / 4));
 
 /** The texts of a request, and the tokens of what is not text. */
 class Texts {
   /** Of content that is not text. */
   more = 0;
+  readonly steps = new StepBudget();
+  readonly readsMedia: boolean;
   readonly #texts: string[] = [];
   #chars = 0;
+
+  constructor(readsMedia = true) {
+    this.readsMedia = readsMedia;
+  }
 
   add(text: string): void {
     this.#texts.push(text);
@@ -109,8 +159,13 @@ function addTexts(texts: Texts, value: unknown): void {
     for (const [name, member] of Object.entries(value)) if (!UNREAD.has(name)) addTexts(texts, member);
 }
 
-export function estimateRequest({ system, tools, items }: HubRequest): number {
-  const texts = new Texts();
+/** `known`: of a large request of so many bytes, whose media were read before. */
+export function estimateRequest(
+  { system, tools, items }: HubRequest,
+  known?: { readonly facts: LargeFacts; readonly bytes: number },
+): number {
+  const texts = new Texts(!known);
+  if (known) texts.more += tokensOfMedia(known.facts, known.bytes);
   for (const { text } of system) addMessage(texts, text);
   if (tools.length > 0) texts.more += TOOLS_BASE;
   for (const tool of tools) addTool(texts, tool);
@@ -139,7 +194,7 @@ function addPart(texts: Texts, part: HubPart): void {
   else if (part.kind === 'file' && part.source.kind === 'text') texts.add(part.source.text);
   else if (part.kind === 'file' && part.source.kind === 'base64' && part.source.mime.startsWith('text/'))
     texts.add(Buffer.from(part.source.data, 'base64').toString());
-  else texts.more += estimateMedia(part.kind, part.source);
+  else if (texts.readsMedia) texts.more += estimateMedia(part.kind, part.source, texts.steps);
 }
 
 function addTool(texts: Texts, tool: HubTool): void {

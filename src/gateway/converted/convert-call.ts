@@ -24,6 +24,7 @@ import type { CallFacts } from '../billing/call-facts.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
 import { wayError } from '../client-error.ts';
 import type { Way } from '../plan.ts';
+import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import type { Tries } from '../try-ways.ts';
 import type { ConvertedServices } from './context.ts';
 import { ConvertedCall } from './converted-call.ts';
@@ -59,7 +60,12 @@ export async function convertCall(services: ConvertedServices, call: Call, conve
   const issuer = styleOf(to, caller.group.style);
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   const base = { services, call, caller, operation, pair, accounts, request, input, size, model };
-  const context = { ...base, inputTokens: () => estimateRequest(request), replyContext, sign };
+  const context = {
+    ...base,
+    inputTokens: () => estimateRequest(request, size > LARGE_BODY_BYTES ? { facts, bytes: size } : undefined),
+    replyContext,
+    sign,
+  };
   if (request.state.background) return services.backgroundRuns.start({ context, facts, request: completed });
   const admission = await services.billing.admit(call, caller, facts);
   try {

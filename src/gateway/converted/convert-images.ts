@@ -3,10 +3,11 @@
  * the rules of the images API, then converted like any other request. Sent once, because an image is slow and expensive.
  */
 import type { Model } from '../../catalog/index.ts';
-import { estimateTokens, fail } from '../../core/index.ts';
+import { fail } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow, TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
+import { estimateText } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { checkImageFields } from '../images/fields.ts';
 import { convertedImageModel, isConvertedImageModel } from '../images/model.ts';
@@ -29,7 +30,8 @@ export async function convertImages(
   caller: Caller,
   { operation, to }: ImageConversion,
 ): Promise<void> {
-  const body = parseBody(await readJsonBody(services, call, operation));
+  const bytes = await readJsonBody(services, call, operation);
+  const body = parseBody(bytes);
   const model = modelFor(services, caller, body.model);
   if (!isConvertedImageModel(caller, model)) throw notSupported(call, caller, model, operation);
   const { size, prompt, promptBytes } = checkImageFields((field) => body[field]);
@@ -38,7 +40,7 @@ export async function convertImages(
   call.addLogFields({ model: model.name, stream: request.stream, converted: `images->${to}` });
   call.trace.client = 'images';
   call.trace.target = to;
-  const inputTokens = (): number => estimateTokens(prompt);
+  const inputTokens = (): number => estimateText(prompt);
   const images = { size, inputTokens };
   const admission = await services.billing.admit(call, caller, {
     operation,
@@ -53,7 +55,7 @@ export async function convertImages(
   try {
     const inGroup = services.catalog().accounts(caller.group.id);
     const accounts = inGroup.filter(({ features }) => features.has(to));
-    const base = { services, call, caller, operation, pair, accounts, request, input: [], size: 0, model };
+    const base = { services, call, caller, operation, pair, accounts, request, input: [], size: bytes.length, model };
     const sign = signerFor(services.opaqueKey, caller);
     await new ConvertedCall({ ...base, inputTokens, admission, replyContext, sign, images }).run(request);
   } finally {

@@ -5,21 +5,26 @@
  */
 import { type Account, capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { ApiError } from '../../core/index.ts';
-import { codecOf, decodeCount, type HubRequest, openSummaries } from '../../dialects/index.ts';
+import type { UpstreamTarget } from '../../dialects/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { fetchJson, type UpstreamRequest } from '../../providers/upstream/index.ts';
 import { type CountedDialect, type Dialect, type InferenceOperation, type Style, TIMEOUTS } from '../../rules/index.ts';
-import { estimateRequest } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
-import type { RejectedOptions } from '../rejected-options/rejected-options.ts';
 import { readJsonBody } from '../services.ts';
-import { expandHistory } from '../stored/expand.ts';
+import { loadStoredTurns } from '../stored/expand.ts';
 import { encodedHeaders, upstreamRequest } from '../upstream-request.ts';
 import type { ConvertedServices } from './context.ts';
+import {
+  type CountEncoding,
+  type CountInput,
+  countJob,
+  type EncodedCount,
+  encodeCountJob,
+  previousIdJob,
+  type ReadCount,
+} from './count-job.ts';
 import { inlineMedia } from './inline-media.ts';
-import { parseBody } from './json-body.ts';
-import { dropForged, signerFor } from './opaque-signer.ts';
 
 /** Counts in flight on this replica. Beyond that the estimate is returned. */
 const MAX_IN_FLIGHT = 16;
@@ -37,9 +42,12 @@ export interface Count {
   readonly to: Dialect;
 }
 
+/** A request that was read. `size`: its bytes with those of its stored turns. */
+type CountRead = Extract<ReadCount, { refersTo?: undefined }> & { readonly size: number };
+
 interface CountedCall {
   readonly call: Call;
-  readonly group: Caller['group'];
+  readonly caller: Caller;
   readonly model: Model;
   readonly to: Dialect;
 }
@@ -55,49 +63,67 @@ export class TokenCounter {
   /** Forwards a request in the group's own dialect; estimates when no account can count it. */
   async countNative(call: Call, caller: Caller, count: Count, forward: () => Promise<void>): Promise<void> {
     // Read once for both.
-    const body = await readJsonBody(this.#services, call, count.operation);
-    call.keepBody(body);
-    if (await this.#continuesOwn(parseBody(body), caller))
-      return this.count(call, caller, { ...count, to: count.from });
+    const bytes = await readJsonBody(this.#services, call, count.operation);
+    call.keepBody(bytes);
+    const previousId = await this.#previousId(bytes, caller, count);
+    if (await this.#isOwn(previousId, caller)) return this.count(call, caller, { ...count, to: count.from });
     try {
       await forward();
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'endpoint_not_supported') throw error;
       // The provider holds the earlier turns, so that they cannot be estimated.
-      if (parseBody(body).previous_response_id !== undefined) throw error;
+      if (previousId !== undefined) throw error;
       await this.count(call, caller, { ...count, to: count.from });
     }
   }
 
-  /** The request continues a response in our own store, which no provider knows. */
-  async #continuesOwn(
-    { previous_response_id: id }: Readonly<Record<string, unknown>>,
-    { key }: Caller,
-  ): Promise<boolean> {
+  /** Only the responses dialect refers to earlier turns. */
+  async #previousId(bytes: Buffer, { key }: Caller, { operation, from }: Count): Promise<unknown> {
+    if (from !== 'responses') return undefined;
+    return this.#services.threads.run(previousIdJob, { bytes, operation }, { key, bytes: bytes.length });
+  }
+
+  /** The response is in our own store, so that no provider knows it. */
+  async #isOwn(id: unknown, { key }: Caller): Promise<boolean> {
     return typeof id === 'string' && (await this.#services.store.find(id, key.userId))?.content !== undefined;
   }
 
   async count(call: Call, caller: Caller, { operation, from, to }: Count): Promise<void> {
-    const { catalog, store } = this.#services;
-    const sent = parseBody(await readJsonBody(this.#services, call, operation, 'converted'));
-    const { body } = from === 'responses' ? await expandHistory(sent, caller.key.userId, store) : { body: sent };
-    const model = resolveModel(catalog(), caller, call.params.model ?? body.model);
-    const decoded = decodeCount(from, body, { headers: call.request.headers, model: model.name, stream: false });
-    const request = openSummaries(dropForged(decoded, signerFor(this.#services.opaqueKey, caller)));
-    const counted =
-      from === to ? undefined : await this.#askProvider(request, { call, group: caller.group, model, to });
+    const bytes = await readJsonBody(this.#services, call, operation, 'converted');
+    const read = await this.#read(call, caller, { bytes, from });
+    const model = resolveModel(this.#services.catalog(), caller, call.params.model ?? read.model);
+    const counted = from === to ? undefined : await this.#askProvider(read, { call, caller, model, to });
     call.addLogFields({ model: model.name, estimated: counted === undefined });
     sendJson(
       call,
       200,
-      RESPONSE[from](counted ?? estimateRequest(request)),
+      RESPONSE[from](counted ?? read.estimate),
       counted === undefined ? { 'x-gateway-token-count': 'estimated' } : { 'x-gateway-converted': `${from}->${to}` },
     );
   }
 
+  async #read(call: Call, { key, group }: Caller, sent: Pick<CountInput, 'bytes' | 'from'>): Promise<CountRead> {
+    const { threads, store, opaqueKey } = this.#services;
+    const signedFor = { key: { userId: key.userId }, group: { id: group.id } };
+    const head = { headers: call.request.headers, model: call.params.model ?? 'any', stream: false };
+    const input = { ...sent, head, opaqueKey, signedFor };
+    const size = sent.bytes.length;
+    const read = await threads.run(countJob, input, { key, bytes: size });
+    if (!read.refersTo) return { ...read, size };
+    const stored = await loadStoredTurns(read.refersTo, key.userId, store);
+    const whole = size + Buffer.byteLength(JSON.stringify(stored));
+    const expanded = await threads.run(countJob, { ...input, stored }, { key, bytes: whole });
+    if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
+    return { ...expanded, size: whole };
+  }
+
   /** Returns the provider's count; undefined when no account can count or the provider fails to. */
-  async #askProvider(sent: HubRequest, { call, group, model, to }: CountedCall): Promise<number | undefined> {
-    const { catalog, upstream, mediaFetcher, rejectedOptions, pool } = this.#services;
+  async #askProvider(
+    { request: sent, size }: CountRead,
+    { call, caller, model, to }: CountedCall,
+  ): Promise<number | undefined> {
+    const { catalog, upstream, mediaFetcher, pool } = this.#services;
+    const { group, key } = caller;
     const account = catalog()
       .accounts(group.id)
       .find(({ id, features }) => features.has('count') && !pool.isParked(id));
@@ -107,12 +133,20 @@ export class TokenCounter {
       const request = capabilitiesFor(group.style, model).urlMedia
         ? sent
         : await inlineMedia(sent, mediaFetcher, () => call.reserveMemory());
-      const target = { style: group.style, account, model, to, rejectedOptions };
-      const result = await fetchJson(upstream, countRequest(request, target));
+      const encoding = { request, to, target: this.#targetOf(group.style, account, model, to) };
+      const encoded = await this.#services.threads.run(encodeCountJob, encoding, { key, bytes: size });
+      const result = await fetchJson(upstream, countRequest(group.style, account, encoding, encoded));
       return result?.status === 200 ? countIn(result.body) : undefined;
     } finally {
       this.#inFlight -= 1;
     }
+  }
+
+  #targetOf(style: Style, account: Account, model: Model, to: Dialect): UpstreamTarget {
+    const name = upstreamName(model, account);
+    const { overrides } = this.#services.rejectedOptions.lessonsFor(account, name);
+    const capabilities = capabilitiesFor(style, { ...model, upstream: name }, { account, dialect: to });
+    return { model: name, capabilities: { ...capabilities, ...overrides } };
   }
 }
 
@@ -122,49 +156,18 @@ function countIn(body: unknown): number | undefined {
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
 }
 
-interface CountTarget {
-  readonly style: Style;
-  readonly account: Account;
-  readonly model: Model;
-  readonly to: Dialect;
-  readonly rejectedOptions: RejectedOptions;
-}
-
 function countRequest(
-  request: HubRequest,
-  { style, account, model, to, rejectedOptions }: CountTarget,
+  style: Style,
+  account: Account,
+  { to, target: { model } }: CountEncoding,
+  { headers, bytes: { buffer, byteOffset, byteLength } }: EncodedCount,
 ): UpstreamRequest {
-  const name = upstreamName(model, account);
-  const { overrides } = rejectedOptions.lessonsFor(account, name);
-  const { body, headers } = codecOf(to).upstream.encodeRequest(request, {
-    model: name,
-    capabilities: { ...capabilitiesFor(style, { ...model, upstream: name }, { account, dialect: to }), ...overrides },
-  });
-  const { path, counted } = COUNT_ENDPOINT[to === 'generate' ? 'generate' : 'messages'](name, body);
   return upstreamRequest(style, account, {
     method: 'POST',
-    path,
-    model: name,
+    path: to === 'generate' ? `/v1beta/models/${encodeURIComponent(model)}:countTokens` : '/v1/messages/count_tokens',
+    model,
     headers: encodedHeaders(headers),
-    body: Buffer.from(JSON.stringify(counted)),
+    body: Buffer.from(buffer, byteOffset, byteLength),
     timeouts: TIMEOUTS.count,
   });
 }
-
-/** Members of a messages request that the count endpoint accepts. */
-const COUNTED_MEMBERS = ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking'];
-const COUNT_ENDPOINT: Readonly<
-  Record<
-    'messages' | 'generate',
-    (model: string, body: Readonly<Record<string, unknown>>) => { path: string; counted: object }
-  >
-> = {
-  messages: (_model, body) => ({
-    path: '/v1/messages/count_tokens',
-    counted: Object.fromEntries(Object.entries(body).filter(([name]) => COUNTED_MEMBERS.includes(name))),
-  }),
-  generate: (model, body) => ({
-    path: `/v1beta/models/${encodeURIComponent(model)}:countTokens`,
-    counted: { generateContentRequest: { model: `models/${model}`, ...body } },
-  }),
-};

@@ -15,7 +15,7 @@ import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
-import { ifLight, LARGE_BODY_BYTES, unknownIn } from '../request-scan.ts';
+import { budgetFor, ifLight, LARGE_BODY_BYTES, unknownIn } from '../request-scan.ts';
 import { userMessages } from '../stored/input-items.ts';
 import {
   NO_STORED_TURNS,
@@ -116,7 +116,7 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput): Deco
     request,
     input: request.state.store === false && !compacts(operation) ? [] : items,
     facts: {
-      ...boundsOfRequest(operation, body, bytes.length + (input.storedBytes ?? 0)),
+      ...boundsOfRequest(operation, body, bytes.length + (input.storedBytes ?? 0), budgetFor(input.isLight)),
       dropped: input.findsUnknown ? unknownIn(bytes, operation, from) : undefined,
     },
   };

@@ -35,7 +35,7 @@ export async function readHub(
   const head = { headers: call.request.headers, ...(from === 'generate' && headInPath(call, operation)) };
   const findsUnknown = group.unknownMembers === 'reject';
   const input = { bytes, operation, from, head, opaqueKey, signedFor, stores: key.store, findsUnknown };
-  const decoding = threads.run(decodeJob, input, { id: key.id, bytes: bytes.length });
+  const decoding = threads.run(decodeJob, input, { key, bytes: bytes.length });
   const decoded = await decoding;
   if (!decoded.refersTo) return { ...decoded, size: decoding instanceof Promise ? bytes.length : 0 };
   const { refersTo, model } = decoded;
@@ -46,7 +46,7 @@ export async function readHub(
   const stored = await loadStoredTurns(refersTo, key.userId, store);
   const storedBytes = Buffer.byteLength(JSON.stringify(stored));
   const size = bytes.length + storedBytes;
-  const expanded = await threads.run(decodeJob, { ...input, stored, storedBytes }, { id: key.id, bytes: size });
+  const expanded = await threads.run(decodeJob, { ...input, stored, storedBytes }, { key, bytes: size });
   if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
   return { ...expanded, size };
 }

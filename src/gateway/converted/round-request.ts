@@ -65,7 +65,7 @@ export class RoundRequest {
 
   #run(input: EncodeInput): MaybePromise<EncodedFor> {
     const { services, caller, size } = this.#context;
-    return services.threads.run(encodeJob, input, { id: caller.key.id, bytes: size });
+    return services.threads.run(encodeJob, input, { key: caller.key, bytes: size });
   }
 
   #inputFor(account: Account, name: string, { overrides, removed, dropped }: Lessons): EncodeInput {

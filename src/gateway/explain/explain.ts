@@ -159,7 +159,7 @@ class Explanation {
     const { body, dialect, model, key } = this.#asked;
     if (!body) return minimalBody(dialect, model);
     if (dialect === 'generate') return body;
-    const owner = { id: key.id, bytes: body.length };
+    const owner = { key, bytes: body.length };
     const { buffer, byteOffset, byteLength } = await this.#services.threads.run(
       modelJob,
       { bytes: body, model },

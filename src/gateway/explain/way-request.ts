@@ -68,7 +68,7 @@ async function readConverted(services: WayServices, { call, read, way }: Asked, 
     const capabilities = capabilitiesFor(caller.group.style, { ...model, upstream: name }, { account, dialect: to });
     const target = { model: name, capabilities, account: services.accountTag(account.id) };
     const input = { request, to, target, removed: [], dropped: [] };
-    dropped = (await services.threads.run(encodeJob, input, { id: caller.key.id, bytes: size })).encoded.dropped;
+    dropped = (await services.threads.run(encodeJob, input, { key: caller.key, bytes: size })).encoded.dropped;
   }
   const isLost = dropped.includes(pair.client.fieldNames.thoughts);
   return {

@@ -57,7 +57,10 @@ export async function forward(
   const facts = model && { ...bounds, operation, model, images: images && requestedCount(images), tiers, others };
   const background =
     facts && request.isBackground
-      ? await beginBackground(services, call, caller, { ...facts, inputTokens: request.inputTokens() })
+      ? await beginBackground(services, call, caller, {
+          ...facts,
+          inputTokens: await (request.heldTokens ?? request.inputTokens)(),
+        })
       : undefined;
   const admission = facts && !background ? await services.billing.admit(call, caller, facts) : undefined;
   const early =

@@ -65,6 +65,8 @@ export interface NativeRequest {
   readonly model: unknown;
   /** For the charge where the provider reports no usage. */
   readonly inputTokens: InputEstimate;
+  /** The same, counted in a thread where the request is large: for the row of a background response. */
+  readonly heldTokens?: () => Promise<number>;
   /** What the request may cost, for admission. */
   readonly bounds: RequestBounds;
   readonly images?: RequestedImages;

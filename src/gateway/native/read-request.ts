@@ -4,9 +4,11 @@ import { EVENT_STREAM, fail, isGlob, type MaybePromise, spliceAll, whenReady } f
 import { codecOf } from '../../dialects/index.ts';
 import { type Call, readBody } from '../../platform/web/index.ts';
 import { type Dialect, inferenceRow, type RequestReader } from '../../rules/index.ts';
-import { estimateBytes } from '../billing/request-tokens.ts';
+import { estimateJob } from '../billing/estimate-job.ts';
+import { estimateBytes, estimateLarge, type LargeFacts } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import type { NamedObjects } from '../plan.ts';
+import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import { bodyClassOf } from '../services.ts';
 import { heldPrevious } from '../stored/held-response.ts';
 import { responseNotFound, type StoredResponse } from '../stored/store.ts';
@@ -46,7 +48,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const isStream = verbOf(call) === ':streamGenerateContent';
     const request: NativeRequest = {
       model: call.params.model,
-      inputTokens: () => estimateBytes('generate', body),
+      inputTokens: () => estimateOnLoop('generate', body, bounds),
       bounds,
       tiers,
       named,
@@ -74,11 +76,11 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
     const body = await source.body();
-    const owner = { id: caller.key.id, bytes: body.length };
+    const owner = { key: caller.key, bytes: body.length };
     const scan = await services.threads.run(embeddingJob, { operation, bytes: body }, owner);
     return {
       model: call.params.model,
-      inputTokens: () => estimateBytes('generate', body),
+      inputTokens: () => estimateOnLoop('generate', body, scan.bounds),
       bounds: scan.bounds,
       isStream: false,
       objectsOf: googleObjects(scan.ids),
@@ -117,7 +119,11 @@ const scanOf = (
   bytes: Buffer,
   omitsOpaque = false,
 ): MaybePromise<NativeScan> =>
-  threads.run(scanJob, { operation, dialect, bytes, omitsOpaque }, { id: caller.key.id, bytes: bytes.length });
+  threads.run(scanJob, { operation, dialect, bytes, omitsOpaque }, { key: caller.key, bytes: bytes.length });
+
+/** A response may end in any turn of the event loop, so that the estimate of a large request must not parse it. */
+const estimateOnLoop = (dialect: Dialect, body: Buffer, facts: LargeFacts): number =>
+  body.length > LARGE_BODY_BYTES ? estimateLarge(body, facts) : estimateBytes(dialect, body);
 
 /** A tuned model that the operator lists is offered to all. */
 const googleObjects =
@@ -154,9 +160,14 @@ function jsonRequest(
   if (isBackground && (operation !== 'responses.create' || !caller.key.store)) throw noBackground(caller);
   const isStream = scan.stream === true;
   const requestFor = (found: Found = {}): NativeRequest => {
+    const { moreInput = 0 } = found.bounds ?? {};
     const request: NativeRequest = {
       model: scan.model,
-      inputTokens: () => estimateBytes(dialect, body) + (found.bounds?.moreInput ?? 0),
+      inputTokens: () => estimateOnLoop(dialect, body, bounds) + moreInput,
+      heldTokens: async () => {
+        const owner = { key: caller.key, bytes: body.length };
+        return moreInput + (await services.threads.run(estimateJob, { bytes: body, dialect }, owner));
+      },
       bounds: { ...bounds, ...found.bounds },
       tiers,
       named: scan.named,

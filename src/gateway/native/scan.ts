@@ -23,7 +23,7 @@ import { boundsOfBody, STORED_MEMBERS } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { LIFTING_MEMBERS } from '../billing/output-bounds.ts';
 import { TOOL_MEMBERS } from '../billing/tool-bounds.ts';
-import { asJson, findingsFor, ifLight, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
+import { asJson, budgetFor, findingsFor, ifLight, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
 import { GOOGLE_MARKERS } from './google-objects.ts';
 import { USAGE_OPTION } from './hidden-usage.ts';
 import { cutMembers, namedModels, type PlacedModel } from './named-models.ts';
@@ -96,11 +96,11 @@ const WANTED_OF_GENERATE: ReadonlySet<string> = new Set([...WANTED, ...GOOGLE_MA
 
 export function scanNative({ operation, dialect, bytes: sent, omitsOpaque, isLight = false }: ScanInput): NativeScan {
   const wanted = dialect === 'generate' ? WANTED_OF_GENERATE : WANTED;
-  const asSent = findingsFor(operation, dialect);
+  const asSent = findingsFor(operation, dialect, budgetFor(isLight));
   const first = scanRequest(sent, wanted, { operation, findings: asSent, isLight });
   const own = cutMembers(sent, asSent);
   const body = omitsOpaque ? stripOpaque(own, dialect) : stripEnvelopes(own, dialect);
-  const findings = body === sent ? asSent : findingsFor(operation, dialect);
+  const findings = body === sent ? asSent : findingsFor(operation, dialect, asSent.steps);
   const members = body === sent ? first : scanRequest(body, wanted, { operation, findings });
   if (inferenceRow(operation).reader === 'path-model') checkDialect(body, members);
   const read = (name: string): unknown => {

@@ -3,24 +3,8 @@
  * stored state gets the whole conversation.
  */
 import { fail } from '../../core/index.ts';
-import {
-  type Expanded,
-  NO_STORED_TURNS,
-  referencesIn,
-  type StoredReferences,
-  type StoredTurns,
-  storedReferencesIn,
-  withStoredTurns,
-} from './references.ts';
+import { NO_STORED_TURNS, referencesIn, type StoredReferences, type StoredTurns } from './references.ts';
 import { isRunning, previousNotFound, type ResponseStore, referenceSet } from './store.ts';
-
-export async function expandHistory(
-  body: Readonly<Record<string, unknown>>,
-  userId: string,
-  store: ResponseStore,
-): Promise<Expanded> {
-  return withStoredTurns(body, await loadStoredTurns(storedReferencesIn(body), userId, store));
-}
 
 export async function loadStoredTurns(
   { previousId, itemIds }: StoredReferences,

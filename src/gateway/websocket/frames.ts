@@ -1,5 +1,6 @@
-/** Frames of a responses WebSocket: parsing those of the client, and building our own. */
-import { JsonScanError, measureMembers, parseJson } from '../../core/index.ts';
+/** Frames of a responses WebSocket: parsing those of the client, in a thread where they are large, and building our own. */
+import { JsonScanError, measureMembers, type PackedJson, packJson, parseJson, unpackJson } from '../../core/index.ts';
+import type { ThreadJob } from '../../platform/threads/index.ts';
 import { JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
 
 export type JsonFrame = Record<string, unknown>;
@@ -36,6 +37,19 @@ export function readFrame(text: string): ReadFrame | undefined {
     throw error;
   }
 }
+
+type FrameReply = { readonly event: PackedJson; readonly memoryBytes: number } | undefined;
+
+/** For large frames only. */
+export const frameJob: ThreadJob<{ bytes: Buffer }, ReadFrame | undefined, { bytes: Buffer }, FrameReply> = {
+  module: import.meta.url,
+  name: 'frameJob',
+  inlineBytes: 0,
+  movesBytes: true,
+  run: ({ bytes }) => readFrame(bytes.toString()),
+  toReply: (frame) => frame && { ...frame, event: packJson(frame.event) },
+  fromReply: (reply) => reply && { ...reply, event: unpackJson(reply.event) as JsonFrame },
+};
 
 /** The body of the request: flat, or in the wrapper that older clients use. */
 export function bodyOf(event: JsonFrame): JsonFrame {

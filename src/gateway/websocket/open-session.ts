@@ -1,9 +1,11 @@
 /** Opening of a responses WebSocket session: chooses how its turns run, and runs each as a call of its own. */
-import { type Clock, newRequestId } from '../../core/index.ts';
+import { ApiError, type Clock, errorFields, type MaybePromise, newRequestId } from '../../core/index.ts';
 import { type BodyReservation, Call, type Handler, type WebSocketConnection } from '../../platform/web/index.ts';
 import { ENDPOINTS } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
+import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import type { GatewayServices } from '../services.ts';
+import { frameJob, type ReadFrame, readFrame } from './frames.ts';
 import { HttpTurns } from './http-turns.ts';
 import { RelayedTurns, type UpgradeRejections } from './relayed-turns.ts';
 import { ResponsesSession } from './session.ts';
@@ -29,7 +31,7 @@ export function openSession(
   { upgrade, caller }: { readonly upgrade: Call; readonly caller: Caller },
   host: SessionHost,
 ): ResponsesSession {
-  const { clock, store } = services;
+  const { clock, store, threads, log } = services;
   const reserve = (): BodyReservation => upgrade.openReservation();
   const httpTurns = new HttpTurns(socket, {
     clock,
@@ -45,7 +47,17 @@ export function openSession(
       : httpTurns;
   const runTurn = (turn: Turn): Promise<void> =>
     host.runCall(callFor(turn, upgrade, caller, clock), (call) => runner.run(call, turn));
-  return new ResponsesSession(socket, { clock, runner, reserve, runTurn });
+  const readLarge = async (bytes: Buffer): Promise<ReadFrame | undefined> => {
+    try {
+      return await threads.run(frameJob, { bytes }, { key: caller.key, bytes: bytes.length });
+    } catch (error) {
+      if (!(error instanceof ApiError)) log.error('frame.read_failed', { socket: upgrade.id, ...errorFields(error) });
+      throw error;
+    }
+  };
+  const readAny = (text: string): MaybePromise<ReadFrame | undefined> =>
+    text.length <= LARGE_BODY_BYTES ? readFrame(text) : readLarge(Buffer.from(text));
+  return new ResponsesSession(socket, { clock, runner, reserve, runTurn, readFrame: readAny });
 }
 
 /** A turn is a POST to the same path in everything but its id and where its response goes. */

@@ -3,29 +3,27 @@
  * turn and kept to the end. Only the model's alias and the credential change. Turns that the account cannot take this way use HTTP.
  */
 import type { Account, Model } from '../../catalog/index.ts';
-import { type Clock, scanMembers, splice } from '../../core/index.ts';
+import { type Clock, splice } from '../../core/index.ts';
 import type { Call, WebSocketConnection } from '../../platform/web/index.ts';
 import type { AttemptFault } from '../../providers/pool/index.ts';
 import { credentialHeaders, locateUpstream } from '../../providers/upstream/index.ts';
-import { chosenTiers, JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
+import { chosenTiers, WEBSOCKET } from '../../rules/index.ts';
 import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import type { Admission } from '../billing/admission.ts';
-import { boundsOfBody } from '../billing/body-bounds.ts';
-import { estimateBody } from '../billing/request-tokens.ts';
+import { estimateBody, estimateLarge } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { WayUnavailable } from '../client-error.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
 import { idsIn } from '../native/provider-ids.ts';
-import { BOUNDING_MEMBERS as BOUNDING } from '../native/scan.ts';
-import { stripEnvelopes } from '../native/strip-opaque.ts';
-import { asJson, findingsFor, scanRequest } from '../request-scan.ts';
+import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import type { GatewayServices } from '../services.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { previousNotFound } from '../stored/store.ts';
 import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
 import type { HttpTurns } from './http-turns.ts';
 import type { Turn, TurnRunner } from './turn.ts';
+import { type TurnScan, turnJob } from './turn-scan.ts';
 import { UpstreamSession } from './upstream-session.ts';
 
 export interface RelayedTurnsServices extends GatewayServices {
@@ -53,6 +51,9 @@ interface AdmittedTurn {
   readonly model: Model;
   readonly admission: Admission;
   readonly previous: PreviousResponse | undefined;
+  /** The turn as it was scanned. */
+  readonly body: Buffer;
+  readonly scan: TurnScan;
 }
 
 /** Accounts that rejected a WebSocket upgrade recently. One list per replica. */
@@ -102,16 +103,16 @@ export class RelayedTurns implements TurnRunner {
     const previousId = idIn(turn.create.previous_response_id);
     // Only the HTTP path checks whose objects a request names.
     if (this.#httpTurns.knows(previousId) || idsIn(turn.create)) return this.#httpTurns.run(call, turn);
-    const scanned = scanTurn(turn);
-    // It also resolves further models, and cuts members.
-    if (scanned.findings.tagged.some(({ tag }) => tag === 'model' || tag === 'cut'))
-      return this.#httpTurns.run(call, turn);
+    const body = Buffer.from(turn.text ?? JSON.stringify(turn.create));
+    const owner = { key: this.#caller.key, bytes: body.length };
+    const scan = await this.#services.threads.run(turnJob, { bytes: body }, owner);
+    if (scan.needsHttp) return this.#httpTurns.run(call, turn);
     const model = resolveModel(this.#services.catalog(), this.#caller, turn.create.model);
     const previous = previousId === undefined ? undefined : await this.#previous(previousId);
     if (previous === 'held here') return this.#httpTurns.run(call, turn);
     const accountId = previous?.accountId;
     this.#sessionName ??= sessionInHeaders(this.#upgrade) ?? sessionInBody('responses', (name) => turn.create[name]);
-    const admission = await this.#admit(call, { create: turn.create, scanned }, model, previous);
+    const admission = await this.#admit(call, turn, { model, previous, scan });
     try {
       let session = await this.#sessionFor(previousId, accountId);
       const acquiring = session && this.#services.acquireSlot(call);
@@ -121,7 +122,7 @@ export class RelayedTurns implements TurnRunner {
         if (session?.isClosing) session = await this.#sessionFor(previousId, accountId);
       }
       if (this.#isClosed) return;
-      if (session) return await this.#relay({ call, turn, model, admission, previous }, session);
+      if (session) return await this.#relay({ call, turn, model, admission, previous, body, scan }, session);
     } catch (error) {
       if (!(error instanceof WayUnavailable) || !this.#goesOn(model, call, previousId)) throw error;
     } finally {
@@ -138,11 +139,9 @@ export class RelayedTurns implements TurnRunner {
 
   #admit(
     call: Call,
-    { create, scanned: { body, ...scanned } }: Pick<Turn, 'create'> & { readonly scanned: ScannedTurn },
-    model: Model,
-    previous: PreviousResponse | undefined,
+    { create }: Turn,
+    { model, previous, scan: { bounds } }: Pick<AdmittedTurn, 'model' | 'previous' | 'scan'>,
   ): Admission | Promise<Admission> {
-    const bounds = asJson(() => boundsOfBody('responses.create', body, scanned));
     const isUnknown = previous !== undefined && previous.tokens === undefined;
     return this.#services.billing.admit(call, this.#caller, {
       operation: 'responses.create',
@@ -154,7 +153,8 @@ export class RelayedTurns implements TurnRunner {
     });
   }
 
-  #relay({ call, turn, model, admission, previous }: AdmittedTurn, session: UpstreamSession): Promise<void> {
+  #relay(admitted: AdmittedTurn, session: UpstreamSession): Promise<void> {
+    const { call, turn, model, admission, previous, body, scan } = admitted;
     const { account } = session;
     call.endWithHandler();
     call.addLogFields({ model: model.name, stream: true, account: account.id, attempts: 1 });
@@ -162,8 +162,10 @@ export class RelayedTurns implements TurnRunner {
     call.trace.client = 'responses';
     call.trace.target = 'responses';
     call.trace.upstreamModel = name;
-    const inputTokens = (): number => estimateBody('responses', turn.create) + (previous?.tokens ?? 0);
-    return session.run({ call, turn, model, admission, inputTokens, text: frameFor(turn, name) });
+    const inputTokens = (): number =>
+      (previous?.tokens ?? 0) +
+      (body.length > LARGE_BODY_BYTES ? estimateLarge(body, scan.bounds) : estimateBody('responses', turn.create));
+    return session.run({ call, turn, model, admission, inputTokens, text: frameFor(admitted, name) });
   }
 
   /** Only for responses of this connection, because the account is shared with other callers. */
@@ -272,23 +274,15 @@ export class RelayedTurns implements TurnRunner {
   }
 }
 
-type ScannedTurn = ReturnType<typeof scanTurn>;
-
-function scanTurn({ text, create }: Turn) {
-  const body = Buffer.from(text ?? JSON.stringify(create));
-  const findings = findingsFor('responses.create', 'responses');
-  return { body, findings, members: scanRequest(body, BOUNDING, { operation: 'responses.create', findings }) };
-}
-
-const MODEL: ReadonlySet<string> = new Set(['model']);
-
 /** The client's own bytes, with the model's name replaced and envelopes of other groups removed. */
-function frameFor({ text, create, streamId }: Turn, upstream: string): string {
+function frameFor(
+  { turn: { text, create, streamId }, body, scan: { cut, modelSpan } }: AdmittedTurn,
+  upstream: string,
+) {
   // A wrapped body could repeat members of the frame; the provider gets the one that was checked.
   if (text === undefined) return frameText({ type: 'response.create', ...create, model: upstream }, streamId);
-  const given = Buffer.from(text);
-  const bytes = stripEnvelopes(given, 'responses');
-  const span = create.model === upstream ? undefined : scanMembers(bytes, MODEL, JSON_LIMITS).get('model');
-  if (span) return splice(bytes, span, Buffer.from(JSON.stringify(upstream))).toString();
-  return bytes === given ? text : bytes.toString();
+  const bytes = cut ? Buffer.from(cut.buffer, cut.byteOffset, cut.byteLength) : body;
+  if (modelSpan && create.model !== upstream)
+    return splice(bytes, modelSpan, Buffer.from(JSON.stringify(upstream))).toString();
+  return cut ? bytes.toString() : text;
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
+import { until } from '../../../test/support/wait.ts';
 import { CLOSE, WEBSOCKET } from '../../rules/index.ts';
+import { type ReadFrame, readFrame } from './frames.ts';
 import { ResponsesSession } from './session.ts';
 import type { Turn } from './turn.ts';
 
@@ -12,11 +14,17 @@ interface Frame {
   readonly error?: { readonly code: string };
 }
 
+const LARGE = 1_000;
+
 /** A client connection with both ends in the test: frames in, frames out, turns that the test finishes. */
 function open() {
   const clock = new FakeClock();
   const frames: Frame[] = [];
   const turns: Turn[] = [];
+  /** Large frames that a thread would read now. */
+  const reading: (() => void)[] = [];
+  const read = (text: string): Promise<ReadFrame | undefined> =>
+    new Promise((resolve) => void reading.push(() => resolve(readFrame(text))));
   const closed: number[] = [];
   let hear: (text: string | undefined) => void = () => undefined;
   const session = new ResponsesSession(
@@ -37,6 +45,7 @@ function open() {
       runner: { run: async () => undefined, pass: () => undefined, close: () => undefined },
       reserve: () => ({ add: () => undefined, release: () => undefined }),
       runTurn: async (turn) => void turns.push(turn),
+      readFrame: (text) => (text.length > LARGE ? read(text) : readFrame(text)),
     },
   );
   const create = (stream_id: string): void =>
@@ -46,7 +55,7 @@ function open() {
     turn?.response.write('event: response.completed\ndata: {"type":"response.completed"}\n\n');
     turn?.response.end();
   };
-  return { session, clock, frames, turns, closed, create, finish };
+  return { session, clock, frames, turns, closed, create, finish, reading, hear: (text: string) => hear(text) };
 }
 
 test('session past its lifetime finishes its turn, rejects others, and closes', () => {
@@ -97,4 +106,19 @@ test('session that a restart ends serves one more turn of a client that was here
   idle.session.drain(CLOSE.restart, 'the server restarts', times);
   idle.clock.advance(1);
   assert.deepEqual(idle.closed, [CLOSE.restart]);
+});
+
+test('frames behind a large one wait for it, and take effect in their order', async () => {
+  const { turns, create, reading, hear } = open();
+  hear(JSON.stringify({ type: 'response.create', stream_id: 'large', input: 'a'.repeat(2 * LARGE) }));
+  create('small');
+  assert.deepEqual(turns, []);
+  reading.shift()?.();
+  await until('both turns', () => turns.length === 2);
+  assert.deepEqual(
+    turns.map(({ streamId }) => streamId),
+    ['large', 'small'],
+  );
+  create('next');
+  assert.equal(turns.length, 3);
 });

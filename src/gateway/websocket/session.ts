@@ -2,10 +2,18 @@
  * A responses WebSocket (G 4.7): reads frames, queues turns on lanes, and enforces limits; a `TurnRunner` runs the turns. A
  * malformed frame gets an error frame and does not close the connection.
  */
-import { ApiError, type Clock } from '../../core/index.ts';
+import { ApiError, type Clock, type MaybePromise, toApiError } from '../../core/index.ts';
 import type { BodyReservation, WebSocketConnection } from '../../platform/web/index.ts';
-import { CLOSE, STREAM_ID, WEBSOCKET } from '../../rules/index.ts';
-import { bodyOf, errorFrame, frameText, type JsonFrame, readFrame, rejectionFrame, withStreamId } from './frames.ts';
+import { CLOSE, errorRow, STREAM_ID, WEBSOCKET } from '../../rules/index.ts';
+import {
+  bodyOf,
+  errorFrame,
+  frameText,
+  type JsonFrame,
+  type ReadFrame,
+  rejectionFrame,
+  withStreamId,
+} from './frames.ts';
 import { type Turn, TurnResponse, type TurnRunner } from './turn.ts';
 
 export interface SessionOptions {
@@ -13,6 +21,8 @@ export interface SessionOptions {
   readonly runner: TurnRunner;
   /** Opens a part of the memory for bodies. */
   reserve(): BodyReservation;
+  /** Without a promise when the frame is small. Undefined when it is not a JSON object. */
+  readFrame(text: string): MaybePromise<ReadFrame | undefined>;
   /** Runs the turn as a call of its own: logged and measured like a request over HTTP. */
   runTurn(turn: Turn): Promise<void>;
 }
@@ -34,6 +44,9 @@ export class ResponsesSession {
   readonly #queue: QueuedTurn[] = [];
   #queuedBytes = 0;
   #messageTimes: number[] = [];
+  /** A large frame is read in a thread, and those after it wait. */
+  #reading: Promise<void> | undefined;
+  #isClosed = false;
   /** Since when no turn runs. */
   #idleSince: number;
   /** Set when at most one more turn is accepted: how to close after the last running turn, and why. */
@@ -72,6 +85,7 @@ export class ResponsesSession {
   }
 
   #onClosed(): void {
+    this.#isClosed = true;
     this.#clearQueue();
     // First, so that the log lines of the turns include their usage.
     this.#services.runner.close();
@@ -86,7 +100,36 @@ export class ResponsesSession {
 
   #onMessage(text: string | undefined): void {
     if (this.#isOverRate()) return this.#socket.close(CLOSE.policy, 'too many messages');
-    const frame = text === undefined ? undefined : readFrame(text);
+    const frame = text === undefined || this.#reading ? undefined : this.#services.readFrame(text);
+    if (!this.#reading && !(frame instanceof Promise)) return this.#onFrame(text, frame);
+    const memory = this.#reserve(text?.length ?? 0, undefined);
+    const reading = this.#readLater(text, frame instanceof Promise ? frame : undefined, memory).finally(() => {
+      if (this.#reading === reading) this.#reading = undefined;
+    });
+    this.#reading = reading;
+  }
+
+  /** Frames take effect in their order. `memory`: undefined when the frame does not fit. */
+  async #readLater(
+    text: string | undefined,
+    begun: Promise<ReadFrame | undefined> | undefined,
+    memory: BodyReservation | undefined,
+  ): Promise<void> {
+    try {
+      await this.#reading;
+      const reads = begun ?? (text === undefined || !memory ? undefined : this.#services.readFrame(text));
+      const frame = await reads;
+      // The turn takes its own part.
+      memory?.release();
+      if (memory && !this.#isClosed) this.#onFrame(text, frame);
+    } catch (error) {
+      memory?.release();
+      const { code, message } = toApiError(error);
+      this.#send(rejectionFrame(Number([errorRow(code).status].flat()[0]), code, message));
+    }
+  }
+
+  #onFrame(text: string | undefined, frame: ReadFrame | undefined): void {
     if (text === undefined || frame === undefined)
       return this.#send(rejectionFrame(400, 'invalid_json', 'Frames must be text frames with one JSON object.'));
     const { event, memoryBytes } = frame;

@@ -29,8 +29,9 @@ export interface JobMessage {
   readonly input: unknown;
 }
 
-/** The message back. */
-export type JobResult = { readonly output: unknown } | { readonly error: JobError };
+/** The messages back: the CPU time of the thread when it had loaded the module and began, then the result. */
+export type JobReport = { readonly begunAtMs: number } | JobResult;
+export type JobResult = { readonly output: unknown } | { readonly error: JobError } | { readonly bug: Error };
 
 /** An `ApiError` as plain data. */
 export interface JobError {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
-import { ApiError } from '../../core/index.ts';
+import { until } from '../../../test/support/wait.ts';
+import { ApiError, Unavailable } from '../../core/index.ts';
 import type { ThreadJob } from './job.ts';
-import { ThreadPool, type ThreadPoolOptions } from './thread-pool.ts';
+import { type JobOwner, ThreadPool, type ThreadPoolOptions, threadCount } from './thread-pool.ts';
 
 interface Input {
   readonly bytes: Uint8Array;
@@ -25,8 +26,9 @@ const FOREVER = jobOf('export const job = { run: () => { for (;;); } };');
 const BROKEN = jobOf('export const job = { run: () => { throw new Error("broken"); } };');
 
 const input = (name = 'a', size = 100): Input => ({ name, bytes: new Uint8Array(size) });
-const ana = { id: 'ana', bytes: 100 };
-const ben = { id: 'ben', bytes: 100 };
+const ownerOf = (userId: string, id = userId): JobOwner => ({ key: { id, userId }, bytes: 100 });
+const ana = ownerOf('ana');
+const ben = ownerOf('ben');
 
 /** On a clock that stands still, so that a slow machine ends no job. */
 async function withPool(options: Partial<ThreadPoolOptions>, work: (pool: ThreadPool) => Promise<void>): Promise<void> {
@@ -48,7 +50,7 @@ const codeOf = async (work: () => unknown): Promise<string> => {
 
 test('small input is worked on at once, large input in a thread that gets a copy of its bytes', async () => {
   await withPool({}, async (pool) => {
-    assert.equal(pool.run(ECHO, input(), { id: 'ana', bytes: 10 }), 'inline');
+    assert.equal(pool.run(ECHO, input(), { ...ana, bytes: 10 }), 'inline');
     const large = input();
     const pending = pool.run(ECHO, large, ana);
     assert.ok(pending instanceof Promise);
@@ -72,11 +74,36 @@ test('the bytes of a job that moves them are empty afterwards, unless they are p
 test('owners take turns, however many jobs one of them has', async () => {
   await withPool({}, async (pool) => {
     const order: unknown[] = [];
-    const run = (owner: typeof ana, name: string) =>
+    const run = (owner: JobOwner, name: string) =>
       Promise.resolve(pool.run(ECHO, input(name), owner)).then(() => order.push(name));
     await Promise.all([run(ana, 'a1'), run(ana, 'a2'), run(ana, 'a3'), run(ana, 'a4'), run(ben, 'b1'), run(ben, 'b2')]);
     assert.deepEqual(order, ['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
   });
+});
+
+test('keys of one user take turns too, and count as one user beside others', async () => {
+  await withPool({}, async (pool) => {
+    const order: unknown[] = [];
+    const run = (owner: JobOwner, name: string) =>
+      Promise.resolve(pool.run(ECHO, input(name), owner)).then(() => order.push(name));
+    const [one, two] = [ownerOf('ana', 'one'), ownerOf('ana', 'two')];
+    await Promise.all([run(one, 'a1'), run(one, 'a2'), run(one, 'a3'), run(two, 'A1'), run(two, 'A2'), run(ben, 'b1')]);
+    assert.deepEqual(order, ['a1', 'a2', 'b1', 'A1', 'a3', 'A2']);
+  });
+});
+
+test('the jobs of one user leave a thread to others', async () => {
+  await withPool({ threads: 2 }, async (pool) => {
+    const endless = [codeOf(() => pool.run(FOREVER, input(), ana)), codeOf(() => pool.run(FOREVER, input(), ana))];
+    assert.equal(await pool.run(ECHO, input('b1'), ben), 'b1 100 true');
+    await pool.close();
+    assert.deepEqual(await Promise.all(endless), ['shutting_down', 'shutting_down']);
+  });
+});
+
+test('a process has at least one thread, however many share the machine', () => {
+  assert.ok(threadCount(1) >= 1);
+  assert.equal(threadCount(10_000), 1);
 });
 
 test('an error for the client comes back as it is', async () => {
@@ -100,7 +127,9 @@ test('a bug, a missing module and a missing job fail their own job only', async 
     const missing = { ...ECHO, module: new URL('./missing.ts', import.meta.url).href };
     const codes = [BROKEN, missing, { ...ECHO, name: 'other' }].map((job) => codeOf(() => pool.run(job, input(), ana)));
     const next = pool.run(ECHO, input('next'), ana);
-    assert.deepEqual(await Promise.all(codes), ['internal_error', 'internal_error', 'internal_error']);
+    const [broken, ...missed] = await Promise.all(codes);
+    assert.equal(broken, 'Error: broken');
+    assert.match(missed.join(), /missing\.ts.*exports no job other/s);
     assert.equal(await next, 'next 100 true');
   });
 });
@@ -116,25 +145,70 @@ test('a bug in the messages of a job fails this job only', async () => {
     ];
     const codes = jobs.map((job) => codeOf(() => pool.run(job, input(), ana)));
     const next = pool.run(ECHO, input('next'), ana);
-    assert.deepEqual(await Promise.all(codes), ['internal_error', 'internal_error']);
+    assert.deepEqual(await Promise.all(codes), ['Error: broken', 'Error: broken']);
     assert.equal(await next, 'next 100 true');
   });
 });
 
-test('a job that never ends is ended, and the next one runs', async () => {
+test('a job over its CPU time is the fault of its request, and its thread is replaced without losing other jobs', async () => {
   const clock = new FakeClock();
-  await withPool({ clock, jobMs: 5_000 }, async (pool) => {
-    const endless = codeOf(() => pool.run(FOREVER, input(), ana));
-    const next = pool.run(ECHO, input('next'), ben);
-    clock.advance(5_000);
-    assert.equal(await endless, 'internal_error');
-    assert.equal(await next, 'next 100 true');
+  await withPool({ clock, jobCpuMs: 50 }, async (pool) => {
+    let code: string | undefined;
+    const endless = codeOf(() => pool.run(FOREVER, input(), ana)).then((found) => {
+      code = found;
+    });
+    const next = [pool.run(ECHO, input('a2'), ana), pool.run(ECHO, input('b1'), ben)];
+    await until('the job to be ended', () => {
+      clock.advance(50);
+      return code;
+    });
+    await endless;
+    assert.equal(code, 'request_too_complex');
+    assert.deepEqual(await Promise.all(next), ['a2 100 true', 'b1 100 true']);
   });
 });
 
-test('too many waiting jobs are refused: those of one owner with 429, those of all with 503', async () => {
-  await withPool({ maxWaiting: 3, maxWaitingOfOwner: 2 }, async (pool) => {
-    const run = (owner: typeof ana) => codeOf(() => pool.run(FOREVER, input(), owner));
+test('the clock alone ends no job: a machine may be busy with other work', async () => {
+  const clock = new FakeClock();
+  const gate = new Int32Array(new SharedArrayBuffer(8));
+  const waiting = jobOf(
+    'export const job = { run: ({ gate }) => { Atomics.store(gate, 1, 1); Atomics.wait(gate, 0, 0); return "done"; } };',
+  );
+  await withPool({ clock, jobCpuMs: 3_600_000 }, async (pool) => {
+    const pending = pool.run(waiting, { ...input(), gate } as Input, ana);
+    await until('the job to run', () => Atomics.load(gate, 1) === 1);
+    for (let n = 0; n < 20; n += 1) {
+      clock.advance(3_600_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    Atomics.store(gate, 0, 1);
+    Atomics.notify(gate, 0);
+    assert.equal(await pending, 'done');
+  });
+});
+
+test('a thread that dies is the fault of the machine: its request may be sent again, and others go on', async () => {
+  await withPool({}, async (pool) => {
+    const dying = jobOf('export const job = { run: () => process.exit(3) };');
+    const error = await Promise.resolve(pool.run(dying, input(), ana)).catch((reason: unknown) => reason);
+    assert.ok(error instanceof Unavailable);
+    assert.equal(await pool.run(ECHO, input('next'), ana), 'next 100 true');
+  });
+});
+
+test('a job that fills the heap of its thread is the fault of its request', async () => {
+  await withPool({ heapMb: 32 }, async (pool) => {
+    const hungry = jobOf(
+      'export const job = { run: () => { const kept = []; for (;;) kept.push(new Array(1e5).fill({})); } };',
+    );
+    assert.equal(await codeOf(() => pool.run(hungry, input(), ana)), 'request_too_complex');
+    assert.equal(await pool.run(ECHO, input('next'), ana), 'next 100 true');
+  });
+});
+
+test('too many waiting jobs are refused: those of one user with 429, those of all with 503', async () => {
+  await withPool({ maxWaiting: 3, maxWaitingOfUser: 2 }, async (pool) => {
+    const run = (owner: JobOwner) => codeOf(() => pool.run(FOREVER, input(), owner));
     const running = [run(ana), run(ana), run(ana)];
     assert.equal(await run(ana), 'rate_limit_exceeded');
     running.push(run(ben));

@@ -1,19 +1,21 @@
 /**
- * Work on large bodies off the event loop: small ones at once, large ones in a thread, with a queue for each owner. Owners take turns, so that
- * the large requests of one key do not delay those of another.
+ * Work on large bodies off the event loop: small ones at once, large ones in a thread. Users take turns, and so do the keys of a user, so that
+ * the large requests of one do not delay those of another.
  */
+import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { type Clock, fail, type MaybePromise } from '../../core/index.ts';
-import type { JobMessage, JobResult, ThreadJob } from './job.ts';
+import { type Clock, fail, type MaybePromise, Unavailable } from '../../core/index.ts';
+import { THREADS } from '../../rules/index.ts';
+import { FairQueue } from './fair-queue.ts';
+import type { JobMessage, JobReport, JobResult, ThreadJob } from './job.ts';
 
 export interface Threads {
-  /** Without a promise when the input is small. `bytes`: its size. */
+  /** Without a promise when the input is small. */
   run<I, O, M, R>(job: ThreadJob<I, O, M, R>, input: I, owner: JobOwner): MaybePromise<O>;
 }
 
 export interface JobOwner {
-  /** An API key. */
-  readonly id: string;
+  readonly key: { readonly id: string; readonly userId: string };
   /** Size of the input. */
   readonly bytes: number;
 }
@@ -21,26 +23,18 @@ export interface JobOwner {
 export interface ThreadPoolOptions {
   readonly clock: Clock;
   readonly threads?: number;
-  /**
-   * Jobs that may wait, in all and of one owner. Most take a few milliseconds, the worst 0.3 s; the memory of large bodies has a limit of its
-   * own, so that these hold 128 MB at most.
-   */
   readonly maxWaiting?: number;
-  readonly maxWaitingOfOwner?: number;
-  /** A job that takes longer never ends. */
-  readonly jobMs?: number;
+  readonly maxWaitingOfUser?: number;
+  readonly jobCpuMs?: number;
+  readonly heapMb?: number;
   /** Replaces the thread in tests. */
   readonly script?: URL;
 }
 
 const SCRIPT = new URL('./thread.ts', import.meta.url);
-/** A body of 32 MiB needs a tenth of this. The thread of a body that needs more ends, and the process goes on. */
-const HEAP_MB = 512;
-/** Most of what a job allocates is garbage at its end. */
-const YOUNG_HEAP_MB = 32;
 
 interface WaitingJob {
-  readonly owner: string;
+  readonly key: JobOwner['key'];
   readonly job: ThreadJob<unknown, unknown>;
   readonly input: unknown;
   readonly resolve: (output: unknown) => void;
@@ -48,40 +42,35 @@ interface WaitingJob {
 }
 
 interface RunningJob extends WaitingJob {
-  readonly cancelTimer: () => void;
+  cancelCheck?: () => void;
+  /** Why its thread is ended. */
+  fault?: Error;
 }
+
+/** So many for one of the processes that share the machine; the event loop keeps a core where there is more than one. */
+export const threadCount = (processes = 1): number =>
+  Math.min(THREADS.max, Math.max(1, Math.floor(availableParallelism() / processes) - 1));
 
 /** One job at a time per thread. Threads start with the first job that needs them, and again after one has died. */
 export class ThreadPool implements Threads {
   readonly #options: Required<ThreadPoolOptions>;
-  /** By owner, in the order of their turns. */
-  readonly #waiting = new Map<string, WaitingJob[]>();
-  #waitingJobs = 0;
+  readonly #waiting = new FairQueue<WaitingJob>();
   readonly #idle: Worker[] = [];
   readonly #running = new Map<Worker, RunningJob>();
   #isClosed = false;
 
   constructor(options: ThreadPoolOptions) {
-    this.#options = {
-      threads: 1,
-      maxWaiting: 512,
-      maxWaitingOfOwner: 128,
-      jobMs: 30_000,
-      script: SCRIPT,
-      ...options,
-    };
+    this.#options = { threads: 1, ...THREADS, script: SCRIPT, ...options };
   }
 
-  run<I, O, M, R>(job: ThreadJob<I, O, M, R>, input: I, { id, bytes }: JobOwner): MaybePromise<O> {
+  run<I, O, M, R>(job: ThreadJob<I, O, M, R>, input: I, { key, bytes }: JobOwner): MaybePromise<O> {
     if (bytes <= job.inlineBytes) return job.run(input);
     const light = job.runLight?.(input);
     if (light !== undefined) return light;
     if (this.#isClosed) throw fail('shutting_down');
-    this.#checkRoom(id);
+    this.#checkRoom(key.userId);
     const { promise, resolve, reject } = Promise.withResolvers<O>();
-    const waiting = { owner: id, job, input, resolve, reject } as unknown as WaitingJob;
-    this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), waiting]);
-    this.#waitingJobs += 1;
+    this.#waiting.push({ key, job, input, resolve, reject } as unknown as WaitingJob);
     this.#assign();
     return promise;
   }
@@ -89,115 +78,129 @@ export class ThreadPool implements Threads {
   /** Fails what is waiting or running, and ends the threads. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const waiting = [...this.#waiting.values()].flat();
-    this.#waiting.clear();
-    this.#waitingJobs = 0;
+    const waiting = this.#waiting.clear();
     const workers = [...this.#running.keys(), ...this.#idle.splice(0)];
     for (const worker of workers) this.#takeJob(worker)?.reject(fail('shutting_down'));
     for (const { reject } of waiting) reject(fail('shutting_down'));
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
 
-  #checkRoom(owner: string): void {
-    const { maxWaiting, maxWaitingOfOwner } = this.#options;
-    if ((this.#waiting.get(owner)?.length ?? 0) >= maxWaitingOfOwner)
-      throw fail('rate_limit_exceeded', 'Too many large requests of this API key are waiting; send fewer at a time.', {
+  #checkRoom(userId: string): void {
+    const { maxWaiting, maxWaitingOfUser } = this.#options;
+    if (this.#waiting.sizeOf(userId) >= maxWaitingOfUser)
+      throw fail('rate_limit_exceeded', 'Too many large requests of this user are waiting; send fewer at a time.', {
         retryAfter: 1,
       });
-    if (this.#waitingJobs >= maxWaiting)
+    if (this.#waiting.size >= maxWaiting)
       throw fail('server_is_overloaded', 'Too many large requests are waiting; try again shortly.', { retryAfter: 1 });
   }
 
   #assign(): void {
-    while (this.#waitingJobs > 0) {
-      const worker = this.#idle.pop() ?? this.#start();
-      const next = worker && this.#next();
-      if (!worker || !next) return;
-      this.#post(worker, next);
+    while (this.#waiting.size > 0 && this.#running.size < this.#options.threads) {
+      const next = this.#waiting.take((userId) => this.#mayRun(userId));
+      if (!next) return;
+      this.#post(this.#idle.pop() ?? this.#start(), next);
     }
   }
 
-  /** The first job of the owner whose turn it is. */
-  #next(): WaitingJob | undefined {
-    const [turn] = this.#waiting;
-    if (!turn) return undefined;
-    const [owner, [first, ...rest]] = turn;
-    this.#waiting.delete(owner);
-    if (rest.length > 0) this.#waiting.set(owner, rest);
-    this.#waitingJobs -= 1;
-    return first;
+  /** Where there are several threads, the jobs of one user leave one to others. */
+  #mayRun(userId: string): boolean {
+    const { threads } = this.#options;
+    const running = [...this.#running.values()].filter(({ key }) => key.userId === userId).length;
+    return running < Math.max(1, threads - 1);
   }
 
   #post(worker: Worker, next: WaitingJob): void {
-    const { clock, jobMs } = this.#options;
     const { module, name } = next.job;
-    const message = attempt(() => messageInput(next));
-    if ('error' in message) {
+    try {
+      const { input, moved } = messageInput(next);
+      this.#running.set(worker, { ...next });
+      // Keeps the process alive only while it works.
+      worker.ref();
+      worker.postMessage({ module, name, input } satisfies JobMessage, moved);
+    } catch (error) {
+      // A bug in the messages of a job fails this job, not the process.
+      this.#running.delete(worker);
       this.#idle.push(worker);
-      next.reject(message.error);
-      return;
+      next.reject(error as Error);
     }
-    const { input, moved } = message.value;
-    const cancelTimer = clock.after(jobMs, () => void worker.terminate());
-    this.#running.set(worker, { ...next, cancelTimer });
-    // Keeps the process alive only while it works.
-    worker.ref();
-    worker.postMessage({ module, name, input } satisfies JobMessage, moved);
   }
 
-  /** Undefined when all threads are at work. */
-  #start(): Worker | undefined {
-    const { threads, script } = this.#options;
-    if (this.#running.size >= threads) return undefined;
+  #start(): Worker {
+    const { script, heapMb, jobCpuMs } = this.#options;
     const worker = new Worker(script, {
       // The options of this process, such as those of a test runner, are not for threads.
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: YOUNG_HEAP_MB },
+      resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: THREADS.youngHeapMb },
     });
-    let cause: unknown;
-    worker.on('message', (result: JobResult) => {
+    let cause: NodeJS.ErrnoException | undefined;
+    worker.on('message', (report: JobReport) => {
+      if ('begunAtMs' in report) return this.#checkLater(worker, report.begunAtMs, jobCpuMs);
       const job = this.#takeJob(worker);
       worker.unref();
       this.#idle.push(worker);
-      if (job) settle(job, result);
+      if (job) settle(job, report);
       this.#assign();
     });
-    worker.on('error', (error) => {
+    worker.on('error', (error: Error) => {
       cause = error;
     });
     // Follows an error, too.
     worker.on('exit', () => {
       const index = this.#idle.indexOf(worker);
       if (index >= 0) this.#idle.splice(index, 1);
-      this.#takeJob(worker)?.reject(fail('internal_error', undefined, { cause }));
+      const job = this.#takeJob(worker);
+      job?.reject(job.fault ?? faultOf(cause, heapMb));
       this.#assign();
     });
     return worker;
   }
 
+  /**
+   * A thread takes no more CPU time than passes on the clock. Its CPU time is the measure, so that a busy machine ends no job. Node has
+   * `cpuUsage` since version 24, and the launcher starts nothing older.
+   */
+  #checkLater(worker: Worker, begunAtMs: number, afterMs: number): void {
+    const { clock, jobCpuMs } = this.#options;
+    const job = this.#running.get(worker);
+    if (!job) return;
+    job.cancelCheck = clock.after(Math.max(1, afterMs), async () => {
+      const { user, system } = await worker.cpuUsage().catch(() => ({ user: 0, system: 0 }));
+      const usedMs = (user + system) / 1_000 - begunAtMs;
+      if (this.#running.get(worker) !== job) return;
+      if (usedMs < jobCpuMs) return this.#checkLater(worker, begunAtMs, jobCpuMs - usedMs);
+      job.fault = tooComplex(`more than ${jobCpuMs / 1_000} s of CPU time`);
+      await worker.terminate();
+    });
+  }
+
   #takeJob(worker: Worker): RunningJob | undefined {
     const job = this.#running.get(worker);
-    job?.cancelTimer();
+    job?.cancelCheck?.();
     this.#running.delete(worker);
     return job;
   }
 }
 
-function settle({ job, resolve, reject }: WaitingJob, result: JobResult): void {
-  if ('output' in result) {
-    const output = attempt(() => (job.fromReply ? job.fromReply(result.output) : result.output));
-    return 'error' in output ? reject(output.error) : resolve(output.value);
-  }
-  const { code, message, details } = result.error;
-  reject(fail(code as Parameters<typeof fail>[0], message, details));
-}
+const tooComplex = (what: string): Error =>
+  fail('request_too_complex', `Reading the request takes ${what}; send fewer or smaller parts.`);
 
-/** A bug in the messages of a job fails this job, not the process. */
-function attempt<T>(work: () => T): { readonly value: T } | { readonly error: Error } {
+/** Of a thread that died: its job took more memory than a job may, or the machine failed, and the request may be sent again. */
+const faultOf = (cause: NodeJS.ErrnoException | undefined, heapMb: number): Error =>
+  cause?.code === 'ERR_WORKER_OUT_OF_MEMORY'
+    ? tooComplex(`more than ${heapMb} MiB of memory`)
+    : new Unavailable('a thread for large bodies ended', { cause });
+
+function settle({ job, resolve, reject }: WaitingJob, result: JobResult): void {
+  if ('bug' in result) return reject(result.bug);
+  if ('error' in result) {
+    const { code, message, details } = result.error;
+    return reject(fail(code as Parameters<typeof fail>[0], message, details));
+  }
   try {
-    return { value: work() };
-  } catch (cause) {
-    return { error: fail('internal_error', undefined, { cause }) };
+    resolve(job.fromReply ? job.fromReply(result.output) : result.output);
+  } catch (error) {
+    reject(error as Error);
   }
 }
 

@@ -1,24 +1,28 @@
-/** A thread: runs jobs one after the other. Loads the module of a job with the first one. A bug in a job ends the thread. */
+/** A thread: runs jobs one after the other. Loads the module of a job with the first one. A bug in a job fails this job. */
 import { parentPort } from 'node:worker_threads';
 import { ApiError } from '../../core/index.ts';
-import type { JobMessage, JobResult, ThreadJob } from './job.ts';
+import type { JobMessage, JobReport, JobResult, ThreadJob } from './job.ts';
 
-parentPort?.on('message', async ({ module, name, input }: JobMessage) => {
-  const job = ((await import(module)) as Readonly<Record<string, ThreadJob<unknown, unknown>>>)[name];
-  if (!job) throw new TypeError(`${module} exports no job ${name}`);
-  const received = withBuffer(input);
-  const result = resultOf(job, job.fromMessage ? job.fromMessage(received) : received);
-  parentPort?.postMessage(result, 'output' in result ? (job.memoryOf?.(result.output) ?? []) : []);
+parentPort?.on('message', async (message: JobMessage) => {
+  const [result, moved] = await resultOf(message);
+  parentPort?.postMessage(result, moved);
 });
 
-function resultOf(job: ThreadJob<unknown, unknown>, input: unknown): JobResult {
+async function resultOf({ module, name, input }: JobMessage): Promise<[JobResult, ArrayBuffer[]]> {
   try {
-    const output = job.run(input);
-    return { output: job.toReply ? job.toReply(output) : output };
+    const job = ((await import(module)) as Readonly<Record<string, ThreadJob<unknown, unknown>>>)[name];
+    if (!job) throw new TypeError(`${module} exports no job ${name}`);
+    const { user, system } = process.threadCpuUsage();
+    parentPort?.postMessage({ begunAtMs: (user + system) / 1_000 } satisfies JobReport);
+    const received = withBuffer(input);
+    const output = job.run(job.fromMessage ? job.fromMessage(received) : received);
+    const reply = job.toReply ? job.toReply(output) : output;
+    return [{ output: reply }, job.memoryOf?.(reply) ?? []];
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
+    if (!(error instanceof ApiError))
+      return [{ bug: error instanceof Error ? error : new TypeError(String(error)) }, []];
     const { cause: _, ...details } = error.details;
-    return { error: { code: error.code, message: error.message, details } };
+    return [{ error: { code: error.code, message: error.message, details } }, []];
   }
 }
 

@@ -1,10 +1,8 @@
 /** The app: the gateway, the callers' API, the admin API and the console on one HTTP server, and the metrics on a second one. */
 import { join } from 'node:path';
 import { SessionGuard } from '../../access/people/index.ts';
-import { ADMIN_SCHEMAS } from '../../api/admin/index.ts';
 import { Auth, createHandlers, type MetricsAccess, metricsHandler, renderError } from '../../api/caller/index.ts';
-import { CONSOLE_SCHEMAS, keyFinder } from '../../api/console/index.ts';
-import { openApi } from '../../api/openapi/index.ts';
+import { keyFinder } from '../../api/console/index.ts';
 import { type Clock, fail, within } from '../../core/index.ts';
 import { createGateway, type Gateway } from '../../gateway/index.ts';
 import { CaptureLog } from '../../observe/request-log/index.ts';
@@ -12,7 +10,6 @@ import type { Warnings } from '../../observe/warnings/index.ts';
 import { shareOf, WHOLE_MACHINE } from '../../platform/cluster/index.ts';
 import { type Db, isMigrated } from '../../platform/db/index.ts';
 import { PublicFetcher } from '../../platform/outbound/index.ts';
-import { version } from '../../platform/version.ts';
 import {
   type AnyOperation,
   BodyBudget,
@@ -124,7 +121,7 @@ function callerHandlers(
     metricsAccess: config.METRICS_PORT === undefined ? metricsAccess(config.METRICS_TOKEN) : 'elsewhere',
     clock,
     db: database.db,
-    openApi: () => openApi({ version, serverUrl: publicUrl(), admin: ADMIN_SCHEMAS, console: CONSOLE_SCHEMAS }),
+    publicUrl,
     auth: new Auth({
       ...parts,
       keyOfSession: keyFinder({ db: database.forCalls, clock, guard }),

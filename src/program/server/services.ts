@@ -4,7 +4,7 @@ import { Metering, type MeteringOptions } from '../../ledger/index.ts';
 import { createWarnings, type Warnings } from '../../observe/warnings/index.ts';
 import { WHOLE_MACHINE } from '../../platform/cluster/index.ts';
 import { Redis } from '../../platform/redis/index.ts';
-import { ThreadPool } from '../../platform/threads/index.ts';
+import { ThreadPool, threadCount } from '../../platform/threads/index.ts';
 import { BodyBudget, createMetrics, type Metrics } from '../../platform/web/index.ts';
 import {
   Limiter,
@@ -52,11 +52,11 @@ export async function openServices(
     onKeyChange: () => keys.clear(),
     onPoolChange: () => health?.syncSoon(),
   });
-  const threads = openThreads(context, closers);
+  const workers = (member ?? WHOLE_MACHINE).workers;
+  const threads = openThreads(context, closers, workers);
   // No account needs more connections than clients may have.
   const upstream = openUpstream(context, closers, config.MAX_CONNECTIONS);
   const redis = await openRedis(context, metrics, closers);
-  const workers = (member ?? WHOLE_MACHINE).workers;
   const costLimits = { workers, accounts: () => accounts.catalog().allAccounts() };
   const metering = await openMetering(context, { redis, member, costLimits }, closers);
   accounts.pool.usage.costsOf = (account, open) => metering.accountCosts.costsOf(account, open);
@@ -79,9 +79,9 @@ export async function openServices(
   };
 }
 
-/** For large bodies; starts with the first one. */
-export function openThreads({ clock }: Pick<AppContext, 'clock'>, closers: Closer[]): ThreadPool {
-  const threads = new ThreadPool({ clock });
+/** For large bodies; they start with the first ones. `processes`: those that share the machine. */
+export function openThreads({ clock }: Pick<AppContext, 'clock'>, closers: Closer[], processes = 1): ThreadPool {
+  const threads = new ThreadPool({ clock, threads: threadCount(processes) });
   closers.push(() => threads.close());
   return threads;
 }

@@ -18,7 +18,11 @@ const largeBody = (more: object = {}): Buffer => {
   return Buffer.from(JSON.stringify(taskBody({ content, ...more })));
 };
 const examine = (bytes: Buffer) =>
-  threads.run(examineJob, { bytes, entry: 'tasks', target: TARGET }, { id: 'ana', bytes: bytes.length });
+  threads.run(
+    examineJob,
+    { bytes, entry: 'tasks', target: TARGET },
+    { key: { id: 'one', userId: 'ana' }, bytes: bytes.length },
+  );
 
 test('a small body is examined at once', () => {
   const examination = examine(Buffer.from(JSON.stringify(taskBody())));

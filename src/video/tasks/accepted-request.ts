@@ -40,7 +40,7 @@ export async function examineRequest(
     capabilities: target.capabilities,
     allowedOrigins: services.allowedOrigins,
   };
-  const owner = { id: key.id, bytes: bytes.length };
+  const owner = { key, bytes: bytes.length };
   const examined = await services.threads.run(examineJob, { bytes, entry, target: rules }, owner);
   if (examined.kind === 'malformed') throw errorFrom(examined.error);
   return { resolved, examined };

@@ -1,8 +1,9 @@
-/** Image requests in JSON: scanned, checked, and sent with the bytes as they came, but for the model and `response_format`. */
+/** Image requests in JSON: scanned and checked, in a thread where they are large, and sent with the bytes as they came, but for the model and `response_format`. */
 import { type Span, splice, valueAt } from '../../../core/index.ts';
+import type { ThreadJob } from '../../../platform/threads/index.ts';
 import { IMAGE_FIELDS, IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD } from '../../../rules/index.ts';
 import { checkImageFields, invalid } from '../../images/fields.ts';
-import { asJson, findingsFor, scanRequest } from '../../request-scan.ts';
+import { asJson, findingsFor, LARGE_BODY_BYTES, scanRequest } from '../../request-scan.ts';
 import { withModel } from '../request.ts';
 import { memberCut } from '../strip-opaque.ts';
 import type { ImageBody } from './body.ts';
@@ -15,7 +16,31 @@ const WANTED: ReadonlySet<string> = new Set([
   REMOVED_IMAGE_FIELD,
 ]);
 
-export function imageJson(sent: Buffer, operation: InferenceOperation): ImageBody {
+interface ImageInput {
+  readonly bytes: Buffer;
+  readonly operation: InferenceOperation;
+}
+
+interface ImageScan extends Omit<ImageBody, 'bodyFor'> {
+  /** The body without what the provider must not get; undefined when it has nothing of that. */
+  readonly cut: Uint8Array<ArrayBuffer> | undefined;
+  readonly modelSpan: Span | undefined;
+}
+
+export const imageJob: ThreadJob<ImageInput, ImageScan> = {
+  module: import.meta.url,
+  name: 'imageJob',
+  inlineBytes: LARGE_BODY_BYTES,
+  run: ({ bytes, operation }) => scanImage(bytes, operation),
+  memoryOf: ({ cut }) => (cut ? [cut.buffer] : []),
+};
+
+export function imageJson(sent: Buffer, { cut, modelSpan, ...scan }: ImageScan): ImageBody {
+  const body = cut ? Buffer.from(cut.buffer, cut.byteOffset, cut.byteLength) : sent;
+  return { ...scan, bodyFor: (name) => withModel(body, modelSpan, scan.model, name) };
+}
+
+function scanImage(sent: Buffer, operation: InferenceOperation): ImageScan {
   const findings = findingsFor(operation, 'responses');
   const members = scanRequest(sent, WANTED, { operation, findings });
   const read = (name: string): unknown => {
@@ -31,15 +56,15 @@ export function imageJson(sent: Buffer, operation: InferenceOperation): ImageBod
   if (model !== undefined && typeof model !== 'string') throw invalid('model', 'expected a string.');
   const removed = members.get(REMOVED_IMAGE_FIELD);
   const body = removed ? withoutMember(sent, removed, REMOVED_IMAGE_FIELD) : sent;
-  const span = removed ? scanRequest(body, MODEL).get('model') : members.get('model');
   return {
+    cut: removed && new Uint8Array(body),
+    modelSpan: removed ? scanRequest(body, MODEL).get('model') : members.get('model'),
     model,
     settings,
     files: sources.length,
     objectsIn: sources.find(({ isObject }) => isObject)?.field,
     unknown: findings.unknown,
     dropped: removed ? [REMOVED_IMAGE_FIELD] : [],
-    bodyFor: (name) => withModel(body, span, model, name),
   };
 }
 

@@ -2,9 +2,10 @@
  * Image requests (G 2, G 4.8): read, checked and admitted before anything is sent. Generations are JSON; edits are forms, or JSON with
  * `images` as newer SDKs send them.
  */
-import { estimateTokens, fail } from '../../../core/index.ts';
+import { fail } from '../../../core/index.ts';
 import { mediaType } from '../../../platform/web/index.ts';
 import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
+import { estimateText } from '../../billing/request-tokens.ts';
 import { defaultImageModel } from '../../images/model.ts';
 import { bodyClassOf } from '../../services.ts';
 import { canonicalPath } from '../headers.ts';
@@ -12,7 +13,7 @@ import type { NativeReadServices, NativeRequest, NativeSource } from '../native-
 import { sharedObject } from '../provider-objects.ts';
 import type { ImageBody } from './body.ts';
 import { notAForm, readImageForm } from './form.ts';
-import { imageJson } from './json.ts';
+import { imageJob, imageJson } from './json.ts';
 
 export async function readImageRequest(services: NativeReadServices, source: NativeSource): Promise<NativeRequest> {
   const { call } = source;
@@ -22,7 +23,7 @@ export async function readImageRequest(services: NativeReadServices, source: Nat
     // Images have one group, so that its first model stands for a missing name.
     model: body.model ?? fallbackModel(source, services),
     objectsOf: objectsIn === undefined ? undefined : () => sharedObject(objectsIn),
-    inputTokens: () => estimateTokens(settings.prompt),
+    inputTokens: () => estimateText(settings.prompt),
     bounds: {
       bodyBytes: settings.promptBytes,
       moreInput: files * TOKENS_PER_INPUT_IMAGE,
@@ -45,7 +46,9 @@ async function readImageBody(services: NativeReadServices, source: NativeSource)
       return readImageForm(services.spool, call, services.bodyLimit(bodyClassOf(operation)));
     if (type !== 'application/json') throw notAForm();
   }
-  return imageJson(await source.body(), operation);
+  const bytes = await source.body();
+  const owner = { key: source.caller.key, bytes: bytes.length };
+  return imageJson(bytes, await services.threads.run(imageJob, { bytes, operation }, owner));
 }
 
 /** Generations may omit the model; edits must name it (G 2). */

@@ -2,17 +2,11 @@
  * What an image call made and used, read beside the response without keeping its pictures. Pictures are counted as they were
  * returned, with the size and quality that the provider names: it may make fewer than asked, and `auto` is its choice.
  */
-import {
-  blockData,
-  estimateTokens,
-  GrowingBuffer,
-  JsonElider,
-  nextBlockEnd,
-  valueOfJson,
-} from '../../../core/index.ts';
+import { blockData, GrowingBuffer, JsonElider, nextBlockEnd, valueOfJson } from '../../../core/index.ts';
 import { codecOf, type HubUsage } from '../../../dialects/index.ts';
 import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
 import type { ImageCount } from '../../billing/call-facts.ts';
+import { estimateText } from '../../billing/request-tokens.ts';
 import type { ImageSettings } from '../../images/fields.ts';
 import type { Tap, TapResult } from '../usage-tap.ts';
 
@@ -147,7 +141,7 @@ export function estimateImageUsage({ settings, files }: RequestedImages, { kind,
   const each = imageTokens({ size, quality: quality === 'auto' ? 'medium' : quality, partialImages });
   const inputImage = files * Math.ceil(TOKENS_PER_INPUT_IMAGE / USUAL_SHARE);
   return {
-    input: estimateTokens(prompt) + inputImage,
+    input: estimateText(prompt) + inputImage,
     cacheRead: 0,
     cacheWrite: 0,
     inputImage,

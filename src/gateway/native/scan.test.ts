@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { webmFile } from '../../../test/support/media-files.ts';
+import { scanJob } from './scan.ts';
+
+const light = (content: unknown): unknown =>
+  scanJob.runLight?.({
+    operation: 'messages.create',
+    dialect: 'messages',
+    bytes: Buffer.from(JSON.stringify({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content }] })),
+  });
+const image = (file: Buffer): object => ({
+  type: 'image',
+  source: { type: 'base64', media_type: 'image/png', data: file.toString('base64') },
+});
+
+test('a long text is light, and media of many steps are not, however few values hold them', () => {
+  assert.ok(light('a'.repeat(600_000)));
+  assert.ok(light([image(webmFile(60))]));
+  assert.equal(
+    light([image(Buffer.concat([webmFile(1), Buffer.from(Array(60_000).fill([0xe7, 0x80]).flat())]))]),
+    undefined,
+  );
+});
