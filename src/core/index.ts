@@ -30,7 +30,7 @@ export {
   valueAt,
 } from './json.ts';
 export { repeatedMember } from './json-members.ts';
-export { type Shape, ShapeFindings, shapeOf, type Tagged } from './json-shape.ts';
+export { type BodyShape, ShapeFindings, shapeOf, type Tagged } from './json-shape.ts';
 export { hintOf, isKeyFormat, newKeyValue } from './key-format.ts';
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
 export { createLog, errorFields, type Log, type LogFields, type LogValue, sharedOutput, silentLog } from './log.ts';

@@ -21,6 +21,13 @@ export interface TypeShape {
   has(member: MemberShape): boolean;
 }
 
+/** The shape of a body. */
+export interface BodyShape {
+  readonly request: Shape;
+  /** Names of members and types that a scan reports wherever they stand. */
+  readonly watched: NameTable<true>;
+}
+
 export interface Shape {
   readonly members: NameTable<MemberShape>;
   /** Undefined for objects without types. */
@@ -39,14 +46,16 @@ export interface Tagged {
 
 /** What one scan has found. */
 export class ShapeFindings {
-  readonly shape: Shape;
+  readonly shape: BodyShape;
+  /** The body has a watched name, or one with an escape, which may be any. */
+  isWatched = false;
   /** The first member or type that is not known. */
   unknown: string | undefined;
   readonly tagged: Tagged[] = [];
   /** Of the body that is compared. */
   readonly steps: StepBudget;
 
-  constructor(shape: Shape, steps = new StepBudget()) {
+  constructor(shape: BodyShape, steps = new StepBudget()) {
     this.steps = steps;
     this.shape = shape;
   }
@@ -96,7 +105,11 @@ export const TYPE_MEMBER: MemberShape = {
 };
 
 /** `spellings` returns all names under which a member is read. */
-export function shapeOf(kinds: ObjectKinds, spellings: (name: string) => readonly string[] = (name) => [name]): Shape {
+export function shapeOf(
+  kinds: ObjectKinds,
+  watched: readonly string[] = [],
+  spellings: (name: string) => readonly string[] = (name) => [name],
+): BodyShape {
   const shapes = new Map<string, Shape>();
   const shapeOfKind = (name: string): Shape => {
     const known = shapes.get(name);
@@ -131,7 +144,7 @@ export function shapeOf(kinds: ObjectKinds, spellings: (name: string) => readonl
     shape.untyped = rows.find(([type]) => type === UNTYPED)?.[1];
     return shape;
   };
-  return shapeOfKind('request');
+  return { request: shapeOfKind('request'), watched: new NameTable(watched.map((name) => [name, true])) };
 }
 
 /** `name:kind*=tag^tag` */

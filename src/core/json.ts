@@ -195,7 +195,7 @@ class Scanner {
       const start = this.#at;
       this.#elements = 0;
       this.#innerElements = 0;
-      if (this.#findings) this.#compare(this.#findings.shape.members.get(key), key, 0);
+      if (this.#findings) this.#compare(this.#findings.shape.request.members.get(key), key, 0);
       else this.#value();
       if (this.#limits.elements && this.#bytes[start] === OPEN_ARRAY) this.#checkList(key, this.#limits.elements);
       if (wanted.has(key)) {
@@ -234,6 +234,7 @@ class Scanner {
   #key(): string {
     const start = this.#at;
     const escaped = this.#string();
+    this.#watch(start, escaped);
     const text = this.#bytes.toString('latin1', start + 1, this.#at - 1);
     const key = escaped ? String(valueAt(this.#bytes, { start, end: this.#at })) : text;
     this.#colon();
@@ -312,7 +313,7 @@ class Scanner {
       }
     }
     if (shape.types) this.#endTyped(type ?? shape.untyped, early, unknown);
-    tag = type?.tag ?? tag;
+    tag = (type ?? shape.untyped)?.tag ?? tag;
     if (tag) this.#report(tag, start);
   }
 
@@ -329,6 +330,7 @@ class Scanner {
     const start = this.#at;
     const isEscaped = this.#string();
     const end = this.#at;
+    this.#watch(start, isEscaped);
     this.#colon();
     if (!isEscaped) {
       const member = shape.members.at(this.#bytes, start + 1, end - 1);
@@ -342,7 +344,7 @@ class Scanner {
   #type(shape: Shape, depth: number): TypeShape | undefined {
     const start = this.#at;
     if (this.#peek() === QUOTE) {
-      this.#string();
+      this.#watch(start, this.#string());
       this.#countValue();
     } else this.#value(depth);
     const end = this.#at;
@@ -442,8 +444,19 @@ class Scanner {
   }
 
   #name(): void {
-    this.#string();
+    const start = this.#at;
+    this.#watch(start, this.#string());
     this.#colon();
+  }
+
+  /** The string that was read is the name of a member or a type. */
+  #watch(start: number, mayBeEscaped: boolean): void {
+    const findings = this.#findings;
+    if (!findings || findings.isWatched) return;
+    const [bytes, end] = [this.#bytes, this.#at - 1];
+    findings.isWatched =
+      findings.shape.watched.at(bytes, start + 1, end) ??
+      (mayBeEscaped && bytes.subarray(start, end).includes(BACKSLASH));
   }
 
   #scalar(byte: number | undefined): void {

@@ -1,9 +1,9 @@
 /** The first look at the body of a request: is it JSON, and within the limits of its operation. Nothing is parsed before. */
 import {
   ApiError,
+  type BodyShape,
   fail,
   JsonScanError,
-  type Shape,
   ShapeFindings,
   type Span,
   StepBudget,
@@ -16,6 +16,7 @@ import {
   inferenceRow,
   JSON_LIMITS,
   LIGHT_BODY,
+  OBJECT_NAMES,
   type ObjectKinds,
   objectKindsOf,
   REQUEST_JSON_LIMITS,
@@ -63,7 +64,7 @@ export function ifLight<T>(bytes: Buffer, work: () => T): T | undefined {
   }
 }
 
-const shapes = new Map<ObjectKinds, Shape>();
+const shapes = new Map<ObjectKinds, BodyShape>();
 const SNAKE = /[A-Z]/g;
 /** Providers of generate-content read each name in two spellings. */
 const bothSpellings = (name: string): string[] => [name, name.replace(SNAKE, (letter) => `_${letter.toLowerCase()}`)];
@@ -73,7 +74,7 @@ export function findingsFor(operation: InferenceOperation, dialect: Dialect, ste
   const kinds = objectKindsOf(operation, dialect);
   let shape = shapes.get(kinds);
   if (!shape) {
-    shape = shapeOf(kinds, dialect === 'generate' ? bothSpellings : undefined);
+    shape = shapeOf(kinds, OBJECT_NAMES[dialect], dialect === 'generate' ? bothSpellings : undefined);
     shapes.set(kinds, shape);
   }
   return new ShapeFindings(shape, steps);

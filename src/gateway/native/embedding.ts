@@ -4,7 +4,7 @@ import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { inputBoundsOfBody } from '../billing/request-bounds.ts';
 import { asJson, findingsFor, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
-import { findProviderIds, type ProviderIds } from './provider-ids.ts';
+import { findGoogleIds, type ProviderIds } from './provider-ids.ts';
 import type { ScanInput } from './scan.ts';
 
 export interface EmbeddingScan {
@@ -29,7 +29,7 @@ export const embeddingJob: ThreadJob<Pick<ScanInput, 'operation' | 'bytes'>, Emb
     return {
       names: asJson(() => modelNames(body, members)),
       bounds: { ...asJson(() => inputBoundsOfBody(body, media)), maxOutput: 0, unknown: findings.unknown },
-      ids: asJson(() => findProviderIds(body, 'generate')),
+      ids: asJson(() => findGoogleIds(body)),
     };
   },
 };

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import type { Dialect } from '../../rules/index.ts';
-import { findProviderIds } from './provider-ids.ts';
+import { findingsFor, scanRequest } from '../request-scan.ts';
+import { findGoogleIds, findProviderIds } from './provider-ids.ts';
 
 const find = (body: object | string, dialect: Dialect = 'responses') =>
-  findProviderIds(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), dialect);
+  idsIn(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), dialect);
+
+function idsIn(body: Buffer, dialect: Dialect) {
+  const operation = `${dialect}.create` as const;
+  const findings = findingsFor(operation, dialect);
+  const members = scanRequest(body, new Set(['input', 'tools', 'conversation', 'messages']), { operation, findings });
+  return dialect === 'generate' ? findGoogleIds(body) : findProviderIds(body, dialect, { members, findings });
+}
 
 test('findProviderIds finds references to items, with and without a type', () => {
   const input = [
@@ -120,4 +129,26 @@ test('findProviderIds finds caches, files, stores and tuned models of generate-c
     { tools: [{ functionDeclarations: [{ parameters: { properties: { fileData: { fileUri: 'files/a' } } } }] }] },
   ])
     assert.equal(find(body, 'generate'), undefined, JSON.stringify(body));
+});
+
+test('the scan watches names wherever they stand, also in what no table knows', () => {
+  const inside = fc.constantFrom(
+    'content',
+    'file',
+    'unknown',
+    'input',
+    'source',
+    'items',
+    'file\\u0069d',
+    'x'.repeat(50),
+  );
+  fc.assert(
+    fc.property(fc.array(inside, { maxLength: 8 }), fc.boolean(), fc.boolean(), (names, isEscaped, isList) => {
+      const file = isEscaped ? '{"f\\u0069le_id":"f"}' : '{"type":"file","file_id":"f"}';
+      const body = names.reduce((text, name) => `{"${name}":${isList ? `[${text}]` : text}}`, file);
+      const findings = findingsFor('messages.create', 'messages');
+      scanRequest(Buffer.from(`{"messages":[${body}]}`), new Set(), { operation: 'messages.create', findings });
+      assert.equal(findings.isWatched, true);
+    }),
+  );
 });

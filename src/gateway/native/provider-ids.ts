@@ -1,10 +1,11 @@
 /**
  * Ids in a native request by which the provider would load something from the account: stored items, containers, files, vector stores,
- * conversations. An account is shared by users, so the gateway has to know whose they are (docs/adr/0012-provider-objects.md). Bodies without a marker word, which
- * are nearly all, cost a few native searches.
+ * conversations. An account is shared by users, so the gateway has to know whose they are (docs/adr/0012-provider-objects.md). The scan of a body
+ * watches for the names in which they stand (`OBJECT_NAMES`); bodies without one, which are nearly all, cost nothing more.
  */
-import { elementsAt, hasEscapedLetters, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
+import { hasEscapedLetters, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
 import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
+import type { ScannedMembers } from '../billing/body-bounds.ts';
 import { GOOGLE_MARKERS, googleObjectIn } from './google-objects.ts';
 
 export interface ProviderIds {
@@ -16,23 +17,27 @@ export interface ProviderIds {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Undefined when the request names nothing. The body must be within the JSON limits. `scanned`: its members, where they are known. */
-export function findProviderIds(
-  body: Buffer,
-  dialect: Dialect,
-  scanned?: ReadonlyMap<string, Span>,
-): ProviderIds | undefined {
-  const { words, names } = MARKERS[dialect];
-  const isMarked = hasEscapedLetters(body) || words.some((word) => body.includes(word));
-  if (!isMarked && !(dialect === 'responses' && body.includes(ID))) return undefined;
-  const members = scanned ?? scanMembers(body, names, JSON_LIMITS);
-  if (!isMarked && !hasBareReference(body, members.get('input'))) return undefined;
-  const marked = [...members].filter(([name]) => names.has(name));
-  const request = Object.fromEntries(marked.map(([name, span]) => [name, valueAt(body, span)]));
-  if (dialect !== 'generate') return idsIn(request);
-  const objectsIn = googleObjectIn(request);
+/** Undefined when the request names nothing. */
+export function findProviderIds(body: Buffer, dialect: Dialect, scanned: ScannedMembers): ProviderIds | undefined {
+  if (dialect === 'generate') return findGoogleIds(body, scanned.members);
+  const { members, findings } = scanned;
+  if (!findings.isWatched && !findings.tagged.some(({ tag, span }) => tag === 'untyped' && isBareReference(body, span)))
+    return undefined;
+  return idsIn(valuesOf(body, members, NAMING[dialect]));
+}
+
+/** The same of generate-content. The body must be within the JSON limits. `scanned`: its members, where they are known. */
+export function findGoogleIds(body: Buffer, scanned?: ReadonlyMap<string, Span>): ProviderIds | undefined {
+  const { words, names } = GOOGLE_MARKERS;
+  if (!hasEscapedLetters(body) && !words.some((word) => body.includes(word))) return undefined;
+  const objectsIn = googleObjectIn(valuesOf(body, scanned ?? scanMembers(body, names, JSON_LIMITS), names));
   return objectsIn === undefined ? undefined : { references: [], objectsIn };
 }
+
+const valuesOf = (body: Buffer, members: ReadonlyMap<string, Span>, names: ReadonlySet<string>): Json =>
+  Object.fromEntries(
+    [...members].filter(([name]) => names.has(name)).map(([name, span]) => [name, valueAt(body, span)]),
+  );
 
 /** The same for a request that is parsed already. */
 export function idsIn(request: Json): ProviderIds | undefined {
@@ -45,41 +50,19 @@ export function idsIn(request: Json): ProviderIds | undefined {
   return references.length === 0 && objectsIn === undefined ? undefined : { references, objectsIn };
 }
 
-const bytesOf = (...words: string[]): Buffer[] => words.map((word) => Buffer.from(`"${word}"`));
-
-/** Words that a request with ids contains, and the members in which they stand. */
-const MARKERS: Readonly<Record<Dialect, { readonly words: readonly Buffer[]; readonly names: ReadonlySet<string> }>> = {
-  responses: {
-    words: bytesOf(
-      'item_reference',
-      'file_id',
-      'file_ids',
-      'container',
-      'container_id',
-      'vector_store_ids',
-      'conversation',
-    ),
-    names: new Set(['input', 'tools', 'conversation']),
-  },
-  chat: { words: bytesOf('file_id'), names: new Set(['messages']) },
-  messages: { words: bytesOf('file_id'), names: new Set(['messages']) },
-  generate: GOOGLE_MARKERS,
+/** Members in which ids stand. */
+const NAMING: Readonly<Record<Exclude<Dialect, 'generate'>, ReadonlySet<string>>> = {
+  responses: new Set(['input', 'tools', 'conversation']),
+  chat: new Set(['messages']),
+  messages: new Set(['messages']),
 };
 
-const ID = Buffer.from('"id"');
-const OPEN_OBJECT = 0x7b;
-const OPEN_ARRAY = 0x5b;
-const ITEM_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'role']);
+const ITEM_MEMBERS: ReadonlySet<string> = new Set(['id', 'role']);
 
-/** A reference needs no type, so that `{"id":"msg_1"}` is one too. Scans the items without parsing them. */
-function hasBareReference(body: Buffer, input: Span | undefined): boolean {
-  if (!input || body[input.start] !== OPEN_ARRAY) return false;
-  return elementsAt(body, input).some((item) => {
-    if (body[item.start] !== OPEN_OBJECT) return false;
-    const members = membersAt(body, item, ITEM_MEMBERS);
-    const type = members.get('type');
-    return members.has('id') && !members.has('role') && (!type || valueAt(body, type) === null);
-  });
+/** A reference needs no type, so that `{"id":"msg_1"}` is one too. */
+function isBareReference(body: Buffer, item: Span): boolean {
+  const members = membersAt(body, item, ITEM_MEMBERS);
+  return members.has('id') && !members.has('role');
 }
 
 function referenceIn(item: unknown): string | undefined {

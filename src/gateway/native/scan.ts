@@ -118,7 +118,7 @@ export function scanNative({ operation, dialect, bytes: sent, omitsOpaque, isLig
     session: sessionInBody(operation === 'messages.create' ? 'messages' : 'responses', read),
     bounds: asJson(() => boundsOfBody(operation, body, { members, findings })),
     tiers: chosenTiers(read),
-    ids: asJson(() => findProviderIds(body, dialect, members)),
+    ids: asJson(() => findProviderIds(body, dialect, { members, findings })),
     named: namedModels(body, findings),
   };
 }

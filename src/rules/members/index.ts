@@ -18,6 +18,20 @@ const BY_DIALECT: Readonly<Record<Dialect, ObjectKinds>> = {
   generate: GENERATE_MEMBERS,
 };
 
+/**
+ * Names of members and types with which a request names objects of the account, in a body that is not read otherwise. Those of
+ * generate-content stand in texts too, and are searched for.
+ */
+export const OBJECT_NAMES: Readonly<Record<Dialect, readonly string[]>> = {
+  messages: ['file_id'],
+  chat: ['file_id'],
+  responses: [
+    ...['item_reference', 'file_id', 'file_ids', 'container', 'container_id'],
+    ...['vector_store_ids', 'conversation'],
+  ],
+  generate: [],
+};
+
 /** What is known of the members of a request. */
 export function objectKindsOf(operation: InferenceOperation, dialect: Dialect): ObjectKinds {
   const { reader, vectors } = inferenceRow(operation);

@@ -24,8 +24,9 @@ export interface ObjectKind {
   readonly tags: Readonly<Record<string, ObjectTag>>;
 }
 
-/** `media`: `request-bounds.ts` counts it. `tool`: `tool-bounds.ts` does. `again`: the provider reads the input once more. */
-export type ObjectTag = 'media' | 'tool' | 'again';
+/** `media`: `request-bounds.ts` counts it. `tool`: `tool-bounds.ts` does. `again`: the provider reads the input once more.
+ * `untyped`: may be a reference to a stored item. */
+export type ObjectTag = 'media' | 'tool' | 'again' | 'untyped';
 
 /** Why a member of a request is known. */
 const WHY: Readonly<Record<string, string>> = {

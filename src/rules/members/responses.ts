@@ -21,7 +21,9 @@ request delivery: access_programs:programs
 request model: models=model
 request place: provider:routing session_id
 request bounded: plugins*
-item(none message): role content:part phase id status name
+@message: role content:part phase id status name
+item(none)^untyped: @message
+item(message): @message
 item(function_call): @call arguments*
 item(function_call_output custom_tool_call_output): @call output:part
 item(custom_tool_call): @call input
