@@ -36,6 +36,7 @@ import type { Certificate } from './certificate.ts';
 import { clientAddress, proxyReporter } from './client-address.ts';
 import type { Cors } from './cors.ts';
 import { failureFields, storedMessage } from './failure-fields.ts';
+import { IdleHeap } from './idle-heap.ts';
 import type { Metrics } from './metrics.ts';
 import { bodyBytesOf, isShed, refuseOverloaded, refuseUpgrade, ShedResponses, shedReporter } from './overload.ts';
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
@@ -116,7 +117,7 @@ export function createWeb(options: WebOptions): Web {
   const wakefulness = new Wakefulness({
     clock: options.clock,
     openCalls: () => state.openCalls.size,
-    samplers: [...(shedder ? [shedder] : []), metrics.eventLoop],
+    samplers: [...(shedder ? [shedder] : []), metrics.eventLoop, new IdleHeap(options)],
   });
   const host: ServerHost = {
     clock: options.clock,
