@@ -107,6 +107,16 @@ const untilDelivered = (task: string, count: number): Promise<Delivery[]> =>
     return deliveriesOf(task).length >= count ? deliveriesOf(task) : undefined;
   });
 
+/** A task that runs until that is announced, and then ends. Time would have a busy machine miss that it runs. */
+async function announced(variant: TestVariant): Promise<string> {
+  const task = await create(variant, { content: [textItem('a prompt that is private [sim:stuck=running]')] });
+  await untilDelivered(task, 1);
+  const { tasks } = fixture.sim.video;
+  tasks.finish(tasks.all[0] ?? assert.fail());
+  await untilDelivered(task, 2);
+  return task;
+}
+
 const eventsOf = async (task: string): Promise<CallbackView[]> =>
   (await admin<{ data: CallbackView[] }>('GET', `/callbacks?task=${task}`)).body.data;
 
@@ -119,8 +129,8 @@ const untilState = (task: string, state: string): Promise<CallbackView[]> =>
 
 for (const variant of TEST_VARIANTS)
   test(`V 1 r6, V 6 r1, r3, r6, r7, V 9 r2: a task of variant ${variant} announces running and its end, and not its creation`, async () => {
-    const task = await create(variant, { content: [textItem('a prompt that is private')] });
-    const deliveries = await untilDelivered(task, 2);
+    const task = await announced(variant);
+    const deliveries = deliveriesOf(task);
     await untilState(task, 'delivered');
     assert.deepEqual(
       deliveries.map((delivery) => [bodyOf(delivery).type, bodyOf(delivery).data.version]),
@@ -181,8 +191,7 @@ test('V 6 r1, r6: a cancelled and a failed task announce their end with an error
 
 test('V 6 r2: a receiver that fails changes no task, result or charge', async () => {
   receiver.respond = () => 500;
-  const task = await create('EP');
-  await untilDelivered(task, 2);
+  const task = await announced('EP');
   const { body } = await callVideo(fixture.gateway.url, `${TASKS}/${task}`);
   assert.equal(body.status, 'succeeded');
   const hold = await db()
@@ -338,8 +347,7 @@ test('V 6 r2: a name that resolves to a private address is refused at each attem
 });
 
 test('V 6 r2: operators list callbacks by user, task, host and state, page by page', async () => {
-  const task = await create('EP');
-  await untilDelivered(task, 2);
+  const task = await announced('EP');
   await untilState(task, 'delivered');
   const list = async (query: string) =>
     (await admin<{ data: CallbackView[]; has_more: boolean; next_cursor: string | null }>('GET', `/callbacks?${query}`))
@@ -368,8 +376,7 @@ test('V 6 r2: operators list callbacks by user, task, host and state, page by pa
 
 test('V 6 r2: operators redeliver a delivered and a dead callback with the same id and body, and the audit log has it', async () => {
   receiver.respond = (delivery) => (bodyOf(delivery).type === 'running' ? 410 : 200);
-  const task = await create('EP');
-  await untilDelivered(task, 2);
+  const task = await announced('EP');
   const events = await until('both ends', async () => {
     await work();
     const found = await eventsOf(task);
@@ -430,8 +437,7 @@ test('V 6 r2: a waiting callback is delivered at once when an operator asks, and
 });
 
 test('V 6 r2: operators send a signed test event to the callback URL of a task, without an effect on it', async () => {
-  const task = await create('EP');
-  await untilDelivered(task, 2);
+  const task = await announced('EP');
   await untilState(task, 'delivered');
   receiver.reset();
   const sent = await admin<{ id: string; delivered: boolean; status: number }>('POST', '/callbacks/test', {
