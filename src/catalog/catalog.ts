@@ -155,6 +155,12 @@ export class Catalog {
     return [...this.#accounts.values()].flat();
   }
 
+  /** With a group, only while the account is one of it. */
+  account(id: string | null, groupId?: string): Account | undefined {
+    const accounts = groupId === undefined ? this.allAccounts() : this.accounts(groupId);
+    return accounts.find((account) => account.id === id);
+  }
+
   lines(groupId: string): readonly ModelLine[] {
     return this.#lines.get(groupId) ?? [];
   }

@@ -18,3 +18,6 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Whole seconds since 1970, as the APIs state times. */
+export const unixSeconds = (date: Date): number => Math.floor(date.getTime() / 1_000);

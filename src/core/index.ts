@@ -1,5 +1,5 @@
 export { hopAddress, isAddressIn, isPublicAddress, isSameAddress, networkOf, parseRange } from './address.ts';
-export { type Clock, systemClock } from './clock.ts';
+export { type Clock, systemClock, unixSeconds } from './clock.ts';
 export { within } from './deadline.ts';
 export { JsonElider } from './elided-json.ts';
 export { ApiError, type FailureDetails, fail, toApiError, Unavailable } from './errors.ts';

@@ -58,35 +58,25 @@ export const MAX_COST: Nanos = 10n ** 15n;
 const EARLIEST = Date.UTC(2020, 0);
 const LATEST = Date.UTC(2100, 0);
 
-const COUNTS: ReadonlySet<string> = new Set([
-  'input',
-  'cacheRead',
-  'cacheReadAudio',
-  'cacheReadImage',
-  'cacheWrite',
-  'cacheWriteLong',
-  'toolPrompt',
-  'longestPrompt',
-  'inputAudio',
-  'inputImage',
-  'inputVideo',
-  'audioSeconds',
-  'output',
-  'reasoning',
-  'outputAudio',
-  'outputImage',
-  'outputVideo',
-  'citations',
-  'searches',
-  'fetches',
-  'fileSearches',
-] satisfies (keyof MeteredUsage)[]);
+type NotCount = {
+  [K in keyof MeteredUsage]-?: NonNullable<MeteredUsage[K]> extends number ? never : K;
+}[keyof MeteredUsage];
+
+/** Every other member is a count. */
+const NOT_COUNTS = {
+  tier: true,
+  models: true,
+  replyModel: true,
+  estimated: true,
+  invalid: true,
+  images: true,
+} as const satisfies Record<NotCount, true>;
 
 /** On the path of every call: `for in` over the members that are present creates no arrays. */
 function findInvalid({ usage, images, nanos, at }: UsageFields): string | undefined {
   if (usage.invalid !== undefined) return usage.invalid;
   for (const name in usage) {
-    const fault = COUNTS.has(name) ? countFault(usage[name as keyof MeteredUsage]) : undefined;
+    const fault = Object.hasOwn(NOT_COUNTS, name) ? undefined : countFault(usage[name as keyof MeteredUsage]);
     if (fault) return `${name} is ${fault}`;
   }
   for (const kind in usage.images) {

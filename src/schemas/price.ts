@@ -68,6 +68,9 @@ const rateFields = {
   ),
 };
 
+/** Names of the rates that are one amount. */
+export const RATE_NAMES = Object.keys(rateFields).filter((name) => name !== 'per_image');
+
 /** Prices that stay low up to a length of the prompt. A provider charges the whole call by the step that it reaches. */
 const Step = z
   .strictObject({

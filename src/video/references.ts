@@ -6,9 +6,9 @@ import { sql } from 'kysely';
 import type { Key } from '../access/keys/index.ts';
 import { type Catalog, type Group, hasAssetLibrary, type Model } from '../catalog/index.ts';
 import { type ApiError, fail } from '../core/index.ts';
-import type { Db } from '../platform/db/index.ts';
+import type { Db, Row } from '../platform/db/index.ts';
 import { type ErrorCode, MEDIA_ITEMS } from '../rules/index.ts';
-import { findCharacter } from './characters/catalog.ts';
+import { type CatalogServices, findCharacter } from './characters/catalog.ts';
 import type { MediaReference } from './request/task-request.ts';
 
 /** The model and service group that a task will run on. */
@@ -27,15 +27,8 @@ export interface ResolvedReferences {
 }
 
 /** The part of an asset that a reference is checked by. */
-interface ReferencedAsset {
-  readonly id: string;
-  readonly group_id: string;
-  readonly variant: string;
-  readonly account_id: string;
-  readonly asset_type: string;
-  readonly status: string;
-  readonly upstream_id: string | null;
-}
+const COLUMNS = ['id', 'group_id', 'variant', 'account_id', 'asset_type', 'status', 'upstream_id'] as const;
+type ReferencedAsset = Pick<Row<'assets'>, (typeof COLUMNS)[number]>;
 
 interface AssetUse {
   readonly reference: MediaReference;
@@ -43,14 +36,15 @@ interface AssetUse {
 }
 
 export async function resolveReferences(
-  { db, catalog }: { readonly db: Db; readonly catalog: Catalog },
+  services: CatalogServices,
   key: Key,
   target: ReferenceTarget,
   references: readonly MediaReference[],
 ): Promise<ResolvedReferences> {
   if (references.length === 0) return { upstreamIds: new Map(), assetIds: [], accountId: undefined };
-  const uses = await findAssets(db, key, references);
-  const characters = await resolveCharacters({ db, catalog }, key, target, references);
+  const catalog = services.catalog();
+  const uses = await findAssets(services.db, key, references);
+  const characters = await resolveCharacters(services, key, target, references);
   for (const { code, isViolated } of CHECKS) {
     const use = uses.find((candidate) => isViolated(candidate, { uses, target, catalog, key }));
     if (use) throw violation(code, use.reference, use.asset.status);
@@ -72,7 +66,7 @@ async function findAssets(db: Db, key: Key, references: readonly MediaReference[
   if (named.length === 0) return [];
   const rows = await db
     .selectFrom('assets')
-    .select(['id', 'group_id', 'variant', 'account_id', 'asset_type', 'status', 'upstream_id'])
+    .select(COLUMNS)
     .where('user_id', '=', key.userId)
     .where('id', 'in', [...new Set(named.map(({ id }) => id))])
     .where('status', '<>', 'deleted')
@@ -85,7 +79,7 @@ async function findAssets(db: Db, key: Key, references: readonly MediaReference[
 }
 
 async function resolveCharacters(
-  services: { readonly db: Db; readonly catalog: Catalog },
+  services: CatalogServices,
   key: Key,
   { group, model }: ReferenceTarget,
   references: readonly MediaReference[],
@@ -125,7 +119,7 @@ const CHECKS: readonly { readonly code: ErrorCode; isViolated(use: AssetUse, con
   {
     code: 'asset_binding_unavailable',
     isViolated: ({ asset }, { catalog }) =>
-      asset.status !== 'active' || !catalog.accounts(asset.group_id).some(({ id }) => id === asset.account_id),
+      asset.status !== 'active' || !catalog.account(asset.account_id, asset.group_id),
   },
   {
     code: 'asset_route_group_unavailable',

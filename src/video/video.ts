@@ -7,23 +7,13 @@ import type { HttpStack } from '../platform/http/index.ts';
 import { PublicFetcher } from '../platform/outbound/index.ts';
 import type { Call, ClientStreamLimits } from '../platform/web/index.ts';
 import type { UpstreamClient } from '../providers/upstream/index.ts';
-import type { CallerCallback, TaskCharge, TaskEstimate } from '../schemas/index.ts';
-import { type Assets, createAssets } from './assets/assets.ts';
+import { createAssets } from './assets/assets.ts';
 import { reconcileAssets } from './assets/reconcile.ts';
 import { expireDeleted } from './assets/rows.ts';
 import { Deliverer } from './callbacks/deliverer.ts';
 import { expireCallbacks } from './callbacks/expire.ts';
-import {
-  attemptsOf,
-  type CallbackFilter,
-  findCallbackEvent,
-  listCallbackEvents,
-  ownCallbackDetail,
-  ownCallbackView,
-  redeliverOwn,
-} from './callbacks/own.ts';
-import type { CallbackEventRow } from './callbacks/redeliver.ts';
-import { type TestDelivery, testCallback } from './callbacks/test-event.ts';
+import { ownCallbacks } from './callbacks/own.ts';
+import { testCallback } from './callbacks/test-event.ts';
 import {
   type CharacterFilter,
   type CharacterPage,
@@ -32,27 +22,25 @@ import {
   findCharacter,
   findCharacters,
   findPreview,
-  type Preview,
 } from './characters/catalog.ts';
 import { expireRecords } from './idempotency/records.ts';
 import { VIDEO_WORK } from './open-work.ts';
-import { createLinks, type LinkedResult, type SignedLinks } from './results/links.ts';
+import { createLinks } from './results/links.ts';
 import { mirrorDue } from './results/mirror-job.ts';
 import { hasLastFrame, type ResultKind } from './results/result.ts';
 import { type MirrorSettings, Results } from './results/results.ts';
 import type { VideoServices } from './services.ts';
-import { createSessions, type Sessions } from './sessions/sessions.ts';
+import { createSessions } from './sessions/sessions.ts';
 import { estimateTask, type TaskInput } from './tasks/accepted-request.ts';
 import { expireTasks } from './tasks/apply.ts';
 import { chargeOfTask } from './tasks/charge.ts';
 import { type CreateInput, createTask } from './tasks/create.ts';
-import { type AssignedTask, assignSubmission, type DecidedTask, dismissSubmission } from './tasks/decide-submission.ts';
+import { type Assignment, assignSubmission, dismissSubmission } from './tasks/decide-submission.ts';
 import { deleteTask } from './tasks/delete.ts';
 import { Follower } from './tasks/follow.ts';
-import type { CreatedTask } from './tasks/order.ts';
 import { onProviderReport, reconcileSubmissions } from './tasks/reconcile.ts';
 import { recoverSubmissions } from './tasks/recover.ts';
-import { type ResolvedReview, type ReviewDecision, resolveReview } from './tasks/resolve-review.ts';
+import { type ReviewDecision, resolveReview } from './tasks/resolve-review.ts';
 import {
   type CursorPage,
   findTask,
@@ -60,7 +48,6 @@ import {
   listTasks,
   listTasksAfter,
   type TaskFilter,
-  type TaskPage,
   type TaskRow,
 } from './tasks/task.ts';
 import { effectiveParameters, taskView, videoView } from './tasks/view.ts';
@@ -83,72 +70,10 @@ export interface VideoOptions
   readonly linkSeconds: number;
 }
 
-export interface Video {
-  createTask(key: Key, input: CreateInput): Promise<CreatedTask>;
-  /** The most that the task of a request can cost. Rejects what `createTask` rejects, and creates nothing. */
-  estimateTask(key: Key, input: TaskInput): Promise<TaskEstimate>;
-  /** Throws `task_not_found`, alike for missing and foreign tasks. */
-  getTask(owner: Pick<Key, 'userId'>, id: string): Promise<TaskRow>;
-  /** The task as it is now. Throws `task_not_found` when it was deleted. */
-  readAgain(task: TaskRow): Promise<TaskRow>;
-  /** Waits for a newer version of the task; false when the time is up or the caller disconnected. */
-  waitForChange(task: TaskRow, waitMs: number, onCancel: (cancel: () => void) => void): Promise<boolean>;
-  /** The server stops: requests that wait for a change get the task as it is. */
-  endWaits(): void;
-  readonly hasEndedWaits: boolean;
-  listTasks(filter: TaskFilter, page: { number: number; size: number }): Promise<TaskPage>;
-  listTasksAfter(filter: TaskFilter, page: CursorPage): Promise<readonly TaskRow[]>;
-  deleteTask(key: Key, id: string): Promise<void>;
-  /** Sends the video or the last frame of the task, whole or in part. */
-  deliverResult(call: Call, task: TaskRow, kind: ResultKind): Promise<void>;
-  /** With signed links of this key, if one is given. */
-  taskView(task: TaskRow, linkKey?: Key): object;
-  hasLastFrame(task: TaskRow): boolean;
-  effectiveParameters(task: TaskRow): object;
-  chargeOf(task: TaskRow): Promise<TaskCharge | null>;
-  videoView(task: TaskRow): object;
-  readonly links: {
-    /** Throws when links are switched off, or when the task has no results. */
-    create(task: TaskRow, key: Key): SignedLinks;
-    revoke(task: TaskRow): Promise<void>;
-    /** Undefined when the link is forged, over or revoked, or when its key has ended. */
-    open(taskId: string, file: string, token: string): Promise<LinkedResult | undefined>;
-  };
-  readonly callbacks: {
-    list(
-      filter: CallbackFilter,
-      page: { after: string | undefined; limit: number },
-    ): Promise<readonly CallbackEventRow[]>;
-    find(owner: Pick<Key, 'userId'>, id: string): Promise<CallbackEventRow | undefined>;
-    redeliver(owner: Pick<Key, 'userId'>, id: string): Promise<CallbackEventRow | 'pending' | undefined>;
-    view(event: CallbackEventRow): CallerCallback;
-    detail(event: CallbackEventRow): Promise<CallerCallback>;
-  };
-  readonly assets: Assets;
-  readonly sessions: Sessions;
-  readonly characters: {
-    list(key: Key, filter: CharacterFilter, page: CharacterPage): Promise<readonly CharacterRow[]>;
-    find(key: Key, publicId: string, model?: string): Promise<CharacterRow | undefined>;
-    view(character: CharacterRow): object;
-    preview(publicId: string): Promise<Preview | undefined>;
-  };
-  /** A provider reported a task on its secret path. False when no open task has the path. */
-  onProviderReport(token: string, report: unknown): Promise<boolean>;
-  /** An operator ends the review of a task, in the transaction of the audit line. */
-  resolveReview(tx: Tx, taskId: string, decision: ReviewDecision): Promise<ResolvedReview>;
-  /** An operator binds an unknown submission to a task of the provider; `record` runs in the transaction. */
-  assignSubmission(assignment: Parameters<typeof assignSubmission>[1]): Promise<AssignedTask>;
-  /** An operator gives an unknown submission up, in the transaction of the audit line. */
-  dismissSubmission(tx: Tx, taskId: string): Promise<DecidedTask>;
-  /** Sends a test event to the callback URL of the task, once. */
-  testCallback(userId: string, taskId: string): Promise<TestDelivery | 'no_task' | 'no_url'>;
-  /** Background jobs. */
-  readonly jobs: readonly Job[];
-  close(): Promise<void>;
-}
+export type Video = ReturnType<typeof createVideo>;
 
-export function createVideo(options: VideoOptions): Video {
-  const { db, upstream, clock, publicUrl } = options;
+export function createVideo(options: VideoOptions) {
+  const { db, upstream, clock, publicUrl, catalog } = options;
   const services: VideoServices = {
     ...options,
     secret: derive(options.pepper.toString('base64'), 'dragoman-video-v1'),
@@ -166,71 +91,62 @@ export function createVideo(options: VideoOptions): Video {
   const { sessions, jobs: sessionJobs } = createSessions(services);
   const links = createLinks(options);
   const results = new Results({ ...services, upstream, streamLimits: options.streamLimits, mirror: options.mirror });
+  /** Throws `task_not_found`, alike for missing, deleted and foreign tasks. */
   const readTask = async (userId: string, id: string): Promise<TaskRow> => {
     const task = isTaskId(id) ? await findTask(db, userId, id) : undefined;
     if (!task) throw fail('task_not_found');
     return task;
   };
   return {
-    createTask: (key, input) => createTask(services, key, input),
-    estimateTask: (key, input) => estimateTask(services, key, input),
-    getTask: ({ userId }, id) => readTask(userId, id),
-    readAgain: ({ user_id, id }) => readTask(user_id, id),
-    waitForChange: (task, waitMs, onCancel) => watcher.next(task, waitMs, onCancel),
-    endWaits: () => watcher.end(),
-    get hasEndedWaits() {
-      return watcher.hasEnded;
-    },
-    listTasks: (filter, page) => listTasks(db, filter, page),
-    listTasksAfter: (filter, page) => listTasksAfter(db, filter, page),
-    async deleteTask(key, id) {
+    createTask: (key: Key, input: CreateInput) => createTask(services, key, input),
+    estimateTask: (key: Key, input: TaskInput) => estimateTask(services, key, input),
+    getTask: ({ userId }: Owner, id: string) => readTask(userId, id),
+    /** The task as it is now. */
+    readAgain: ({ user_id, id }: TaskRow) => readTask(user_id, id),
+    watcher,
+    listTasks: (filter: TaskFilter, page: { number: number; size: number }) => listTasks(db, filter, page),
+    listTasksAfter: (filter: TaskFilter, page: CursorPage) => listTasksAfter(db, filter, page),
+    async deleteTask(key: Key, id: string): Promise<void> {
       const task = await readTask(key.userId, id);
       await deleteTask(services, task);
       await results.forget(task);
     },
-    deliverResult: (call, task, kind) => results.deliver(call, task, kind),
-    taskView: (task, linkKey) => taskView(task, publicUrl(), linkKey && links.createIfReadable(task, linkKey)),
+    /** Sends the video or the last frame of the task, whole or in part. */
+    deliverResult: (call: Call, task: TaskRow, kind: ResultKind) => results.deliver(call, task, kind),
+    /** With signed links of this key, if one is given. */
+    taskView: (task: TaskRow, linkKey?: Key): object =>
+      taskView(task, publicUrl(), linkKey && links.createIfReadable(task, linkKey)),
     hasLastFrame,
     effectiveParameters,
-    chargeOf: (task) => chargeOfTask(db, task),
+    chargeOf: (task: TaskRow) => chargeOfTask(db, task),
     videoView,
     links,
-    callbacks: {
-      list: (filter, page) => listCallbackEvents(db, filter, page),
-      find: ({ userId }, id) => findCallbackEvent(db, userId, id),
-      redeliver: ({ userId }, id) => redeliverOwn(db, userId, id),
-      view: ownCallbackView,
-      detail: async (event) => ownCallbackDetail(event, await attemptsOf(db, event)),
-    },
+    callbacks: ownCallbacks(db),
     assets: createAssets(services),
     sessions,
     characters: {
-      list: (key, filter, page) => findCharacters({ db, catalog: options.catalog() }, key, filter, page),
-      find: (key, publicId, model) => findCharacter({ db, catalog: options.catalog() }, key, publicId, model),
-      view: (character) => characterView(character, options.catalog(), publicUrl()),
-      preview: (publicId) => findPreview(db, publicId),
+      list: (key: Key, filter: CharacterFilter, page: CharacterPage) => findCharacters(services, key, filter, page),
+      find: (key: Key, publicId: string, model?: string) => findCharacter(services, key, publicId, model),
+      view: (character: CharacterRow) => characterView(character, catalog(), publicUrl()),
+      preview: (publicId: string) => findPreview(db, publicId),
     },
-    onProviderReport: (token, report) => onProviderReport(services, token, report),
-    resolveReview: (tx, taskId, decision) => resolveReview(services, tx, taskId, decision),
-    assignSubmission: (assignment) => assignSubmission(services, assignment),
-    dismissSubmission: (tx, taskId) => dismissSubmission(services, tx, taskId),
-    testCallback: (userId, taskId) => testCallback(callbackServices, userId, taskId),
+    onProviderReport: (token: string, report: unknown) => onProviderReport(services, token, report),
+    resolveReview: (tx: Tx, taskId: string, decision: ReviewDecision) => resolveReview(services, tx, taskId, decision),
+    assignSubmission: (assignment: Assignment) => assignSubmission(services, assignment),
+    dismissSubmission: (tx: Tx, taskId: string) => dismissSubmission(services, tx, taskId),
+    testCallback: (userId: string, taskId: string) => testCallback(callbackServices, userId, taskId),
     jobs: [...jobsOf(services, { follower, deliverer, results }, options.mirror), ...sessionJobs],
-    close: async () => {
+    close: async (): Promise<void> => {
       await Promise.all([follower.stop(), deliverer.stop(), results.close()]);
     },
   };
 }
 
-interface Loops {
-  readonly follower: Follower;
-  readonly deliverer: Deliverer;
-  readonly results: Results;
-}
+type Owner = Pick<Key, 'userId'>;
 
 function jobsOf(
   services: VideoServices,
-  { follower, deliverer, results }: Loops,
+  { follower, deliverer, results }: { follower: Follower; deliverer: Deliverer; results: Results },
   mirror: MirrorSettings | undefined,
 ): Job[] {
   const { tasks, callbacks, assets } = VIDEO_WORK;

@@ -301,7 +301,7 @@ const reportOf = (id: string, status: string): ReportedTask => ({
   resolution: undefined,
   ratio: undefined,
   seed: undefined,
-  framesPerSecond: undefined,
+  framespersecond: undefined,
 });
 
 test('V 8: a report that is applied many times at once settles once', async () => {

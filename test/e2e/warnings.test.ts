@@ -200,7 +200,7 @@ test('two servers that check at the same time write one notice', async () => {
   await Promise.all([jobsOf(gateway).deliver(), jobsOf(replica).deliver()]);
   assert.equal(receiver.deliveries.length, 1);
   const { title, subjects } = JSON.parse(receiver.deliveries[0]?.body ?? '').data;
-  assert.equal(title, 'the available balance of a user is below an amount: 2 users');
+  assert.equal(title, 'Warning "the available balance of a user is below an amount" applies to 2 users');
   assert.deepEqual(subjects, [
     { id: 'ana', name: null, value: '4' },
     { id: 'ben', name: null, value: '1' },
@@ -411,9 +411,9 @@ test('Slack and Teams get their own forms, and mail its addresses', async () => 
     JSON.parse(receiver.deliveries.find((one) => one.path === path)?.body ?? assert.fail(path));
   const link = '<https://gateway.test/console/warnings|Open warnings>';
   assert.deepEqual(bodyOf('/slack'), {
-    text: 'low &lt;b&gt;: 2 users',
+    text: 'Warning "low &lt;b&gt;" applies to 2 users',
     blocks: [
-      { type: 'header', text: { type: 'plain_text', text: 'low <b>: 2 users' } },
+      { type: 'header', text: { type: 'plain_text', text: 'Warning "low <b>" applies to 2 users' } },
       {
         type: 'section',
         text: {

@@ -4,7 +4,7 @@
  */
 import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Db } from '../../platform/db/index.ts';
+import { type Db, deleteBatch } from '../../platform/db/index.ts';
 import { SESSION_MS } from '../../rules/index.ts';
 import { type Person, type PersonRow, toPerson } from './person.ts';
 
@@ -85,18 +85,10 @@ export async function endSessions(db: Db, personId: string): Promise<void> {
   await db.deleteFrom('person_sessions').where('person_id', '=', personId).execute();
 }
 
-const EXPIRE_BATCH = 1_000;
-
 /** Removes ended sessions and links. A job. */
 export async function expireSignIns(db: Db, now: number): Promise<number> {
-  const idle = new Date(now - SESSION_MS.idle);
-  const { numAffectedRows: sessions = 0n } = await sql`
-    delete from person_sessions where token_hash in (
-      select token_hash from person_sessions where expires_at <= ${new Date(now)} or seen_at <= ${idle} limit ${EXPIRE_BATCH})`.execute(
-    db,
-  );
-  const { numAffectedRows: links = 0n } = await sql`
-    delete from person_links where token_hash in (
-      select token_hash from person_links where expires_at <= ${new Date(now)} limit ${EXPIRE_BATCH})`.execute(db);
-  return Number(sessions + links);
+  const isOver = sql`expires_at <= ${new Date(now)}`;
+  const isIdle = sql`seen_at <= ${new Date(now - SESSION_MS.idle)}`;
+  const sessions = await deleteBatch(db, 'person_sessions', sql`${isOver} or ${isIdle}`);
+  return sessions + (await deleteBatch(db, 'person_links', isOver));
 }

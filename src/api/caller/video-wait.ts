@@ -7,7 +7,7 @@ import type { TaskRow, Video } from '../../video/index.ts';
 /** Returns the task when it has changed or the time is up; at once when it is finished or `seconds` is 0. */
 export async function waitForChange(video: Video, call: Call, task: TaskRow, seconds: number): Promise<TaskRow> {
   if (seconds === 0 || task.finished_at !== null) return task;
-  const isChanged = await video.waitForChange(task, seconds * 1_000, (cancel) => call.onClientGone(cancel));
+  const isChanged = await video.watcher.next(task, seconds * 1_000, (cancel) => call.onClientGone(cancel));
   return isChanged ? video.readAgain(task) : task;
 }
 
@@ -37,9 +37,9 @@ export async function streamTask(
   call.response.writeHead(200, { ...idHeaders(call), ...STREAM_HEADERS });
   send(first);
   for (let task = first; task.finished_at === null && !call.isClientGone && clock.elapsed() < deadline; ) {
-    const isChanged = await video.waitForChange(task, HEARTBEAT_MS, (cancel) => call.onClientGone(cancel));
+    const isChanged = await video.watcher.next(task, HEARTBEAT_MS, (cancel) => call.onClientGone(cancel));
     if (call.isClientGone) return;
-    if (video.hasEndedWaits) return call.response.end(SHUTDOWN_EVENT);
+    if (video.watcher.hasEnded) return call.response.end(SHUTDOWN_EVENT);
     if (!isChanged) call.response.write(SSE_COMMENT);
     else {
       task = await video.readAgain(task);

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Account } from '../../catalog/index.ts';
 import { errorFields } from '../../core/index.ts';
 import { release } from '../../ledger/index.ts';
+import { deleteBatch } from '../../platform/db/index.ts';
 import { fetchJson } from '../../providers/upstream/index.ts';
 import { TIMEOUTS } from '../../rules/index.ts';
 import { upstreamRequest } from '../upstream-request.ts';
@@ -11,8 +12,6 @@ import type { BackgroundServices } from './services.ts';
 import { type BackgroundRow, endRow, settleResponse } from './settle.ts';
 
 const BATCH = 40;
-/** More than can end in the meantime, so that ended rows do not pile up in the index of what is due. */
-const REMOVED = 1_000;
 /** Reads at a time; a response with images may have many megabytes. */
 const PARALLEL = 4;
 const MAX_BYTES = 64 * 2 ** 20;
@@ -26,10 +25,8 @@ export async function followDue(services: BackgroundServices): Promise<number> {
   const { db } = services;
   await releaseUnsent(services);
   await failLapsed(services);
-  await sql`delete from background_responses where reference in (
-    select reference from background_responses where next_check_at <= now() and state in ('settled', 'released') limit ${REMOVED})`.execute(
-    db,
-  );
+  // A batch is more than can end in the meantime, so that ended rows do not pile up in the index of what is due.
+  await deleteBatch(db, 'background_responses', sql`next_check_at <= now() and state in ('settled', 'released')`);
   const due = await takeDue(services);
   for (let n = 0; n < due.length; n += PARALLEL)
     await Promise.all(due.slice(n, n + PARALLEL).map((row) => follow(services, row)));
@@ -63,9 +60,7 @@ async function takeDue({ db }: BackgroundServices): Promise<BackgroundRow[]> {
 async function follow(services: BackgroundServices, row: BackgroundRow): Promise<void> {
   const { catalog, clock, log } = services;
   try {
-    const account = catalog()
-      .accounts(row.group_id)
-      .find(({ id }) => id === row.account_id);
+    const account = catalog().account(row.account_id, row.group_id);
     const result = account && (await read(services, account, row.response_id ?? ''));
     const body = (result?.body ?? {}) as Readonly<Record<string, unknown>>;
     if (result?.status === 200 && ENDED.has(body.status))

@@ -95,9 +95,7 @@ export async function settleRow(
     await userMultiplier(tx, row.user_id),
   ];
   const call = { ...(await modelsOf(tx, row, catalog())), multipliers };
-  const account = catalog()
-    .accounts(row.group_id)
-    .find(({ id }) => id === row.account_id);
+  const account = catalog().account(row.account_id, row.group_id);
   const { usage, rates, priceId, ratesOf } = pricedUsage(used, call, { account, replyModel });
   const { nanos: cost } = costOf(usage, rates, multipliers, ratesOf);
   // As in `Admission.settle`: an estimate never exceeds the hold.

@@ -61,14 +61,6 @@ export class PrimarySpend implements SpendCounts {
   }
 }
 
-/** The part of the book that one worker uses. */
-export interface SpendPage {
-  reserve(question: SpendQuestion): SpendReply;
-  end(notice: SpendEndNotice): void;
-  /** The worker has ended. */
-  close(): void;
-}
-
 interface Counter {
   readonly name: string;
   day: number;
@@ -103,7 +95,8 @@ export class SpendBook {
     this.#clock = clock;
   }
 
-  openPage(): SpendPage {
+  /** The part of the book that one worker uses. */
+  openPage() {
     const holds = new Map<string, Hold>();
     const end = (id: string, cost: Nanos): void => {
       const hold = holds.get(id);
@@ -112,13 +105,14 @@ export class SpendBook {
       for (const counter of hold.counters) this.#spend(counter, hold.maxCost, cost);
     };
     return {
-      reserve: (question) => {
+      reserve: (question: SpendQuestion): SpendReply => {
         const { hold, reply } = this.#reserve(question);
         if (hold) holds.set(question.id, hold);
         return reply;
       },
-      end: ({ id, cost }) => end(id, BigInt(cost)),
-      close: () => {
+      end: ({ id, cost }: SpendEndNotice): void => end(id, BigInt(cost)),
+      /** The worker has ended. */
+      close: (): void => {
         this.#clock.after(HOLDS_AFTER_END_MS, () => {
           for (const id of [...holds.keys()]) end(id, 0n);
         });

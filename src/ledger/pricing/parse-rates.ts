@@ -3,6 +3,7 @@
  * A kind without a rate is billed as the kind that contains it.
  */
 import { type Nanos, parseNanos, parsePpm } from '../../core/index.ts';
+import { RATE_NAMES } from '../../schemas/index.ts';
 
 export interface Rates {
   readonly input?: Nanos;
@@ -42,28 +43,9 @@ export interface RateStep {
   readonly rates: Rates;
 }
 
-const FIELDS = {
-  input: 'input',
-  cached_input: 'cachedInput',
-  cached_audio_input: 'cachedAudioInput',
-  cached_image_input: 'cachedImageInput',
-  cache_write: 'cacheWrite',
-  cache_write_1h: 'cacheWriteLong',
-  audio_input: 'audioInput',
-  image_input: 'imageInput',
-  video_input: 'videoInput',
-  output: 'output',
-  reasoning: 'reasoning',
-  audio_output: 'audioOutput',
-  image_output: 'imageOutput',
-  video_output: 'videoOutput',
-  citation: 'citation',
-  per_search: 'perSearch',
-  per_file_search: 'perFileSearch',
-  per_fetch: 'perFetch',
-  per_request: 'perRequest',
-  per_audio_hour: 'perAudioHour',
-} as const satisfies Record<string, keyof Rates>;
+const memberOf = (name: string): string =>
+  name === 'cache_write_1h' ? 'cacheWriteLong' : name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+const MEMBERS = new Map(RATE_NAMES.map((name) => [name, memberOf(name)]));
 
 /** Parses the column `prices.rates`. Throws on rates that the configuration rejects: a wrong price is worse than none. */
 export function parseRates(stored: unknown): Rates {
@@ -80,8 +62,11 @@ function parseFlat(stored: Readonly<Record<string, unknown>>): Rates {
     if (name === 'per_image') rates.perImage = parseTable(name, value);
     else if (name === 'video') rates.video = parseAmountOrTable(name, value);
     else if (name === 'video_with_video_input') rates.videoWithVideoInput = parseAmountOrTable(name, value);
-    else if (Object.hasOwn(FIELDS, name)) rates[FIELDS[name as keyof typeof FIELDS]] = parseAmount(name, value);
-    else throw new Error(`rates.${name} is unknown`);
+    else {
+      const member = MEMBERS.get(name);
+      if (member === undefined) throw new Error(`rates.${name} is unknown`);
+      rates[member] = parseAmount(name, value);
+    }
   }
   return rates;
 }

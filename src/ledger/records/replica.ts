@@ -36,20 +36,14 @@ export interface ReplicaOptions {
 
 /** The row of this process. */
 export class Replica {
-  readonly #db: Db;
-  readonly #clock: Clock;
-  readonly #backlog: () => Backlog;
-  readonly #onFenced: (oldId: string) => Promise<void>;
+  readonly #options: ReplicaOptions;
   #id: string;
   #seenAt = Number.NEGATIVE_INFINITY;
   #beating: Promise<void> | undefined;
 
   constructor(options: ReplicaOptions) {
+    this.#options = options;
     this.#id = options.id;
-    this.#db = options.db;
-    this.#clock = options.clock;
-    this.#backlog = options.backlog;
-    this.#onFenced = options.onFenced;
   }
 
   get id(): string {
@@ -57,8 +51,8 @@ export class Replica {
   }
 
   async register(): Promise<void> {
-    const sentAt = this.#clock.elapsed();
-    await this.#db
+    const sentAt = this.#options.clock.elapsed();
+    await this.#options.db
       .insertInto('replicas')
       .values({ id: this.#id, host: hostname() })
       .onConflict((c) => c.doNothing())
@@ -68,7 +62,7 @@ export class Replica {
 
   /** False when another process may have fenced this replica and returned its leases. */
   get isTrusted(): boolean {
-    return this.#clock.elapsed() - this.#seenAt < TRUST_MS;
+    return this.#options.clock.elapsed() - this.#seenAt < TRUST_MS;
   }
 
   /** Single flight: fencing must not be handled twice. */
@@ -80,9 +74,9 @@ export class Replica {
   }
 
   async #beat(): Promise<void> {
-    const sentAt = this.#clock.elapsed();
-    const { pending, since } = this.#backlog();
-    const { numUpdatedRows } = await this.#db
+    const sentAt = this.#options.clock.elapsed();
+    const { pending, since } = this.#options.backlog();
+    const { numUpdatedRows } = await this.#options.db
       .updateTable('replicas')
       .set({
         seen_at: sql`now()`,
@@ -99,7 +93,7 @@ export class Replica {
     const oldId = this.#id;
     // Before anything else: results of statements about the old leases must not be applied to the new ones.
     this.#id = newReplicaId();
-    await this.#onFenced(oldId);
+    await this.#options.onFenced(oldId);
     await this.register();
   }
 }

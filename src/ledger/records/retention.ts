@@ -3,7 +3,7 @@
  * Never removes a month of which a journal may still hold a record: without its row, a repeated record would be charged twice.
  */
 import { sql } from 'kysely';
-import { connect, type Database, type Db } from '../../platform/db/index.ts';
+import { connect, type Database, type Db, deleteBatch } from '../../platform/db/index.ts';
 import { REPLICA_LIFETIME_MS } from './replica.ts';
 
 export interface RetentionOptions {
@@ -83,15 +83,12 @@ async function remove(client: Client, { table, state }: Month): Promise<void> {
   await client.query(`drop table ${name}`);
 }
 
-/** Per run, so that the locks of one statement are short. */
-const BATCH_ROWS = 1_000;
-
 /** Removes old quarantined records that an operator has resolved; open ones stay. Returns their number. */
-export async function removeOldQuarantine(db: Db, { months, now }: RetentionOptions): Promise<number> {
-  if (months === 0) return 0;
-  const { numAffectedRows = 0n } = await sql`
-    delete from usage_quarantine where id in (
-      select id from usage_quarantine where resolved_at < ${new Date(now)}::timestamptz - ${months} * interval '1 month'
-      limit ${BATCH_ROWS})`.execute(db);
-  return Number(numAffectedRows);
-}
+export const removeOldQuarantine = async (db: Db, { months, now }: RetentionOptions): Promise<number> =>
+  months === 0
+    ? 0
+    : deleteBatch(
+        db,
+        'usage_quarantine',
+        sql`resolved_at < ${new Date(now)}::timestamptz - ${months} * interval '1 month'`,
+      );

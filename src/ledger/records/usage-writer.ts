@@ -2,10 +2,19 @@
  * Writes usage records to the database: usage rows, daily roll-ups and one charge per wallet, in one transaction.
  * Idempotent by record id, so any part of a journal may be written again. Invalid records are quarantined and never charged.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type CompiledQuery, sql } from 'kysely';
 import { errorFields, type Log } from '../../core/index.ts';
-import { commitWith, copyLine, copyRows, type Db, prepare, type Rows, type Tx } from '../../platform/db/index.ts';
+import {
+  type CopiedValue,
+  commitWith,
+  copyEncoded,
+  type Db,
+  type EncodedRows,
+  encodeRows,
+  prepare,
+  type Rows,
+  type Tx,
+} from '../../platform/db/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import { type ProviderCosts, providerCosts } from '../pricing/provider-cost.ts';
 import { DAILY_SUMS, encodeRecord, storableText, type UsageRecord } from '../usage-record.ts';
@@ -77,9 +86,8 @@ export class UsageWriter {
     for (const first of monthsOf(records)) await this.#createMonth(first);
     crashPoint('flush.begun');
     const costs = await providerCosts(this.#db, records, this.#log);
-    // Before the transaction, so that it holds its locks no longer than needed.
-    const lines = await encodeLines(records, costs);
-    const write = (isRepeated: boolean) => recordAndCharge(this.#db, { replicaId, records, costs, lines, isRepeated });
+    const rows = await encodeRows(records, (record) => rowOf(record, costs.get(record)));
+    const write = (isRepeated: boolean) => recordAndCharge(this.#db, { replicaId, records, costs, rows, isRepeated });
     // Only a batch that is written again has records that exist, and looking for them costs every row.
     const { leases, unknownUsers } = await write(false).catch((error: unknown) => {
       if (!isDuplicate(error)) throw error;
@@ -120,13 +128,14 @@ export async function recordUsage(
   await reopen(tx, [daysOf(records)]);
   const known = await findKnown(tx, records, true);
   const fresh = records.filter(({ id }) => !known.ids.has(id) && known.ids.add(id));
-  const sums = await insertRecords(tx, fresh, { costs, lines: await encodeLines(fresh, costs) });
+  const rows = await encodeRows(fresh, (record) => rowOf(record, costs.get(record)));
+  const sums = await insertRecords(tx, fresh, { costs, rows });
   await growDays(tx, [sums]);
 }
 
 interface EncodedRecords {
   readonly costs: ProviderCosts;
-  readonly lines: RecordLines;
+  readonly rows: EncodedRows<UsageRecord>;
 }
 
 interface Batch extends EncodedRecords {
@@ -185,12 +194,9 @@ const selectKnown = prepare<{ id: string | null; user_id: string | null }>(
 async function insertRecords(
   tx: Db,
   records: readonly UsageRecord[],
-  { costs, lines }: EncodedRecords,
+  { costs, rows }: EncodedRecords,
 ): Promise<string> {
-  // In one order everywhere, so that replicas that write the same records do not deadlock.
-  const sorted = records.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
-  const copied = sorted.map((record) => lines.get(record) ?? '');
-  if (copied.length > 0) await copyRows(tx, 'usage_records', { columns: COLUMNS, lines: copied });
+  await copyEncoded(tx, 'usage_records', records, rows);
   return JSON.stringify(dailySums(records, costs));
 }
 
@@ -264,68 +270,30 @@ const chargeSums = prepare<LeaseState>(
   where l.replica_id = $2 and l.user_id = any($3)`,
 );
 
-/** Record -> its line of a copy. */
-type RecordLines = ReadonlyMap<UsageRecord, string>;
-
-/** Rows that are encoded in one turn of the event loop, a fraction of a millisecond. */
-const SLICE_ROWS = 50;
-
-async function encodeLines(records: readonly UsageRecord[], costs: ProviderCosts): Promise<RecordLines> {
-  const lines = new Map<UsageRecord, string>();
-  for (const record of records) {
-    if (lines.size > 0 && lines.size % SLICE_ROWS === 0) await nextTurn();
-    lines.set(record, lineOf(record, costs.get(record)));
-  }
-  return lines;
-}
-
-const COLUMNS = [
-  'id',
-  'at',
-  'user_id',
-  'key_id',
-  'group_id',
-  'account_id',
-  'model',
-  'operation',
-  'request_id',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'images',
-  'usage',
-  'nanos',
-  'price_id',
-  'estimated',
-  'cost_nanos',
-] as const satisfies readonly (keyof Rows['usage_records'])[];
-
-const lineOf = (record: UsageRecord, cost: bigint | undefined): string => {
+const rowOf = (record: UsageRecord, cost: bigint | undefined) => {
   const { usage } = record;
-  return copyLine([
-    record.id,
-    new Date(record.at).toISOString(),
-    record.userId,
-    record.keyId,
-    record.groupId,
-    record.accountId,
-    storableText(record.model),
-    record.operation,
-    storableText(record.requestId),
-    usage.input ?? 0,
-    usage.cacheRead ?? 0,
-    usage.cacheWrite ?? 0,
-    usage.output ?? 0,
-    usage.reasoning ?? 0,
-    record.images,
-    packUsage(usage),
-    record.nanos,
-    record.priceId,
-    record.estimated,
-    cost,
-  ]);
+  return {
+    id: record.id,
+    at: new Date(record.at).toISOString(),
+    user_id: record.userId,
+    key_id: record.keyId,
+    group_id: record.groupId,
+    account_id: record.accountId,
+    model: storableText(record.model),
+    operation: record.operation,
+    request_id: storableText(record.requestId),
+    input_tokens: usage.input ?? 0,
+    cached_input_tokens: usage.cacheRead ?? 0,
+    cache_write_tokens: usage.cacheWrite ?? 0,
+    output_tokens: usage.output ?? 0,
+    reasoning_tokens: usage.reasoning ?? 0,
+    images: record.images,
+    usage: packUsage(usage),
+    nanos: record.nanos,
+    price_id: record.priceId,
+    estimated: record.estimated,
+    cost_nanos: cost,
+  } satisfies Partial<Record<keyof Rows['usage_records'], CopiedValue>>;
 };
 
 /** The first days of the months of the records. A batch is nearly always in one month, so dates are computed only on a change. */

@@ -27,42 +27,43 @@ export interface Movement {
 }
 
 /** Adds money to a wallet; from `@revenue` it is a refund. Returns false when the reference was booked before. */
-export async function credit(db: Db, movement: Movement & { from?: HouseAccount }): Promise<boolean> {
-  const { userId, nanos, reference, reason, from = '@funding' } = movement;
-  return isBooked(
-    userId,
-    await run<BookingRow>(
-      db,
-      sql`with entry as (
-            insert into entries (debit, credit, nanos, kind, reference, reason)
-            select ${from}, user_id, ${nanos}, 'credit', ${reference}, ${reason} from wallets where user_id = ${userId}
-            on conflict (reference) do nothing returning nanos),
-          wallet as (
-            update wallets w set credits = w.credits + entry.nanos from entry where w.user_id = ${userId} returning 1)
-          select exists (select from wallet) as done, exists (select from wallets where user_id = ${userId}) as known`,
-    ),
-  );
-}
+export const credit = (
+  db: Db,
+  { from = '@funding', ...movement }: Movement & { from?: HouseAccount },
+): Promise<boolean> => book(db, movement, { kind: 'credit', house: from });
 
 /** Takes money out of a wallet whatever its balance: corrections, and work that is charged without a hold. */
-export async function charge(
+export const charge = (
   db: Db,
-  movement: Movement & { to?: '@revenue' | '@adjustment'; priceId?: bigint },
+  { to = '@revenue', priceId, ...movement }: Movement & { to?: '@revenue' | '@adjustment'; priceId?: bigint },
+): Promise<boolean> => book(db, movement, { kind: 'charge', house: to, priceId });
+
+interface Side {
+  readonly kind: 'credit' | 'charge';
+  readonly house: HouseAccount;
+  readonly priceId?: bigint | undefined;
+}
+
+async function book(
+  db: Db,
+  { userId, nanos, reference, reason }: Movement,
+  { kind, house, priceId }: Side,
 ): Promise<boolean> {
-  const { userId, nanos, reference, reason, to = '@revenue', priceId = null } = movement;
-  return isBooked(
-    userId,
-    await run<BookingRow>(
-      db,
-      sql`with entry as (
-            insert into entries (debit, credit, nanos, kind, reference, reason, price_id)
-            select user_id, ${to}, ${nanos}, 'charge', ${reference}, ${reason}, ${priceId} from wallets where user_id = ${userId}
-            on conflict (reference) do nothing returning nanos),
-          wallet as (
-            update wallets w set debits = w.debits + entry.nanos from entry where w.user_id = ${userId} returning 1)
-          select exists (select from wallet) as done, exists (select from wallets where user_id = ${userId}) as known`,
-    ),
+  const accounts = kind === 'credit' ? sql`${house}, user_id` : sql`user_id, ${house}`;
+  const counter = kind === 'credit' ? 'credits' : 'debits';
+  const { done, known } = await run<{ done: boolean; known: boolean }>(
+    db,
+    sql`with entry as (
+          insert into entries (debit, credit, nanos, kind, reference, reason, price_id)
+          select ${accounts}, ${nanos}, ${kind}, ${reference}, ${reason}, ${priceId ?? null} from wallets where user_id = ${userId}
+          on conflict (reference) do nothing returning nanos),
+        wallet as (
+          update wallets w set ${sql.ref(counter)} = ${sql.ref(`w.${counter}`)} + entry.nanos from entry
+          where w.user_id = ${userId} returning 1)
+        select exists (select from wallet) as done, exists (select from wallets where user_id = ${userId}) as known`,
   );
+  if (!known) throw unknownWallet(userId);
+  return done;
 }
 
 export interface HoldInput {
@@ -179,16 +180,6 @@ export async function readWallet(
 }
 
 export const unknownWallet = (userId: string): Error => new Error(`User ${userId} has no wallet.`);
-
-interface BookingRow {
-  readonly done: boolean;
-  readonly known: boolean;
-}
-
-function isBooked(userId: string, { done, known }: BookingRow): boolean {
-  if (!known) throw unknownWallet(userId);
-  return done;
-}
 
 /**
  * `hold` locks the wallet first and the row of its reference second; `settle` and `release` lock in the opposite order. When both run

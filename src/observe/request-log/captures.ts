@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { type Actor, keyView, lockKey, writeAudit } from '../../access/keys/index.ts';
 import { fail, type Sealer, type SealLocation } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { type Db, deleteBatch } from '../../platform/db/index.ts';
 import { CAPTURE } from '../../rules/index.ts';
 import type { ShownCapture, ShownKey } from '../../schemas/index.ts';
 
@@ -62,13 +62,9 @@ export const viewCapture = (
     return { object: 'capture', id, at: row.at.toISOString(), ...content };
   });
 
+/** Rows of some megabytes, so that few are deleted at a time. */
 const BATCH = 500;
 
 /** Deletes old captures, one batch per run. */
-export async function expireCaptures(db: Db): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
-    delete from captures c using (
-      select user_id, request_id from captures where at < now() - ${CAPTURE.retentionDays} * interval '1 day' limit ${BATCH}) old
-    where c.user_id = old.user_id and c.request_id = old.request_id`.execute(db);
-  return Number(numAffectedRows);
-}
+export const expireCaptures = (db: Db): Promise<number> =>
+  deleteBatch(db, 'captures', sql`at < now() - ${CAPTURE.retentionDays} * interval '1 day'`, BATCH);

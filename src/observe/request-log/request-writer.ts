@@ -2,11 +2,19 @@
  * Writes the request log to the database: a copy for a batch, and a statement that stores failed attempts and grows the roll-ups of its hours.
  * Hours whose sums are not known are marked instead, and rolled up from their rows (`roll-up.ts`).
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Log, Nanos } from '../../core/index.ts';
 import { isCount, packUsage, providerCosts, USAGE_COLUMNS } from '../../ledger/index.ts';
-import { type CopiedValue, copyLine, copyRows, type Db, prepare, type Rows, type Tx } from '../../platform/db/index.ts';
+import {
+  type CopiedValue,
+  copyEncoded,
+  type Db,
+  type EncodedRows,
+  encodeRows,
+  prepare,
+  type Rows,
+  type Tx,
+} from '../../platform/db/index.ts';
 import type { AttemptTrace } from '../../platform/web/index.ts';
 import type { RequestRow } from './find-requests.ts';
 import { HOUR_COLUMNS, HourSums, hourOf, MAX_MODELS } from './hour-sums.ts';
@@ -41,10 +49,10 @@ export class RequestWriter {
   async write(entries: readonly RequestEntry[]): Promise<EntryCosts> {
     for (const day of new Set(entries.map(({ at }) => Math.floor(at / DAY_MS)))) await this.#createDay(day);
     const costs = await this.#costsOf(entries);
-    const lines = await encodeLines(entries, costs);
+    const rows = await encodeRows(entries, (entry) => rowOf(entry, costs.get(entry)));
     const hours = [...new Set(entries.map(hourOf))].sort((a, b) => a - b);
     const insert = (batch: Pick<Batch, 'sums' | 'due'>) =>
-      this.#db.transaction().execute((tx) => insertEntries(tx, { entries, lines, hours, ...batch }));
+      this.#db.transaction().execute((tx) => insertEntries(tx, { entries, rows, hours, ...batch }));
     try {
       await insert(this.#sumsOf(entries, costs))
         // An earlier attempt of unknown outcome has written some of them: those must not count twice.
@@ -94,21 +102,6 @@ export class RequestWriter {
   }
 }
 
-/** Rows that are encoded in one turn of the event loop, a fraction of a millisecond. */
-const SLICE_ROWS = 50;
-
-/** Entry -> its line of a copy. */
-type EntryLines = ReadonlyMap<RequestEntry, string>;
-
-async function encodeLines(entries: readonly RequestEntry[], costs: EntryCosts): Promise<EntryLines> {
-  const lines = new Map<RequestEntry, string>();
-  for (const entry of entries) {
-    if (lines.size > 0 && lines.size % SLICE_ROWS === 0) await nextTurn();
-    lines.set(entry, copyLine(Object.values(rowOf(entry, costs.get(entry)))));
-  }
-  return lines;
-}
-
 /** Names that callers choose are stored only in the form of names, and only so many. */
 const NAME = /^[\w.[\]$-]{1,64}$/;
 const MAX_NAMES = 32;
@@ -131,7 +124,6 @@ const round = (ms: number | undefined): number | undefined =>
 
 const SESSION_BITS = 2 ** 48;
 
-/** Every row has the same columns in the same order, which is that of the copy. */
 const rowOf = (entry: RequestEntry, cost: Nanos | undefined) => {
   const { trace, charge } = entry;
   const [groupPpm, userPpm] = charge?.multipliersPpm ?? [];
@@ -251,7 +243,7 @@ const attemptOf = (attempt: AttemptTrace) => ({
 
 interface Batch {
   readonly entries: readonly RequestEntry[];
-  readonly lines: EntryLines;
+  readonly rows: EncodedRows<RequestEntry>;
   readonly hours: readonly number[];
   /** What the roll-ups grow by. Without it, entries that exist already are left out, and the roll-ups stay. */
   readonly sums?: HourSums | undefined;
@@ -259,18 +251,15 @@ interface Batch {
   readonly due: readonly number[];
 }
 
-async function insertEntries(tx: Tx, { entries, lines, hours, sums, due }: Batch): Promise<void> {
+async function insertEntries(tx: Tx, { entries, rows, hours, sums, due }: Batch): Promise<void> {
   const fresh = sums ? entries : await withoutKnown(tx, entries);
   const faults = fresh.flatMap(faultsOf);
   await growHours(tx, [
     hours,
-    ...[faults, sums?.hours ?? [], sums?.faults ?? []].map((rows) => JSON.stringify(rows)),
+    ...[faults, sums?.hours ?? [], sums?.faults ?? []].map((grown) => JSON.stringify(grown)),
     due,
   ]);
-  const sorted = fresh.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
-  const copied = sorted.map((entry) => lines.get(entry) ?? '');
-  const [first] = sorted;
-  if (first) await copyRows(tx, 'requests', { columns: Object.keys(rowOf(first, undefined)), lines: copied });
+  await copyEncoded(tx, 'requests', fresh, rows);
 }
 
 async function withoutKnown(tx: Tx, entries: readonly RequestEntry[]): Promise<RequestEntry[]> {

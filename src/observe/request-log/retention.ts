@@ -1,6 +1,6 @@
 /** Retention of the request log and of its roll-ups: days are dropped as a whole, roll-ups are deleted in batches. */
 import { sql } from 'kysely';
-import type { Db } from '../../platform/db/index.ts';
+import { type Db, deleteBatch } from '../../platform/db/index.ts';
 
 /** Roll-ups are small, and charts compare with last year. */
 const ROLL_UP_DAYS = 400;
@@ -33,13 +33,7 @@ export async function removeOldRequests(db: Db, { days, now }: { readonly days: 
 
 /** Returns the number of removed rows. */
 export async function removeOldRollUps(db: Db, now: number): Promise<number> {
-  const cutoff = new Date(now - ROLL_UP_DAYS * 86_400_000);
-  let removed = 0;
-  for (const table of ['request_hours', 'request_fault_hours']) {
-    const { numAffectedRows = 0n } = await sql`
-      delete from ${sql.table(table)} where ctid = any(array(
-        select ctid from ${sql.table(table)} where hour < ${cutoff} limit ${BATCH_ROWS}))`.execute(db);
-    removed += Number(numAffectedRows);
-  }
-  return removed;
+  const isOld = sql`hour < ${new Date(now - ROLL_UP_DAYS * 86_400_000)}`;
+  const hours = await deleteBatch(db, 'request_hours', isOld, BATCH_ROWS);
+  return hours + (await deleteBatch(db, 'request_fault_hours', isOld, BATCH_ROWS));
 }

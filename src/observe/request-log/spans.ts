@@ -4,7 +4,7 @@
  * call in progress pays nothing. Holds names and numbers only, never text of a request.
  */
 import type { Attributes, Context } from '@opentelemetry/api';
-import type { Account, Catalog } from '../../catalog/index.ts';
+import type { Catalog } from '../../catalog/index.ts';
 import { type Clock, type Log, within } from '../../core/index.ts';
 import { version } from '../../platform/version.ts';
 import { type AttemptTrace, type Call, type CompletedCall, ROUTES } from '../../platform/web/index.ts';
@@ -104,7 +104,7 @@ interface Provider {
 
 /** Undefined for an account that was removed meanwhile. */
 function providerOf(catalog: Catalog, groupId: string, accountId: string): Provider | undefined {
-  const account: Account | undefined = catalog.accounts(groupId).find(({ id }) => id === accountId);
+  const account = catalog.account(accountId, groupId);
   const style = catalog.group(groupId)?.style;
   if (!account || !style || style === 'video') return undefined;
   const { hostname, port, protocol } = new URL(account.baseUrl);

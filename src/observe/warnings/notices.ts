@@ -1,6 +1,6 @@
 /** What was sent: notices with the state of each delivery. Every query contains the owner. */
 import { sql } from 'kysely';
-import type { Db } from '../../platform/db/index.ts';
+import { type Db, deleteBatch } from '../../platform/db/index.ts';
 import { WARNING_LIMITS } from '../../rules/index.ts';
 import type { NoticeContent, ShownNotice } from '../../schemas/index.ts';
 import { titleOf } from './messages.ts';
@@ -48,14 +48,6 @@ export const noticeView = ({ id, content, created_at, deliveries }: NoticeRow): 
   deliveries,
 });
 
-const BATCH = 1_000;
-
 /** Deletes old notices with their deliveries, one batch per run. */
-export async function expireNotices(db: Db): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
-    delete from notices n using (
-      select user_id, id from notices where created_at < now() - ${WARNING_LIMITS.retentionDays} * interval '1 day'
-      limit ${BATCH} for update skip locked) old
-    where n.user_id = old.user_id and n.id = old.id`.execute(db);
-  return Number(numAffectedRows);
-}
+export const expireNotices = (db: Db): Promise<number> =>
+  deleteBatch(db, 'notices', sql`created_at < now() - ${WARNING_LIMITS.retentionDays} * interval '1 day'`);

@@ -1,5 +1,5 @@
 /** Warnings: their services bound once, the test of a destination, and its jobs. */
-import { newId, type Sealer } from '../../core/index.ts';
+import { newId } from '../../core/index.ts';
 import type { Job, StoreServices } from '../../platform/db/index.ts';
 import type { HttpStack } from '../../platform/http/index.ts';
 import { isDelivery, PublicFetcher, summaryOf } from '../../platform/outbound/index.ts';
@@ -18,25 +18,30 @@ export interface WarningOptions extends StoreServices {
   readonly mail: MailSettings | undefined;
 }
 
-export interface Warnings {
-  readonly sealer: Sealer;
-  readonly hasMail: boolean;
-  /** Sends a test notice at once, also in quiet hours, and waits for the outcome. Nothing is stored. */
-  test(owner: string, destinationId: string): Promise<DestinationTest>;
-  readonly jobs: readonly Job[];
-}
+export type Warnings = ReturnType<typeof createWarnings>;
 
-export function createWarnings(options: WarningOptions): Warnings {
+export function createWarnings(options: WarningOptions) {
   const { db, clock, log, sealer, mail, allowedOrigins, httpStack } = options;
   const services: SenderServices = {
     ...options,
     fetcher: new PublicFetcher({ allow: allowedOrigins, clock, stack: httpStack }),
     mailer: mail && new Mailer(mail, log),
   };
+  const jobs: readonly Job[] = [
+    {
+      name: 'warnings.check',
+      everyMs: WARNING_CHECK_MS,
+      needs: WARNING_WORK,
+      run: () => checkWarnings(db, clock),
+    },
+    { name: 'notices.deliver', everyMs: 1_000, needs: NOTICE_WORK, run: () => deliverNotices(services) },
+    { name: 'notices.expire', everyMs: 3_600_000, run: () => expireNotices(db) },
+  ];
   return {
     sealer,
     hasMail: mail !== undefined,
-    async test(owner, destinationId) {
+    /** Sends a test notice at once, also in quiet hours, and waits for the outcome. Nothing is stored. */
+    async test(owner: string, destinationId: string): Promise<DestinationTest> {
       const target = await readDestination(db, owner, destinationId);
       const begun = clock.now();
       const result = await sendNotice(services, target, { id: newId('notice'), at: begun, content: undefined });
@@ -48,15 +53,6 @@ export function createWarnings(options: WarningOptions): Warnings {
         duration_ms: Math.max(0, Math.round(clock.now() - begun)),
       };
     },
-    jobs: [
-      {
-        name: 'warnings.check',
-        everyMs: WARNING_CHECK_MS,
-        needs: WARNING_WORK,
-        run: () => checkWarnings(db, clock),
-      },
-      { name: 'notices.deliver', everyMs: 1_000, needs: NOTICE_WORK, run: () => deliverNotices(services) },
-      { name: 'notices.expire', everyMs: 3_600_000, run: () => expireNotices(db) },
-    ],
+    jobs,
   };
 }

@@ -1,9 +1,11 @@
 export { ADVISORY_LOCK } from './advisory-lock.ts';
 export { commitWith } from './commit-with.ts';
 export { connectForCopy, copyOut } from './copy.ts';
-export { type CopiedValue, copyIn, copyLine, copyRows } from './copy-in.ts';
+export { type CopiedValue, copyIn } from './copy-in.ts';
 export { checkConnection, connect, type Database, openDatabase, type StoreServices, snapshot } from './db.ts';
+export { deleteBatch } from './delete-batch.ts';
 export { claimServer, type Embedded, EmbeddedUnavailable, joinEmbedded } from './embedded/index.ts';
+export { copyEncoded, type EncodedRows, encodeRows } from './encoded-rows.ts';
 export { isMigrated, MigrationError, type MigrationState, migrate, migrateTo, readMigrationState } from './migrate.ts';
 export { DUE_SOON, type Job, LOOK_MS, type OpenWork } from './open-work.ts';
 export { likePattern } from './pattern.ts';

@@ -14,7 +14,7 @@ import {
 import { expireCaptures, RequestRollUp, removeOldRequests, removeOldRollUps } from '../../observe/request-log/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
 import type { Config } from '../../platform/config.ts';
-import type { Database, Db, Job, RevisionWatch } from '../../platform/db/index.ts';
+import { type Database, deleteBatch, type Job, type RevisionWatch } from '../../platform/db/index.ts';
 import { VIDEO_CHECKS, type Video } from '../../video/index.ts';
 import { reseal } from './reseal.ts';
 
@@ -30,6 +30,8 @@ export interface JobServices {
   readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS' | 'REQUEST_LOG_DAYS'>;
 }
 
+const IS_EXPIRED = sql`expires_at <= now()`;
+
 export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: JobServices): Job[] => {
   const retention = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
   const rollUp = new RequestRollUp(database, clock);
@@ -44,7 +46,7 @@ export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: Jo
       run: () => checkAlarms(database.db, log, { ...LEDGER_CHECKS, ...VIDEO_CHECKS }).then(() => 0),
     },
     { name: 'sessions.expire', everyMs: 600_000, run: () => expireSignIns(database.db, clock.now()) },
-    { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
+    { name: 'responses.expire', everyMs: 600_000, run: () => deleteBatch(database.db, 'stored_responses', IS_EXPIRED) },
     { name: 'usage.totals', everyMs: 600_000, run: () => sumOldDays(database.db) },
     { name: 'usage.monthly', everyMs: 3_600_000, run: () => sumOldMonths(database) },
     { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, retention()) },
@@ -62,14 +64,3 @@ export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: Jo
     { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, retention()) },
   ];
 };
-
-const BATCH = 1_000;
-
-/** Deletes expired stored responses, one batch per run. */
-async function expireResponses(db: Db): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
-    delete from stored_responses where id in (select id from stored_responses where expires_at <= now() limit ${BATCH})`.execute(
-    db,
-  );
-  return Number(numAffectedRows);
-}

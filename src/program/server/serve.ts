@@ -155,7 +155,7 @@ async function stop(
     withinMs: config.DRAIN_MS + SESSION_GRACE_MS,
     lingerMs: isServedElsewhere ? SERVER_BOUNDS.lingerMs.limit : 0,
   });
-  video.endWaits();
+  video.watcher.end();
   const closed = web.drain(config.DRAIN_MS, { isHandover: isServedElsewhere });
   await Promise.all([closed, gateway.drainBackground(config.DRAIN_MS, closed)]);
   await gateway.flush();

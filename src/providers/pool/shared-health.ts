@@ -127,8 +127,9 @@ export class SharedHealth {
       // In one order on all replicas, so that two of them do not wait for each other.
       const ordered = changes.toSorted((a, b) => (`${a.account}\n${a.key}` < `${b.account}\n${b.key}` ? -1 : 1));
       for (const { account, identity = null, key, cooldown, endedUntil, park } of ordered) {
+        const saved = { replicaId, account, identity };
         const { operation, model } = columnsOf(key);
-        if (cooldown) await saveCooldown(tx, { replicaId, account, identity, operation, model, cooldown });
+        if (cooldown) await saveCooldown(tx, saved, { operation, model }, cooldown);
         else if (endedUntil !== undefined)
           await tx
             .deleteFrom('account_cooldowns')
@@ -138,7 +139,7 @@ export class SharedHealth {
             // A cooldown that began at another replica meanwhile stays.
             .where('until', '<=', new Date(endedUntil))
             .execute();
-        if (park) await savePark(tx, { replicaId, account, identity, park });
+        if (park) await savePark(tx, saved, park);
       }
     });
   }
@@ -191,18 +192,20 @@ export class SharedHealth {
   }
 }
 
-interface SavedCooldown {
+/** What a replica writes about an account, as it was identified then. */
+interface Saved {
   readonly replicaId: string;
   readonly account: string;
   readonly identity: string | null;
-  readonly operation: string;
-  readonly model: string;
-  readonly cooldown: Cooldown;
 }
 
 /** The longer one of two replicas wins. An account that was removed meanwhile has no row. */
-async function saveCooldown(tx: Db, saved: SavedCooldown): Promise<void> {
-  const { replicaId, account, identity, operation, model, cooldown } = saved;
+async function saveCooldown(
+  tx: Db,
+  { replicaId, account, identity }: Saved,
+  { operation, model }: ReturnType<typeof columnsOf>,
+  cooldown: Cooldown,
+): Promise<void> {
   const { kind, providerCode = null, message = null, faults, ejections, isKept, since, until } = cooldown;
   await sql`
     insert into account_cooldowns (replica_id, account_id, identity, operation, model, reason, provider_code, message, faults,
@@ -218,15 +221,8 @@ async function saveCooldown(tx: Db, saved: SavedCooldown): Promise<void> {
   );
 }
 
-interface SavedPark {
-  readonly replicaId: string;
-  readonly account: string;
-  readonly identity: string | null;
-  readonly park: Park;
-}
-
 /** An operator's decision stays. */
-async function savePark(tx: Db, { replicaId, account, identity, park }: SavedPark): Promise<void> {
+async function savePark(tx: Db, { replicaId, account, identity }: Saved, park: Park): Promise<void> {
   await sql`
     insert into account_parks (account_id, state, cause, identity, provider_code, message, replica_id, since)
     select id, ${park.state}, ${park.cause}, ${identity}, ${park.providerCode ?? null}, ${park.message ?? null}, ${replicaId},

@@ -1,13 +1,14 @@
 /** The operations on private assets and asset groups (V 4.8, V 4.9). None of them moves money. */
 import type { Key } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
+import { ASSET_REFRESH_MS } from '../../rules/index.ts';
 import { reachableGroups } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
 import { createAsset } from './create-asset.ts';
 import { createGroup } from './create-group.ts';
 import { type AssetCreateInput, KINDS } from './creation.ts';
 import { deleteRow } from './delete.ts';
-import { refreshAsset } from './refresh.ts';
+import { checkAsset } from './refresh.ts';
 import {
   type AssetGroupRow,
   type AssetRow,
@@ -20,51 +21,39 @@ import {
 } from './rows.ts';
 import { assetGroupView, assetView } from './view.ts';
 
-export interface Assets {
-  createGroup(key: Key, input: AssetCreateInput): Promise<AssetGroupRow>;
-  createAsset(key: Key, input: AssetCreateInput): Promise<AssetRow>;
-  /** Throws `asset_not_found` or `asset_group_not_found`, alike for missing and foreign ones. */
-  get<T extends Table>(key: Key, table: T, id: string): Promise<RowOf[T]>;
-  /** One page, newest first; one row more than the limit says that there are further ones. */
-  list<T extends Table>(key: Key, table: T, filter: ListFilter, page: ListPage): Promise<readonly RowOf[T][]>;
-  /** The same for a person of the user, who needs no key and no service group. */
-  listOwn<T extends Table>(userId: string, table: T, filter: ListFilter, page: ListPage): Promise<readonly RowOf[T][]>;
-  refresh(key: Key, id: string): Promise<AssetRow>;
-  delete<T extends Table>(key: Key, table: T, id: string): Promise<RowOf[T]>;
-  view<T extends Table>(table: T, row: RowOf[T]): object;
-}
-
-export function createAssets(services: VideoServices): Assets {
+export function createAssets(services: VideoServices) {
   const { db, catalog } = services;
+  /** Throws `asset_not_found` or `asset_group_not_found`, alike for missing and foreign ones. */
   const find = async <T extends Table>(key: Key, table: T, id: string): Promise<RowOf[T]> => {
     const row = await findRow(db, table, key.userId, id);
     if (!row) throw fail(KINDS[table].missing);
     return row;
   };
-  const listOwn: Assets['listOwn'] = async (userId, table, filter, page) => {
+  /** For a person of the user, who needs no key and no service group. */
+  const listOwn = async <T extends Table>(userId: string, table: T, filter: ListFilter, page: ListPage) => {
     const { after } = page;
     if (after !== undefined && !(await findRow(db, table, userId, after)))
       throw fail('invalid_request', `after: "${after.slice(0, 80)}" is not an id of this list.`, { param: 'after' });
     return listRows(db, table, userId, filter, page);
   };
   return {
-    createGroup: (key, input) => createGroup(services, key, input),
-    createAsset: (key, input) => createAsset(services, key, input),
+    createGroup: (key: Key, input: AssetCreateInput) => createGroup(services, key, input),
+    createAsset: (key: Key, input: AssetCreateInput) => createAsset(services, key, input),
     get: find,
-    list: async (key, table, filter, page) => {
+    async list<T extends Table>(key: Key, table: T, filter: ListFilter, page: ListPage) {
       reachableGroups(catalog(), key);
       return listOwn(key.userId, table, filter, page);
     },
     listOwn,
-    refresh: async (key, id) => {
+    async refresh(key: Key, id: string): Promise<AssetRow> {
       reachableGroups(catalog(), key);
-      return refreshAsset(services, await find(key, 'assets', id));
+      return checkAsset(services, await find(key, 'assets', id), ASSET_REFRESH_MS);
     },
-    delete: async (key, table, id) => {
+    async delete<T extends Table>(key: Key, table: T, id: string): Promise<RowOf[T]> {
       reachableGroups(catalog(), key);
       return deleteRow(services, table, await find(key, table, id));
     },
-    view: (table, row) =>
+    view: <T extends Table>(table: T, row: RowOf[T]): object =>
       table === 'assets' ? assetView(catalog(), row as AssetRow) : assetGroupView(catalog(), row as AssetGroupRow),
   };
 }

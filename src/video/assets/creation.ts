@@ -9,14 +9,13 @@ import { crashPoint } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { ASSET_RECONCILIATION } from '../../rules/index.ts';
 import {
-  claimRecord,
   finishRecord,
   finishRecordOf,
   type IdempotentRequest,
   removeRecord,
   removeRecordOf,
 } from '../idempotency/records.ts';
-import { inProgress, onLockTimeout, replayRequest } from '../idempotency/replay.ts';
+import { claimKey, replayLost, replayRequest } from '../idempotency/replay.ts';
 import type { JsonMembers } from '../request/json-tree.ts';
 import type { VideoServices } from '../services.ts';
 import { assetErrorKindOf } from '../upstream/asset-errors.ts';
@@ -110,21 +109,16 @@ export async function insertCreation<T extends Table>(
   const id = newId(KINDS[table].prefix);
   const owner = `${services.replicaId}:${id}`;
   const row = await services.db.transaction().execute(async (tx) => {
-    if (idempotent) {
-      await sql`set local lock_timeout = '2s'`.execute(tx);
-      const claim = { owner, resourceId: id, leaseMs: ASSET_RECONCILIATION.leaseMs };
-      if (!(await claimRecord(tx, idempotent, claim).catch(onLockTimeout(inProgress)))) return undefined;
-      crashPoint('asset.claimed');
-    }
+    const claim = { owner, resourceId: id, leaseMs: ASSET_RECONCILIATION.leaseMs };
+    if (!(await claimKey(tx, idempotent, claim))) return undefined;
+    if (idempotent) crashPoint('asset.claimed');
     const inserted = await insert(tx, id);
     crashPoint('asset.inserted');
     return inserted;
   });
   crashPoint('asset.committed');
   if (row) return { creation: { table, row, owner, idempotent } };
-  const original = idempotent && (await replayCreation(services, table, idempotent));
-  if (!original) throw inProgress();
-  return { original };
+  return { original: await replayLost(idempotent && replayCreation(services, table, idempotent)) };
 }
 
 /** Records what the provider made of the request, and returns the row. Throws the error of a request that created nothing. */

@@ -1,6 +1,6 @@
 /** Refresh of an asset (V 4.9 r5): asks the provider, at most once in two seconds, and saves what it reports. */
 import { sql } from 'kysely';
-import { ASSET_REFRESH_MS, ASSET_SETTLING_MS } from '../../rules/index.ts';
+import { ASSET_SETTLING_MS } from '../../rules/index.ts';
 import { misconfigured, queryError } from './errors.ts';
 import { current, type LookUpServices, lookUpAsset, saveReport } from './look-up.ts';
 import type { AssetRow } from './rows.ts';
@@ -8,9 +8,6 @@ import { accountOf } from './service-group.ts';
 
 /** Statuses in which the provider can report news. The others end by a new asset, or by the deletion that is running. */
 const ASKED: ReadonlySet<string> = new Set(['processing', 'active', 'create_unknown']);
-
-export const refreshAsset = (services: LookUpServices, asset: AssetRow): Promise<AssetRow> =>
-  checkAsset(services, asset, ASSET_REFRESH_MS);
 
 /** Asks the provider, unless it was asked within `sinceMs`. */
 export async function checkAsset(services: LookUpServices, asset: AssetRow, sinceMs = 0): Promise<AssetRow> {

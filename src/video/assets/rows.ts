@@ -1,6 +1,6 @@
 /** Assets and asset groups as rows: found by owner and id, listed, and moved from one status to another by the table of moves. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Db, Row } from '../../platform/db/index.ts';
+import { type Db, deleteBatch, type Row } from '../../platform/db/index.ts';
 import {
   ASSET_DELETED_DAYS,
   type AssetGroupStatus,
@@ -133,14 +133,7 @@ const isOneOf = (column: string, [first, ...more]: readonly string[]) =>
   more.length === 0 ? sql`${sql.ref(column)} = ${first}` : sql`${sql.ref(column)} = any(${[first, ...more]})`;
 
 /** Removes rows that were deleted too long ago to be read. A group goes after its assets. */
-export async function expireDeleted(db: Db, batch = 1_000): Promise<number> {
-  let removed = 0n;
-  for (const table of ['assets', 'asset_groups'] as const) {
-    const { numAffectedRows = 0n } = await sql`
-      delete from ${sql.table(table)} where ctid in (
-        select ctid from ${sql.table(table)} where deleted_at <= now() - ${ASSET_DELETED_DAYS} * interval '1 day'
-        order by deleted_at limit ${batch} for update skip locked)`.execute(db);
-    removed += numAffectedRows;
-  }
-  return Number(removed);
+export async function expireDeleted(db: Db): Promise<number> {
+  const isOld = sql`deleted_at <= now() - ${ASSET_DELETED_DAYS} * interval '1 day'`;
+  return (await deleteBatch(db, 'assets', isOld)) + (await deleteBatch(db, 'asset_groups', isOld));
 }

@@ -70,7 +70,7 @@ export async function boundAccount(
 export const accountOf = (
   { catalog }: Pick<VideoServices, 'catalog'>,
   { group_id, account_id }: { readonly group_id: string; readonly account_id: string },
-): Account | undefined =>
-  catalog()
-    .accounts(group_id)
-    .find((account) => account.id === account_id && hasAssetLibrary(account));
+): Account | undefined => {
+  const account = catalog().account(account_id, group_id);
+  return account && hasAssetLibrary(account) ? account : undefined;
+};

@@ -1,10 +1,9 @@
 /** Assets and groups as callers see them (V 2). Neither contains the address of the file, or an id of the provider. */
 import { type Catalog, publicMessage } from '../../catalog/index.ts';
+import { unixSeconds } from '../../core/index.ts';
 import { VARIANT_SHEETS, type VideoVariant } from '../../rules/index.ts';
 import { type AssetError, assetErrorOf } from '../upstream/asset-errors.ts';
 import type { AssetGroupRow, AssetRow } from './rows.ts';
-
-const seconds = (date: Date): number => Math.floor(date.getTime() / 1_000);
 
 export const assetGroupView = (catalog: Catalog, group: AssetGroupRow): object => ({
   id: group.id,
@@ -31,7 +30,7 @@ const FAILED: ReadonlySet<string> = new Set(['failed', 'invalid']);
 
 /** Without its account the provider's message cannot be cleared of secrets. */
 function errorOf(catalog: Catalog, { group_id, account_id, failure }: AssetRow): AssetError {
-  const account = catalog.accounts(group_id).find(({ id }) => id === account_id);
+  const account = catalog.account(account_id, group_id);
   const { code, message } = assetErrorOf(failure ?? '');
   return account ? { code, message: publicMessage(message, { account }) } : assetErrorOf(`${code}: `);
 }
@@ -40,6 +39,6 @@ function errorOf(catalog: Catalog, { group_id, account_id, failure }: AssetRow):
 const commonOf = (catalog: Catalog, { group_id, created_at, updated_at }: AssetRow | AssetGroupRow) => ({
   route_group_id: group_id,
   route_group_name: catalog.group(group_id)?.name ?? group_id,
-  created_at: seconds(created_at),
-  updated_at: seconds(updated_at),
+  created_at: unixSeconds(created_at),
+  updated_at: unixSeconds(updated_at),
 });

@@ -8,7 +8,7 @@ import { summaryOf, verdictOf } from '../../platform/outbound/index.ts';
 import { CALLBACK_RULES, type CallbackRules } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { type AttemptOutcome, type Marked, markAttempt } from './mark.ts';
-import { type Callback, type CallbackSender, sendCallback } from './send.ts';
+import { type CallbackSender, sendCallback } from './send.ts';
 import { type TakenEvent, takeCallbacks } from './take.ts';
 
 export type DelivererServices = CallbackSender & Pick<VideoServices, 'db' | 'log'>;
@@ -76,7 +76,7 @@ export class Deliverer {
   async #deliver(event: TakenEvent): Promise<void> {
     const { db, clock } = this.#services;
     const begun = clock.now();
-    const result = await sendCallback(this.#services, callbackOf(event), this.#rules);
+    const result = await sendCallback(this.#services, event, this.#rules);
     crashPoint('callback.sent');
     const now = clock.now();
     const number = event.attempts - event.attempts_before;
@@ -97,14 +97,6 @@ export class Deliverer {
     if (marked?.circuit) log.warn(`callback.circuit_${marked.circuit}`, { user: event.user_id, host: event.host });
   }
 }
-
-const callbackOf = ({ task_id, event_id, url, body, secret_sealed }: TakenEvent): Callback => ({
-  taskId: task_id,
-  eventId: event_id,
-  url,
-  body,
-  secretSealed: secret_sealed,
-});
 
 const fieldsOf = ({ user_id, event_id, task_id, host, attempts }: TakenEvent) => ({
   user: user_id,

@@ -1,77 +1,72 @@
 /** Deliveries of callbacks as their owner sees them. Every query contains the owner. */
 import { sql } from 'kysely';
+import { unixSeconds } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import type { CallerCallback } from '../../schemas/index.ts';
 import { type CallbackEventRow, redeliverEvent } from './redeliver.ts';
 
-export interface CallbackFilter {
+interface Owner {
   readonly userId: string;
+}
+
+interface CallbackFilter extends Owner {
   readonly task?: string | undefined;
   readonly states?: readonly string[] | undefined;
 }
 
-/** One page, newest first, and one row more when there are further ones. `after` is the id of an event of the same user. */
-export function listCallbackEvents(
-  db: Db,
-  { userId, task, states }: CallbackFilter,
-  { after, limit }: { readonly after: string | undefined; readonly limit: number },
-): Promise<readonly CallbackEventRow[]> {
-  let find = db
-    .selectFrom('callback_events')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .orderBy('created_at', 'desc')
-    .orderBy('event_id', 'desc')
-    .limit(limit + 1);
-  if (task !== undefined) find = find.where('task_id', '=', task);
-  if (states) find = find.where('state', '=', sql<string>`any(${states})`);
-  if (after !== undefined)
-    find = find.where(
-      sql<boolean>`(created_at, event_id) < (select created_at, event_id from callback_events where user_id = ${userId} and event_id = ${after})`,
-    );
-  return find.execute();
-}
-
-export const findCallbackEvent = (db: Db, userId: string, id: string): Promise<CallbackEventRow | undefined> =>
-  db
-    .selectFrom('callback_events')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('event_id', '=', id)
-    .executeTakeFirst();
-
-/** `pending`: it is still being delivered, and nothing changed. */
-export const redeliverOwn = (db: Db, userId: string, id: string): Promise<CallbackEventRow | 'pending' | undefined> =>
-  db.transaction().execute(async (tx) => {
-    const event = await tx
-      .selectFrom('callback_events')
-      .selectAll()
-      .where('user_id', '=', userId)
-      .where('event_id', '=', id)
-      .forUpdate()
-      .executeTakeFirst();
-    if (!event) return undefined;
-    return event.state === 'pending' ? 'pending' : redeliverEvent(tx, event);
-  });
-
 /** Attempts shown at most: those of several redeliveries. */
 const MAX_ATTEMPTS = 200;
 
-export const attemptsOf = (db: Db, { user_id, event_id }: CallbackEventRow): Promise<readonly AttemptRow[]> =>
-  db
-    .selectFrom('callback_attempts')
-    .selectAll()
-    .where('user_id', '=', user_id)
-    .where('event_id', '=', event_id)
-    .orderBy('attempt', 'desc')
-    .limit(MAX_ATTEMPTS)
-    .execute();
+export function ownCallbacks(db: Db) {
+  const eventsOf = (tx: Db, { userId }: Owner) =>
+    tx.selectFrom('callback_events').selectAll().where('user_id', '=', userId);
+  return {
+    /** One page, newest first, and one row more when there are further ones. `after` is the id of an event of the same user. */
+    list(
+      { userId, task, states }: CallbackFilter,
+      { after, limit }: { readonly after: string | undefined; readonly limit: number },
+    ): Promise<readonly CallbackEventRow[]> {
+      let find = eventsOf(db, { userId })
+        .orderBy('created_at', 'desc')
+        .orderBy('event_id', 'desc')
+        .limit(limit + 1);
+      if (task !== undefined) find = find.where('task_id', '=', task);
+      if (states) find = find.where('state', '=', sql<string>`any(${states})`);
+      if (after !== undefined)
+        find = find.where(
+          sql<boolean>`(created_at, event_id) < (select created_at, event_id from callback_events where user_id = ${userId} and event_id = ${after})`,
+        );
+      return find.execute();
+    },
 
-type AttemptRow = Row<'callback_attempts'>;
+    find: (owner: Owner, id: string): Promise<CallbackEventRow | undefined> =>
+      eventsOf(db, owner).where('event_id', '=', id).executeTakeFirst(),
 
-const seconds = (date: Date): number => Math.floor(date.getTime() / 1_000);
+    /** `pending`: it is still being delivered, and nothing changed. */
+    redeliver: (owner: Owner, id: string): Promise<CallbackEventRow | 'pending' | undefined> =>
+      db.transaction().execute(async (tx) => {
+        const event = await eventsOf(tx, owner).where('event_id', '=', id).forUpdate().executeTakeFirst();
+        if (!event) return undefined;
+        return event.state === 'pending' ? 'pending' : redeliverEvent(tx, event);
+      }),
 
-export const ownCallbackView = (row: CallbackEventRow): CallerCallback => ({
+    view: viewOf,
+
+    async detail(event: CallbackEventRow): Promise<CallerCallback> {
+      const attempts = await db
+        .selectFrom('callback_attempts')
+        .selectAll()
+        .where('user_id', '=', event.user_id)
+        .where('event_id', '=', event.event_id)
+        .orderBy('attempt', 'desc')
+        .limit(MAX_ATTEMPTS)
+        .execute();
+      return detailOf(event, attempts);
+    },
+  };
+}
+
+const viewOf = (row: CallbackEventRow): CallerCallback => ({
   id: row.event_id,
   object: 'callback',
   task_id: row.task_id,
@@ -80,18 +75,18 @@ export const ownCallbackView = (row: CallbackEventRow): CallerCallback => ({
   attempts: row.attempts,
   last_status: row.last_status,
   last_error: row.last_error,
-  next_attempt_at: row.state === 'pending' ? seconds(row.next_at) : null,
-  created_at: seconds(row.created_at),
-  finished_at: row.finished_at && seconds(row.finished_at),
+  next_attempt_at: row.state === 'pending' ? unixSeconds(row.next_at) : null,
+  created_at: unixSeconds(row.created_at),
+  finished_at: row.finished_at && unixSeconds(row.finished_at),
 });
 
 /** With the body as it was signed, and what each attempt got. */
-export const ownCallbackDetail = (row: CallbackEventRow, attempts: readonly AttemptRow[]): CallerCallback => ({
-  ...ownCallbackView(row),
+const detailOf = (row: CallbackEventRow, attempts: readonly Row<'callback_attempts'>[]): CallerCallback => ({
+  ...viewOf(row),
   request: { method: 'POST', body: row.body.toString('utf8') },
   attempt_log: attempts.map((attempt) => ({
     attempt: attempt.attempt,
-    at: seconds(attempt.created_at),
+    at: unixSeconds(attempt.created_at),
     status: attempt.status,
     error: attempt.error,
     duration_ms: attempt.duration_ms,

@@ -4,28 +4,22 @@ import { callbackHeaders, type PublicFetcher, type SendResult } from '../../plat
 import type { CallbackRules } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { callbackSecretLocation } from '../tasks/task.ts';
+import type { TakenEvent } from './take.ts';
 
 export interface CallbackSender extends Pick<VideoServices, 'sealer' | 'clock'> {
   readonly fetcher: Pick<PublicFetcher, 'post'>;
 }
 
-export interface Callback {
-  readonly taskId: string;
-  readonly eventId: string;
-  readonly url: string;
-  readonly body: Buffer;
-  /** The secret of the key that created the task, sealed with the task: the key may be gone. Null when the task is gone. */
-  readonly secretSealed: string | null;
-}
+type SentEvent = Pick<TakenEvent, 'task_id' | 'event_id' | 'url' | 'body' | 'secret_sealed'>;
 
 /** Never rejects. */
 export async function sendCallback(
   { fetcher, sealer, clock }: CallbackSender,
-  { taskId, eventId, url, body, secretSealed }: Callback,
+  { task_id: taskId, event_id: eventId, url, body, secret_sealed: sealed }: SentEvent,
   { headMs, timeoutMs, responseBytes }: CallbackRules,
 ): Promise<SendResult> {
-  if (secretSealed === null) return { ok: false, reason: 'task' };
-  const secret = openSecret(sealer, secretSealed, taskId);
+  if (sealed === null) return { ok: false, reason: 'task' };
+  const secret = openSecret(sealer, sealed, taskId);
   if (!secret) return { ok: false, reason: 'secret' };
   const timestamp = Math.floor(clock.now() / 1_000);
   const headers = callbackHeaders({ secret, eventId, taskId, timestamp, body });

@@ -19,7 +19,7 @@ export interface TakenEvent {
   readonly attempts_before: number;
   /** The only attempt to a destination whose circuit is open. */
   readonly is_probe: boolean;
-  /** Null when the task does not exist any more. */
+  /** The secret of the key that created the task, sealed with the task: the key may be gone. Null when the task is gone. */
   readonly secret_sealed: string | null;
 }
 

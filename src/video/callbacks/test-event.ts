@@ -6,7 +6,7 @@ import { newId } from '../../core/index.ts';
 import { type AttemptSummary, isDelivery, summaryOf } from '../../platform/outbound/index.ts';
 import { CALLBACK_RULES, TEST_EVENT_TYPE } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
-import type { TaskRow } from '../tasks/task.ts';
+import { findCreatedTask, type TaskRow } from '../tasks/task.ts';
 import { taskView } from '../tasks/view.ts';
 import { type CallbackSender, sendCallback } from './send.ts';
 
@@ -26,25 +26,18 @@ export async function testCallback(
   taskId: string,
 ): Promise<TestDelivery | 'no_task' | 'no_url'> {
   const { db, clock } = services;
-  const task = await db
-    .selectFrom('video_tasks')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('id', '=', taskId)
-    .executeTakeFirst();
+  const task = await findCreatedTask(db, userId, taskId);
   if (!task) return 'no_task';
   if (task.callback_url === null) return 'no_url';
   const eventId = newId('evt');
   const body = Buffer.from(JSON.stringify(testEvent(services, task, eventId)));
   const begun = clock.now();
-  const result = await sendCallback(
-    services,
-    { taskId, eventId, url: task.callback_url, body, secretSealed: task.callback_secret_sealed },
-    CALLBACK_RULES,
-  );
+  const { callback_url: url, callback_secret_sealed: secret_sealed } = task;
+  const event = { task_id: taskId, event_id: eventId, url, body, secret_sealed };
+  const result = await sendCallback(services, event, CALLBACK_RULES);
   return {
     eventId,
-    host: new URL(task.callback_url).host,
+    host: new URL(url).host,
     delivered: isDelivery(result),
     ...summaryOf(result),
     durationMs: Math.max(0, Math.round(clock.now() - begun)),

@@ -8,9 +8,9 @@ import { reachableGroups } from '../service-groups.ts';
 
 export type CharacterRow = Omit<Row<'characters'>, 'preview'> & { readonly has_preview: boolean };
 
-interface CharacterServices {
+export interface CatalogServices {
   readonly db: Db;
-  readonly catalog: Catalog;
+  readonly catalog: () => Catalog;
 }
 
 export interface CharacterFilter {
@@ -36,13 +36,13 @@ const COLUMNS =
 
 /** A published character in a group that the key reaches; with a model, only if it is for that model. */
 export async function findCharacter(
-  { db, catalog }: CharacterServices,
+  { db, catalog }: CatalogServices,
   key: Key,
   publicId: string,
   model?: string,
 ): Promise<CharacterRow | undefined> {
   if (!isCharacterId(publicId)) return undefined;
-  const groups = reachableGroups(catalog, key);
+  const groups = reachableGroups(catalog(), key);
   const { rows } = await sql<CharacterRow>`
     select ${COLUMNS} from characters
     where public_id = ${publicId} and published and group_id = any(${groups.map(({ id }) => id)})`.execute(db);
@@ -54,15 +54,16 @@ export async function findCharacter(
  * character has no catalog (V 4.11 r3).
  */
 export async function findCharacters(
-  { db, catalog }: CharacterServices,
+  { db, catalog }: CatalogServices,
   key: Key,
   filter: CharacterFilter,
   { after, limit }: CharacterPage,
 ): Promise<readonly CharacterRow[]> {
-  const group = reachableGroups(catalog, key).find(({ id }) => catalog.resolve(id, filter.model) !== undefined);
-  const all = group ? await charactersOf(db, group, filter.model) : [];
+  const { model } = filter;
+  const group = reachableGroups(catalog(), key).find(({ id }) => catalog().resolve(id, model) !== undefined);
+  const all = group ? await charactersOf(db, group, model) : [];
   if (all.length === 0)
-    throw fail('public_catalog_not_supported', `model: "${filter.model.slice(0, 100)}" has no public characters.`, {
+    throw fail('public_catalog_not_supported', `model: "${model.slice(0, 100)}" has no public characters.`, {
       param: 'model',
     });
   const matching = all.filter((character) => matches(character, filter));

@@ -1,8 +1,9 @@
 /** Replay of an idempotent create (V 8): the original resource or stable error, a conflict, or "in progress". */
+import { sql } from 'kysely';
 import { type ApiError, fail } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { type ErrorCode, errorRow } from '../../rules/index.ts';
-import { findRecord, type IdempotentRequest, type OriginalResponse } from './records.ts';
+import { type Claim, claimRecord, findRecord, type IdempotentRequest, type OriginalResponse } from './records.ts';
 
 /** What a replay needs to know about a kind of resource. */
 export interface Replayable<T> {
@@ -52,8 +53,22 @@ const statusFor = (code: string, recorded: number): number => {
   return typeof status === 'number' ? status : recorded;
 };
 
+/** The winner of a claim has committed: responds as it did, or says that it is still at work. */
+export async function replayLost<T>(original: Promise<T | undefined> | undefined): Promise<T> {
+  const replayed = await original;
+  if (!replayed) throw inProgress();
+  return replayed;
+}
+
+/** In the transaction that creates the resource. False when another request has claimed the key meanwhile. */
+export async function claimKey(tx: Db, request: IdempotentRequest | undefined, claim: Claim): Promise<boolean> {
+  if (!request) return true;
+  await sql`set local lock_timeout = '2s'`.execute(tx);
+  return claimRecord(tx, request, claim).catch(onLockTimeout(inProgress));
+}
+
 /** Another request has claimed the key and is still at work. */
-export const inProgress = (): ApiError => fail('idempotency_in_progress', undefined, { retryAfter: 2 });
+const inProgress = (): ApiError => fail('idempotency_in_progress', undefined, { retryAfter: 2 });
 
 /** Code of PostgreSQL for a lock that was not granted in time. */
 const LOCK_NOT_AVAILABLE = '55P03';

@@ -15,7 +15,6 @@ import type {
   AcceptedRequest,
   Examination,
   MediaReference,
-  PublicUrl,
   RequestError,
   TaskEntry,
   TaskRequest,
@@ -91,13 +90,6 @@ function taskRequest(
   content: readonly CheckedItem[],
   media: readonly PlacedMedia[],
 ): TaskRequest {
-  const countOf = (kind: string): number => media.filter(({ rule }) => rule.kind === kind).length;
-  const counts = {
-    text: content.length - media.length,
-    image: countOf('image'),
-    video: countOf('video'),
-    audio: countOf('audio'),
-  };
   return {
     model,
     parameters: given,
@@ -107,11 +99,9 @@ function taskRequest(
     ratio: given.ratio,
     executionExpiresAfter: given.execution_expires_after,
     callbackUrl,
-    counts,
-    hasVideoInput: counts.video > 0,
+    hasVideoInput: media.some(({ rule }) => rule.kind === 'video'),
     promptOptions: promptOptionsIn(content.flatMap((item) => (item.type === 'text' ? String(item.text) : []))),
     references: media.flatMap(referenceOf),
-    publicUrls: media.flatMap(publicUrlOf),
   };
 }
 
@@ -119,9 +109,6 @@ function referenceOf({ index, param, rule, role, address }: PlacedMedia): readon
   if (address.form !== 'reference' || !address.reference) return [];
   return [{ index, param, kind: rule.kind, role, ...address.reference }];
 }
-
-const publicUrlOf = ({ index, param, address }: PlacedMedia): readonly PublicUrl[] =>
-  address.form === 'https' ? [{ index, param, url: address.url }] : [];
 
 /** The provider gets URLs as the parser normalised them, because another parser could read the client's text differently. */
 function templateItems(content: readonly CheckedItem[], media: readonly PlacedMedia[]): readonly TemplateItem[] {

@@ -62,15 +62,11 @@ export interface TaskRequest {
   /** Seconds from creation to expiry. */
   readonly executionExpiresAfter: number | undefined;
   readonly callbackUrl: string | undefined;
-  /** Number of content items by type. */
-  readonly counts: Readonly<Record<'text' | MediaKind, number>>;
   /** Providers charge other rates for requests with video input. */
   readonly hasVideoInput: boolean;
   /** Options such as `--rs 1080p` in a text, which may replace parameters. Undefined when there are none. */
   readonly promptOptions: PromptOptions | undefined;
   readonly references: readonly MediaReference[];
-  /** URLs of content items, whose hosts must be resolved and checked before the request is sent. */
-  readonly publicUrls: readonly PublicUrl[];
 }
 
 /** What the options in a prompt ask for. Sets of each value, because the provider does not say which of several counts. */
@@ -93,13 +89,6 @@ export interface MediaReference {
   readonly role: MediaRole;
   readonly id: string;
   readonly form: 'asset' | 'character';
-}
-
-export interface PublicUrl {
-  readonly index: number;
-  readonly param: string;
-  /** As normalised by the URL parser. */
-  readonly url: string;
 }
 
 /** The upstream request with holes for what is known only at submission. */

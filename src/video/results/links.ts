@@ -4,8 +4,8 @@
  */
 import { sql } from 'kysely';
 import { findKeyOfUser, type Key } from '../../access/keys/index.ts';
-import { type Clock, fail, type Sealer, WrongMasterKey } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { fail, type Sealer, WrongMasterKey } from '../../core/index.ts';
+import type { VideoServices } from '../services.ts';
 import { findTask, statusOf, type TaskRow } from '../tasks/task.ts';
 import { hasLastFrame, type ResultKind } from './result.ts';
 
@@ -23,22 +23,14 @@ export interface LinkedResult {
   readonly kind: ResultKind;
 }
 
-interface LinkServices {
-  readonly db: Db;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-  readonly publicUrl: () => string;
-  readonly linkSeconds: number;
-}
-
 /** By the last part of the path, as for the addresses that need a token. */
 const KINDS: Readonly<Record<string, ResultKind>> = { content: 'video', 'last-frame': 'last_frame' };
 
 type Grant = readonly [userId: string, keyId: string, file: string, epoch: number, expiresAt: number];
 
-export function createLinks(options: LinkServices) {
-  const { db, sealer, clock, publicUrl, linkSeconds } = options;
+type LinkServices = Pick<VideoServices, 'db' | 'sealer' | 'clock' | 'publicUrl'> & { readonly linkSeconds: number };
 
+export function createLinks({ db, sealer, clock, publicUrl, linkSeconds }: LinkServices) {
   function make(task: TaskRow, key: Key): SignedLinks {
     const expiresAt = Math.floor(clock.now() / 1_000) + linkSeconds;
     const linkTo = (file: string): string => {

@@ -33,9 +33,7 @@ export class Renewals {
 
   async #ask(task: TaskRow): Promise<ResultUrls | undefined> {
     const { catalog, provider, log } = this.#services;
-    const account = catalog()
-      .accounts(task.group_id)
-      .find(({ id }) => id === task.account_id);
+    const account = catalog().account(task.account_id, task.group_id);
     if (!account || task.upstream_id === null) return undefined;
     const outcome = await provider.get(account, task.upstream_id);
     if (outcome.kind === 'failed') {

@@ -24,9 +24,9 @@ import {
   resultOf,
   resultsOf,
 } from './result.ts';
-import { type Delivery, sendHead, sendResult } from './send.ts';
+import { sendHead, sendResult } from './send.ts';
 import { ResultTurns } from './turns.ts';
-import { type UpstreamFile, UpstreamSource } from './upstream-source.ts';
+import { type UpstreamFile, UpstreamSource, unsatisfiable } from './upstream-source.ts';
 
 export interface MirrorSettings extends Pick<MirrorOptions, 'folder' | 'days' | 'maxBytes'> {
   /** Mirrors results as soon as their task has succeeded, not at their first read. */
@@ -82,7 +82,7 @@ export class Results {
   /** Downloads the results of a task into the mirror. False when it does not take them; throws when one cannot be fetched now. */
   async mirrorAll(task: TaskRow): Promise<boolean> {
     for (const result of resultsOf(task)) {
-      const mirrored = await this.mirror?.open(result, () => this.#fetch(result));
+      const mirrored = await this.mirror?.open(result, () => this.#source.open(result));
       if (!mirrored) return false;
       await mirrored.finished().finally(() => mirrored.close());
     }
@@ -104,13 +104,13 @@ export class Results {
     call.response.end();
   }
 
-  async #readFacts(call: Call, result: Result): Promise<Pick<Delivery, 'type' | 'size'>> {
+  async #readFacts(call: Call, result: Result): Promise<Pick<UpstreamFile, 'type' | 'size'>> {
     const delivery = await this.#open(call, result, FIRST_BYTES);
     delivery.body.close();
     return delivery;
   }
 
-  async #open(call: Call, result: Result, request: RangeRequest | undefined): Promise<Delivery> {
+  async #open(call: Call, result: Result, request: RangeRequest | undefined): Promise<UpstreamFile> {
     const known = this.#facts.get(result.name);
     if (request && known && !selectRange(request, known.size)) throw unsatisfiable(known.size);
     const opened =
@@ -121,8 +121,12 @@ export class Results {
     return { ...opened, type };
   }
 
-  async #openMirrored(call: Call, result: Result, request: RangeRequest | undefined): Promise<Delivery | undefined> {
-    const mirrored = await this.mirror?.open(result, () => this.#fetch(result));
+  async #openMirrored(
+    call: Call,
+    result: Result,
+    request: RangeRequest | undefined,
+  ): Promise<UpstreamFile | undefined> {
+    const mirrored = await this.mirror?.open(result, () => this.#source.open(result));
     if (!mirrored) return undefined;
     const { size, type } = mirrored.facts;
     const range = request && selectRange(request, size);
@@ -141,24 +145,17 @@ export class Results {
   }
 
   /** Waits for one of the few connections, and holds it until the transfer is over. */
-  async #openUpstream(call: Call, result: Result, request: RangeRequest | undefined): Promise<Delivery> {
+  async #openUpstream(call: Call, result: Result, request: RangeRequest | undefined): Promise<UpstreamFile> {
     const endTurn = await this.#turns.take(result.name, (leave) => call.onClientGone(leave));
     const cancel = new AbortController();
     call.onClientGone(() => cancel.abort());
     try {
       const file = await this.#source.open(result, { range: request, signal: cancel.signal });
-      if ('unsatisfiable' in file) throw unsatisfiable(file.unsatisfiable);
       return { ...file, body: finallyCall(file.body, endTurn) };
     } catch (error) {
       endTurn();
       throw error;
     }
-  }
-
-  async #fetch(result: Result): Promise<UpstreamFile> {
-    const file = await this.#source.open(result);
-    if ('unsatisfiable' in file) throw unsatisfiable(file.unsatisfiable);
-    return file;
   }
 
   #remember({ name }: Result, facts: ResultFacts): void {
@@ -171,14 +168,6 @@ function notReady(task: TaskRow): ApiError {
   const isOver = task.finished_at !== null;
   return fail('video_not_ready', isOver ? `The task has no video: it is ${statusOf(task)}.` : undefined);
 }
-
-/** The size is unknown when an upstream rejects a range without naming it. */
-const unsatisfiable = (size: number | undefined): ApiError =>
-  fail('invalid_request', 'range: no byte of the file is in the requested range.', {
-    status: 416,
-    param: 'range',
-    headers: { 'accept-ranges': 'bytes', ...(size !== undefined && { 'content-range': `bytes */${size}` }) },
-  });
 
 /** Calls `done` once, when the stream has ended, broken or been closed. */
 function finallyCall(body: ByteStream, done: () => void): ByteStream {

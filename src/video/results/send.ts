@@ -2,32 +2,18 @@
 import { errorFields, type Log } from '../../core/index.ts';
 import { type Call, type ClientStreams, idHeaders } from '../../platform/web/index.ts';
 import { FOREIGN_FILE_HEADERS } from '../../rules/index.ts';
-import { type ByteStream, exactly } from './byte-stream.ts';
+import { exactly } from './byte-stream.ts';
 import { typeHeaders } from './media-type.ts';
-import { type ByteRange, contentRange } from './range.ts';
+import { contentRange } from './range.ts';
 import { entityTag, lastModified, type Result } from './result.ts';
-
-/** What is sent: a whole result, or a part of it. */
-export interface Delivery {
-  readonly type: string;
-  /** Of the whole result; undefined when the upstream does not say. */
-  readonly size: number | undefined;
-  /** Undefined: the whole result. */
-  readonly range: ByteRange | undefined;
-  readonly body: ByteStream;
-}
-
-export interface SendServices {
-  readonly streams: ClientStreams;
-  readonly log: Log;
-}
+import type { UpstreamFile } from './upstream-source.ts';
 
 /** Sends head and body. Resolves when nothing more can be written. */
 export async function sendResult(
-  { streams, log }: SendServices,
+  { streams, log }: { readonly streams: ClientStreams; readonly log: Log },
   call: Call,
   result: Result,
-  delivery: Delivery,
+  delivery: UpstreamFile,
 ): Promise<void> {
   const length = lengthOf(delivery);
   sendHead(call, result, delivery, length);
@@ -66,7 +52,7 @@ export async function sendResult(
 export function sendHead(
   call: Call,
   result: Result,
-  { type, size, range }: Omit<Delivery, 'body'>,
+  { type, size, range }: Omit<UpstreamFile, 'body'>,
   length: number | undefined,
 ): void {
   call.response.writeHead(range ? 206 : 200, {
@@ -81,4 +67,4 @@ export function sendHead(
   });
 }
 
-const lengthOf = ({ size, range }: Delivery): number | undefined => (range ? range.end - range.start + 1 : size);
+const lengthOf = ({ size, range }: UpstreamFile): number | undefined => (range ? range.end - range.start + 1 : size);

@@ -16,7 +16,7 @@ import { type ByteRange, type RangeRequest, rangeHeader, readContentRange, selec
 import type { Renewals } from './renewals.ts';
 import { type Result, urlsOf } from './result.ts';
 
-/** A response of the object store: the whole file, or the part that was asked for. */
+/** A file on its way: the whole of it, or the part that was asked for. */
 export interface UpstreamFile {
   readonly type: string;
   /** Of the whole file; undefined when the upstream does not say. */
@@ -26,10 +26,13 @@ export interface UpstreamFile {
   readonly body: ByteStream;
 }
 
-/** The range selects no byte of a file of this size. */
-export interface Unsatisfiable {
-  readonly unsatisfiable: number | undefined;
-}
+/** The range selects no byte of the file. Its size is unknown when an upstream rejects a range without naming it. */
+export const unsatisfiable = (size: number | undefined): ApiError =>
+  fail('invalid_request', 'range: no byte of the file is in the requested range.', {
+    status: 416,
+    param: 'range',
+    headers: { 'accept-ranges': 'bytes', ...(size !== undefined && { 'content-range': `bytes */${size}` }) },
+  });
 
 export interface SourceServices extends Pick<VideoServices, 'catalog' | 'log' | 'allowedOrigins'> {
   readonly upstream: UpstreamClient;
@@ -54,8 +57,8 @@ export class UpstreamSource {
     this.#services = services;
   }
 
-  /** Throws `video_result_expired` when the file is gone, and 502, 503 or 504 when it cannot be read now. */
-  async open(result: Result, options: OpenOptions = {}): Promise<UpstreamFile | Unsatisfiable> {
+  /** Throws `video_result_expired` when the file is gone, 416 for an unsatisfiable range, and 502, 503 or 504 when it cannot be read now. */
+  async open(result: Result, options: OpenOptions = {}): Promise<UpstreamFile> {
     const { renewals, log } = this.#services;
     const known = urlsOf(result.task)[result.kind];
     const file = known === undefined ? undefined : await this.#fetch(result, known, options);
@@ -69,11 +72,7 @@ export class UpstreamSource {
   }
 
   /** Undefined when the address is dead. */
-  async #fetch(
-    result: Result,
-    address: string,
-    { range, signal }: OpenOptions,
-  ): Promise<UpstreamFile | Unsatisfiable | undefined> {
+  async #fetch(result: Result, address: string, { range, signal }: OpenOptions): Promise<UpstreamFile | undefined> {
     if (this.#isMoved(result, address)) return undefined;
     const body = await this.#send(result, address, range);
     if (signal?.aborted) body.close();
@@ -92,8 +91,8 @@ export class UpstreamSource {
   }
 
   async #send({ task }: Result, address: string, request: RangeRequest | undefined): Promise<UpstreamBody> {
-    const { upstream, guard, log, allowedOrigins } = this.#services;
-    const account = this.#accountOf(task.group_id, task.account_id);
+    const { upstream, guard, log, allowedOrigins, catalog } = this.#services;
+    const account = catalog().account(task.account_id, task.group_id);
     const accountOrigin = account && new URL(account.baseUrl).origin;
     const checked = await guard.check(address, {
       allow: accountOrigin ? [accountOrigin, ...allowedOrigins] : allowedOrigins,
@@ -130,15 +129,8 @@ export class UpstreamSource {
 
   /** Results behind the account's credential are fetched at its present address only; a former one is renewed. */
   #isMoved({ task }: Result, address: string): boolean {
-    const account = this.#accountOf(task.group_id, task.account_id);
+    const account = this.#services.catalog().account(task.account_id, task.group_id);
     return account !== undefined && traitsOf(account).hasOwnResults && !isOwnResult(account, URL.parse(address));
-  }
-
-  #accountOf(groupId: string, accountId: string | null): Account | undefined {
-    return this.#services
-      .catalog()
-      .accounts(groupId)
-      .find(({ id }) => id === accountId);
   }
 
   #failure({ task }: Result, error: unknown): unknown {
@@ -164,12 +156,9 @@ async function readFile(
   head: UpstreamHead,
   body: UpstreamBody,
   request: RangeRequest | undefined,
-): Promise<UpstreamFile | Unsatisfiable> {
+): Promise<UpstreamFile> {
   const { status, headers } = head;
-  if (status === 416 && request) {
-    body.close();
-    return { unsatisfiable: readContentRange(headers['content-range'])?.size };
-  }
+  if (status === 416 && request) throw unsatisfiable(readContentRange(headers['content-range'])?.size);
   if (status !== 200 && !(status === 206 && request)) throw new BrokenTransfer(`HTTP_${status}`);
   const length = lengthIn(head);
   const type = claimedType(headers['content-type']);
@@ -182,10 +171,7 @@ async function readFile(
   if (part) return { ...file, size, range: part.range };
   // The upstream ignores ranges: the part is cut out here.
   const range = request && size !== undefined ? selectRange(request, size) : undefined;
-  if (request && size !== undefined && !range) {
-    body.close();
-    return { unsatisfiable: size };
-  }
+  if (request && size !== undefined && !range) throw unsatisfiable(size);
   if (!range) return { ...file, size, range: undefined };
   return { ...file, size, range, body: sliceOf(file.body, range.start, range.end - range.start + 1) };
 }

@@ -11,14 +11,8 @@ import { SESSION_CHECKS, SESSION_FIELDS, SESSION_LEASE_MS, SESSION_SECONDS } fro
 import { misconfigured, unavailable } from '../assets/errors.ts';
 import { parseAssetBody, readFields, readModel } from '../assets/fields.ts';
 import { boundAccount, groupWith } from '../assets/service-group.ts';
-import {
-  claimRecord,
-  finishRecord,
-  type IdempotentRequest,
-  removeRecord,
-  removeRecordOf,
-} from '../idempotency/records.ts';
-import { inProgress, onLockTimeout, replayRequest } from '../idempotency/replay.ts';
+import { finishRecord, type IdempotentRequest, removeRecord, removeRecordOf } from '../idempotency/records.ts';
+import { claimKey, replayLost, replayRequest } from '../idempotency/replay.ts';
 import type { VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
 import type { AssetCreateOutcome, StartedValidation } from '../upstream/asset-provider.ts';
@@ -76,7 +70,7 @@ export async function createSession(services: VideoServices, key: Key, input: Se
     secret: randomBytes(24).toString('base64url'),
   };
   const creation = await insertSession(services, key, content, idempotent);
-  if (!creation) return replayLost(services, idempotent);
+  if (!creation) return replayLost(idempotent && replay(services, idempotent));
   const returnUrl = `${services.publicUrl()}/return/real-person/${content.secret}`;
   const outcome = await services.assetProvider.startValidation(content.account, returnUrl);
   if (outcome.kind !== 'created') throw await discard(services, creation, outcome);
@@ -100,12 +94,6 @@ const replay = (services: VideoServices, request: IdempotentRequest): Promise<ob
     },
   });
 
-async function replayLost(services: VideoServices, request: IdempotentRequest | undefined): Promise<object> {
-  const original = request && (await replay(services, request));
-  if (!original) throw inProgress();
-  return original;
-}
-
 /** Claim and session, together or not at all. Undefined when another request has claimed the key meanwhile. */
 async function insertSession(
   { db, replicaId }: VideoServices,
@@ -116,11 +104,7 @@ async function insertSession(
   const id = newId('authsess');
   const owner = `${replicaId}:${id}`;
   return db.transaction().execute(async (tx) => {
-    if (idempotent) {
-      await sql`set local lock_timeout = '2s'`.execute(tx);
-      const claim = { owner, resourceId: id, leaseMs: SESSION_LEASE_MS };
-      if (!(await claimRecord(tx, idempotent, claim).catch(onLockTimeout(inProgress)))) return undefined;
-    }
+    if (!(await claimKey(tx, idempotent, { owner, resourceId: id, leaseMs: SESSION_LEASE_MS }))) return undefined;
     await tx
       .insertInto('authorization_sessions')
       .values({

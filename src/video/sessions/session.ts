@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Catalog } from '../../catalog/index.ts';
-import type { Sealer } from '../../core/index.ts';
+import { type Sealer, unixSeconds } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import { SESSION_ERROR, type SessionStatus } from '../../rules/index.ts';
 
@@ -60,10 +60,8 @@ export function sessionView(
     ...(status === 'failed' && { error: SESSION_ERROR }),
     route_group_id: session.group_id,
     route_group_name: catalog().group(session.group_id)?.name ?? '',
-    expires_at: seconds(session.expires_at),
-    created_at: seconds(session.created_at),
-    updated_at: seconds(session.updated_at),
+    expires_at: unixSeconds(session.expires_at),
+    created_at: unixSeconds(session.created_at),
+    updated_at: unixSeconds(session.updated_at),
   };
 }
-
-const seconds = (at: Date): number => Math.floor(at.getTime() / 1_000);

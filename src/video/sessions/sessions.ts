@@ -3,47 +3,32 @@
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
-import type { Db, Job } from '../../platform/db/index.ts';
+import { type Db, deleteBatch, type Job } from '../../platform/db/index.ts';
 import { SESSION_KEPT_DAYS } from '../../rules/index.ts';
 import { VIDEO_WORK } from '../open-work.ts';
 import type { VideoServices } from '../services.ts';
-import { type ReturnedSession, SessionChecker } from './check.ts';
+import { SessionChecker } from './check.ts';
 import { createSession, recoverSessions, type SessionInput } from './create.ts';
 import { findSession, isSessionId, sessionStatusOf, sessionView } from './session.ts';
 
-export interface SessionView {
-  readonly session: object;
-  /** No outcome yet, so that polling makes sense. */
-  readonly isOpen: boolean;
-}
-
-export interface Sessions {
-  create(key: Key, input: SessionInput): Promise<object>;
-  /** Throws `authorization_session_not_found`, alike for missing and foreign sessions, or `authorization_session_expired`. */
-  get(key: Key, id: string): Promise<SessionView>;
-  /** The browser of the person came back on a secret path; undefined when no session has it. */
-  onReturn(secret: string): Promise<ReturnedSession | undefined>;
-}
-
-export function createSessions(services: VideoServices): {
-  readonly sessions: Sessions;
-  readonly jobs: readonly Job[];
-} {
+export function createSessions(services: VideoServices) {
   const { db } = services;
   const checker = new SessionChecker(services);
-  const sessions: Sessions = {
-    create: (key, input) => createSession(services, key, input),
-    async get(key, id) {
+  const sessions = {
+    create: (key: Key, input: SessionInput) => createSession(services, key, input),
+    /** Throws `authorization_session_not_found`, alike for missing and foreign sessions, or `authorization_session_expired`. */
+    async get(key: Key, id: string) {
       const session = isSessionId(id) ? await findSession(db, { user_id: key.userId, id }) : undefined;
       if (!session) throw fail('authorization_session_not_found');
       const status = sessionStatusOf(session);
       if (status === 'expired') throw fail('authorization_session_expired');
       return {
         session: sessionView(services, session, ['pending', 'verifying']),
+        /** No outcome yet, so that polling makes sense. */
         isOpen: status === 'pending' || status === 'verifying',
       };
     },
-    onReturn: (secret) => checker.onReturn(secret),
+    onReturn: (secret: string) => checker.onReturn(secret),
   };
   const jobs: readonly Job[] = [
     { name: 'sessions.check', everyMs: 1_000, needs: VIDEO_WORK.sessions, run: () => checker.run().then(() => 0) },
@@ -66,11 +51,9 @@ async function expireSessions(db: Db, batch = 1_000): Promise<number> {
   return Number(numAffectedRows);
 }
 
-async function removeEndedSessions(db: Db, batch = 1_000): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
-    delete from authorization_sessions where ctid in (
-      select ctid from authorization_sessions
-      where status in ('failed', 'expired') and updated_at <= now() - ${SESSION_KEPT_DAYS} * interval '1 day'
-      order by updated_at limit ${batch} for update skip locked)`.execute(db);
-  return Number(numAffectedRows);
-}
+const removeEndedSessions = (db: Db): Promise<number> =>
+  deleteBatch(
+    db,
+    'authorization_sessions',
+    sql`status in ('failed', 'expired') and updated_at <= now() - ${SESSION_KEPT_DAYS} * interval '1 day'`,
+  );

@@ -72,7 +72,7 @@ export function maxCostOfRequest(
 export async function estimateTask(services: VideoServices, key: Key, input: TaskInput): Promise<TaskEstimate> {
   const accepted = acceptRequest(await examineRequest(services, key, input));
   const { target, request } = accepted;
-  await resolveReferences({ db: services.db, catalog: services.catalog() }, key, target, request.references);
+  await resolveReferences(services, key, target, request.references);
   const { nanos, tokens, pixels, frames, rate } = maxCostOfRequest(services, key, accepted);
   return {
     object: 'task_estimate',

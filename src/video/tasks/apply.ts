@@ -7,7 +7,7 @@ import { crashPoint, review } from '../../ledger/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import { REVIEW } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
-import type { QueryOutcome, ReportedTask } from '../upstream/client.ts';
+import { type QueryOutcome, type ReportedTask, reportedMembers } from '../upstream/client.ts';
 import { withoutDoubtedUsage } from './doubted-usage.ts';
 import type { DueTask } from './due.ts';
 import { settleTask } from './settle.ts';
@@ -128,13 +128,10 @@ async function saveProgress(tx: Tx, task: TaskRow, progress: number | undefined)
   await updateTask(tx, task).set({ progress, updated_at: sql<Date>`now()` }).execute();
 }
 
+const RESULT = ['duration', 'resolution', 'ratio', 'seed', 'framespersecond', 'generate_audio'] as const;
+
 const resultOf = (report: ReportedTask): ReportedResult => ({
-  ...(report.duration !== undefined && { duration: report.duration }),
-  ...(report.resolution !== undefined && { resolution: report.resolution }),
-  ...(report.ratio !== undefined && { ratio: report.ratio }),
-  ...(report.seed !== undefined && { seed: report.seed }),
-  ...(report.framesPerSecond !== undefined && { framespersecond: report.framesPerSecond }),
-  ...(report.generateAudio !== undefined && { generate_audio: report.generateAudio }),
+  ...reportedMembers(report, RESULT),
   ...(report.lastFrameUrl !== undefined && { last_frame: true }),
   ...(report.doubtedUsage !== undefined && { doubted_usage: report.doubtedUsage }),
 });

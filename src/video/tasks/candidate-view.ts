@@ -1,6 +1,6 @@
 /** Candidates of a submission as operators see them, beside the parameters that were requested. Never a result address. */
 import type { SubmissionCandidate } from '../../schemas/index.ts';
-import type { ReportedTask } from '../upstream/client.ts';
+import { type ReportedTask, reportedMembers } from '../upstream/client.ts';
 import { type Claimant, differencesOf } from './candidate.ts';
 
 /** Candidates shown at most; those with the fewest differences come first. */
@@ -16,22 +16,12 @@ const shown = (claimant: Claimant, candidate: ReportedTask): SubmissionCandidate
   upstream_task: candidate.id,
   status: candidate.status,
   created_at: new Date((candidate.createdAt ?? 0) * 1_000).toISOString(),
-  parameters: parametersIn(candidate),
+  parameters: reportedMembers(candidate, PARAMETERS),
   differs: [...differencesOf(claimant, candidate)],
 });
 
-/** What the provider reported, under the names of V 4.2. */
-const parametersIn = (reported: ReportedTask): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries({
-      resolution: reported.resolution,
-      ratio: reported.ratio,
-      duration: reported.duration,
-      frames: reported.frames,
-      seed: reported.seed,
-      generate_audio: reported.generateAudio,
-      watermark: reported.watermark,
-      service_tier: reported.serviceTier,
-      execution_expires_after: reported.executionExpiresAfter,
-    }).filter(([, value]) => value !== undefined),
-  );
+/** Under the names of V 4.2. */
+const PARAMETERS = [
+  ...(['resolution', 'ratio', 'duration', 'frames', 'seed', 'generate_audio', 'watermark'] as const),
+  ...(['service_tier', 'execution_expires_after'] as const),
+];

@@ -43,7 +43,7 @@ test('our secret path decides alone whether a task is that of a submission', () 
 });
 
 test('a value that was not asked for tells submissions apart, unless the prompt may have asked for it', () => {
-  const given = { resolution: '480p', ratio: '16:9', duration: 5 };
+  const given = { resolution: '480p', ratio: '16:9', duration: 5 } as const;
   const other = reported({ resolution: '720p', ratio: '1:1', duration: 9 });
   assert.deepEqual(differencesOf(claimant(given), other), ['resolution', 'ratio', 'duration']);
   assert.deepEqual(differencesOf(claimant({ ...given, prompt_options: true }), other), []);

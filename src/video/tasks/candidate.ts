@@ -72,12 +72,7 @@ const otherDifferences = (given: TaskParameters, reported: ReportedTask): string
       execution_expires_after: given.execution_expires_after,
       searches: (given.tools?.length ?? 0) > 0,
     },
-    {
-      generate_audio: reported.generateAudio,
-      service_tier: reported.serviceTier,
-      execution_expires_after: reported.executionExpiresAfter,
-      searches: reported.searches,
-    },
+    reported,
   ),
   ...(reported.lastFrameUrl !== undefined && given.return_last_frame !== true ? ['return_last_frame'] : []),
 ];

@@ -10,8 +10,7 @@ import { crashPoint, hold, holdOnceCovered } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
 import type { IdempotentRequest } from '../idempotency/records.ts';
-import { claimRecord } from '../idempotency/records.ts';
-import { inProgress, onLockTimeout, replayRequest } from '../idempotency/replay.ts';
+import { claimKey, onLockTimeout, replayLost, replayRequest } from '../idempotency/replay.ts';
 import { resolveReferences, useAssets } from '../references.ts';
 import type { TaskEntry } from '../request/task-request.ts';
 import type { VideoServices } from '../services.ts';
@@ -41,23 +40,11 @@ export async function createTask(services: VideoServices, key: Key, input: Creat
   const original = idempotent && (await replay(services, idempotent));
   if (original) return original;
   const { target, request, template } = acceptRequest(seen);
-  const references = await resolveReferences(
-    { db: services.db, catalog: services.catalog() },
-    key,
-    target,
-    request.references,
-  );
-  const order: Order = {
-    operation: `${input.entry}.create`,
-    key,
-    target,
-    request,
-    template,
-    references,
-    idempotent,
-  };
+  const references = await resolveReferences(services, key, target, request.references);
+  const operation = `${input.entry}.create` as const;
+  const order: Order = { operation, key, target, request, template, references, idempotent };
   const inserted = await insertOnceCovered(services, order);
-  if (!inserted) return replayLost(services, order);
+  if (!inserted) return replayLost(idempotent && replay(services, idempotent));
   crashPoint('task.committed');
   return submitTask(services, { ...order, ...inserted });
 }
@@ -85,11 +72,8 @@ async function insertTask(services: VideoServices, order: Order, id: string): Pr
   const expirySeconds = request.executionExpiresAfter ?? TASK_EXPIRY_SECONDS.default;
   return db.transaction().execute(async (tx) => {
     await sql`set local lock_timeout = '2s'`.execute(tx);
-    if (idempotent) {
-      const claim = { owner, resourceId: id, leaseMs: SUBMISSION_LEASE_MS };
-      const isClaimed = await claimRecord(tx, idempotent, claim).catch(onLockTimeout(inProgress));
-      if (!isClaimed) return undefined;
-    }
+    const claim = { owner, resourceId: id, leaseMs: SUBMISSION_LEASE_MS };
+    if (!(await claimKey(tx, idempotent, claim))) return undefined;
     crashPoint('task.claimed');
     const checkAfter = new Date(clock.now() + (expirySeconds + TASK_EXPIRY_SECONDS.grace) * 1_000);
     const input = { userId: key.userId, nanos, reference: holdReference(id), checkAfter };
@@ -139,13 +123,6 @@ const walletBusy = (): ApiError =>
   fail('server_is_overloaded', 'The balance is in use by other requests. Nothing was created; try again shortly.', {
     retryAfter: 2,
   });
-
-/** The winner of the claim has committed: respond as it did, or say that it is still at work. */
-async function replayLost(services: VideoServices, { idempotent }: Order): Promise<CreatedTask> {
-  const original = idempotent && (await replay(services, idempotent));
-  if (!original) throw inProgress();
-  return original;
-}
 
 /**
  * A stable, anonymous name of the end user for the provider's abuse checks. Another installation with the same credential and user has

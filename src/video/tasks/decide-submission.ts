@@ -1,6 +1,5 @@
 /** Decision of an operator about a submission whose outcome stayed unknown: which task of the provider is its own, or that none is. */
 import { sql } from 'kysely';
-import type { Account } from '../../catalog/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import type { VideoServices } from '../services.ts';
 import { taskError } from '../upstream/errors.ts';
@@ -23,7 +22,7 @@ export type AssignedTask =
   /** Another task has it already. */
   | 'taken';
 
-interface Assignment {
+export interface Assignment {
   readonly taskId: string;
   readonly upstreamId: string;
   /** Runs in the transaction of the assignment. */
@@ -39,7 +38,7 @@ export async function assignSubmission(
 ): Promise<AssignedTask> {
   const { db, catalog, provider } = services;
   const task = await findOpen(db, taskId);
-  const account = task && accountNamed(catalog().allAccounts(), task);
+  const account = task && catalog().account(task.account_id);
   if (!task || !account) return 'not_open';
   const found = await provider.get(account, upstreamId);
   if (found.kind !== 'found') return found.kind === 'missing' ? 'not_at_provider' : 'provider_unreachable';
@@ -67,13 +66,10 @@ export async function dismissSubmission(
   await updateTask(tx, task).set({ dismissed_at: sql<Date>`now()`, candidates: null }).execute();
   const failed = await changeStatus(services, tx, task, { to: 'failed', error: taskError('submission_failed') });
   if (!failed) return 'not_open';
-  const account = accountNamed(services.catalog().allAccounts(), task);
+  const account = services.catalog().account(task.account_id);
   if (account) await checkOthers(tx, providerScope(services, account).accountIds);
   return { userId: task.user_id };
 }
-
-const accountNamed = (accounts: readonly Account[], { account_id }: TaskRow): Account | undefined =>
-  accounts.find(({ id }) => id === account_id);
 
 /** By its id alone: few submissions are unknown, and they have an index. */
 async function findOpen(db: DecisionServices['db'], taskId: string): Promise<TaskRow | undefined> {

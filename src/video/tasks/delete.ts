@@ -56,10 +56,7 @@ export async function cancelUpstream(
   services: Pick<VideoServices, 'db' | 'catalog' | 'provider' | 'publicUrl'>,
   task: Pick<TaskRow, 'user_id' | 'id' | 'group_id' | 'account_id' | 'upstream_id'>,
 ): Promise<void> {
-  const account = services
-    .catalog()
-    .accounts(task.group_id)
-    .find(({ id }) => id === task.account_id);
+  const account = services.catalog().account(task.account_id, task.group_id);
   if (!account || task.upstream_id === null) return;
   // We may be behind the provider, and its DELETE removes the result of a task that has ended.
   let found = await services.provider.get(account, task.upstream_id);

@@ -51,7 +51,7 @@ async function takeDue({ db }: ReconcileServices): Promise<readonly TaskRow[]> {
 
 /** The tasks of one account and model. The list settles submissions that are not due as well. */
 async function reconcileGroup(services: ReconcileServices, tasks: readonly TaskRow[]): Promise<void> {
-  const account = tasks[0] && accountOf(services, tasks[0]);
+  const account = tasks[0] && services.catalog().account(tasks[0].account_id);
   const found = account && (await findOwners(services, account, tasks));
   const bound = new Set<string>();
   for (const { claim, candidate } of found?.pairs ?? [])
@@ -101,17 +101,9 @@ async function bind(
   return isBound;
 }
 
-const accountOf = (
-  { catalog }: Pick<ReconcileServices, 'catalog'>,
-  { account_id }: Pick<TaskRow, 'account_id'>,
-): Account | undefined =>
-  catalog()
-    .allAccounts()
-    .find(({ id }) => id === account_id);
-
 /** The model's name at the provider, which several of our models may share. */
 const providerModelOf = (services: ReconcileServices, task: Pick<TaskRow, 'account_id' | 'upstream_model'>): string =>
-  accountOf(services, task)?.models.get(task.upstream_model) ?? task.upstream_model;
+  services.catalog().account(task.account_id)?.models.get(task.upstream_model) ?? task.upstream_model;
 
 /** Shows the operator what can be the task's; nothing is written while it stays the same. */
 async function saveCandidates(
@@ -160,7 +152,7 @@ export async function onProviderReport(services: ReconcileServices, token: strin
     await checkSoon(services, task);
     return true;
   }
-  const account = accountOf(services, task);
+  const account = services.catalog().account(task.account_id);
   const found = account && (await services.provider.get(account, reportedId));
   if (found?.kind === 'failed')
     throw fail('server_is_overloaded', 'The provider cannot be asked about the task now; report it again.', {

@@ -4,24 +4,14 @@ import { sql } from 'kysely';
 import { release } from '../../ledger/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import { type TaskStatus, VARIANT_SHEETS } from '../../rules/index.ts';
+import type { GivenParameters } from '../request/task-request.ts';
 import type { ReportedUsage } from '../upstream/client.ts';
 import type { TaskError } from '../upstream/errors.ts';
 
 export type TaskRow = Row<'video_tasks'>;
 
-/** Parameters as the caller gave them; absent members were not given. */
-export interface TaskParameters {
-  readonly duration?: number;
-  readonly frames?: number;
-  readonly resolution?: string;
-  readonly ratio?: string;
-  readonly seed?: number;
-  readonly generate_audio?: boolean;
-  readonly watermark?: boolean;
-  readonly return_last_frame?: boolean;
-  readonly service_tier?: string;
-  readonly execution_expires_after?: number;
-  readonly tools?: readonly { readonly type: string }[];
+/** Parameters as the caller gave them. */
+export interface TaskParameters extends GivenParameters {
   /** The prompt may contain options that replace parameters. */
   readonly prompt_options?: boolean;
 }

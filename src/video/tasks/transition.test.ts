@@ -47,7 +47,7 @@ const NOTHING: ReportedTask = {
   resolution: undefined,
   ratio: undefined,
   seed: undefined,
-  framesPerSecond: undefined,
+  framespersecond: undefined,
 };
 const reported = (status: string, more: Partial<ReportedTask> = {}): TaskEvent => ({
   kind: 'reported',

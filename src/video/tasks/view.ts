@@ -2,6 +2,7 @@
  * Tasks as callers see them: the task object (V 2) and the video object of the compatibility entry (V 4.7). Neither contains the prompt,
  * the media, or an id or address of the provider.
  */
+import { unixSeconds } from '../../core/index.ts';
 import {
   type FixedRatio,
   RESOLUTIONS,
@@ -16,8 +17,6 @@ import {
 import type { ReportedUsage } from '../upstream/client.ts';
 import { errorOf, parametersOf, reportedOf, statusOf, type TaskRow } from './task.ts';
 
-const seconds = (date: Date): number => Math.floor(date.getTime() / 1_000);
-
 /** `links` replace the addresses that need a token. */
 export function taskView(task: TaskRow, publicUrl: string, links?: TaskLinks) {
   const given = parametersOf(task);
@@ -30,8 +29,8 @@ export function taskView(task: TaskRow, publicUrl: string, links?: TaskLinks) {
     status: statusOf(task),
     progress: task.progress,
     error: errorOf(task) ?? null,
-    created_at: seconds(task.created_at),
-    updated_at: seconds(task.updated_at),
+    created_at: unixSeconds(task.created_at),
+    updated_at: unixSeconds(task.updated_at),
     content: task.status === 'succeeded' ? contentOf(task, publicUrl, links) : undefined,
     usage: usageOf(task),
     duration,
@@ -92,14 +91,14 @@ export function videoView(task: TaskRow) {
   const given = parametersOf(task);
   const reported = reportedOf(task);
   const duration = reported.duration ?? (given.duration === -1 ? undefined : given.duration);
-  const completed = task.finished_at === null ? null : seconds(task.finished_at);
+  const completed = task.finished_at === null ? null : unixSeconds(task.finished_at);
   return defined({
     id: task.id,
     object: 'video',
     model: task.model,
     status: VIDEO_STATUS[statusOf(task)],
     progress: task.progress,
-    created_at: seconds(task.created_at),
+    created_at: unixSeconds(task.created_at),
     completed_at: completed,
     expires_at: task.status === 'succeeded' && completed !== null ? completed + RESULT_HOURS * 3_600 : null,
     error: errorOf(task) ?? null,

@@ -3,10 +3,12 @@
  * second, whatever their number; the number is bounded.
  */
 import { sql } from 'kysely';
-import { type Clock, errorFields, fail, type Log } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { errorFields, fail } from '../../core/index.ts';
 import { TASK_WAIT } from '../../rules/index.ts';
+import type { VideoServices } from '../services.ts';
 import type { TaskRow } from './task.ts';
+
+type WatchServices = Pick<VideoServices, 'db' | 'clock' | 'log'>;
 
 interface Waiter {
   readonly task: Pick<TaskRow, 'user_id' | 'id' | 'version'>;
@@ -14,18 +16,14 @@ interface Waiter {
 }
 
 export class TaskWatcher {
-  readonly #db: Db;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #services: WatchServices;
   readonly #waiters = new Set<Waiter>();
   #cancelTick: (() => void) | undefined;
   /** The server stops: nothing waits any more. */
   hasEnded = false;
 
-  constructor({ db, clock, log }: { readonly db: Db; readonly clock: Clock; readonly log: Log }) {
-    this.#db = db;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(services: WatchServices) {
+    this.#services = services;
   }
 
   get size(): number {
@@ -45,7 +43,7 @@ export class TaskWatcher {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiter: Waiter = { task, resolve };
     this.#waiters.add(waiter);
-    const cancelTimeout = this.#clock.after(waitMs, () => resolve(false));
+    const cancelTimeout = this.#services.clock.after(waitMs, () => resolve(false));
     onCancel(() => resolve(false));
     this.#cancelTick ??= this.#tick();
     return promise.finally(() => {
@@ -60,7 +58,7 @@ export class TaskWatcher {
   }
 
   #tick(): () => void {
-    return this.#clock.after(TASK_WAIT.checkMs, () => {
+    return this.#services.clock.after(TASK_WAIT.checkMs, () => {
       void this.#check().finally(() => {
         this.#cancelTick = this.#waiters.size > 0 ? this.#tick() : undefined;
       });
@@ -74,13 +72,13 @@ export class TaskWatcher {
       const { rows } = await sql<{ id: string; version: number }>`
         select t.id, t.version from unnest(
           ${waiters.map(({ task }) => task.user_id)}::text[], ${waiters.map(({ task }) => task.id)}::text[]) waiting (user_id, id)
-        join video_tasks t on t.user_id = waiting.user_id and t.id = waiting.id`.execute(this.#db);
+        join video_tasks t on t.user_id = waiting.user_id and t.id = waiting.id`.execute(this.#services.db);
       const versions = new Map(rows.map(({ id, version }) => [id, version]));
       // A task that was deleted meanwhile has changed too.
       for (const { task, resolve } of waiters) if (versions.get(task.id) !== task.version) resolve(true);
     } catch (error) {
       // The next check may succeed; a waiting request ends at its own time.
-      this.#log.warn('task.watch_failed', errorFields(error));
+      this.#services.log.warn('task.watch_failed', errorFields(error));
     }
   }
 }

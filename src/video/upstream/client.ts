@@ -5,10 +5,10 @@
 import type { Account } from '../../catalog/index.ts';
 import { concatBuffers } from '../../core/index.ts';
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../providers/upstream/index.ts';
-import { MAX_USAGE_TOKENS, TIMEOUTS, type Timeouts } from '../../rules/index.ts';
+import { MAX_USAGE_TOKENS, TIMEOUTS } from '../../rules/index.ts';
 import { isAmbiguous, ownResultUrls, traitsOf } from './adapters.ts';
 import type { ProviderError } from './errors.ts';
-import { exchangeJson, type JsonResponse, nonEmptyText, objectOf, secondsIn } from './exchange.ts';
+import { exchangeAs, type JsonResponse, nonEmptyText, objectOf, secondsIn } from './exchange.ts';
 
 export type CreateOutcome =
   | { readonly kind: 'accepted'; readonly upstreamId: string }
@@ -40,13 +40,13 @@ export interface ReportedTask {
   readonly resolution: string | undefined;
   readonly ratio: string | undefined;
   readonly seed: number | undefined;
-  readonly framesPerSecond: number | undefined;
+  readonly framespersecond: number | undefined;
   readonly frames?: number | undefined;
-  readonly generateAudio?: boolean | undefined;
+  readonly generate_audio?: boolean | undefined;
   readonly watermark?: boolean | undefined;
-  readonly serviceTier?: string | undefined;
+  readonly service_tier?: string | undefined;
   /** Seconds from creation to expiry. */
-  readonly executionExpiresAfter?: number | undefined;
+  readonly execution_expires_after?: number | undefined;
   /** The request had a tool that searches the web. */
   readonly searches?: boolean | undefined;
   readonly callbackUrl?: string | undefined;
@@ -154,25 +154,11 @@ export class VideoProvider {
     path: string,
     content?: { readonly body: Buffer; readonly headers: readonly string[] },
   ): Promise<JsonResponse | TransportError> {
-    const { origin, pathname } = new URL(account.baseUrl);
-    const timeouts: Timeouts = method === 'POST' ? TIMEOUTS.videoCreate : TIMEOUTS.videoQuery;
-    const headers = [
-      'authorization',
-      `Bearer ${account.credential}`,
-      'accept-encoding',
-      'identity',
-      'user-agent',
-      'dragoman',
-    ];
-    if (content) headers.push('content-type', 'application/json', ...content.headers);
-    return exchangeJson(this.#upstream, {
+    return exchangeAs(this.#upstream, account, {
       method,
-      origin,
-      path: pathname.replace(/\/+$/, '') + traitsOf(account).tasksPath + path,
-      headers,
-      body: content?.body ?? null,
-      timeouts,
-      proxy: account.proxy,
+      path: traitsOf(account).tasksPath + path,
+      content,
+      timeouts: method === 'POST' ? TIMEOUTS.videoCreate : TIMEOUTS.videoQuery,
       connection: method === 'POST' ? 'new' : 'any',
     });
   }
@@ -247,16 +233,20 @@ export function reportedTask(value: unknown): ReportedTask | undefined {
     resolution: nonEmptyText(task.resolution),
     ratio: nonEmptyText(task.ratio),
     seed: typeof task.seed === 'number' && Number.isSafeInteger(task.seed) ? task.seed : undefined,
-    framesPerSecond: countOf(task.framespersecond),
+    framespersecond: countOf(task.framespersecond),
     frames: countOf(task.frames),
-    generateAudio: flagOf(task.generate_audio),
+    generate_audio: flagOf(task.generate_audio),
     watermark: flagOf(task.watermark),
-    serviceTier: nonEmptyText(task.service_tier),
-    executionExpiresAfter: countOf(task.execution_expires_after),
+    service_tier: nonEmptyText(task.service_tier),
+    execution_expires_after: countOf(task.execution_expires_after),
     searches: Array.isArray(task.tools) ? task.tools.length > 0 : undefined,
     callbackUrl: nonEmptyText(task.callback_url),
   };
 }
+
+/** Those of the members that were reported. */
+export const reportedMembers = <K extends keyof ReportedTask>(task: ReportedTask, names: readonly K[]) =>
+  Object.fromEntries(names.flatMap((name) => (task[name] === undefined ? [] : [[name, task[name]]])));
 
 /** As a number or as a text with a sign. */
 const percentOf = (value: unknown): number | undefined => {

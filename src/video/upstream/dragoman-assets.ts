@@ -16,7 +16,7 @@ import {
   startedValidation,
 } from './asset-provider.ts';
 import type { QueryOutcome } from './client.ts';
-import { exchangeJson, type JsonResponse, nonEmptyText, objectOf, type ResponseObject, secondsIn } from './exchange.ts';
+import { exchangeAs, type JsonResponse, nonEmptyText, objectOf, type ResponseObject, secondsIn } from './exchange.ts';
 
 const GROUPS = '/v1/asset-groups';
 const ASSETS = '/v1/assets';
@@ -178,24 +178,13 @@ class AssetApi {
   }
 
   #send(
-    { baseUrl, credential, proxy }: Account,
+    account: Account,
     method: UpstreamRequest['method'],
     path: string,
     content?: { readonly body: string; readonly headers: readonly string[] },
   ): Promise<JsonResponse | TransportError> {
-    const { origin, pathname } = new URL(baseUrl);
-    const headers = ['authorization', `Bearer ${credential}`, 'accept-encoding', 'identity', 'user-agent', 'dragoman'];
-    if (content) headers.push('content-type', 'application/json', ...content.headers);
-    return exchangeJson(this.#upstream, {
-      method,
-      origin,
-      path: pathname.replace(/\/+$/, '') + path,
-      headers,
-      body: content?.body ?? null,
-      timeouts: TIMEOUTS.assets,
-      proxy,
-      connection: method === 'GET' ? 'any' : 'new',
-    });
+    const connection = method === 'GET' ? 'any' : 'new';
+    return exchangeAs(this.#upstream, account, { method, path, content, timeouts: TIMEOUTS.assets, connection });
   }
 }
 

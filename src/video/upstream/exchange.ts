@@ -1,4 +1,5 @@
 /** One request to a provider and its JSON response, held in memory. Transport errors are values; nothing is retried. */
+import type { Account } from '../../catalog/index.ts';
 import { valueOfJson } from '../../core/index.ts';
 import { wholeResponse } from '../../platform/http/index.ts';
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../providers/upstream/index.ts';
@@ -21,6 +22,32 @@ export async function exchangeJson(
   const response = await wholeResponse(upstream, request, MAX_RESPONSE_BYTES);
   if ('code' in response) return response;
   return { ...response, body: objectOf(valueOfJson(response.body.toString('utf8'))) };
+}
+
+interface AccountRequest extends Pick<UpstreamRequest, 'method' | 'timeouts' | 'connection'> {
+  /** Below the address of the account. */
+  readonly path: string;
+  readonly content?: { readonly body: Buffer | string; readonly headers: readonly string[] } | undefined;
+}
+
+/** The same with the credential of the account. */
+export function exchangeAs(
+  upstream: UpstreamClient,
+  { baseUrl, credential, proxy }: Account,
+  { path, content, ...request }: AccountRequest,
+): Promise<JsonResponse | TransportError> {
+  const { origin, pathname } = new URL(baseUrl);
+  const headers = ['authorization', `Bearer ${credential}`, 'accept-encoding', 'identity', 'user-agent', 'dragoman'];
+  if (content) headers.push('content-type', 'application/json', ...content.headers);
+  const body = content?.body ?? null;
+  return exchangeJson(upstream, {
+    ...request,
+    origin,
+    path: pathname.replace(/\/+$/, '') + path,
+    headers,
+    body,
+    proxy,
+  });
 }
 
 export const objectOf = (value: unknown): ResponseObject | undefined =>

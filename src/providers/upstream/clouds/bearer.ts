@@ -1,33 +1,37 @@
-/** Requests with an access token of the account. */
+/** Requests with a credential of the account that is fetched, and renewed before it ends. */
 import type { HttpRequest } from '../../../platform/http/index.ts';
 import type { CloudUse } from '../account.ts';
-import type { CloudServices } from './cloud.ts';
+import type { Cloud, CloudServices } from './cloud.ts';
 import type { Expiring } from './token-cache.ts';
 
-/** A token is for all calls of the account. */
+/** A credential is for all calls of the account. */
 export type CloudIdentity = Pick<CloudUse, 'account' | 'cloud'>;
 
-export interface Bearer {
-  sign(request: HttpRequest): HttpRequest | Promise<HttpRequest>;
-  forget(): void;
-}
+type Fetched<T> = (services: CloudServices, identity: CloudIdentity) => Promise<Expiring<T>>;
 
-export function bearer(
+/** `signed` runs when the request is sent: a signature is valid for five minutes. */
+export function fetchedCredential<T>(
   services: CloudServices,
   identity: CloudIdentity,
-  fetch: (services: CloudServices, identity: CloudIdentity) => Promise<Expiring<string>>,
-): Bearer {
+  fetch: Fetched<T>,
+  signed: (request: HttpRequest, credential: T) => HttpRequest,
+): Pick<Cloud, 'sign' | 'forget'> {
   const { account, cloud } = identity;
   const text = JSON.stringify([cloud, account.credential, account.proxy]);
-  const signed = (request: HttpRequest, token: string): HttpRequest => ({
-    ...request,
-    headers: [...request.headers, 'authorization', `Bearer ${token}`],
-  });
   return {
     sign(request) {
-      const token = services.tokens.get(account.id, text, () => fetch(services, identity));
-      return token instanceof Promise ? token.then((value) => signed(request, value)) : signed(request, token);
+      const found = services.tokens.get(account.id, text, () => fetch(services, identity));
+      return found instanceof Promise ? found.then((value) => signed(request, value)) : signed(request, found);
     },
     forget: () => services.tokens.forget(account.id),
   };
 }
+
+/** The credential is an access token. */
+export const bearer = (services: CloudServices, identity: CloudIdentity, fetch: Fetched<string>) =>
+  fetchedCredential(services, identity, fetch, withBearer);
+
+export const withBearer = (request: HttpRequest, token: string): HttpRequest => ({
+  ...request,
+  headers: [...request.headers, 'authorization', `Bearer ${token}`],
+});

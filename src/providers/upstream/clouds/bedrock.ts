@@ -7,6 +7,7 @@ import { BEDROCK_BETAS, type CloudSettings } from '../../../rules/index.ts';
 import type { CloudUse } from '../account.ts';
 import { parseBase } from '../account-url.ts';
 import { awsCredentials } from './aws-credentials.ts';
+import { fetchedCredential, withBearer } from './bearer.ts';
 import { bedrockCount, bedrockError } from './bedrock-errors.ts';
 import { BedrockStream, converseEvent, messagesEvent } from './bedrock-stream.ts';
 import type { Cloud, CloudServices } from './cloud.ts';
@@ -22,9 +23,9 @@ const isNotSent = (name: string): boolean => /^(?:anthropic-(?:version|beta)$|x-
 
 export function bedrock(services: CloudServices, { account, cloud }: CloudUse): Cloud {
   const { origin, prefix } = parseBase(account.baseUrl);
-  const identity = { account, cloud };
-  const text = JSON.stringify([cloud, account.credential, account.proxy]);
-  const scope = () => ({ region: cloud.region ?? '', service: 'bedrock', now: services.clock.now() });
+  const keys = fetchedCredential(services, { account, cloud }, awsCredentials, (request, credentials) =>
+    signV4(request, credentials, { region: cloud.region ?? '', service: 'bedrock', now: services.clock.now() }),
+  );
 
   const messages = (request: HttpRequest, model: string): HttpRequest | undefined => {
     const body = wholeBody(request.body);
@@ -54,21 +55,13 @@ export function bedrock(services: CloudServices, { account, cloud }: CloudUse): 
 
   return {
     prepare: (request, { model }) => (CONVERSE_PATH.test(request.path) ? converse(request) : messages(request, model)),
-    sign(request) {
-      if (cloud.auth === 'api-key')
-        return { ...request, headers: [...request.headers, 'authorization', `Bearer ${account.credential}`] };
-      const found = services.tokens.get(account.id, text, () => awsCredentials(services, identity));
-      // Signed when it is sent: a signature is valid for five minutes.
-      return found instanceof Promise
-        ? found.then((credentials) => signV4(request, credentials, scope()))
-        : signV4(request, found, scope());
-    },
+    sign: (request) => (cloud.auth === 'api-key' ? withBearer(request, account.credential) : keys.sign(request)),
     listen(listener, _use, { path }) {
       const inner = path.startsWith('/v1/messages/count_tokens') ? bedrockCount(listener) : listener;
       const eventOf = CONVERSE_PATH.test(path) ? converseEvent : messagesEvent;
       return new BedrockStream(withMessagesErrors(inner, bedrockError), eventOf);
     },
-    forget: () => services.tokens.forget(account.id),
+    forget: keys.forget,
   };
 }
 
