@@ -435,7 +435,7 @@ test('Slack and Teams get their own forms, and mail its addresses', async () => 
   assert.deepEqual(
     card.body.map(({ type, text }: { type: string; text: string }) => [type, text]),
     [
-      ['TextBlock', 'low \\<b\\>: 2 users'],
+      ['TextBlock', 'Warning "low \\<b\\>" applies to 2 users'],
       ['TextBlock', 'The balance of user ana is $4, below $5'],
       ['TextBlock', 'The balance of user ben is $1, below $5'],
     ],
@@ -446,7 +446,7 @@ test('Slack and Teams get their own forms, and mail its addresses', async () => 
   const [sent] = mailServer.mails;
   assert.ok(sent && mailServer.mails.length === 1);
   assert.deepEqual([sent.from, sent.to], ['gateway@example.test', ['ops@example.test', 'more@example.test']]);
-  assert.match(sent.data, /^Subject: Dragoman: low <b>: 2 users\r$/m);
+  assert.match(sent.data, /^Subject: Dragoman: Warning "low <b>" applies to 2 users\r$/m);
   assert.match(sent.data, /^Auto-Submitted: auto-generated\r$/im);
   assert.match(sent.data, /- The balance of user ana is \$4, below \$5/);
 });
