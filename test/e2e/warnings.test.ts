@@ -200,7 +200,7 @@ test('two servers that check at the same time write one notice', async () => {
   await Promise.all([jobsOf(gateway).deliver(), jobsOf(replica).deliver()]);
   assert.equal(receiver.deliveries.length, 1);
   const { title, subjects } = JSON.parse(receiver.deliveries[0]?.body ?? '').data;
-  assert.equal(title, 'Warning "the available balance of a user is below an amount" applies to 2 users');
+  assert.equal(title, 'Warning the available balance of a user is below an amount: 2 users');
   assert.deepEqual(subjects, [
     { id: 'ana', name: null, value: '4' },
     { id: 'ben', name: null, value: '1' },
@@ -411,9 +411,9 @@ test('Slack and Teams get their own forms, and mail its addresses', async () => 
     JSON.parse(receiver.deliveries.find((one) => one.path === path)?.body ?? assert.fail(path));
   const link = '<https://gateway.test/console/warnings|Open warnings>';
   assert.deepEqual(bodyOf('/slack'), {
-    text: 'Warning "low &lt;b&gt;" applies to 2 users',
+    text: 'Warning low &lt;b&gt;: 2 users',
     blocks: [
-      { type: 'header', text: { type: 'plain_text', text: 'Warning "low <b>" applies to 2 users' } },
+      { type: 'header', text: { type: 'plain_text', text: 'Warning low <b>: 2 users' } },
       {
         type: 'section',
         text: {
@@ -435,7 +435,7 @@ test('Slack and Teams get their own forms, and mail its addresses', async () => 
   assert.deepEqual(
     card.body.map(({ type, text }: { type: string; text: string }) => [type, text]),
     [
-      ['TextBlock', 'Warning "low \\<b\\>" applies to 2 users'],
+      ['TextBlock', 'Warning low \\<b\\>: 2 users'],
       ['TextBlock', 'The balance of user ana is $4, below $5'],
       ['TextBlock', 'The balance of user ben is $1, below $5'],
     ],
@@ -446,7 +446,7 @@ test('Slack and Teams get their own forms, and mail its addresses', async () => 
   const [sent] = mailServer.mails;
   assert.ok(sent && mailServer.mails.length === 1);
   assert.deepEqual([sent.from, sent.to], ['gateway@example.test', ['ops@example.test', 'more@example.test']]);
-  assert.match(sent.data, /^Subject: Dragoman: Warning "low <b>" applies to 2 users\r$/m);
+  assert.match(sent.data, /^Subject: Dragoman: Warning low <b>: 2 users\r$/m);
   assert.match(sent.data, /^Auto-Submitted: auto-generated\r$/im);
   assert.match(sent.data, /- The balance of user ana is \$4, below \$5/);
 });

@@ -35,6 +35,6 @@ test('the largest notice keeps the limits of Slack and Teams', () => {
 
 test('a mail has its subject on one line, and says how many are left out', () => {
   const { subject, text } = mailText({ ...notice, content: { ...content, rule: { ...content.rule, name: 'low' } } });
-  assert.equal(subject, 'Dragoman: Warning "low" applies to 1000 alarms');
+  assert.equal(subject, 'Dragoman: Warning low: 1000 alarms');
   assert.match(text, /\n- and 980 more\n/);
 });

@@ -24,7 +24,7 @@ export function titleOf(content: NoticeContent): string {
   const { rule, count, subjects } = content;
   const [first] = subjects;
   if (count === 1 && first) return sentenceOf(rule, nameOf(rule, first), first.value);
-  return `Warning "${rule.name}" applies to ${count} ${rule.scope}s`;
+  return `Warning ${rule.name}: ${count} ${rule.scope}s`;
 }
 
 type Rule = NoticeContent['rule'];
