@@ -2,8 +2,7 @@
  * Gives memory back after load. V8 collects garbage when something allocates, and returns memory to the system after a collection: a process
  * without calls would keep what its last ones left, hundreds of megabytes after long requests.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { queryObjects } from 'node:v8';
 import type { Clock } from '../../core/index.ts';
 import type { Sampler } from './wakefulness.ts';
 
@@ -51,14 +50,8 @@ export class IdleHeap implements Sampler {
   }
 }
 
-let collectGarbage: (() => void) | undefined;
 const PROCESS_HEAP: Heap = {
   used: () => process.memoryUsage().heapUsed,
-  collect() {
-    if (!collectGarbage) {
-      setFlagsFromString('--expose-gc');
-      collectGarbage = runInNewContext('gc') as () => void;
-    }
-    collectGarbage();
-  },
+  // A count of objects is documented to collect all garbage first.
+  collect: () => queryObjects(IdleHeap),
 };
