@@ -18,6 +18,7 @@ export interface GatewayOptions {
   readonly profileFolder?: string | undefined;
 }
 
+const GROUPS = ['messages', 'responses', 'generate'] as const;
 const keyOf = (group: Dialect): string => `bench-key-for-the-${group}-group`;
 
 export async function startGateway(
@@ -52,7 +53,7 @@ const setupOf = (upstream: string): object => ({
     { id: 'responses', style: 'responses' },
     { id: 'generate', style: 'generate-content' },
   ],
-  accounts: ['messages', 'responses', 'generate'].map((group) => ({
+  accounts: GROUPS.map((group) => ({
     id: `mock-${group}`,
     group,
     base_url: group === 'responses' ? `${upstream}/v1` : upstream,
@@ -60,18 +61,7 @@ const setupOf = (upstream: string): object => ({
     max_concurrency: 100_000,
   })),
   // With prices, so that every call is reserved, charged and written to the journal.
-  models: [
-    {
-      id: 'bench-*',
-      groups: ['messages', 'responses', 'generate'],
-      prices: { input: '3', cached_input: '0.3', output: '15' },
-    },
-  ],
+  models: [{ id: 'bench-*', groups: GROUPS, prices: { input: '3', cached_input: '0.3', output: '15' } }],
   users: [{ id: 'bench', balance: '1000000' }],
-  keys: (['messages', 'responses', 'generate'] as const).map((group) => ({
-    user: 'bench',
-    group,
-    name: 'bench',
-    key: keyOf(group),
-  })),
+  keys: GROUPS.map((group) => ({ user: 'bench', group, name: 'bench', key: keyOf(group) })),
 });

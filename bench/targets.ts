@@ -37,7 +37,6 @@ export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readon
   // On all cores, which the load shares: on one core of its own, a second worker could only cost.
   gateway('one-worker', [NATIVE], { isPinned: false }),
   gateway('two-workers', [NATIVE], { isPinned: false, env: { WORKERS: '2' } }),
-  gateway('dragoman-node', [NATIVE], { env: { HTTP_STACK: 'node' } }),
   ...(base === undefined ? [] : [gateway('base', [NATIVE], { tree: base })]),
   row('portkey', 'peer', `Portkey ${PORTKEY} native`, startPortkey),
   row('litellm', 'peer', `LiteLLM ${LITELLM} native`, startLitellm),

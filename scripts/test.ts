@@ -18,7 +18,6 @@ const USAGE = `npm test                                the tests of every capabi
 npm test -- FILE...                     only these files
 npm run test:all                        also long tests, crash points, every page in a browser (scripts/test/files.ts); eight minutes on two cores
 npm run test:all -- --sweeps            every field, fault and damaged request, of which the others test some; takes minutes
-npm run test:all -- --stack=node        the tests of HTTP on the twin of our HTTP stack, which uses Node's own
 npm run test:all -- --load              memory and throughput over many calls; takes minutes, needs an idle machine
 npm test -- --costs                     also prints what every file cost, not only the ten dearest
 LAWS_RUNS=1 LAWS_SEED=7 npm test -- FILE...  all runs of each property, with another seed
@@ -36,7 +35,6 @@ const { values, positionals } = parseArgs({
     all: { type: 'boolean', default: false },
     load: { type: 'boolean', default: false },
     sweeps: { type: 'boolean', default: false },
-    stack: { type: 'string' },
     /** Of `npm run fuzz -- explore`. */
     explore: { type: 'boolean', default: false },
     costs: { type: 'boolean', default: false },
@@ -64,14 +62,12 @@ function chooseFiles(): readonly string[] {
   if (values.sweeps) return groupTests(testFiles('sweeps'), folder.path);
   if (positionals.length > 0) return positionals;
   if (values.explore) return testFiles('all').filter((file) => HAS_PROPERTIES.test(readFileSync(file, 'utf8')));
-  if (values.stack) return groupTests(testFiles('stack'), folder.path);
   return groupTests(testFiles(values.all ? 'all' : 'quick'), folder.path);
 }
 
 /** Sets what the processes of the test files read. Returns the time limit of a test, above which it hangs. */
 function prepareEnvironment(): number {
   const { env } = process;
-  if (values.stack) env.HTTP_STACK = values.stack;
   if (isQuick) env.TEST_LONG = 'off';
   if (values.explore) {
     env.LAWS_RUNS ??= '10';

@@ -46,35 +46,19 @@ export const SWEEPS: Readonly<Record<string, string>> = {
 /** Only in `npm run test:all -- --load`: memory and throughput over many calls, which say nothing on a busy machine, and long runs under load. */
 const LOAD_ONLY = [
   ...['memory', 'body-memory', 'images-memory', 'video-results-memory', 'websocket-memory'],
-  ...[
-    'agents',
-    'failover',
-    'native-load',
-    'overload',
-    'replica-loss',
-    'request-cost',
-    'rolling',
-    'slow-clients',
-    'soak',
-    'video-callbacks-load',
-  ],
+  ...['agents', 'failover', 'native-load', 'overload', 'replica-loss', 'request-cost', 'rolling', 'slow-clients'],
+  ...['soak', 'video-callbacks-load'],
 ].map((name) => `test/e2e/${name}.test.ts`);
 
-/** What differs between the HTTP stacks: everything else runs the same code on both. */
-const STACK_TESTS = ['test/e2e/**', 'src/platform/http/*', 'src/platform/web/*', 'src/providers/upstream/*'].map(
-  (path) => `${path}.test.ts`,
-);
-
-export type Selection = 'quick' | 'all' | 'sweeps' | 'load' | 'stack';
+export type Selection = 'quick' | 'all' | 'sweeps' | 'load';
 
 /** Paths from the root, in the order of their names. */
 export function testFiles(selection: Selection): string[] {
   if (selection === 'load') return LOAD_ONLY;
   if (selection === 'sweeps') return Object.keys(SWEEPS);
-  const globs = selection === 'stack' ? STACK_TESTS : FOLDERS.map((folder) => `${folder}/**/*.test.ts`);
-  return globSync(globs)
+  return globSync(FOLDERS.map((folder) => `${folder}/**/*.test.ts`))
     .map((file) => file.replaceAll('\\', '/'))
-    .filter((file) => !LOAD_ONLY.includes(file) && (selection === 'stack' || SWEEPS[file] === undefined))
+    .filter((file) => !LOAD_ONLY.includes(file) && SWEEPS[file] === undefined)
     .filter((file) => selection !== 'quick' || ALL_ONLY[file] === undefined)
     .sort();
 }

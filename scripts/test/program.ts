@@ -9,7 +9,7 @@ import type { Plugin } from 'vite';
 import { ROOT } from '../modules.ts';
 
 /** Packages that load modules by computed names stay outside. */
-const OUTSIDE = ['pg', 'undici', 'ws', 'nodemailer', '@redis/client'];
+const OUTSIDE = ['pg', 'ws', 'nodemailer', '@redis/client'];
 
 /** Builds it in `folder` and returns its path. */
 export async function buildProgram(folder: string): Promise<string> {

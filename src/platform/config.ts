@@ -166,10 +166,6 @@ const Settings = z.strictObject({
     .describe(
       'open connections of one client address (IPv6: /64 network), further ones get 503; not for addresses in TRUST_PROXY; default: half of MAX_CONNECTIONS',
     ),
-  HTTP_STACK: z
-    .enum(['own', 'node'])
-    .default('own')
-    .describe('HTTP implementation: own (src/platform/http/wire), or node for node:http and undici, which are slower'),
   USAGE_FLUSH_MS: integer(200, 2_000)
     .default(1_000)
     .describe(

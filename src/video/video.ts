@@ -3,7 +3,6 @@ import type { Key } from '../access/keys/index.ts';
 import type { Account } from '../catalog/index.ts';
 import { derive, fail, isPublicAddress, newId } from '../core/index.ts';
 import type { Job, StoreServices, Tx } from '../platform/db/index.ts';
-import type { HttpStack } from '../platform/http/index.ts';
 import { PublicFetcher } from '../platform/outbound/index.ts';
 import type { Call, ClientStreamLimits } from '../platform/web/index.ts';
 import type { UpstreamClient } from '../providers/upstream/index.ts';
@@ -62,7 +61,6 @@ export interface VideoOptions
   /** The pepper of the installation. */
   readonly pepper: Buffer;
   readonly upstream: UpstreamClient;
-  readonly httpStack: HttpStack;
   readonly streamLimits: ClientStreamLimits;
   /** Undefined: results are not mirrored. */
   readonly mirror: MirrorSettings | undefined;
@@ -84,7 +82,7 @@ export function createVideo(options: VideoOptions) {
       canReport(publicUrl(), account) ? `${publicUrl()}/upstream/callbacks/${secret}` : undefined,
   };
   const follower = new Follower(services);
-  const fetcher = new PublicFetcher({ allow: options.allowedOrigins, clock, stack: options.httpStack });
+  const fetcher = new PublicFetcher({ allow: options.allowedOrigins, clock });
   const callbackServices = { ...services, fetcher };
   const deliverer = new Deliverer(callbackServices);
   const watcher = new TaskWatcher(services);

@@ -123,7 +123,7 @@ test('proxy: that of the environment serves accounts without one, and none switc
 });
 
 test('proxy: a problem with it is named in the cooldown of the account', async () => {
-  const wrong = connectProxy.urlFor('gateway:wrong');
+  const wrong = connectProxy.urlFor('gateway:not-the-secret');
   await behindProxy(wrong);
   // As often as it takes to open the circuit of the account.
   for (let n = 0; n < 5; n++) {
@@ -135,6 +135,10 @@ test('proxy: a problem with it is named in the cooldown of the account', async (
     return body.data.find(({ id }) => id === 'oa1')?.cooldowns[0];
   });
   assert.deepEqual([cooldown.reason, cooldown.provider_code], ['unreachable', 'PROXY_AUTH']);
+  const log = JSON.stringify(gateway.log);
+  assert.match(log, /PROXY_AUTH/);
+  for (const secret of ['not-the-secret', Buffer.from('gateway:not-the-secret').toString('base64')])
+    assert.ok(!log.includes(secret), secret);
 });
 
 test('proxy: its credentials are sealed, and never shown or logged', async () => {

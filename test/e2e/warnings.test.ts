@@ -65,7 +65,6 @@ const jobsOf = ({ context }: TestGateway, clock: Clock = context.clock) => {
     db: context.database.db,
     publicUrl: () => 'https://gateway.test',
     allowedOrigins: context.config.EGRESS_ALLOW,
-    httpStack: context.config.HTTP_STACK,
     mail: { url: mailServer.url, from: 'Dragoman <gateway@example.test>' },
   });
   const run = (name: string): Promise<number> => jobs.find((job) => job.name === name)?.run() ?? assert.fail(name);

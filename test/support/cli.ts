@@ -5,7 +5,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { run } from '../../src/program/cli/program.ts';
 import type { CommandResult } from './command.ts';
-import { HTTP_STACK } from './http-stack.ts';
 
 interface Execution {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -25,7 +24,7 @@ export function runHere(
 ): Promise<CommandResult> {
   divert();
   const { PATH, HOME, TMPDIR } = process.env;
-  const settings = { PATH, HOME, TMPDIR, DEMO: 'off', PORT: '0', HTTP_STACK, ...env };
+  const settings = { PATH, HOME, TMPDIR, DEMO: 'off', PORT: '0', ...env };
   const result = previous.then(() => execute(args, { env: settings, stdout: '', stderr: '' }));
   previous = result.catch(() => {});
   return result;

@@ -1,7 +1,6 @@
 /** Runs Dragoman in its own process, as a user does. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { HTTP_STACK } from './http-stack.ts';
 import { LAUNCHER, PROGRAM } from './program.ts';
 import { until } from './wait.ts';
 
@@ -31,7 +30,7 @@ export class Command {
     const { PATH, HOME, TMPDIR } = process.env;
     this.process = spawn(node ?? process.execPath, [node ? LAUNCHER : PROGRAM, ...args], {
       // The machine may be so busy with other tests that a server would refuse requests.
-      env: { PATH, HOME, TMPDIR, DEMO: 'off', PORT: '0', HTTP_STACK, WORKERS: '1', SHEDDING: 'off', ...env },
+      env: { PATH, HOME, TMPDIR, DEMO: 'off', PORT: '0', WORKERS: '1', SHEDDING: 'off', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
       ...(uid !== undefined && { uid }),
     });

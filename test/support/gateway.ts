@@ -11,7 +11,6 @@ import { type AppContext, openContext } from '../../src/program/server/index.ts'
 import { serve } from '../../src/program/server/serve.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 import { FastClock } from './fast-clock.ts';
-import { HTTP_STACK } from './http-stack.ts';
 import { HANGING_MS } from './wait.ts';
 import './response-shapes.ts';
 
@@ -65,7 +64,6 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     MASTER_KEY: `k1:${'test-master-key-'.repeat(3)}`,
     DATA_DIR: dataDir,
     DATABASE_URL: database.url,
-    HTTP_STACK,
     USAGE_FLUSH_MS: '200',
     ACCOUNT_QUEUE_MS: '200',
     // Clients, providers and gateway share one event loop here, whose delay therefore says nothing.

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { HTTP_STACK } from './http-stack.ts';
 import { PROGRAM } from './program.ts';
 import { HANGING_MS } from './wait.ts';
 
@@ -19,7 +18,7 @@ export interface LaunchedProcess {
 export function launch(args: readonly string[], env: Record<string, string>, preload?: URL): LaunchedProcess {
   const child = spawn(process.execPath, [...(preload ? ['--import', preload.href] : []), PROGRAM, ...args], {
     // The machine may be so busy with other tests that a server would refuse requests.
-    env: { PATH: process.env.PATH ?? '', HTTP_STACK, WORKERS: '1', SHEDDING: 'off', ...env },
+    env: { PATH: process.env.PATH ?? '', WORKERS: '1', SHEDDING: 'off', ...env },
     stdio: ['pipe', 'pipe', 'pipe', ...(preload ? (['ipc'] as const) : [])],
   }) as ChildProcess & { stdout: Readable; stderr: Readable };
   let output = '';

@@ -1,7 +1,6 @@
 /** Warnings: their services bound once, the test of a destination, and its jobs. */
 import { newId } from '../../core/index.ts';
 import type { Job, StoreServices } from '../../platform/db/index.ts';
-import type { HttpStack } from '../../platform/http/index.ts';
 import { isDelivery, PublicFetcher, summaryOf } from '../../platform/outbound/index.ts';
 import { WARNING_CHECK_MS } from '../../rules/index.ts';
 import type { DestinationTest } from '../../schemas/index.ts';
@@ -14,17 +13,16 @@ import { expireNotices } from './notices.ts';
 export interface WarningOptions extends StoreServices {
   readonly publicUrl: () => string;
   readonly allowedOrigins: readonly string[];
-  readonly httpStack: HttpStack;
   readonly mail: MailSettings | undefined;
 }
 
 export type Warnings = ReturnType<typeof createWarnings>;
 
 export function createWarnings(options: WarningOptions) {
-  const { db, clock, log, sealer, mail, allowedOrigins, httpStack } = options;
+  const { db, clock, log, sealer, mail, allowedOrigins } = options;
   const services: SenderServices = {
     ...options,
-    fetcher: new PublicFetcher({ allow: allowedOrigins, clock, stack: httpStack }),
+    fetcher: new PublicFetcher({ allow: allowedOrigins, clock }),
     mailer: mail && new Mailer(mail, log),
   };
   const jobs: readonly Job[] = [

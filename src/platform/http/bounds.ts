@@ -1,4 +1,4 @@
-/** Every limit of the HTTP implementations with its reason. `npm run gen` prints this table into README.md of this folder. */
+/** Every limit of HTTP with its reason. `npm run gen` prints this table into README.md of this folder. */
 
 export interface Bound {
   readonly limit: number;

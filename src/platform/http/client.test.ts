@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, beforeEach } from 'node:test';
+import { after, before, beforeEach, test } from 'node:test';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
-import { stackUnderTest, testOnStacks } from '../../../test/support/http-stack.ts';
 import { until } from '../../../test/support/wait.ts';
 import { type Clock, systemClock } from '../../core/index.ts';
 import type { Exchange, HttpClient, HttpRequest, RequestTimeouts, TransportError } from './client.ts';
@@ -49,7 +48,7 @@ interface Sent {
 }
 
 function upstreamOn(clock: Clock = systemClock): HttpClient {
-  const upstream = createHttpClient({ clock, stack: stackUnderTest() });
+  const upstream = createHttpClient({ clock });
   open.push(upstream);
   return upstream;
 }
@@ -82,13 +81,13 @@ function send(upstream: HttpClient, options: Partial<HttpRequest> = {}, onData =
   return { exchange, events: events, done: done.promise, head: head.promise };
 }
 
-testOnStacks('the client reports a response as head, data and end', async () => {
+test('the client reports a response as head, data and end', async () => {
   const { events, done } = send(upstreamOn());
   assert.equal(await done, 'end');
   assert.deepEqual(events, ['head 200', 'data', 'end']);
 });
 
-testOnStacks('the client skips informational responses and does not follow redirects', async () => {
+test('the client skips informational responses and does not follow redirects', async () => {
   respond = (response) => {
     response.writeEarlyHints({ link: '</a>; rel=preload' });
     response.writeHead(302, { location: `${origin}/elsewhere` }).end();
@@ -99,7 +98,7 @@ testOnStacks('the client skips informational responses and does not follow redir
   assert.equal(requests.length, 1);
 });
 
-testOnStacks('a request aborted before its connection opens is never sent and reports nothing', async () => {
+test('a request aborted before its connection opens is never sent and reports nothing', async () => {
   const upstream = upstreamOn();
   const { exchange, events } = send(upstream, { path: '/aborted' });
   exchange.abort();
@@ -113,7 +112,7 @@ testOnStacks('a request aborted before its connection opens is never sent and re
   assert.deepEqual(events, []);
 });
 
-testOnStacks('an abort during the response closes the connection and reports nothing more', async () => {
+test('an abort during the response closes the connection and reports nothing more', async () => {
   respond = (response) => void response.write('half');
   const { exchange, events, head } = send(upstreamOn());
   await head;
@@ -125,7 +124,7 @@ testOnStacks('an abort during the response closes the connection and reports not
   assert.equal(events.length, before);
 });
 
-testOnStacks('the total timeout ends an endless response', async () => {
+test('the total timeout ends an endless response', async () => {
   const clock = new FakeClock();
   respond = (response) => void response.write('half');
   const { done, head, events } = send(upstreamOn(clock), { timeouts: { ...TIMEOUTS, idle: 120_000 } });
@@ -141,7 +140,7 @@ testOnStacks('the total timeout ends an endless response', async () => {
   assert.deepEqual(await done, { kind: 'timeout', code: 'TOTAL_TIME' });
 });
 
-testOnStacks('the total timeout includes the time to connect', async () => {
+test('the total timeout includes the time to connect', async () => {
   const clock = new FakeClock();
   const { done } = send(upstreamOn(clock));
   clock.advance(60_000);
@@ -149,7 +148,7 @@ testOnStacks('the total timeout includes the time to connect', async () => {
   assert.equal(requests.length, 0);
 });
 
-testOnStacks('a finished or aborted request leaves no timer', async () => {
+test('a finished or aborted request leaves no timer', async () => {
   const pending = new Set<() => void>();
   const clock: Clock = {
     now: () => 0,
@@ -166,7 +165,7 @@ testOnStacks('a finished or aborted request leaves no timer', async () => {
   assert.equal(pending.size, 0);
 });
 
-testOnStacks('the first-byte timeout applies in spite of informational responses', async () => {
+test('the first-byte timeout applies in spite of informational responses', async () => {
   const clock = new FakeClock();
   const early = Promise.withResolvers<void>();
   respond = (response) => response.writeEarlyHints({ link: '</a>; rel=preload' }, early.resolve);
@@ -180,7 +179,7 @@ testOnStacks('the first-byte timeout applies in spite of informational responses
   assert.deepEqual(events, ['error timeout']);
 });
 
-testOnStacks('the idle timeout restarts with every read and stops while the listener pauses', async () => {
+test('the idle timeout restarts with every read and stops while the listener pauses', async () => {
   const clock = new FakeClock();
   const responses: ServerResponse[] = [];
   respond = (response) => {
@@ -209,7 +208,7 @@ testOnStacks('the idle timeout restarts with every read and stops while the list
   assert.deepEqual(await done, { kind: 'timeout', code: 'IDLE_TIME' });
 });
 
-testOnStacks('concurrent requests each have their own timeout', async () => {
+test('concurrent requests each have their own timeout', async () => {
   const clock = new FakeClock();
   const upstream = upstreamOn(clock);
   respond = () => {};
@@ -232,7 +231,7 @@ testOnStacks('concurrent requests each have their own timeout', async () => {
   }
 });
 
-testOnStacks('an exception in a listener is reported to it as an error and affects no other request', async () => {
+test('an exception in a listener is reported to it as an error and affects no other request', async () => {
   const upstream = upstreamOn();
   for (const callback of ['onHead', 'onData', 'onEnd'] as const) {
     const reported = Promise.withResolvers<TransportError>();
@@ -253,14 +252,14 @@ for (const [description, timeouts, script] of [
   ['does not start', { firstByte: 200 }, () => {}],
   ['stalls', { idle: 200 }, (response) => void response.write('half')],
 ] as const satisfies readonly (readonly [string, Partial<RequestTimeouts>, Respond])[]) {
-  testOnStacks(`a response that ${description} is a timeout`, async () => {
+  test(`a response that ${description} is a timeout`, async () => {
     respond = script;
     const error = await send(upstreamOn(), { timeouts: { ...TIMEOUTS, ...timeouts } }).done;
     assert.equal(typeof error === 'object' && error.kind, 'timeout');
   });
 }
 
-testOnStacks('a connection closed before or during the response is a failure', async () => {
+test('a connection closed before or during the response is a failure', async () => {
   for (const script of [
     (response) => response.destroy(),
     (response) => response.write('half', () => response.destroy()),
@@ -275,14 +274,14 @@ testOnStacks('a connection closed before or during the response is a failure', a
   }
 });
 
-testOnStacks('a refused connection is unreachable', async () => {
+test('a refused connection is unreachable', async () => {
   assert.deepEqual(await send(upstreamOn(), { origin: 'http://127.0.0.1:1' }).done, {
     kind: 'unreachable',
     code: 'ECONNREFUSED',
   });
 });
 
-testOnStacks('a request with checked addresses reaches only these, on a connection of its own', async () => {
+test('a request with checked addresses reaches only these, on a connection of its own', async () => {
   const upstream = upstreamOn();
   // The name does not resolve.
   const named = origin.replace('127.0.0.1', 'files.pinned-host.net');
@@ -299,13 +298,13 @@ testOnStacks('a request with checked addresses reaches only these, on a connecti
   assert.equal(requests.length, 2);
 });
 
-testOnStacks('an invalid request is reported after send() returns', async () => {
+test('an invalid request is reported after send() returns', async () => {
   const { events, done } = send(upstreamOn(), { headers: ['authorization', 'two\nlines'] });
   assert.deepEqual(events, []);
   assert.equal(typeof (await done), 'object');
 });
 
-testOnStacks('a pending error is not reported after an abort', async () => {
+test('a pending error is not reported after an abort', async () => {
   const upstream = upstreamOn();
   const { exchange, events } = send(upstream, { headers: ['authorization', 'two\nlines'] });
   exchange.abort();
@@ -313,7 +312,7 @@ testOnStacks('a pending error is not reported after an abort', async () => {
   assert.deepEqual(events, []);
 });
 
-testOnStacks('a response that lasts until the close may be aborted or reset while its listener pauses', async () => {
+test('a response that lasts until the close may be aborted or reset while its listener pauses', async () => {
   respond = (response) => {
     response.writeHead(200, { connection: 'close' });
     response.write('some bytes');
@@ -337,7 +336,7 @@ testOnStacks('a response that lasts until the close may be aborted or reset whil
   assert.equal(await send(upstreamOn()).done, 'end');
 });
 
-testOnStacks('a listener that pauses gets no data until it resumes', async () => {
+test('a listener that pauses gets no data until it resumes', async () => {
   const chunk = Buffer.alloc(1 << 20);
   respond = (response) => {
     for (let n = 0; n < 64; n++) response.write(chunk);
@@ -380,7 +379,7 @@ function streamed(count: number, size = 64 * 1024) {
   return body;
 }
 
-testOnStacks('streamed body arrives whole with its length, and the connection is used again', async () => {
+test('streamed body arrives whole with its length, and the connection is used again', async () => {
   const upstream = upstreamOn();
   const sizes: number[] = [];
   respond = (response, request) => {
@@ -401,7 +400,7 @@ testOnStacks('streamed body arrives whole with its length, and the connection is
   assert.equal(requests[0]?.socket, requests[1]?.socket);
 });
 
-testOnStacks('streamed body is read no faster than the server takes it', async () => {
+test('streamed body is read no faster than the server takes it', async () => {
   const body = streamed(1_000);
   respond = (response, request) => {
     request.pause();
@@ -414,21 +413,18 @@ testOnStacks('streamed body is read no faster than the server takes it', async (
   exchange.abort();
 });
 
-testOnStacks(
-  'response before the end of a streamed body is delivered, and the connection is not used again',
-  async () => {
-    const upstream = upstreamOn();
-    respond = (response) => void response.writeHead(413).end('too large');
-    const sent = send(upstream, { method: 'POST', body: streamed(1_000) });
-    assert.equal(await sent.done, 'end');
-    assert.deepEqual(sent.events.slice(0, 1), ['head 413']);
-    respond = (response) => response.end('ok');
-    assert.equal(await send(upstream).done, 'end');
-    assert.notEqual(requests[0]?.socket, requests[1]?.socket);
-  },
-);
+test('response before the end of a streamed body is delivered, and the connection is not used again', async () => {
+  const upstream = upstreamOn();
+  respond = (response) => void response.writeHead(413).end('too large');
+  const sent = send(upstream, { method: 'POST', body: streamed(1_000) });
+  assert.equal(await sent.done, 'end');
+  assert.deepEqual(sent.events.slice(0, 1), ['head 413']);
+  respond = (response) => response.end('ok');
+  assert.equal(await send(upstream).done, 'end');
+  assert.notEqual(requests[0]?.socket, requests[1]?.socket);
+});
 
-testOnStacks('streamed body that cannot be read fails the exchange', async () => {
+test('streamed body that cannot be read fails the exchange', async () => {
   const body = {
     length: 10,
     // biome-ignore lint/correctness/useYield: the body fails before its first chunk.

@@ -1,4 +1,4 @@
-/** The interface of the HTTP client: requests, the listeners of their responses, and the transport that a stack implements. */
+/** The interface of the HTTP client: requests, the listeners of their responses, and the transport below them. */
 import type { HttpHeaders } from './headers.ts';
 
 /** What follows the head of a request. A streamed body is read only as fast as the server takes it. */
@@ -92,7 +92,7 @@ export interface TransportConnection {
   close(): void;
 }
 
-/** A stack's way to send requests: time limits other than `connect`, and decoding, are not its task. */
+/** The way to send requests: time limits other than `connect`, and decoding, are not its task. */
 export interface HttpTransport {
   /** Throws when the request cannot be written. */
   send(request: HttpRequest, user: TransportUser): TransportConnection;

@@ -7,7 +7,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { certificateFor } from '../../../test/support/certificate.ts';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
-import { stackUnderTest, testOnStacks } from '../../../test/support/http-stack.ts';
 import { type RawPeer, RawServer } from '../../../test/support/raw-server.ts';
 import { type Clock, systemClock } from '../../core/index.ts';
 import type { HttpClient, HttpRequest, RequestTimeouts, TransportError } from './client.ts';
@@ -44,7 +43,7 @@ function upstreamOn(
     sockets.push(socket);
     return socket;
   };
-  const upstream = createHttpClient({ clock, stack: stackUnderTest(), openSocket, connectionsPerOrigin });
+  const upstream = createHttpClient({ clock, openSocket, connectionsPerOrigin });
   open.push(upstream);
   return { upstream, sockets };
 }
@@ -83,7 +82,7 @@ const closed = async (socket: Socket | undefined): Promise<void> => {
   while (socket && !socket.closed) await turn();
 };
 
-testOnStacks('a connection serves one request after another, including one sent from onEnd', async () => {
+test('a connection serves one request after another, including one sent from onEnd', async () => {
   const { upstream, sockets } = upstreamOn();
   assert.equal(await call(upstream), 'ok');
   let next: Promise<string | TransportError> | undefined;
@@ -95,7 +94,7 @@ testOnStacks('a connection serves one request after another, including one sent 
   assert.equal(server.requests.length, 3);
 });
 
-testOnStacks('the pool reuses the most recently used connection', async () => {
+test('the pool reuses the most recently used connection', async () => {
   const { upstream, sockets } = upstreamOn();
   const waiting: RawPeer[] = [];
   server.respond = (peer) => waiting.push(peer);
@@ -114,7 +113,7 @@ testOnStacks('the pool reuses the most recently used connection', async () => {
   assert.equal(sockets.length, 3);
 });
 
-testOnStacks('a hundred concurrent requests each get their own response', async () => {
+test('a hundred concurrent requests each get their own response', async () => {
   const { upstream, sockets } = upstreamOn();
   server.respond = ({ socket }, request) => {
     const path = request.split(' ')[1] ?? '';
@@ -126,26 +125,23 @@ testOnStacks('a hundred concurrent requests each get their own response', async 
   assert.equal(sockets.length, 100);
 });
 
-testOnStacks(
-  'beyond the limit of connections to an origin a request fails before it is sent, and idle connections make room',
-  async () => {
-    const { upstream, sockets } = upstreamOn(systemClock, 2);
-    const waiting: RawPeer[] = [];
-    server.respond = (peer) => waiting.push(peer);
-    const calls = [call(upstream), call(upstream)];
-    while (waiting.length < 2) await turn();
-    assert.deepEqual(await call(upstream), { kind: 'unreachable', code: 'TOO_MANY_CONNECTIONS' });
-    assert.equal(server.requests.length, 2);
-    server.respond = ({ socket }) => socket.write(RESPONSE);
-    for (const peer of waiting) peer.socket.write(RESPONSE);
-    assert.deepEqual(await Promise.all(calls), ['ok', 'ok']);
-    // Both connections are idle now; a request that wants a new one closes the older.
-    assert.equal(await call(upstream, '/', origin, undefined, TIMEOUTS, 'new'), 'ok');
-    assert.deepEqual([sockets.length, sockets.filter(({ destroyed }) => !destroyed).length], [3, 2]);
-  },
-);
+test('beyond the limit of connections to an origin a request fails before it is sent, and idle connections make room', async () => {
+  const { upstream, sockets } = upstreamOn(systemClock, 2);
+  const waiting: RawPeer[] = [];
+  server.respond = (peer) => waiting.push(peer);
+  const calls = [call(upstream), call(upstream)];
+  while (waiting.length < 2) await turn();
+  assert.deepEqual(await call(upstream), { kind: 'unreachable', code: 'TOO_MANY_CONNECTIONS' });
+  assert.equal(server.requests.length, 2);
+  server.respond = ({ socket }) => socket.write(RESPONSE);
+  for (const peer of waiting) peer.socket.write(RESPONSE);
+  assert.deepEqual(await Promise.all(calls), ['ok', 'ok']);
+  // Both connections are idle now; a request that wants a new one closes the older.
+  assert.equal(await call(upstream, '/', origin, undefined, TIMEOUTS, 'new'), 'ok');
+  assert.deepEqual([sockets.length, sockets.filter(({ destroyed }) => !destroyed).length], [3, 2]);
+});
 
-testOnStacks('a connection is not reused when its response forbids it or has extra bytes', async () => {
+test('a connection is not reused when its response forbids it or has extra bytes', async () => {
   for (const response of [
     'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok',
     'HTTP/1.1 200 OK\r\nConnection: x-a, Close\r\ncontent-length: 2\r\n\r\nok',
@@ -164,7 +160,7 @@ testOnStacks('a connection is not reused when its response forbids it or has ext
   }
 });
 
-testOnStacks('an idle connection that closes or sends unsolicited bytes is dropped', async () => {
+test('an idle connection that closes or sends unsolicited bytes is dropped', async () => {
   for (const end of [
     ({ socket }: RawPeer) => socket.end(),
     ({ socket }: RawPeer) => socket.resetAndDestroy(),
@@ -187,7 +183,7 @@ for (const [description, header, keptMs] of [
   ['one second less than the server announces', 'keep-alive: timeout=3, max=100\r\n', 2_000],
   ['four seconds when the server announces more', 'Keep-Alive: max=9, timeout=600\r\n', 4_000],
 ] as const)
-  testOnStacks(`an idle connection is kept for ${description}`, async () => {
+  test(`an idle connection is kept for ${description}`, async () => {
     const clock = new FakeClock();
     const { upstream, sockets } = upstreamOn(clock);
     server.respond = ({ socket }) => socket.write(`HTTP/1.1 200 OK\r\n${header}content-length: 2\r\n\r\nok`);
@@ -201,7 +197,7 @@ for (const [description, header, keptMs] of [
     await closed(sockets[0]);
   });
 
-testOnStacks('expired idle connections are closed without further requests, few in a turn', async () => {
+test('expired idle connections are closed without further requests, few in a turn', async () => {
   const { upstream, sockets } = upstreamOn();
   server.respond = ({ socket }) =>
     socket.write('HTTP/1.1 200 OK\r\nkeep-alive: timeout=2\r\ncontent-length: 2\r\n\r\nok');
@@ -222,15 +218,13 @@ testOnStacks('expired idle connections are closed without further requests, few 
   }
   await Promise.all(server.peers.map(({ socket }) => once(socket, 'close')));
   clearImmediate(next);
-  // The client of the other stack closes them by timers of its own.
-  if (stackUnderTest() === 'own')
-    assert.ok(
-      Object.values(closedIn).every((count) => count <= 16),
-      String(closedIn),
-    );
+  assert.ok(
+    Object.values(closedIn).every((count) => count <= 16),
+    String(closedIn),
+  );
 });
 
-testOnStacks('a reused connection that fails is an error, and the request is not resent', async () => {
+test('a reused connection that fails is an error, and the request is not resent', async () => {
   const { upstream, sockets } = upstreamOn();
   await call(upstream);
   server.respond = ({ socket }) => socket.destroy();
@@ -246,51 +240,45 @@ for (const [description, end] of [
   ['closes', ({ socket }: RawPeer) => socket.destroy()],
   ['resets', ({ socket }: RawPeer) => socket.resetAndDestroy()],
 ] as const)
-  testOnStacks(
-    `a resendable request leaves again when the server ${description} the idle connection it left on`,
-    async () => {
-      const { upstream, sockets } = upstreamOn(new FakeClock());
-      await resendable(upstream);
-      let isFirst = true;
-      server.respond = (peer) => {
-        if (isFirst) end(peer);
-        else peer.socket.write(RESPONSE);
-        isFirst = false;
-      };
-      assert.equal(await resendable(upstream), 'ok');
-      assert.deepEqual([server.requests.length, sockets.length], [3, 2]);
-    },
-  );
+  test(`a resendable request leaves again when the server ${description} the idle connection it left on`, async () => {
+    const { upstream, sockets } = upstreamOn(new FakeClock());
+    await resendable(upstream);
+    let isFirst = true;
+    server.respond = (peer) => {
+      if (isFirst) end(peer);
+      else peer.socket.write(RESPONSE);
+      isFirst = false;
+    };
+    assert.equal(await resendable(upstream), 'ok');
+    assert.deepEqual([server.requests.length, sockets.length], [3, 2]);
+  });
 
-testOnStacks(
-  'a resendable request leaves only once more, and only if nothing shows that the server has read it',
-  async () => {
-    const cases: readonly [respond: (peer: RawPeer, clock: FakeClock) => void, requests: number][] = [
-      // Every connection closes: the new one cannot have been idle.
-      [({ socket }) => void socket.destroy(), 3],
-      [({ socket }) => void socket.end('HTTP/1.1 2'), 2],
-      [
-        ({ socket }, clock) => {
-          clock.advance(1_001);
-          socket.destroy();
-        },
-        2,
-      ],
-    ];
-    for (const [respond, requests] of cases) {
-      server.reset();
-      server.respond = ({ socket }) => socket.write(RESPONSE);
-      const clock = new FakeClock();
-      const { upstream } = upstreamOn(clock);
-      await resendable(upstream);
-      server.respond = (peer) => respond(peer, clock);
-      assert.deepEqual(await resendable(upstream), { kind: 'failed', code: 'CLOSED_EARLY' });
-      assert.equal(server.requests.length, requests);
-    }
-  },
-);
+test('a resendable request leaves only once more, and only if nothing shows that the server has read it', async () => {
+  const cases: readonly [respond: (peer: RawPeer, clock: FakeClock) => void, requests: number][] = [
+    // Every connection closes: the new one cannot have been idle.
+    [({ socket }) => void socket.destroy(), 3],
+    [({ socket }) => void socket.end('HTTP/1.1 2'), 2],
+    [
+      ({ socket }, clock) => {
+        clock.advance(1_001);
+        socket.destroy();
+      },
+      2,
+    ],
+  ];
+  for (const [respond, requests] of cases) {
+    server.reset();
+    server.respond = ({ socket }) => socket.write(RESPONSE);
+    const clock = new FakeClock();
+    const { upstream } = upstreamOn(clock);
+    await resendable(upstream);
+    server.respond = (peer) => respond(peer, clock);
+    assert.deepEqual(await resendable(upstream), { kind: 'failed', code: 'CLOSED_EARLY' });
+    assert.equal(server.requests.length, requests);
+  }
+});
 
-testOnStacks('close() ends open and idle connections and rejects new requests', async () => {
+test('close() ends open and idle connections and rejects new requests', async () => {
   const { upstream, sockets } = upstreamOn();
   await call(upstream);
   await call(upstream, '/', 'http://127.0.0.1:1');
@@ -334,9 +322,9 @@ async function startTls(host = 'localhost') {
   };
 }
 
-testOnStacks('TLS: the client accepts a trusted certificate and resumes its session', async () => {
+test('TLS: the client accepts a trusted certificate and resumes its session', async () => {
   const tls = await startTls();
-  const upstream = createHttpClient({ clock: systemClock, stack: stackUnderTest(), openSocket: tls.trusting });
+  const upstream = createHttpClient({ clock: systemClock, openSocket: tls.trusting });
   try {
     for (let n = 0; n < 3; n++) assert.equal(await call(upstream, '/', tls.at), 'ok');
     assert.deepEqual(
@@ -349,29 +337,26 @@ testOnStacks('TLS: the client accepts a trusted certificate and resumes its sess
   }
 });
 
-testOnStacks(
-  'TLS: the client rejects an untrusted certificate or another name, whatever the environment sets',
-  async () => {
-    const [own, other] = await Promise.all([startTls(), startTls('elsewhere.test')]);
-    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
-    try {
-      for (const [tls, openSocket, code] of [
-        [own, openTcpOrTls, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
-        [other, other.trusting, 'ERR_TLS_CERT_ALTNAME_INVALID'],
-      ] as const) {
-        const upstream = createHttpClient({ clock: systemClock, stack: stackUnderTest(), openSocket });
-        assert.deepEqual(await call(upstream, '/', tls.at), { kind: 'unreachable', code });
-        await upstream.close();
-      }
-    } finally {
-      delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
-      own.close();
-      other.close();
+test('TLS: the client rejects an untrusted certificate or another name, whatever the environment sets', async () => {
+  const [own, other] = await Promise.all([startTls(), startTls('elsewhere.test')]);
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+  try {
+    for (const [tls, openSocket, code] of [
+      [own, openTcpOrTls, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+      [other, other.trusting, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    ] as const) {
+      const upstream = createHttpClient({ clock: systemClock, openSocket });
+      assert.deepEqual(await call(upstream, '/', tls.at), { kind: 'unreachable', code });
+      await upstream.close();
     }
-  },
-);
+  } finally {
+    delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+    own.close();
+    other.close();
+  }
+});
 
-testOnStacks('a connection that is not established in time, TLS included, is unreachable', async () => {
+test('a connection that is not established in time, TLS included, is unreachable', async () => {
   const sockets: Socket[] = [];
   const mute = createServer((socket) => {
     sockets.push(socket);
@@ -379,7 +364,7 @@ testOnStacks('a connection that is not established in time, TLS included, is unr
   });
   mute.listen(0, '127.0.0.1');
   await once(mute, 'listening');
-  const upstream = createHttpClient({ clock: systemClock, stack: stackUnderTest() });
+  const upstream = createHttpClient({ clock: systemClock });
   const at = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`;
   const brief = { ...TIMEOUTS, connect: 50 };
   assert.deepEqual(await call(upstream, '/', at, undefined, brief), { kind: 'unreachable', code: 'CONNECT_TIME' });

@@ -1,9 +1,6 @@
-/**
- * Pool of connections by origin: reuses idle ones and opens new ones. One request at a time per connection. Both stacks use it with
- * connections of their own.
- */
+/** Pool of connections by origin and proxy: reuses idle ones and opens new ones. One request at a time per connection. */
 import type { Socket } from 'node:net';
-import { type Clock, IndexedList, type IndexedMember, systemClock } from '../../core/index.ts';
+import { type Clock, IndexedList, systemClock } from '../../core/index.ts';
 import {
   ConnectionError,
   type HttpRequest,
@@ -14,47 +11,7 @@ import {
 import { type OpenSocket, type Target, targetOf } from './open-socket.ts';
 import { isPinned, pinned } from './pinned-lookup.ts';
 import { requestHead } from './request-head.ts';
-
-/** A request that may be sent: writing its head has checked it. */
-export interface RequestMessage {
-  readonly head: string;
-  readonly request: HttpRequest;
-}
-
-/** Keeps idle connections. */
-export interface ConnectionOwner {
-  /** The response is complete, and the connection may be reused for `keepMs`. */
-  onIdle(connection: PooledConnection, keepMs: number): void;
-  onClosed(connection: PooledConnection): void;
-}
-
-export interface ConnectionOptions {
-  readonly target: Target;
-  /** With `tunnel` over an open connection through a proxy. */
-  openSocket(tunnel?: Socket): Socket;
-  /** Opens the connection to a proxy. */
-  readonly openProxySocket: OpenSocket;
-  /** Checks the address that was actually reached, before anything is sent. */
-  accepts(remoteAddress: string): boolean;
-  readonly owner: ConnectionOwner;
-}
-
-export interface PooledConnection extends IndexedMember, TransportConnection {
-  /** Set by the owner only. */
-  keptUntil: number;
-  /** It is idle and can send a request now. */
-  readonly isUsable: boolean;
-  send(user: TransportUser, message: RequestMessage): void;
-  /** Closes and reports an error to the user. */
-  closeWithError(): void;
-}
-
-/** Connects, and sends the first request when the connection is open. */
-export type OpenPooledConnection = (
-  options: ConnectionOptions,
-  first: RequestMessage,
-  user: TransportUser,
-) => PooledConnection;
+import { ClientConnection, type ConnectionOwner, type RequestMessage } from './wire/client-connection.ts';
 
 /** Interval for closing expired idle connections. An expired connection is never reused before that. */
 const SWEEP_MS = 1_000;
@@ -65,14 +22,13 @@ const SWEEP_ON_MS = 2;
 export interface ConnectionPoolOptions {
   readonly clock: Clock;
   readonly openSocket: OpenSocket;
-  readonly openConnection: OpenPooledConnection;
   readonly connectionsPerOrigin: number;
 }
 
 export class ConnectionPool implements HttpTransport {
   readonly #options: ConnectionPoolOptions;
   readonly #origins = new Map<string, OriginPool>();
-  readonly #all = new IndexedList<PooledConnection>();
+  readonly #all = new IndexedList<ClientConnection>();
   #isSweeping = false;
   #isClosed = false;
 
@@ -102,7 +58,7 @@ export class ConnectionPool implements HttpTransport {
     return pool;
   }
 
-  #open(origin: OriginPool, message: RequestMessage, user: TransportUser): PooledConnection {
+  #open(origin: OriginPool, message: RequestMessage, user: TransportUser): ClientConnection {
     origin.makeRoom();
     const options = {
       target: origin.target,
@@ -111,7 +67,7 @@ export class ConnectionPool implements HttpTransport {
       accepts: () => true,
       owner: origin,
     };
-    const connection = this.#options.openConnection(options, message, user);
+    const connection = new ClientConnection(options, message, user);
     origin.onOpened();
     this.#all.add(connection);
     return connection;
@@ -129,12 +85,12 @@ export class ConnectionPool implements HttpTransport {
   }
 
   /** For one response. Never reuses a TLS session, and keeps nothing about the origin, which an unknown caller may have chosen. */
-  #openSingle(request: HttpRequest, user: TransportUser): PooledConnection {
+  #openSingle(request: HttpRequest, user: TransportUser): ClientConnection {
     const { addresses } = request;
     const url = new URL(request.origin);
     const target = targetOf(url);
     const message = { head: requestHead(request, url.host), request };
-    const connection = this.#options.openConnection(
+    const connection = new ClientConnection(
       {
         target,
         openSocket: (tunnel) =>
@@ -157,7 +113,7 @@ export class ConnectionPool implements HttpTransport {
     return this.#options.clock.elapsed();
   }
 
-  remove(connection: PooledConnection): void {
+  remove(connection: ClientConnection): void {
     this.#all.remove(connection);
   }
 
@@ -188,7 +144,7 @@ class OriginPool implements ConnectionOwner {
   readonly #pool: ConnectionPool;
   readonly #limit: number;
   /** Last in, first out, so that surplus connections expire. */
-  readonly #idle: PooledConnection[] = [];
+  readonly #idle: ClientConnection[] = [];
   #open = 0;
   #session: Buffer | undefined;
 
@@ -208,7 +164,7 @@ class OriginPool implements ConnectionOwner {
   }
 
   /** Takes an idle connection that can send a request now. */
-  take(): PooledConnection | undefined {
+  take(): ClientConnection | undefined {
     for (;;) {
       const connection = this.#idle.pop();
       if (!connection) return undefined;
@@ -229,13 +185,13 @@ class OriginPool implements ConnectionOwner {
     this.#open += 1;
   }
 
-  onIdle(connection: PooledConnection, keepMs: number): void {
+  onIdle(connection: ClientConnection, keepMs: number): void {
     connection.keptUntil = this.#pool.now() + keepMs;
     this.#idle.push(connection);
     this.#pool.sweepSoon();
   }
 
-  onClosed(connection: PooledConnection): void {
+  onClosed(connection: ClientConnection): void {
     const at = this.#idle.lastIndexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
     this.#open -= 1;

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before } from 'node:test';
+import { after, before, test } from 'node:test';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { stackUnderTest, testOnStacks } from '../../../test/support/http-stack.ts';
 import { systemClock } from '../../core/index.ts';
 import type { Exchange, TransportError } from './client.ts';
 import type { HttpHeaders } from './headers.ts';
@@ -12,10 +11,7 @@ import { createHttpClient } from './stack.ts';
 
 let respond: (response: ServerResponse) => void = () => {};
 const server = createServer((_request, response) => respond(response));
-const clients = {
-  own: createHttpClient({ clock: systemClock, stack: 'own' }),
-  node: createHttpClient({ clock: systemClock, stack: 'node' }),
-};
+const client = createHttpClient({ clock: systemClock });
 let origin = '';
 
 before(async () => {
@@ -24,7 +20,7 @@ before(async () => {
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 after(async () => {
-  for (const client of Object.values(clients)) await client.close();
+  await client.close();
   server.closeAllConnections();
   server.close();
 });
@@ -39,7 +35,7 @@ class Received {
   constructor(onData: (received: Received) => boolean = () => true, encoding: 'decode' | 'keep' = 'decode') {
     const timeouts = { connect: 1_000, firstByte: 10_000, idle: 10_000, total: 60_000 };
     const request = { method: 'GET', origin, path: '/', headers: [], body: null, timeouts, encoding } as const;
-    this.exchange = clients[stackUnderTest()].send(request, {
+    this.exchange = client.send(request, {
       onHead: (_status, headers) => {
         this.headers = headers;
       },
@@ -76,7 +72,7 @@ for (const [encoding, compress] of [
   ['br', brotliCompressSync],
   ['zstd', zstdCompressSync],
 ] as const)
-  testOnStacks(`a response in ${encoding} (${compress.name}) is decoded, and its head says nothing of it`, async () => {
+  test(`a response in ${encoding} (${compress.name}) is decoded, and its head says nothing of it`, async () => {
     respond = sendAll(encoding, compress(TEXT));
     const received = new Received();
     assert.equal(await received.done, 'end');
@@ -86,7 +82,7 @@ for (const [encoding, compress] of [
     assert.equal(received.headers?.etag, 'x');
   });
 
-testOnStacks('a body without encoding or without bytes passes as it is', async () => {
+test('a body without encoding or without bytes passes as it is', async () => {
   respond = sendAll('identity', Buffer.from('plain'));
   const plain = new Received();
   assert.equal(await plain.done, 'end');
@@ -97,7 +93,7 @@ testOnStacks('a body without encoding or without bytes passes as it is', async (
   assert.equal(empty.text, '');
 });
 
-testOnStacks('a request for a file keeps the encoded bytes', async () => {
+test('a request for a file keeps the encoded bytes', async () => {
   const body = gzipSync(TEXT);
   respond = sendAll('gzip', body);
   const received = new Received(() => true, 'keep');
@@ -106,7 +102,7 @@ testOnStacks('a request for a file keeps the encoded bytes', async () => {
   assert.equal(received.headers?.['content-encoding'], 'gzip');
 });
 
-testOnStacks('an unknown encoding and malformed or truncated data are failures of the provider', async () => {
+test('an unknown encoding and malformed or truncated data are failures of the provider', async () => {
   for (const [encoding, body, code] of [
     ['compress', Buffer.from('x'), /^CONTENT_ENCODING$/],
     ['gzip, br', gzipSync(TEXT), /^CONTENT_ENCODING$/],
@@ -121,7 +117,7 @@ testOnStacks('an unknown encoding and malformed or truncated data are failures o
   }
 });
 
-testOnStacks('a listener that pauses holds back a small body that decodes to a huge one', async () => {
+test('a listener that pauses holds back a small body that decodes to a huge one', async () => {
   const size = 256 * 2 ** 20;
   respond = sendAll('gzip', gzipSync(Buffer.alloc(size)));
   const paused = Promise.withResolvers<void>();
@@ -145,7 +141,7 @@ testOnStacks('a listener that pauses holds back a small body that decodes to a h
   assert.equal(received.bytes, aborted, 'nothing arrives after an abort');
 });
 
-testOnStacks('an error that the listener throws ends its exchange and nothing else', async () => {
+test('an error that the listener throws ends its exchange and nothing else', async () => {
   respond = sendAll('gzip', gzipSync(TEXT));
   const received = new Received(() => {
     throw new RangeError('bug');

@@ -1,5 +1,5 @@
 /**
- * An exchange: one request and its response, with time limits and back-pressure, on the transport of a stack. Reports failures as values
+ * An exchange: one request and its response, with time limits and back-pressure, on a transport. Reports failures as values
  * with a kind, because callers branch on it. Decodes compressed bodies, but never reads into a body.
  */
 import type { Clock } from '../../core/index.ts';

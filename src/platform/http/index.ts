@@ -12,7 +12,6 @@ export { type HttpHeaders, HttpParseError } from './headers.ts';
 export { HealthListener } from './health-listener.ts';
 export { type BoundPort, bindPort, type ListeningSocket } from './listening-sockets.ts';
 export { MIN_TLS_VERSION, type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
-export { openTunnel } from './proxy-tunnel.ts';
 export { isUpgrade, rejectionFor } from './request-checks.ts';
 export type {
   BodyReader,
@@ -24,5 +23,6 @@ export type {
   ServerHost,
   Upgradable,
 } from './server.ts';
-export { createHttpClient, createHttpServer, type HttpStack } from './stack.ts';
+export { createHttpClient, createHttpServer } from './stack.ts';
 export { wholeResponse } from './whole-response.ts';
+export { openTunnel } from './wire/proxy-tunnel.ts';

@@ -14,11 +14,11 @@ import type {
   CloseOptions,
   ConnectionLimits,
   HttpServer,
-  OpenConnection,
   ServerCertificate,
   ServerConnection,
   ServerHost,
 } from './server.ts';
+import { WireServerConnection } from './wire/server-connection.ts';
 
 const CHECK_MS = 1_000;
 const SWEEP_MS = 50;
@@ -36,7 +36,6 @@ const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true } as const;
 export interface ListenerOptions {
   readonly host: ServerHost;
   readonly limits: ConnectionLimits;
-  readonly openConnection: OpenConnection;
   /** Serves HTTPS with this certificate; without it HTTP. */
   readonly certificate?: ServerCertificate | undefined;
 }
@@ -49,7 +48,6 @@ export class Listener implements HttpServer {
   readonly #refused = new IndexedList<ServerConnection>();
   readonly #host: ServerHost;
   readonly #limits: ConnectionLimits;
-  readonly #openConnection: OpenConnection;
   readonly #onConnection: (socket: Socket) => void;
   #servers: readonly Server[] = [];
   #stopping: Promise<void> | undefined;
@@ -65,10 +63,9 @@ export class Listener implements HttpServer {
   #isChecking = false;
   #cancelCheck: () => void = () => {};
 
-  constructor({ host, limits, openConnection, certificate }: ListenerOptions) {
+  constructor({ host, limits, certificate }: ListenerOptions) {
     this.#host = host;
     this.#limits = limits;
-    this.#openConnection = openConnection;
     const accept = (socket: Socket): void => this.#accept(socket);
     this.#onConnection = certificate ? this.#handshakes(certificate, accept) : accept;
   }
@@ -173,7 +170,7 @@ export class Listener implements HttpServer {
     if (!this.#isChecking) this.#check();
     const network = networkOf(socket.remoteAddress ?? '');
     if (!this.#hasRoom(socket.remoteAddress ?? '', network)) return this.#refuse(socket);
-    const connection = this.#openConnection(socket, this.#host, this.#remove);
+    const connection = new WireServerConnection(socket, this.#host, this.#remove);
     connection.network = network;
     this.#connections.add(connection);
     this.#byNetwork.set(network, this.#openFrom(network) + 1);
@@ -218,7 +215,7 @@ export class Listener implements HttpServer {
   #refuse(socket: Socket): void {
     this.#refusedTotal += 1;
     if (this.#refused.size >= MAX_REFUSED) return void socket.destroy();
-    const connection = this.#openConnection(socket, this.#host, (closed) => this.#refused.remove(closed));
+    const connection = new WireServerConnection(socket, this.#host, (closed) => this.#refused.remove(closed));
     this.#refused.add(connection);
     connection.refuse();
   }

@@ -7,7 +7,6 @@ import { afterEach, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { countBufferBytes, drip } from '../../../test/support/buffer-work.ts';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
-import { HTTP_STACK, ownStackOnly } from '../../../test/support/http-stack.ts';
 import { longTest } from '../../../test/support/long-test.ts';
 import { jsonOf, request, Wire } from '../../../test/support/raw.ts';
 import { HANGING_MS, until, whileTimePasses } from '../../../test/support/wait.ts';
@@ -61,7 +60,6 @@ class Fixture {
           `HTTP/1.1 ${STATUS[violation]} Refused\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
       },
       limits,
-      stack: HTTP_STACK,
     });
   }
 
@@ -460,10 +458,6 @@ test('the connection stops reading a client that pipelines more than 64 KiB, unt
   wire.end();
 });
 
-const NOTICED_LATER = ownStackOnly('a client that pipelines and closes is noticed after the requests it has sent');
-/** These tests hand bytes to the listener of the socket. */
-const READ_BY_NODE = ownStackOnly('Node reads the socket in native code');
-
 /** Opens a connection whose first request was served, and returns the server's side of it. */
 async function serveFirst(fixture: Fixture, wire: Wire): Promise<Upgradable['socket']> {
   const before = fixture.calls.length;
@@ -473,49 +467,41 @@ async function serveFirst(fixture: Fixture, wire: Wire): Promise<Upgradable['soc
   return fixture.sockets.at(-1) ?? assert.fail();
 }
 
-test(
-  'the connection reads a head that arrives byte by byte at a cost that grows linearly with its size',
-  READ_BY_NODE,
-  async () => {
-    const fixture = await open(respondHello);
-    const costs: number[] = [];
-    for (const size of [12_000, 24_000]) {
-      const wire = fixture.wire();
-      const socket = await serveFirst(fixture, wire);
-      costs.push(countBufferBytes(() => drip(socket, request('GET / HTTP/1.1', [['x-big', 'x'.repeat(size)]]))));
-      assert.equal((await wire.response())?.text, 'hello');
-      assert.equal(fixture.calls.at(-1)?.incoming.headers['x-big']?.length, size);
-      wire.end();
-    }
-    const [half = 0, whole = 0] = costs;
-    assert.ok(whole <= 2.5 * half, `${half} bytes handled, then ${whole}`);
-    assert.ok(whole <= 12 * 24_000, `${whole} bytes handled`);
-  },
-);
+test('the connection reads a head that arrives byte by byte at a cost that grows linearly with its size', async () => {
+  const fixture = await open(respondHello);
+  const costs: number[] = [];
+  for (const size of [12_000, 24_000]) {
+    const wire = fixture.wire();
+    const socket = await serveFirst(fixture, wire);
+    costs.push(countBufferBytes(() => drip(socket, request('GET / HTTP/1.1', [['x-big', 'x'.repeat(size)]]))));
+    assert.equal((await wire.response())?.text, 'hello');
+    assert.equal(fixture.calls.at(-1)?.incoming.headers['x-big']?.length, size);
+    wire.end();
+  }
+  const [half = 0, whole = 0] = costs;
+  assert.ok(whole <= 2.5 * half, `${half} bytes handled, then ${whole}`);
+  assert.ok(whole <= 12 * 24_000, `${whole} bytes handled`);
+});
 
-test(
-  'the connection buffers pipelined bytes that arrive one by one at a cost that grows linearly',
-  READ_BY_NODE,
-  async () => {
-    const fixture = await open((incoming, outgoing) => {
-      if (incoming.url !== '/pending') respondHello(incoming, outgoing);
-    });
-    const costs: number[] = [];
-    for (const size of [500, 1_000]) {
-      const wire = fixture.wire();
-      const socket = await serveFirst(fixture, wire);
-      const pipelined = GET.repeat(size);
-      costs.push(countBufferBytes(() => drip(socket, request('GET /pending HTTP/1.1') + pipelined)));
-      const { incoming, outgoing } = fixture.calls.at(-1) ?? assert.fail();
-      assert.equal(incoming.url, '/pending');
-      respondHello(incoming, outgoing);
-      for (let n = 0; n <= size; n += 1) assert.equal((await wire.response())?.text, 'hello');
-      wire.end();
-    }
-    const [half = 0, whole = 0] = costs;
-    assert.ok(whole <= 2.5 * half, `${half} bytes handled, then ${whole}`);
-  },
-);
+test('the connection buffers pipelined bytes that arrive one by one at a cost that grows linearly', async () => {
+  const fixture = await open((incoming, outgoing) => {
+    if (incoming.url !== '/pending') respondHello(incoming, outgoing);
+  });
+  const costs: number[] = [];
+  for (const size of [500, 1_000]) {
+    const wire = fixture.wire();
+    const socket = await serveFirst(fixture, wire);
+    const pipelined = GET.repeat(size);
+    costs.push(countBufferBytes(() => drip(socket, request('GET /pending HTTP/1.1') + pipelined)));
+    const { incoming, outgoing } = fixture.calls.at(-1) ?? assert.fail();
+    assert.equal(incoming.url, '/pending');
+    respondHello(incoming, outgoing);
+    for (let n = 0; n <= size; n += 1) assert.equal((await wire.response())?.text, 'hello');
+    wire.end();
+  }
+  const [half = 0, whole = 0] = costs;
+  assert.ok(whole <= 2.5 * half, `${half} bytes handled, then ${whole}`);
+});
 
 for (const [description, bytes] of [
   ['a bare line feed', 'GET / HTTP/1.1\r\nhost: a\n'],
@@ -523,20 +509,16 @@ for (const [description, bytes] of [
   ['a control character', 'GET / HTTP/1.1\r\nhost: \x01'],
   ['a lower-case method', 'g'],
 ] as const) {
-  test(
-    `the connection rejects an incomplete head with ${description} at once, in one read or in many`,
-    READ_BY_NODE,
-    async () => {
-      const fixture = await open(respondHello);
-      const whole = fixture.wire();
-      whole.send(bytes);
-      assert.equal((await whole.response())?.status, 400);
-      const wire = fixture.wire();
-      drip(await serveFirst(fixture, wire), bytes);
-      assert.equal((await wire.response())?.status, 400);
-      wire.end();
-    },
-  );
+  test(`the connection rejects an incomplete head with ${description} at once, in one read or in many`, async () => {
+    const fixture = await open(respondHello);
+    const whole = fixture.wire();
+    whole.send(bytes);
+    assert.equal((await whole.response())?.status, 400);
+    const wire = fixture.wire();
+    drip(await serveFirst(fixture, wire), bytes);
+    assert.equal((await wire.response())?.status, 400);
+    wire.end();
+  });
 }
 
 test('the connection serves pipelined requests one after the other, in order', async () => {
@@ -723,7 +705,7 @@ test('the connection closes when the client does not read the response for five 
   wire.end();
 });
 
-test('a pipelined request is dropped when the client closes its side', NOTICED_LATER, async () => {
+test('a pipelined request is dropped when the client closes its side', async () => {
   const fixture = await open((_incoming, outgoing) => outgoing.end(Buffer.alloc(12 * 2 ** 20)));
   const wire = fixture.wire();
   wire.socket.pause();

@@ -1,4 +1,4 @@
-/** The interface of the HTTP server: what a stack reads and writes, and what the application implements. */
+/** The interface of the HTTP server: what it reads and writes, and what the application implements. */
 import type { Socket } from 'node:net';
 import type { Clock, IndexedMember } from '../../core/index.ts';
 import type { HttpHeaders, HttpParseError } from './headers.ts';
@@ -35,7 +35,7 @@ export interface IncomingRequest extends RequestLine {
   resume(): void;
 }
 
-/** A response. Framing, `date`, `connection` and `keep-alive` are the stack's. */
+/** A response. Framing, `date`, `connection` and `keep-alive` are the server's. */
 export interface OutgoingResponse {
   statusCode: number;
   readonly headersSent: boolean;
@@ -74,13 +74,6 @@ export interface ServerConnection extends IndexedMember, Upgradable {
   /** Called every second. */
   checkTimeouts(now: number): void;
 }
-
-/** Begins HTTP on an accepted socket. */
-export type OpenConnection = (
-  socket: Socket,
-  host: ServerHost,
-  onClosed: (connection: ServerConnection) => void,
-) => ServerConnection;
 
 /** Why the server rejects the bytes of a client before they form a request. */
 export type ProtocolViolation = 'malformed' | 'headers_too_large' | 'too_slow' | 'too_many_connections';

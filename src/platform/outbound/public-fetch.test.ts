@@ -10,10 +10,9 @@ import {
   Socket,
   type Server as TcpServer,
 } from 'node:net';
-import { after, before, beforeEach } from 'node:test';
+import { after, before, beforeEach, test } from 'node:test';
 import { certificateFor } from '../../../test/support/certificate.ts';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
-import { stackUnderTest, testOnStacks } from '../../../test/support/http-stack.ts';
 import { startNameServer } from '../../../test/support/nameserver.ts';
 import { runs } from '../../../test/support/properties.ts';
 import { seededRandom } from '../../../test/support/random.ts';
@@ -45,7 +44,6 @@ const refuseToConnect: OpenSocket = ({ host }) => {
 
 const fetcher = (options: Partial<PublicFetcherOptions> = {}): PublicFetcher =>
   new PublicFetcher({
-    stack: stackUnderTest(),
     allow: [],
     clock: new FakeClock(),
     openSocket: refuseToConnect,
@@ -116,7 +114,7 @@ after(() => {
   server.close();
 });
 
-testOnStacks('the fetcher neither resolves nor contacts a rejected URL', async () => {
+test('the fetcher neither resolves nor contacts a rejected URL', async () => {
   const guarded = fetcher();
   for (const url of REJECTED_URLS.flatMap(([, urls]) => urls)) {
     assert.equal(reasonOf(await guarded.fetch(url, LIMITS)), 'address', url);
@@ -125,7 +123,7 @@ testOnStacks('the fetcher neither resolves nor contacts a rejected URL', async (
   assert.equal(sockets, 0);
 });
 
-testOnStacks('the fetcher does not contact a name with any non-public address', async () => {
+test('the fetcher does not contact a name with any non-public address', async () => {
   for (const address of NON_PUBLIC_ADDRESSES) {
     for (const addresses of [
       [address],
@@ -139,7 +137,7 @@ testOnStacks('the fetcher does not contact a name with any non-public address', 
   assert.equal(sockets, 0);
 });
 
-testOnStacks('the fetcher contacts a name whose addresses are all public', async () => {
+test('the fetcher contacts a name whose addresses are all public', async () => {
   for (const address of PUBLIC_ADDRESSES) await resolving(address).fetch(`https://${HOST}/x`, LIMITS);
   await resolving(...PUBLIC_ADDRESSES).fetch(`https://${HOST}/x`, LIMITS);
   assert.deepEqual(attemptedHosts, new Array(PUBLIC_ADDRESSES.length + 1).fill(HOST));
@@ -148,7 +146,7 @@ testOnStacks('the fetcher contacts a name whose addresses are all public', async
   assert.equal(sockets, 0);
 });
 
-testOnStacks('the fetcher contacts exactly the public ones of thousands of random addresses', async () => {
+test('the fetcher contacts exactly the public ones of thousands of random addresses', async () => {
   const next = seededRandom(20_261_115);
   let resolved: string[] = [];
   const guarded = fetcher({ resolve: async () => resolved });
@@ -178,7 +176,7 @@ testOnStacks('the fetcher contacts exactly the public ones of thousands of rando
   assert.equal(sockets, 0);
 });
 
-testOnStacks('the fetcher resolves a name once per fetch and checks the new addresses every time', async () => {
+test('the fetcher resolves a name once per fetch and checks the new addresses every time', async () => {
   const flips = [[PUBLIC], ['169.254.169.254'], [PUBLIC, '10.0.0.1']];
   let lookups = 0;
   const offered: unknown[] = [];
@@ -200,7 +198,7 @@ testOnStacks('the fetcher resolves a name once per fetch and checks the new addr
   assert.equal(offered.length, 3);
 });
 
-testOnStacks('an unknown name and a name with a private address give the same message', async () => {
+test('an unknown name and a name with a private address give the same message', async () => {
   const none = await resolving().fetch(`https://${HOST}/`, LIMITS);
   const failed = await fetcher({ resolve: () => Promise.reject(new Error('SERVFAIL')) }).fetch(
     `https://${HOST}/`,
@@ -211,7 +209,7 @@ testOnStacks('an unknown name and a name with a private address give the same me
   assert.equal(new Set([none, failed, inside].map((result) => !result.ok && result.message)).size, 1);
 });
 
-testOnStacks('a silent resolver is aborted after 3 s or at the total timeout', async () => {
+test('a silent resolver is aborted after 3 s or at the total timeout', async () => {
   for (const [timeoutMs, limit] of [
     [10_000, 3_000],
     [500, 500],
@@ -232,7 +230,7 @@ testOnStacks('a silent resolver is aborted after 3 s or at the total timeout', a
   assert.deepEqual(attemptedHosts, []);
 });
 
-testOnStacks('the resolver queries both families, follows CNAMEs and omits a family that fails', async () => {
+test('the resolver queries both families, follows CNAMEs and omits a family that fails', async () => {
   const names = await startNameServer({
     'both.host.net': { A: [PUBLIC], AAAA: ['2606:4700:0:0:0:0:0:1111'] },
     'half.host.net': { A: [PUBLIC] },
@@ -269,14 +267,13 @@ testOnStacks('the resolver queries both families, follows CNAMEs and omits a fam
 
 const allowed = (options: Partial<PublicFetcherOptions> = {}): PublicFetcher =>
   new PublicFetcher({
-    stack: stackUnderTest(),
     allow: [origin],
     clock: systemClock,
     resolve: () => assert.fail(),
     ...options,
   });
 
-testOnStacks('an allowed origin is fetched over a new connection, without credentials or proxy', async () => {
+test('an allowed origin is fetched over a new connection, without credentials or proxy', async () => {
   process.env.HTTP_PROXY = 'http://127.0.0.1:1';
   try {
     for (const path of ['/image', '/image?a=b', '/image#c', '/early', '/unnamed', '/twice'])
@@ -299,7 +296,7 @@ testOnStacks('an allowed origin is fetched over a new connection, without creden
   assert.equal(sockets, requests.length);
 });
 
-testOnStacks('a port, scheme or host other than the allowed origin is rejected', async () => {
+test('a port, scheme or host other than the allowed origin is rejected', async () => {
   const port = Number(new URL(origin).port);
   for (const url of [
     `http://127.0.0.1:${port === 65_535 ? 1_024 : port + 1}/`,
@@ -310,7 +307,7 @@ testOnStacks('a port, scheme or host other than the allowed origin is rejected',
   assert.equal(sockets, 0);
 });
 
-testOnStacks('every status but 200 is a failure, and redirects are not followed', async () => {
+test('every status but 200 is a failure, and redirects are not followed', async () => {
   const statuses = [301, 302, 303, 307, 308, 201, 204, 206, 300, 304, 400, 401, 404, 410, 429, 500, 503];
   for (const status of statuses) {
     const result = await allowed().fetch(`${origin}/${status}`, LIMITS);
@@ -324,7 +321,7 @@ testOnStacks('every status but 200 is a failure, and redirects are not followed'
   assert.equal(reasonOf(await allowed().fetch(`${origin}/upgrade`, LIMITS)), 'network');
 });
 
-testOnStacks('a file above the size limit is aborted, with or without content-length', async () => {
+test('a file above the size limit is aborted, with or without content-length', async () => {
   const exact = await allowed().fetch(`${origin}/exact`, LIMITS);
   assert.equal(exact.ok && exact.bytes.length, LIMITS.maxBytes);
   assert.equal(reasonOf(await allowed().fetch(`${origin}/announced`, LIMITS)), 'size');
@@ -333,7 +330,7 @@ testOnStacks('a file above the size limit is aborted, with or without content-le
   await until('all connections to be closed', () => connections(server).then((open) => open === 0));
 });
 
-testOnStacks('the timeout covers the whole fetch', async () => {
+test('the timeout covers the whole fetch', async () => {
   for (const path of ['/mute', '/stalled', '/endless']) {
     const clock = new FakeClock();
     const result = allowed({ clock }).fetch(origin + path, { maxBytes: 2 ** 40, timeoutMs: 2_000 });
@@ -344,7 +341,7 @@ testOnStacks('the timeout covers the whole fetch', async () => {
   await until('all connections to be closed', () => connections(server).then((open) => open === 0));
 });
 
-testOnStacks('a connection attempt ends at the connect timeout', async () => {
+test('a connection attempt ends at the connect timeout', async () => {
   const mute = createTcpServer((socket) => socket.on('error', () => {}).resume());
   const port = await listening(mute);
   try {
@@ -360,11 +357,11 @@ testOnStacks('a connection attempt ends at the connect timeout', async () => {
   );
 });
 
-testOnStacks('a truncated body is a failure', async () => {
+test('a truncated body is a failure', async () => {
   assert.equal(reasonOf(await allowed().fetch(`${origin}/cut`, LIMITS)), 'network');
 });
 
-testOnStacks('the type is checked in the header and in the bytes', async () => {
+test('the type is checked in the header and in the bytes', async () => {
   const checkedTypes: string[] = [];
   const accept = (mime: string): boolean => {
     checkedTypes.push(mime);
@@ -387,7 +384,7 @@ testOnStacks('the type is checked in the header and in the bytes', async () => {
   ]);
 });
 
-testOnStacks('detectMime trusts the bytes first, and the header where the bytes cannot decide', () => {
+test('detectMime trusts the bytes first, and the header where the bytes cannot decide', () => {
   const cases: [string | Buffer, string | undefined, string][] = [
     [PNG, 'image/jpeg', 'image/png'],
     ['\xff\xd8\xff\xe0', undefined, 'image/jpeg'],
@@ -437,7 +434,7 @@ async function startTls() {
   return { port, cert, requests, close };
 }
 
-testOnStacks('the connection goes to the pinned address, with TLS for the name', async () => {
+test('the connection goes to the pinned address, with TLS for the name', async () => {
   const tls = await startTls();
   const trusting: OpenSocket = (target) => openTcpOrTls({ ...target, ca: tls.cert });
   const read = (addresses: string[], host = HOST, openSocket = trusting): Promise<number | string> => {
@@ -445,7 +442,7 @@ testOnStacks('the connection goes to the pinned address, with TLS for the name',
     let status = 0;
     const timeouts = { connect: 2_000, firstByte: 2_000, idle: 2_000, total: 2_000 };
     const origin = `https://${host}:${tls.port}`;
-    createHttpClient({ clock: systemClock, stack: stackUnderTest(), openSocket }).send(
+    createHttpClient({ clock: systemClock, openSocket }).send(
       { method: 'GET', origin, path: '/', headers: [], body: null, timeouts, addresses },
       {
         onHead(code) {
@@ -489,12 +486,11 @@ const diversion = (port: number, ca: string, offered: unknown[], claimedAddress:
   };
 };
 
-testOnStacks('a public name is fetched over verified TLS from its checked address', async () => {
+test('a public name is fetched over verified TLS from its checked address', async () => {
   const tls = await startTls();
   const offered: unknown[] = [];
   const through = (openSocket: OpenSocket): Promise<PublicResult> =>
     new PublicFetcher({
-      stack: stackUnderTest(),
       allow: [],
       clock: systemClock,
       resolve: async () => [PUBLIC],

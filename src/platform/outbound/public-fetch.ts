@@ -9,7 +9,6 @@ import {
   type Exchange,
   type HttpClient,
   type HttpHeaders,
-  type HttpStack,
   type OpenSocket,
   type ResponseListener,
   type TransportError,
@@ -26,7 +25,6 @@ export interface PublicFetcherOptions {
   readonly resolveMs?: number;
   readonly connectMs?: number;
   readonly openSocket?: OpenSocket;
-  readonly stack?: HttpStack | undefined;
 }
 
 export interface PublicRequest {

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
-import { after, before, beforeEach } from 'node:test';
+import { after, before, beforeEach, test } from 'node:test';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
-import { stackUnderTest, testOnStacks } from '../../../test/support/http-stack.ts';
 import { NON_PUBLIC_ADDRESSES, REJECTED_URLS } from '../../../test/support/urls.ts';
 import { until } from '../../../test/support/wait.ts';
 import type { OpenSocket } from '../http/index.ts';
@@ -73,7 +72,6 @@ after(() => {
 
 const allowed = (options: Partial<PublicFetcherOptions> = {}): PublicFetcher =>
   new PublicFetcher({
-    stack: stackUnderTest(),
     allow: [origin],
     clock: new FakeClock(),
     resolve: () => assert.fail(),
@@ -86,7 +84,7 @@ const untilClosed = () =>
     return open === 0;
   });
 
-testOnStacks('post sends the bytes and headers as given, on a connection of its own', async () => {
+test('post sends the bytes and headers as given, on a connection of its own', async () => {
   assert.deepEqual(await allowed().post(`${origin}/204?a=b`, POST), { ok: true, status: 204, retryAfter: '7' });
   const [{ request, body } = assert.fail()] = received;
   assert.deepEqual(body, BODY);
@@ -103,18 +101,18 @@ testOnStacks('post sends the bytes and headers as given, on a connection of its 
   });
 });
 
-testOnStacks('post reports every status and follows no redirect', async () => {
+test('post reports every status and follows no redirect', async () => {
   const statuses = [200, 201, 299, 301, 302, 307, 308, 400, 401, 410, 429, 500, 503];
   for (const status of statuses) assert.equal(outcomeOf(await allowed().post(`${origin}/${status}`, POST)), status);
   assert.equal(received.length, statuses.length);
 });
 
-testOnStacks('post reads no more of the response than its limit', async () => {
+test('post reads no more of the response than its limit', async () => {
   for (const path of ['/large', '/endless']) assert.equal(outcomeOf(await allowed().post(origin + path, POST)), 200);
   await untilClosed();
 });
 
-testOnStacks('post fails when the head or the rest of the response is late, or the response is cut', async () => {
+test('post fails when the head or the rest of the response is late, or the response is cut', async () => {
   /** The outcome when so much time passes after the request, or after the head of the response, and then the rest arrives. */
   const outcomeAfter = async (path: string, ms: number, hasHead: boolean): Promise<string | number> => {
     const clock = new FakeClock();
@@ -139,7 +137,7 @@ testOnStacks('post fails when the head or the rest of the response is late, or t
   assert.equal(outcomeOf(await allowed().post(`${origin}/cut`, POST)), 'network');
 });
 
-testOnStacks('post connects to no rejected URL, and checks the addresses of a name at every call', async () => {
+test('post connects to no rejected URL, and checks the addresses of a name at every call', async () => {
   const attempted: string[] = [];
   const openSocket: OpenSocket = ({ host, lookup = assert.fail() }) => {
     lookup(host, { all: true }, (_error, addresses) => attempted.push(JSON.stringify(addresses)));
@@ -147,7 +145,6 @@ testOnStacks('post connects to no rejected URL, and checks the addresses of a na
   };
   const clock = new FakeClock();
   const unresolved = new PublicFetcher({
-    stack: stackUnderTest(),
     allow: [],
     clock,
     openSocket,
@@ -157,7 +154,6 @@ testOnStacks('post connects to no rejected URL, and checks the addresses of a na
     assert.equal(outcomeOf(await unresolved.post(url, POST)), 'address', url);
   let addresses: string[] = [];
   const rebinding = new PublicFetcher({
-    stack: stackUnderTest(),
     allow: [],
     clock,
     openSocket,

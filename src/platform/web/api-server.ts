@@ -20,7 +20,6 @@ import {
   createHttpServer,
   type HttpParseError,
   type HttpServer,
-  type HttpStack,
   type IncomingRequest,
   isUpgrade,
   type ListeningSocket,
@@ -54,7 +53,6 @@ export interface WebOptions {
   readonly trustedProxies: readonly string[];
   readonly bodyBudget: BodyBudget;
   readonly connectionLimits: ConnectionLimits;
-  readonly httpStack?: HttpStack | undefined;
   /** Serves HTTPS with this certificate; without it HTTP. */
   readonly certificate?: Certificate | undefined;
   /** Lets scripts of other origins call the caller's API. */
@@ -136,7 +134,6 @@ export function createWeb(options: WebOptions): Web {
   const listener: HttpServer = createHttpServer({
     host,
     limits: options.connectionLimits,
-    stack: options.httpStack,
     certificate: options.certificate,
   });
   options.metrics.register('dragoman_open_connections', () => [{ value: listener.openConnections }]);

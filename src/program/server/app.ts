@@ -96,7 +96,7 @@ function openGateway(context: AppContext, parts: AppParts): Gateway {
     ...context,
     ...parts,
     db: context.database.db,
-    mediaFetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock, stack: config.HTTP_STACK }),
+    mediaFetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock }),
     streamLimits: streamLimitsOf(config),
     storedDays: config.STORED_RESPONSES_DAYS,
     bodyLimit: (limit) => bodyLimit(config, limit),
@@ -185,7 +185,6 @@ function createApiServer(
       },
       trustedProxies,
     ),
-    httpStack: config.HTTP_STACK,
     cors: config.CORS_ORIGINS.length > 0 ? new Cors(config.CORS_ORIGINS) : undefined,
     shedder,
   });
@@ -214,7 +213,6 @@ function createMetricsServer({ config, log, clock }: AppContext, parts: AppParts
     trustedProxies: [],
     bodyBudget: new BodyBudget(BODY_BYTES.small),
     connectionLimits: connectionLimits({ total: METRICS_CONNECTIONS, perAddress: METRICS_CONNECTIONS }, []),
-    httpStack: config.HTTP_STACK,
     certificate: parts.certificate,
   });
 }

@@ -92,7 +92,6 @@ export function openUpstream(
   connectionsPerOrigin?: number,
 ): UpstreamClient {
   const upstream = new UpstreamClient(clock, {
-    stack: config.HTTP_STACK,
     connectionsPerOrigin,
     proxies: proxiesOf(config),
     machine: machineOf(config),
@@ -114,7 +113,6 @@ export function openVideo(
     pepper: secrets.pepper,
     publicUrl,
     allowedOrigins: config.EGRESS_ALLOW,
-    httpStack: config.HTTP_STACK,
     streamLimits: streamLimitsOf(config),
     mirror: mirrorOf(config),
     linkSeconds: config.RESULT_LINK_SECONDS,
@@ -129,7 +127,6 @@ export const openWarnings = ({ config, ...context }: AppContext, publicUrl: () =
     db: context.database.db,
     publicUrl,
     allowedOrigins: config.EGRESS_ALLOW,
-    httpStack: config.HTTP_STACK,
     mail:
       config.SMTP_URL === undefined || config.SMTP_FROM === undefined
         ? undefined

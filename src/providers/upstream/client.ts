@@ -5,7 +5,6 @@ import {
   type Exchange,
   type HttpClient,
   type HttpRequest,
-  type HttpStack,
   type OpenSocket,
   type ResponseListener,
   type TransportError,
@@ -26,7 +25,6 @@ export type { TransportError };
 
 export interface UpstreamOptions {
   readonly openSocket?: OpenSocket;
-  readonly stack?: HttpStack | undefined;
   readonly connectionsPerOrigin?: number | undefined;
   readonly proxies?: ProxySettings | undefined;
   readonly machine?: Machine | undefined;

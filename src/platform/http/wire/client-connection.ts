@@ -2,51 +2,72 @@
  * A client connection to an HTTP/1.1 server: sends a request, reads its response, then becomes idle or closes. Sets its socket
  * listeners once, and its user is an object, so that a request allocates no closures. Never resends, never logs.
  */
-import type { Socket } from 'node:net';
-import { GrowingBuffer, systemClock } from '../../../core/index.ts';
+import { Socket } from 'node:net';
+import { type IndexedMember, systemClock } from '../../../core/index.ts';
 import { CLIENT_BOUNDS } from '../bounds.ts';
 import {
   ConnectionError,
   closedEarly,
+  type HttpRequest,
   isClosedByServer,
   type StreamedBody,
+  type TransportConnection,
   type TransportUser,
   toError,
 } from '../client.ts';
-import type { ConnectionOptions, PooledConnection, RequestMessage } from '../connection-pool.ts';
 import { HttpParseError, isAscii } from '../headers.ts';
+import type { OpenSocket, Target } from '../open-socket.ts';
 import { ChunkedBody } from './chunks.ts';
-import { checkHeadBytes, headEnd } from './head.ts';
-import { readResponseHead } from './response-head.ts';
+import { openTunnel, type TunnelOptions } from './proxy-tunnel.ts';
+import { ResponseHeadReader } from './response-head.ts';
+
+/** A request that may be sent: writing its head has checked it. */
+export interface RequestMessage {
+  readonly head: string;
+  readonly request: HttpRequest;
+}
+
+/** Keeps idle connections. */
+export interface ConnectionOwner {
+  /** The response is complete, and the connection may be reused for `keepMs`. */
+  onIdle(connection: ClientConnection, keepMs: number): void;
+  onClosed(connection: ClientConnection): void;
+}
+
+export interface ConnectionOptions {
+  readonly target: Target;
+  /** With `tunnel` over an open connection through a proxy. */
+  openSocket(tunnel?: Socket): Socket;
+  /** Opens the connection to a proxy. */
+  readonly openProxySocket: OpenSocket;
+  /** Checks the address that was actually reached, before anything is sent. */
+  accepts(remoteAddress: string): boolean;
+  readonly owner: ConnectionOwner;
+}
 
 /** Node writes a string of up to this size without allocating, which is cheaper than two writes. */
 const ONE_WRITE_BYTES = 16 * 1024;
-const MAX_HEAD_BYTES = CLIENT_BOUNDS.headBytes.limit;
-const MAX_INFORMATIONAL = CLIENT_BOUNDS.informational.limit;
-const BLANK_LINE_BYTES = 4;
 const TCP_KEEPALIVE_MS = CLIENT_BOUNDS.tcpKeepAliveMs.limit;
 
 type Phase = 'opening' | 'idle' | 'head' | 'body' | 'closed';
 
-export class ClientConnection implements PooledConnection {
+export class ClientConnection implements IndexedMember, TransportConnection {
   index = 0;
+  /** Set by the owner only. */
   keptUntil = 0;
-  readonly #socket: Socket;
+  /** Through a proxy one that is not connected, until the tunnel is open. */
+  #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #cancelConnect: () => void;
   /** The first request, until the connection is open. Released then: a body may be large, and its response may take an hour. */
   #first: RequestMessage | undefined;
   #phase: Phase = 'opening';
   #user: TransportUser | undefined;
-  /** Start of an incomplete head. */
-  #partial: Buffer | undefined;
-  /** Memory of `#partial` when it came in several reads. */
-  #growing: GrowingBuffer | undefined;
+  readonly #head = new ResponseHeadReader();
   /** Decoder of a chunked body. Otherwise `#remaining` counts the missing bytes; Infinity when the connection ends the body. */
   #chunked: ChunkedBody | undefined;
   #remaining = 0;
   #keepMs = 0;
-  #informational = 0;
   /** It has served another request before the current one. */
   #isReused = false;
   /** A byte of the response to the current request has arrived. */
@@ -56,22 +77,52 @@ export class ClientConnection implements PooledConnection {
 
   /** Connects, and sends `first` when the connection is open. */
   constructor(options: ConnectionOptions, first: RequestMessage, user: TransportUser) {
-    const { isTls } = options.target;
-    const socket = options.openSocket();
+    const { proxy, timeouts } = first.request;
     this.#options = options;
-    this.#socket = socket;
     this.#first = first;
     this.#user = user;
+    this.#socket = proxy === undefined ? options.openSocket() : new Socket();
+    // The system clock even in tests with a fake clock, because the network runs in real time.
+    const cancelTimer = systemClock.after(timeouts.connect, () =>
+      this.#fail(new ConnectionError('CONNECT_TIME', 'connect timeout')),
+    );
+    if (proxy === undefined) {
+      this.#cancelConnect = cancelTimer;
+      this.#listen();
+    } else {
+      const unwanted = new AbortController();
+      this.#cancelConnect = () => {
+        cancelTimer();
+        unwanted.abort();
+      };
+      void this.#openThrough({ proxy, signal: unwanted.signal, timeoutMs: timeouts.connect });
+    }
+  }
+
+  async #openThrough(proxy: Pick<TunnelOptions, 'proxy' | 'signal' | 'timeoutMs'>): Promise<void> {
+    const { target, openProxySocket } = this.#options;
+    try {
+      const tunnel = await openTunnel({ ...proxy, target, openSocket: openProxySocket });
+      if (this.#phase !== 'opening' || tunnel.destroyed) {
+        tunnel.destroy();
+        throw closedEarly();
+      }
+      this.#socket = target.isTls ? this.#options.openSocket(tunnel) : tunnel;
+      this.#listen();
+      if (!target.isTls) this.#onOpen();
+    } catch (error) {
+      this.#fail(toError(error));
+    }
+  }
+
+  #listen(): void {
+    const socket = this.#socket;
     socket.setNoDelay(true);
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.on('end', () => this.#onEof());
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#fail(closedEarly()));
-    socket.once(isTls ? 'secureConnect' : 'connect', () => this.#onOpen());
-    // The system clock even in tests with a fake clock, because the network runs in real time.
-    this.#cancelConnect = systemClock.after(first.request.timeouts.connect, () =>
-      this.#fail(new ConnectionError('CONNECT_TIME', 'connect timeout')),
-    );
+    socket.once(this.#options.target.isTls ? 'secureConnect' : 'connect', () => this.#onOpen());
   }
 
   /** Checks the socket too: it may have failed in this turn, before its events were emitted. */
@@ -85,7 +136,6 @@ export class ClientConnection implements PooledConnection {
     this.#isReused = this.#phase === 'idle';
     this.#hasBytes = false;
     this.#phase = 'head';
-    this.#informational = 0;
     if (!body || body.length === 0) this.#socket.write(head, 'latin1');
     else if (typeof body === 'object' && !Buffer.isBuffer(body)) void this.#sendStreamed(head, body);
     else if (head.length + body.length > ONE_WRITE_BYTES) this.#write(head, body);
@@ -136,7 +186,7 @@ export class ClientConnection implements PooledConnection {
     this.#phase = 'closed';
     this.#user = undefined;
     this.#first = undefined;
-    this.#partial = undefined;
+    this.#head.reset();
     this.#cancelConnect();
     this.#socket.destroy();
     this.#options.owner.onClosed(this);
@@ -176,45 +226,16 @@ export class ClientConnection implements PooledConnection {
   }
 
   #readHead(bytes: Buffer): void {
-    const before = this.#partial;
-    const all = before ? this.#join(before, bytes) : bytes;
-    this.#partial = undefined;
-    // The blank line may be split between two reads.
-    let searchFrom = before ? Math.max(0, before.length - BLANK_LINE_BYTES + 1) : 0;
-    let start = 0;
-    while (start < all.length) {
-      const end = headEnd(all, searchFrom);
-      if ((end < 0 ? all.length : end) - start > MAX_HEAD_BYTES) throw new HttpParseError('response head too large');
-      if (end < 0) {
-        // What an earlier read brought was checked then.
-        checkHeadBytes(all, Math.max(start, before?.length ?? 0));
-        this.#partial = start === 0 ? all : all.subarray(start);
-        return;
-      }
-      const { status, headers, framing, keepMs } = readResponseHead(
-        all.toString('latin1', start, end - BLANK_LINE_BYTES),
-      );
-      start = searchFrom = end;
-      // Informational responses (100, 103) precede the final head.
-      if (status < 200) {
-        this.#informational += 1;
-        if (this.#informational > MAX_INFORMATIONAL) throw new HttpParseError('too many informational responses');
-        continue;
-      }
-      this.#keepMs = keepMs;
-      this.#chunked = framing === 'chunked' ? new ChunkedBody() : undefined;
-      this.#remaining = typeof framing === 'number' ? framing : Number.POSITIVE_INFINITY;
-      this.#phase = 'body';
-      this.#growing = undefined;
-      this.#user?.onHead(status, headers);
-      // Also without further bytes, because the body may be empty.
-      return this.#readBody(all, end);
-    }
-  }
-
-  #join(before: Buffer, bytes: Buffer): Buffer {
-    this.#growing ??= new GrowingBuffer();
-    return this.#growing.join(before, bytes);
+    const head = this.#head.read(bytes);
+    if (!head) return;
+    const { status, headers, framing, keepMs } = head;
+    this.#keepMs = keepMs;
+    this.#chunked = framing === 'chunked' ? new ChunkedBody() : undefined;
+    this.#remaining = typeof framing === 'number' ? framing : Number.POSITIVE_INFINITY;
+    this.#phase = 'body';
+    this.#user?.onHead(status, headers);
+    // Also without further bytes, because the body may be empty.
+    this.#readBody(bytes, this.#head.end);
   }
 
   /** Passes the payload of one read on as one chunk. */

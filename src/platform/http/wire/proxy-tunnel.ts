@@ -1,9 +1,11 @@
 /** Connections through an outbound proxy: HTTP CONNECT, over TLS or not, and SOCKS5. TLS to the server runs inside, verified as always. */
-import { EventEmitter, once } from 'node:events';
-import { type ClientRequest, type IncomingMessage, request as sendHttp } from 'node:http';
+import { EventEmitter } from 'node:events';
+import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
-import { ConnectionError } from './client.ts';
-import { type OpenSocket, type Target, targetOf } from './open-socket.ts';
+import { ConnectionError } from '../client.ts';
+import { HttpParseError, headerLine } from '../headers.ts';
+import { type OpenSocket, type Target, targetOf } from '../open-socket.ts';
+import { ResponseHeadReader } from './response-head.ts';
 
 export interface TunnelOptions {
   /** URL of the proxy. */
@@ -31,38 +33,57 @@ export async function openTunnel(options: TunnelOptions): Promise<Socket> {
   }
 }
 
-/** Node's HTTP client reads the response of the proxy, with its limit for heads. */
 async function openByConnect(url: URL, { target, openSocket, signal }: TunnelOptions): Promise<Socket> {
-  const authority = `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`;
-  const request = sendHttp({
-    method: 'CONNECT',
-    path: authority,
-    headers: { host: authority, ...credentialsOf(url) },
-    createConnection: () => openSocket(targetOf(url)),
-  });
-  // Errors after the wait below end with the socket.
-  request.on('error', () => {});
-  request.end();
-  // Not the option `signal` of the request, which would close the tunnel at any later time.
-  const [response, socket, early] = (await once(request, 'connect', { signal }).catch((error: Error) => {
-    request.destroy();
-    throw error;
-  })) as [IncomingMessage, Socket, Buffer];
-  const { statusCode: status = 0 } = response;
-  if (status >= 200 && status < 300) {
-    if (early.length > 0) socket.unshift(early);
+  const proxy = targetOf(url);
+  const head = connectHead(url, target);
+  const socket = openSocket(proxy);
+  const response = new ResponseHeadReader();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // Not `data`: a socket that nobody reads keeps its bytes.
+  const read = (): void => {
+    try {
+      const bytes: Buffer | null = socket.read();
+      const status = bytes && response.read(bytes)?.status;
+      if (status) resolve(checkOpened(status, bytes.length - response.end));
+    } catch (error) {
+      reject(error);
+    }
+  };
+  const giveUp = (): void => void socket.destroy();
+  socket.once(proxy.isTls ? 'secureConnect' : 'connect', () => socket.write(head, 'latin1'));
+  socket.on('readable', read);
+  socket.on('error', reject);
+  socket.on('close', () => reject(new ConnectionError('PROXY_CLOSED_EARLY', 'the proxy closed the connection')));
+  signal.addEventListener('abort', giveUp);
+  try {
+    await promise;
     return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    socket.off('readable', read);
+    signal.removeEventListener('abort', giveUp);
   }
-  socket.on('error', () => {}).destroy();
-  throw status === 407
-    ? new ConnectionError('PROXY_AUTH', 'the proxy rejects the credentials')
-    : new ConnectionError('PROXY_REFUSED', `the proxy refuses the connection with status ${status}`);
 }
 
-function credentialsOf({ username, password }: URL): { readonly 'proxy-authorization'?: string } {
-  if (username === '' && password === '') return {};
+function connectHead(url: URL, { host, port }: TunnelOptions['target']): string {
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `CONNECT ${authority} HTTP/1.1\r\n${headerLine('host', authority)}${credentialsOf(url)}\r\n`;
+}
+
+function credentialsOf({ username, password }: URL): string {
+  if (username === '' && password === '') return '';
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` };
+  return headerLine('proxy-authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
+}
+
+/** `surplus` bytes after the head cannot come from the server, which waits for this side to speak. */
+function checkOpened(status: number, surplus: number): void {
+  if (status === 407) throw new ConnectionError('PROXY_AUTH', 'the proxy rejects the credentials');
+  if (status >= 300)
+    throw new ConnectionError('PROXY_REFUSED', `the proxy refuses the connection with status ${status}`);
+  if (surplus > 0) throw new HttpParseError('bytes after the response of the proxy');
 }
 
 /** The caller's time limit ends first. This one only closes a socket that the agent does not hand out. */
