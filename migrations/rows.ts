@@ -569,6 +569,12 @@ export interface SecretsRow {
   sealed: string;
 }
 
+export interface StoredBytesRow {
+  user_id: string;
+  key_id: string;
+  bytes: bigint;
+}
+
 export interface StoredResponsesRow {
   id: string;
   user_id: string;
@@ -578,6 +584,12 @@ export interface StoredResponsesRow {
   expires_at: Timestamp;
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   tokens: bigint | null;
+  previous_id: string | null;
+  key_id: string | null;
+  bytes: Generated<bigint>;
+  chain_bytes: bigint | null;
+  chain_turns: number | null;
+  is_hidden: Generated<boolean>;
 }
 
 export interface UsageDailyRow {
@@ -863,6 +875,7 @@ export interface Rows {
   requests: RequestsRow;
   revisions: RevisionsRow;
   secrets: SecretsRow;
+  stored_bytes: StoredBytesRow;
   stored_responses: StoredResponsesRow;
   usage_daily: UsageDailyRow;
   usage_kept: UsageKeptRow;

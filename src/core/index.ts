@@ -20,6 +20,7 @@ export { IndexedList, type IndexedMember } from './indexed-list.ts';
 export {
   elementsAt,
   hasEscapedLetters,
+  JsonLimitError,
   JsonScanError,
   measureMembers,
   membersAt,

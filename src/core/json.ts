@@ -34,6 +34,9 @@ export class JsonScanError extends Error {
   }
 }
 
+/** It may be valid, and has more than the limits allow. */
+export class JsonLimitError extends JsonScanError {}
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN_OBJECT = 0x7b;
@@ -386,12 +389,12 @@ class Scanner {
   #countValue(): void {
     this.#tokens += 1;
     const { tokens } = this.#limits;
-    if (this.#tokens > tokens) throw new JsonScanError(`The body has more than ${tokens} values.`, this.#at);
+    if (this.#tokens > tokens) throw new JsonLimitError(`The body has more than ${tokens} values.`, this.#at);
   }
 
   #enter(depth: number): void {
     const { depth: maxDepth } = this.#limits;
-    if (depth + 1 >= maxDepth) throw new JsonScanError(`The body is nested deeper than ${maxDepth} levels.`, this.#at);
+    if (depth + 1 >= maxDepth) throw new JsonLimitError(`The body is nested deeper than ${maxDepth} levels.`, this.#at);
     this.#at += 1;
     this.#space();
   }
@@ -404,7 +407,7 @@ class Scanner {
       const byte = this.#peek();
       if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
         if (base + closers.length + 1 >= maxDepth)
-          throw new JsonScanError(`The body is nested deeper than ${maxDepth} levels.`, this.#at);
+          throw new JsonLimitError(`The body is nested deeper than ${maxDepth} levels.`, this.#at);
         const closer = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
         this.#at += 1;
         this.#space();

@@ -26,13 +26,15 @@ import { type Count, TokenCounter } from './converted/count-tokens.ts';
 import type { MediaFetcher } from './converted/inline-media.ts';
 import { OpaqueCache } from './converted/opaque-cache.ts';
 import { RejectedOpaques } from './converted/rejected-opaque.ts';
+import { readStored, type StoredForm, type StoredReading } from './converted/stored-reading.ts';
 import { type ExplainedCall, explainCall } from './explain/explain.ts';
 import { type ListedModel, ModelListing } from './models/listing.ts';
 import type { ProbeResult, Untestable } from './probe.ts';
 import { ReadOn } from './read-on.ts';
 import { type OptionCount, RejectedOptions } from './rejected-options/rejected-options.ts';
 import { serveCall } from './serve-call.ts';
-import { ResponseStore, type StoredContent } from './stored/store.ts';
+import { ResponseStore } from './stored/store.ts';
+import type { StoredContent } from './stored/turn-text.ts';
 import { openSession, type SessionHost } from './websocket/open-session.ts';
 import { UpgradeRejections } from './websocket/relayed-turns.ts';
 import { type ResponsesSession, ResponsesSessions, type SessionDrain } from './websocket/session.ts';
@@ -99,6 +101,8 @@ export interface Gateway {
     call: Call,
     followed: { readonly id: string; readonly userId: string; readonly after: number },
   ): Promise<void>;
+  /** The stored response that the path names, where we hold its content, as its reader asks for it. */
+  readStored(call: Call, caller: Caller, form: StoredForm): Promise<StoredReading>;
   /** Ends such a response, on whichever process it runs, and returns it. */
   cancelBackground(id: string, userId: string): Promise<StoredContent['response']>;
   /** Asks the WebSocket sessions to close: those that are open, and those that clients still open. */
@@ -175,6 +179,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         asked,
       ),
     followBackground: (call, followed) => backgroundRuns.follow(call, services.clientStreams, followed),
+    readStored: (call, caller, form) => readStored(services, call, caller, form),
     cancelBackground: (id, userId) => backgroundRuns.cancel(id, userId),
     drainSessions: (times) => sessions.drainAll(times),
     drainBackground: (withinMs, closed) => backgroundRuns.drain(withinMs, closed),

@@ -94,6 +94,11 @@ export const FAULTS = {
     maybeAccepted: true,
     code: 'upstream_error',
   },
+  oversized: {
+    ...OF_REQUEST,
+    means: 'the response is larger than the gateway reads or converts; another account would send the same',
+    code: 'upstream_error',
+  },
   timeout: { ...COUNTED, means: 'the provider did not respond in time', maybeAccepted: true, code: 'upstream_timeout' },
   truncated: {
     ...COUNTED,

@@ -36,6 +36,7 @@ export * from './provider-errors.ts';
 export * from './response-headers.ts';
 export * from './shedding.ts';
 export * from './sign-in.ts';
+export * from './stored.ts';
 export * from './telemetry.ts';
 export * from './tiers.ts';
 export * from './tolerances.ts';

@@ -42,6 +42,18 @@ export const REQUEST_LIMITS = {
   steps: 2_500_000,
 } as const;
 
+/**
+ * The same of a provider's reply, which is converted in one turn of the event loop: 5,000 items take 35 ms. The largest recorded ones have some
+ * hundred. More is the provider's fault.
+ */
+export const REPLY_LIMITS = {
+  /** Items, and parts of messages and thoughts. */
+  items: 5_000,
+  /** Commas, colons and brackets of a reply in one piece, counted above this size. */
+  values: 100_000,
+  countedBytes: 256 * 1024,
+} as const;
+
 /** The members that hold turns and tools, in every dialect. */
 const TURN_MEMBERS = ['messages', 'input', 'contents'] as const;
 const TOOL_LISTS = ['tools', 'functions'] as const;

@@ -73,7 +73,7 @@ export async function startCostServer(env: Readonly<Record<string, string>> = {}
     const [, text = '{}'] = REPLIES.find(([path]) => path.test(request.target)) ?? [];
     // The bodies are large, and nobody reads them.
     upstream.requests.length = 0;
-    return jsonResponse(text)(response, request);
+    return jsonResponse(text.replace('_1"', () => `_${received}"`))(response, request);
   });
   // Outside of `npm test` the server has its own, embedded one.
   const database = process.env.TEST_DATABASE_URL === undefined ? undefined : await testDatabase();

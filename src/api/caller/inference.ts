@@ -81,7 +81,7 @@ function checkFeature(services: InferenceServices, call: Call, caller: Caller, f
 
 /** The response was made by conversion, so that our own store holds it. */
 async function isHeldHere({ gateway }: InferenceServices, call: Call, { key }: Caller): Promise<boolean> {
-  return (await gateway.store.find(call.params.response_id ?? '', key.userId))?.content !== undefined;
+  return (await gateway.store.find(call.params.response_id ?? '', key.userId))?.isHere === true;
 }
 
 /** The caller in the group whose provider holds the response: its own one, or that of a line that made it as a fallback. */

@@ -27,7 +27,8 @@ export function fold(events: Iterable<HubEvent>): Folded {
 /** Turns a unary reply into a stream, for streaming clients of an upstream that did not stream. */
 export function unfold(reply: HubReply): HubEvent[] {
   const events: HubEvent[] = [{ kind: 'start', id: reply.id, model: reply.model }];
-  for (const [index, item] of reply.items.entries()) events.push(...itemEvents(item, index));
+  // Not by a spread: an item may have more parts than a call takes arguments.
+  for (const [index, item] of reply.items.entries()) for (const event of itemEvents(item, index)) events.push(event);
   const { id: _, model: __, items: ___, ...end } = reply;
   events.push({ kind: 'finish', ...end });
   return events;

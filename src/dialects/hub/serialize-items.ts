@@ -42,8 +42,10 @@ export class ItemSerializer {
     this.#active = undefined;
     for (const [index, events] of this.#waiting) {
       this.#waiting.delete(index);
-      for (const event of events) if ('text' in event) this.#heldChars -= event.text.length;
-      released.push(...events);
+      for (const event of events) {
+        if ('text' in event) this.#heldChars -= event.text.length;
+        released.push(event);
+      }
       if (events.at(-1)?.kind === 'item_end') continue;
       this.#active = index;
       break;

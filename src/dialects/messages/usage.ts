@@ -85,7 +85,7 @@ function longestOf(usage: JsonObject): number | undefined {
   const iterations = maybeList(usage.iterations).filter(isObject);
   const names = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
   const lengths = iterations.map((row) => names.reduce((sum, name) => sum + (maybeCount(row[name]) ?? 0), 0));
-  return lengths.length > 1 ? Math.max(...lengths) : undefined;
+  return lengths.length > 1 ? lengths.reduce((longest, one) => Math.max(longest, one)) : undefined;
 }
 
 /** Writes every member, unknown ones as null, because newer clients require them. */

@@ -91,6 +91,7 @@ const MESSAGES: Readonly<Record<FaultKind, string>> = {
   unreachable: 'The provider could not be reached.',
   failed: 'The provider failed.',
   timeout: 'The provider did not respond in time.',
+  oversized: "The provider's response is too large.",
   truncated: 'The provider ended its response before it was complete.',
   option_rejected: 'The provider rejected an option that the gateway added.',
   no_result: 'The provider sent no result.',

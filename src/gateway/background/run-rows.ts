@@ -8,7 +8,8 @@ import { release } from '../../ledger/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
 import type { BackgroundInput } from '../native/native-request.ts';
-import type { StoredContent } from '../stored/store.ts';
+import type { StoredResponse } from '../stored/response-cache.ts';
+import type { StoredContent } from '../stored/turn-text.ts';
 import { holdMaximum } from './hold.ts';
 import type { BackgroundServices } from './services.ts';
 import { type BackgroundCharge, type BackgroundRow, endRow, estimated, settleRow } from './settle.ts';
@@ -19,9 +20,9 @@ const leaseEnd = sql<Date>`now() + ${BACKGROUND.leaseMs} * interval '1 milliseco
 export function insertRun(
   services: BackgroundServices,
   input: BackgroundInput,
-  { id, content }: { readonly id: string; readonly content: StoredContent },
+  response: Pick<StoredResponse, 'id' | 'content' | 'previous'>,
 ): Promise<string> {
-  const { userId } = input.caller.key;
+  const { id: keyId, userId } = input.caller.key;
   return holdMaximum(services, input, async (tx, row) => {
     const { rows } = await sql<{ open: number }>`
       select count(*)::int as open from background_responses where user_id = ${userId} and state = 'converting'`.execute(
@@ -30,9 +31,9 @@ export function insertRun(
     if ((rows[0]?.open ?? 0) >= BACKGROUND.perUser) throw tooManyOfUser();
     await tx
       .insertInto('background_responses')
-      .values({ ...row, response_id: id, state: 'converting', next_check_at: leaseEnd })
+      .values({ ...row, response_id: response.id, state: 'converting', next_check_at: leaseEnd })
       .execute();
-    await services.store.insert(tx, { id, userId, content });
+    await services.store.insert(tx, { ...response, userId, keyId });
   });
 }
 
@@ -121,8 +122,7 @@ export async function failLapsed(services: BackgroundServices): Promise<void> {
     for (const row of rows) {
       log.error('background.lost', { request: row.request_id, user: row.user_id });
       const id = row.response_id ?? '';
-      const stored = await store.find(id, row.user_id).catch(() => undefined);
-      const content = stored?.content;
+      const content = await store.content(id, row.user_id).catch(() => undefined);
       const response = { id, object: 'response', output: [], ...content?.response, status: 'failed', error: LOST };
       await finish(services, tx, row, { content: { input: content?.input ?? [], response }, charged: undefined });
     }

@@ -10,7 +10,7 @@ import type { Admission } from '../billing/admission.ts';
 import type { CallContext } from '../converted/context.ts';
 import { ConvertedCall } from '../converted/converted-call.ts';
 import { typeOfEnd } from '../stored/events.ts';
-import type { StoredContent } from '../stored/store.ts';
+import type { StoredContent } from '../stored/turn-text.ts';
 import { EventLog } from './event-log.ts';
 import { endRun, type RunEnd } from './run-rows.ts';
 import { RunSink } from './run-sink.ts';

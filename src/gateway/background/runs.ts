@@ -8,7 +8,8 @@ import { BACKGROUND } from '../../rules/index.ts';
 import type { BackgroundRunner, BackgroundStart } from '../converted/context.ts';
 import { previewHeaders } from '../converted/preview.ts';
 import { eventsAfter } from '../stored/events.ts';
-import { isRunning, responseNotFound, type StoredContent } from '../stored/store.ts';
+import { responseNotFound } from '../stored/store.ts';
+import { isRunning, type StoredContent } from '../stored/turn-text.ts';
 import { copyEvents } from './reader.ts';
 import { Run } from './run.ts';
 import { findStopped, hasEnded, insertRun, renewLeases, requestCancel } from './run-rows.ts';
@@ -46,7 +47,7 @@ export class BackgroundRuns implements BackgroundRunner {
   }
 
   async #start({ context: given, facts, request }: BackgroundStart): Promise<void> {
-    const { call, caller, input, services, model } = given;
+    const { call, caller, input, previous, services, model } = given;
     const id = newId('resp');
     const context = { ...given, replyContext: { ...given.replyContext, responseId: id } };
     const streamed = { ...request, stream: true };
@@ -54,7 +55,7 @@ export class BackgroundRuns implements BackgroundRunner {
     const headers = await previewHeaders(context, streamed);
     const snapshot = firstSnapshot(context);
     const content = { input, response: snapshot };
-    const bytes = JSON.stringify(content).length;
+    const bytes = JSON.stringify(content).length + (previous?.bytes ?? 0);
     if (bytes > BACKGROUND.inputBytes) throw tooLarge();
     const quote = services.billing.quote(caller, facts);
     const checkSpend = (nanos: bigint) => services.billing.checkSpend(caller, nanos);
@@ -63,7 +64,7 @@ export class BackgroundRuns implements BackgroundRunner {
     try {
       memory.add(bytes);
       call.addLogFields({ background: true });
-      const insert = () => insertRun(this.#services, held, { id, content });
+      const insert = () => insertRun(this.#services, held, { id, content, previous });
       const reference = await services.billing.advised(caller, facts, insert);
       this.#add(id, new Run({ services: this.#services, context, request: streamed, reference, snapshot, memory }));
     } catch (error) {
@@ -88,7 +89,7 @@ export class BackgroundRuns implements BackgroundRunner {
     if (copied.isComplete || copied.isClosed()) return;
     const isOver = () => hasEnded(this.#services.db, id, userId);
     await this.#until(async () => copied.isClosed() || (await isOver()), BACKGROUND.readMs);
-    const content = (await this.#services.store.find(id, userId))?.content;
+    const content = await this.#services.store.content(id, userId);
     const rest = content && !isRunning(content) ? eventsAfter(content, copied.last) : [];
     copied.stream.end(rest.map((event) => sse(JSON.stringify(event), event.type)).join(''));
   }
@@ -97,7 +98,7 @@ export class BackgroundRuns implements BackgroundRunner {
   async cancel(id: string, userId: string): Promise<Snapshot> {
     const { db, store } = this.#services;
     const find = async (): Promise<StoredContent> => {
-      const content = (await store.find(id, userId))?.content;
+      const content = await store.content(id, userId);
       if (!content) throw responseNotFound(id);
       return content;
     };

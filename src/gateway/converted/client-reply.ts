@@ -63,7 +63,7 @@ export class ClientReply implements ReplySink {
     if (event.kind === 'item_end') this.#items.push(event.item);
     if (event.kind === 'finish' || event.kind === 'error') this.#isOver = true;
     if (event.kind === 'finish') this.#nameOmitted(event.omitted ?? []);
-    if (this.#isTurn) this.#pending.push(...(encoder.pushEvents?.(event) ?? []));
+    if (this.#isTurn) for (const json of encoder.pushEvents?.(event) ?? []) this.#pending.push(json);
     else {
       const text = encoder.push(event);
       if (text !== '') this.#pending.push(text);

@@ -18,6 +18,7 @@ import type { CallFacts } from '../billing/call-facts.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import type { GatewayServices } from '../services.ts';
+import type { StoredHead } from '../stored/response-cache.ts';
 import type { Tries } from '../try-ways.ts';
 import type { ResponseHandler } from '../upstream-call.ts';
 import type { ConvertedImages } from './image-usage.ts';
@@ -62,8 +63,10 @@ export interface CallContext {
   readonly tries?: Tries | undefined;
   /** The request as the client sent it; the response repeats its settings. */
   readonly request: HubRequest;
-  /** Input items with those of earlier turns, kept with a stored response. */
+  /** Input items that the request adds, kept with a stored response. */
   readonly input: readonly unknown[];
+  /** The stored response that it continues. */
+  readonly previous?: StoredHead | undefined;
   /** Bytes of the request. A large one is encoded in a thread. */
   readonly size: number;
   readonly model: Model;

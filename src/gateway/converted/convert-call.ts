@@ -45,7 +45,7 @@ export interface Conversion {
 export async function convertCall(services: ConvertedServices, call: Call, conversion: Conversion): Promise<void> {
   const { operation, from, way, read, tries } = conversion;
   const { caller, accounts, model, dialect: to } = way;
-  const { request, input, size } = read;
+  const { request, input, previous, size } = read;
   const sign = signerFor(services.opaqueKey, caller);
   const pair: Pair = { client: clientFor(operation, from, input, sign), upstream: upstreamOf(to) };
   call.addLogFields({ model: model.name, stream: request.stream, converted: `${from}->${to}` });
@@ -59,7 +59,7 @@ export async function convertCall(services: ConvertedServices, call: Call, conve
   const created = Math.floor(services.clock.now() / 1000);
   const issuer = styleOf(to, caller.group.style);
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
-  const base = { services, call, caller, operation, pair, accounts, request, input, size, model };
+  const base = { services, call, caller, operation, pair, accounts, request, input, previous, size, model };
   const context = {
     ...base,
     inputTokens: () => estimateRequest(request, size > LARGE_BODY_BYTES ? { facts, bytes: size } : undefined),

@@ -256,5 +256,5 @@ test('converted call stores the final response as the client received it', async
   await until('the end', () => client.writableEnded);
   const lastData = client.text.slice(client.text.lastIndexOf('data: ') + 6);
   const { response } = JSON.parse(lastData) as { response: { id: string } };
-  assert.deepEqual((await services.store.find(response.id, 'ana'))?.content?.response, response);
+  assert.deepEqual((await services.store.content(response.id, 'ana'))?.response, response);
 });

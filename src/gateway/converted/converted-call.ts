@@ -20,7 +20,7 @@ import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import { runAttempts } from '../attempts.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
 import { OptionRetry } from '../rejected-options/option-retry.ts';
-import type { StoredContent } from '../stored/store.ts';
+import type { StoredContent } from '../stored/turn-text.ts';
 import type { ResponseHead, UpstreamCall, UpstreamControl } from '../upstream-call.ts';
 import { ClientReply } from './client-reply.ts';
 import type { CallContext, CompletedReply, MeteredRound, RoundHost, RoundResponse } from './context.ts';
@@ -60,7 +60,7 @@ export class ConvertedCall implements RoundHost {
   }
 
   complete({ items, usage, account, response }: CompletedReply): Promise<void> {
-    const { services, caller, request, input, admission } = this.context;
+    const { services, caller, request, input, previous, admission } = this.context;
     const { key } = caller;
     if (request.dialect === 'chat') services.opaqueCache.put(key.id, opaqueByCall(items));
     if (request.dialect === 'messages') services.opaqueCache.put(key.id, opaqueOfLastText(items));
@@ -68,7 +68,7 @@ export class ConvertedCall implements RoundHost {
     if (request.dialect === 'responses' && request.state.store !== false && !request.state.background) {
       const { id } = (response ?? {}) as { id?: unknown };
       const content = { input, response: response as StoredContent['response'] };
-      if (typeof id === 'string') services.store.save({ id, userId: key.userId, content });
+      if (typeof id === 'string') services.store.save({ id, userId: key.userId, keyId: key.id, content, previous });
     }
     this.#settle(usage, account, items);
     return admission.flushed();

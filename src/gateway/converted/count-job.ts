@@ -1,5 +1,5 @@
 /** The work of a token count as jobs: reading a request with its estimate, and writing it for a provider. Large ones run in a thread. */
-import { type PackedJson, parseJson, valueAt } from '../../core/index.ts';
+import { type PackedJson, valueAt } from '../../core/index.ts';
 import {
   type ClientRequestHead,
   codecOf,
@@ -40,20 +40,14 @@ type CountReply =
   | { readonly refersTo: StoredReferences }
   | (Omit<Extract<ReadCount, { refersTo?: undefined }>, 'request'> & { readonly request: PackedJson });
 
-export const countJob: ThreadJob<CountInput, ReadCount, Omit<CountInput, 'stored'> & { stored?: string }, CountReply> =
-  {
-    module: import.meta.url,
-    name: 'countJob',
-    inlineBytes: LARGE_BODY_BYTES,
-    run: readCount,
-    toMessage: ({ stored, ...input }) => ({ ...input, ...(stored && { stored: JSON.stringify(stored) }) }),
-    fromMessage: ({ stored, ...input }) => ({
-      ...input,
-      stored: stored ? (parseJson(stored) as StoredTurns) : undefined,
-    }),
-    toReply: (read) => (read.refersTo ? read : { ...read, request: textOfRequest(read.request) }),
-    fromReply: (reply) => (reply.refersTo ? reply : { ...reply, request: requestOfText(reply.request) }),
-  };
+export const countJob: ThreadJob<CountInput, ReadCount, CountInput, CountReply> = {
+  module: import.meta.url,
+  name: 'countJob',
+  inlineBytes: LARGE_BODY_BYTES,
+  run: readCount,
+  toReply: (read) => (read.refersTo ? read : { ...read, request: textOfRequest(read.request) }),
+  fromReply: (reply) => (reply.refersTo ? reply : { ...reply, request: requestOfText(reply.request) }),
+};
 
 function readCount({ bytes, from, head, opaqueKey, signedFor, stored }: CountInput): ReadCount {
   const sent = parseBody(bytes);

@@ -85,7 +85,7 @@ export class TokenCounter {
 
   /** The response is in our own store, so that no provider knows it. */
   async #isOwn(id: unknown, { key }: Caller): Promise<boolean> {
-    return typeof id === 'string' && (await this.#services.store.find(id, key.userId))?.content !== undefined;
+    return typeof id === 'string' && (await this.#services.store.find(id, key.userId))?.isHere === true;
   }
 
   async count(call: Call, caller: Caller, { operation, from, to }: Count): Promise<void> {
@@ -110,8 +110,9 @@ export class TokenCounter {
     const size = sent.bytes.length;
     const read = await threads.run(countJob, input, { key, bytes: size });
     if (!read.refersTo) return { ...read, size };
-    const stored = await loadStoredTurns(read.refersTo, key.userId, store);
-    const whole = size + Buffer.byteLength(JSON.stringify(stored));
+    const load = { userId: key.userId, store, reserve: () => call.reserveMemory() };
+    const { turns: stored, bytes: storedBytes } = await loadStoredTurns(read.refersTo, load);
+    const whole = size + storedBytes;
     const expanded = await threads.run(countJob, { ...input, stored }, { key, bytes: whole });
     if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
     return { ...expanded, size: whole };

@@ -2,7 +2,7 @@
  * Decoding of a request that is converted: from its bytes to the form of the hub, with what admission needs. Bodies with many values are
  * decoded in a thread. A body that refers to stored turns is decoded again with them.
  */
-import { type PackedJson, packJson, parseJson, unpackJson } from '../../core/index.ts';
+import { type PackedJson, packJson, unpackJson } from '../../core/index.ts';
 import {
   type ClientRequestHead,
   type ClientSide,
@@ -58,12 +58,11 @@ export type Decoded =
   | {
       readonly refersTo?: undefined;
       readonly request: HubRequest;
-      /** All input items, where the response is kept with them. */
+      /** The input items that the request adds, where the response is kept with them; all of them for a summary. */
       readonly input: readonly unknown[];
       readonly facts: BodyFacts;
     };
 
-type DecodeMessage = Omit<DecodeInput, 'stored'> & { readonly stored?: string };
 type DecodeReply =
   | Unexpanded
   | {
@@ -73,18 +72,13 @@ type DecodeReply =
       readonly input: PackedJson;
     };
 
-export const decodeJob: ThreadJob<DecodeInput, Decoded, DecodeMessage, DecodeReply> = {
+export const decodeJob: ThreadJob<DecodeInput, Decoded, DecodeInput, DecodeReply> = {
   module: import.meta.url,
   name: 'decodeJob',
   inlineBytes: LARGE_BODY_BYTES,
   run: decode,
   runLight: (input) =>
     input.stored === undefined ? ifLight(input.bytes, () => decode({ ...input, isLight: true })) : undefined,
-  toMessage: ({ stored, ...input }) => ({ ...input, ...(stored && { stored: JSON.stringify(stored) }) }),
-  fromMessage: ({ stored, ...input }) => ({
-    ...input,
-    stored: stored === undefined ? undefined : (parseJson(stored) as StoredTurns),
-  }),
   toReply: (decoded) =>
     decoded.refersTo
       ? decoded
@@ -104,6 +98,7 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput): Deco
   const {
     body,
     input: items,
+    added,
     previousId,
   } = from === 'responses' ? withStoredTurns(sent, stored ?? NO_STORED_TURNS) : notStored(sent);
   const sign = signerFor(input.opaqueKey, input.signedFor);
@@ -114,7 +109,7 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput): Deco
   });
   return {
     request,
-    input: request.state.store === false && !compacts(operation) ? [] : items,
+    input: compacts(operation) ? items : request.state.store === false ? [] : added,
     facts: {
       ...boundsOfRequest(operation, body, bytes.length + (input.storedBytes ?? 0), budgetFor(input.isLight)),
       dropped: input.findsUnknown ? unknownIn(bytes, operation, from) : undefined,
@@ -124,7 +119,7 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput): Deco
 
 /** Only the responses dialect refers to stored turns. */
 const NO_REFERENCES: StoredReferences = { previousId: undefined, itemIds: [] };
-const notStored = (body: Readonly<Record<string, unknown>>) => ({ body, input: [], previousId: undefined });
+const notStored = (body: Readonly<Record<string, unknown>>) => ({ body, input: [], added: [], previousId: undefined });
 
 const compacts = (operation: InferenceOperation): boolean => {
   const row = inferenceRow(operation);

@@ -5,6 +5,8 @@ import type { Dialect, InferenceOperation } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { loadStoredTurns } from '../stored/expand.ts';
 import { type HeldResponse, heldPrevious } from '../stored/held-response.ts';
+import type { StoredHead } from '../stored/response-cache.ts';
+import type { ResponseStore } from '../stored/store.ts';
 import type { ConvertedServices } from './context.ts';
 import { type Decoded, decodeJob } from './decode.ts';
 
@@ -15,8 +17,14 @@ export interface HubSource {
   readonly bytes: Buffer;
 }
 
-/** `size`: the bytes of the request, with those of its stored turns; none where it was light enough to be decoded at once. */
-export type HubRead = Extract<Decoded, { refersTo?: undefined }> & { readonly size: number };
+/**
+ * `size`: the bytes of the request, with those of its stored turns; none where it was light enough to be decoded at once. `previous`: the
+ * response that it continues.
+ */
+export type HubRead = Extract<Decoded, { refersTo?: undefined }> & {
+  readonly size: number;
+  readonly previous?: StoredHead | undefined;
+};
 
 /** A provider holds the response that the request continues, so that its turns cannot be put in. */
 export interface HeldElsewhere {
@@ -37,18 +45,38 @@ export async function readHub(
   const input = { bytes, operation, from, head, opaqueKey, signedFor, stores: key.store, findsUnknown };
   const decoding = threads.run(decodeJob, input, { key, bytes: bytes.length });
   const decoded = await decoding;
-  if (!decoded.refersTo) return { ...decoded, size: decoding instanceof Promise ? bytes.length : 0 };
+  if (!decoded.refersTo)
+    return withRoom(store, key, { ...decoded, size: decoding instanceof Promise ? bytes.length : 0 });
   const { refersTo, model } = decoded;
   const { previousId } = refersTo;
-  const found = previousId === undefined ? undefined : await store.find(previousId, key.userId);
-  if (previousId !== undefined && found?.accountId !== undefined && !found.content)
-    return { held: heldPrevious(previousId, found), model };
-  const stored = await loadStoredTurns(refersTo, key.userId, store);
-  const storedBytes = Buffer.byteLength(JSON.stringify(stored));
+  const previous = previousId === undefined ? undefined : await store.find(previousId, key.userId);
+  if (previousId !== undefined && previous?.accountId !== undefined && !previous.isHere)
+    return { held: heldPrevious(previousId, previous), model };
+  const load = { userId: key.userId, store, reserve: () => call.reserveMemory() };
+  const { turns: stored, bytes: storedBytes } = await loadStoredTurns(refersTo, load, previous);
   const size = bytes.length + storedBytes;
   const expanded = await threads.run(decodeJob, { ...input, stored, storedBytes }, { key, bytes: size });
   if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
-  return { ...expanded, size };
+  return withRoom(store, key, { ...expanded, size, previous });
+}
+
+/**
+ * A response that does not fit into the limits of its key is not stored, and says so. One that has to be stored is refused before it costs
+ * anything.
+ */
+async function withRoom(store: ResponseStore, key: Caller['key'], read: HubRead): Promise<HubRead> {
+  const { request } = read;
+  const { state } = request;
+  if (request.dialect !== 'responses' || state.store === false) return read;
+  const limit = await store.limitOf({ userId: key.userId, keyId: key.id });
+  if (limit === undefined) return read;
+  if (state.store === true || state.background === true || state.previousId !== undefined)
+    throw fail(
+      'invalid_request',
+      `store: the stored responses of ${limit}, the limit; delete some, or send "store": false with the whole input.`,
+      { param: 'store' },
+    );
+  return { ...read, request: { ...request, state: { ...state, store: false } }, input: [] };
 }
 
 /** Generate-content requests have their model and method in the path. The gateway writes events only, not the one list of all of them. */

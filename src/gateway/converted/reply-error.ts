@@ -1,6 +1,7 @@
 /** An error inside a provider's reply, as a fault of its account and as an error for the client: our secrets removed, the client's field names. */
 import type { Account } from '../../catalog/index.ts';
-import { type CompleteReply, type Fault, type HubError, withClientField } from '../../dialects/index.ts';
+import { type CompleteReply, type Fault, type HubError, type HubItem, withClientField } from '../../dialects/index.ts';
+import { faultRow, REPLY_LIMITS } from '../../rules/index.ts';
 import { faultKindOf, withoutSecrets } from '../client-error.ts';
 import type { CallContext } from './context.ts';
 
@@ -19,3 +20,17 @@ export function faultOfReply(reply: CompleteReply, { pair, model }: CallContext,
   const fault = pair.client.faultIn?.(reply);
   return fault && { ...fault, error: withoutSecrets(fault.error, { account, model }) };
 }
+
+/** What an item counts against the limit of a reply. */
+export const sizeOfItem = (item: HubItem): number =>
+  1 + (item.kind === 'message' ? item.parts.length : item.kind === 'reasoning' ? item.summary.length : 0);
+
+/** The message is our own, so that the client reads it. */
+export const oversized = (message: string): Fault => ({
+  kind: 'oversized',
+  error: { code: faultRow('oversized').code, message },
+});
+
+export const TOO_MANY_ITEMS = oversized(
+  `The provider's response has more than ${REPLY_LIMITS.items} items and parts, the limit of a conversion.`,
+);

@@ -17,12 +17,19 @@ import {
   type StreamDecoding,
 } from '../../dialects/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
-import { type FaultKind, faultRow, READ_ON_BYTES, type UpstreamDialect, USAGE_GRACE_MS } from '../../rules/index.ts';
+import {
+  type FaultKind,
+  faultRow,
+  READ_ON_BYTES,
+  REPLY_LIMITS,
+  type UpstreamDialect,
+  USAGE_GRACE_MS,
+} from '../../rules/index.ts';
 import { OutputMeter, timesOf } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
-import { faultFromReply, faultOfReply } from './reply-error.ts';
+import { faultFromReply, faultOfReply, sizeOfItem, TOO_MANY_ITEMS } from './reply-error.ts';
 import type { RoundRequest } from './round-request.ts';
 
 /** Silence before the first event after which the client gets the response head and a heartbeat. */
@@ -51,7 +58,6 @@ export class StreamResponse implements RoundResponse {
   /** The newest events, for a client that disconnects. */
   #lastData = '';
   #earlierData = '';
-  #hasOutput = false;
   /** Bytes of content since the client is gone. */
   #unread = 0;
   #isWaitingForUsage = false;
@@ -59,6 +65,8 @@ export class StreamResponse implements RoundResponse {
   #charged: Promise<void> = Promise.resolve();
   /** Of the one timer: for the first event, later for usage or for the upstream to close. */
   #cancelTimer: () => void;
+  /** Of the items so far. */
+  #size = 0;
 
   constructor(host: RoundHost, request: RoundRequest, head: ResponseHead, upstream: UpstreamControl) {
     const { call, pair, services, sign } = host.context;
@@ -166,8 +174,12 @@ export class StreamResponse implements RoundResponse {
       if (event.kind === 'error') return this.#fail(event.error);
       if (event.kind !== 'ping' && !client.isStarted) this.#start();
       if (event.kind === 'start') this.model = event.model;
-      if (event.kind === 'item_end') this.#items.push(event.item);
-      if (event.kind === 'item') this.#hasOutput = true;
+      if (event.kind === 'item_end') {
+        this.#items.push(event.item);
+        this.#size += sizeOfItem(event.item) - 1;
+      }
+      if (event.kind === 'item') this.#size += 1;
+      if (this.#size > REPLY_LIMITS.items) return this.#failWith(TOO_MANY_ITEMS);
       if (event.kind === 'finish' && this.#isContinued(event)) {
         this.#state = 'paused';
         return;
@@ -195,7 +207,7 @@ export class StreamResponse implements RoundResponse {
   #isContinued(finish: Extract<HubEvent, { kind: 'finish' }>): boolean {
     const { rounds } = this.#host;
     if (rounds.continueAfter({ ...finish, items: this.#items, account: this.account })) return true;
-    return !this.#hasOutput && rounds.repeatAfter(finish.stop);
+    return this.#size === 0 && rounds.repeatAfter(finish.stop);
   }
 
   #complete(usage: HubUsage): void {

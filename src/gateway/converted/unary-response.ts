@@ -1,15 +1,23 @@
 /** The response of one round that arrives as one JSON body: read in full and decoded before the client gets anything. */
 import type { Account } from '../../catalog/index.ts';
-import { ApiError, concatBuffers, estimateTokens, parseJson } from '../../core/index.ts';
+import {
+  ApiError,
+  concatBuffers,
+  estimateTokens,
+  JsonLimitError,
+  JsonScanError,
+  parseJson,
+  scanMembers,
+} from '../../core/index.ts';
 import { type Fault, type HubReply, type HubUsage, readReply, unfold } from '../../dialects/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
-import { type FaultKind, faultRow } from '../../rules/index.ts';
+import { type FaultKind, faultRow, JSON_LIMITS, REPLY_LIMITS } from '../../rules/index.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
 import { conversionHeaders } from './headers.ts';
 import { omittedFromReply } from './omitted.ts';
-import { faultFromReply, faultOfReply } from './reply-error.ts';
+import { faultFromReply, faultOfReply, oversized, sizeOfItem, TOO_MANY_ITEMS } from './reply-error.ts';
 import type { RoundRequest } from './round-request.ts';
 
 /** Replies with images reach some 20 MiB. */
@@ -66,11 +74,15 @@ export class UnaryResponse implements RoundResponse {
   #read(error?: TransportError): Fault | undefined {
     if (error) return truncated(error.kind);
     try {
-      const body = parseJson(concatBuffers(this.#chunks).toString('utf8'));
+      const bytes = concatBuffers(this.#chunks);
+      if (bytes.length > REPLY_LIMITS.countedBytes) scanMembers(bytes, NO_MEMBERS, REPLY_JSON_LIMITS);
+      const body = parseJson(bytes.toString('utf8'));
       const { dialect } = this.#host.context.pair.upstream;
       return this.#onReply(this.#decode(body), () => estimateTokens(wholeText(dialect, body)));
     } catch (thrown) {
-      if (thrown instanceof SyntaxError) return truncated('failed');
+      if (thrown instanceof JsonLimitError)
+        return oversized(`The provider's response cannot be converted: ${thrown.message}`);
+      if (thrown instanceof SyntaxError || thrown instanceof JsonScanError) return truncated('failed');
       if (!(thrown instanceof ApiError)) throw thrown;
       return faultFromReply({ code: thrown.code, message: thrown.message }, this.#host.context, this.account);
     }
@@ -90,6 +102,7 @@ export class UnaryResponse implements RoundResponse {
   #onReply(reply: HubReply, output: () => number): Fault | undefined {
     const { rounds, context } = this.#host;
     this.model = reply.model;
+    if (reply.items.reduce((sum, item) => sum + sizeOfItem(item), 0) > REPLY_LIMITS.items) return TOO_MANY_ITEMS;
     if (rounds.continueAfter({ ...reply, account: this.account }) || rounds.repeatAfter(reply.stop)) {
       this.#state = 'paused';
       return undefined;
@@ -133,13 +146,10 @@ export class UnaryResponse implements RoundResponse {
   }
 }
 
-const TOO_LARGE: Fault = {
-  kind: 'failed',
-  error: {
-    code: faultRow('failed').code,
-    message: `The provider's response is larger than ${MAX_BYTES / 2 ** 20} MiB.`,
-  },
-};
+const TOO_LARGE = oversized(`The provider's response is larger than ${MAX_BYTES / 2 ** 20} MiB.`);
+
+const NO_MEMBERS: ReadonlySet<string> = new Set();
+const REPLY_JSON_LIMITS = { depth: JSON_LIMITS.depth, tokens: REPLY_LIMITS.values } as const;
 
 const truncated = (kind: FaultKind): Fault => ({
   kind,

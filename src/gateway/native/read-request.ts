@@ -11,7 +11,8 @@ import type { NamedObjects } from '../plan.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import { bodyClassOf } from '../services.ts';
 import { heldPrevious } from '../stored/held-response.ts';
-import { responseNotFound, type StoredResponse } from '../stored/store.ts';
+import type { StoredHead } from '../stored/response-cache.ts';
+import { responseNotFound } from '../stored/store.ts';
 import { embeddingBytes, embeddingJob } from './embedding.ts';
 import { isTunedModel } from './google-objects.ts';
 import { canonicalPath, rejectReshapingHeaders } from './headers.ts';
@@ -222,7 +223,7 @@ interface Found {
 }
 
 /** The provider reads the stored turns too. Their size is that of the response before, which older rows do not have. */
-const storedBounds = (previous: StoredResponse | undefined, named: string | undefined): Partial<RequestBounds> => ({
+const storedBounds = (previous: StoredHead | undefined, named: string | undefined): Partial<RequestBounds> => ({
   moreInput: previous?.tokens ?? 0,
   wholeContext: named ?? (previous && previous.tokens === undefined ? 'previous_response_id' : undefined),
 });

@@ -1,5 +1,5 @@
 /** The events of a stored response: each item in one piece, in order, then the last event. */
-import type { StoredContent } from './store.ts';
+import type { StoredContent } from './turn-text.ts';
 
 export interface StoredEvent {
   readonly type: string;

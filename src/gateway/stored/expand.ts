@@ -1,28 +1,51 @@
 /**
- * Expansion of a responses request that refers to stored turns or items: they are inserted from the store, so that a provider without
+ * Loading of the stored turns and items that a responses request refers to, within the memory for bodies, so that a provider without
  * stored state gets the whole conversation.
  */
 import { fail } from '../../core/index.ts';
-import { NO_STORED_TURNS, referencesIn, type StoredReferences, type StoredTurns } from './references.ts';
-import { isRunning, previousNotFound, type ResponseStore, referenceSet } from './store.ts';
+import { type BodyReservation, SMALL_BODY_BYTES } from '../../platform/web/index.ts';
+import { STORED, WORKING_COPIES } from '../../rules/index.ts';
+import { NO_STORED_TURNS, type StoredReferences, type StoredTurns } from './references.ts';
+import type { StoredHead } from './response-cache.ts';
+import { previousNotFound, type ResponseStore, referenceSet } from './store.ts';
 
+export interface StoredLoad {
+  readonly userId: string;
+  readonly store: ResponseStore;
+  readonly reserve: () => BodyReservation;
+}
+
+export interface LoadedTurns {
+  readonly turns: StoredTurns;
+  readonly bytes: number;
+}
+
+/** `previous`: the response before, where the caller has found it already. */
 export async function loadStoredTurns(
   { previousId, itemIds }: StoredReferences,
-  userId: string,
-  store: ResponseStore,
-): Promise<StoredTurns> {
-  if (previousId === undefined && itemIds.length === 0) return NO_STORED_TURNS;
-  const earlier = previousId === undefined ? [] : await earlierItems(previousId, userId, store);
-  const ids = referenceSet([...referencesIn(earlier), ...itemIds]);
-  return { earlier, items: ids.size === 0 ? [] : [...(await store.findItems(ids, userId))] };
+  { userId, store, reserve }: StoredLoad,
+  previous?: StoredHead,
+): Promise<LoadedTurns> {
+  if (previousId === undefined && itemIds.length === 0) return { turns: NO_STORED_TURNS, bytes: 0 };
+  const head = previousId === undefined ? undefined : (previous ?? (await store.find(previousId, userId)));
+  if (previousId !== undefined && !head?.isHere) throw previousNotFound(previousId);
+  if (head && (head.bytes > STORED.conversationBytes || head.turns >= STORED.turns)) throw conversationTooLarge();
+  const held = itemIds.length === 0 ? [] : await store.findHoldingItems(referenceSet(itemIds), userId);
+  const bytes = held.reduce((sum, one) => sum + one.bytes, head?.bytes ?? 0);
+  // Before anything is read.
+  if (bytes > SMALL_BODY_BYTES) reserve().add(bytes * WORKING_COPIES.converted);
+  const earlier = head ? await store.conversation(head, userId) : [];
+  if (!earlier) throw previousNotFound(previousId ?? '');
+  const holders = await store.texts(
+    held.map(({ id }) => id),
+    userId,
+  );
+  return { turns: { earlier, holders }, bytes };
 }
 
-async function earlierItems(id: string, userId: string, store: ResponseStore): Promise<readonly unknown[]> {
-  const content = (await store.find(id, userId))?.content;
-  if (!content) throw previousNotFound(id);
-  if (isRunning(content))
-    throw fail('invalid_request', 'previous_response_id: the response is still running; wait until it has ended.', {
-      param: 'previous_response_id',
-    });
-  return [...content.input, ...(Array.isArray(content.response.output) ? content.response.output : [])];
-}
+const conversationTooLarge = () =>
+  fail(
+    'invalid_request',
+    `previous_response_id: the conversation has reached ${STORED.conversationBytes / 2 ** 20} MiB or ${STORED.turns} turns, the limit of stored ones; start a new one, or compact it.`,
+    { param: 'previous_response_id' },
+  );

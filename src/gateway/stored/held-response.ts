@@ -1,6 +1,7 @@
 /** The response that a request continues or asks about, and where it is held. */
 import type { ApiError } from '../../core/index.ts';
-import { previousNotFound, type StoredResponse } from './store.ts';
+import type { StoredHead } from './response-cache.ts';
+import { previousNotFound } from './store.ts';
 
 export interface HeldResponse {
   /** Undefined when no provider holds it. */
@@ -11,8 +12,8 @@ export interface HeldResponse {
 }
 
 /** Unknown responses and those of other users are both not found. */
-export const heldPrevious = (id: string, found: StoredResponse | undefined): HeldResponse => ({
+export const heldPrevious = (id: string, found: StoredHead | undefined): HeldResponse => ({
   accountId: found?.accountId,
-  isHere: found?.content !== undefined,
+  isHere: found?.isHere === true,
   notFound: previousNotFound(id),
 });

@@ -1,5 +1,7 @@
 /** References of a responses request to stored turns and items, and the request with what they refer to. Pure: a thread can do it. */
 import { fail } from '../../core/index.ts';
+import { REQUEST_LIMITS } from '../../rules/index.ts';
+import { contentOfText, idOfItem, isRunning, outputOf, type StoredContent } from './turn-text.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -9,48 +11,67 @@ export interface StoredReferences {
   readonly itemIds: readonly string[];
 }
 
-/** What the references lead to. */
+/** What the references lead to, as JSON texts of contents: parsing them may take long. */
 export interface StoredTurns {
-  /** Input and output of the response before, and of those before it. */
-  readonly earlier: readonly unknown[];
-  readonly items: readonly (readonly [id: string, item: unknown])[];
+  /** The response before and those before it, the earliest first. */
+  readonly earlier: readonly string[];
+  /** Responses that hold the items, the newest first. */
+  readonly holders: readonly string[];
 }
 
 export interface Expanded {
   readonly body: Json;
   /** All of the input, earlier turns included. */
   readonly input: readonly unknown[];
+  /** What the request itself adds. */
+  readonly added: readonly unknown[];
   readonly previousId: string | undefined;
 }
 
 export const storedReferencesIn = (body: Json): StoredReferences => ({
   previousId: typeof body.previous_response_id === 'string' ? body.previous_response_id : undefined,
-  itemIds: referencesIn(Array.isArray(body.input) ? body.input : []),
+  itemIds: (Array.isArray(body.input) ? body.input : []).flatMap((item) => referenceOf(item) ?? []),
 });
 
 /** The request without references, so that a provider without stored state gets the whole conversation. */
-export function withStoredTurns(body: Json, { earlier, items }: StoredTurns): Expanded {
+export function withStoredTurns(body: Json, { earlier, holders }: StoredTurns): Expanded {
   const { previousId, itemIds } = storedReferencesIn(body);
-  const found = new Map(items);
-  const input = [...earlier, ...inputItems(body.input)].map((item) => {
+  const found = itemsIn(holders, new Set(itemIds));
+  const added = inputItems(body.input).map((item) => {
     const id = referenceOf(item);
     if (id === undefined) return item;
     if (!found.has(id)) throw itemNotFound(id);
     return found.get(id);
   });
+  if (previousId === undefined && itemIds.length === 0) return { body, input: added, added, previousId };
+  const turns = earlier.map(contentOfText);
+  const last = turns.at(-1);
+  if (last && isRunning(last)) throw stillRunning();
+  const input = [...turns.flatMap(itemsOfTurn), ...added];
+  if (input.length > REQUEST_LIMITS.turns) throw tooManyItems();
   const { previous_response_id: _, ...rest } = body;
-  return { body: previousId === undefined && itemIds.length === 0 ? body : { ...rest, input }, input, previousId };
+  return { body: { ...rest, input }, input, added, previousId };
 }
 
-export const NO_STORED_TURNS: StoredTurns = { earlier: [], items: [] };
+export const NO_STORED_TURNS: StoredTurns = { earlier: [], holders: [] };
+
+export const itemsOfTurn = (content: StoredContent): unknown[] => [...content.input, ...outputOf(content)];
+
+function itemsIn(holders: readonly string[], wanted: ReadonlySet<string>): ReadonlyMap<string, unknown> {
+  const found = new Map<string, unknown>();
+  for (const text of holders)
+    for (const item of outputOf(contentOfText(text))) {
+      const id = idOfItem(item);
+      if (id !== undefined && wanted.has(id) && !found.has(id)) found.set(id, item);
+    }
+  return found;
+}
 
 /** The input as items; a string is one user message. */
 export const inputItems = (input: unknown): readonly unknown[] => {
   if (Array.isArray(input)) return input;
   return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : [];
 };
-
-export const referencesIn = (items: readonly unknown[]): string[] => items.flatMap((item) => referenceOf(item) ?? []);
 
 function referenceOf(item: unknown): string | undefined {
   const { type, id } = (item ?? {}) as { type?: unknown; id?: unknown };
@@ -59,3 +80,15 @@ function referenceOf(item: unknown): string | undefined {
 
 export const itemNotFound = (id: string) =>
   fail('invalid_request', `Item with id '${id.slice(0, 100)}' not found.`, { param: 'input' });
+
+const stillRunning = () =>
+  fail('invalid_request', 'previous_response_id: the response is still running; wait until it has ended.', {
+    param: 'previous_response_id',
+  });
+
+const tooManyItems = () =>
+  fail(
+    'invalid_request',
+    `input: with earlier turns the list has more than ${REQUEST_LIMITS.turns} entries; start a new conversation, or compact this one.`,
+    { param: 'input' },
+  );

@@ -1,34 +1,23 @@
 /**
  * Responses that callers may refer to later, by `previous_response_id`, by item, by GET and DELETE. Written to the database in batches
- * behind the request, so that no request waits, and readable at once on the replica that wrote them. Per user, sealed, with an expiry.
+ * behind the request, so that no request waits, and readable at once on the replica that wrote them. Per user, sealed, with an expiry. Each
+ * holds what its turn adds and names the one before; a deleted one stays as the context of later ones.
  */
 import { sql } from 'kysely';
-import { errorFields, fail, parseJson } from '../../core/index.ts';
+import { errorFields, fail } from '../../core/index.ts';
 import type { StoreServices, Tx } from '../../platform/db/index.ts';
-
-/** Converted groups store the content; native groups only the account that holds the response. */
-export interface StoredResponse {
-  readonly id: string;
-  readonly userId: string;
-  readonly accountId?: string;
-  /** Ids of the items in a response that the provider holds. */
-  readonly itemIds?: readonly string[];
-  /** Input and output tokens together: what a following response reads. */
-  readonly tokens?: number | undefined;
-  readonly content?: StoredContent;
-}
-export interface StoredContent {
-  /** Input items as the client sent them, with those of earlier turns. */
-  readonly input: readonly unknown[];
-  /** The response as the client received it. */
-  readonly response: Readonly<Record<string, unknown>> & { readonly output?: unknown };
-  /** Number of the last event of a background response, so that a reader who has earlier ones gets it. */
-  readonly lastEvent?: number;
-}
-
-/** The background response has no result yet. */
-export const isRunning = ({ response }: StoredContent): boolean =>
-  response.status === 'queued' || response.status === 'in_progress';
+import { STORED } from '../../rules/index.ts';
+import {
+  type CachedResponse,
+  cachedOf,
+  chainOf,
+  ResponseCache,
+  type StoredHead,
+  type StoredResponse,
+  storedHeadOf,
+} from './response-cache.ts';
+import { StoredRoom, type StoringKey } from './room.ts';
+import { contentOfText, type StoredContent } from './turn-text.ts';
 
 export interface StoreOptions extends StoreServices {
   /** 0 keeps responses only in the memory of this replica. */
@@ -37,44 +26,49 @@ export interface StoreOptions extends StoreServices {
 
 const DAY_MS = 86_400_000;
 const FLUSH_MS = 100;
+/** Of one statement. Sealing the bytes takes 20 ms. */
 const MAX_BATCH = 200;
-/** Larger conversations are not stored; the client has to send its input again. */
-const MAX_BYTES = 8 * 2 ** 20;
-const CACHE_ENTRIES = 2_000;
-const CACHE_BYTES = 128 * 2 ** 20;
+const BATCH_BYTES = 8 * 2 ** 20;
+/** Content that waits for a slow database; more is kept in memory only. */
+const QUEUE_BYTES = 64 * 2 ** 20;
 /** Rows that a query for items reads; each id is in few of them. */
 const MAX_ITEM_ROWS = 2_000;
-/** Content that the references of one request may load. */
-const MAX_LOADED_BYTES = 64 * 2 ** 20;
-
-interface CachedResponse {
-  readonly response: StoredResponse;
-  readonly bytes: number;
-  /** The database has it, so that another process may delete it. */
-  isWritten: boolean;
-}
 
 const sealLocation = (id: string) => `stored_responses.sealed:${id}` as const;
 
 export class ResponseStore {
   readonly #options: StoreOptions;
-  readonly #cache = new Map<string, CachedResponse>();
-  #cacheBytes = 0;
-  #queue: StoredResponse[] = [];
+  readonly #room: StoredRoom;
+  readonly #cache = new ResponseCache();
+  #queue: CachedResponse[] = [];
+  #queueBytes = 0;
   #flushing: Promise<void> = Promise.resolve();
   #cancel: (() => void) | undefined;
 
   constructor(options: StoreOptions) {
     this.#options = options;
+    this.#room = new StoredRoom(options.db);
   }
 
+  /** Without effect where a limit is reached; `limitOf` tells so before the call is made. */
   save(response: StoredResponse): void {
-    const bytes = response.content ? JSON.stringify(response.content).length : 100;
-    if (bytes > MAX_BYTES) return;
-    this.#putInCache({ response, bytes, isWritten: false });
-    if (this.#options.days === 0) return;
-    this.#queue.push(response);
+    const entry = cachedOf(response);
+    if (chainOf(entry).bytes > STORED.conversationBytes || this.#isFull(entry)) return;
+    this.#cache.put(entry);
+    if (this.#options.days === 0 || this.#queueBytes + entry.bytes > QUEUE_BYTES) return;
+    if (entry.keyId !== undefined) this.#room.add({ userId: entry.userId, keyId: entry.keyId }, entry.bytes);
+    this.#queue.push(entry);
+    this.#queueBytes += entry.bytes;
     this.#cancel ??= this.#options.clock.after(FLUSH_MS, () => void this.flush());
+  }
+
+  #isFull({ userId, keyId }: CachedResponse): boolean {
+    return keyId !== undefined && this.#room.reached({ userId, keyId }) !== undefined;
+  }
+
+  /** Which limit of the key or its user is reached, in words; undefined while there is room for further content. */
+  limitOf(key: StoringKey): Promise<string | undefined> {
+    return this.#room.limitOf(key);
   }
 
   /** False when other processes cannot read what this one stores. */
@@ -84,32 +78,123 @@ export class ResponseStore {
 
   /** Stores a response in the caller's transaction. It is not cached, because it will be replaced. */
   async insert(tx: Tx, response: StoredResponse): Promise<void> {
-    await tx.insertInto('stored_responses').values(this.#rowOf(response)).execute();
+    await tx
+      .insertInto('stored_responses')
+      .values(this.#rowOf(cachedOf(response)))
+      .execute();
   }
 
-  /** Without effect on a response that was deleted meanwhile. */
+  /** Without effect on a response that was deleted meanwhile. The response before it stays the same. */
   async replace(tx: Tx, response: StoredResponse): Promise<void> {
-    const { id, user_id, expires_at: _, ...changed } = this.#rowOf(response);
-    await tx.updateTable('stored_responses').set(changed).where('id', '=', id).where('user_id', '=', user_id).execute();
+    const { id, user_id, sealed, item_ids, bytes } = this.#rowOf(cachedOf(response));
+    await tx
+      .updateTable('stored_responses')
+      .set({ sealed, item_ids, bytes, chain_bytes: sql`chain_bytes - bytes + ${bytes}::bigint` })
+      .where('id', '=', id)
+      .where('user_id', '=', user_id)
+      .execute();
   }
 
   /** Undefined alike for unknown responses, expired ones and those of other users. */
-  async find(id: string, userId: string): Promise<StoredResponse | undefined> {
-    const cached = this.#cache.get(id)?.response;
+  async find(id: string, userId: string): Promise<StoredHead | undefined> {
+    const cached = this.#cache.own(id, userId);
     // The response of another user takes the same query as an unknown one, so that time does not show that it exists.
-    if (cached?.userId !== userId) return this.#read(id, userId);
+    if (!cached) return this.#readHead(id, userId);
+    if (cached.isHidden) return undefined;
     const [kept] = await this.#kept([cached], userId);
-    return kept;
+    return kept && storedHeadOf(kept);
   }
 
-  /** Finds items by id in the responses of the user, the newest first. Unknown ids are missing in the result. */
-  async findItems(itemIds: ReadonlySet<string>, userId: string): Promise<Map<string, unknown>> {
-    const found = new Map<string, unknown>();
-    const cached = this.#cachedOf(userId).filter((one) => itemsOf(one).some((item) => itemIds.has(idOf(item) ?? '')));
-    for (const response of await this.#kept(cached, userId)) collectItems(found, response, itemIds);
-    const missing = [...itemIds].filter((id) => !found.has(id));
-    for (const response of await this.#readContents(missing, userId)) collectItems(found, response, itemIds);
-    return found;
+  /** The JSON text of what the response adds to its conversation. */
+  async text(id: string, userId: string): Promise<string | undefined> {
+    const head = await this.find(id, userId);
+    return head?.isHere ? (await this.texts([id], userId))[0] : undefined;
+  }
+
+  async content(id: string, userId: string): Promise<StoredContent | undefined> {
+    const text = await this.text(id, userId);
+    return text === undefined ? undefined : contentOfText(text);
+  }
+
+  /** The texts of the response and of all before it, the earliest first. Undefined when one of them is lost. */
+  async conversation({ id, turns }: StoredHead, userId: string): Promise<readonly string[] | undefined> {
+    const texts: string[] = [];
+    let next: string | undefined = id;
+    // Those that are not written yet are the last ones.
+    for (let cached = this.#cache.own(id, userId); cached?.text !== undefined; ) {
+      texts.push(cached.text);
+      next = cached.previous?.id;
+      cached = next === undefined ? undefined : this.#cache.own(next, userId);
+    }
+    if (next !== undefined) texts.push(...(await this.#readChain(next, userId)));
+    return texts.length === turns ? texts.reverse() : undefined;
+  }
+
+  /** The last one first. */
+  async #readChain(id: string, userId: string): Promise<string[]> {
+    if (this.#options.days === 0) return [];
+    const { rows } = await sql<{ id: string; sealed: string }>`
+      with recursive chain as (
+        select id, previous_id, sealed, 1 as turn from stored_responses where id = ${id} and user_id = ${userId}
+        union all
+        select before.id, before.previous_id, before.sealed, turn + 1 from stored_responses before
+        join chain on before.id = chain.previous_id
+        where before.user_id = ${userId} and turn < ${STORED.turns}
+      )
+      select id, sealed from chain where sealed is not null order by turn`.execute(this.#options.db);
+    return this.#openAll(rows);
+  }
+
+  /** The texts of responses that `find` or `findHoldingItems` has found, in this order. Those deleted meanwhile are missing. */
+  async texts(ids: readonly string[], userId: string): Promise<string[]> {
+    const missing = ids.filter((id) => this.#cache.own(id, userId)?.text === undefined);
+    const rows = await this.#readTexts(missing, userId);
+    return ids.flatMap((id) => this.#cache.own(id, userId)?.text ?? rows.get(id) ?? []);
+  }
+
+  async #readTexts(ids: readonly string[], userId: string): Promise<ReadonlyMap<string, string>> {
+    if (ids.length === 0 || this.#options.days === 0) return new Map();
+    const found = await this.#options.db
+      .selectFrom('stored_responses')
+      .select(['id', 'sealed'])
+      .where('id', 'in', ids)
+      .where('user_id', '=', userId)
+      .where('is_hidden', '=', false)
+      .execute();
+    const rows = found.flatMap(({ id, sealed }) => (sealed === null ? [] : [{ id, sealed }]));
+    const texts = await this.#openAll(rows);
+    return new Map(rows.map(({ id }, n) => [id, texts[n] ?? '']));
+  }
+
+  /** Other work may run between large rows. */
+  async #openAll(rows: readonly { readonly id: string; readonly sealed: string }[]): Promise<string[]> {
+    const texts: string[] = [];
+    let opened = 0;
+    for (const { id, sealed } of rows) {
+      if (opened > PIECE_CHARS) await new Promise<void>((resolve) => setImmediate(resolve));
+      opened = opened > PIECE_CHARS ? sealed.length : opened + sealed.length;
+      texts.push(this.#options.sealer.open(sealed, sealLocation(id)));
+    }
+    return texts;
+  }
+
+  /** The newest responses of the user with the items whose content we hold, and what reading them takes. */
+  async findHoldingItems(
+    itemIds: ReadonlySet<string>,
+    userId: string,
+  ): Promise<readonly { readonly id: string; readonly bytes: number }[]> {
+    const missing = new Set(itemIds);
+    const take = (ids: readonly string[]): boolean => ids.filter((id) => missing.delete(id)).length > 0;
+    const cached = this.#cache
+      .visibleOf(userId)
+      .filter(({ text, itemIds: ids }) => text && ids.some((id) => itemIds.has(id)));
+    const held: { readonly id: string; readonly bytes: number }[] = (await this.#kept(cached, userId)).filter((one) =>
+      take(one.itemIds),
+    );
+    for (const { id, item_ids, bytes } of await this.#rowsWith([...missing], userId))
+      if (bytes > 0 && take(item_ids)) held.push({ id, bytes });
+    if (held.reduce((sum, { bytes }) => sum + bytes, 0) > STORED.referencedBytes) throw tooMuchContent();
+    return held;
   }
 
   /** The accounts that hold the items, by item id. Items of other users and unknown ones are missing in the result. */
@@ -118,7 +203,7 @@ export class ResponseStore {
     const collect = (ids: readonly string[], accountId: string | null | undefined): void => {
       for (const id of ids) if (accountId && itemIds.has(id) && !holders.has(id)) holders.set(id, accountId);
     };
-    for (const { itemIds: ids = [], accountId } of this.#cachedOf(userId)) collect(ids, accountId);
+    for (const { itemIds: ids, accountId } of this.#cache.visibleOf(userId)) collect(ids, accountId);
     const missing = [...itemIds].filter((id) => !holders.has(id));
     for (const row of await this.#rowsWith(missing, userId)) collect(row.item_ids, row.account_id);
     return holders;
@@ -128,38 +213,37 @@ export class ResponseStore {
    * Those of the cached responses that no other process has deleted; all while the database cannot say so. What a provider holds, it
    * knows itself.
    */
-  async #kept(cached: readonly StoredResponse[], userId: string): Promise<readonly StoredResponse[]> {
-    const isDoubtful = ({ id, content }: StoredResponse): boolean =>
-      !!content && this.#cache.get(id)?.isWritten === true;
-    const ids = cached.filter(isDoubtful).map(({ id }) => id);
+  async #kept(cached: readonly CachedResponse[], userId: string): Promise<readonly CachedResponse[]> {
+    const ids = cached.filter(({ text, isWritten }) => text !== undefined && isWritten).map(({ id }) => id);
     if (ids.length === 0) return cached;
     const rows = await this.#options.db
       .selectFrom('stored_responses')
       .select('id')
       .where('id', 'in', ids)
       .where('user_id', '=', userId)
+      .where('is_hidden', '=', false)
       .execute()
       .catch(() => undefined);
     if (!rows) return cached;
     const gone = new Set(ids).difference(new Set(rows.map(({ id }) => id)));
-    for (const id of gone) this.#dropFromCache(id);
+    for (const id of gone) this.#cache.drop(id);
     return cached.filter(({ id }) => !gone.has(id));
   }
 
-  /** Newest first. */
-  #cachedOf(userId: string): StoredResponse[] {
-    const own: StoredResponse[] = [];
-    for (const { response } of this.#cache.values()) if (response.userId === userId) own.push(response);
-    return own.reverse();
-  }
-
+  /** Later turns keep what they continue. The row itself goes with its last later turn, and not while a call may still continue it. */
   async remove(id: string, userId: string): Promise<boolean> {
     const known = await this.find(id, userId);
     if (!known) return false;
-    this.#dropFromCache(id);
-    this.#queue = this.#queue.filter((response) => response.id !== id);
+    const cached = this.#cache.own(id, userId);
+    if (cached && known.isHere) cached.isHidden = true;
+    else this.#cache.drop(id);
+    if (!this.isShared) return true;
     await this.flush();
-    await this.#options.db.deleteFrom('stored_responses').where('id', '=', id).where('user_id', '=', userId).execute();
+    const { db, clock } = this.#options;
+    const hidden = { is_hidden: true, expires_at: new Date(clock.now() + STORED.graceMs) };
+    await (known.isHere
+      ? db.updateTable('stored_responses').set(hidden).where('id', '=', id).where('user_id', '=', userId).execute()
+      : db.deleteFrom('stored_responses').where('id', '=', id).where('user_id', '=', userId).execute());
     return true;
   }
 
@@ -181,46 +265,76 @@ export class ResponseStore {
   async #write(): Promise<void> {
     const { db, log } = this.#options;
     while (this.#queue.length > 0) {
-      const batch = this.#queue.splice(0, MAX_BATCH);
-      const rows = batch.map((response) => this.#rowOf(response));
+      const batch = this.#nextBatch();
       try {
         await db
           .insertInto('stored_responses')
-          .values(rows)
+          .values(batch.map((entry) => this.#rowOf(entry)))
           .onConflict((conflict) => conflict.doNothing())
           .execute();
-        for (const { id } of batch) {
-          const cached = this.#cache.get(id);
-          if (cached) cached.isWritten = true;
-        }
+        for (const entry of batch) entry.isWritten = true;
+        const stored = batch.filter(({ text }) => text !== undefined).map(({ userId }) => userId);
+        if (stored.length > 0) await this.#room.learn(stored);
       } catch (error) {
         log.warn('stored_response.save_failed', { responses: batch.length, ...errorFields(error) });
       }
     }
   }
 
-  #rowOf(response: StoredResponse) {
+  #nextBatch(): CachedResponse[] {
+    let bytes = 0;
+    const end = this.#queue.findIndex((entry, n) => {
+      bytes += entry.bytes;
+      return n >= MAX_BATCH || (n > 0 && bytes > BATCH_BYTES);
+    });
+    const batch = this.#queue.splice(0, end === -1 ? this.#queue.length : end);
+    this.#queueBytes -= batch.reduce((sum, entry) => sum + entry.bytes, 0);
+    return batch;
+  }
+
+  #rowOf(entry: CachedResponse) {
     const { sealer, clock, days } = this.#options;
+    const { id, text, previous } = entry;
+    const chain = chainOf(entry);
     return {
-      id: response.id,
-      user_id: response.userId,
-      account_id: response.accountId ?? null,
-      tokens: response.tokens === undefined ? null : BigInt(response.tokens),
-      item_ids: [...(response.itemIds ?? itemsOf(response).flatMap((item) => idOf(item) ?? []))],
-      sealed: response.content ? sealer.seal(JSON.stringify(response.content), sealLocation(response.id)) : null,
+      id,
+      user_id: entry.userId,
+      account_id: entry.accountId ?? null,
+      tokens: entry.tokens === undefined ? null : BigInt(entry.tokens),
+      item_ids: [...entry.itemIds],
+      sealed: text === undefined ? null : sealer.seal(text, sealLocation(id)),
       expires_at: new Date(clock.now() + days * DAY_MS),
+      ...(text !== undefined && {
+        previous_id: previous?.id ?? null,
+        key_id: entry.keyId ?? null,
+        bytes: BigInt(entry.bytes),
+        chain_bytes: BigInt(chain.bytes),
+        chain_turns: chain.turns,
+      }),
     };
   }
 
-  async #read(id: string, userId: string): Promise<StoredResponse | undefined> {
-    if (this.#options.days === 0) return undefined;
-    const row = await this.#options.db
+  async #readHead(id: string, userId: string): Promise<StoredHead | undefined> {
+    const { db, clock, days } = this.#options;
+    if (days === 0) return undefined;
+    const row = await db
       .selectFrom('stored_responses')
-      .selectAll()
+      .select(['id', 'account_id', 'tokens', 'chain_turns', sizeOf('chain_bytes').as('size')])
       .where('id', '=', id)
       .where('user_id', '=', userId)
+      .where('is_hidden', '=', false)
+      .where('expires_at', '>', new Date(clock.now()))
       .executeTakeFirst();
-    return this.#open(row);
+    return (
+      row && {
+        id,
+        ...(row.account_id !== null && { accountId: row.account_id }),
+        ...(row.tokens !== null && { tokens: Number(row.tokens) }),
+        isHere: row.size > 0,
+        bytes: row.size,
+        turns: row.chain_turns ?? 1,
+      }
+    );
   }
 
   /** Which rows of the user hold the items, without their content, newest first. One query for all items. */
@@ -229,110 +343,38 @@ export class ResponseStore {
     if (days === 0 || itemIds.length === 0) return [];
     return db
       .selectFrom('stored_responses')
-      .select(['id', 'account_id', 'item_ids', sql<number>`coalesce(octet_length(sealed), 0)`.as('bytes')])
+      .select(['id', 'account_id', 'item_ids', sizeOf('bytes').as('bytes')])
       .where(sql<boolean>`item_ids && ${itemIds}::text[]`)
       .where('user_id', '=', userId)
+      .where('is_hidden', '=', false)
       .where('expires_at', '>', new Date(clock.now()))
       .orderBy('created_at', 'desc')
       .limit(MAX_ITEM_ROWS)
       .execute();
   }
-
-  /** The newest response for each item, as far as we hold its content. */
-  async #readContents(itemIds: readonly string[], userId: string): Promise<StoredResponse[]> {
-    const missing = new Set(itemIds);
-    const wanted = (await this.#rowsWith(itemIds, userId)).filter(({ item_ids, bytes }) => {
-      const held = bytes === 0 ? [] : item_ids.filter((id) => missing.has(id));
-      for (const id of held) missing.delete(id);
-      return held.length > 0;
-    });
-    if (wanted.length === 0) return [];
-    if (wanted.reduce((sum, { bytes }) => sum + bytes, 0) > MAX_LOADED_BYTES) throw tooMuchContent();
-    const rows = await this.#options.db
-      .selectFrom('stored_responses')
-      .selectAll()
-      .where(
-        'id',
-        'in',
-        wanted.map(({ id }) => id),
-      )
-      .where('user_id', '=', userId)
-      .orderBy('created_at', 'desc')
-      .execute();
-    return rows.flatMap((row) => this.#open(row) ?? []);
-  }
-
-  #open(
-    row:
-      | {
-          id: string;
-          user_id: string;
-          account_id: string | null;
-          tokens: bigint | null;
-          sealed: string | null;
-          expires_at: Date;
-        }
-      | undefined,
-  ): StoredResponse | undefined {
-    const { clock, sealer } = this.#options;
-    if (!row || row.expires_at.getTime() <= clock.now()) return undefined;
-    const content =
-      row.sealed === null ? undefined : (parseJson(sealer.open(row.sealed, sealLocation(row.id))) as StoredContent);
-    return {
-      id: row.id,
-      userId: row.user_id,
-      ...(row.account_id !== null && { accountId: row.account_id }),
-      ...(row.tokens !== null && { tokens: Number(row.tokens) }),
-      ...(content && { content }),
-    };
-  }
-
-  #putInCache(row: CachedResponse): void {
-    this.#dropFromCache(row.response.id);
-    this.#cache.set(row.response.id, row);
-    this.#cacheBytes += row.bytes;
-    for (const id of this.#cache.keys()) {
-      if (this.#cache.size <= CACHE_ENTRIES && this.#cacheBytes <= CACHE_BYTES) return;
-      this.#dropFromCache(id);
-    }
-  }
-
-  #dropFromCache(id: string): void {
-    this.#cacheBytes -= this.#cache.get(id)?.bytes ?? 0;
-    this.#cache.delete(id);
-  }
 }
+
+/** Sealed text that is opened in one turn of the event loop: some 5 ms. */
+const PIECE_CHARS = 2 * 2 ** 20;
 
 interface ItemRow {
   readonly id: string;
   readonly account_id: string | null;
   readonly item_ids: string[];
-  /** Of the sealed content; 0 without any. */
+  /** Of the content; 0 without any. */
   readonly bytes: number;
 }
+
+/** The size of the content; of an older row that of its sealed text. 0 without content. */
+const sizeOf = (column: 'bytes' | 'chain_bytes') =>
+  sql<number>`case when sealed is null then 0 else coalesce(nullif(${sql.ref(column)}, 0), octet_length(sealed)) end::float8`;
 
 const tooMuchContent = () =>
   fail(
     'invalid_request',
-    'input: the item references load more than 64 MiB; send fewer of them, or the items themselves.',
-    {
-      param: 'input',
-    },
+    `input: the item references load more than ${STORED.referencedBytes / 2 ** 20} MiB; send fewer of them, or the items themselves.`,
+    { param: 'input' },
   );
-
-function collectItems(found: Map<string, unknown>, response: StoredResponse, wanted: ReadonlySet<string>): void {
-  for (const item of itemsOf(response)) {
-    const id = idOf(item);
-    if (id !== undefined && wanted.has(id) && !found.has(id)) found.set(id, item);
-  }
-}
-
-const itemsOf = ({ content }: StoredResponse): readonly unknown[] =>
-  Array.isArray(content?.response.output) ? content.response.output : [];
-const idOf = (item: unknown): string | undefined => {
-  const { id } = (item ?? {}) as { id?: unknown };
-  return typeof id === 'string' ? id : undefined;
-};
 
 export const previousNotFound = (id: string) =>
   fail('previous_response_not_found', `Previous response with id '${id.slice(0, 100)}' not found.`, {

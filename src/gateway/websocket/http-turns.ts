@@ -23,6 +23,8 @@ export interface HttpTurnsServices {
   readonly reserve: () => BodyReservation;
   /** True when the provider or our store can continue from the response. */
   readonly canContinue: (responseId: string) => Promise<boolean>;
+  /** True when our store has the content of the response. */
+  readonly isStored: (responseId: string) => Promise<boolean>;
 }
 
 export class HttpTurns implements TurnRunner {
@@ -45,7 +47,9 @@ export class HttpTurns implements TurnRunner {
   async run(call: Call, turn: Turn): Promise<void> {
     const { create, lane, response } = turn;
     const previousId = idIn(create.previous_response_id);
-    const entry = previousId === undefined ? undefined : this.#history.find(previousId);
+    const known = previousId === undefined ? undefined : this.#history.find(previousId);
+    // What our store holds is continued there, so that the turn stores only what it adds.
+    const entry = known && (await this.#services.isStored(known.responseId)) ? undefined : known;
     const base = entry ? entry.base : previousId;
     if (entry) turn.memory.add(entry.json.length * WEBSOCKET.memoryPerByte);
     const earlier = entry ? (parseJson(entry.json.toString()) as unknown[]) : [];

@@ -39,6 +39,7 @@ export function openSession(
     acquireSlot: host.acquireSlot,
     reserve,
     canContinue: async (id) => (await store.find(id, caller.key.userId)) !== undefined,
+    isStored: async (id) => (await store.find(id, caller.key.userId))?.isHere === true,
   });
   // Only providers of the responses style have WebSockets of their own.
   const runner: TurnRunner =

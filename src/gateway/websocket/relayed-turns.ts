@@ -192,7 +192,7 @@ export class RelayedTurns implements TurnRunner {
     if (session?.hasResponse(responseId))
       return { accountId: session.account.id, tokens: session.tokensOf(responseId) };
     const found = await this.#services.store.find(responseId, this.#caller.key.userId);
-    if (found?.content) return 'held here';
+    if (found?.isHere) return 'held here';
     if (found?.accountId === undefined) throw previousNotFound(responseId);
     return { accountId: found.accountId, tokens: found.tokens };
   }

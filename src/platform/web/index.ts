@@ -19,6 +19,7 @@ export {
   STREAM_HEADERS,
   sendError,
   sendJson,
+  sendJsonText,
   sendNoContent,
   UNBUFFERED,
 } from './send.ts';

@@ -30,7 +30,16 @@ export function sendJson(
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  const bytes = Buffer.from(JSON.stringify(body));
+  sendJsonText(call, status, JSON.stringify(body), headers);
+}
+
+export function sendJsonText(
+  call: Call,
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const bytes = Buffer.from(text);
   call.response.writeHead(status, {
     ...idHeaders(call),
     ...headers,

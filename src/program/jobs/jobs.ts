@@ -1,8 +1,7 @@
 /** The table of background jobs. A new job is a row here and a function in its module. */
-import { sql } from 'kysely';
 import { expireSignIns } from '../../access/people/index.ts';
 import type { Clock, Log, Sealer } from '../../core/index.ts';
-import type { Background } from '../../gateway/index.ts';
+import { type Background, expireResponses } from '../../gateway/index.ts';
 import {
   checkAlarms,
   LEDGER_CHECKS,
@@ -14,7 +13,7 @@ import {
 import { expireCaptures, RequestRollUp, removeOldRequests, removeOldRollUps } from '../../observe/request-log/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
 import type { Config } from '../../platform/config.ts';
-import { type Database, deleteBatch, type Job, type RevisionWatch } from '../../platform/db/index.ts';
+import type { Database, Job, RevisionWatch } from '../../platform/db/index.ts';
 import { VIDEO_CHECKS, type Video } from '../../video/index.ts';
 import { reseal } from './reseal.ts';
 
@@ -30,8 +29,6 @@ export interface JobServices {
   readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS' | 'REQUEST_LOG_DAYS'>;
 }
 
-const IS_EXPIRED = sql`expires_at <= now()`;
-
 export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: JobServices): Job[] => {
   const retention = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
   const rollUp = new RequestRollUp(database, clock);
@@ -46,7 +43,7 @@ export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: Jo
       run: () => checkAlarms(database.db, log, { ...LEDGER_CHECKS, ...VIDEO_CHECKS }).then(() => 0),
     },
     { name: 'sessions.expire', everyMs: 600_000, run: () => expireSignIns(database.db, clock.now()) },
-    { name: 'responses.expire', everyMs: 600_000, run: () => deleteBatch(database.db, 'stored_responses', IS_EXPIRED) },
+    { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
     { name: 'usage.totals', everyMs: 600_000, run: () => sumOldDays(database.db) },
     { name: 'usage.monthly', everyMs: 3_600_000, run: () => sumOldMonths(database) },
     { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, retention()) },

@@ -12,9 +12,8 @@ import { MALFORMED_CALL } from './stream-encoder.ts';
 
 export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject {
   const writer = openDeltaWriter(context);
-  const sum = unfold(reply)
-    .flatMap((event) => toDeltas(event, writer))
-    .reduce(addDelta, EMPTY);
+  const sum: Sum = { tool_calls: [], images: [] };
+  for (const event of unfold(reply)) for (const delta of toDeltas(event, writer)) addDelta(sum, delta);
   const reason = finishReason(reply.stop, writer);
   if (reason === 'error') throw failureOf(MALFORMED_CALL);
   return compact({
@@ -29,32 +28,29 @@ export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject 
   });
 }
 
-const EMPTY: Delta = {};
+/** The sum so far. Its lists grow in place, because a reply may have thousands of calls. */
+type Sum = Omit<{ -readonly [K in keyof Delta]: Delta[K] }, 'tool_calls' | 'images'> & {
+  readonly tool_calls: CallDelta[];
+  readonly images: JsonObject[];
+};
 
-function addDelta(sum: Delta, delta: Delta): Delta {
-  const joined = (name: 'content' | 'refusal' | 'reasoning_content') =>
-    delta[name] === undefined ? sum[name] : (sum[name] ?? '') + delta[name];
-  return compact({
-    content: joined('content'),
-    reasoning_content: joined('reasoning_content'),
-    refusal: joined('refusal'),
-    tool_calls: delta.tool_calls ? delta.tool_calls.reduce(addCall, sum.tool_calls ?? []) : sum.tool_calls,
-    function_call: delta.function_call
-      ? compact({
-          name: sum.function_call?.name ?? delta.function_call.name,
-          arguments: (sum.function_call?.arguments ?? '') + delta.function_call.arguments,
-        })
-      : sum.function_call,
-    annotations: delta.annotations ?? sum.annotations,
-    images: delta.images ? [...(sum.images ?? []), ...delta.images] : sum.images,
-    audio: delta.audio ?? sum.audio,
-  });
+function addDelta(sum: Sum, delta: Delta): void {
+  for (const name of TEXTS) if (delta[name] !== undefined) sum[name] = (sum[name] ?? '') + delta[name];
+  for (const call of delta.tool_calls ?? []) sum.tool_calls[call.index] = addCall(sum.tool_calls[call.index], call);
+  if (delta.function_call)
+    sum.function_call = compact({
+      name: sum.function_call?.name ?? delta.function_call.name,
+      arguments: (sum.function_call?.arguments ?? '') + delta.function_call.arguments,
+    });
+  if (delta.annotations) sum.annotations = delta.annotations;
+  for (const image of delta.images ?? []) sum.images.push(image);
+  if (delta.audio) sum.audio = delta.audio;
 }
+const TEXTS = ['content', 'refusal', 'reasoning_content'] as const;
 
-function addCall(calls: readonly CallDelta[], delta: CallDelta): readonly CallDelta[] {
-  const known = calls[delta.index];
-  if (!known) return [...calls, delta];
-  const sum = compact({
+function addCall(known: CallDelta | undefined, delta: CallDelta): CallDelta {
+  if (!known) return delta;
+  return compact({
     ...known,
     function: delta.function && {
       ...known.function,
@@ -62,21 +58,21 @@ function addCall(calls: readonly CallDelta[], delta: CallDelta): readonly CallDe
     },
     custom: delta.custom && { ...known.custom, input: (known.custom?.input ?? '') + delta.custom.input },
   });
-  return calls.with(delta.index, sum);
 }
 
 /** Absent text is `null` beside a call or a refusal, and an empty string otherwise. */
-function messageOf(sum: Delta): JsonObject {
-  const other = sum.tool_calls ?? sum.function_call ?? sum.refusal;
+function messageOf(sum: Sum): JsonObject {
+  const calls = sum.tool_calls.length > 0 ? sum.tool_calls.map(({ index: _, ...call }) => call) : undefined;
+  const other = calls ?? sum.function_call ?? sum.refusal;
   return compact({
     role: 'assistant',
     content: sum.content || (other ? null : ''),
     reasoning_content: sum.reasoning_content,
     refusal: sum.refusal ?? null,
-    tool_calls: sum.tool_calls?.map(({ index: _, ...call }) => call),
+    tool_calls: calls,
     function_call: sum.function_call,
     annotations: sum.annotations,
-    images: sum.images,
+    images: sum.images.length > 0 ? sum.images : undefined,
     audio: sum.audio,
   });
 }

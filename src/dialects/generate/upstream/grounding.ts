@@ -17,14 +17,16 @@ export function annotationsOf(
   grounding: JsonObject,
 ): { readonly part: number; readonly annotation: HubAnnotation }[] {
   const chunks = maybeList(grounding.groundingChunks).map(sourceOf);
-  return maybeList(grounding.groundingSupports).flatMap((support) => {
-    if (!isObject(support)) return [];
-    const found = locate(parts, maybeObject(support.segment));
-    if (found === undefined) return [];
-    const { part, ...span } = found;
-    const sources = maybeList(support.groundingChunkIndices).map((index) => chunks[maybeCount(index) ?? -1]);
-    return sources.flatMap((source) => (source ? [{ part, annotation: { ...span, ...source } }] : []));
-  });
+  return maybeList(grounding.groundingSupports)
+    .slice(0, maxLocated(parts))
+    .flatMap((support) => {
+      if (!isObject(support)) return [];
+      const found = locate(parts, maybeObject(support.segment));
+      if (found === undefined) return [];
+      const { part, ...span } = found;
+      const sources = maybeList(support.groundingChunkIndices).map((index) => chunks[maybeCount(index) ?? -1]);
+      return sources.flatMap((source) => (source ? [{ part, annotation: { ...span, ...source } }] : []));
+    });
 }
 
 /** Sources that the text recites. Their offsets count bytes of the whole text of the reply, so only the first part is located. */
@@ -36,7 +38,7 @@ export function recitationsOf(
   const text = parts[part];
   if (text?.kind !== 'text') return [];
   const sources = [...maybeList(metadata.citationSources), ...maybeList(metadata.citations)];
-  return sources.flatMap((value) => {
+  return sources.slice(0, maxLocated(parts)).flatMap((value) => {
     const { uri, title, startIndex, endIndex } = maybeObject(value);
     if (typeof uri !== 'string') return [];
     const to = maybeCount(endIndex);
@@ -62,6 +64,13 @@ export const fetchCalls = (metadata: JsonObject, idOf: (n: number) => string): H
       },
     ];
   });
+
+/** Each source is located by a pass through the text. Further ones of a very long text are left out. */
+const LOCATED_CHARS = 32 * 2 ** 20;
+const maxLocated = (parts: readonly HubPart[]): number =>
+  Math.floor(
+    LOCATED_CHARS / (1 + parts.reduce((sum, part) => sum + 1 + (part.kind === 'text' ? part.text.length : 0), 0)),
+  );
 
 interface PartSpan {
   readonly part: number;

@@ -277,11 +277,13 @@ function onTerminal(defaultStatus: string): Handler {
 
 /** Emits items that only the terminal event has, and ends open items. Terminal events may list only some items, or none. */
 function adoptOutput(state: State, response: JsonObject): void {
+  let nextFree = state.byIndex.keys().reduce((next, index) => Math.max(next, index + 1), 0);
   for (const [outputIndex, value] of maybeList(response.output).entries()) {
     const wire = maybeObject(value);
     const known = findItem(state, wire, outputIndex);
     if (known?.isEnded || state.isOver) continue;
-    const freeIndex = state.byIndex.has(outputIndex) ? nextFreeIndex(state) : outputIndex;
+    const freeIndex = state.byIndex.has(outputIndex) ? nextFree : outputIndex;
+    nextFree = Math.max(nextFree, freeIndex + 1);
     completeItem(state, known ?? registerItem(state, freeIndex, wire), wire);
   }
 }
@@ -293,8 +295,6 @@ function findItem(state: State, wire: JsonObject, outputIndex: number): OpenItem
   const atIndex = state.byIndex.get(outputIndex);
   return atIndex?.wire.type === wire.type ? atIndex : undefined;
 }
-
-const nextFreeIndex = (state: State): number => Math.max(...state.byIndex.keys()) + 1;
 
 function endWithError(state: State, error: HubError): void {
   state.isOver = true;

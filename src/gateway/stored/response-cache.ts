@@ -1,0 +1,96 @@
+/** Stored responses in the memory of this process, and what is known of one without reading its content. */
+import { idOfItem, outputOf, type StoredContent, textOfContent } from './turn-text.ts';
+
+/** Converted groups store the content; native groups only the account that holds the response. */
+export interface StoredResponse {
+  readonly id: string;
+  readonly userId: string;
+  readonly accountId?: string;
+  /** Ids of the items in a response that the provider holds. */
+  readonly itemIds?: readonly string[];
+  /** Input and output tokens together: what a following response reads. */
+  readonly tokens?: number | undefined;
+  readonly content?: StoredContent;
+  /** The key that stores the content. */
+  readonly keyId?: string;
+  /** The stored response that it continues. */
+  readonly previous?: StoredHead | undefined;
+}
+
+/** What is known of a stored response without reading its content. */
+export interface StoredHead {
+  readonly id: string;
+  readonly accountId?: string;
+  readonly tokens?: number;
+  /** We hold its content. */
+  readonly isHere: boolean;
+  /** Of its conversation as JSON, and the responses in it. */
+  readonly bytes: number;
+  readonly turns: number;
+}
+
+const CACHE_ENTRIES = 2_000;
+const CACHE_BYTES = 128 * 2 ** 20;
+/** Of an entry without content. */
+const HEAD_BYTES = 100;
+/** Kept as text, because parsed content takes many times its size. */
+export interface CachedResponse extends Omit<StoredResponse, 'content'> {
+  readonly text: string | undefined;
+  readonly itemIds: readonly string[];
+  readonly bytes: number;
+  /** The database has it, so that another process may delete it. */
+  isWritten: boolean;
+  /** Deleted here; later turns still need it. */
+  isHidden: boolean;
+}
+
+export function cachedOf({ content, ...response }: StoredResponse): CachedResponse {
+  const text = content && textOfContent(content);
+  const itemIds = response.itemIds ?? (content ? outputOf(content) : []).flatMap((item) => idOfItem(item) ?? []);
+  return { ...response, text, itemIds, bytes: text?.length ?? HEAD_BYTES, isWritten: false, isHidden: false };
+}
+
+export const chainOf = ({ bytes, previous }: CachedResponse): { readonly bytes: number; readonly turns: number } => ({
+  bytes: bytes + (previous?.bytes ?? 0),
+  turns: 1 + (previous?.turns ?? 0),
+});
+
+export const storedHeadOf = (entry: CachedResponse): StoredHead => ({
+  id: entry.id,
+  ...(entry.accountId !== undefined && { accountId: entry.accountId }),
+  ...(entry.tokens !== undefined && { tokens: entry.tokens }),
+  isHere: entry.text !== undefined,
+  ...chainOf(entry),
+});
+
+export class ResponseCache {
+  readonly #entries = new Map<string, CachedResponse>();
+  #bytes = 0;
+
+  own(id: string, userId: string): CachedResponse | undefined {
+    const entry = this.#entries.get(id);
+    return entry?.userId === userId ? entry : undefined;
+  }
+
+  /** Newest first. */
+  visibleOf(userId: string): CachedResponse[] {
+    const own: CachedResponse[] = [];
+    for (const entry of this.#entries.values()) if (entry.userId === userId && !entry.isHidden) own.push(entry);
+    return own.reverse();
+  }
+
+  put(entry: CachedResponse): void {
+    this.drop(entry.id);
+    this.#entries.set(entry.id, entry);
+    this.#bytes += entry.bytes;
+    for (const id of this.#entries.keys()) {
+      if (this.#entries.size <= CACHE_ENTRIES && this.#bytes <= CACHE_BYTES) return;
+      this.drop(id);
+    }
+  }
+
+  drop(id: string): void {
+    this.#bytes -= this.#entries.get(id)?.bytes ?? 0;
+    this.#entries.delete(id);
+  }
+}
