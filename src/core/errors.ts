@@ -33,6 +33,10 @@ export class ApiError extends Error {
 export const fail = (code: ErrorCode, message?: string, details: FailureDetails = {}): ApiError =>
   new ApiError(code, message ?? sentence(errorRow(code).means), details);
 
+/** An error about a field of the request, which its message names first. */
+export const failAt = (code: ErrorCode, param: string, text: string): ApiError =>
+  fail(code, `${param}: ${text}`, { param });
+
 /** Something that the gateway needs does not respond for the moment. The request may succeed when the client sends it again. */
 export class Unavailable extends Error {}
 

@@ -2,7 +2,7 @@ export { hopAddress, isAddressIn, isPublicAddress, isSameAddress, networkOf, par
 export { type Clock, systemClock, unixSeconds } from './clock.ts';
 export { within } from './deadline.ts';
 export { JsonElider } from './elided-json.ts';
-export { ApiError, type FailureDetails, fail, toApiError, Unavailable } from './errors.ts';
+export { ApiError, type FailureDetails, fail, failAt, toApiError, Unavailable } from './errors.ts';
 export {
   isExactNumber,
   mayBeDeep,

@@ -1,7 +1,7 @@
 /** The model that a create request names: its service group by the key's rights, its capabilities and its price. */
 import type { Key } from '../access/keys/index.ts';
 import { type Catalog, type Model, priceAt } from '../catalog/index.ts';
-import { type ApiError, fail, JsonScanError, matchesGlob, scanMembers, valueAt } from '../core/index.ts';
+import { type ApiError, fail, failAt, JsonScanError, matchesGlob, scanMembers, valueAt } from '../core/index.ts';
 import { parseRates, type Rates } from '../ledger/index.ts';
 import { TASK_JSON_LIMITS, type VideoCapabilities, videoCapabilitiesOf } from '../rules/index.ts';
 import { type VideoGroup, videoGroupsOf } from './service-groups.ts';
@@ -59,8 +59,6 @@ export function videoRates({ model }: VideoTarget, now: number): { readonly rate
   const price = priceAt(model.line, now);
   const rates = price && parseRates(price.rates);
   if (!price || rates?.video === undefined)
-    throw fail('model_not_allowed', `model: "${model.name}" has no video price; ask the operator to set one.`, {
-      param: 'model',
-    });
+    throw failAt('model_not_allowed', 'model', `"${model.name}" has no video price; ask the operator to set one.`);
   return { rates, priceId: price.id };
 }

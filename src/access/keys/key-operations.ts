@@ -1,5 +1,5 @@
 /** Creates and revokes API keys for an operator: checks, change and audit line in one transaction. Used by the admin API and the CLI. */
-import { fail } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import { type Actor, writeAudit } from './audit.ts';
 import { type KeyInput, type KeySecrets, keyView, markKeyRevoked, nameOfKey, saveKey } from './keys.ts';
@@ -83,9 +83,7 @@ async function checkName(tx: Tx, { user, group, ...input }: KeyInput): Promise<v
     .where('name', '=', name)
     .executeTakeFirst();
   if (existing)
-    throw fail('conflict', `name: ${user} already has a key "${name}" for ${group}; choose another name.`, {
-      param: 'name',
-    });
+    throw failAt('conflict', 'name', `${user} already has a key "${name}" for ${group}; choose another name.`);
 }
 
 /** A second request changes nothing and writes no audit line; `isNew` is false then. */

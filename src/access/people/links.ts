@@ -1,6 +1,6 @@
 /** One-time links: for the first operator, for invitations and for new passwords. A person has at most one, stored as a hash. */
 import { sql } from 'kysely';
-import { fail, hmac, newId } from '../../core/index.ts';
+import { fail, failAt, hmac, newId } from '../../core/index.ts';
 import { ADVISORY_LOCK, type Db, type Row } from '../../platform/db/index.ts';
 import { LINK_MS, type LinkPurpose } from '../../rules/index.ts';
 import { type Actor, writeAudit } from '../keys/index.ts';
@@ -132,7 +132,7 @@ async function createFirstOperator(tx: Db, use: LinkUse): Promise<PersonRow> {
   if (await hasOperator(tx)) throw fail('invalid_link');
   const { name, email, passwordHash } = use;
   for (const [param, value] of Object.entries({ name, email }))
-    if (value === undefined) throw fail('invalid_request', `${param}: is required; send it.`, { param });
+    if (value === undefined) throw failAt('invalid_request', param, 'is required; send it.');
   const person = await tx
     .insertInto('people')
     .values({
@@ -146,7 +146,7 @@ async function createFirstOperator(tx: Db, use: LinkUse): Promise<PersonRow> {
     .onConflict((conflict) => conflict.column('email').doNothing())
     .returningAll()
     .executeTakeFirst();
-  if (!person) throw fail('conflict', 'email: another person has this address; use another one.', { param: 'email' });
+  if (!person) throw failAt('conflict', 'email', 'another person has this address; use another one.');
   const subject = `person:${person.id}` as const;
   await writeAudit(tx, actorOf(subject, use), { action: 'person.created', subject, after: personView(person) });
   return person;

@@ -1,5 +1,5 @@
 /** Operations on people for operators: checks, change, end of sessions and audit line in one transaction. Used by the admin API and the CLI. */
-import { fail, newId } from '../../core/index.ts';
+import { fail, failAt, newId } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
 import type { PersonRole } from '../../rules/index.ts';
 import type { PersonChange } from '../../schemas/index.ts';
@@ -46,9 +46,7 @@ export const invitePerson = (
       .returningAll()
       .executeTakeFirst();
     if (!person)
-      throw fail('conflict', 'email: a person with this address exists; create a new link for them instead.', {
-        param: 'email',
-      });
+      throw failAt('conflict', 'email', 'a person with this address exists; create a new link for them instead.');
     const link = await createLink(tx, { personId: person.id, purpose: 'invite', now });
     const after = personView(person);
     await writeAudit(tx, by, { action: 'person.created', subject: `person:${person.id}`, after });
@@ -58,12 +56,10 @@ export const invitePerson = (
 async function checkUser(tx: Db, role: PersonRole, user: string | null): Promise<void> {
   if (user === null) {
     if (role === 'operator') return;
-    throw fail('invalid_request', 'user: is required for the role user; name the user whose keys the person sees.', {
-      param: 'user',
-    });
+    throw failAt('invalid_request', 'user', 'is required for the role user; name the user whose keys the person sees.');
   }
   const known = await tx.selectFrom('users').select('id').where('id', '=', user).executeTakeFirst();
-  if (!known) throw fail('object_not_found', `user: there is no user "${user.slice(0, 80)}".`, { param: 'user' });
+  if (!known) throw failAt('object_not_found', 'user', `there is no user "${user.slice(0, 80)}".`);
 }
 
 /** A new link for the person: a new password, or the invitation again. */

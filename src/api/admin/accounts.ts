@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
-import { fail } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import { type Db, type Row, snapshot } from '../../platform/db/index.ts';
 import { lockHealth, REACHED_LIMITS } from '../../providers/pool/index.ts';
 import { ACCOUNT_COLUMNS, ACCOUNT_SETTINGS, line, membersOf, type ShownAccount } from '../../schemas/index.ts';
@@ -160,13 +160,9 @@ export const ACCOUNTS_OPERATIONS = {
       if (tested === 'unknown_account') throw notFound('account', id);
       if (tested === 'unknown_model') throw notFound('model', body.model ?? '', 'model');
       if (tested === 'no_model')
-        throw fail('invalid_request', 'model: the group has no text model without a pattern; name one.', {
-          param: 'model',
-        });
+        throw failAt('invalid_request', 'model', 'the group has no text model without a pattern; name one.');
       if (tested === 'no_price')
-        throw fail('invalid_request', 'model: no text model of the group has a price; set one, or name a model.', {
-          param: 'model',
-        });
+        throw failAt('invalid_request', 'model', 'no text model of the group has a price; set one, or name a model.');
       if (tested === 'no_text')
         throw fail('invalid_request', 'The account has no feature that answers a text request.');
       if (tested === 'video')

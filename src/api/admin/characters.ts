@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { type AuditAction, writeAudit } from '../../access/keys/index.ts';
 import { characterRow, insertRow, saveRow } from '../../catalog/setup/index.ts';
-import { fail, hasSignature } from '../../core/index.ts';
+import { failAt, hasSignature } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { CharacterChange, membersOf, NewCharacter } from '../../schemas/index.ts';
@@ -91,7 +91,7 @@ export const CHARACTERS_OPERATIONS = {
           .select(sql<number>`coalesce(max(position), -1) + 1`.as('next'))
           .executeTakeFirstOrThrow();
         if (!(await insertRow(tx, characterRow(body, next))))
-          throw fail('conflict', `id: a character "${body.id}" already exists; use another id.`, { param: 'id' });
+          throw failAt('conflict', 'id', `a character "${body.id}" already exists; use another id.`);
         const after = await lockCharacter(tx, body.id);
         await writeAudit(tx, by, { action: 'character.created', subject: `character:${body.id}`, after });
         return after;

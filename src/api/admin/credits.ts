@@ -1,7 +1,7 @@
 /** Credits, refunds and adjustments. A reference is booked once; the entry and its audit line are one transaction. */
 import { z } from 'zod';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
-import { fail, formatNanos } from '../../core/index.ts';
+import { failAt, formatNanos } from '../../core/index.ts';
 import { charge, credit, type HouseAccount } from '../../ledger/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import { sendJson } from '../../platform/web/index.ts';
@@ -89,10 +89,10 @@ export const CREDITS_OPERATIONS = {
       const fields = ['user', 'amount', 'kind', 'reason'] as const;
       const differing = fields.find((name) => booked[name] !== wanted[name]);
       if (differing)
-        throw fail(
+        throw failAt(
           'conflict',
-          `reference: "${wanted.reference}" is already booked with another ${differing}; use a new reference.`,
-          { param: 'reference' },
+          'reference',
+          `"${wanted.reference}" is already booked with another ${differing}; use a new reference.`,
         );
       sendJson(call, isNew ? 201 : 200, { object: 'credit', currency: 'USD', ...booked });
     },

@@ -1,7 +1,7 @@
 /** The plan of a call, without the call. Reads only; the body of the request is that of the call, and is neither kept nor shown. */
 import { z } from 'zod';
 import { findKeyById, type Key } from '../../access/keys/index.ts';
-import { fail } from '../../core/index.ts';
+import { failAt } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { expectJson, readBody } from '../../platform/web/index.ts';
 import { DIALECTS, WORKING_COPIES } from '../../rules/index.ts';
@@ -21,9 +21,7 @@ export async function keyToExplain(db: Db, id: string, now: number): Promise<Key
   if (key) return key;
   const row = await db.selectFrom('keys').select('id').where('id', '=', id).executeTakeFirst();
   if (!row) throw notFound('key', id, 'key');
-  throw fail('invalid_request', 'key: it is revoked or has expired, so that its calls get 401 invalid_api_key.', {
-    param: 'key',
-  });
+  throw failAt('invalid_request', 'key', 'it is revoked or has expired, so that its calls get 401 invalid_api_key.');
 }
 
 export const EXPLAIN_OPERATIONS = {

@@ -11,7 +11,7 @@ import {
   resetPerson,
   signOutPerson,
 } from '../../access/people/index.ts';
-import { fail, formatNanos, parseNanos } from '../../core/index.ts';
+import { failAt, formatNanos, parseNanos } from '../../core/index.ts';
 import type { Row, Tx } from '../../platform/db/index.ts';
 import { PERSON_ROLES } from '../../rules/index.ts';
 import { type InvitedPerson, NewPerson, PersonChange } from '../../schemas/index.ts';
@@ -55,7 +55,7 @@ export const PEOPLE_OPERATIONS = {
     async handle({ by, body }, { db, clock, publicUrl }) {
       const { new_user: added, ...person } = body;
       if (added && person.user !== undefined)
-        throw fail('invalid_request', 'user: found it beside new_user; send one of them.', { param: 'user' });
+        throw failAt('invalid_request', 'user', 'found it beside new_user; send one of them.');
       const name = person.name ?? person.email.split('@')[0] ?? '';
       const invitation = { ...person, name, user: added?.id ?? person.user ?? null };
       const prepare = added && ((tx: Tx) => addPaidUser(tx, added, by));

@@ -8,7 +8,7 @@ import {
   type ImportPlan,
   planImport,
 } from '../../catalog/setup/index.ts';
-import { fail, parsePpm } from '../../core/index.ts';
+import { fail, failAt, parsePpm } from '../../core/index.ts';
 import { line, type PriceImport } from '../../schemas/index.ts';
 import { operation } from './handler.ts';
 import { flags } from './query-params.ts';
@@ -37,20 +37,18 @@ const nameOf = ({ changes }: ImportPlan): string =>
 
 function expectSeen(plan: ImportPlan, seen: string | undefined): void {
   if (seen === undefined)
-    throw fail('invalid_request', 'plan: missing; send the plan of a request with dry_run=true.', { param: 'plan' });
+    throw failAt('invalid_request', 'plan', 'missing; send the plan of a request with dry_run=true.');
   if (seen !== nameOf(plan))
-    throw fail('conflict', 'plan: prices changed since the dry run; nothing was applied. Look at a new dry run.', {
-      param: 'plan',
-    });
+    throw failAt('conflict', 'plan', 'prices changed since the dry run; nothing was applied. Look at a new dry run.');
 }
 
 function expectForce({ changes }: ImportPlan, isForced: boolean): void {
   const suspicious = changes.flatMap((change) => change.changes.filter(({ isSuspicious }) => isSuspicious)).length;
   if (suspicious > 0 && !isForced)
-    throw fail(
+    throw failAt(
       'conflict',
-      `force: ${suspicious} rates would change by more than ten times or disappear; nothing was applied. Send force: true to apply them.`,
-      { param: 'force' },
+      'force',
+      `${suspicious} rates would change by more than ten times or disappear; nothing was applied. Send force: true to apply them.`,
     );
 }
 

@@ -1,6 +1,6 @@
 /** Series for charts and the state of accounts, from the hourly roll-ups of the request log. */
 import { z } from 'zod';
-import { fail } from '../../core/index.ts';
+import { failAt } from '../../core/index.ts';
 import { readAccountStats, readRequestStats } from '../../observe/request-log/index.ts';
 import { snapshot } from '../../platform/db/index.ts';
 import { STATS_BUCKETS, STATS_GROUPINGS } from '../../schemas/index.ts';
@@ -46,7 +46,7 @@ function periodIn(
 ): { start: Date; end: Date } {
   const until = end ?? new Date((Math.floor(now / HOUR_MS) + 1) * HOUR_MS);
   const since = start ?? new Date(until.getTime() - RANGES[name] * HOUR_MS);
-  if (since >= until) throw fail('invalid_value', 'start: it must be before end.', { param: 'start' });
+  if (since >= until) throw failAt('invalid_value', 'start', 'it must be before end.');
   return { start: since, end: until };
 }
 
@@ -59,12 +59,10 @@ export const STATS_OPERATIONS = {
       const spanMs = end.getTime() - start.getTime();
       const bucket = query.bucket ?? (spanMs > RANGES['7d'] * HOUR_MS ? 'day' : 'hour');
       if (spanMs / BUCKET_MS[bucket] > MAX_POINTS)
-        throw fail(
+        throw failAt(
           'invalid_value',
-          `start: the period has more than ${MAX_POINTS} points; name a shorter one, or bucket=day.`,
-          {
-            param: 'start',
-          },
+          'start',
+          `the period has more than ${MAX_POINTS} points; name a shorter one, or bucket=day.`,
         );
       const { points, total } = await snapshot(db, (tx) =>
         readRequestStats(tx, { start, end, bucket, by, group, account, model }),

@@ -1,5 +1,5 @@
 /** Callback deliveries of a caller's own tasks: what was sent, what the receiver returned, and delivery again. Beyond document 2. */
-import { fail } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import type { Caller } from '../../gateway/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { VIDEO_QUERIES } from '../../rules/index.ts';
@@ -14,9 +14,7 @@ interface CallbackServices {
 export async function listOwnCallbacks({ video }: CallbackServices, call: Call, { key }: Caller): Promise<void> {
   const { limit, after, task_id, state } = readVideoQuery(call.query, VIDEO_QUERIES['callbacks.list']);
   if (after !== undefined && !(await video.callbacks.find(key, after)))
-    throw fail('invalid_request', `after: "${after.slice(0, 80)}" is not the id of a callback in this list.`, {
-      param: 'after',
-    });
+    throw failAt('invalid_request', 'after', `"${after.slice(0, 80)}" is not the id of a callback in this list.`);
   const rows = await video.callbacks.list({ userId: key.userId, task: task_id, states: state }, { after, limit });
   sendList(call, rows, { limit, view: (event) => video.callbacks.view(event), id: ({ event_id }) => event_id });
 }

@@ -1,6 +1,6 @@
 /** Model lists in the shapes that the three SDK families read (G 4.7, G 4.6.4). */
 import { capabilitiesFor } from '../../catalog/index.ts';
-import { fail } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import type { Caller, Gateway, ListedModel } from '../../gateway/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 
@@ -101,9 +101,7 @@ function countOf(text: string | null, name: string): number | undefined {
   if (text === null) return undefined;
   const count = Number(text);
   if (!Number.isSafeInteger(count) || count < 0 || (name !== 'pageToken' && (count < 1 || count > MAX_PAGE))) {
-    throw fail('invalid_value', `${name}: found "${text.slice(0, 20)}", expected an integer from 1 to ${MAX_PAGE}.`, {
-      param: name,
-    });
+    throw failAt('invalid_value', name, `found "${text.slice(0, 20)}", expected an integer from 1 to ${MAX_PAGE}.`);
   }
   return count;
 }

@@ -1,5 +1,5 @@
 /** Strict reader of query parameters (V 4): a missing, repeated or unknown one is an error unless it may be. */
-import { fail } from '../../core/index.ts';
+import { failAt } from '../../core/index.ts';
 import type { QueryRule, QueryTable } from '../../rules/index.ts';
 
 interface IntegerRange {
@@ -114,4 +114,4 @@ class QueryReader {
   }
 }
 
-const invalid = (name: string, problem: string) => fail('invalid_request', `${name}: ${problem}.`, { param: name });
+const invalid = (name: string, problem: string) => failAt('invalid_request', name, `${problem}.`);

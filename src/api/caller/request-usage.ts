@@ -1,5 +1,5 @@
 /** GET /v1/usage/requests/{request_id} (G 4.7): what one call cost, for the key that made it. For any other key its id is unknown. */
-import { type Clock, fail, requestIdTime } from '../../core/index.ts';
+import { type Clock, failAt, requestIdTime } from '../../core/index.ts';
 import type { Caller } from '../../gateway/index.ts';
 import { recordOfRequest, unpackUsage } from '../../ledger/index.ts';
 import { chargeOfRecord, findRequest } from '../../observe/request-log/index.ts';
@@ -30,10 +30,10 @@ export async function getRequestUsage(services: RequestUsageServices, call: Call
   const id = call.params.request_id ?? '';
   const found = await findSoon(services, call, { id, userId, keyId });
   if (!found)
-    throw fail(
+    throw failAt(
       'request_not_found',
-      `request_id: this key has no finished call "${id.slice(0, 80)}"; use the x-request-id of a response, with the key that sent the request.`,
-      { param: 'request_id' },
+      'request_id',
+      `this key has no finished call "${id.slice(0, 80)}"; use the x-request-id of a response, with the key that sent the request.`,
     );
   sendJson(call, 200, found, found.status === 'pending' ? { 'retry-after': '1' } : {});
 }

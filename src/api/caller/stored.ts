@@ -1,5 +1,5 @@
 /** Stored responses of converted groups, from our own store (G 4.4): read, stream, cancel, delete, list the input items. */
-import { fail } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import { type Caller, type Gateway, responseNotFound } from '../../gateway/index.ts';
 import { type Call, idHeaders, STREAM_HEADERS, sendJson, sendJsonText } from '../../platform/web/index.ts';
 
@@ -15,8 +15,7 @@ export async function getStored({ gateway }: StoredServices, call: Call, caller:
   if (query.get('stream') !== 'true')
     return sendJsonText(call, 200, (await gateway.readStored(call, caller, { kind: 'object' })).text);
   const after = query.has('starting_after') ? Number(query.get('starting_after')) : -1;
-  if (!Number.isSafeInteger(after))
-    throw fail('invalid_value', 'starting_after: expected an integer.', { param: 'starting_after' });
+  if (!Number.isSafeInteger(after)) throw failAt('invalid_value', 'starting_after', 'expected an integer.');
   const { text, isRunning } = await gateway.readStored(call, caller, { kind: 'events', after });
   const id = call.params.response_id ?? '';
   if (isRunning) return gateway.followBackground(call, { id, userId: caller.key.userId, after });
@@ -49,5 +48,5 @@ export async function listStoredInput({ gateway }: StoredServices, call: Call, c
 function pageSize(text: string | null): number {
   const size = text === null ? DEFAULT_PAGE : Number(text);
   if (Number.isSafeInteger(size) && size >= 1 && size <= MAX_PAGE) return size;
-  throw fail('invalid_value', `limit: expected an integer from 1 to ${MAX_PAGE}.`, { param: 'limit' });
+  throw failAt('invalid_value', 'limit', `expected an integer from 1 to ${MAX_PAGE}.`);
 }

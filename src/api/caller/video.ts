@@ -1,5 +1,5 @@
 /** Operations of document 2 on video tasks: requests in, objects out. What a task is and does is in src/video. */
-import { ApiError, type Clock, fail } from '../../core/index.ts';
+import { ApiError, type Clock, failAt } from '../../core/index.ts';
 import type { Caller } from '../../gateway/index.ts';
 import { type BodyBudget, type Call, expectJson, readBody, sendJson, sendNoContent } from '../../platform/web/index.ts';
 import { acquireSlot, type Limiter } from '../../providers/pool/index.ts';
@@ -184,9 +184,7 @@ async function checkCursor(video: Video, key: Caller['key'], id: string): Promis
     await video.getTask(key, id);
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'task_not_found')) throw error;
-    throw fail('invalid_request', `after: "${id.slice(0, 80)}" is not the id of a task in this list.`, {
-      param: 'after',
-    });
+    throw failAt('invalid_request', 'after', `"${id.slice(0, 80)}" is not the id of a task in this list.`);
   }
 }
 
@@ -211,8 +209,7 @@ async function sendVideo({ video }: Pick<VideoApiServices, 'video'>, call: Call,
   await video.deliverResult(call, task, isThumbnail ? 'last_frame' : 'video');
 }
 
-const unsupported = (problem: string) =>
-  fail('unsupported_video_parameter', `variant: ${problem}.`, { param: 'variant' });
+const unsupported = (problem: string) => failAt('unsupported_video_parameter', 'variant', `${problem}.`);
 
 async function sendLastFrame({ video }: Pick<VideoApiServices, 'video'>, call: Call, { key }: Caller): Promise<void> {
   readVideoQuery(call.query, VIDEO_QUERIES['videos.lastFrame']);

@@ -1,5 +1,5 @@
 /** What the operator lets the people of a user do with keys. */
-import { fail } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 
 export interface KeyAllowance {
@@ -50,9 +50,7 @@ export async function openVideoGroups(db: Db, { key_groups }: KeyAllowance): Pro
 
 export const expectGroup = ({ key_groups }: KeyAllowance, group: string): void => {
   if (key_groups !== null && !key_groups.includes(group))
-    throw fail('not_permitted', `group: your operator does not let you make keys in "${group.slice(0, 80)}".`, {
-      param: 'group',
-    });
+    throw failAt('not_permitted', 'group', `your operator does not let you make keys in "${group.slice(0, 80)}".`);
 };
 
 /** The user is locked, so that two requests cannot both make the last key. `spare`: room for keys that are being replaced. */

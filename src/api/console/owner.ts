@@ -1,5 +1,5 @@
 /** Whose data a request is about: the user of the signed-in person, or, for operators who read, the user that the query names. */
-import { fail } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { notFound } from '../admin/index.ts';
 import type { ConsoleServices, Owner } from './services.ts';
@@ -11,7 +11,7 @@ export async function ownerOf({ db, guard }: ConsoleServices, call: Call): Promi
   if (named !== null && named !== userId) {
     const { method } = call.request;
     if (role !== 'operator' || (method !== 'GET' && method !== 'HEAD'))
-      throw fail('not_permitted', 'user: only operators may name another user, and only to read.', { param: 'user' });
+      throw failAt('not_permitted', 'user', 'only operators may name another user, and only to read.');
     // A NUL character cannot be compared in PostgreSQL.
     const known = named.includes('\0')
       ? undefined

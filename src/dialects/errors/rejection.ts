@@ -2,7 +2,7 @@
  * Rejections by an upstream encoder. The encoder does not know the client's dialect, so the message begins with a section or field of
  * the hub request; `convert.ts` replaces that by the client's field name. Messages that clients match on keep their exact text.
  */
-import { ApiError, fail } from '../../core/index.ts';
+import { ApiError, fail, failAt } from '../../core/index.ts';
 import type { ErrorCode } from '../../rules/index.ts';
 import type { FieldNames, HubField, RequestSection } from '../hub/fields.ts';
 import { lookUp } from '../wire/read.ts';
@@ -23,7 +23,7 @@ export function rejectVerbatim(field: RequestSection, message: string): never {
 /** `option` is a member of the tool under the name that the client used. */
 export function rejectToolOption(section: 'tools' | 'searchTool', option: string, message: string): never {
   const param = `${section}.${option}`;
-  throw fail('unsupported_parameter', `${param}: ${message}`, { param });
+  throw failAt('unsupported_parameter', param, `${message}`);
 }
 
 /** Clients retry without the prefill. */

@@ -2,7 +2,7 @@
  * Readers for JSON from clients and upstreams. The `need` and `read` forms reject an invalid field with its path. Upstream
  * bodies are read only with the `maybe` forms, because an unexpected field from a provider must not fail a call.
  */
-import { fail, parseExact, withExactArguments } from '../../core/index.ts';
+import { failAt, parseExact, withExactArguments } from '../../core/index.ts';
 import type { JsonObject } from '../hub/types.ts';
 
 export const isObject = (value: unknown): value is JsonObject =>
@@ -25,15 +25,15 @@ const NOTHING: readonly unknown[] = Object.freeze([]);
 export const isGiven = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
 
 export function wrongType(path: string, expected: string, value: unknown): never {
-  throw fail('invalid_request', `${path}: expected ${expected}, got ${typeName(value)}.`, { param: path });
+  throw failAt('invalid_request', path, `expected ${expected}, got ${typeName(value)}.`);
 }
 
 export function wrongValue(path: string, message: string): never {
-  throw fail('invalid_value', `${path}: ${message}`, { param: path });
+  throw failAt('invalid_value', path, `${message}`);
 }
 
 export function unsupported(path: string, message: string): never {
-  throw fail('unsupported_parameter', `${path}: ${message}`, { param: path });
+  throw failAt('unsupported_parameter', path, `${message}`);
 }
 
 export function needObject(value: unknown, path: string): JsonObject {

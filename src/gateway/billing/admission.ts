@@ -8,6 +8,7 @@ import {
   type ApiError,
   type Clock,
   fail,
+  failAt,
   formatNanos,
   type MaybePromise,
   type Nanos,
@@ -135,10 +136,10 @@ const larger = (a: Nanos, b: Nanos): Nanos => (a > b ? a : b);
 function rejectUnknown({ unknownMembers }: Caller['group'], { unknown, dropped }: CallFacts): void {
   const path = unknown ?? dropped;
   if (path === undefined || unknownMembers !== 'reject') return;
-  throw fail(
+  throw failAt(
     'unsupported_parameter',
-    `${path}: this gateway does not know it, and cannot tell what it costs; leave it out.`,
-    { param: path },
+    path,
+    'this gateway does not know it, and cannot tell what it costs; leave it out.',
   );
 }
 
@@ -173,9 +174,7 @@ export function quoteCall(
 
 /** The model has no price, or only an announced one. Serving it would give it away. */
 const modelNotPriced = ({ name }: Model, param: string): ApiError =>
-  fail('model_not_priced', `${param}: "${name.slice(0, 100)}" has no price yet; ask the operator of this gateway.`, {
-    param,
-  });
+  failAt('model_not_priced', param, `"${name.slice(0, 100)}" has no price yet; ask the operator of this gateway.`);
 
 /** A tier without a price would be served at the standard price, which may be far below what it costs the operator. */
 function chosenTier({ tiers = [], model }: CallFacts, rates: Rates): ChosenTier | undefined {

@@ -1,5 +1,5 @@
 /** Members of a request on which its bound depends. One of the wrong type is rejected: providers may read "8" as 8. */
-import { fail } from '../../core/index.ts';
+import { failAt } from '../../core/index.ts';
 
 export type Read = (name: string) => unknown;
 export type MemberMap = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export function countIn(value: unknown, path: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'number') return value;
   const given = Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-  throw fail('invalid_request', `${path}: expected a number, got ${given}.`, { param: path });
+  throw failAt('invalid_request', path, `expected a number, got ${given}.`);
 }
 
 export const objectIn = (value: unknown): MemberMap | undefined =>

@@ -1,5 +1,5 @@
 /** How much a request makes a provider write: its output limit, for each of its choices. */
-import { fail } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import {
   AUDIO_REPLIES,
   CHOICE_COUNTS,
@@ -92,8 +92,7 @@ function oneLimit(names: readonly string[], read: Read): Pick<OutputBounds, 'max
 function candidateBoundsOf(read: Read): OutputBounds {
   const [config, name] = oneOf(GENERATION_LIMITS.config, read);
   const object = objectIn(config);
-  if (!object && config !== undefined && config !== null)
-    throw fail('invalid_request', `${name}: expected an object.`, { param: name });
+  if (!object && config !== undefined && config !== null) throw failAt('invalid_request', name, 'expected an object.');
   const member = (key: string): unknown => object?.[key];
   const [limit, limitName] = oneOf(GENERATION_LIMITS.output, member);
   const [count, countName] = oneOf(GENERATION_LIMITS.choices, member);

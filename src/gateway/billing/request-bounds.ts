@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   Base64File,
-  fail,
+  failAt,
   hasEscapedLetters,
   JsonElider,
   type MediaLength,
@@ -221,7 +221,7 @@ const BACKSLASH = 0x5c;
 /** Throws when an object has a member twice of which the bound depends. */
 export function rejectRepeated(json: string, watched: ReadonlySet<string>): void {
   const name = repeatedMember(json, watched);
-  if (name !== undefined) throw fail('invalid_request', `${name}: the member occurs twice.`, { param: name });
+  if (name !== undefined) throw failAt('invalid_request', name, 'the member occurs twice.');
 }
 
 /** Without the byte order mark that some editors write. */

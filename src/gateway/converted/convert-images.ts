@@ -3,7 +3,7 @@
  * the rules of the images API, then converted like any other request. Sent once, because an image is slow and expensive.
  */
 import type { Model } from '../../catalog/index.ts';
-import { fail } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow, TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
@@ -66,9 +66,7 @@ export async function convertImages(
 function modelFor({ catalog, clock }: ConvertedServices, caller: Caller, name: unknown): Model {
   const given = name ?? convertedImageModel(catalog(), caller, clock.now());
   if (given !== undefined) return resolveModel(catalog(), caller, given);
-  throw fail('invalid_request', 'model: the field is required; GET /v1/models lists the models of this key.', {
-    param: 'model',
-  });
+  throw failAt('invalid_request', 'model', 'the field is required; GET /v1/models lists the models of this key.');
 }
 
 const notSupported = (call: Call, { group }: Caller, model: Model, operation: InferenceOperation) =>

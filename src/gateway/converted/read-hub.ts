@@ -1,5 +1,5 @@
 /** Reading of a request that is converted: its body in the form of the hub, with the stored turns that it refers to. */
-import { fail } from '../../core/index.ts';
+import { failAt } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { Dialect, InferenceOperation } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
@@ -71,10 +71,10 @@ async function withRoom(store: ResponseStore, key: Caller['key'], read: HubRead)
   const limit = await store.limitOf({ userId: key.userId, keyId: key.id });
   if (limit === undefined) return read;
   if (state.store === true || state.background === true || state.previousId !== undefined)
-    throw fail(
+    throw failAt(
       'invalid_request',
-      `store: the stored responses of ${limit}, the limit; delete some, or send "store": false with the whole input.`,
-      { param: 'store' },
+      'store',
+      `the stored responses of ${limit}, the limit; delete some, or send "store": false with the whole input.`,
     );
   return { ...read, request: { ...request, state: { ...state, store: false } }, input: [] };
 }
@@ -83,8 +83,6 @@ async function withRoom(store: ResponseStore, key: Caller['key'], read: HubRead)
 function headInPath(call: Call, operation: InferenceOperation) {
   const stream = operation === 'generate.stream';
   if (stream && !/(?:^|&)\$?alt=sse(?:&|$)/.test(call.query))
-    throw fail('unsupported_parameter', 'alt: only "sse" is supported for streams of this model; add ?alt=sse.', {
-      param: 'alt',
-    });
+    throw failAt('unsupported_parameter', 'alt', 'only "sse" is supported for streams of this model; add ?alt=sse.');
   return { model: call.params.model ?? '', stream };
 }

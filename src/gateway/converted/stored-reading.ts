@@ -1,5 +1,5 @@
 /** Stored responses as their readers get them: the object, its events, or a page of its input. Large ones are read in a thread. */
-import { fail, sse } from '../../core/index.ts';
+import { failAt, sse } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Call, SMALL_BODY_BYTES } from '../../platform/web/index.ts';
 import { WORKING_COPIES } from '../../rules/index.ts';
@@ -54,8 +54,7 @@ function pageOf(input: readonly unknown[], responseId: string, form: StoredForm)
   const items = input.map((item, n) => fullInputItem(item, responseId, n));
   const ordered = form.isAscending ? items : items.reverse();
   const start = ordered.findIndex((item) => item.id === form.after) + 1;
-  if (form.after !== null && start === 0)
-    throw fail('invalid_value', 'after: the response has no such item.', { param: 'after' });
+  if (form.after !== null && start === 0) throw failAt('invalid_value', 'after', 'the response has no such item.');
   const data = ordered.slice(start, start + form.limit);
   return {
     object: 'list',

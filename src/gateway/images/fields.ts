@@ -2,7 +2,7 @@
  * Check of the fields that image generations and edits share, by the table in rules/images.ts. An error names the field, its rule
  * and the nearest valid value, before anything is charged or sent.
  */
-import { type ApiError, fail } from '../../core/index.ts';
+import { type ApiError, failAt } from '../../core/index.ts';
 import {
   DEFAULT_OUTPUT_FORMAT,
   IMAGE_COMBINATIONS,
@@ -140,5 +140,4 @@ const grouped = (count: number): string => count.toLocaleString('en-US');
 const either = (values: readonly string[]): string =>
   values.length < 2 ? values.join() : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`;
 
-export const invalid = (field: string, rule: string): ApiError =>
-  fail('invalid_value', `${field}: ${rule}`, { param: field });
+export const invalid = (field: string, rule: string): ApiError => failAt('invalid_value', field, `${rule}`);

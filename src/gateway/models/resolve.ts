@@ -1,6 +1,6 @@
 /** The model that a request names: whether it exists, whether the key may use it, and the account's name for it. */
 import type { Account, Catalog, Model } from '../../catalog/index.ts';
-import { fail, matchesGlob } from '../../core/index.ts';
+import { fail, failAt, matchesGlob } from '../../core/index.ts';
 import type { Caller } from '../caller.ts';
 
 /** Model names appear in paths and headers, so they are bounded and must be well-formed text. */
@@ -13,7 +13,7 @@ export const resolveModel = (catalog: Catalog, caller: Caller, name: unknown): M
 /** A model that a member of the request names, in the group that serves it. */
 export function resolveNamed(catalog: Catalog, caller: Caller, name: unknown, param: string): Model {
   if (typeof name !== 'string' || name === '' || name.length > MAX_NAME || !name.isWellFormed()) {
-    throw fail('invalid_request', `${param}: expected a string of 1 to ${MAX_NAME} characters.`, { param });
+    throw failAt('invalid_request', param, `expected a string of 1 to ${MAX_NAME} characters.`);
   }
   if (!mayUse(caller, name)) {
     throw fail('model_not_allowed', `${param}: this API key may not use "${shown(name)}".`, {

@@ -1,5 +1,5 @@
 /** Headers and path of a native call, both ways, by the lists in src/rules/. */
-import { fail } from '../../core/index.ts';
+import { failAt } from '../../core/index.ts';
 import type { HttpHeaders } from '../../platform/http/index.ts';
 import { type Call, idHeaders } from '../../platform/web/index.ts';
 import {
@@ -33,18 +33,14 @@ export function requestHeaders(call: Call, style: Style): string[] {
 export function rejectReshapingHeaders(call: Call): void {
   for (const name of REFUSED_BY_GENERATE) {
     if (call.header(name) === undefined) continue;
-    throw fail('unsupported_parameter', `${name}: this header changes the form of the response; omit it.`, {
-      param: name,
-    });
+    throw failAt('unsupported_parameter', name, 'this header changes the form of the response; omit it.');
   }
   const accept = call.header('accept');
   if (accept === undefined || READABLE.test(accept)) return;
-  throw fail(
+  throw failAt(
     'unsupported_parameter',
-    'accept: responses are application/json or text/event-stream; accept one of them.',
-    {
-      param: 'accept',
-    },
+    'accept',
+    'responses are application/json or text/event-stream; accept one of them.',
   );
 }
 

@@ -1,5 +1,5 @@
 /** Objects of a provider account that a request names, and who may use them (ADR 12). */
-import { fail } from '../../core/index.ts';
+import { failAt } from '../../core/index.ts';
 import type { NamedObjects } from '../plan.ts';
 import { itemNotFound } from '../stored/references.ts';
 import { type ResponseStore, referenceSet } from '../stored/store.ts';
@@ -22,10 +22,10 @@ export async function findObjects(
 
 /** An object that no call through the gateway creates. */
 export const sharedObject = (field: string): NamedObjects => ({
-  refused: fail(
+  refused: failAt(
     'unsupported_parameter',
-    `${field}: files, caches, stores, conversations and tuned models of the provider cannot be named here, because other users share its account; send the content itself.`,
-    { param: field },
+    field,
+    'files, caches, stores, conversations and tuned models of the provider cannot be named here, because other users share its account; send the content itself.',
   ),
   isFinal: true,
 });

@@ -1,5 +1,5 @@
 /** The query of a native call, by the table in rules/native-queries.ts. Every other parameter keeps its bytes. */
-import { fail } from '../../core/index.ts';
+import { failAt } from '../../core/index.ts';
 import { nativeQueryRule } from '../../rules/index.ts';
 
 /** The query for the provider with its question mark; empty when nothing is left. Names are compared decoded: `k%65y` is `key`. */
@@ -17,7 +17,5 @@ function isForwarded(pair: string, isGenerate: boolean): boolean {
   if (rule !== 'refuse' && rule.includes(value)) return true;
   const advice = rule === 'refuse' ? 'omit it' : `use ${rule.join(' or ')}, or omit it`;
   const param = name.slice(0, 40);
-  throw fail('unsupported_parameter', `${param}: this query parameter changes the form of the response; ${advice}.`, {
-    param,
-  });
+  throw failAt('unsupported_parameter', param, `this query parameter changes the form of the response; ${advice}.`);
 }

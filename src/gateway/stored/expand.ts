@@ -2,7 +2,7 @@
  * Loading of the stored turns and items that a responses request refers to, within the memory for bodies, so that a provider without
  * stored state gets the whole conversation.
  */
-import { fail } from '../../core/index.ts';
+import { failAt } from '../../core/index.ts';
 import { type BodyReservation, SMALL_BODY_BYTES } from '../../platform/web/index.ts';
 import { STORED, WORKING_COPIES } from '../../rules/index.ts';
 import { NO_STORED_TURNS, type StoredReferences, type StoredTurns } from './references.ts';
@@ -44,8 +44,8 @@ export async function loadStoredTurns(
 }
 
 const conversationTooLarge = () =>
-  fail(
+  failAt(
     'invalid_request',
-    `previous_response_id: the conversation has reached ${STORED.conversationBytes / 2 ** 20} MiB or ${STORED.turns} turns, the limit of stored ones; start a new one, or compact it.`,
-    { param: 'previous_response_id' },
+    'previous_response_id',
+    `the conversation has reached ${STORED.conversationBytes / 2 ** 20} MiB or ${STORED.turns} turns, the limit of stored ones; start a new one, or compact it.`,
   );

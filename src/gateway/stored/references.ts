@@ -1,5 +1,5 @@
 /** References of a responses request to stored turns and items, and the request with what they refer to. Pure: a thread can do it. */
-import { fail } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import { REQUEST_LIMITS } from '../../rules/index.ts';
 import { contentOfText, idOfItem, isRunning, outputOf, type StoredContent } from './turn-text.ts';
 
@@ -82,13 +82,11 @@ export const itemNotFound = (id: string) =>
   fail('invalid_request', `Item with id '${id.slice(0, 100)}' not found.`, { param: 'input' });
 
 const stillRunning = () =>
-  fail('invalid_request', 'previous_response_id: the response is still running; wait until it has ended.', {
-    param: 'previous_response_id',
-  });
+  failAt('invalid_request', 'previous_response_id', 'the response is still running; wait until it has ended.');
 
 const tooManyItems = () =>
-  fail(
+  failAt(
     'invalid_request',
-    `input: with earlier turns the list has more than ${REQUEST_LIMITS.turns} entries; start a new conversation, or compact this one.`,
-    { param: 'input' },
+    'input',
+    `with earlier turns the list has more than ${REQUEST_LIMITS.turns} entries; start a new conversation, or compact this one.`,
   );

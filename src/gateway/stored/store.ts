@@ -4,7 +4,7 @@
  * holds what its turn adds and names the one before; a deleted one stays as the context of later ones.
  */
 import { sql } from 'kysely';
-import { errorFields, fail } from '../../core/index.ts';
+import { errorFields, fail, failAt } from '../../core/index.ts';
 import type { StoreServices, Tx } from '../../platform/db/index.ts';
 import { STORED } from '../../rules/index.ts';
 import {
@@ -370,10 +370,10 @@ const sizeOf = (column: 'bytes' | 'chain_bytes') =>
   sql<number>`case when sealed is null then 0 else coalesce(nullif(${sql.ref(column)}, 0), octet_length(sealed)) end::float8`;
 
 const tooMuchContent = () =>
-  fail(
+  failAt(
     'invalid_request',
-    `input: the item references load more than ${STORED.referencedBytes / 2 ** 20} MiB; send fewer of them, or the items themselves.`,
-    { param: 'input' },
+    'input',
+    `the item references load more than ${STORED.referencedBytes / 2 ** 20} MiB; send fewer of them, or the items themselves.`,
   );
 
 export const previousNotFound = (id: string) =>
@@ -388,9 +388,7 @@ const MAX_REFERENCES = 1_000;
 export function referenceSet(itemIds: readonly string[]): ReadonlySet<string> {
   const ids = new Set(itemIds);
   if (ids.size > MAX_REFERENCES)
-    throw fail('invalid_request', `input: ${ids.size} item references, at most ${MAX_REFERENCES} are allowed.`, {
-      param: 'input',
-    });
+    throw failAt('invalid_request', 'input', `${ids.size} item references, at most ${MAX_REFERENCES} are allowed.`);
   return ids;
 }
 

@@ -1,7 +1,7 @@
 /** Usage and balance reports for callers and operators. Reads roll-ups and wallets only, never single records. */
 import { sql } from 'kysely';
 import {
-  fail,
+  failAt,
   formatNanos,
   type LimitedKey,
   type Limits,
@@ -41,9 +41,9 @@ export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): U
   const today = dayOf('today', dateIn(now));
   const last = end ?? (start === undefined ? today : Math.max(start, Math.min(today, start + (maxDays - 1) * DAY_MS)));
   const first = start ?? last - (DEFAULT_DAYS - 1) * DAY_MS;
-  if (first > last) throw fail('invalid_request', 'start_date: must not be after end_date.', { param: 'start_date' });
+  if (first > last) throw failAt('invalid_request', 'start_date', 'must not be after end_date.');
   if (last - first >= maxDays * DAY_MS)
-    throw fail('invalid_request', `start_date: the period must have at most ${maxDays} days.`, { param: 'start_date' });
+    throw failAt('invalid_request', 'start_date', `the period must have at most ${maxDays} days.`);
   return { start: textOf(first), end: textOf(last), timezone };
 }
 
@@ -249,7 +249,7 @@ function dayOf(param: string, text: string): number {
   const at = DATE.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   // Date.parse reads 30 February as 2 March.
   if (Number.isNaN(at) || textOf(at) !== text)
-    throw fail('invalid_request', `${param}: expected a date such as 2030-01-31.`, { param });
+    throw failAt('invalid_request', param, 'expected a date such as 2030-01-31.');
   return at;
 }
 
@@ -261,6 +261,6 @@ function dateReader(timeZone: string): (at: number) => string {
     const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' });
     return (at) => format.format(at);
   } catch {
-    throw fail('invalid_request', 'timezone: expected an IANA name such as Europe/Berlin.', { param: 'timezone' });
+    throw failAt('invalid_request', 'timezone', 'expected an IANA name such as Europe/Berlin.');
   }
 }

@@ -1,7 +1,7 @@
 /** Destinations of an owner: where notices go. Their URLs and secrets are sealed, and never shown again. */
 import { randomBytes } from 'node:crypto';
 import { writeAudit } from '../../access/keys/index.ts';
-import { fail, newId, type Sealer, type SealLocation } from '../../core/index.ts';
+import { fail, failAt, newId, type Sealer, type SealLocation } from '../../core/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import { type DestinationChange, type NewDestination, ShownDestination, shownRow } from '../../schemas/index.ts';
 import { expectFree, lockOwner, OPERATORS, type WarningActor } from './rules.ts';
@@ -41,9 +41,7 @@ export const createDestination = (
 ): Promise<ShownDestination> =>
   db.transaction().execute(async (tx) => {
     if (kind === 'mail' && !hasMail)
-      throw fail('invalid_request', 'kind: this server sends no mail; the operator sets SMTP_URL first.', {
-        param: 'kind',
-      });
+      throw failAt('invalid_request', 'kind', 'this server sends no mail; the operator sets SMTP_URL first.');
     await lockOwner(tx, owner);
     await expectFree(tx, 'destinations', owner);
     await checkAddresses(tx, owner, addresses);
@@ -80,7 +78,7 @@ export const changeDestination = (
     await lockOwner(tx, owner);
     const before = destinationView(await readDestination(tx, owner, id));
     if (addresses !== undefined && before.kind !== 'mail')
-      throw fail('invalid_request', 'addresses: only of a destination of the kind "mail".', { param: 'addresses' });
+      throw failAt('invalid_request', 'addresses', 'only of a destination of the kind "mail".');
     await checkAddresses(tx, owner, addresses);
     await tx
       .updateTable('warning_destinations')
@@ -114,9 +112,11 @@ async function checkAddresses(tx: Tx, owner: string, addresses: readonly string[
   const allowed = await allowedAddresses(tx, owner, addresses);
   const foreign = addresses.find((address) => !allowed.includes(address));
   if (foreign !== undefined)
-    throw fail('not_permitted', 'addresses: mail goes only to people of your user; ask your operator to invite them.', {
-      param: 'addresses',
-    });
+    throw failAt(
+      'not_permitted',
+      'addresses',
+      'mail goes only to people of your user; ask your operator to invite them.',
+    );
 }
 
 /** Those that may get mail now. */

@@ -1,7 +1,7 @@
 /** Rules of an owner: a user, or the operators. Every query contains the owner, and every change has its audit line. */
 import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
-import { type ApiError, fail, formatNanos, newId, parseNanos } from '../../core/index.ts';
+import { type ApiError, fail, failAt, formatNanos, newId, parseNanos } from '../../core/index.ts';
 import { ALARMS } from '../../ledger/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import { WARNING_LIMITS, type WarningAudience, type WarningScope, warningKind } from '../../rules/index.ts';
@@ -148,7 +148,7 @@ interface Subject {
 /** Keys of other users do not exist for a user. */
 async function checkSubject(tx: Tx, owner: string, { kind, scope, subject }: Subject): Promise<void> {
   if (owner !== OPERATORS && warningKind(kind).audience !== 'user')
-    throw fail('not_permitted', `kind: only operators may watch "${kind}".`, { param: 'kind' });
+    throw failAt('not_permitted', 'kind', `only operators may watch "${kind}".`);
   if (subject === undefined || scope === 'all') return;
   if (scope === 'alarm') {
     if (!Object.hasOwn(ALARMS, subject)) throw unknown(scope, subject);
@@ -162,16 +162,14 @@ async function checkSubject(tx: Tx, owner: string, { kind, scope, subject }: Sub
 const TABLES = { user: 'users', key: 'keys', group: 'groups', account: 'accounts' } as const;
 
 const unknown = (scope: string, id: string): ApiError =>
-  fail('object_not_found', `subject: there is no ${scope} "${id.slice(0, 80)}".`, { param: 'subject' });
+  failAt('object_not_found', 'subject', `there is no ${scope} "${id.slice(0, 80)}".`);
 
 async function checkDestinations(tx: Tx, owner: string, ids: readonly string[] | null | undefined): Promise<void> {
   if (!ids) return;
   const known = await tx.selectFrom('warning_destinations').select('id').where('user_id', '=', owner).execute();
   const missing = ids.find((id) => !known.some((row) => row.id === id));
   if (missing !== undefined)
-    throw fail('object_not_found', `destinations: there is no destination "${missing.slice(0, 80)}".`, {
-      param: 'destinations',
-    });
+    throw failAt('object_not_found', 'destinations', `there is no destination "${missing.slice(0, 80)}".`);
 }
 
 const nanosOf = (amount: string | undefined): bigint | undefined =>

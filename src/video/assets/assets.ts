@@ -1,6 +1,6 @@
 /** The operations on private assets and asset groups (V 4.8, V 4.9). None of them moves money. */
 import type { Key } from '../../access/keys/index.ts';
-import { fail } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import { ASSET_REFRESH_MS } from '../../rules/index.ts';
 import { reachableGroups } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
@@ -33,7 +33,7 @@ export function createAssets(services: VideoServices) {
   const listOwn = async <T extends Table>(userId: string, table: T, filter: ListFilter, page: ListPage) => {
     const { after } = page;
     if (after !== undefined && !(await findRow(db, table, userId, after)))
-      throw fail('invalid_request', `after: "${after.slice(0, 80)}" is not an id of this list.`, { param: 'after' });
+      throw failAt('invalid_request', 'after', `"${after.slice(0, 80)}" is not an id of this list.`);
     return listRows(db, table, userId, filter, page);
   };
   return {

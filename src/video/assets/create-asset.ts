@@ -1,6 +1,6 @@
 /** Registration of an asset (V 4.9 r1, r2): the group that it goes into, the row, and one request to the provider. */
 import type { Key } from '../../access/keys/index.ts';
-import { fail } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { ASSET_FIELDS, ASSET_RECONCILIATION, type AssetType } from '../../rules/index.ts';
 import { invalidField } from '../request/reject.ts';
@@ -60,9 +60,7 @@ async function containerOf(
   if (!container || container.status === 'deleted') throw notFound();
   const isReachable = reachableGroups(catalog(), key).some(({ id }) => id === container.group_id);
   if (model !== undefined && !(isReachable && catalog().resolve(container.group_id, model)))
-    throw fail('asset_channel_mismatch', 'model: it belongs to another service group than the asset group.', {
-      param: 'model',
-    });
+    throw failAt('asset_channel_mismatch', 'model', 'it belongs to another service group than the asset group.');
   if (!isReachable) throw fail('asset_route_group_unavailable');
   return container;
 }
@@ -74,9 +72,7 @@ async function insertAsset(tx: Db, container: AssetGroupRow, fields: Fields, id:
   const group = await lockRow(tx, 'asset_groups', container, 'share');
   if (!group || group.status === 'deleted') throw notFound();
   if (group.status !== 'active')
-    throw fail('asset_binding_unavailable', `group_id: the group is ${group.status}; use an active one.`, {
-      param: 'group_id',
-    });
+    throw failAt('asset_binding_unavailable', 'group_id', `the group is ${group.status}; use an active one.`);
   if (group.group_type === 'LivenessFace' && fields.asset_type === 'Audio')
     throw invalidField('asset_type', 'a group of a real person takes no audio', 'send Image or Video');
   return tx

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import type { Catalog, Group } from '../../catalog/index.ts';
-import { fail, matchesGlob } from '../../core/index.ts';
+import { failAt, matchesGlob } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import { reachableGroups } from '../service-groups.ts';
 
@@ -63,13 +63,11 @@ export async function findCharacters(
   const group = reachableGroups(catalog(), key).find(({ id }) => catalog().resolve(id, model) !== undefined);
   const all = group ? await charactersOf(db, group, model) : [];
   if (all.length === 0)
-    throw fail('public_catalog_not_supported', `model: "${model.slice(0, 100)}" has no public characters.`, {
-      param: 'model',
-    });
+    throw failAt('public_catalog_not_supported', 'model', `"${model.slice(0, 100)}" has no public characters.`);
   const matching = all.filter((character) => matches(character, filter));
   const start = after === undefined ? 0 : matching.findIndex(({ public_id }) => public_id === after) + 1;
   if (after !== undefined && start === 0)
-    throw fail('invalid_request', 'after: expected the last_id of the previous page.', { param: 'after' });
+    throw failAt('invalid_request', 'after', 'expected the last_id of the previous page.');
   return matching.slice(start, start + limit + 1);
 }
 

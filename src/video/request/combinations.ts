@@ -1,5 +1,5 @@
 /** Combinations of content items (V 4.1): missing roles, numbers, roles that exclude or need each other, total audio length, characters. */
-import { fail } from '../../core/index.ts';
+import { failAt } from '../../core/index.ts';
 import { CHARACTER_ROLE, type MediaRole, type RoleCombinations, VARIANT_SHEETS } from '../../rules/index.ts';
 import type { CheckedItem, CheckedMedia } from './content.ts';
 import { alternatives, invalidField, unsupportedField } from './reject.ts';
@@ -70,12 +70,10 @@ function checkTotalLength(media: readonly PlacedMedia[], maxTotal: number | unde
 function checkReferences(media: readonly PlacedMedia[]): void {
   for (const { address, param } of media)
     if (address.form === 'reference' && !address.reference)
-      throw fail(
+      throw failAt(
         'invalid_asset_reference',
-        `${param}: not a valid reference; send asset:// and an id exactly as it was returned.`,
-        {
-          param,
-        },
+        param,
+        'not a valid reference; send asset:// and an id exactly as it was returned.',
       );
   for (const { address, param, role } of media)
     if (address.form === 'reference' && address.reference?.form === 'character' && role !== CHARACTER_ROLE)

@@ -3,7 +3,7 @@
  * Rejects what two parsers could read differently: members that occur twice, and `__proto__`. A member with null counts as
  * absent, because the SDKs of the provider send every unset option that way.
  */
-import { fail, JsonScanError, scanMembers } from '../../core/index.ts';
+import { failAt, JsonScanError, scanMembers } from '../../core/index.ts';
 import { TASK_JSON_LIMITS } from '../../rules/index.ts';
 
 export type JsonNode = null | boolean | number | JsonText | readonly JsonNode[] | JsonMembers;
@@ -182,9 +182,7 @@ class TreeReader {
 
   #reject(problem: string): Error {
     const param = pathText(this.#path);
-    return fail('invalid_request', `${param}: ${problem}; send each member once, under its documented name.`, {
-      param,
-    });
+    return failAt('invalid_request', param, `${problem}; send each member once, under its documented name.`);
   }
 }
 

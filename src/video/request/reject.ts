@@ -1,13 +1,13 @@
 /** Errors of a task request, as `<field>: <what is wrong>; <what to do>.` */
-import { type ApiError, fail } from '../../core/index.ts';
+import { type ApiError, failAt } from '../../core/index.ts';
 
 /** Malformed, missing, out of range, unknown, or two exclusive fields together (V 4). */
 export const invalidField = (param: string, problem: string, advice: string): ApiError =>
-  fail('invalid_request', `${param}: ${problem}; ${advice}.`, { param });
+  failAt('invalid_request', param, `${problem}; ${advice}.`);
 
 /** A known field, role, value, count or combination that this model does not accept (V 4). */
 export const unsupportedField = (param: string, problem: string, advice: string): ApiError =>
-  fail('unsupported_video_parameter', `${param}: ${problem}; ${advice}.`, { param });
+  failAt('unsupported_video_parameter', param, `${problem}; ${advice}.`);
 
 /** `a, b or c`. */
 export const alternatives = (words: readonly string[]): string =>

@@ -1,6 +1,6 @@
 /** A create request from its bytes to a checked request for a model: the same for a task and for the estimate of one. */
 import type { Key } from '../../access/keys/index.ts';
-import { type ApiError, fail, formatNanos } from '../../core/index.ts';
+import { type ApiError, fail, failAt, formatNanos } from '../../core/index.ts';
 import type { TaskEstimate } from '../../schemas/index.ts';
 import { resolveReferences } from '../references.ts';
 import { examineJob } from '../request/examine-job.ts';
@@ -48,8 +48,7 @@ export async function examineRequest(
 
 export function acceptRequest({ resolved, examined }: ExaminedRequest): AcceptedTask {
   if (resolved && 'error' in resolved) throw resolved.error;
-  if (!resolved || !examined.result)
-    throw fail('invalid_request', 'model: expected the name of a model.', { param: 'model' });
+  if (!resolved || !examined.result) throw failAt('invalid_request', 'model', 'expected the name of a model.');
   if ('error' in examined.result) throw errorFrom(examined.result.error);
   const { request, upstream } = examined.result;
   return { target: resolved.target, request, template: upstream };

@@ -1,5 +1,5 @@
 /** Detection of bodies of other dialects on a native path, by member names only (G 4.1 r2). */
-import { fail } from '../../../core/index.ts';
+import { failAt } from '../../../core/index.ts';
 import { type Dialect, INFERENCE_ENDPOINTS } from '../../../rules/index.ts';
 import type { JsonObject } from '../../hub/types.ts';
 import { isGiven, isObject, maybeList } from '../../wire/read.ts';
@@ -26,11 +26,7 @@ export function rejectWrongDialect(body: unknown): void {
   const found = detectWrongDialect(body);
   if (found === undefined) return;
   const member = found.dialect === 'responses' ? 'input' : 'messages';
-  throw fail(
-    'wrong_dialect',
-    `${member}: this endpoint expects "contents"; send this body to POST ${found.endpoint}.`,
-    { param: member },
-  );
+  throw failAt('wrong_dialect', member, `this endpoint expects "contents"; send this body to POST ${found.endpoint}.`);
 }
 
 const MESSAGES_ONLY = [

@@ -2,7 +2,7 @@
  * Image requests (G 2, G 4.8): read, checked and admitted before anything is sent. Generations are JSON; edits are forms, or JSON with
  * `images` as newer SDKs send them.
  */
-import { fail } from '../../../core/index.ts';
+import { failAt } from '../../../core/index.ts';
 import { mediaType } from '../../../platform/web/index.ts';
 import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
 import { estimateText } from '../../billing/request-tokens.ts';
@@ -56,5 +56,5 @@ function fallbackModel({ operation, caller }: NativeSource, { catalog, clock }: 
   const first = defaultImageModel(catalog(), caller, clock.now());
   if (operation === 'images.generate' && first !== undefined) return first;
   const advice = first === undefined ? 'GET /v1/models lists the models of this key' : `for example "${first}"`;
-  throw fail('invalid_request', `model: the field is required; ${advice}.`, { param: 'model' });
+  throw failAt('invalid_request', 'model', `the field is required; ${advice}.`);
 }
