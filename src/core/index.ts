@@ -74,7 +74,7 @@ export {
   WrongMasterKey,
 } from './seal.ts';
 export { readSse, SSE_COMMENT, type SseReader, sse } from './sse.ts';
-export { blockData, lastBlockEnd, nextBlockEnd } from './sse-blocks.ts';
+export { blockData, blocksOf, lastBlockEnd, nextBlockEnd } from './sse-blocks.ts';
 export { StepBudget } from './step-budget.ts';
 export { estimateTokens } from './token-estimate.ts';
 export { UnescapedText } from './unescaped.ts';

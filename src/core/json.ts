@@ -79,12 +79,15 @@ export function measureMembers(
   return { members, values: scanner.values };
 }
 
-/** Spans of members of a nested object. The body must have passed `scanMembers`. */
-export const membersAt = (bytes: Buffer, at: Span, wanted: ReadonlySet<string>): Map<string, Span> =>
-  new Scanner(bytes, UNBOUNDED, at.start).objectMembers(wanted);
+/** Spans of members of a nested object; none of another value. The body must have passed `scanMembers`. */
+export const membersAt = (bytes: Buffer, at: Span | undefined, wanted: ReadonlySet<string>): Map<string, Span> =>
+  at && bytes[at.start] === OPEN_OBJECT
+    ? new Scanner(bytes, UNBOUNDED, at.start).objectMembers(wanted)
+    : new Map<string, Span>();
 
-/** Spans of the elements of a nested array. The body must have passed `scanMembers`. */
-export const elementsAt = (bytes: Buffer, at: Span): Span[] => new Scanner(bytes, UNBOUNDED, at.start).elements();
+/** Spans of the elements of a nested array; none of another value. The body must have passed `scanMembers`. */
+export const elementsAt = (bytes: Buffer, at: Span | undefined): Span[] =>
+  at && bytes[at.start] === OPEN_ARRAY ? new Scanner(bytes, UNBOUNDED, at.start).elements() : [];
 
 const UNBOUNDED: JsonLimits = { depth: Number.POSITIVE_INFINITY, tokens: Number.POSITIVE_INFINITY };
 

@@ -21,6 +21,16 @@ export function nextBlockEnd(bytes: Buffer, from: number): number {
   return bytes.length;
 }
 
+/** The blocks of a stream in order; the last one may lack its blank line. */
+export function blocksOf(bytes: Buffer): Buffer[] {
+  const blocks: Buffer[] = [];
+  for (let start = 0, end = 0; start < bytes.length; start = end) {
+    end = nextBlockEnd(bytes, start);
+    blocks.push(bytes.subarray(start, end));
+  }
+  return blocks;
+}
+
 const endsBlankLine = (bytes: Buffer, lf: number): boolean =>
   lf > 0 && (bytes[lf - 1] === LF || (bytes[lf - 1] === CR && bytes[lf - 2] === LF && bytes[lf - 3] === CR));
 

@@ -8,7 +8,7 @@ import type { Fault, UpstreamFailure } from '../dialects/index.ts';
 import { crashPoint } from '../ledger/index.ts';
 import { type AttemptEnd, type AttemptTrace, type Call, endAttempt, ReplySample } from '../platform/web/index.ts';
 import type { AccountLease, AttemptFault, NoAccount } from '../providers/pool/index.ts';
-import type { TransportError, UpstreamExchange, UpstreamRequest } from '../providers/upstream/index.ts';
+import type { TransportError, UpstreamRequest } from '../providers/upstream/index.ts';
 import { FALLBACK, type FaultKind, faultRow, TIMEOUTS } from '../rules/index.ts';
 import { AccountAttempt, type AttemptHost, type ErrorResponse } from './attempt.ts';
 import {
@@ -37,7 +37,6 @@ class Attempts implements AttemptHost {
   #upstreamCall: UpstreamCall;
   readonly #services: AttemptServices;
   readonly #done = Promise.withResolvers<void>();
-  #exchange: UpstreamExchange | undefined;
   #attempt: AccountAttempt | undefined;
   #lease: AccountLease<Account> | undefined;
   /** The newest attempt, for the request log. */
@@ -56,7 +55,7 @@ class Attempts implements AttemptHost {
 
   run(): Promise<void> {
     // Registered before anything is sent: a disconnect before the upstream's response head must abort the upstream too.
-    this.#call.endWithHandler();
+    this.#call.endsWithHandler = true;
     this.#call.onClientGone(() => this.#onClientGone());
     const { accounts, use } = this.#upstreamCall;
     this.#tell({ kind: 'opened', accounts, operation: use?.operation ?? 'none' });
@@ -71,7 +70,7 @@ class Attempts implements AttemptHost {
   }
 
   #leave(): void {
-    this.#exchange?.abort();
+    this.#attempt?.abort();
     this.#leaveQueue();
     this.#endAttempt('client_closed');
     // Says nothing about the account.
@@ -181,14 +180,13 @@ class Attempts implements AttemptHost {
     this.#attempt = attempt;
     this.#upstreamCall.onSent(account);
     const timeouts = this.#hasFallback ? shortened(request.timeouts) : request.timeouts;
-    this.#exchange = this.#services.upstream.send(
+    attempt.exchange = this.#services.upstream.send(
       // A second request would cost twice, so the first does not go out on a connection that the provider may be closing.
       this.#upstreamCall.sends === 'once'
         ? { ...request, connection: 'new' }
         : { ...request, timeouts, isResendable: true },
       attempt,
     );
-    attempt.exchange = this.#exchange;
     if (timeouts !== request.timeouts && request.timeouts !== TIMEOUTS.stream) this.#watchCircuit(attempt, account);
     crashPoint('upstream.sent');
   }

@@ -15,10 +15,9 @@ import {
 import { AccountQueue, acquireSlot, type Limiter, type Pool, RetryBudget } from '../providers/pool/index.ts';
 import type { UpstreamClient } from '../providers/upstream/index.ts';
 import type { BodyClass, InferenceOperation } from '../rules/index.ts';
-import type { ShownExplanation } from '../schemas/index.ts';
 import { testAccount } from './account-test.ts';
-import { type Background, createBackground } from './background/background.ts';
-import { BackgroundRuns } from './background/runs.ts';
+import { createBackground } from './background/background.ts';
+import { BackgroundRuns, type Followed } from './background/runs.ts';
 import { Billing } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
 import { convertImages, type ImageConversion } from './converted/convert-images.ts';
@@ -28,16 +27,15 @@ import { OpaqueCache } from './converted/opaque-cache.ts';
 import { RejectedOpaques } from './converted/rejected-opaque.ts';
 import { readStored, type StoredForm, type StoredReading } from './converted/stored-reading.ts';
 import { type ExplainedCall, explainCall } from './explain/explain.ts';
-import { type ListedModel, ModelListing } from './models/listing.ts';
-import type { ProbeResult, Untestable } from './probe.ts';
+import { ModelListing } from './models/listing.ts';
 import { ReadOn } from './read-on.ts';
-import { type OptionCount, RejectedOptions } from './rejected-options/rejected-options.ts';
+import { RejectedOptions } from './rejected-options/rejected-options.ts';
 import { serveCall } from './serve-call.ts';
 import { ResponseStore } from './stored/store.ts';
-import type { StoredContent } from './stored/turn-text.ts';
-import { openSession, type SessionHost } from './websocket/open-session.ts';
-import { UpgradeRejections } from './websocket/relayed-turns.ts';
-import { type ResponsesSession, ResponsesSessions, type SessionDrain } from './websocket/session.ts';
+import { openSession } from './websocket/open-session.ts';
+import { ResponsesSessions, type SessionDrain } from './websocket/session.ts';
+import type { OpenedSession, SessionHost } from './websocket/turn.ts';
+import { UpgradeRejections } from './websocket/upgrade-rejections.ts';
 
 export interface GatewayOptions {
   readonly db: Db;
@@ -67,76 +65,20 @@ export interface GatewayOptions {
   readonly samplesReplies?: boolean | undefined;
 }
 
-export interface Gateway {
-  readonly catalog: () => Catalog;
-  readonly store: ResponseStore;
-  /** Jobs of a worker. */
-  readonly jobs: Background['jobs'];
-  /** Counts the call against the limits of its key and user. */
-  acquireSlot(call: Call, caller: Caller): undefined | Promise<void>;
-  /** Native or converted, as the accounts of the group speak. */
-  serve(call: Call, caller: Caller, operation: InferenceOperation): Promise<void>;
-  convertImages(call: Call, caller: Caller, conversion: ImageConversion): Promise<void>;
-  countTokens(call: Call, caller: Caller, count: Count): Promise<void>;
-  /** Counts a request in the group's own dialect. */
-  countNative(call: Call, caller: Caller, count: Count): Promise<void>;
-  listModels(caller: Caller): Promise<ListedModel[]>;
-  /** The model that a call with this name uses, listed or not. */
-  findModel(caller: Caller, name: string): ListedModel | undefined;
-  openSession(
-    socket: WebSocketConnection,
-    opened: { readonly upgrade: Call; readonly caller: Caller },
-    host: SessionHost,
-  ): ResponsesSession;
-  /** Requests that were sent again without an option of the gateway, since the start of the process. */
-  rejectedOptions(): readonly OptionCount[];
-  /** Calls that wait for a slot, and further attempts that were refused since the start of the process. */
-  pressure(): { readonly queued: readonly { groupId: string; length: number }[]; readonly retriesRefused: number };
-  /** Sends one small request with the account, whatever its state. `model` is a name of its group's catalog. */
-  testAccount(accountId: string, model: string | undefined): Promise<ProbeResult | Untestable | 'unknown_account'>;
-  /** The plan of a call that is not sent. */
-  explain(asked: ExplainedCall): Promise<ShownExplanation>;
-  /** Streams a background response that the gateway makes itself, after the event of that number. */
-  followBackground(
-    call: Call,
-    followed: { readonly id: string; readonly userId: string; readonly after: number },
-  ): Promise<void>;
-  /** The stored response that the path names, where we hold its content, as its reader asks for it. */
-  readStored(call: Call, caller: Caller, form: StoredForm): Promise<StoredReading>;
-  /** Ends such a response, on whichever process it runs, and returns it. */
-  cancelBackground(id: string, userId: string): Promise<StoredContent['response']>;
-  /** Asks the WebSocket sessions to close: those that are open, and those that clients still open. */
-  drainSessions(times: SessionDrain): void;
-  /** Lets background responses that this process makes end within the time; the others fail. New ones come until `closed`. */
-  drainBackground(withinMs: number, closed: Promise<void>): Promise<void>;
-  /** Waits for no usage reports any more, and writes what waits to be stored. */
-  flush(): Promise<void>;
-}
+export type Gateway = ReturnType<typeof createGateway>;
 
-export function createGateway(options: GatewayOptions): Gateway {
-  const { clock, log, upstream, catalog, limiter, metering, pool, bodyLimit, spool, accountTag, opaqueKey } = options;
-  const { mediaFetcher } = options;
+export function createGateway(options: GatewayOptions) {
+  const { clock, catalog, limiter, pool } = options;
   const store = new ResponseStore({ ...options, days: options.storedDays });
   const background = createBackground({ ...options, store });
   const backgroundRuns = new BackgroundRuns({ ...options, store });
   const services = {
-    clock,
-    log,
-    upstream,
-    catalog,
-    bodyLimit,
-    spool,
-    threads: options.threads,
-    accountTag,
-    opaqueKey,
-    mediaFetcher,
+    ...options,
     store,
-    pool,
-    samplesReplies: options.samplesReplies,
     accountQueue: new AccountQueue({ clock, pool, waitMs: options.accountQueueMs }),
     retryBudget: new RetryBudget(clock),
     readOn: new ReadOn(clock, options.usageWaitMs),
-    billing: new Billing({ metering, limiter, pool, clock }),
+    billing: new Billing(options),
     clientStreams: new ClientStreams(clock, options.streamLimits),
     opaqueCache: new OpaqueCache(clock),
     rejectedOpaques: new RejectedOpaques(clock),
@@ -146,30 +88,41 @@ export function createGateway(options: GatewayOptions): Gateway {
     backgroundRuns,
   };
   const counter = new TokenCounter(services);
-  const listing = new ModelListing(upstream, clock);
+  const listing = new ModelListing(options.upstream, clock);
   const sessions = new ResponsesSessions();
+  const serve = (call: Call, caller: Caller, operation: InferenceOperation): Promise<void> =>
+    serveCall(services, call, caller, operation);
   return {
     catalog,
     store,
+    /** Jobs of a worker. */
     jobs: background.jobs,
-    acquireSlot: (call, caller) => acquireSlot(limiter, call, caller.key),
-    serve: (call, caller, operation) => serveCall(services, call, caller, operation),
-    convertImages: (call, caller, conversion) => convertImages(services, call, caller, conversion),
-    countTokens: (call, caller, count) => counter.count(call, caller, count),
-    countNative: (call, caller, count) =>
-      counter.countNative(call, caller, count, () => serveCall(services, call, caller, count.operation)),
-    listModels: (caller) => listing.list(catalog(), caller),
-    findModel: (caller, name) => listing.find(catalog(), caller, name),
-    openSession(socket, opened, host) {
-      const session = openSession(services, socket, opened, host);
+    /** Counts the call against the limits of its key and user. */
+    acquireSlot: (call: Call, caller: Caller) => acquireSlot(limiter, call, caller.key),
+    /** Native or converted, as the accounts of the group speak. */
+    serve,
+    convertImages: (call: Call, caller: Caller, conversion: ImageConversion): Promise<void> =>
+      convertImages(services, call, caller, conversion),
+    countTokens: (call: Call, caller: Caller, count: Count): Promise<void> => counter.count(call, caller, count),
+    /** Counts a request in the group's own dialect. */
+    countNative: (call: Call, caller: Caller, count: Count): Promise<void> =>
+      counter.countNative(call, caller, count, () => serve(call, caller, count.operation)),
+    listModels: (caller: Caller) => listing.list(catalog(), caller),
+    /** The model that a call with this name uses, listed or not. */
+    findModel: (caller: Caller, name: string) => listing.find(catalog(), caller, name),
+    openSession(socket: WebSocketConnection, opened: OpenedSession, host: SessionHost): void {
+      const session = openSession({ ...services, ...host }, socket, opened);
       sessions.add(session);
       socket.onClose(() => sessions.delete(session));
-      return session;
     },
+    /** Requests that were sent again without an option of the gateway, since the start of the process. */
     rejectedOptions: () => services.rejectedOptions.counts(),
+    /** Calls that wait for a slot, and further attempts that were refused since the start of the process. */
     pressure: () => ({ queued: services.accountQueue.lengths(), retriesRefused: services.retryBudget.refused }),
-    testAccount: (accountId, model) => testAccount(services, accountId, model),
-    explain: (asked) =>
+    /** Sends one small request with the account, whatever its state. `model` is a name of its group's catalog. */
+    testAccount: (accountId: string, model: string | undefined) => testAccount(services, accountId, model),
+    /** The plan of a call that is not sent. */
+    explain: (asked: ExplainedCall) =>
       explainCall(
         {
           ...services,
@@ -178,12 +131,20 @@ export function createGateway(options: GatewayOptions): Gateway {
         },
         asked,
       ),
-    followBackground: (call, followed) => backgroundRuns.follow(call, services.clientStreams, followed),
-    readStored: (call, caller, form) => readStored(services, call, caller, form),
-    cancelBackground: (id, userId) => backgroundRuns.cancel(id, userId),
-    drainSessions: (times) => sessions.drainAll(times),
-    drainBackground: (withinMs, closed) => backgroundRuns.drain(withinMs, closed),
-    async flush() {
+    /** Streams a background response that the gateway makes itself, after the event of that number. */
+    followBackground: (call: Call, followed: Followed): Promise<void> =>
+      backgroundRuns.follow(call, services.clientStreams, followed),
+    /** The stored response that the path names, where we hold its content, as its reader asks for it. */
+    readStored: (call: Call, caller: Caller, form: StoredForm): Promise<StoredReading> =>
+      readStored(services, call, caller, form),
+    /** Ends such a response, on whichever process it runs, and returns it. */
+    cancelBackground: (id: string, userId: string) => backgroundRuns.cancel(id, userId),
+    /** Asks the WebSocket sessions to close: those that are open, and those that clients still open. */
+    drainSessions: (times: SessionDrain): void => sessions.drainAll(times),
+    /** Lets background responses that this process makes end within the time; the others fail. New ones come until `closed`. */
+    drainBackground: (withinMs: number, closed: Promise<void>): Promise<void> => backgroundRuns.drain(withinMs, closed),
+    /** Waits for no usage reports any more, and writes what waits to be stored. */
+    async flush(): Promise<void> {
       services.readOn.endAll();
       // The calls charge what they know.
       await nextTurn();

@@ -4,7 +4,6 @@
  */
 import {
   type Account,
-  type Catalog,
   capabilitiesFor,
   type Group,
   isUsable,
@@ -13,14 +12,13 @@ import {
   priceAt,
   redact,
 } from '../catalog/index.ts';
-import { ApiError, type Clock, EVENT_STREAM, isEventStream, isGlob, matchesGlob, readSse } from '../core/index.ts';
+import { ApiError, EVENT_STREAM, isEventStream, isGlob, matchesGlob, readSse } from '../core/index.ts';
 import { codecOf, type HubEvent, type UpstreamSide, upstreamOf } from '../dialects/index.ts';
 import { parseRates } from '../ledger/index.ts';
 import type { HttpHeaders } from '../platform/http/index.ts';
 import type { AttemptFault } from '../providers/pool/index.ts';
 import type {
   TransportError,
-  UpstreamClient,
   UpstreamExchange,
   UpstreamListener,
   UpstreamRequest,
@@ -39,13 +37,10 @@ import { faultKindOf } from './client-error.ts';
 import { failureMessage } from './failure-reason.ts';
 import { offeredModels } from './models/listing.ts';
 import { upstreamName } from './models/resolve.ts';
+import type { GatewayServices } from './services.ts';
 import { encodedHeaders, UPSTREAM_PATHS, upstreamRequest } from './upstream-request.ts';
 
-export interface ProbeServices {
-  readonly clock: Clock;
-  readonly upstream: UpstreamClient;
-  readonly catalog: () => Catalog;
-}
+export type ProbeServices = Pick<GatewayServices, 'clock' | 'upstream' | 'catalog'>;
 
 export interface ProbeResult {
   /** The stream came to its end without an error. */
@@ -196,7 +191,6 @@ function requestFor({ style, account, model, dialect, name }: ProbeTarget): Upst
 
 class Probe implements UpstreamListener {
   readonly #services: ProbeServices;
-  readonly #account: Account;
   readonly #target: ProbeTarget;
   readonly #startedAt: number;
   readonly #result = Promise.withResolvers<ProbeResult>();
@@ -209,7 +203,6 @@ class Probe implements UpstreamListener {
 
   constructor(services: ProbeServices, target: ProbeTarget) {
     this.#services = services;
-    this.#account = target.account;
     this.#target = target;
     this.#startedAt = services.clock.elapsed();
   }
@@ -242,7 +235,7 @@ class Probe implements UpstreamListener {
     const status = this.#status ?? 0;
     if (status >= 200 && status < 300) return this.#endReply(body);
     const { kind, cooldownMs, providerCode } = this.#upstream.decodeError({ status, headers: this.#headers, body });
-    const message = failureMessage(body, this.#account);
+    const message = failureMessage(body, this.#target.account);
     this.#end(
       { kind, cooldownMs, providerCode: providerCode ?? `http_${status}`, message },
       message ?? `The provider responded with HTTP ${status} and no error message.`,
@@ -272,7 +265,7 @@ class Probe implements UpstreamListener {
     const reader = readSse((data, event) => {
       const decoded = decoder.push(data, event);
       events.push(...decoded);
-      if (decoded.some(({ kind }) => kind === 'error')) message ??= failureMessage(data, this.#account);
+      if (decoded.some(({ kind }) => kind === 'error')) message ??= failureMessage(data, this.#target.account);
     });
     reader.feed(body);
     reader.end({ keepTail: true });
@@ -298,7 +291,7 @@ class Probe implements UpstreamListener {
     { code, message }: { readonly code: string; readonly message: string },
     reported = message,
   ): void {
-    this.#end({ kind, providerCode: code, message: redact(reported, { account: this.#account }) }, reported);
+    this.#end({ kind, providerCode: code, message: redact(reported, { account: this.#target.account }) }, reported);
   }
 
   /** Only the first outcome counts. */
@@ -316,8 +309,8 @@ class Probe implements UpstreamListener {
 
   /** With what an operator can do about an error of a cloud. */
   #messageFor(message: string, code = ''): string {
-    const advice = cloudAdvice(this.#account.cloud?.kind, `${code} ${message}`);
-    const said = redact(message, { account: this.#account }).slice(0, MAX_MESSAGE_CHARS);
+    const advice = cloudAdvice(this.#target.account.cloud?.kind, `${code} ${message}`);
+    const said = redact(message, { account: this.#target.account }).slice(0, MAX_MESSAGE_CHARS);
     return advice === undefined ? said : `${said}; ${advice}`;
   }
 

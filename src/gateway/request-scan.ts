@@ -67,7 +67,10 @@ export function ifLight<T>(bytes: Buffer, work: () => T): T | undefined {
 const shapes = new Map<ObjectKinds, BodyShape>();
 const SNAKE = /[A-Z]/g;
 /** Providers of generate-content read each name in two spellings. */
-const bothSpellings = (name: string): string[] => [name, name.replace(SNAKE, (letter) => `_${letter.toLowerCase()}`)];
+export const bothSpellings = (name: string): string[] => [
+  name,
+  name.replace(SNAKE, (letter) => `_${letter.toLowerCase()}`),
+];
 
 /** To be filled by a scan: what the request has that its table does not know, and what is bounded by its content. */
 export function findingsFor(operation: InferenceOperation, dialect: Dialect, steps?: StepBudget): ShapeFindings {

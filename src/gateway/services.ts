@@ -1,6 +1,5 @@
 /** What the native, the converted and the WebSocket path share. Bound once by `createGateway`. */
 import type { Catalog } from '../catalog/index.ts';
-import type { Clock } from '../core/index.ts';
 import type { Threads } from '../platform/threads/index.ts';
 import { type Call, type ClientStreams, expectJson, readBody } from '../platform/web/index.ts';
 import { type BodyClass, type BodyUse, type InferenceOperation, inferenceRow, WORKING_COPIES } from '../rules/index.ts';
@@ -10,7 +9,6 @@ import type { ResponseStore } from './stored/store.ts';
 import type { AttemptServices } from './upstream-call.ts';
 
 export interface GatewayServices extends AttemptServices {
-  readonly clock: Clock;
   readonly catalog: () => Catalog;
   readonly billing: Billing;
   readonly clientStreams: ClientStreams;

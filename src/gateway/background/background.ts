@@ -6,24 +6,17 @@
 import { sql } from 'kysely';
 import { ApiError, errorFields, fail, type Repetition, repeat } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
-import { crashPoint, release } from '../../ledger/index.ts';
-import { type Db, DUE_SOON, type OpenWork } from '../../platform/db/index.ts';
+import { crashPoint } from '../../ledger/index.ts';
+import { type Db, DUE_SOON, type Job, type OpenWork } from '../../platform/db/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
 import type { BackgroundCall, BackgroundStarter } from '../native/native-request.ts';
 import { followDue, followResponse } from './follow.ts';
 import { holdMaximum } from './hold.ts';
 import type { BackgroundServices } from './services.ts';
-import { endRow, settleRow } from './settle.ts';
+import { inTransaction, releaseRow, settleRow } from './settle.ts';
 
 export interface Background extends BackgroundStarter {
-  readonly jobs: readonly BackgroundJob[];
-}
-
-interface BackgroundJob {
-  readonly name: string;
-  readonly everyMs: number;
-  readonly needs: OpenWork;
-  run(): Promise<number>;
+  readonly jobs: readonly Job[];
 }
 
 const FOLLOW_MS = 2_000;
@@ -112,20 +105,11 @@ class OpenCall implements BackgroundCall {
   async end(lost: { readonly usage: HubUsage; readonly accountId: string } | undefined): Promise<void> {
     if (this.#recorded) return this.#recorded;
     await this.#lease.stop();
-    const { db } = this.#services;
-    await db.transaction().execute(async (tx) => {
-      const row = await tx
-        .selectFrom('background_responses')
-        .selectAll()
-        .where('reference', '=', this.#reference)
-        .where('state', '=', 'sending')
-        .forUpdate()
-        .executeTakeFirst();
-      if (!row) return;
-      if (lost) return void (await settleRow(this.#services, tx, { ...row, account_id: lost.accountId }, lost));
-      await release(tx, this.#reference);
-      await endRow(tx, this.#reference, 'released');
-    });
+    await inTransaction(this.#services, { reference: this.#reference, state: 'sending' }, (tx, row) =>
+      lost
+        ? settleRow(this.#services, tx, { ...row, account_id: lost.accountId }, lost)
+        : releaseRow(tx, this.#reference),
+    );
   }
 
   /** Resolves also when the database cannot be used: the client gets its response, which is paid for by the operator then. */

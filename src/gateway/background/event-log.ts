@@ -11,7 +11,7 @@ export class EventLog {
   #events: string[] = [];
   #first = 0;
   #bytes = 0;
-  #isClosed = false;
+  isClosed = false;
 
   /** `limit`: characters of all events together. */
   constructor(limit: number) {
@@ -21,10 +21,6 @@ export class EventLog {
   /** The number of the next event. */
   get next(): number {
     return this.#first + this.#events.length;
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed;
   }
 
   /** Undefined before the event comes, and after it was removed. */
@@ -52,7 +48,7 @@ export class EventLog {
 
   /** No event follows. */
   close(): void {
-    this.#isClosed = true;
+    this.isClosed = true;
     this.#notify();
   }
 

@@ -2,14 +2,13 @@
 import { sql } from 'kysely';
 import type { Account } from '../../catalog/index.ts';
 import { errorFields } from '../../core/index.ts';
-import { release } from '../../ledger/index.ts';
 import { deleteBatch } from '../../platform/db/index.ts';
 import { fetchJson } from '../../providers/upstream/index.ts';
 import { TIMEOUTS } from '../../rules/index.ts';
 import { upstreamRequest } from '../upstream-request.ts';
 import { failLapsed } from './run-rows.ts';
 import type { BackgroundServices } from './services.ts';
-import { type BackgroundRow, endRow, settleResponse } from './settle.ts';
+import { type BackgroundRow, inTransaction, releaseRow, settleResponse } from './settle.ts';
 
 const BATCH = 40;
 /** Reads at a time; a response with images may have many megabytes. */
@@ -64,7 +63,7 @@ async function follow(services: BackgroundServices, row: BackgroundRow): Promise
     const result = account && (await read(services, account, row.response_id ?? ''));
     const body = (result?.body ?? {}) as Readonly<Record<string, unknown>>;
     if (result?.status === 200 && ENDED.has(body.status))
-      return await inTransaction(services, row, (tx) => settleResponse(services, tx, row, body));
+      return void (await inTransaction(services, row, (tx) => settleResponse(services, tx, row, body)));
     const isMissing = result?.status === 404;
     const isOld = clock.now() - row.created_at.getTime() > MAX_AGE_MS;
     if (isOld || (isMissing && row.misses + 1 >= MAX_MISSES)) return await giveUp(services, row);
@@ -93,25 +92,8 @@ const read = ({ upstream }: BackgroundServices, account: Account, id: string) =>
 /** Nothing can be charged: the provider no longer has the response, or never ends it. */
 async function giveUp(services: BackgroundServices, row: BackgroundRow): Promise<void> {
   services.log.error('background.abandoned', { request: row.request_id, account: row.account_id, user: row.user_id });
-  await inTransaction(services, row, async (tx) => {
-    await release(tx, row.reference);
-    await endRow(tx, row.reference, 'released');
-  });
+  await inTransaction(services, row, (tx) => releaseRow(tx, row.reference));
 }
-
-type Task = Parameters<Parameters<ReturnType<BackgroundServices['db']['transaction']>['execute']>[0]>[0];
-
-/** Another replica, or the request that deletes the response, may have ended it meanwhile. */
-const inTransaction = (
-  { db }: BackgroundServices,
-  { reference }: BackgroundRow,
-  run: (tx: Task) => Promise<void>,
-): Promise<void> =>
-  db.transaction().execute(async (tx) => {
-    const { rows } = await sql`
-      select from background_responses where reference = ${reference} and state = 'running' for update`.execute(tx);
-    if (rows.length > 0) await run(tx);
-  });
 
 /** A process ended while it sent the request, so that the id of the response is unknown. */
 async function releaseUnsent({ db, log }: BackgroundServices): Promise<void> {
@@ -121,8 +103,7 @@ async function releaseUnsent({ db, log }: BackgroundServices): Promise<void> {
       limit ${BATCH} for update skip locked`.execute(tx);
     for (const { reference, request_id } of rows) {
       log.error('background.abandoned', { request: request_id });
-      await release(tx, reference);
-      await endRow(tx, reference, 'released');
+      await releaseRow(tx, reference);
     }
   });
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
 import { hold, holdOnceCovered, InsufficientBalance } from '../../ledger/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
+import type { Quote } from '../billing/admission.ts';
 import type { BackgroundInput } from '../native/native-request.ts';
 import type { BackgroundServices } from './services.ts';
 import type { OtherOfRow } from './settle.ts';
@@ -10,23 +11,31 @@ import type { OtherOfRow } from './settle.ts';
 /** The provider has a day to finish; the ledger check reports a hold that is open an hour later. */
 const HOLD_HOURS = 25;
 
-/** Holds the maximum cost and runs `insert` in the same transaction. Returns the reference of the hold. */
+/**
+ * Holds the maximum cost, because the response outlives its call, and runs `insert` in the same transaction. Returns the reference of the
+ * hold.
+ */
 export async function holdMaximum(
   services: BackgroundServices,
   input: BackgroundInput,
   insert: (tx: Tx, row: ReturnType<typeof rowOf>) => Promise<void>,
 ): Promise<string> {
-  const { userId } = input.caller.key;
-  const { maxCost: nanos } = input.quote;
-  await input.checkSpend((await openNanos(services.db, userId)) + nanos);
-  const row = rowOf(input);
+  const { call, caller, billing, facts } = input;
+  call.addLogFields({ background: true });
+  const { userId } = caller.key;
+  const quote = billing.quote(caller, facts);
+  const { maxCost: nanos } = quote;
+  const row = rowOf(input, quote);
   const { reference } = row;
   const refusal = (available: bigint) => new InsufficientBalance(available);
-  // A balance that is short may be leased to servers that do not use it; they return it when they are asked.
-  await holdOnceCovered(services, { userId, nanos, reference, refusal }, () =>
-    insertHeld(services, input, row, insert),
-  );
-  return reference;
+  return billing.advised(caller, facts, async () => {
+    await billing.checkSpend(caller, (await openNanos(services.db, userId)) + nanos);
+    // A balance that is short may be leased to servers that do not use it; they return it when they are asked.
+    await holdOnceCovered(services, { userId, nanos, reference, refusal }, () =>
+      insertHeld(services, { userId, nanos, reference }, (tx) => insert(tx, row)),
+    );
+    return reference;
+  });
 }
 
 /** What open background responses of the user may cost. It counts as spent until they end. */
@@ -37,12 +46,12 @@ async function openNanos(db: Db, userId: string): Promise<bigint> {
   return BigInt(rows[0]?.nanos ?? 0);
 }
 
-const rowOf = ({ caller: { key, group }, call, model, quote, inputTokens }: BackgroundInput) => ({
+const rowOf = ({ caller: { key, group }, call, facts, inputTokens }: BackgroundInput, quote: Quote) => ({
   reference: `background:${call.id}`,
   user_id: key.userId,
   key_id: key.id,
   group_id: group.id,
-  model: model.name,
+  model: facts.model.name,
   request_id: call.id,
   input_tokens: BigInt(inputTokens),
   price_id: quote.priceId,
@@ -56,19 +65,16 @@ const rowOf = ({ caller: { key, group }, call, model, quote, inputTokens }: Back
 
 function insertHeld(
   { db, clock }: BackgroundServices,
-  { caller, quote }: BackgroundInput,
-  row: ReturnType<typeof rowOf>,
-  insert: (tx: Tx, row: ReturnType<typeof rowOf>) => Promise<void>,
+  held: { readonly userId: string; readonly nanos: bigint; readonly reference: string },
+  insert: (tx: Tx) => Promise<void>,
 ): Promise<'held' | 'short'> {
-  const { userId } = caller.key;
   return db.transaction().execute(async (tx) => {
     await sql`set local lock_timeout = '2s'`.execute(tx);
     const checkAfter = new Date(clock.now() + HOLD_HOURS * 3_600_000);
-    const { reference } = row;
-    const held = await hold(tx, { userId, nanos: quote.maxCost, reference, checkAfter }).catch(onLockTimeout);
-    if (held !== 'held') return 'short';
-    await insert(tx, row);
-    return held;
+    const outcome = await hold(tx, { ...held, checkAfter }).catch(onLockTimeout);
+    if (outcome !== 'held') return 'short';
+    await insert(tx);
+    return outcome;
   });
 }
 

@@ -4,7 +4,6 @@
  */
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
-import { release } from '../../ledger/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
 import type { BackgroundInput } from '../native/native-request.ts';
@@ -12,7 +11,14 @@ import type { StoredResponse } from '../stored/response-cache.ts';
 import type { StoredContent } from '../stored/turn-text.ts';
 import { holdMaximum } from './hold.ts';
 import type { BackgroundServices } from './services.ts';
-import { type BackgroundCharge, type BackgroundRow, endRow, estimated, settleRow } from './settle.ts';
+import {
+  type BackgroundCharge,
+  type BackgroundRow,
+  estimated,
+  inTransaction,
+  releaseRow,
+  settleRow,
+} from './settle.ts';
 
 const leaseEnd = sql<Date>`now() + ${BACKGROUND.leaseMs} * interval '1 millisecond'`;
 
@@ -51,20 +57,8 @@ export interface RunEnd {
 }
 
 /** False when the response has ended already. */
-export function endRun(services: BackgroundServices, reference: string, end: RunEnd): Promise<boolean> {
-  return services.db.transaction().execute(async (tx) => {
-    const row = await tx
-      .selectFrom('background_responses')
-      .selectAll()
-      .where('reference', '=', reference)
-      .where('state', '=', 'converting')
-      .forUpdate()
-      .executeTakeFirst();
-    if (!row) return false;
-    await finish(services, tx, row, end);
-    return true;
-  });
-}
+export const endRun = (services: BackgroundServices, reference: string, end: RunEnd): Promise<boolean> =>
+  inTransaction(services, { reference, state: 'converting' }, (tx, row) => finish(services, tx, row, end));
 
 async function finish(
   services: BackgroundServices,
@@ -74,11 +68,7 @@ async function finish(
 ): Promise<void> {
   const { response_id: id, user_id: userId, reference } = row;
   if (id !== null) await services.store.replace(tx, { id, userId, content });
-  if (!charged) {
-    await release(tx, reference);
-    await endRow(tx, reference, 'released');
-    return;
-  }
+  if (!charged) return releaseRow(tx, reference);
   const { usage: reported, accountId, replyModel } = charged;
   // A report that cannot be believed counts as none.
   const usage = reported.invalid === undefined ? reported : estimated(row, content.response);

@@ -17,6 +17,13 @@ import type { BackgroundServices } from './services.ts';
 
 type Snapshot = StoredContent['response'];
 
+/** A response of the user, read after the event of this number. */
+export interface Followed {
+  readonly id: string;
+  readonly userId: string;
+  readonly after: number;
+}
+
 /** Of the time to stop: what the end of interrupted responses takes. */
 const FINISH_MS = 500;
 /** The database may be away while the server stops. */
@@ -47,7 +54,7 @@ export class BackgroundRuns implements BackgroundRunner {
   }
 
   async #start({ context: given, facts, request }: BackgroundStart): Promise<void> {
-    const { call, caller, input, previous, services, model } = given;
+    const { call, caller, input, previous, services } = given;
     const id = newId('resp');
     const context = { ...given, replyContext: { ...given.replyContext, responseId: id } };
     const streamed = { ...request, stream: true };
@@ -57,15 +64,11 @@ export class BackgroundRuns implements BackgroundRunner {
     const content = { input, response: snapshot };
     const bytes = JSON.stringify(content).length + (previous?.bytes ?? 0);
     if (bytes > BACKGROUND.inputBytes) throw tooLarge();
-    const quote = services.billing.quote(caller, facts);
-    const checkSpend = (nanos: bigint) => services.billing.checkSpend(caller, nanos);
-    const held = { call, caller, model, quote, inputTokens: context.inputTokens(), checkSpend };
+    const held = { call, caller, billing: services.billing, facts, inputTokens: context.inputTokens() };
     const memory = call.openReservation();
     try {
       memory.add(bytes);
-      call.addLogFields({ background: true });
-      const insert = () => insertRun(this.#services, held, { id, content, previous });
-      const reference = await services.billing.advised(caller, facts, insert);
+      const reference = await insertRun(this.#services, held, { id, content, previous });
       this.#add(id, new Run({ services: this.#services, context, request: streamed, reference, snapshot, memory }));
     } catch (error) {
       memory.release();
@@ -79,7 +82,7 @@ export class BackgroundRuns implements BackgroundRunner {
   async follow(
     call: Call,
     streams: ClientStreams,
-    { id, userId, after }: { readonly id: string; readonly userId: string; readonly after: number },
+    { id, userId, after }: Followed,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<void> {
     const run = this.#runs.get(id);

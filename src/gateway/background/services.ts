@@ -1,15 +1,7 @@
 /** What background responses need: the same in a server and in a worker. */
-import type { Catalog } from '../../catalog/index.ts';
-import type { Clock, Log } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import type { UpstreamClient } from '../../providers/upstream/index.ts';
-import type { ResponseStore } from '../stored/store.ts';
+import type { GatewayServices } from '../services.ts';
 
-export interface BackgroundServices {
+export interface BackgroundServices extends Pick<GatewayServices, 'catalog' | 'upstream' | 'clock' | 'log' | 'store'> {
   readonly db: Db;
-  readonly catalog: () => Catalog;
-  readonly upstream: UpstreamClient;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly store: ResponseStore;
 }

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Catalog } from '../../catalog/index.ts';
 import { estimateTokens } from '../../core/index.ts';
-import { codecOf, type HubUsage } from '../../dialects/index.ts';
+import type { HubUsage } from '../../dialects/index.ts';
 import {
   costOf,
   createUsageRecord,
@@ -12,11 +12,11 @@ import {
   release,
   settle,
 } from '../../ledger/index.ts';
-import type { Tx } from '../../platform/db/index.ts';
+import type { Row, Tx } from '../../platform/db/index.ts';
 import { type ModelNames, type PricedModel, pricedUsage } from '../billing/other-models.ts';
-import { chargedUsage, withServiceTier } from '../billing/usage.ts';
+import { chargedUsage } from '../billing/usage.ts';
 import { wholeText } from '../billing/visible-text.ts';
-import { addSearches, searchesIn } from '../native/searches.ts';
+import { usageOfResponse } from '../native/searches.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import type { BackgroundServices } from './services.ts';
 
@@ -38,28 +38,36 @@ export interface BackgroundCharge {
   readonly replyModel?: unknown;
 }
 
-/** A row of a background response. */
-export interface BackgroundRow {
-  readonly reference: string;
-  readonly user_id: string;
-  readonly key_id: string;
-  readonly group_id: string;
-  readonly model: string;
-  readonly request_id: string;
-  readonly input_tokens: bigint;
-  readonly price_id: bigint | null;
-  readonly tier: string | null;
-  readonly others: unknown;
-  readonly response_id: string | null;
-  readonly account_id: string | null;
-  readonly created_at: Date;
-  readonly misses: number;
-}
+export type BackgroundRow = Row<'background_responses'>;
 
 /** Rows that have ended are kept for questions of callers. */
 const KEPT_DAYS = 7;
 
-export const endRow = (tx: Tx, reference: string, state: 'settled' | 'released') =>
+/** Runs the task on the locked row. False when another replica or request has ended that state meanwhile. */
+export const inTransaction = (
+  { db }: BackgroundServices,
+  { reference, state }: Pick<BackgroundRow, 'reference' | 'state'>,
+  run: (tx: Tx, row: BackgroundRow) => Promise<void>,
+): Promise<boolean> =>
+  db.transaction().execute(async (tx) => {
+    const row = await tx
+      .selectFrom('background_responses')
+      .selectAll()
+      .where('reference', '=', reference)
+      .where('state', '=', state)
+      .forUpdate()
+      .executeTakeFirst();
+    if (row) await run(tx, row);
+    return row !== undefined;
+  });
+
+/** It costs nothing. */
+export async function releaseRow(tx: Tx, reference: string): Promise<void> {
+  await release(tx, reference);
+  await endRow(tx, reference, 'released');
+}
+
+const endRow = (tx: Tx, reference: string, state: 'settled' | 'released') =>
   sql`update background_responses set state = ${state}, next_check_at = now() + ${KEPT_DAYS} * interval '1 day'
       where reference = ${reference}`.execute(tx);
 
@@ -73,11 +81,7 @@ export async function settleResponse(
   const { status } = response;
   const reported = status === 'failed' ? undefined : usageOf(response);
   const usage = status === 'failed' || status === 'cancelled' ? reported : estimated(row, response, reported);
-  if (!usage) {
-    await release(tx, row.reference);
-    await endRow(tx, row.reference, 'released');
-    return;
-  }
+  if (!usage) return releaseRow(tx, row.reference);
   await settleRow(services, tx, row, { usage, replyModel: response.model });
   await sql`update stored_responses set item_ids = ${ownedIds(response.output)}::text[], tokens = ${usage.input + usage.output}
             where id = ${row.response_id} and user_id = ${row.user_id}`.execute(tx);
@@ -136,10 +140,8 @@ async function heldFor(tx: Tx, reference: string): Promise<bigint | undefined> {
 
 /** Undefined without a usable report. */
 function usageOf(response: Json): HubUsage | undefined {
-  const { usage: reported, service_tier: tier, tool_usage: tools } = response;
-  const usage = codecOf('responses').upstream.readUsage(withServiceTier(reported, tier), tools);
-  if (!usage || usage.estimated || usage.invalid !== undefined) return undefined;
-  return addSearches(usage, searchesIn('responses', response));
+  const usage = usageOfResponse(response);
+  return usage?.estimated || usage?.invalid !== undefined ? undefined : usage;
 }
 
 /** The report, and an estimate of what it lacks. */

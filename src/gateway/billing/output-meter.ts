@@ -3,7 +3,7 @@
  * asked: it keeps the beginning of the stream and samples the rest. An event counts where it begins, so that a long one, such as a
  * picture, distorts nothing.
  */
-import { blockData, estimateTokens, nextBlockEnd } from '../../core/index.ts';
+import { blockData, blocksOf, estimateTokens, nextBlockEnd } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { UpstreamDialect } from '../../rules/index.ts';
 import { visibleIn } from './visible-text.ts';
@@ -156,15 +156,10 @@ function blocksIn(bytes: Buffer, from: number, to: number): Buffer {
   return Buffer.from(bytes.subarray(first, Math.max(first, end)));
 }
 
-function parsed(events: Events): unknown[] {
-  if (typeof events === 'string') return jsonIn(events);
-  const found: unknown[] = [];
-  for (let start = 0, end = 0; start < events.length; start = end) {
-    end = nextBlockEnd(events, start);
-    found.push(...jsonIn(blockData(events.toString('utf8', start, end))));
-  }
-  return found;
-}
+const parsed = (events: Events): unknown[] =>
+  typeof events === 'string'
+    ? jsonIn(events)
+    : blocksOf(events).flatMap((block) => jsonIn(blockData(block.toString('utf8'))));
 
 /** Nothing for `[DONE]`, a comment, or what no client can read. */
 function jsonIn(data: string): unknown[] {

@@ -123,7 +123,7 @@ class Explanation {
     }
     const call = this.#call();
     try {
-      call.keepBody(await this.#body());
+      call.body = await this.#body();
       const request = await readRequest(this.#services, call, caller, this.#operation);
       const planned = plan(request, caller, this.#services.catalog());
       this.#noteUnused(request, planned);
@@ -151,7 +151,7 @@ class Explanation {
       ...{ address: '', startedAt: clock.now(), clock, response: new RunSink(() => {}) },
       request: { ...request, isComplete: true, completeBody: undefined, read() {}, resume() {} },
     });
-    call.identify(key.id);
+    call.owner = key.id;
     return call;
   }
 

@@ -36,15 +36,11 @@ export const embeddingJob: ThreadJob<Pick<ScanInput, 'operation' | 'bytes'>, Emb
 
 const WANTED: ReadonlySet<string> = new Set(['model', 'requests']);
 const MODEL: ReadonlySet<string> = new Set(['model']);
-const OPEN_ARRAY = 0x5b;
-const OPEN_OBJECT = 0x7b;
 
 function modelNames(body: Buffer, members: ReadonlyMap<string, Span>): NamedModel[] {
   const own = members.get('model');
-  const requests = members.get('requests');
-  const elements = requests && body[requests.start] === OPEN_ARRAY ? elementsAt(body, requests) : [];
-  const named = elements.flatMap((element, n): NamedModel[] => {
-    const span = body[element.start] === OPEN_OBJECT ? membersAt(body, element, MODEL).get('model') : undefined;
+  const named = elementsAt(body, members.get('requests')).flatMap((element, n): NamedModel[] => {
+    const span = membersAt(body, element, MODEL).get('model');
     return span ? [{ path: `requests[${n}].model`, span, value: valueAt(body, span) }] : [];
   });
   return own ? [{ path: 'model', span: own, value: valueAt(body, own) }, ...named] : named;

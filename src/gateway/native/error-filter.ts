@@ -3,7 +3,7 @@
  * secrets; all other bytes pass as they come.
  */
 import { redact, type Secrets } from '../../catalog/index.ts';
-import { blockData, concatBuffers, GrowingBuffer, lastBlockEnd, nextBlockEnd } from '../../core/index.ts';
+import { blockData, blocksOf, concatBuffers, GrowingBuffer, lastBlockEnd, nextBlockEnd } from '../../core/index.ts';
 
 /** The end of a member name or of a type; the pattern then tells an error from `"error": null`. */
 const WORD = Buffer.from('error"');
@@ -64,13 +64,9 @@ export class ErrorFilter {
 
   #redacted(blocks: Buffer): Buffer {
     if (!blocks.includes(WORD)) return blocks;
-    const passed: Buffer[] = [];
-    for (let start = 0, end = 0; start < blocks.length; start = end) {
-      end = nextBlockEnd(blocks, start);
-      const block = blocks.subarray(start, end);
-      passed.push(isErrorEvent(block) ? redactBytes(block, this.#secrets) : block);
-    }
-    return concatBuffers(passed);
+    return concatBuffers(
+      blocksOf(blocks).map((block) => (isErrorEvent(block) ? redactBytes(block, this.#secrets) : block)),
+    );
   }
 }
 

@@ -2,8 +2,8 @@
  * The native path: the group speaks the caller's dialect, so bytes pass both ways as they are. Only credentials, hop-by-hop
  * headers and the model's alias change, and chat streams ask for usage.
  */
-import { type Account, type Model, redact, type Secrets } from '../../catalog/index.ts';
-import { type ApiError, fail, isJsonType, type MaybePromise, type Nanos, whenReady } from '../../core/index.ts';
+import { type Account, redact, type Secrets } from '../../catalog/index.ts';
+import { type ApiError, fail, isJsonType, type MaybePromise, whenReady } from '../../core/index.ts';
 import { codecOf, type Fault, type HubUsage, type UpstreamFailure } from '../../dialects/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { AccountUse, Affinity } from '../../providers/pool/index.ts';
@@ -11,10 +11,7 @@ import type { UpstreamRequest } from '../../providers/upstream/index.ts';
 import { CANNOT_COUNT_STATUSES, type InferenceOperation, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
 import { affinityOf, sessionInHeaders } from '../affinity.ts';
 import { runAttempts } from '../attempts.ts';
-import type { Admission } from '../billing/admission.ts';
-import type { CallFacts } from '../billing/call-facts.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
-import type { Caller } from '../caller.ts';
 import { clientErrorFor } from '../client-error.ts';
 import { droppedHeaders } from '../dropped.ts';
 import { upstreamName } from '../models/resolve.ts';
@@ -30,7 +27,7 @@ import { ADDED_USAGE_OPTION, USAGE_OPTION } from './hidden-usage.ts';
 import { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, requestedCount } from './images/usage.ts';
 import { renamesFor } from './named-models.ts';
-import type { BackgroundCall, NativeRequest, NativeServices } from './native-request.ts';
+import type { NativeRequest, NativeServices } from './native-request.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
 
 export interface Forwarding {
@@ -57,8 +54,8 @@ export async function forward(
   const facts = model && { ...bounds, operation, model, images: images && requestedCount(images), tiers, others };
   const background =
     facts && request.isBackground
-      ? await beginBackground(services, call, caller, {
-          ...facts,
+      ? await services.background.begin({
+          ...{ call, caller, facts, billing: services.billing },
           inputTokens: await (request.heldTokens ?? request.inputTokens)(),
         })
       : undefined;
@@ -71,23 +68,10 @@ export async function forward(
   const isAnythingLeft =
     accounts.length > 1 || (tries && hasFallback(tries.progress)) === true || caller.fallback !== undefined;
   const canFailOver = isAnythingLeft && !background && !images;
-  const context = {
-    services,
-    call,
-    caller,
-    operation,
-    dialect,
-    model,
-    boundTo: way.boundTo,
-    request,
-    others,
-    admission,
-    canFailOver,
-    early,
-    background,
-    tries,
-  };
-  const native = new NativeCall(context, accounts);
+  const native = new NativeCall({
+    ...way,
+    ...{ services, call, operation, request, admission, canFailOver, early, background, tries },
+  });
   try {
     await runAttempts(call, native, services);
     if (call.isClientGone) native.onClientGone();
@@ -100,29 +84,12 @@ export async function forward(
   if (operation === 'responses.cancel') await services.background.checkSoon(id);
 }
 
-/** The money is held in the database, because the response outlives this call. */
-async function beginBackground(
-  { background, billing }: NativeServices,
-  call: Call,
-  caller: Caller,
-  { inputTokens, ...facts }: CallFacts & { readonly inputTokens: number },
-): Promise<BackgroundCall> {
-  call.addLogFields({ background: true });
-  const quote = billing.quote(caller, facts);
-  const checkSpend = (nanos: Nanos) => billing.checkSpend(caller, nanos);
-  const input = { call, caller, model: facts.model, quote, inputTokens, checkSpend };
-  return billing.advised(caller, facts, () => background.begin(input));
-}
-
-interface CallContext extends NativeResponseContext {
-  readonly services: NativeServices;
-  readonly model: Model | undefined;
-  readonly boundTo: Way['boundTo'];
-  readonly request: NativeRequest;
-  readonly others: Way['others'];
-  readonly admission: Admission | undefined;
-  readonly tries: Tries | undefined;
-}
+type CallContext = NativeResponseContext &
+  Forwarding['way'] & {
+    readonly services: NativeServices;
+    readonly request: NativeRequest;
+    readonly tries: Tries | undefined;
+  };
 
 /** One native call: its upstream request on each account, and the response of the newest attempt. */
 class NativeCall implements UpstreamCall {
@@ -145,10 +112,10 @@ class NativeCall implements UpstreamCall {
   /** It is being read without its opaque values. */
   #rest: MaybePromise<NativeRequest> | undefined;
 
-  constructor(context: CallContext, accounts: readonly Account[]) {
+  constructor(context: CallContext) {
     this.#context = context;
     this.#request = context.request;
-    this.accounts = accounts;
+    this.accounts = context.accounts;
     this.tries = context.tries;
     // A background response that was lost would be made, and paid for, a second time.
     this.sends = context.background ? 'once' : inferenceRow(context.operation).sends;

@@ -2,24 +2,23 @@
  * Objects of the account that a generate-content request can name: caches, files, file search stores and tuned models. No call through the
  * gateway creates them, so they cannot be the caller's (docs/adr/0012-provider-objects.md).
  */
+import { bothSpellings } from '../request-scan.ts';
+
 type Json = Readonly<Record<string, unknown>>;
 
-/** Both spellings that the provider reads. */
-const spellings = (name: string): string[] => [name, name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
-
-const CACHE = spellings('cachedContent');
-const FILE = spellings('fileData');
-const URI = spellings('fileUri');
-const STORES = spellings('fileSearchStoreNames');
+const CACHE = bothSpellings('cachedContent');
+const FILE = bothSpellings('fileData');
+const URI = bothSpellings('fileUri');
+const STORES = bothSpellings('fileSearchStoreNames');
 /** A request inside a request: of counts, and of batches of embeddings. */
-const INNER = [...spellings('generateContentRequest'), 'requests'];
+const INNER = [...bothSpellings('generateContentRequest'), 'requests'];
 /** Members with data of the model or of tools. */
-const SKIPPED: ReadonlySet<string> = new Set(['args', 'response', ...spellings('functionDeclarations')]);
+const SKIPPED: ReadonlySet<string> = new Set(['args', 'response', ...bothSpellings('functionDeclarations')]);
 
 /** Words that a request with objects contains, and the members in which they stand. */
 export const GOOGLE_MARKERS = {
   words: [...[...CACHE, ...FILE, ...STORES].map((word) => Buffer.from(`"${word}"`)), Buffer.from('tunedModels/')],
-  names: new Set(['model', 'contents', 'content', 'tools', ...spellings('systemInstruction'), ...CACHE, ...INNER]),
+  names: new Set(['model', 'contents', 'content', 'tools', ...bothSpellings('systemInstruction'), ...CACHE, ...INNER]),
 } as const;
 
 /** The name of a tuned model, which belongs to the account. */

@@ -2,7 +2,7 @@
  * Usage of native chat streams. Providers report it only when `stream_options.include_usage` asks for it, in a chunk of its own at the
  * end. The gateway always asks, because a charge by estimate is wrong, and hides the chunk from a client that did not.
  */
-import { blockData, GrowingBuffer, lastBlockEnd, nextBlockEnd, type Span } from '../../core/index.ts';
+import { blockData, blocksOf, GrowingBuffer, lastBlockEnd, type Span } from '../../core/index.ts';
 
 /** The member of a chat body with the option. */
 export const USAGE_OPTION = 'stream_options';
@@ -45,7 +45,7 @@ export class UsageFilter {
     const end = bytes.length > MAX_HELD_BYTES ? bytes.length : found === 0 ? 0 : from + found;
     this.#held = bytes.subarray(end);
     const blocks = bytes.subarray(0, end);
-    return blocks.includes(COUNTS) ? withoutUsage(blocks) : blocks;
+    return blocks.includes(COUNTS) ? Buffer.concat(blocksOf(blocks).filter((block) => !isUsageOnly(block))) : blocks;
   }
 
   end(): Buffer {
@@ -53,16 +53,6 @@ export class UsageFilter {
     this.#held = EMPTY;
     return isUsageOnly(rest) ? EMPTY : rest;
   }
-}
-
-function withoutUsage(blocks: Buffer): Buffer {
-  const kept: Buffer[] = [];
-  for (let start = 0, end = 0; start < blocks.length; start = end) {
-    end = nextBlockEnd(blocks, start);
-    const block = blocks.subarray(start, end);
-    if (!isUsageOnly(block)) kept.push(block);
-  }
-  return Buffer.concat(kept);
 }
 
 function isUsageOnly(block: Buffer): boolean {

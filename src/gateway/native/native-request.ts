@@ -1,12 +1,11 @@
 /** A native request after it was read, and what reading it needs. */
-import type { Model } from '../../catalog/index.ts';
-import type { MaybePromise, Nanos } from '../../core/index.ts';
+import type { MaybePromise } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { StreamedBody } from '../../platform/http/index.ts';
 import type { Call, Spool } from '../../platform/web/index.ts';
 import type { ChosenTier, Dialect, InferenceOperation } from '../../rules/index.ts';
-import type { Quote } from '../billing/admission.ts';
-import type { CallFacts } from '../billing/call-facts.ts';
+import type { Billing } from '../billing/admission.ts';
+import type { BodyFacts, CallFacts } from '../billing/call-facts.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import type { PlannedRequest } from '../plan.ts';
@@ -27,11 +26,10 @@ export interface BackgroundStarter {
 export interface BackgroundInput {
   readonly call: Call;
   readonly caller: Caller;
-  readonly model: Model;
-  readonly quote: Quote;
+  readonly billing: Billing;
+  readonly facts: CallFacts;
   /** Estimated, for the charge of a response without a report. */
   readonly inputTokens: number;
-  readonly checkSpend: (nanos: Nanos) => MaybePromise<void>;
 }
 /** One request for a background response. */
 export interface BackgroundCall {
@@ -56,9 +54,6 @@ export type NativeReadServices = Pick<
   'bodyLimit' | 'catalog' | 'clock' | 'spool' | 'store' | 'threads'
 >;
 
-/** The most that a request makes a provider read and write. */
-export type RequestBounds = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers' | 'others'>;
-
 /** A native request as it was read. Nothing of it depends on a group. */
 export interface NativeRequest {
   /** As the request names it; undefined for requests about a stored response. */
@@ -68,7 +63,7 @@ export interface NativeRequest {
   /** The same, counted in a thread where the request is large: for the row of a background response. */
   readonly heldTokens?: () => Promise<number>;
   /** What the request may cost, for admission. */
-  readonly bounds: RequestBounds;
+  readonly bounds: BodyFacts;
   readonly images?: RequestedImages;
   /** Fields that were removed from the body. */
   readonly dropped?: readonly string[];

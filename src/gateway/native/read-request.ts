@@ -1,9 +1,10 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
 import type { Model } from '../../catalog/index.ts';
-import { EVENT_STREAM, fail, isGlob, type MaybePromise, spliceAll, whenReady } from '../../core/index.ts';
+import { EVENT_STREAM, fail, isGlob, type MaybePromise, whenReady } from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import { type Call, readBody } from '../../platform/web/index.ts';
 import { type Dialect, inferenceRow, type RequestReader } from '../../rules/index.ts';
+import type { BodyFacts } from '../billing/call-facts.ts';
 import { estimateJob } from '../billing/estimate-job.ts';
 import { estimateBytes, estimateLarge, type LargeFacts } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
@@ -18,12 +19,12 @@ import { isTunedModel } from './google-objects.ts';
 import { canonicalPath, rejectReshapingHeaders } from './headers.ts';
 import { asksForUsage } from './hidden-usage.ts';
 import { readImageRequest } from './images/request.ts';
-import type { NativeReadServices, NativeRequest, NativeSource, RequestBounds } from './native-request.ts';
+import type { NativeReadServices, NativeRequest, NativeSource } from './native-request.ts';
 import type { ProviderIds } from './provider-ids.ts';
 import { findObjects, sharedObject } from './provider-objects.ts';
 import { forwardedQuery } from './query.ts';
 import { bytesFor } from './request.ts';
-import { type NativeScan, scanJob } from './scan.ts';
+import { bodyAfter, type NativeScan, scanJob } from './scan.ts';
 import { holdsOpaque } from './strip-opaque.ts';
 
 /** Without a promise when the body is complete and nothing has to be looked up. */
@@ -39,37 +40,25 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     ),
 
   async 'path-model'(services, source) {
-    const { call, dialect } = source;
+    const { call } = source;
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
     const body = await source.body();
     const scan = await scanOf(services, source, body);
-    const { bounds, tiers, ids, named } = scan;
-    const forwarded = bodyAfter(body, scan);
     const isStream = verbOf(call) === ':streamGenerateContent';
-    const request: NativeRequest = {
-      model: call.params.model,
-      inputTokens: () => estimateOnLoop('generate', body, bounds),
-      bounds,
-      tiers,
-      named,
-      isStream,
-      // Without `alt=sse` the stream is one JSON array.
-      streamType: isStream && /\balt=sse\b/.test(query) ? EVENT_STREAM : undefined,
-      objectsOf: googleObjects(ids),
-      withoutOpaque: () =>
-        holdsOpaque(body)
-          ? whenReady(scanOf(services, source, body, true), (scan) => {
-              const rest = bodyAfter(body, scan);
-              const bodyFor: NativeRequest['bodyFor'] = (_model, _asksForUsage, renames = []) =>
-                spliceAll(rest, renames);
-              return { ...request, ...thoughtsDropped(dialect), named: scan.named, bodyFor };
-            })
-          : undefined,
-      pathFor: (model) => nativePath(call, model, query),
-      bodyFor: (_model, _asksForUsage, renames = []) => spliceAll(forwarded, renames),
-    };
-    return request;
+    return scannedRequest(
+      services,
+      source,
+      { body: bodyAfter(body, scan), scan },
+      {
+        model: call.params.model,
+        isStream,
+        // Without `alt=sse` the stream is one JSON array.
+        streamType: isStream && /\balt=sse\b/.test(query) ? EVENT_STREAM : undefined,
+        objectsOf: googleObjects(scan.ids),
+        pathFor: (model) => nativePath(call, model, query),
+      },
+    );
   },
 
   async 'path-embedding'(services, source) {
@@ -139,13 +128,38 @@ const thoughtsDropped = (dialect: Dialect): Pick<NativeRequest, 'dropped'> => ({
   dropped: [codecOf(dialect).client.fieldNames.thoughts],
 });
 
-/** Where the scan removed something, the rest. */
-const bodyAfter = (sent: Buffer, { cut }: NativeScan): Buffer =>
-  cut ? Buffer.from(cut.buffer, cut.byteOffset, cut.byteLength) : sent;
-
 /** The provider gets the version that has every method and field, whichever the client uses. */
 const nativePath = (call: Call, model: string, query: string): string =>
   `/v1beta/models/${encodeURIComponent(model)}${verbOf(call)}${query}`;
+
+/** What does not follow from the scan of its body. */
+type RequestForm = Pick<NativeRequest, 'model' | 'isStream' | 'streamType' | 'objectsOf' | 'pathFor'>;
+
+function scannedRequest(
+  services: NativeReadServices,
+  source: NativeSource,
+  { body, scan }: { readonly body: Buffer; readonly scan: NativeScan },
+  form: RequestForm & Partial<NativeRequest>,
+): NativeRequest {
+  const { dialect } = source;
+  const request: NativeRequest = {
+    inputTokens: () => estimateOnLoop(dialect, body, scan.bounds),
+    bounds: scan.bounds,
+    tiers: scan.tiers,
+    named: scan.named,
+    withoutOpaque: () =>
+      holdsOpaque(body)
+        ? whenReady(scanOf(services, source, body, true), (rest) => {
+            const bytes = bodyAfter(body, rest);
+            const bodyFor: NativeRequest['bodyFor'] = (...change) => bytesFor(bytes, rest, change);
+            return { ...request, ...thoughtsDropped(dialect), named: rest.named, bodyFor };
+          })
+        : undefined,
+    bodyFor: (...change) => bytesFor(body, scan, change),
+    ...form,
+  };
+  return request;
+}
 
 const verbOf = ({ path }: Call): string => path.slice(path.lastIndexOf(':'));
 
@@ -156,41 +170,34 @@ function jsonRequest(
   scan: NativeScan,
 ): MaybePromise<NativeRequest> {
   const { operation, dialect, call, caller } = source;
-  const { bounds, tiers, session, ids } = scan;
+  const { bounds, ids } = scan;
   const isBackground = scan.background === true;
   if (isBackground && (operation !== 'responses.create' || !caller.key.store)) throw noBackground(caller);
   const isStream = scan.stream === true;
   const requestFor = (found: Found = {}): NativeRequest => {
     const { moreInput = 0 } = found.bounds ?? {};
-    const request: NativeRequest = {
-      model: scan.model,
-      inputTokens: () => estimateOnLoop(dialect, body, bounds) + moreInput,
-      heldTokens: async () => {
-        const owner = { key: caller.key, bytes: body.length };
-        return moreInput + (await services.threads.run(estimateJob, { bytes: body, dialect }, owner));
+    return scannedRequest(
+      services,
+      source,
+      { body, scan },
+      {
+        model: scan.model,
+        inputTokens: () => estimateOnLoop(dialect, body, bounds) + moreInput,
+        heldTokens: async () => {
+          const owner = { key: caller.key, bytes: body.length };
+          return moreInput + (await services.threads.run(estimateJob, { bytes: body, dialect }, owner));
+        },
+        bounds: { ...bounds, ...found.bounds },
+        isStream,
+        isBackground,
+        streamType: isStream ? EVENT_STREAM : undefined,
+        hidesUsage: operation === 'chat.create' && isStream && !asksForUsage(scan.usageOption),
+        session: scan.session,
+        held: found.held,
+        objectsOf: found.objects && (() => found.objects),
+        pathFor: () => canonicalPath(call),
       },
-      bounds: { ...bounds, ...found.bounds },
-      tiers,
-      named: scan.named,
-      isStream,
-      isBackground,
-      streamType: isStream ? EVENT_STREAM : undefined,
-      hidesUsage: operation === 'chat.create' && isStream && !asksForUsage(scan.usageOption),
-      session,
-      held: found.held,
-      objectsOf: found.objects && (() => found.objects),
-      withoutOpaque: () =>
-        holdsOpaque(body)
-          ? whenReady(scanOf(services, source, body, true), (rest) => {
-              const bytes = bodyAfter(body, rest);
-              const bodyFor: NativeRequest['bodyFor'] = (...change) => bytesFor(bytes, rest, change);
-              return { ...request, ...thoughtsDropped(dialect), named: rest.named, bodyFor };
-            })
-          : undefined,
-      pathFor: () => canonicalPath(call),
-      bodyFor: (...change) => bytesFor(body, scan, change),
-    };
-    return request;
+    );
   };
   const previousId = typeof scan.previousId === 'string' ? scan.previousId : undefined;
   if (previousId === undefined && !ids) return requestFor();
@@ -219,11 +226,11 @@ const noBackground = ({ key }: Caller) =>
 interface Found {
   readonly held?: NativeRequest['held'];
   readonly objects?: NamedObjects | undefined;
-  readonly bounds?: Partial<RequestBounds>;
+  readonly bounds?: Partial<BodyFacts>;
 }
 
 /** The provider reads the stored turns too. Their size is that of the response before, which older rows do not have. */
-const storedBounds = (previous: StoredHead | undefined, named: string | undefined): Partial<RequestBounds> => ({
+const storedBounds = (previous: StoredHead | undefined, named: string | undefined): Partial<BodyFacts> => ({
   moreInput: previous?.tokens ?? 0,
   wholeContext: named ?? (previous && previous.tokens === undefined ? 'previous_response_id' : undefined),
 });

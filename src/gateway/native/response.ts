@@ -17,7 +17,6 @@ import {
 } from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import { timesOf } from '../billing/output-meter.ts';
-import type { InputEstimate } from '../billing/request-tokens.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
 import type { Caller } from '../caller.ts';
 import { droppedHeaders } from '../dropped.ts';
@@ -27,8 +26,8 @@ import { ErrorFilter, redactBytes } from './error-filter.ts';
 import { responseHeaders } from './headers.ts';
 import { UsageFilter } from './hidden-usage.ts';
 import type { EarlyStream } from './images/early-stream.ts';
-import { estimateImageUsage, ImageTap, type RequestedImages, requestedCount } from './images/usage.ts';
-import type { BackgroundCall } from './native-request.ts';
+import { estimateImageUsage, ImageTap, requestedCount } from './images/usage.ts';
+import type { BackgroundCall, NativeRequest } from './native-request.ts';
 import { heartbeatFor, imageStreamError, type StreamEnd, streamErrorEvent } from './stream-error.ts';
 import { StreamOpening } from './stream-opening.ts';
 import { StreamTap } from './stream-tap.ts';
@@ -42,13 +41,7 @@ export interface NativeResponseContext {
   readonly operation: InferenceOperation;
   readonly dialect: Dialect;
   readonly model?: Secrets['model'];
-  readonly request: {
-    readonly inputTokens: InputEstimate;
-    readonly images?: RequestedImages;
-    readonly dropped?: readonly string[];
-    readonly hidesUsage?: boolean;
-    readonly streamType?: string | undefined;
-  };
+  readonly request: Pick<NativeRequest, 'inputTokens' | 'images' | 'dropped' | 'hidesUsage' | 'streamType'>;
   readonly admission: Admission | undefined;
   /** Another account may be tried while the client has received nothing. */
   readonly canFailOver: boolean;

@@ -42,6 +42,8 @@ export interface ScanInput {
 export interface NativeScan {
   /** The body without what the provider must not get; undefined when it has nothing of that. */
   readonly cut: Uint8Array | undefined;
+  /** It had members that identify the operator's organisation. */
+  readonly hasCutMembers: boolean;
   /** Values of the members that routing needs. */
   readonly model: unknown;
   readonly stream: unknown;
@@ -68,8 +70,12 @@ export const scanJob: ThreadJob<ScanInput, NativeScan> = {
   memoryOf: ({ cut }) => (cut && cut.buffer instanceof ArrayBuffer ? [cut.buffer] : []),
 };
 
-/** Members by which a request is bounded. */
-export const BOUNDING_MEMBERS: ReadonlySet<string> = new Set([
+/** Where the scan removed something, the rest. */
+export const bodyAfter = (sent: Buffer, { cut }: { readonly cut: Uint8Array | undefined }): Buffer =>
+  cut ? Buffer.from(cut.buffer, cut.byteOffset, cut.byteLength) : sent;
+
+/** Members by which a request is bounded, and those that routing needs. */
+const WANTED: ReadonlySet<string> = new Set([
   ...Object.values(OUTPUT_LIMITS).flat(),
   ...Object.values(FOREIGN_LIMITS).flat(),
   ...LIFTING_MEMBERS,
@@ -78,9 +84,6 @@ export const BOUNDING_MEMBERS: ReadonlySet<string> = new Set([
   ...AUDIO_REPLIES.members,
   ...TOOL_MEMBERS,
   ...STORED_MEMBERS,
-]);
-const WANTED: ReadonlySet<string> = new Set([
-  ...BOUNDING_MEMBERS,
   'model',
   'stream',
   USAGE_OPTION,
@@ -102,19 +105,21 @@ export function scanNative({ operation, dialect, bytes: sent, omitsOpaque, isLig
   const body = omitsOpaque ? stripOpaque(own, dialect) : stripEnvelopes(own, dialect);
   const findings = body === sent ? asSent : findingsFor(operation, dialect, asSent.steps);
   const members = body === sent ? first : scanRequest(body, wanted, { operation, findings });
-  if (inferenceRow(operation).reader === 'path-model') checkDialect(body, members);
+  const hasModelInPath = inferenceRow(operation).reader === 'path-model';
+  if (hasModelInPath) checkDialect(body, members);
   const read = (name: string): unknown => {
     const span = members.get(name);
     return span && asJson(() => valueAt(body, span));
   };
   return {
     cut: body === sent ? undefined : new Uint8Array(body),
+    hasCutMembers: own !== sent,
     model: read('model'),
     stream: read('stream'),
     background: read('background'),
     previousId: read('previous_response_id'),
     usageOption: operation === 'chat.create' ? read(USAGE_OPTION) : undefined,
-    spans: { model: members.get('model'), usageOption: members.get(USAGE_OPTION) },
+    spans: hasModelInPath ? {} : { model: members.get('model'), usageOption: members.get(USAGE_OPTION) },
     session: sessionInBody(operation === 'messages.create' ? 'messages' : 'responses', read),
     bounds: asJson(() => boundsOfBody(operation, body, { members, findings })),
     tiers: chosenTiers(read),

@@ -1,7 +1,8 @@
 /** Searches that a provider made for a native response, where its usage does not count them. */
 import { elementsAt, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
-import { billedSearches, type HubUsage } from '../../dialects/index.ts';
+import { billedSearches, codecOf, type HubUsage } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
+import { withServiceTier } from '../billing/usage.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -15,6 +16,13 @@ export const addSearches = (usage: HubUsage, { searches, fileSearches }: Searche
   ...(fileSearches > 0 && { fileSearches }),
   ...usage,
 });
+
+/** Of a response object of the responses dialect. */
+export function usageOfResponse(response: Json | undefined): HubUsage | undefined {
+  const { usage: reported, service_tier: tier, tool_usage: tools } = response ?? {};
+  const usage = codecOf('responses').upstream.readUsage(withServiceTier(reported, tier), tools);
+  return usage && addSearches(usage, searchesIn('responses', response));
+}
 
 /** Words in the bytes of a response with searches. */
 const MARKERS: Partial<Record<Dialect, Buffer>> = {
@@ -47,26 +55,20 @@ const grounded = (modelVersion: unknown, grounding: Json | undefined): Searches 
 });
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const OPEN_OBJECT = 0x7b;
-const OPEN_ARRAY = 0x5b;
 
 /** In the bytes of a response, without parsing its content, which may hold images. */
 export function searchesInBody(dialect: Dialect, body: Buffer, limits: Parameters<typeof scanMembers>[2]): Searches {
   if (!mayHaveSearches(dialect, body)) return NONE;
   const members = scanMembers(body, new Set(['output', 'candidates', 'modelVersion']), limits);
   if (dialect === 'responses')
-    return countCalls(elementsOf(body, members.get('output')).map((item) => memberOf(body, item, 'type')));
-  const [first] = elementsOf(body, members.get('candidates'));
+    return countCalls(elementsAt(body, members.get('output')).map((item) => memberOf(body, item, 'type')));
+  const [first] = elementsAt(body, members.get('candidates'));
   const version = members.get('modelVersion');
   const grounding = memberOf(body, first, 'groundingMetadata') as Json | undefined;
   return grounded(version && valueAt(body, version), grounding);
 }
 
-const elementsOf = (body: Buffer, at: Span | undefined): Span[] =>
-  at && body[at.start] === OPEN_ARRAY ? elementsAt(body, at) : [];
-
 function memberOf(body: Buffer, at: Span | undefined, name: string): unknown {
-  if (!at || body[at.start] !== OPEN_OBJECT) return undefined;
   const span = membersAt(body, at, new Set([name])).get(name);
   return span && valueAt(body, span);
 }

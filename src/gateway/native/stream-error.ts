@@ -73,14 +73,10 @@ export const streamErrorEvent: Readonly<Record<Dialect, (stream: UnfinishedStrea
 };
 
 /** Image streams have an `error` event of their own. */
-export const imageStreamError = ({ end }: UnfinishedStream): string =>
-  sse(
-    JSON.stringify({
-      type: 'error',
-      error: { message: MESSAGES[end], type: 'server_error', param: null, code: CHAT_CODES[end] },
-    }),
-    'error',
-  );
+export const imageErrorEvent = (code: string, message: string, param: string | null = null): string =>
+  sse(JSON.stringify({ type: 'error', error: { message, type: 'server_error', param, code } }), 'error');
+
+export const imageStreamError = ({ end }: UnfinishedStream): string => imageErrorEvent(CHAT_CODES[end], MESSAGES[end]);
 
 const PING = sse('{"type": "ping"}', 'ping');
 export const heartbeatFor = (dialect: Dialect): string => (dialect === 'messages' ? PING : SSE_COMMENT);

@@ -1,6 +1,6 @@
 /** The first event of a native stream, held back: an error there is a failed attempt, as an error status is, and another account may succeed. */
 import type { Secrets } from '../../catalog/index.ts';
-import { blockData, lastBlockEnd, nextBlockEnd } from '../../core/index.ts';
+import { blockData, blocksOf, lastBlockEnd } from '../../core/index.ts';
 import { codecOf, type Fault } from '../../dialects/index.ts';
 import { type Dialect, faultRow } from '../../rules/index.ts';
 import { faultKindOf, withoutSecrets } from '../client-error.ts';
@@ -16,29 +16,21 @@ const EMPTY = Buffer.alloc(0);
 export class StreamOpening {
   readonly #dialect: Dialect;
   readonly #secrets: Secrets;
-  #bytes: Buffer = EMPTY;
+  /** What has been held back so far. */
+  bytes: Buffer = EMPTY;
 
   constructor(dialect: Dialect, secrets: Secrets) {
     this.#dialect = dialect;
     this.#secrets = secrets;
   }
 
-  /** What has been held back so far. */
-  get bytes(): Buffer {
-    return this.#bytes;
-  }
-
   /** Returns the fault that the first event reports, undefined when it is none, and `unknown` until it is complete. */
   push(chunk: Buffer): Fault | 'unknown' | undefined {
-    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
-    const bytes = this.#bytes;
-    const complete = lastBlockEnd(bytes);
-    for (let start = 0, end = 0; start < complete; start = end) {
-      end = nextBlockEnd(bytes, start);
-      const block = bytes.subarray(start, end);
-      // Comments only keep the connection alive.
-      if (block.includes(DATA_FIELD)) return this.#faultIn(block);
-    }
+    this.bytes = this.bytes.length === 0 ? chunk : Buffer.concat([this.bytes, chunk]);
+    const { bytes } = this;
+    // Comments only keep the connection alive.
+    const first = blocksOf(bytes.subarray(0, lastBlockEnd(bytes))).find((block) => block.includes(DATA_FIELD));
+    if (first) return this.#faultIn(first);
     return bytes.length > MAX_HELD_BYTES ? undefined : 'unknown';
   }
 

@@ -59,7 +59,10 @@ function strip(body: Buffer, dialect: Dialect, sought: Sought): Buffer {
     // Limits first: what follows builds a list of all elements.
     scanMembers(body, NO_MEMBERS, JSON_LIMITS);
     if (dialect === 'generate') return sought === OPAQUE_VALUES ? spliceAll(body, signatureChanges(body, root)) : body;
-    return cut(body, CUTS[dialect](body, root, sought));
+    return spliceAll(
+      body,
+      CUTS[dialect](body, root, sought).map((span) => ({ span, bytes: NOTHING })),
+    );
   } catch (error) {
     // Invalid or too large JSON: the next reader of the body rejects it.
     if (error instanceof JsonScanError) return body;
@@ -110,7 +113,7 @@ const NOTHING = Buffer.alloc(0);
 function signatureChanges(body: Buffer, root: Span): { readonly span: Span; readonly bytes: Buffer }[] {
   return listAt(body, root, 'contents')
     .flatMap((content) => listAt(body, content, 'parts'))
-    .filter((part) => body[part.start] === OPEN && holdsOpaque(body.subarray(part.start, part.end)))
+    .filter((part) => holdsOpaque(body.subarray(part.start, part.end)))
     .flatMap((part) => {
       const isCall = membersAt(body, part, CALLS).size > 0;
       return [...membersAt(body, part, SIGNATURES)].flatMap(([name, span]) => {
@@ -126,7 +129,6 @@ const EXTRA = 'extra_content';
 function callCuts(body: Buffer, root: Span, sought: Sought): Span[] {
   return listAt(body, root, 'messages')
     .flatMap((message) => listAt(body, message, 'tool_calls'))
-    .filter((call) => body[call.start] === OPEN)
     .flatMap((call) => membersAt(body, call, new Set([EXTRA])).get(EXTRA) ?? [])
     .filter((extra) => holds(body, extra, { ...sought, is: sought.isExtra }))
     .flatMap((extra) => memberCut(body, extra, EXTRA) ?? []);
@@ -188,11 +190,8 @@ function contentCuts(body: Buffer, message: Span, sought: Sought): { cuts: Span[
 }
 
 /** The elements of an array member; empty when the member is not an array. */
-function listAt(body: Buffer, object: Span, name: string): Span[] {
-  if (body[object.start] !== OPEN) return [];
-  const span = membersAt(body, object, new Set([name])).get(name);
-  return span && body[span.start] === 0x5b ? elementsAt(body, span) : [];
-}
+const listAt = (body: Buffer, object: Span, name: string): Span[] =>
+  elementsAt(body, membersAt(body, object, new Set([name])).get(name));
 
 function isEnvelopeBlock(value: unknown): boolean {
   const block = value as {
@@ -235,15 +234,4 @@ function elementCuts(elements: readonly Span[], isGone: (element: Span) => boole
   }
   const [first] = elements;
   return !hasKept && first && before ? [{ start: first.start, end: before.end }] : cuts;
-}
-
-function cut(body: Buffer, cuts: readonly Span[]): Buffer {
-  if (cuts.length === 0) return body;
-  const pieces: Buffer[] = [];
-  let at = 0;
-  for (const { start, end } of [...cuts].sort((a, b) => a.start - b.start)) {
-    pieces.push(body.subarray(at, start));
-    at = end;
-  }
-  return Buffer.concat([...pieces, body.subarray(at)]);
 }

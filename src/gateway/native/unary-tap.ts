@@ -17,6 +17,7 @@ import { searchesInBody } from './searches.ts';
 import {
   hasMembers,
   MAX_KEPT_BYTES,
+  NOTHING,
   type Tap,
   type TappedEvent,
   type TapResult,
@@ -67,15 +68,6 @@ function visibleIn(dialect: Dialect, body: string): string {
   }
 }
 
-const NOTHING: TapResult = {
-  usage: undefined,
-  isComplete: false,
-  isError: false,
-  id: undefined,
-  ownedIds: [],
-  sequence: undefined,
-};
-
 const MEMBERS: ReadonlySet<string> = new Set([
   ...['usage', 'usageMetadata', 'tool_usage', 'service_tier', 'id', 'output', 'model', 'modelVersion'],
 ]);
@@ -86,8 +78,6 @@ const TIER_NAME = Buffer.from('service_tier');
 const PARSED_BYTES = 8 * 1024;
 
 const BACKSLASH = 0x5c;
-const OPEN_OBJECT = 0x7b;
-const OPEN_ARRAY = 0x5b;
 const NAMES = { usage: Buffer.from('"usage"'), usageMetadata: Buffer.from('"usageMetadata"') } as const;
 
 /**
@@ -158,10 +148,8 @@ function readMembers(dialect: Dialect, body: Buffer): TapResult {
 
 /** Reads the ids without parsing the items, which may hold images. */
 function scanOwnedIds(body: Buffer, output: Span | undefined): string[] {
-  if (!output || body[output.start] !== OPEN_ARRAY) return [];
-  const items = elementsAt(body, output).filter(({ start }) => body[start] === OPEN_OBJECT);
   return ownedIds(
-    items.map((item) =>
+    elementsAt(body, output).map((item) =>
       Object.fromEntries([...membersAt(body, item, ITEM_IDS)].map(([name, span]) => [name, valueAt(body, span)])),
     ),
   );

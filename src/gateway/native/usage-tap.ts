@@ -28,6 +28,15 @@ export interface TapResult {
   readonly images?: ImageCount;
 }
 
+export const NOTHING: TapResult = {
+  usage: undefined,
+  isComplete: false,
+  isError: false,
+  id: undefined,
+  ownedIds: [],
+  sequence: undefined,
+};
+
 export interface Tap {
   push(chunk: Buffer): void;
   end(): TapResult;

@@ -2,41 +2,29 @@
  * Turns of a WebSocket over the HTTP path: each runs as a streamed request with the full conversation in it, so the provider needs
  * neither WebSockets nor stored state. The connection remembers the latest response of every lane.
  */
-import { ApiError, type Clock, newId, parseJson } from '../../core/index.ts';
-import type { BodyReservation, Call, Handler, WebSocketConnection } from '../../platform/web/index.ts';
+import { ApiError, newId, parseJson } from '../../core/index.ts';
+import type { Call, WebSocketConnection } from '../../platform/web/index.ts';
 import { WEBSOCKET } from '../../rules/index.ts';
 import { inputItems } from '../stored/references.ts';
 import { previousNotFound } from '../stored/store.ts';
 import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
 import { LaneHistory } from './lane-history.ts';
 import { isSuccessEvent, parseLifecycleEvent } from './lifecycle.ts';
-import type { Turn, TurnRunner } from './turn.ts';
+import type { OpenedSession, SessionServices, Turn, TurnRunner } from './turn.ts';
 import { warmUpEvents } from './warm-up.ts';
-
-export interface HttpTurnsServices {
-  readonly clock: Clock;
-  /** Runs the call as if it had come over HTTP. */
-  readonly handleHttp: Handler;
-  /** Counts a turn that calls no provider against the limits of its key, or rejects it. */
-  readonly acquireSlot: (call: Call) => undefined | Promise<void>;
-  /** Opens a part of the memory for bodies. */
-  readonly reserve: () => BodyReservation;
-  /** True when the provider or our store can continue from the response. */
-  readonly canContinue: (responseId: string) => Promise<boolean>;
-  /** True when our store has the content of the response. */
-  readonly isStored: (responseId: string) => Promise<boolean>;
-}
 
 export class HttpTurns implements TurnRunner {
   readonly #socket: WebSocketConnection;
-  readonly #services: HttpTurnsServices;
+  readonly #services: SessionServices;
+  readonly #userId: string;
   readonly #history: LaneHistory;
   #isClosed = false;
 
-  constructor(socket: WebSocketConnection, services: HttpTurnsServices) {
-    this.#socket = socket;
+  constructor(services: SessionServices, socket: WebSocketConnection, { upgrade, caller }: OpenedSession) {
     this.#services = services;
-    this.#history = new LaneHistory(services.reserve);
+    this.#socket = socket;
+    this.#userId = caller.key.userId;
+    this.#history = new LaneHistory(() => upgrade.openReservation());
   }
 
   /** True when only this connection can continue from the response. */
@@ -49,7 +37,8 @@ export class HttpTurns implements TurnRunner {
     const previousId = idIn(create.previous_response_id);
     const known = previousId === undefined ? undefined : this.#history.find(previousId);
     // What our store holds is continued there, so that the turn stores only what it adds.
-    const entry = known && (await this.#services.isStored(known.responseId)) ? undefined : known;
+    const entry =
+      known && (await this.#services.store.find(known.responseId, this.#userId))?.isHere ? undefined : known;
     const base = entry ? entry.base : previousId;
     if (entry) turn.memory.add(entry.json.length * WEBSOCKET.memoryPerByte);
     const earlier = entry ? (parseJson(entry.json.toString()) as unknown[]) : [];
@@ -74,7 +63,7 @@ export class HttpTurns implements TurnRunner {
       }
       const { generate: _, ...request } = create;
       const input = entry ? items : create.input;
-      call.keepBody(Buffer.from(JSON.stringify({ ...request, input, previous_response_id: base, stream: true })));
+      call.body = Buffer.from(JSON.stringify({ ...request, input, previous_response_id: base, stream: true }));
       await this.#services.handleHttp(call);
     } finally {
       if (!isComplete) this.#history.drop(lane, previousId);
@@ -105,11 +94,13 @@ export class HttpTurns implements TurnRunner {
 
   /** `generate: false`: creates a response that can be continued from, without calling a provider. */
   async #warmUp(turn: Turn, items: readonly unknown[], base: string | undefined): Promise<void> {
-    if (base !== undefined && !(await this.#services.canContinue(base))) throw previousNotFound(base);
+    const { store, clock } = this.#services;
+    // The provider or our store can continue from the response.
+    if (base !== undefined && !(await store.find(base, this.#userId))) throw previousNotFound(base);
     if (this.#isClosed) return;
     const id = newId('resp');
     this.#history.set(turn.lane, id, items, base);
-    const created = Math.floor(this.#services.clock.now() / 1000);
+    const created = Math.floor(clock.now() / 1000);
     for (const event of warmUpEvents(turn.create, id, created)) this.#socket.send(frameText(event, turn.streamId));
     turn.response.settle(200);
   }

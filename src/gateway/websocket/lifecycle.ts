@@ -1,8 +1,7 @@
 /** Events that begin or end a response on a WebSocket. All other events only pass through. */
 import { parseJson } from '../../core/index.ts';
-import { codecOf, type HubUsage } from '../../dialects/index.ts';
-import { withServiceTier } from '../billing/usage.ts';
-import { addSearches, searchesIn } from '../native/searches.ts';
+import type { HubUsage } from '../../dialects/index.ts';
+import { usageOfResponse } from '../native/searches.ts';
 
 /** The members of an event that the gateway reads. */
 export interface LifecycleEvent {
@@ -10,14 +9,9 @@ export interface LifecycleEvent {
   readonly stream_id?: string;
   readonly status?: number;
   readonly steer?: { readonly id?: string };
-  readonly response?: {
+  readonly response?: Readonly<Record<string, unknown>> & {
     readonly id?: string;
-    readonly model?: unknown;
-    readonly usage?: unknown;
-    readonly tool_usage?: unknown;
-    readonly service_tier?: unknown;
     readonly store?: boolean;
-    readonly output?: unknown;
   };
 }
 
@@ -42,9 +36,5 @@ export function parseLifecycleEvent(text: string): LifecycleEvent | undefined {
 }
 
 /** What the response costs: nothing when it failed (ADR 13). */
-export function usageOf({ type, response }: LifecycleEvent): HubUsage | undefined {
-  if (type === 'response.failed') return undefined;
-  const { readUsage } = codecOf('responses').upstream;
-  const usage = readUsage(withServiceTier(response?.usage, response?.service_tier), response?.tool_usage);
-  return usage && addSearches(usage, searchesIn('responses', response));
-}
+export const usageOf = ({ type, response }: LifecycleEvent): HubUsage | undefined =>
+  type === 'response.failed' ? undefined : usageOfResponse(response);

@@ -1,53 +1,28 @@
 /** Opening of a responses WebSocket session: chooses how its turns run, and runs each as a call of its own. */
 import { ApiError, type Clock, errorFields, type MaybePromise, newRequestId } from '../../core/index.ts';
-import { type BodyReservation, Call, type Handler, type WebSocketConnection } from '../../platform/web/index.ts';
+import { type BodyReservation, Call, type WebSocketConnection } from '../../platform/web/index.ts';
 import { ENDPOINTS } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
-import type { GatewayServices } from '../services.ts';
 import { frameJob, type ReadFrame, readFrame } from './frames.ts';
 import { HttpTurns } from './http-turns.ts';
-import { RelayedTurns, type UpgradeRejections } from './relayed-turns.ts';
+import { RelayedTurns } from './relayed-turns.ts';
 import { ResponsesSession } from './session.ts';
-import type { Turn, TurnRunner } from './turn.ts';
-
-/** What a session needs from the HTTP side. */
-export interface SessionHost {
-  /** Runs a call as if it had come over HTTP. */
-  readonly handleHttp: Handler;
-  /** Counts a call against the limits of its key, or rejects it. */
-  readonly acquireSlot: (call: Call) => undefined | Promise<void>;
-  /** Runs a handler with the error handling, log line and metrics of a request. */
-  readonly runCall: (call: Call, handler: Handler) => Promise<void>;
-}
-
-export interface SessionServices extends GatewayServices {
-  readonly rejections: UpgradeRejections;
-}
+import type { OpenedSession, SessionServices, Turn, TurnRunner } from './turn.ts';
 
 export function openSession(
   services: SessionServices,
   socket: WebSocketConnection,
-  { upgrade, caller }: { readonly upgrade: Call; readonly caller: Caller },
-  host: SessionHost,
+  opened: OpenedSession,
 ): ResponsesSession {
-  const { clock, store, threads, log } = services;
+  const { clock, threads, log } = services;
+  const { upgrade, caller } = opened;
   const reserve = (): BodyReservation => upgrade.openReservation();
-  const httpTurns = new HttpTurns(socket, {
-    clock,
-    handleHttp: host.handleHttp,
-    acquireSlot: host.acquireSlot,
-    reserve,
-    canContinue: async (id) => (await store.find(id, caller.key.userId)) !== undefined,
-    isStored: async (id) => (await store.find(id, caller.key.userId))?.isHere === true,
-  });
   // Only providers of the responses style have WebSockets of their own.
-  const runner: TurnRunner =
-    caller.group.style === 'responses'
-      ? new RelayedTurns({ ...services, acquireSlot: host.acquireSlot }, socket, { upgrade, caller, httpTurns })
-      : httpTurns;
+  const Turns = caller.group.style === 'responses' ? RelayedTurns : HttpTurns;
+  const runner: TurnRunner = new Turns(services, socket, opened);
   const runTurn = (turn: Turn): Promise<void> =>
-    host.runCall(callFor(turn, upgrade, caller, clock), (call) => runner.run(call, turn));
+    services.runCall(callFor(turn, upgrade, caller, clock), (call) => runner.run(call, turn));
   const readLarge = async (bytes: Buffer): Promise<ReadFrame | undefined> => {
     try {
       return await threads.run(frameJob, { bytes }, { key: caller.key, bytes: bytes.length });
@@ -80,7 +55,7 @@ function callFor(turn: Turn, upgrade: Call, { key, group }: Caller, clock: Clock
     clock,
     bodyBudget: upgrade.bodyBudget,
   });
-  call.identify(upgrade.owner);
+  call.owner = upgrade.owner;
   call.addLogFields({ user: key.userId, key: key.id, group: group.id, socket: upgrade.id });
   return call;
 }

@@ -33,7 +33,7 @@ export class RelayedTurn {
   readonly #account: ServingAccount;
   readonly #ended = Promise.withResolvers<void>();
   readonly #trace: AttemptTrace;
-  #responseId: string | undefined;
+  responseId: string | undefined;
   /** Steering frames sent that the provider has neither accepted nor rejected yet. */
   #steersSent = 0;
   /** Accepted steering that waits for the next response. */
@@ -61,10 +61,6 @@ export class RelayedTurn {
 
   get model(): Secrets['model'] {
     return this.#task.model;
-  }
-
-  get responseId(): string | undefined {
-    return this.#responseId;
   }
 
   onSteerSent(): void {
@@ -96,7 +92,7 @@ export class RelayedTurn {
     this.#replyModel = event.response?.model ?? this.#replyModel;
     if (isTerminalEvent(event)) this.#onTerminal(event);
     else if (event.type === 'response.created') {
-      this.#responseId = event.response?.id;
+      this.responseId = event.response?.id;
       this.#hasEnded = false;
       this.#steersAccepted = 0;
     } else if (event.type === 'error' && this.#steersSent === 0) {
@@ -134,7 +130,7 @@ export class RelayedTurn {
   /** The client disconnected: charges what the provider reported, or an estimate of what was sent. The provider has the frame. */
   abandon(): void {
     this.#endAttempt('client_closed');
-    const isRunning = !this.#hasEnded && (this.#responseId !== undefined || !this.#task.call.isInterrupted);
+    const isRunning = !this.#hasEnded && (this.responseId !== undefined || !this.#task.call.isInterrupted);
     if (this.#unreported || isRunning) this.#estimate();
     this.#charge();
     this.#ended.resolve();

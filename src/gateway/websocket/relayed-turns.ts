@@ -3,12 +3,11 @@
  * turn and kept to the end. Only the model's alias and the credential change. Turns that the account cannot take this way use HTTP.
  */
 import type { Account, Model } from '../../catalog/index.ts';
-import { type Clock, splice } from '../../core/index.ts';
+import { splice } from '../../core/index.ts';
 import type { Call, WebSocketConnection } from '../../platform/web/index.ts';
 import type { AttemptFault } from '../../providers/pool/index.ts';
 import { credentialHeaders, locateUpstream } from '../../providers/upstream/index.ts';
-import { chosenTiers, WEBSOCKET } from '../../rules/index.ts';
-import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
+import { affinityOf, sessionInHeaders } from '../affinity.ts';
 import type { Admission } from '../billing/admission.ts';
 import { estimateBody, estimateLarge } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
@@ -16,28 +15,14 @@ import { WayUnavailable } from '../client-error.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
 import { idsIn } from '../native/provider-ids.ts';
+import { bodyAfter, type NativeScan, scanJob } from '../native/scan.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
-import type { GatewayServices } from '../services.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { previousNotFound } from '../stored/store.ts';
 import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
-import type { HttpTurns } from './http-turns.ts';
-import type { Turn, TurnRunner } from './turn.ts';
-import { type TurnScan, turnJob } from './turn-scan.ts';
+import { HttpTurns } from './http-turns.ts';
+import type { OpenedSession, SessionServices, Turn, TurnRunner } from './turn.ts';
 import { UpstreamSession } from './upstream-session.ts';
-
-export interface RelayedTurnsServices extends GatewayServices {
-  readonly rejections: UpgradeRejections;
-  /** Counts the turn against the limits of its key, or rejects it. `HttpTurns` does so by itself. */
-  readonly acquireSlot: (call: Call) => undefined | Promise<void>;
-}
-
-interface RelayedTurnsOptions {
-  readonly upgrade: Call;
-  readonly caller: Caller;
-  /** Takes the turns that no provider WebSocket can take. */
-  readonly httpTurns: HttpTurns;
-}
 
 /** The response that a turn continues: the account that holds it, and the tokens that the provider reads again. */
 interface PreviousResponse {
@@ -53,33 +38,18 @@ interface AdmittedTurn {
   readonly previous: PreviousResponse | undefined;
   /** The turn as it was scanned. */
   readonly body: Buffer;
-  readonly scan: TurnScan;
+  readonly scan: NativeScan;
 }
 
-/** Accounts that rejected a WebSocket upgrade recently. One list per replica. */
-export class UpgradeRejections {
-  readonly #clock: Clock;
-  readonly #until = new Map<string, number>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  has(accountId: string): boolean {
-    return (this.#until.get(accountId) ?? 0) > this.#clock.elapsed();
-  }
-
-  add(accountId: string): void {
-    this.#until.set(accountId, this.#clock.elapsed() + WEBSOCKET.upgradeRetryMs);
-  }
-}
+const TURN = { operation: 'responses.create', dialect: 'responses' } as const;
 
 export class RelayedTurns implements TurnRunner {
   readonly #client: WebSocketConnection;
   readonly #upgrade: Call;
   readonly #caller: Caller;
+  /** Takes the turns that no provider WebSocket can take. */
   readonly #httpTurns: HttpTurns;
-  readonly #services: RelayedTurnsServices;
+  readonly #services: SessionServices;
   #session: UpstreamSession | undefined;
   /** Concurrent turns of several lanes wait for the same connection. */
   #opening: Promise<UpstreamSession | undefined> | undefined;
@@ -87,16 +57,12 @@ export class RelayedTurns implements TurnRunner {
   /** The conversation of this connection, as its first turns name it. */
   #sessionName: string | undefined;
 
-  constructor(
-    services: RelayedTurnsServices,
-    client: WebSocketConnection,
-    { upgrade, caller, httpTurns }: RelayedTurnsOptions,
-  ) {
+  constructor(services: SessionServices, client: WebSocketConnection, { upgrade, caller }: OpenedSession) {
     this.#services = services;
     this.#client = client;
     this.#upgrade = upgrade;
     this.#caller = caller;
-    this.#httpTurns = httpTurns;
+    this.#httpTurns = new HttpTurns(services, client, { upgrade, caller });
   }
 
   async run(call: Call, turn: Turn): Promise<void> {
@@ -105,14 +71,15 @@ export class RelayedTurns implements TurnRunner {
     if (this.#httpTurns.knows(previousId) || idsIn(turn.create)) return this.#httpTurns.run(call, turn);
     const body = Buffer.from(turn.text ?? JSON.stringify(turn.create));
     const owner = { key: this.#caller.key, bytes: body.length };
-    const scan = await this.#services.threads.run(turnJob, { bytes: body }, owner);
-    if (scan.needsHttp) return this.#httpTurns.run(call, turn);
+    const scan = await this.#services.threads.run(scanJob, { ...TURN, bytes: body }, owner);
+    // Only the HTTP path names further models, and tells of members that it cuts.
+    if (scan.named.length > 0 || scan.hasCutMembers) return this.#httpTurns.run(call, turn);
     const model = resolveModel(this.#services.catalog(), this.#caller, turn.create.model);
     const previous = previousId === undefined ? undefined : await this.#previous(previousId);
     if (previous === 'held here') return this.#httpTurns.run(call, turn);
     const accountId = previous?.accountId;
-    this.#sessionName ??= sessionInHeaders(this.#upgrade) ?? sessionInBody('responses', (name) => turn.create[name]);
-    const admission = await this.#admit(call, turn, { model, previous, scan });
+    this.#sessionName ??= sessionInHeaders(this.#upgrade) ?? scan.session;
+    const admission = await this.#admit(call, { model, previous, scan });
     try {
       let session = await this.#sessionFor(previousId, accountId);
       const acquiring = session && this.#services.acquireSlot(call);
@@ -139,24 +106,23 @@ export class RelayedTurns implements TurnRunner {
 
   #admit(
     call: Call,
-    { create }: Turn,
-    { model, previous, scan: { bounds } }: Pick<AdmittedTurn, 'model' | 'previous' | 'scan'>,
+    { model, previous, scan: { bounds, tiers } }: Pick<AdmittedTurn, 'model' | 'previous' | 'scan'>,
   ): Admission | Promise<Admission> {
     const isUnknown = previous !== undefined && previous.tokens === undefined;
     return this.#services.billing.admit(call, this.#caller, {
-      operation: 'responses.create',
+      operation: TURN.operation,
       model,
       ...bounds,
       moreInput: previous?.tokens,
       wholeContext: bounds.wholeContext ?? (isUnknown ? 'previous_response_id' : undefined),
-      tiers: chosenTiers((name) => create[name]),
+      tiers,
     });
   }
 
   #relay(admitted: AdmittedTurn, session: UpstreamSession): Promise<void> {
     const { call, turn, model, admission, previous, body, scan } = admitted;
     const { account } = session;
-    call.endWithHandler();
+    call.endsWithHandler = true;
     call.addLogFields({ model: model.name, stream: true, account: account.id, attempts: 1 });
     const name = upstreamName(model, account);
     call.trace.client = 'responses';
@@ -275,14 +241,11 @@ export class RelayedTurns implements TurnRunner {
 }
 
 /** The client's own bytes, with the model's name replaced and envelopes of other groups removed. */
-function frameFor(
-  { turn: { text, create, streamId }, body, scan: { cut, modelSpan } }: AdmittedTurn,
-  upstream: string,
-) {
+function frameFor({ turn: { text, create, streamId }, body, scan }: AdmittedTurn, upstream: string) {
   // A wrapped body could repeat members of the frame; the provider gets the one that was checked.
   if (text === undefined) return frameText({ type: 'response.create', ...create, model: upstream }, streamId);
-  const bytes = cut ? Buffer.from(cut.buffer, cut.byteOffset, cut.byteLength) : body;
-  if (modelSpan && create.model !== upstream)
-    return splice(bytes, modelSpan, Buffer.from(JSON.stringify(upstream))).toString();
-  return cut ? bytes.toString() : text;
+  const bytes = bodyAfter(body, scan);
+  const { model } = scan.spans;
+  if (model && create.model !== upstream) return splice(bytes, model, Buffer.from(JSON.stringify(upstream))).toString();
+  return bytes === body ? text : bytes.toString();
 }

@@ -2,10 +2,31 @@
  * One turn of a responses WebSocket. It takes the place of an HTTP response, so a turn is admitted, metered, converted and aborted
  * exactly as the same request over HTTP.
  */
-import { EventEmitter } from 'node:events';
 import { readSse, type SseReader, valueOfJson } from '../../core/index.ts';
-import type { BodyReservation, Call, ResponseWriter } from '../../platform/web/index.ts';
+import { type BodyReservation, type Call, type Handler, ResponseSink } from '../../platform/web/index.ts';
+import type { Caller } from '../caller.ts';
+import type { GatewayServices } from '../services.ts';
 import type { JsonFrame } from './frames.ts';
+import type { UpgradeRejections } from './upgrade-rejections.ts';
+
+/** What a session needs from the HTTP side. */
+export interface SessionHost {
+  /** Runs a call as if it had come over HTTP. */
+  readonly handleHttp: Handler;
+  /** Counts a call against the limits of its key, or rejects it. A turn over HTTP does so by itself, unless it calls no provider. */
+  readonly acquireSlot: (call: Call) => undefined | Promise<void>;
+  /** Runs a handler with the error handling, log line and metrics of a request. */
+  readonly runCall: (call: Call, handler: Handler) => Promise<void>;
+}
+
+export interface SessionServices extends GatewayServices, SessionHost {
+  readonly rejections: UpgradeRejections;
+}
+
+export interface OpenedSession {
+  readonly upgrade: Call;
+  readonly caller: Caller;
+}
 
 /** One `response.create` of a client. */
 export interface Turn {
@@ -40,12 +61,7 @@ export interface TurnListener {
   onEnd(isComplete: boolean): void;
 }
 
-export class TurnResponse extends EventEmitter implements ResponseWriter {
-  statusCode = 200;
-  headersSent = false;
-  writableEnded = false;
-  writableFinished = false;
-  destroyed = false;
+export class TurnResponse extends ResponseSink {
   readonly #listener: TurnListener;
   /** For the native path, whose events come as server-sent events of the provider. */
   readonly #reader: SseReader;
@@ -62,15 +78,12 @@ export class TurnResponse extends EventEmitter implements ResponseWriter {
     });
   }
 
-  writeHead(status: number, headers: Readonly<Record<string, string | number>>): void {
-    this.statusCode = status;
+  override writeHead(status: number, headers: Readonly<Record<string, string | number>>): void {
+    super.writeHead(status, headers);
     this.#headers = headers;
-    this.headersSent = true;
   }
 
-  flushHeaders(): void {}
-
-  write(chunk: Buffer | string): boolean {
+  override write(chunk: Buffer | string): boolean {
     if (this.statusCode >= 400) {
       this.#errorBody += chunk.toString();
       return true;
@@ -85,26 +98,18 @@ export class TurnResponse extends EventEmitter implements ResponseWriter {
     return this.#listener.onEvent(json);
   }
 
-  end(chunk?: Buffer | string): void {
+  override end(chunk?: Buffer | string): void {
     if (this.writableEnded || this.destroyed) return;
     if (chunk !== undefined) this.write(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
     if (this.statusCode >= 400) this.#listener.onRejected(this.statusCode, valueOfJson(this.#errorBody), this.#headers);
-    this.#finish();
+    super.end();
   }
 
   /** The frames reached the client directly; only the outcome is recorded here. */
   settle(status: number): void {
     if (this.writableEnded || this.destroyed) return;
     this.statusCode = status;
-    this.#finish();
-  }
-
-  /** The call ended without a terminal event, or the client disconnected. */
-  destroy(): void {
-    if (this.writableEnded || this.destroyed) return;
-    this.destroyed = true;
-    this.#listener.onEnd(false);
-    this.emit('close');
+    super.end();
   }
 
   /** The client reads again. */
@@ -112,11 +117,10 @@ export class TurnResponse extends EventEmitter implements ResponseWriter {
     this.emit('drain');
   }
 
-  #finish(): void {
-    this.writableEnded = true;
-    this.writableFinished = true;
-    this.#listener.onEnd(true);
-    this.emit('close');
+  /** Without its end, the call has no terminal event, or the client disconnected. */
+  protected override close(): void {
+    this.#listener.onEnd(this.writableEnded);
+    super.close();
   }
 }
 

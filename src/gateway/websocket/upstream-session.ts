@@ -44,7 +44,8 @@ export class UpstreamSession {
   readonly #turns = new Map<string, RelayedTurn>();
   readonly #responses = new Map<string, number | undefined>();
   #upstream: UpstreamSocket | undefined;
-  #isClosing = false;
+  /** It takes no new turns. */
+  isClosing = false;
   /** The client is gone. */
   #isLeft = false;
   #isPaused = false;
@@ -81,11 +82,6 @@ export class UpstreamSession {
       },
     });
     return promise;
-  }
-
-  /** True when it takes no new turns. */
-  get isClosing(): boolean {
-    return this.#isClosing;
   }
 
   /** True when this connection created the response. */
@@ -147,8 +143,8 @@ export class UpstreamSession {
   }
 
   #stopTakingTurns(): void {
-    if (this.#isClosing) return;
-    this.#isClosing = true;
+    if (this.isClosing) return;
+    this.isClosing = true;
     this.#options.onClosing();
   }
 
@@ -227,7 +223,7 @@ export class UpstreamSession {
   #end(lane: string, end: () => void): void {
     this.#turns.delete(lane);
     end();
-    if (this.#isClosing && this.#turns.size === 0) this.close();
+    if (this.isClosing && this.#turns.size === 0) this.close();
   }
 
   // ---------------------------------------------------------------- failures

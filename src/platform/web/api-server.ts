@@ -72,23 +72,7 @@ export interface CompletedCall {
   readonly outcome: CallOutcome;
 }
 
-export interface Web {
-  /** Returns the port. */
-  listen(sockets: readonly ListeningSocket[]): Promise<number>;
-  /** Announces the end to load balancers: from now on every response closes its connection. Requests are still served. */
-  announceEnd(): void;
-  /** Closes the listening sockets. Open connections are served, and close after their next response. */
-  stopListening(): Promise<void>;
-  /**
-   * Stops listening and lets open requests finish for `ms` from then on. The others get an error in their format. In a handover to another
-   * process of the same server, requests that still arrive on open connections are served.
-   */
-  drain(ms: number, options?: { readonly isHandover: boolean }): Promise<void>;
-  /** The end was announced, or the server stops. */
-  readonly isEnding: boolean;
-  /** Runs a call that is not an HTTP request of its own (a WebSocket turn). Logged and measured like any other. */
-  run(call: Call, handler: Handler): Promise<void>;
-}
+export type Web = ReturnType<typeof createWeb>;
 
 interface WebState extends WebOptions {
   readonly openCalls: IndexedList<Call>;
@@ -97,7 +81,7 @@ interface WebState extends WebOptions {
   readonly reportShed: () => void;
 }
 
-export function createWeb(options: WebOptions): Web {
+export function createWeb(options: WebOptions) {
   let draining = false;
   let isStopping = false;
   const state: WebState = {
@@ -142,19 +126,29 @@ export function createWeb(options: WebOptions): Web {
   );
   options.metrics.register('dragoman_connections_refused_total', () => [{ value: listener.refusedConnections }]);
   return {
-    get isEnding() {
+    /** The end was announced, or the server stops. */
+    get isEnding(): boolean {
       return draining;
     },
-    announceEnd() {
+    /** Announces the end to load balancers: from now on every response closes its connection. Requests are still served. */
+    announceEnd(): void {
       draining = true;
     },
-    listen: (sockets) => listener.listen(sockets),
-    run: (call, handler) => runCall(state, call, isShed(state, call.operation) ? refuseOverloaded : handler),
-    stopListening() {
+    /** Returns the port. */
+    listen: (sockets: readonly ListeningSocket[]): Promise<number> => listener.listen(sockets),
+    /** Runs a call that is not an HTTP request of its own (a WebSocket turn). Logged and measured like any other. */
+    run: (call: Call, handler: Handler): Promise<void> =>
+      runCall(state, call, isShed(state, call.operation) ? refuseOverloaded : handler),
+    /** Closes the listening sockets. Open connections are served, and close after their next response. */
+    stopListening(): Promise<void> {
       draining = true;
       return listener.stopListening();
     },
-    async drain(ms, { isHandover } = { isHandover: false }) {
+    /**
+     * Stops listening and lets open requests finish for `ms` from then on. The others get an error in their format. In a handover to another
+     * process of the same server, requests that still arrive on open connections are served.
+     */
+    async drain(ms: number, { isHandover } = { isHandover: false }): Promise<void> {
       draining = true;
       await listener.stopListening();
       isStopping = !isHandover;

@@ -6,24 +6,20 @@ export class TappedBody {
   readonly #maxBytes: number;
   readonly #chunks: Buffer[] = [];
   #kept = 0;
-  #bytes = 0;
+  /** Of the whole body. */
+  bytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Of the whole body. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   get isCut(): boolean {
-    return this.#bytes > this.#kept;
+    return this.bytes > this.#kept;
   }
 
   /** Copies, because the buffer of a chunk may be used again. */
   add(chunk: Buffer | string): void {
-    this.#bytes += Buffer.byteLength(chunk);
+    this.bytes += Buffer.byteLength(chunk);
     const room = this.#maxBytes - this.#kept;
     if (room === 0) return;
     const part = Buffer.from(

@@ -77,12 +77,8 @@ export function receiveBody(call: Call, limit: number, target: BodySink): BodyTr
       { param: 'content-encoding' },
     );
   }
-  const expansion = new Expansion();
-  return decode(request, decoder, expansion, {
-    add: (chunk) => {
-      expansion.add(chunk.length);
-      return sink.add(chunk);
-    },
+  return decode(request, decoder, {
+    add: (chunk) => sink.add(chunk),
     end,
     // A decoder fails only on bad input, so the error belongs to the client.
     fail: (error) =>
@@ -103,21 +99,6 @@ const tapped = (sink: BodySink, { request }: BodyTap): BodySink => ({
   end: () => sink.end(),
   fail: (error) => sink.fail(error),
 });
-
-/** What a compressed body has become so far. A few kilobytes could otherwise fill the memory of the endpoint's limit. */
-class Expansion {
-  #compressed = 0;
-  #bytes = 0;
-
-  receive(bytes: number): void {
-    this.#compressed += bytes;
-  }
-
-  add(bytes: number): void {
-    this.#bytes += bytes;
-    if (this.#bytes > Math.max(DECOMPRESSION.bytes, this.#compressed * DECOMPRESSION.ratio)) throw expandsTooFar();
-  }
-}
 
 const expandsTooFar = () =>
   fail(
@@ -213,14 +194,14 @@ function collect(request: IncomingRequest, sink: BodySink): BodyTransfer {
   return { resume: () => request.resume() };
 }
 
-function decode(
-  request: IncomingRequest,
-  decoder: NodeJS.ReadWriteStream & Readable,
-  expansion: Expansion,
-  sink: BodySink,
-): BodyTransfer {
+/** Bounds the expansion too: a few kilobytes could otherwise fill the memory of the endpoint's limit. */
+function decode(request: IncomingRequest, decoder: NodeJS.ReadWriteStream & Readable, sink: BodySink): BodyTransfer {
+  let compressed = 0;
+  let bytes = 0;
   decoder.on('data', (chunk: Buffer) => {
     try {
+      bytes += chunk.length;
+      if (bytes > Math.max(DECOMPRESSION.bytes, compressed * DECOMPRESSION.ratio)) throw expandsTooFar();
       if (!sink.add(chunk)) decoder.pause();
     } catch (error) {
       decoder.destroy();
@@ -232,7 +213,7 @@ function decode(
   decoder.on('drain', () => request.resume());
   request.read({
     onData: (chunk) => {
-      expansion.receive(chunk.length);
+      compressed += chunk.length;
       return decoder.write(chunk);
     },
     onEnd: () => decoder.end(),

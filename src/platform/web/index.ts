@@ -11,6 +11,7 @@ export { Cors } from './cors.ts';
 export { createMetrics, METRICS_TYPE, type Metrics } from './metrics.ts';
 export { MetricsBook } from './metrics-book.ts';
 export { ReplySample } from './reply-sample.ts';
+export { ResponseSink } from './response-sink.ts';
 export { methodsOf, ROUTES } from './routes.ts';
 export {
   idHeaders,

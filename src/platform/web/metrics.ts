@@ -8,50 +8,33 @@ import { version } from '../version.ts';
 import { LoopDelay } from './loop-delay.ts';
 import type { Sampler } from './wakefulness.ts';
 
-export interface Metrics {
-  recordRequest(request: { operation: string; status: number; ms: number; outcome: string }): void;
-  readonly openRequests: { value: number };
-  /** The samples of the delay of the event loop. */
-  readonly eventLoop: Sampler;
-  /** 1 while replicas share their limits in Redis, 0 while Redis is down, undefined without `REDIS_URL`. */
-  readonly limitsShared: { value: number | undefined };
-  /** A gauge, or a counter that never decreases. `read` runs at every scrape. When it fails, the scrape omits this metric. */
-  register(name: MetricName, read: ReadSamples): void;
-  /** `bounds` are the upper bounds of the buckets, ascending. */
-  histogram(name: MetricName, bounds: readonly number[]): Histogram;
-  /** All metrics in the Prometheus text format. */
-  text(): Promise<string>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
-export type ReadSamples = () => MaybePromise<readonly Sample[]>;
-
-export interface Sample {
+interface Sample {
   readonly value: number;
   readonly labels?: Labels;
 }
 type Labels = Readonly<Record<string, string>>;
-
-export interface Histogram {
-  /** `id` identifies the labels; the labels of its first value hold. */
-  record(value: number, id: string, labels: Labels): void;
-}
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** From a rejected request (1 ms) to a 4K image (5 minutes). */
 const BUCKETS_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const openRequests = { value: 0 };
-  const limitsShared: Metrics['limitsShared'] = { value: undefined };
+  /** 1 while replicas share their limits in Redis, 0 while Redis is down, undefined without `REDIS_URL`. */
+  const limitsShared: { value: number | undefined } = { value: undefined };
   const durations = new BucketCounts('dragoman_request_duration_seconds', BUCKETS_SECONDS);
   const delay = new LoopDelay();
   const renderers: (() => Promise<string>)[] = [];
-  const metrics: Metrics = {
+  const metrics = {
     openRequests,
-    eventLoop: delay,
+    /** The samples of the delay of the event loop. */
+    eventLoop: delay as Sampler,
     limitsShared,
-    register: (name, read) => {
+    /** A gauge, or a counter that never decreases. `read` runs at every scrape. When it fails, the scrape omits this metric. */
+    register: (name: MetricName, read: () => MaybePromise<readonly Sample[]>): void => {
       renderers.push(async () => {
         const samples = await Promise.resolve()
           .then(read)
@@ -62,14 +45,27 @@ export function createMetrics(): Metrics {
         );
       });
     },
-    histogram(name, bounds) {
+    /** `bounds` are the upper bounds of the buckets, ascending. */
+    histogram(name: MetricName, bounds: readonly number[]): BucketCounts {
       const histogram = new BucketCounts(name, bounds);
       renderers.push(async () => histogram.text());
       return histogram;
     },
-    recordRequest: ({ operation, status, ms, outcome }) =>
+    recordRequest: ({
+      operation,
+      status,
+      ms,
+      outcome,
+    }: {
+      operation: string;
+      status: number;
+      ms: number;
+      outcome: string;
+    }): void =>
       durations.record(ms / 1_000, `${operation} ${status} ${outcome}`, { operation, status: String(status), outcome }),
-    text: async () => durations.text() + (await Promise.all(renderers.map((render) => render()))).join(''),
+    /** All metrics in the Prometheus text format. */
+    text: async (): Promise<string> =>
+      durations.text() + (await Promise.all(renderers.map((render) => render()))).join(''),
   };
   metrics.register('dragoman_build_info', () => [{ value: 1, labels: { version, node: process.version } }]);
   metrics.register('dragoman_open_requests', () => [{ value: openRequests.value }]);
@@ -81,7 +77,7 @@ export function createMetrics(): Metrics {
 }
 
 /** Names and units of the Prometheus client libraries, so that standard dashboards work. */
-function registerProcessMetrics({ register }: Metrics, delay: LoopDelay): void {
+function registerProcessMetrics({ register }: Pick<Metrics, 'register'>, delay: LoopDelay): void {
   register('process_cpu_seconds_total', () => {
     const { user, system } = process.cpuUsage();
     return [{ value: (user + system) / 1e6 }];
@@ -106,7 +102,7 @@ interface Series {
 }
 
 /** Counts values in buckets. Every request records some, so that costs one lookup and three additions. */
-class BucketCounts implements Histogram {
+class BucketCounts {
   readonly #name: MetricName;
   readonly #bounds: readonly number[];
   readonly #series = new Map<string, Series>();
@@ -116,6 +112,7 @@ class BucketCounts implements Histogram {
     this.#bounds = bounds;
   }
 
+  /** `id` identifies the labels; the labels of its first value hold. */
   record(value: number, id: string, labels: Labels): void {
     let series = this.#series.get(id);
     if (!series) {

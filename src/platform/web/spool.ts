@@ -48,7 +48,7 @@ export class Spool {
     const writer = new SpoolWriter(file, { limit, inspect, reservation });
     try {
       writer.transfer = receiveBody(call, limit, writer);
-      return new SpoolFile(file, await writer.done);
+      return spooledBody(file, await writer.done);
     } catch (error) {
       throw isDiskError(error) ? this.#unavailable(error) : error;
     }
@@ -166,26 +166,15 @@ async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<vo
   if (bytesWritten < length) await file.appendFile(Buffer.concat(chunks).subarray(bytesWritten));
 }
 
-class SpoolFile implements SpooledBody {
-  readonly length: number;
-  readonly #file: FileHandle;
-
-  constructor(file: FileHandle, length: number) {
-    this.#file = file;
-    this.length = length;
-  }
-
-  async *read({ start, end }: Span): AsyncIterable<Buffer> {
+const spooledBody = (file: FileHandle, length: number): SpooledBody => ({
+  length,
+  async *read({ start, end }) {
     for (let at = start; at < end; ) {
-      const { bytesRead, buffer } = await this.#file.read(
-        Buffer.allocUnsafe(Math.min(READ_BYTES, end - at)),
-        0,
-        Math.min(READ_BYTES, end - at),
-        at,
-      );
+      const bytes = Buffer.allocUnsafe(Math.min(READ_BYTES, end - at));
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, at);
       if (bytesRead === 0) throw new Error('the spooled body ended early');
-      yield buffer.subarray(0, bytesRead);
+      yield bytes.subarray(0, bytesRead);
       at += bytesRead;
     }
-  }
-}
+  },
+});

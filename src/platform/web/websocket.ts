@@ -7,14 +7,7 @@ import { CLOSE, WEBSOCKET } from '../../rules/index.ts';
 import { type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts';
 import type { Call } from './call.ts';
 
-export interface WebSocketConnection {
-  /** Returns false when the client reads too slowly; `onDrain` follows. */
-  send(text: string): boolean;
-  close(code: number, reason: string): void;
-  onMessage(listener: (text: string | undefined) => void): void;
-  onDrain(listener: () => void): void;
-  onClose(listener: () => void): void;
-}
+export type WebSocketConnection = Pick<LiveWebSocket, 'send' | 'close' | 'onMessage' | 'onDrain' | 'onClose'>;
 
 export class WebSocketServer {
   readonly #stalledMs: number;
@@ -77,7 +70,7 @@ interface LiveOptions {
   readonly reserve: () => BodyReservation;
 }
 
-class LiveWebSocket implements WebSocketConnection {
+class LiveWebSocket {
   readonly #socket: WebSocket;
   readonly #stream: Duplex;
   readonly #options: LiveOptions;
@@ -109,6 +102,7 @@ class LiveWebSocket implements WebSocketConnection {
     });
   }
 
+  /** Returns false when the client reads too slowly; `onDrain` follows. */
   send(text: string): boolean {
     if (this.#socket.readyState !== this.#socket.OPEN) return true;
     this.#cork();

@@ -2,7 +2,7 @@
  * The stream of an image call before the provider responds. A picture takes minutes, and proxies close a connection that is silent for
  * about one: after the time of a heartbeat the client gets its response head and comments. From then on a failure is an `error` event.
  */
-import { ApiError, SSE_COMMENT, sse } from '../../../core/index.ts';
+import { ApiError, SSE_COMMENT } from '../../../core/index.ts';
 import {
   type Call,
   type ClientStream,
@@ -10,6 +10,7 @@ import {
   idHeaders,
   STREAM_HEADERS,
 } from '../../../platform/web/index.ts';
+import { imageErrorEvent } from '../stream-error.ts';
 
 export class EarlyStream {
   readonly #call: Call;
@@ -29,7 +30,7 @@ export class EarlyStream {
     call.onClose(this.#cancel);
     call.onInterrupted(() => {
       if (!this.#isTaken)
-        this.#end({ code: 'shutting_down', message: 'The server is restarting; send the request again.' });
+        this.#stream?.end(imageErrorEvent('shutting_down', 'The server is restarting; send the request again.'));
     });
   }
 
@@ -46,7 +47,7 @@ export class EarlyStream {
     this.#cancel();
     if (!this.#stream || !(error instanceof ApiError)) return false;
     const { code, message, details } = error;
-    this.#end({ code, message, param: details.param });
+    this.#stream.end(imageErrorEvent(code, message, details.param));
     return true;
   }
 
@@ -65,12 +66,5 @@ export class EarlyStream {
       onStalled: () => response.destroy(),
     });
     this.#stream.write(SSE_COMMENT);
-  }
-
-  #end(error: { code: string; message: string; param?: string | undefined }): void {
-    const { code, message, param = null } = error;
-    this.#stream?.end(
-      sse(JSON.stringify({ type: 'error', error: { message, type: 'server_error', param, code } }), 'error'),
-    );
   }
 }

@@ -5,6 +5,7 @@ import { IMAGE_FIELDS, IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD
 import { checkImageFields, invalid } from '../../images/fields.ts';
 import { asJson, findingsFor, LARGE_BODY_BYTES, scanRequest } from '../../request-scan.ts';
 import { withModel } from '../request.ts';
+import { bodyAfter } from '../scan.ts';
 import { memberCut } from '../strip-opaque.ts';
 import type { ImageBody } from './body.ts';
 
@@ -36,7 +37,7 @@ export const imageJob: ThreadJob<ImageInput, ImageScan> = {
 };
 
 export function imageJson(sent: Buffer, { cut, modelSpan, ...scan }: ImageScan): ImageBody {
-  const body = cut ? Buffer.from(cut.buffer, cut.byteOffset, cut.byteLength) : sent;
+  const body = bodyAfter(sent, { cut });
   return { ...scan, bodyFor: (name) => withModel(body, modelSpan, scan.model, name) };
 }
 

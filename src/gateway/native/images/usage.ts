@@ -2,13 +2,13 @@
  * What an image call made and used, read beside the response without keeping its pictures. Pictures are counted as they were
  * returned, with the size and quality that the provider names: it may make fewer than asked, and `auto` is its choice.
  */
-import { blockData, GrowingBuffer, JsonElider, nextBlockEnd, valueOfJson } from '../../../core/index.ts';
+import { blockData, blocksOf, GrowingBuffer, JsonElider, valueOfJson } from '../../../core/index.ts';
 import { codecOf, type HubUsage } from '../../../dialects/index.ts';
 import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
 import type { ImageCount } from '../../billing/call-facts.ts';
 import { estimateText } from '../../billing/request-tokens.ts';
 import type { ImageSettings } from '../../images/fields.ts';
-import type { Tap, TapResult } from '../usage-tap.ts';
+import { NOTHING, type Tap, type TapResult } from '../usage-tap.ts';
 
 /** What the request asked for. */
 export interface RequestedImages {
@@ -61,15 +61,6 @@ export class ImageTap implements Tap {
   }
 }
 
-const NOTHING = {
-  usage: undefined,
-  isComplete: false,
-  isError: false,
-  id: undefined,
-  ownedIds: [],
-  sequence: undefined,
-};
-
 /** A picture of the response with its own options. */
 interface Picture {
   readonly size?: unknown;
@@ -90,12 +81,7 @@ function readBody(text: Buffer): Pictures {
 }
 
 function readEvents(text: Buffer): Pictures {
-  const events: ImageEvent[] = [];
-  for (let start = 0, end = 0; start < text.length; start = end) {
-    end = nextBlockEnd(text, start);
-    const event = parse(blockData(text.toString('utf8', start, end)));
-    if (event) events.push(event);
-  }
+  const events = blocksOf(text).flatMap((block) => parse(blockData(block.toString('utf8'))) ?? []);
   const last = events.at(-1);
   return {
     pictures: events.filter(isCompleted),

@@ -3,7 +3,7 @@
  * Never deletes or upgrades a cluster.
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { EMBEDDED_CONNECTIONS } from '../../../rules/index.ts';
@@ -11,7 +11,7 @@ import type { Binaries } from './binaries.ts';
 import type { DataLocation } from './data-location.ts';
 import { APPLICATION_ROLE, DATABASE, LAUNCHER_ROLE, type Transport } from './endpoint.ts';
 import { EmbeddedUnavailable, embeddedFailure } from './failure.ts';
-import { errorCode, runProgram } from './process.ts';
+import { errorCode, readIfExists, runProgram } from './process.ts';
 
 /** Written to postgresql.conf once, where an operator can change them. */
 const TUNING: readonly string[] = [
@@ -41,7 +41,7 @@ export async function prepareCluster(
   options: { transport: Transport; durable: boolean },
 ): Promise<void> {
   await removeParts(location.directory);
-  const version = await versionOf(location.cluster);
+  const version = (await readIfExists(join(location.cluster, 'PG_VERSION')))?.trim();
   if (version === binaries.major) return;
   if (version !== undefined) {
     throw new EmbeddedUnavailable(
@@ -64,11 +64,8 @@ export async function prepareCluster(
 /** Undefined with unix sockets, which need no password. */
 export async function passwordOf(location: DataLocation, transport: Transport): Promise<string | undefined> {
   if (transport === 'socket') return undefined;
-  try {
-    return (await readFile(location.password, 'utf8')).trim();
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
-  }
+  const known = await readIfExists(location.password);
+  if (known !== undefined) return known.trim();
   const password = randomBytes(24).toString('base64url');
   await writeFile(location.password, `${password}\n`, { flag: 'wx', mode: 0o600 });
   // initdb reads it, and does not run as root.
@@ -94,15 +91,6 @@ async function create(client: Client, statement: string): Promise<void> {
     await client.query(statement);
   } catch (error) {
     if (!ALREADY_EXISTS.includes(errorCode(error))) throw error;
-  }
-}
-
-async function versionOf(cluster: string): Promise<string | undefined> {
-  try {
-    return (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
   }
 }
 

@@ -4,13 +4,13 @@
  * Never deletes a database and never uses a folder that another user created.
  */
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { valueOfJson } from '../../../core/index.ts';
 import { EmbeddedUnavailable } from './failure.ts';
 import { canEnter, type OsUser, osUserFor } from './os-user.ts';
-import { errorCode } from './process.ts';
+import { errorCode, readIfExists } from './process.ts';
 
 export interface DataLocation {
   /** Holds the cluster and, when they had to be copied, the binaries. */
@@ -62,10 +62,7 @@ export function filesIn(dataDir: string): Pick<DataLocation, 'lock' | 'log' | 'p
 
 async function readPointer(dataDir: string): Promise<string | undefined> {
   const pointer = join(dataDir, 'postgres.location');
-  const text = await readFile(pointer, 'utf8').catch((error) => {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  });
+  const text = await readIfExists(pointer);
   if (text === undefined) return undefined;
   const directory = parsePointer(text);
   // Starting with an empty database instead would look as if all accounts and balances were lost.

@@ -8,7 +8,7 @@ import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bootId, isProcessAlive, processStartTime } from '../../../core/index.ts';
 import type { Notify } from './data-location.ts';
-import { errorCode } from './process.ts';
+import { errorCode, readIfExists } from './process.ts';
 
 /** Short against a warm start (about 100 ms), long against the cost of a check (about 0.1 ms). */
 const POLL_MS = 20;
@@ -43,7 +43,8 @@ async function acquire(path: string, lock: string, notify: Notify): Promise<void
   let isNotified = false;
   try {
     while (!(await create(path, lock))) {
-      const found = await read(path);
+      const found = await readIfExists(path);
+      // Its owner has just released it.
       if (found === undefined) continue;
       if (await isStale(path, found)) {
         await remove(path, found);
@@ -67,16 +68,6 @@ async function create(path: string, lock: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** Undefined when its owner has just released it. */
-async function read(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

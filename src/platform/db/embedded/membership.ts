@@ -5,7 +5,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { isProcessAlive } from '../../../core/index.ts';
 import { ADVISORY_LOCK } from '../advisory-lock.ts';
 import { prepareBinaries } from './binaries.ts';
 import { ensureDatabase, passwordOf, prepareCluster } from './cluster.ts';
@@ -21,6 +20,7 @@ import {
   stopPostmaster,
 } from './postmaster.ts';
 import { errorCode } from './process.ts';
+import { holderName, tryRoleLock } from './role-lock.ts';
 
 export interface Membership {
   /** Holds the shared lock for as long as it is connected. */
@@ -40,17 +40,13 @@ export interface JoinOptions {
   readonly port: number | undefined;
 }
 
-/** The second key of the lock: other locks of the project use other numbers. */
-const MEMBER_LOCK = 1;
-const NAME = 'dragoman-member';
+const MEMBER = { key: 1, name: 'dragoman-member' } as const;
 
 /** A live postmaster that rejects connections for longer than this does not recover by itself. */
 const UNREACHABLE_TIMEOUT_MS = 5_000;
 /** After the crash of one of its processes PostgreSQL recovers first; see START_TIMEOUT_MS of the postmaster. */
 const RECOVERY_TIMEOUT_MS = 600_000;
 const RETRY_MS = 50;
-/** PostgreSQL notices within milliseconds that a killed member is gone; a second is ample. */
-const DEAD_MEMBER_TIMEOUT_MS = 1_000;
 
 /** SQLSTATE cannot_connect_now: starting, stopping or recovering. */
 const CANNOT_CONNECT_NOW = '57P03';
@@ -141,7 +137,7 @@ async function joinRunning(
   const client = await openSession(endpoint);
   try {
     // Waits only for a last member that is stopping the postmaster. The query then fails and joining starts over.
-    await client.query('select pg_advisory_lock_shared($1, $2)', [ADVISORY_LOCK, MEMBER_LOCK]);
+    await client.query('select pg_advisory_lock_shared($1, $2)', [ADVISORY_LOCK, MEMBER.key]);
     await ensureDatabase(client, endpoint.password);
     return { client, location: location, endpoint, adopted };
   } catch (error) {
@@ -151,30 +147,11 @@ async function joinRunning(
 }
 
 const openSession = (endpoint: Endpoint): Promise<Client> =>
-  connectEmbedded(urlOf(endpoint, LAUNCHER_ROLE, LAUNCHER_DATABASE), `${NAME}:${process.pid}`);
+  connectEmbedded(urlOf(endpoint, LAUNCHER_ROLE, LAUNCHER_DATABASE), holderName(MEMBER));
 
 async function isLast(client: Client): Promise<boolean> {
-  const lock = [ADVISORY_LOCK, MEMBER_LOCK];
   await client.query('select pg_advisory_unlock_all()');
-  const deadline = Date.now() + DEAD_MEMBER_TIMEOUT_MS;
-  for (;;) {
-    const { rows } = await client.query('select pg_try_advisory_lock($1, $2) as locked', lock);
-    if (rows[0]?.locked === true) return true;
-    if ((await isAnyMemberAlive(client)) || Date.now() > deadline) return false;
-    await sleep(RETRY_MS);
-  }
-}
-
-/** A killed member may be listed for a moment, until PostgreSQL notices that its connection is closed. */
-async function isAnyMemberAlive(client: Client): Promise<boolean> {
-  const found = await client.query(
-    `select a.application_name as name
-       from pg_locks l join pg_stat_activity a on a.pid = l.pid
-      where l.locktype = 'advisory' and l.objsubid = 2 and l.classid = $1::oid and l.objid = $2::oid
-        and l.pid <> pg_backend_pid()`,
-    [ADVISORY_LOCK, MEMBER_LOCK],
-  );
-  return found.rows.some((row) => isProcessAlive(Number(String(row.name).split(':')[1])));
+  return (await tryRoleLock(client, MEMBER)) === undefined;
 }
 
 /** How long to retry after this error; 0 for a permanent one. */

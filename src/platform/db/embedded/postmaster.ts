@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, constants, fchownSync, fstatSync, openSync, renameSync, statSync } from 'node:fs';
-import { readFile, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ import type { DataLocation, Notify } from './data-location.ts';
 import type { Transport } from './endpoint.ts';
 import { EmbeddedUnavailable, embeddedFailure, readLogSince } from './failure.ts';
 import type { OsUser } from './os-user.ts';
-import { cleanEnvironment, commandOf, errorCode, runProgram } from './process.ts';
+import { cleanEnvironment, commandOf, errorCode, readIfExists, runProgram } from './process.ts';
 import { openSocketDir, removeSocketDir, SOCKET_PORT } from './socket-dir.ts';
 
 export interface Postmaster {
@@ -125,13 +125,8 @@ export const notResponding = (postmaster: Postmaster): EmbeddedUnavailable =>
   );
 
 async function readPidFile(cluster: string): Promise<Postmaster | undefined> {
-  let text: string;
-  try {
-    text = await readFile(join(cluster, 'postmaster.pid'), 'utf8');
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await readIfExists(join(cluster, 'postmaster.pid'));
+  if (text === undefined) return undefined;
   // pid, data directory, start time, port, socket folder, address, shared memory key, status
   const lines = text.split('\n').map((line) => line.trim());
   const pid = Number(lines[0]);

@@ -59,5 +59,12 @@ export async function runProgram(
   return { ok: (await promise) === 0, output };
 }
 
+/** Undefined when there is no such file. */
+export const readIfExists = (path: string): Promise<string | undefined> =>
+  readFile(path, 'utf8').catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+
 export const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
