@@ -79,6 +79,7 @@ test('native response sends the last chunk of a stream with its end, after the c
   const charge = Promise.withResolvers<void>();
   const call = {
     id: 'req_1',
+    trace: { attempts: [] },
     headers: {},
     response,
     addLogFields: () => {},
