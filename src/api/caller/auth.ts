@@ -31,7 +31,7 @@ export class Auth {
 
   /** Without a promise when the key is cached. */
   identify(call: Call): Caller | Promise<Caller> {
-    if (isGenerateClient(call)) call.errorFormat = 'generate';
+    if (isGenerateClient(call)) call.respondAs('generate');
     const reject = (error: unknown): never => {
       // A database error is not a failed guess of the caller.
       if (error instanceof ApiError) this.#failures.reject(call.address, error);
@@ -58,7 +58,7 @@ export class Auth {
     // Removing a group revokes its keys; this replica may see the two changes in either order.
     if (!group || group.style === 'video')
       throw fail('invalid_api_key', "The API key's provider group no longer exists.");
-    call.owner = key.id;
+    call.identify(key.id);
     if (key.captureUntil !== null) this.#services.capture(call, key);
     return { key, group: group as Caller['group'] };
   }

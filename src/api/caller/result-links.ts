@@ -38,7 +38,7 @@ export async function sendLinkedResult({ video, limiter }: LinkServices, call: C
     throw fail('task_not_found', 'The link is invalid, has expired or was revoked.');
   const { key, task, kind } = linked;
   call.addLogFields({ user: key.userId, key: key.id, group: key.groupId, task: task.id, model: task.model });
-  call.owner = key.id;
+  call.identify(key.id);
   call.addHeaders(VIDEO_ENDPOINTS['videos.content'].headers);
   await acquireSlot(limiter, call, key, { operation: 'videos.content', rpm: VIDEO_REQUESTS_PER_MINUTE.read });
   await video.deliverResult(call, task, kind);

@@ -64,7 +64,7 @@ export class TokenCounter {
   async countNative(call: Call, caller: Caller, count: Count, forward: () => Promise<void>): Promise<void> {
     // Read once for both.
     const bytes = await readJsonBody(this.#services, call, count.operation);
-    call.body = bytes;
+    call.keepBody(bytes);
     const previousId = await this.#previousId(bytes, caller, count);
     if (await this.#isOwn(previousId, caller)) return this.count(call, caller, { ...count, to: count.from });
     try {

@@ -123,7 +123,7 @@ class Explanation {
     }
     const call = this.#call();
     try {
-      call.body = await this.#body();
+      call.keepBody(await this.#body());
       const request = await readRequest(this.#services, call, caller, this.#operation);
       const planned = plan(request, caller, this.#services.catalog());
       this.#noteUnused(request, planned);
@@ -151,7 +151,7 @@ class Explanation {
       ...{ address: '', startedAt: clock.now(), clock, response: new RunSink(() => {}) },
       request: { ...request, isComplete: true, completeBody: undefined, read() {}, resume() {} },
     });
-    call.owner = key.id;
+    call.identify(key.id);
     return call;
   }
 

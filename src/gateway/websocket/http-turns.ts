@@ -63,7 +63,7 @@ export class HttpTurns implements TurnRunner {
       }
       const { generate: _, ...request } = create;
       const input = entry ? items : create.input;
-      call.body = Buffer.from(JSON.stringify({ ...request, input, previous_response_id: base, stream: true }));
+      call.keepBody(Buffer.from(JSON.stringify({ ...request, input, previous_response_id: base, stream: true })));
       await this.#services.handleHttp(call);
     } finally {
       if (!isComplete) this.#history.drop(lane, previousId);

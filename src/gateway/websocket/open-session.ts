@@ -55,7 +55,7 @@ function callFor(turn: Turn, upgrade: Call, { key, group }: Caller, clock: Clock
     clock,
     bodyBudget: upgrade.bodyBudget,
   });
-  call.owner = upgrade.owner;
+  call.identify(upgrade.owner);
   call.addLogFields({ user: key.userId, key: key.id, group: group.id, socket: upgrade.id });
   return call;
 }

@@ -55,7 +55,7 @@ export class CaptureLog {
     if ((this.#closed.get(switchOf(key)) ?? 0) > now || this.#bytes + MAX_BYTES > CAPTURE.memoryBytes) return;
     this.#bytes += MAX_BYTES;
     const tap = new BodyTap(call.response, CAPTURE.bodyBytes);
-    call.tap = tap;
+    call.captureBy(tap);
     call.onClose(() => this.#add(call, key, tap));
   }
 
