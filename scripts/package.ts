@@ -33,7 +33,7 @@ export function packPackage(folder: string): string {
 
 /** Writes what the package depends on, with the hashes of the lock file, as CycloneDX. Returns the path of the file in `folder`. */
 export function writeSbom(folder: string): string {
-  const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'];
+  const args = ['sbom', '--package-lock-only', '--include=dev', '--sbom-format', 'cyclonedx'];
   const sbom = JSON.parse(execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 2 ** 26 }));
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   // `--omit dev` would leave out packages that run too, if development also needs them.
