@@ -16,9 +16,9 @@ import {
 import type { Block, ModelReply } from './reply-arbitrary.ts';
 import { wireFormOf } from './wire.ts';
 
-/** Of every pair, with the step from one to ten that shows the growth; one goes on to sizes that take long. */
+/** Of every pair, with the step from one to ten that shows the growth; one goes on. */
 const SMALL = [100, 1_000];
-const LARGE = [1_000, 10_000, 100_000];
+const LARGE = [1_000, 10_000];
 /** Between two sizes; quadratic work grows a hundredfold. */
 const MAX_GROWTH = 12;
 const MAX_ARGUMENTS = 1_000;
@@ -85,7 +85,7 @@ for (const pair of someOf(DIALECT_PAIRS, 10))
       checkLinear(pair, blocksOf, SMALL);
     });
 
-longTest('chat over messages: the work of a reply with calls is linear up to 100,000 of them', () => {
+longTest('chat over messages: the work of a reply with calls is linear up to 10,000 of them', () => {
   const pair = DIALECT_PAIRS.find(({ name }) => name === 'chat over messages') ?? assert.fail();
   checkLinear(pair, KINDS.calls ?? assert.fail(), LARGE);
 });
