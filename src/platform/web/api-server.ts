@@ -35,7 +35,6 @@ import type { Certificate } from './certificate.ts';
 import { clientAddress, proxyReporter } from './client-address.ts';
 import type { Cors } from './cors.ts';
 import { failureFields, storedMessage } from './failure-fields.ts';
-import { IdleHeap } from './idle-heap.ts';
 import type { Metrics } from './metrics.ts';
 import { bodyBytesOf, isShed, refuseOverloaded, refuseUpgrade, ShedResponses, shedReporter } from './overload.ts';
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
@@ -99,7 +98,7 @@ export function createWeb(options: WebOptions) {
   const wakefulness = new Wakefulness({
     clock: options.clock,
     openCalls: () => state.openCalls.size,
-    samplers: [...(shedder ? [shedder] : []), metrics.eventLoop, new IdleHeap(options)],
+    samplers: [...(shedder ? [shedder] : []), metrics.eventLoop],
   });
   const host: ServerHost = {
     clock: options.clock,
