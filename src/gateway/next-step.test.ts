@@ -207,7 +207,7 @@ test('nothing follows a response, a fault of the request in the own group, or on
     assert.ok(repeated.length <= attempts.length);
   }));
 
-test('a call is refused only when whoever could serve it is out of attempts, time or retries, or the request is at fault', () =>
+test('a call is refused only when the request is at fault or every account that could serve it is out of attempts, time or retries', () =>
   law(({ own, lines, isOnce, hasRetries }, { attempts, ms: endMs }, error) => {
     if (!error) return;
     const all = [...own, ...lines];

@@ -71,7 +71,7 @@ export function pricedUsage(given: MeteredUsage, call: PricedCallModels, source:
 /** `0` for a free model. */
 const priceName = ({ priceId }: PricedModel): string => String(priceId ?? 0);
 
-/** Undefined for the model of the request, and for one that nobody named. */
+/** Undefined when the row is of the requested model, or of a model that the request does not name. */
 function modelOfRow(
   { model: name }: ModelUsage,
   own: ModelNames,

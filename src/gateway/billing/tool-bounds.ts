@@ -118,7 +118,7 @@ const requestUses = (read: Read): Use[] =>
     return isOn ? [useOf({}, row, member)] : [];
   });
 
-/** The tools of a request that is parsed, also those that items of its input add. One that is no list is read as a list of one. */
+/** The tools of a parsed request, with those that items of its input add. A single value counts as a list of one. */
 function toolsIn(read: Read): PlacedTool[] {
   const input = read('input');
   const added = Array.isArray(input)
