@@ -234,6 +234,13 @@ export interface CapturesRow {
   sealed: string;
 }
 
+export interface ChangeRepliesRow {
+  id: Buffer;
+  fingerprint: Buffer;
+  reply_sealed: string | null;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
 export interface CharactersRow {
   id: string;
   public_id: string;
@@ -846,6 +853,7 @@ export interface Rows {
   callback_circuits: CallbackCircuitsRow;
   callback_events: CallbackEventsRow;
   captures: CapturesRow;
+  change_replies: ChangeRepliesRow;
   characters: CharactersRow;
   entries: EntriesRow;
   groups: GroupsRow;

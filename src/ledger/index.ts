@@ -42,6 +42,8 @@ export {
   type BreakdownRow,
   breakdownQuery,
   readBreakdown,
+  SORTED_MEASURES,
+  type SortedMeasure,
   type UsageAudience,
   usageCells,
   usageColumns,

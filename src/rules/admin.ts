@@ -3,6 +3,9 @@ import { type OperatorRow, rowsAt } from './endpoints.ts';
 
 const admin = rowsAt('/admin/v1', {});
 
+/** JSON of the values that the changed members had when the caller read them: another value now is a conflict. */
+export const UNCHANGED_HEADER = 'x-if-unchanged';
+
 export const ADMIN_ENDPOINTS = {
   'admin.balances': admin.get('/balances', 'Balances of all users'),
   'admin.balance': admin.get('/users/{user}/balance', 'Balance of a user'),

@@ -3,6 +3,8 @@
  * Elsewhere each page reads up to `SORTED_ROWS` rows of the list: an index for the sake of a list would cost every write of the table.
  */
 export const SORTED_ROWS = 100_000;
+/** A list says how many rows it has, up to this number. */
+export const COUNTED_ROWS = 10_000;
 
 export interface ListSort {
   readonly column: string;

@@ -46,7 +46,7 @@ export const OPERATION_ERRORS = {
   script: codes('cross_site_request'),
   /** Names an object in its path or body. */
   object: codes('object_not_found'),
-  change: codes('conflict', 'not_permitted'),
+  change: codes('conflict', 'not_permitted', 'idempotency_conflict', 'idempotency_in_progress'),
   signIn: codes('invalid_credentials', 'invalid_link', 'cross_site_request', 'rate_limit_exceeded'),
   /** A file, or a page that this server does not offer. */
   file: codes('not_found'),

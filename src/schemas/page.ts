@@ -1,8 +1,13 @@
 /** A page of a list of the admin API or the console. */
 import { z } from 'zod';
-import { flag, list, someText } from './field.ts';
+import { COUNTED_ROWS } from '../rules/index.ts';
+import { flag, integer, list, someText } from './field.ts';
 
 const END = {
+  count: integer
+    .nullable()
+    .describe(`rows on all pages, where the list counts them; null beyond ${COUNTED_ROWS}`)
+    .optional(),
   has_more: flag,
   next_cursor: someText.describe('`cursor` of the next page; null on the last one'),
 };

@@ -138,7 +138,11 @@ export type OperatorUsage = z.infer<typeof OperatorUsage>;
 export const UserUsage = UserMeasures.extend(By.shape).meta({ id: 'UserUsage' });
 export type UserUsage = z.infer<typeof UserUsage>;
 
-const report = { ...USD, ...DAYS, by: list(z.enum(DIMENSIONS)) };
+const report = {
+  ...USD,
+  ...DAYS,
+  by: list(z.enum(DIMENSIONS)),
+};
 export const OperatorUsagePage = pageOf(OperatorUsage, { ...report, total: OperatorUsage });
 export type OperatorUsagePage = z.infer<typeof OperatorUsagePage>;
 export const UserUsagePage = pageOf(UserUsage, { ...report, total: UserUsage });

@@ -119,6 +119,7 @@ export const DISTRIBUTION: Readonly<Record<keyof Rows, Distribution>> = {
   ledger_suspects: local,
   alarms: local,
   audit: local,
+  change_replies: local,
   people: local,
   person_links: local,
   person_sessions: local,

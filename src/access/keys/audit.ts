@@ -1,4 +1,6 @@
 /** The audit log: one line per change, written in the transaction of the change. Append-only; lines contain no secrets. */
+import { isDeepStrictEqual } from 'node:util';
+import { failAt } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 
 /**
@@ -9,6 +11,8 @@ export interface Actor {
   readonly actor: 'token' | 'cli' | 'file' | `person:${string}`;
   readonly requestId?: string;
   readonly address?: string;
+  /** Values that members had when the actor read them. A change of other values is refused: somebody else was faster. */
+  readonly expected?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** What happens to each kind of object. */
@@ -48,6 +52,7 @@ export interface AuditLine {
 
 /** `tx` must be the transaction of the change, so that no change is stored without its line. */
 export async function writeAudit(tx: Db, by: Actor, { action, subject, before, after }: AuditLine): Promise<void> {
+  if (before && by.expected) expectUnchanged(JSON.parse(JSON.stringify(before)), by.expected);
   await tx
     .insertInto('audit')
     .values({
@@ -61,3 +66,15 @@ export async function writeAudit(tx: Db, by: Actor, { action, subject, before, a
     })
     .execute();
 }
+
+function expectUnchanged(before: Readonly<Record<string, unknown>>, expected: NonNullable<Actor['expected']>): void {
+  for (const [name, value] of Object.entries(expected))
+    if (!isSame(before[name] ?? null, value ?? null))
+      throw failAt('conflict', name, `is ${JSON.stringify(before[name] ?? null)} now: somebody changed it meanwhile.`);
+}
+
+/** Amounts are numbers in the database and text elsewhere. */
+const isSame = (one: unknown, other: unknown): boolean =>
+  isDeepStrictEqual(one, other) || (isScalar(one) && isScalar(other) && Number(one) === Number(other));
+
+const isScalar = (value: unknown): boolean => typeof value === 'number' || (typeof value === 'string' && value !== '');

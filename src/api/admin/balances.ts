@@ -7,7 +7,7 @@ import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
 import { money, param } from './query-params.ts';
 
 const BalancesQuery = z.strictObject({
-  user: param.user.describe('of this user; `*` stands for any text'),
+  user: param.user.describe('of this user; `*` stands for any text, also of the e-mail address'),
   below: money('with less than this amount available'),
   used: z.coerce
     .number()
@@ -23,10 +23,12 @@ export const BALANCES_OPERATIONS = {
     query: BalancesQuery,
     async handle({ call, query: { user, below, used, ...query } }, { db, clock }) {
       const page = sortedPage('balances', query);
-      const found = await snapshot(db, (tx) => walletReports(tx, { user, below, used, ...page, now: clock.now() }));
-      sendPage(call, found, {
+      const { rows, count } = await snapshot(db, (tx) =>
+        walletReports(tx, { user, below, used, ...page, now: clock.now() }),
+      );
+      sendPage(call, rows, {
         limit: query.limit,
-        more: { currency: 'USD' },
+        more: { currency: 'USD', count },
         view: ({ report }) => report,
         key: (row) => sortedKey(row, row.report.user, page.order),
       });
@@ -34,7 +36,8 @@ export const BALANCES_OPERATIONS = {
   }),
   'admin.balance': operation({
     async handle({ id: user }, { db, clock }) {
-      const [found] = await snapshot(db, (tx) => walletReports(tx, { user, limit: 1, now: clock.now() }));
+      const { rows } = await snapshot(db, (tx) => walletReports(tx, { user, limit: 1, now: clock.now() }));
+      const [found] = rows;
       if (!found) throw notFound('user', user);
       return { object: 'balance', currency: 'USD', ...found.report };
     },

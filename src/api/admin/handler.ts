@@ -9,7 +9,8 @@ import { type Call, sendJson } from '../../platform/web/index.ts';
 import type { SettingReport } from '../../schemas/index.ts';
 import type { Video } from '../../video/index.ts';
 import { readQuery } from './query-params.ts';
-import { readJson } from './request-body.ts';
+import { type ChangeServices, makeOnce } from './repeated-change.ts';
+import { readExpected, readJson } from './request-body.ts';
 
 /** What the admin API does to accounts beside the database. */
 export interface AccountControl {
@@ -74,7 +75,7 @@ const NO_QUERY = z.strictObject({});
 
 /** The query is checked before the body is read. */
 export const operationsOf =
-  <C, S>() =>
+  <C extends Operator, S extends ChangeServices>() =>
   <Q extends z.ZodObject = typeof NO_QUERY, B extends z.ZodType = z.ZodUndefined>({
     query,
     body,
@@ -92,7 +93,10 @@ export const operationsOf =
         const parsedQuery = readQuery(call.query, querySchema) as z.output<Q>;
         const parsedBody = readBody ? await readBody(call) : ((body && (await readJson(call, body))) as z.output<B>);
         const [id = ''] = Object.values(call.params);
-        const reply = await handle({ ...caller, call, id, query: parsedQuery, body: parsedBody }, services);
+        const by = { ...caller.by, expected: readExpected(call) };
+        const input = { ...caller, by, call, id, query: parsedQuery, body: parsedBody };
+        const make = async (): Promise<unknown> => handle(input, services);
+        const reply = await makeOnce(call, services, { by, body: parsedBody, make });
         if (reply) sendJson(call, status, reply as object);
       },
     };

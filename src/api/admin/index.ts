@@ -12,5 +12,5 @@ export { chargeView, observedView, requestParams, sendRequests } from './request
 export { searchParams, sendHits } from './search.ts';
 export { StatementParams, sendStatement } from './statement.ts';
 export { decideSubmission, oldestSubmissions } from './submissions.ts';
-export { isRowKey, sendUsage } from './usage.ts';
+export { isRowKey, sendUsage, usagePage } from './usage.ts';
 export { warningOperations } from './warnings.ts';

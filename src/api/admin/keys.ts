@@ -14,7 +14,7 @@ import {
 } from '../../access/keys/index.ts';
 import { fail, type StoredLimits } from '../../core/index.ts';
 import { captureKey } from '../../observe/request-log/index.ts';
-import { type Db, likePattern, type Row, snapshot, sortedRows, type Tx } from '../../platform/db/index.ts';
+import { countRows, type Db, likePattern, type Row, snapshot, sortedRows, type Tx } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { KeyCapture, KeyChange, mergeLimits, NewKey, type ShownKey } from '../../schemas/index.ts';
 import { type AdminServices, notFound, operation } from './handler.ts';
@@ -43,9 +43,13 @@ export async function sendKeys(
   const page = sortedPage('keys', query);
   const from = sql`
     select * from keys where ${matching({ user, group })} ${name === undefined ? sql`` : sql`and name ilike ${likePattern(name)}`}`;
-  const rows = await snapshot(db, (tx) => sortedRows<Row<'keys'>>(tx, { ...page, from, id: 'id' }));
+  const [rows, count] = await snapshot(db, async (tx) => [
+    await sortedRows<Row<'keys'>>(tx, { ...page, from, id: 'id' }),
+    await countRows(tx, from),
+  ]);
   sendPage(call, rows, {
     limit: query.limit,
+    more: { count },
     view: (row) => extend(keyView(row, clock.now())),
     key: (row) => sortedKey(row, row.id, page.order),
   });

@@ -1,7 +1,7 @@
 /** Lists of rows in a fixed order, a page at a time. Every parameter beside those of the page is compared with a column. */
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import { type Db, type SortedRow, snapshot, sortedRows } from '../../platform/db/index.ts';
+import { countRows, type Db, type SortedRow, snapshot, sortedRows } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
@@ -56,7 +56,7 @@ interface PageQuery {
 export function readList<T>(db: Db, list: Omit<RowList<T>, 'view'>, { limit, cursor, ...filters }: PageQuery) {
   const { column, key: _, ...order } = ORDERS[list.order];
   return sortedRows<T>(db, {
-    from: sql`select * from (${list.from}) own where ${matching(filters)}`,
+    from: filtered(list.from, filters),
     id: list.id ?? 'id',
     order: { ...order, column: list.by ?? column, hasIndex: true },
     after: cursor?.map(String),
@@ -64,14 +64,20 @@ export function readList<T>(db: Db, list: Omit<RowList<T>, 'view'>, { limit, cur
   });
 }
 
+const filtered = (from: RawBuilder<unknown>, filters: object) =>
+  sql`select * from (${from}) own where ${matching(filters)}`;
+
 export async function sendRows<T>(call: Call, db: Db, list: RowList<T>, query: PageQuery): Promise<void> {
-  const { limit } = query;
-  const rows = await snapshot(db, (tx) => readList(tx, list, { ...query, limit: limit + 1 }));
+  const { limit, cursor: _, ...filters } = query;
+  const [rows, count] = await snapshot(db, async (tx) => [
+    await readList(tx, list, { ...query, limit: limit + 1 }),
+    await countRows(tx, filtered(list.from, filters)),
+  ]);
   const id = (list.id ?? 'id') as keyof T;
   const isById = ORDERS[list.order].column === 'id';
   const key = (row: SortedRow<T>) => (isById ? [String(row[id])] : [row.sorted_by, String(row[id])]);
   const view = ({ sorted_by: _, ...row }: SortedRow<T>) => list.view(row as T);
-  sendPage(call, rows, { limit, view, more: list.more, key });
+  sendPage(call, rows, { limit, view, more: { ...list.more, count }, key });
 }
 
 export const listOperation = <T>({ filters, ...list }: RowList<T> & { readonly filters?: z.ZodRawShape }) =>

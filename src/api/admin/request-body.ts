@@ -1,9 +1,9 @@
 /** JSON bodies of admin requests. Strict: unknown fields are rejected by name. */
 import { z } from 'zod';
 import { issuesOf } from '../../catalog/setup/index.ts';
-import { type ApiError, fail, parseNanos } from '../../core/index.ts';
+import { type ApiError, fail, failAt, parseNanos, valueOfJson } from '../../core/index.ts';
 import { type Call, expectJson, readBody } from '../../platform/web/index.ts';
-import { BODY_BYTES, type ErrorCode } from '../../rules/index.ts';
+import { BODY_BYTES, type ErrorCode, UNCHANGED_HEADER } from '../../rules/index.ts';
 import { line } from '../../schemas/index.ts';
 
 export async function readJson<S extends z.ZodType>(
@@ -29,6 +29,17 @@ export function rejection(lines: readonly string[], code: ErrorCode = 'invalid_r
 export function expectChange(body: object): void {
   if (Object.values(body).every((value) => value === undefined))
     throw fail('invalid_request', 'Provide at least one field to update.');
+}
+
+const Expected = z.record(z.string(), z.unknown());
+
+/** The values that the changed members had when the caller read them, so that nobody undoes a change that they have not seen. */
+export function readExpected(call: Call): Readonly<Record<string, unknown>> | undefined {
+  const text = call.header(UNCHANGED_HEADER);
+  if (text === undefined) return undefined;
+  const { data } = Expected.safeParse(valueOfJson(text));
+  if (!data) throw failAt('invalid_request', UNCHANGED_HEADER, 'expected a JSON object of members and their values.');
+  return data;
 }
 
 /** An absent body is an empty object, so that validation names the missing fields. */

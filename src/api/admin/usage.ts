@@ -6,6 +6,8 @@ import {
   breakdownQuery,
   periodOf,
   readBreakdown,
+  SORTED_MEASURES,
+  type SortedMeasure,
   type UsageAudience,
   usageCells,
   usageColumns,
@@ -21,6 +23,40 @@ import { listOf, param } from './query-params.ts';
 
 const MAX_DAYS = 366;
 
+/** The parameters of a page of a report. Users do not see costs, and cannot sort by them. */
+export function usagePage(audience: UsageAudience) {
+  const names = (Object.keys(SORTED_MEASURES) as SortedMeasure[]).filter((name) =>
+    usageColumns([], audience).includes(name),
+  );
+  return {
+    sort: z
+      .enum(names.flatMap((name) => [name, `${name}.asc` as const]))
+      .describe(
+        'the largest first by this sum, or the smallest with `.asc`; the reply then has `count`, the number of lines',
+      )
+      .optional(),
+    ...pageParams(rowKey.texts),
+    format: param.format,
+  };
+}
+
+interface UsageCursor {
+  readonly by: readonly Dimension[];
+  readonly sort?: string | undefined;
+  readonly cursor?: readonly string[] | undefined;
+}
+
+/** A cursor has the value of the order, if there is one, and those of the dimensions. */
+export function isRowKey({ by, sort, cursor }: UsageCursor): boolean {
+  if (cursor === undefined) return true;
+  const values = sort === undefined ? cursor : cursor.slice(1);
+  return (
+    values.length === by.length &&
+    (sort === undefined || /^-?\d{1,19}$/.test(cursor[0] ?? '')) &&
+    by.every((name, n) => name !== 'day' || z.iso.date().safeParse(values[n]).success)
+  );
+}
+
 const UsageParams = z
   .strictObject({
     by: listOf(DIMENSIONS)
@@ -34,21 +70,15 @@ const UsageParams = z
     group: param.group,
     account: param.account,
     operation: param.operation,
-    ...pageParams(rowKey.texts),
-    format: param.format,
+    ...usagePage('operator'),
   })
-  .refine(({ by, cursor }) => cursor === undefined || isRowKey(by, cursor), {
-    path: ['cursor'],
-    error: CURSOR_EXPECTED,
-  });
-
-export const isRowKey = (by: readonly Dimension[], cursor: readonly string[]): boolean =>
-  cursor.length === by.length && by.every((name, n) => name !== 'day' || z.iso.date().safeParse(cursor[n]).success);
+  .refine(isRowKey, { path: ['cursor'], error: CURSOR_EXPECTED });
 
 interface UsageRequest extends Readonly<Partial<Record<Exclude<Dimension, 'day'>, string | undefined>>> {
   readonly by: readonly Dimension[];
   readonly start_date?: string | undefined;
   readonly end_date?: string | undefined;
+  readonly sort?: string | undefined;
   readonly limit: number;
   readonly cursor?: readonly string[] | undefined;
   readonly format: 'json' | 'csv';
@@ -57,11 +87,13 @@ interface UsageRequest extends Readonly<Partial<Record<Exclude<Dimension, 'day'>
 /** Users see what they are charged; operators also what providers cost. */
 export async function sendUsage(
   call: Call,
-  { by, start_date, end_date, limit, cursor: after, format, ...filters }: UsageRequest,
+  { by, start_date, end_date, sort, limit, cursor: after, format, ...filters }: UsageRequest,
   { db, clock, audience }: Pick<AdminServices, 'db' | 'clock'> & { readonly audience: UsageAudience },
 ): Promise<void> {
   const { start, end } = periodOf({ start_date, end_date }, clock.now(), MAX_DAYS);
-  const breakdown: BreakdownQuery = { start, end, by, only: withoutAbsent(filters) };
+  const [measure, direction] = (sort ?? '').split('.');
+  const order = sort === undefined ? undefined : { by: measure as SortedMeasure, isAscending: direction === 'asc' };
+  const breakdown: BreakdownQuery = { start, end, by, only: withoutAbsent(filters), order };
   await snapshot(db, async (tx) => {
     if (format === 'csv') {
       const batches = streamRows(tx, breakdownQuery(breakdown));
@@ -74,9 +106,15 @@ export async function sendUsage(
     const total = sum && usageLine(sum, [], audience);
     sendPage(call, rows, {
       limit,
-      more: { currency: 'USD', period: { start, end, timezone: 'UTC' }, by, total },
+      more: {
+        currency: 'USD',
+        period: { start, end, timezone: 'UTC' },
+        by,
+        total,
+        ...(order && { count: Number(rows[0]?.lines ?? 0) }),
+      },
       view: (row) => usageLine(row, by, audience),
-      key: (row) => by.map((name) => row[name] ?? ''),
+      key: (row) => [...(row.sorted_by === undefined ? [] : [row.sorted_by]), ...by.map((name) => row[name] ?? '')],
     });
   });
 }

@@ -25,7 +25,7 @@ interface WarningCaller extends Operator {
   /** Whose warnings they are: a user, or `OPERATORS`. */
   readonly userId: string;
 }
-type WarningServices = Pick<AdminServices, 'db' | 'warnings'>;
+type WarningServices = Pick<AdminServices, 'db' | 'secrets' | 'warnings'>;
 
 const operation = operationsOf<WarningCaller, WarningServices>();
 

@@ -7,7 +7,6 @@ import { createKey, keyView, revokeKey } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
 import { captureKey } from '../../observe/request-log/index.ts';
 import type { Row } from '../../platform/db/index.ts';
-import { type Call, sendJson } from '../../platform/web/index.ts';
 import { KeyCapture, KeyChange, NewKey } from '../../schemas/index.ts';
 import { changeKey, notFound, param, rotateKey, sendKeys, sortedParams } from '../admin/index.ts';
 import { expectGroup, expectRoom, openVideoGroups, readAllowance } from './key-allowance.ts';
@@ -23,15 +22,10 @@ async function styleAdder({ db }: ConsoleServices) {
   return <V extends { readonly group: string }>(view: V) => ({ ...view, style: styles.get(view.group) ?? null });
 }
 
-async function sendKey(
+const keyReply = async (
   services: ConsoleServices,
-  call: Call,
-  status: number,
   view: { readonly group: string; readonly value?: string | undefined },
-): Promise<void> {
-  const withStyle = await styleAdder(services);
-  sendJson(call, status, { object: 'key', ...withStyle(view) });
-}
+) => ({ object: 'key', ...(await styleAdder(services))(view) });
 
 const NewOwnKey = NewKey.omit({ user: true, video_groups: true });
 
@@ -58,7 +52,7 @@ export const OWN_KEYS = {
   }),
   'console.key': ownOperation({
     query: ONLY_USER,
-    async handle({ id, call, userId }, services) {
+    async handle({ id, userId }, services) {
       const { db, clock } = services;
       const row = await db
         .selectFrom('keys')
@@ -67,12 +61,13 @@ export const OWN_KEYS = {
         .where('user_id', '=', userId)
         .executeTakeFirst();
       if (!row) throw notFound('key', id);
-      await sendKey(services, call, 200, keyView(row, clock.now()));
+      return keyReply(services, keyView(row, clock.now()));
     },
   }),
   'console.createKey': ownOperation({
     body: NewOwnKey,
-    async handle({ call, body, by, userId }, services) {
+    status: 201,
+    async handle({ body, by, userId }, services) {
       const { db, clock, secrets } = services;
       const now = clock.now();
       const allowance = await readAllowance(db, userId);
@@ -87,12 +82,12 @@ export const OWN_KEYS = {
           await expectRoom(tx, userId, now);
         },
       });
-      await sendKey(services, call, 201, { ...view, value });
+      return keyReply(services, { ...view, value });
     },
   }),
   'console.changeKey': ownOperation({
     body: OwnKeyChange,
-    async handle({ id, call, body, by, userId }, services) {
+    async handle({ id, body, by, userId }, services) {
       const { db, clock } = services;
       const view = await changeKey(db, id, body, {
         by,
@@ -100,12 +95,13 @@ export const OWN_KEYS = {
         now: clock.now(),
         check: isOwn,
       });
-      await sendKey(services, call, 200, view);
+      return keyReply(services, view);
     },
   }),
   'console.rotateKey': ownOperation({
     body: RotateBody,
-    async handle({ id, call, body: { overlap_seconds }, by, userId }, services) {
+    status: 201,
+    async handle({ id, body: { overlap_seconds }, by, userId }, services) {
       const { db, clock, secrets } = services;
       const now = clock.now();
       const rotated = await rotateKey(db, id, overlap_seconds, {
@@ -115,24 +111,24 @@ export const OWN_KEYS = {
         secrets,
         check: (tx, key) => (key.is_own && overlap_seconds > 0 ? expectRoom(tx, userId, now, SPARE_KEYS) : undefined),
       });
-      await sendKey(services, call, 201, rotated);
+      return keyReply(services, rotated);
     },
   }),
   'console.revokeKey': ownOperation({
     body: NO_BODY,
-    async handle({ id, call, by, userId }, services) {
+    async handle({ id, by, userId }, services) {
       const { db, clock } = services;
       const { view } = await revokeKey(db, id, { by, owner: userId, now: clock.now() });
-      await sendKey(services, call, 200, view);
+      return keyReply(services, view);
     },
   }),
   /** Of any key of the user: the bodies are the user's own. */
   'console.captureKey': ownOperation({
     body: KeyCapture,
-    async handle({ id, call, body: { hours }, by, userId }, services) {
+    async handle({ id, body: { hours }, by, userId }, services) {
       const { db, clock } = services;
       const view = await captureKey(db, id, hours, { by, owner: userId, now: clock.now() });
-      await sendKey(services, call, 200, view);
+      return keyReply(services, view);
     },
   }),
 };

@@ -4,12 +4,11 @@ import {
   CURSOR_EXPECTED,
   isRowKey,
   listOf,
-  pageParams,
   param,
-  rowKey,
   StatementParams,
   sendStatement,
   sendUsage,
+  usagePage,
 } from '../admin/index.ts';
 import { ownOperation } from './services.ts';
 
@@ -25,13 +24,9 @@ const UsageQuery = z
     model: param.model,
     group: param.group,
     operation: param.operation,
-    ...pageParams(rowKey.texts),
-    format: param.format,
+    ...usagePage('user'),
   })
-  .refine(({ by, cursor }) => cursor === undefined || isRowKey(by, cursor), {
-    path: ['cursor'],
-    error: CURSOR_EXPECTED,
-  });
+  .refine(isRowKey, { path: ['cursor'], error: CURSOR_EXPECTED });
 
 const ChargesQuery = z.strictObject({ user: param.user, ...StatementParams.shape });
 

@@ -1,6 +1,12 @@
 /** The admin API in the reference: queries and bodies from the schemas of its operations, responses from a table by operation. */
 import type { z } from 'zod';
-import { type AdminOperation, adminRow, type ErrorCode, OPERATION_ERRORS } from '../../rules/index.ts';
+import {
+  type AdminOperation,
+  adminRow,
+  type ErrorCode,
+  OPERATION_ERRORS,
+  UNCHANGED_HEADER,
+} from '../../rules/index.ts';
 import { ADMIN_SUCCESSES } from './admin-responses.ts';
 import { errorResponses } from './errors.ts';
 import { withHeaders } from './headers.ts';
@@ -61,6 +67,11 @@ const EXAMPLES: Readonly<Partial<Record<AdminOperation, object>>> = {
   },
 };
 
+const CHANGE_HEADERS = [
+  ['Idempotency-Key', 'a repetition with the same key gets the first reply for a day, and changes nothing'],
+  [UNCHANGED_HEADER, 'JSON of members and the values that were read; 409 when one has another value now'],
+].map(([name, description]) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } }));
+
 export function describeAdmin(
   operation: AdminOperation,
   { query, body, bodyTypes }: AdminRequestSchemas,
@@ -77,7 +88,7 @@ export function describeAdmin(
   ];
   const responses = { ...successesOf(ADMIN_SUCCESSES[operation]), ...errorResponses('openai', codes) };
   return {
-    parameters: queryParameters(query),
+    parameters: [...queryParameters(query), ...(method === 'GET' ? [] : CHANGE_HEADERS)],
     ...(body && { requestBody: requestBodyOf(body, EXAMPLES[operation], bodyTypes) }),
     responses: withHeaders(responses, ...(deprecated ? (['deprecated'] as const) : [])),
   };

@@ -12,7 +12,13 @@ import { recordResolved } from '../records/resolved-record.ts';
 import { sumOldDays } from '../records/usage-totals.ts';
 import { recordUsage, UsageWriter } from '../records/usage-writer.ts';
 import type { UsageRecord } from '../usage-record.ts';
-import { type BreakdownQuery, type BreakdownRow, readBreakdown } from './usage-breakdown.ts';
+import {
+  type BreakdownQuery,
+  type BreakdownRow,
+  readBreakdown,
+  SORTED_MEASURES,
+  type SortedMeasure,
+} from './usage-breakdown.ts';
 import { sumOldMonths } from './usage-months.ts';
 import { DIMENSION_COLUMNS } from './usage-sums.ts';
 
@@ -102,6 +108,7 @@ test('a report equals the sums of its records for any period, dimensions, filter
       assert.deepEqual(await readBreakdown(db, { ...query, limit: undefined }), expected);
       if (query.by.length === 0) continue;
       assert.deepEqual(await readBreakdown(db, query), expected.slice(0, query.limit));
+      await expectSorted(query, expected);
       const [first] = query.by;
       const groupEnds = expected.flatMap((row, n) => (first && row[first] !== expected[n + 1]?.[first] ? [n] : []));
       for (const n of [...positions.map((share) => Math.floor(share * expected.length)), ...groupEnds.slice(0, 3)]) {
@@ -119,6 +126,41 @@ test('a report equals the sums of its records for any period, dimensions, filter
   }>`select count(*) as months from usage_monthly_months where is_complete`.execute(db);
   assert.ok((rows[0]?.months ?? 0n) > 0n);
 });
+
+const NAMES = Object.keys(SORTED_MEASURES) as SortedMeasure[];
+
+/** Pages of an order hold every row once, by size, and say how many there are. */
+async function expectSorted(query: BreakdownQuery & { readonly limit: number }, all: readonly BreakdownRow[]) {
+  const by = NAMES[all.length % NAMES.length] ?? 'revenue';
+  const isAscending = all.length % 2 === 0;
+  const found: BreakdownRow[] = [];
+  for (let after: readonly string[] | undefined; found.length < Math.min(all.length, 3 * query.limit); ) {
+    const page = await readBreakdown(db, { ...query, order: { by, isAscending }, after });
+    assert.equal(page.length, Math.min(query.limit, all.length - found.length));
+    assert.ok(page.every(({ lines }) => lines === BigInt(all.length)));
+    found.push(...page);
+    const last = page.at(-1);
+    after = [last?.sorted_by ?? '', ...query.by.map((name) => last?.[name] ?? '')];
+  }
+  const keyOf = (row: BreakdownRow): string => JSON.stringify(query.by.map((name) => row[name]));
+  const placed = all.map((row) => ({ key: keyOf(row), value: measured(row, by) }));
+  const sign = isAscending ? 1 : -1;
+  const order = placed.toSorted((a, b) => sign * Number(a.value - b.value));
+  assert.deepEqual(
+    found.map((row) => BigInt(row.sorted_by ?? '')),
+    order.slice(0, found.length).map(({ value }) => value),
+  );
+  assert.equal(new Set(found.map(keyOf)).size, found.length);
+}
+
+const VALUES: Readonly<Partial<Record<SortedMeasure, (row: BreakdownRow) => bigint>>> = {
+  requests: ({ requests }) => requests,
+  input_tokens: ({ input_tokens }) => input_tokens,
+  output_tokens: ({ output_tokens }) => output_tokens,
+  cost: ({ cost_nanos }) => cost_nanos,
+  margin: ({ nanos, cost_nanos }) => nanos - cost_nanos,
+};
+const measured = (row: BreakdownRow, by: SortedMeasure): bigint => VALUES[by]?.(row) ?? row.nanos;
 
 async function sumRecords({ start, end, by, only }: BreakdownQuery): Promise<readonly BreakdownRow[]> {
   const columnOf = (name: Dimension) =>

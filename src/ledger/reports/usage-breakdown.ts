@@ -12,17 +12,36 @@ export interface BreakdownQuery {
   readonly end: string;
   readonly by: readonly Dimension[];
   readonly only: Partial<Record<Dimension, string>>;
-  /** The values of `by` in the last row of the previous page. */
+  /** By the dimensions without one. */
+  readonly order?: { readonly by: SortedMeasure; readonly isAscending: boolean } | undefined;
+  /** The values of `by` in the last row of the previous page; in an order, its value comes first. */
   readonly after?: readonly string[] | undefined;
   readonly limit?: number | undefined;
 }
 
 export type BreakdownRow = Readonly<Record<(typeof DAILY_SUMS)[number], bigint>> &
-  Readonly<Partial<Record<Dimension, string>>>;
+  Readonly<Partial<Record<Dimension, string>>> & {
+    /** In an order: the value that the row is placed by, and how many rows there are. */
+    readonly sorted_by?: string;
+    readonly lines?: bigint;
+  };
+
+/** What a report can be sorted by. Cost and margin count what is known. */
+export const SORTED_MEASURES = {
+  requests: sql`requests`,
+  input_tokens: sql`input_tokens`,
+  output_tokens: sql`output_tokens`,
+  revenue: sql`nanos`,
+  charge: sql`nanos`,
+  cost: sql`cost_nanos`,
+  margin: sql`nanos - cost_nanos`,
+} as const;
+export type SortedMeasure = keyof typeof SORTED_MEASURES;
 
 /** Rows ordered by their dimensions, so that a cursor stays valid while rows are added. */
 export function breakdownQuery(query: BreakdownQuery): RawBuilder<BreakdownRow> {
   const { by, only, limit } = query;
+  if (query.order && by.length > 0) return sortedLines(query, query.order);
   const isOfUser = only.user !== undefined || only.key !== undefined;
   const hasIndex = by[0] === 'day' || by[0] === 'user' || by[0] === 'key';
   if (limit === undefined || !isDaily(by) || isOfUser || hasIndex) return allRows(query);
@@ -41,6 +60,28 @@ function allRows({ start, end, by, only, after, limit }: BreakdownQuery): RawBui
     where ${matching('sums', only)} ${after ? laterThan('sums', by, after) : sql``}
     ${columns.length > 0 ? sql`group by ${sql.join(columns)} order by ${sql.join(columns)}` : sql``}
     ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
+}
+
+/** Every page sums the whole period, as the total beside it does: an order by a sum has no index. */
+function sortedLines(
+  query: BreakdownQuery,
+  { by: measure, isAscending }: NonNullable<BreakdownQuery['order']>,
+): RawBuilder<BreakdownRow> {
+  const { by, after, limit } = query;
+  const all = allRows({ ...query, after: undefined, limit: undefined });
+  const names = sql.join(by.map((name) => sql.ref(name)));
+  const [direction, sign] = isAscending ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
+  const [last = '0', ...dimensions] = after ?? [];
+  return sql<BreakdownRow>`
+    select * from (select *, (${SORTED_MEASURES[measure]})::text as sorted_by, ${SORTED_MEASURES[measure]} as placed_by,
+      count(*) over () as lines from (${all}) sums) listed
+    ${
+      after
+        ? sql`where placed_by ${sign} ${last}::numeric or (placed_by = ${last}::numeric
+          and (${names}) > (${sql.join(dimensions.map((value) => sql`${value}::text`))}))`
+        : sql``
+    }
+    order by placed_by ${direction}, ${names} ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
 }
 
 /**

@@ -139,12 +139,14 @@ test('balanceReport() includes holds and leaves out leases', async () => {
     [0.81, []],
   ] as const)
     assert.deepEqual(
-      (await walletReports(db, { used, limit: 10, now })).map(({ report }) => report.user),
+      (await walletReports(db, { used, limit: 10, now })).rows.map(({ report }) => report.user),
       users,
     );
-  assert.deepEqual(await walletReports(db, { below: 750_000_000n, limit: 10, now }), [], 'as much is not less');
+  assert.deepEqual((await walletReports(db, { below: 750_000_000n, limit: 10, now })).rows, [], 'as much is not less');
   await review(db, 'task:c');
-  const [found] = await walletReports(db, { user: userId, limit: 10, now });
+  const {
+    rows: [found],
+  } = await walletReports(db, { user: userId, limit: 10, now });
   const { created_at, ...report } = found?.report ?? assert.fail('no report');
   assert.ok(Date.parse(created_at) > 0);
   assert.deepEqual(report, {
@@ -162,7 +164,7 @@ test('balanceReport() includes holds and leaves out leases', async () => {
     spend_month: '0.5',
   });
   await sql`update users set limits = '{"spend_day": "2"}' where id = ${userId}`.execute(db);
-  assert.equal((await walletReports(db, { used: 0.05, limit: 10, now })).length, 1, '5 % of the limit of the day');
+  assert.equal((await walletReports(db, { used: 0.05, limit: 10, now })).count, 1, '5 % of the limit of the day');
 });
 
 longTest('dailyQuery() reads roll-ups by primary key', async (t) => {

@@ -9,7 +9,15 @@ import {
   type StoredLimits,
   showLimits,
 } from '../../core/index.ts';
-import { type Db, likePattern, orderBy, type RowOrder, type SortedRow, sortedQuery } from '../../platform/db/index.ts';
+import {
+  countRows,
+  type Db,
+  likePattern,
+  orderBy,
+  type RowOrder,
+  type SortedRow,
+  sortedQuery,
+} from '../../platform/db/index.ts';
 import type {
   BalanceReport,
   LimitsReport,
@@ -127,8 +135,13 @@ export interface WalletQuery {
   readonly now: number;
 }
 
+interface WalletPage {
+  readonly rows: SortedRow<{ report: WalletReport }>[];
+  readonly count: number | null;
+}
+
 /** For operators: `available` and `held` are the values that users see. What was spent is read for the wallets of the page only. */
-export async function walletReports(db: Db, query: WalletQuery): Promise<SortedRow<{ report: WalletReport }>[]> {
+export async function walletReports(db: Db, query: WalletQuery): Promise<WalletPage> {
   const { user, below, used, order, after, limit } = query;
   const today = sql`${textOf(query.now)}::date`;
   const spent = sql`lateral (
@@ -139,7 +152,9 @@ export async function walletReports(db: Db, query: WalletQuery): Promise<SortedR
   const filters = [
     ...(user === undefined
       ? []
-      : [user.includes('*') ? sql`and w.user_id ilike ${likePattern(user)}` : sql`and w.user_id = ${user}`]),
+      : user.includes('*')
+        ? [sql`and (w.user_id ilike ${likePattern(user)} or u.email ilike ${likePattern(user)})`]
+        : [sql`and w.user_id = ${user}`]),
     // The first condition is implied by the second, and skips the lateral query for most wallets.
     ...(below === undefined
       ? []
@@ -165,7 +180,10 @@ export async function walletReports(db: Db, query: WalletQuery): Promise<SortedR
       (select count(*) from holds h where h.user_id = w.user_id and h.state in ('held', 'review')) as holds
     from (${sortedQuery({ from, id: 'user_id', order, after, limit })}) w cross join ${spent}
     ${orderBy(order, 'user_id')}`.execute(db);
-  return rows.map((row) => ({ sorted_by: row.sorted_by, report: reportOf(row) }));
+  return {
+    rows: rows.map((row) => ({ sorted_by: row.sorted_by, report: reportOf(row) })),
+    count: await countRows(db, from),
+  };
 }
 
 const SUM_OF_LEASES = sql`coalesce(sum(nanos), 0)::bigint as nanos, count(*) filter (where nanos > 0) as open from leases`;

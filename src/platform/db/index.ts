@@ -13,6 +13,6 @@ export { DatabaseUnavailable, type PoolLimits } from './pool.ts';
 export { type Prepared, prepare } from './prepared.ts';
 export type { Db, Json, Row, Rows, Tx } from './rows.ts';
 export { areSessionsShared } from './sessions.ts';
-export { orderBy, type RowOrder, type SortedRow, sortedQuery, sortedRows } from './sorted-rows.ts';
+export { countRows, orderBy, type RowOrder, type SortedRow, sortedQuery, sortedRows } from './sorted-rows.ts';
 export { streamRows } from './stream.ts';
 export { type RevisionName, RevisionWatch } from './watch.ts';

@@ -1,6 +1,6 @@
 /** Pages of a list in an order of `LIST_SORTS`, each after the last row of the one before. */
 import { type RawBuilder, sql } from 'kysely';
-import { type ListSort, SORTED_ROWS } from '../../rules/index.ts';
+import { COUNTED_ROWS, type ListSort, SORTED_ROWS } from '../../rules/index.ts';
 import type { Db } from './rows.ts';
 
 export interface RowOrder extends ListSort {
@@ -52,3 +52,11 @@ const exactTime = (value: RawBuilder<unknown>): RawBuilder<unknown> =>
 
 export const sortedRows = async <T>(db: Db, page: SortedPage): Promise<SortedRow<T>[]> =>
   (await sortedQuery<T>(page).execute(db)).rows;
+
+/** How many rows a list has; null beyond `COUNTED_ROWS`, where counting would cost more than the page. */
+export async function countRows(db: Db, from: RawBuilder<unknown>): Promise<number | null> {
+  const { rows } = await sql<{ count: bigint }>`
+    select count(*) from (select from (${from}) listed limit ${COUNTED_ROWS + 1}) counted`.execute(db);
+  const count = Number(rows[0]?.count ?? 0);
+  return count > COUNTED_ROWS ? null : count;
+}
