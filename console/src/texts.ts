@@ -140,6 +140,8 @@ const englishTexts = {
     times: 'Times',
     searchedTo: (time: string) => `Searched back to ${time}.`,
     searchOn: 'Search further back',
+    count: (count: string | null) => (count === null ? 'More than 10,000 rows.' : `${count} rows.`),
+    firstOf: (shown: string, count: string) => `The first ${shown} of ${count}.`,
     sorted: (count: string) => `The largest of the newest ${count} calls of the period.`,
   },
   request: {
@@ -301,8 +303,8 @@ const englishTexts = {
   account: {
     test: 'Sends one tiny streamed request like real traffic. The operator pays for it.',
     park: 'No new calls go to this account. Calls in flight end normally.',
-    assets: (users: string) =>
-      `Private assets of ${users} live here; calls that use them get asset_binding_unavailable until it is resumed.`,
+    assets: (count: string) =>
+      `Private assets that live here: ${count}; calls that use them get asset_binding_unavailable until it is resumed.`,
     drain: 'No new conversations go to this account. Work that is bound to it, such as video tasks, is finished first.',
     resume: 'The account takes new calls at once, on every replica.',
     add: 'The credential is encrypted before it is stored and is never shown again.',
@@ -417,6 +419,8 @@ const englishTexts = {
     effects: (count: number) => `Model names whose line or price changes (${count})`,
     name: 'A name, or a pattern such as gpt-*.',
     upstream: 'If the provider uses another name.',
+    validFromAlone: 'Change a price too: the one in force needs no other beginning.',
+    validFrom: 'Empty: at once. Calls before that moment are charged by the price that is in force then.',
     history: 'Newest first. A charge keeps the price that it was made with.',
     fallback: 'In this order: group/model, or a group for the same name. Empty for none.',
     setFallback: 'While no account of the group can take a call, these lines do, at their own prices.',
@@ -492,6 +496,8 @@ const englishTexts = {
     user: 'Whose wallet and keys the person sees. Empty for an operator without one.',
     invite:
       'Returns a link that works once. Send it to the person. A user that does not exist is made with the credit and limits below.',
+    exists: (user: string) =>
+      `${user} exists already, so the credit and the limits would not be applied. Empty them here, and set them on the page of the user.`,
     linkOnce: 'The link is shown only now. It works once.',
     reset: 'The person gets a new link. The old password works until the link is used.',
     disable: 'The person is signed out everywhere and cannot sign in.',

@@ -44,6 +44,35 @@ export const keepCsrf = (token: string | undefined): void => {
 };
 export const csrfHeaders = (): Record<string, string> => (csrf === undefined ? {} : { 'x-csrf-token': csrf });
 
+/** What the submission of a form adds to its requests: a key that makes a repetition harmless, and what the person read. */
+export interface Submission {
+  readonly key: string;
+  readonly expected?: Readonly<Record<string, unknown>> | undefined;
+}
+let submission: Submission | undefined;
+
+/** A form is modal, or alone on its page: one is submitted at a time. */
+export async function during<T>(own: Submission, act: () => Promise<T>): Promise<T> {
+  submission = own;
+  try {
+    return await act();
+  } finally {
+    submission = undefined;
+  }
+}
+
+const submissionHeaders = (): Record<string, string> =>
+  submission === undefined
+    ? {}
+    : {
+        'idempotency-key': submission.key,
+        ...(submission.expected && { 'x-if-unchanged': asciiJson(submission.expected) }),
+      };
+
+/** Headers hold ASCII only. */
+const asciiJson = (value: unknown): string =>
+  JSON.stringify(value).replace(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 /** Resolves with true when the person is signed in again. The shell knows how to ask. */
 type AskToSignIn = () => Promise<boolean>;
 let askToSignIn: AskToSignIn = () => Promise.resolve(false);
@@ -74,7 +103,7 @@ export async function send<T>(method: Method, path: string, options: RequestOpti
     method,
     headers: {
       accept: 'application/json',
-      ...(method !== 'GET' && csrfHeaders()),
+      ...(method !== 'GET' && { ...csrfHeaders(), ...submissionHeaders() }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     credentials: 'same-origin',

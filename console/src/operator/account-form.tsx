@@ -195,11 +195,12 @@ export const EditAccount = ({ account, style, close }: EditAccountProps) => {
       explain={texts.account.edit}
       close={close}
       action="Save account"
-      showsChanges
+      original={account}
+      sendsAll
       fields={accountFields(account, style)}
-      submit={async (values) => {
+      submit={async (values, read = account) => {
         const { cloud } = account;
-        const changes = changesOf(account, cloud ? withCloud(values, cloud.kind, cloud.auth) : values);
+        const changes = changesOf(read, cloud ? withCloud(values, cloud.kind, cloud.auth) : values);
         if (Object.keys(changes).length > 0) await admin.changeAccount(account.id, changes);
       }}
       refreshes={['accounts']}

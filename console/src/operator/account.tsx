@@ -9,7 +9,7 @@ import type {
   StatsPoint,
 } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
-import { compactText, shareText } from '../format/count.ts';
+import { compactText, countText, shareText } from '../format/count.ts';
 import { absoluteTime, durationText } from '../format/time.ts';
 import { t } from '../language.ts';
 import { Opener } from '../parts/dialog.tsx';
@@ -91,12 +91,13 @@ const AccountActions = ({ account }: { readonly account: ShownAccount }) => {
 const Consequences = ({ account, action }: { readonly account: string; readonly action: 'park' | 'drain' }) => {
   const { data } = useQuery({
     queryKey: ['assets', 'on', account],
-    queryFn: () => admin.assets({ account, limit: 1000 }),
+    queryFn: () => admin.assets({ account, limit: 1 }),
   });
-  const users = new Set((data?.data ?? []).map(({ user }) => user)).size;
+  const count = data?.count;
   return (
     <>
-      {texts.account[action]} {users > 0 && texts.account.assets(texts.counts.users(users))}
+      {texts.account[action]}{' '}
+      {count !== undefined && count !== 0 && texts.account.assets(count === null ? '10,000+' : countText(count))}
     </>
   );
 };

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ShownAuditLine } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
+import { allOf } from '../api/paths.ts';
 import { type Change, ChangeList } from '../parts/changes.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Page } from '../parts/page.tsx';
@@ -57,7 +58,7 @@ const shortText = ({ label, before, after }: Change): string => `${label} ${afte
 export const Audit = () => {
   const people = useQuery({
     queryKey: ['people', 'all'],
-    queryFn: () => admin.people({ limit: 1000 }),
+    queryFn: () => allOf(admin.people),
     staleTime: 30_000,
   });
   return (

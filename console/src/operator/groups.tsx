@@ -119,7 +119,7 @@ const GroupForm = ({ group }: { readonly group?: ShownGroup }) => {
               hint: texts.group.unknownMembers,
             },
           ]}
-          showsChanges={group !== undefined}
+          original={group}
           submit={(values) => {
             const fixed = group && {
               id: group.id,

@@ -1,19 +1,18 @@
 /** Does it add up: the invariants of the ledger, revenue by day, and the way to every entry. */
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import type { OperatorUsage, ShownAlarm } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { countText } from '../format/count.ts';
 import { ageText, dayBefore } from '../format/time.ts';
 import { choices, t } from '../language.ts';
-import { FilterBar } from '../parts/filters.tsx';
+import { FilteredList } from '../parts/list.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
 import { State } from '../parts/state.tsx';
-import { type Column, Table } from '../parts/table.tsx';
-import { TableTools } from '../parts/table-tools.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Margin, Money, marginOf, useNow } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
-import { type Search, withFilter } from '../search.ts';
+import type { Search } from '../search.ts';
 import { pages, texts } from '../texts.ts';
 
 const DIMENSIONS = ['day', 'user', 'model', 'group', 'account', 'key', 'operation'] as const;
@@ -23,17 +22,12 @@ const isDimension = (text: string | undefined): text is Dimension => DIMENSIONS.
 export const Ledger = () => {
   const check = useQuery({ queryKey: ['alarms'], queryFn: () => admin.alarms() });
   const search = useSearch({ strict: false }) as Search;
-  const navigate = useNavigate();
   const now = useNow(3_600_000);
   const by = isDimension(search.by) ? search.by : 'day';
   const period = {
     start_date: search.start_date ?? dayBefore(29, now),
     end_date: search.end_date ?? dayBefore(0, now),
   };
-  const report = useQuery({
-    queryKey: ['usage', by, period],
-    queryFn: () => admin.usage({ by, ...period, limit: 1000 }),
-  });
   return (
     <Page
       title={pages.ledger.title}
@@ -50,32 +44,23 @@ export const Ledger = () => {
           </Load>
         </Card>
         <section>
-          <FilterBar
+          <FilteredList
+            page={pages.usage}
+            name="ledger"
+            load={admin.usage}
+            defaults={{ ...period, by }}
+            order={by === 'day' ? undefined : 'revenue'}
             filters={[
               { name: 'by', label: 'Sum by', options: choices(DIMENSIONS) },
               { name: 'start_date', label: 'First day (UTC)', type: 'date' },
               { name: 'end_date', label: 'Last day (UTC)', type: 'date' },
             ]}
-            search={{ ...period, ...search, by }}
-            change={(name, value) =>
-              void navigate({ to: '.', search: () => withFilter(search, name, value), replace: true })
-            }
+            columns={columnsOf(by)}
+            totalOf={(total) => ({ ...total, [by]: t('Total') })}
+            rowKey={(line) => String(line[by])}
+            {...(by === 'user' && { open: (line: OperatorUsage) => paths.user(String(line.user)) })}
+            empty={pages.ledger.empty}
           />
-          <TableTools name="ledger" columns={columnsOf(by)} />
-          <Load query={report} things={pages.usage.things}>
-            {({ data, total }) => (
-              <Table
-                name="ledger"
-                caption="Revenue, cost and margin"
-                columns={columnsOf(by)}
-                rows={data}
-                total={{ ...total, [by]: t('Total') }}
-                rowKey={(line) => String(line[by])}
-                {...(by === 'user' && { open: (line: OperatorUsage) => paths.user(String(line.user)) })}
-                empty={pages.ledger.empty}
-              />
-            )}
-          </Load>
         </section>
       </div>
     </Page>
@@ -110,21 +95,21 @@ const columnsOf = (by: Dimension): readonly Column<OperatorUsage>[] => [
   {
     head: 'Requests',
     cell: ({ requests }) => countText(requests),
-    value: ({ requests }) => requests,
+    sort: 'requests',
     kind: 'number',
     phone: 'label',
   },
   {
     head: 'Input tokens',
     cell: ({ input_tokens }) => countText(input_tokens),
-    value: ({ input_tokens }) => input_tokens,
+    sort: 'input_tokens',
     kind: 'number',
     phone: 'hide',
   },
   {
     head: 'Output tokens',
     cell: ({ output_tokens }) => countText(output_tokens),
-    value: ({ output_tokens }) => output_tokens,
+    sort: 'output_tokens',
     kind: 'number',
     phone: 'hide',
   },
@@ -132,6 +117,7 @@ const columnsOf = (by: Dimension): readonly Column<OperatorUsage>[] => [
     head: 'Revenue',
     cell: ({ revenue }) => <Money amount={revenue} />,
     amount: ({ revenue }) => revenue,
+    sort: 'revenue',
     kind: 'number',
     phone: 'side',
   },
@@ -147,8 +133,16 @@ const columnsOf = (by: Dimension): readonly Column<OperatorUsage>[] => [
         <Money amount={cost} />
       ),
     amount: ({ cost, known_cost }) => cost ?? known_cost,
+    sort: 'cost',
     kind: 'number',
     phone: 'label',
   },
-  { head: 'Margin', cell: (line) => <Margin usage={line} />, amount: marginOf, kind: 'number', phone: 'label' },
+  {
+    head: 'Margin',
+    cell: (line) => <Margin usage={line} />,
+    amount: marginOf,
+    sort: 'margin',
+    kind: 'number',
+    phone: 'label',
+  },
 ];

@@ -14,7 +14,8 @@ export const EditFallback = ({ model }: { readonly model: ShownModel }) => (
         explain={texts.model.setFallback}
         close={close}
         action="Save fallback"
-        showsChanges
+        original={model}
+        clearsEmpty
         fields={[
           {
             name: 'fallback',
@@ -25,8 +26,8 @@ export const EditFallback = ({ model }: { readonly model: ShownModel }) => (
             placeholder: 'openai/gpt-5, bedrock',
           },
         ]}
-        submit={({ fallback = [] }) =>
-          admin.applyConfig({ models: [{ id: model.id, groups: [model.group], fallback }] })
+        submit={({ fallback }) =>
+          admin.applyConfig({ models: [{ id: model.id, groups: [model.group], fallback: fallback ?? [] }] })
         }
         refreshes={['models']}
         done={texts.done.fallbackSaved}

@@ -22,12 +22,19 @@ import { priceFields, pricesIn } from './models.tsx';
 
 const PRICE_COLUMNS: readonly Column<ShownPrice>[] = [
   { head: 'Price', cell: ({ id }) => id, phone: 'title' },
-  { head: 'Valid from', cell: ({ valid_from }) => <Time at={valid_from} />, phone: 'side' },
+  { head: 'Valid from', cell: ({ valid_from }) => <ValidFrom at={valid_from} />, phone: 'side' },
   { head: 'Users pay', cell: ({ prices }) => ratesText(prices), kind: 'grow' },
   { head: 'Provider charges', cell: ({ cost }) => ratesText(cost) || texts.model.noCost, kind: 'grow' },
   { head: 'Set by', cell: ({ set_by }) => <SetBy by={set_by} /> },
   { head: 'Note', cell: ({ removed }) => (removed ? <Badge>{t('removed')}</Badge> : '') },
 ];
+
+/** A price of the future is not in force. */
+const ValidFrom = ({ at }: { readonly at: string }) => (
+  <>
+    <Time at={at} /> {Date.parse(at) > Date.now() && <Badge>{t('planned')}</Badge>}
+  </>
+);
 
 const SetBy = ({ by }: { readonly by: ShownPrice['set_by'] }) =>
   by === null ? <span className="muted">–</span> : actorText({ actor: by.actor, actor_name: by.name });
@@ -118,20 +125,27 @@ const EditPrice = ({ model }: { readonly model: ShownModel }) => {
           explain={texts.model.setPrice}
           close={close}
           action="Save price"
-          showsChanges
-          fields={priceFields(model)}
-          submit={(values) =>
-            admin.applyConfig({
+          original={model}
+          fields={[
+            ...priceFields(model),
+            { name: 'valid_from', label: 'Valid from (UTC)', kind: 'time', hint: texts.model.validFrom },
+          ]}
+          submit={({ valid_from, ...values }) => {
+            const rates = pricesIn(values);
+            if (Object.keys(rates).length === 0) throw new Error(texts.model.validFromAlone);
+            const { id, upstream } = model;
+            return admin.applyConfig({
               models: [
                 {
-                  id: model.id,
+                  id,
                   groups: [model.group],
-                  ...(model.upstream !== null && { upstream: model.upstream }),
-                  ...pricesIn(values),
+                  ...(upstream !== null && { upstream }),
+                  ...rates,
+                  ...(valid_from !== undefined && { valid_from }),
                 },
               ],
-            })
-          }
+            });
+          }}
           refreshes={['models']}
           done={texts.done.priceSaved}
         />

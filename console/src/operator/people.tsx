@@ -100,7 +100,11 @@ const NEW_USER_FIELDS: FormFields = [
 async function userOf(user: unknown, settings: FormValues): Promise<object> {
   if (user === undefined) return {};
   const { data } = await admin.users({ user: String(user) });
-  return data.length > 0 ? { user } : { new_user: { id: user, ...settings } };
+  if (data.length === 0) return { new_user: { id: user, ...settings } };
+  const { max_keys, ...entered } = settings;
+  const isEntered = Object.keys(entered).length > 0 || max_keys !== DEFAULT_KEYS;
+  if (isEntered) throw new Error(texts.people.exists(String(user)));
+  return { user };
 }
 
 interface PersonActionsProps {
@@ -118,7 +122,8 @@ const PersonActions = ({ person, showLink }: PersonActionsProps) => {
             title={`${t('Change')} ${person.name}`}
             close={close}
             action="Save person"
-            showsChanges
+            clearsEmpty
+            original={person}
             fields={[
               { name: 'name', label: 'Name', value: person.name, isRequired: true },
               {
@@ -130,7 +135,7 @@ const PersonActions = ({ person, showLink }: PersonActionsProps) => {
               },
               { name: 'user', label: 'User', finder: finders.user, value: person.user, hint: texts.people.user },
             ]}
-            submit={({ user = null, ...values }) => admin.changePerson(person.id, { ...values, user })}
+            submit={(values) => admin.changePerson(person.id, values)}
             refreshes={['people']}
             done={texts.done.personSaved}
           />

@@ -14,26 +14,54 @@ import { pages, texts } from '../texts.ts';
 import { Decision, REASON } from './decision.tsx';
 import { Submissions } from './submissions.tsx';
 
+/** Those that are decided make room for the next ones. */
+const SHOWN = 100;
+
+interface RestProps {
+  readonly shown: number;
+  readonly count: number | null | undefined;
+}
+
+export const Rest = ({ shown, count }: RestProps) =>
+  count === undefined || (count !== null && count <= shown) ? null : (
+    <p className="muted rest">{texts.table.firstOf(countText(shown), count === null ? '10,000+' : countText(count))}</p>
+  );
+
 export const ReviewPage = () => {
-  const reviews = useQuery({ queryKey: ['reviews'], queryFn: () => admin.reviews({ limit: 200 }) });
-  const submissions = useQuery({ queryKey: ['submissions'], queryFn: () => admin.submissions({ limit: 100 }) });
-  const quarantine = useQuery({ queryKey: ['quarantine'], queryFn: () => admin.quarantine({ limit: 200 }) });
+  const reviews = useQuery({ queryKey: ['reviews'], queryFn: () => admin.reviews({ limit: SHOWN }) });
+  const submissions = useQuery({ queryKey: ['submissions'], queryFn: () => admin.submissions({ limit: SHOWN }) });
+  const quarantine = useQuery({ queryKey: ['quarantine'], queryFn: () => admin.quarantine({ limit: SHOWN }) });
   return (
     <Page title={pages.review.title}>
       <div className="stack">
         <Card title={texts.review.holds} lead={texts.review.holdsLead} isFlush>
           <Load query={reviews} things={pages.review.things} lines={3}>
-            {({ data }) => <Holds rows={data} />}
+            {({ data, count }) => (
+              <>
+                <Holds rows={data} />
+                <Rest shown={data.length} count={count} />
+              </>
+            )}
           </Load>
         </Card>
         <Card title={texts.review.submissions} lead={texts.review.submissionsLead} isFlush>
           <Load query={submissions} things={pages.review.things} lines={3}>
-            {({ data }) => <Submissions rows={data} />}
+            {({ data, count }) => (
+              <>
+                <Submissions rows={data} />
+                <Rest shown={data.length} count={count} />
+              </>
+            )}
           </Load>
         </Card>
         <Card title={texts.review.quarantine} lead={texts.review.quarantineLead} isFlush>
           <Load query={quarantine} things={pages.review.things} lines={3}>
-            {({ data }) => <Records rows={data} />}
+            {({ data, count }) => (
+              <>
+                <Records rows={data} />
+                <Rest shown={data.length} count={count} />
+              </>
+            )}
           </Load>
         </Card>
       </div>

@@ -16,13 +16,14 @@ import { Money, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { MakeKey } from './keys.tsx';
+import { Rest } from './review.tsx';
 import { Credit, LimitUsed } from './users.tsx';
 
 export const UserPage = () => {
   const { user: id = '' } = useParams({ strict: false });
   const balance = useQuery({ queryKey: ['balances', id], queryFn: () => admin.balance(id) });
   const users = useQuery({ queryKey: ['users', id], queryFn: () => admin.users({ user: id }) });
-  const keys = useQuery({ queryKey: ['keys', 'of', id], queryFn: () => admin.keys({ user: id, limit: 200 }) });
+  const keys = useQuery({ queryKey: ['keys', 'of', id], queryFn: () => admin.keys({ user: id, limit: 50 }) });
   const user = users.data?.data[0];
   return (
     <Page
@@ -47,15 +48,18 @@ export const UserPage = () => {
           <>
             <Card title="Keys" actions={<MakeKey user={id} />} isFlush>
               <Load query={keys} things={pages.keys.things} lines={3}>
-                {({ data }) => (
-                  <Table
-                    caption={pages.keys.title}
-                    columns={OWN_KEY_COLUMNS}
-                    rows={data}
-                    rowKey={(key) => key.id}
-                    open={(key) => paths.key(key.id)}
-                    empty={pages.keys.empty}
-                  />
+                {({ data, count }) => (
+                  <>
+                    <Table
+                      caption={pages.keys.title}
+                      columns={OWN_KEY_COLUMNS}
+                      rows={data}
+                      rowKey={(key) => key.id}
+                      open={(key) => paths.key(key.id)}
+                      empty={pages.keys.empty}
+                    />
+                    <Rest shown={data.length} count={count} />
+                  </>
                 )}
               </Load>
             </Card>
@@ -132,7 +136,7 @@ const EditUser = ({ user }: { readonly user: ShownUser }) => {
           close={close}
           action="Save user"
           clearsEmpty
-          showsChanges
+          original={user}
           fields={[
             { name: 'email', label: 'E-mail', kind: 'email', value: user.email },
             { name: 'multiplier', label: 'Multiplier', value: user.multiplier, isRequired: true },

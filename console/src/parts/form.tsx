@@ -1,7 +1,7 @@
 /** Forms from a list of fields: the one way in which the console changes something. The server validates; its errors are shown at their fields. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { Problem } from '../api/client.ts';
+import { during, Problem } from '../api/client.ts';
 import { t } from '../language.ts';
 import { texts } from '../texts.ts';
 import { type Change, Changes } from './changes.tsx';
@@ -41,11 +41,16 @@ interface FormProps {
   readonly isDanger?: boolean;
   /** Empty fields are absent from the values, or null when `clearsEmpty`. */
   readonly clearsEmpty?: boolean;
-  /** Shows what differs from the values that the form opened with; without a difference nothing is sent. */
-  readonly showsChanges?: boolean;
+  /**
+   * The object that is changed, as it was read. The form shows what differs and sends only that, and the server refuses it when
+   * somebody else has changed the same since.
+   */
+  readonly original?: object | undefined;
+  /** `submit` gets unchanged members too, and leaves them out itself. */
+  readonly sendsAll?: boolean;
   /** There is nothing to send. */
   readonly isIdle?: boolean;
-  readonly submit: (values: FormValues) => Promise<unknown>;
+  readonly submit: (values: FormValues, original: object | undefined) => Promise<unknown>;
   /** First parts of the keys of queries that the change makes old. */
   readonly refreshes?: readonly string[] | 'all';
   /** What is said when it is done. */
@@ -57,20 +62,46 @@ interface FormProps {
 }
 
 export const Form = (props: FormProps) => {
-  const { fields, action, isDanger, clearsEmpty = false, showsChanges = false, isIdle = false } = props;
+  const { fields, action, isDanger, clearsEmpty = false, isIdle = false, sendsAll = false } = props;
   const client = useQueryClient();
   const form = useRef<HTMLFormElement>(null);
   const [changes, setChanges] = useState<readonly Change[]>([]);
-  const specs = fields.flat() as readonly FieldSpec[];
+  const latest = fields.flat() as readonly FieldSpec[];
+  // What the person reads, whatever is loaded in the background meanwhile.
+  const [read, setRead] = useState({ specs: latest, original: props.original });
+  const isRead = props.original !== undefined;
+  const specs = isRead ? read.specs : latest;
+  const [hasConflict, setConflict] = useState(false);
+  const isSending = useRef(false);
+  const keys = useSubmissionKeys();
+  const refresh = async (): Promise<void> => {
+    const { refreshes = [] } = props;
+    if (refreshes === 'all') await client.invalidateQueries();
+    else for (const name of refreshes) await client.invalidateQueries({ queryKey: [name] });
+  };
   const sending = useMutation({
-    mutationFn: async (values: FormValues) => {
-      await props.submit(values);
-      const { refreshes = [] } = props;
-      if (refreshes === 'all') await client.invalidateQueries();
-      else for (const name of refreshes) await client.invalidateQueries({ queryKey: [name] });
+    mutationFn: async ({ values, expected }: Sending) => {
+      await during({ key: keys.of(values), expected }, () => props.submit(values, read.original));
+      keys.end();
+      await refresh();
       if (props.done !== undefined) notify(props.done);
       props.finish?.();
     },
+    onError: (error) => {
+      if (!isRead || !(error instanceof Problem) || error.code !== 'conflict') return;
+      setConflict(true);
+      void refresh();
+    },
+    onSettled: () => {
+      isSending.current = false;
+    },
+  });
+  // Both values are shown. The next submission replaces what somebody else has set, which the person has seen then.
+  useEffect(() => {
+    if (!hasConflict || props.original === read.original) return;
+    setConflict(false);
+    setRead({ specs: latest, original: props.original });
+    if (form.current) setChanges(changesIn(new FormData(form.current), latest));
   });
   const { error: problem, isPending } = sending;
   const { at, rest } = fieldErrors(problem, specs);
@@ -79,10 +110,15 @@ export const Form = (props: FormProps) => {
   }, [problem]);
   const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    sending.mutate(valuesOf(new FormData(event.currentTarget), specs, clearsEmpty));
+    // A second click or Enter comes before the button is disabled.
+    if (isSending.current) return;
+    isSending.current = true;
+    const data = new FormData(event.currentTarget);
+    const values = valuesOf(data, specs, clearsEmpty);
+    sending.mutate(isRead ? changedOnly(values, { data, ...read, sendsAll }) : { values });
   };
   const onInput = (event: FormEvent<HTMLFormElement>): void => {
-    if (showsChanges) setChanges(changesIn(new FormData(event.currentTarget), specs));
+    if (isRead) setChanges(changesIn(new FormData(event.currentTarget), specs));
   };
   return (
     <form className="fields" ref={form} onSubmit={onSubmit} onInput={onInput}>
@@ -98,7 +134,7 @@ export const Form = (props: FormProps) => {
           <Field key={(field as FieldSpec).name} spec={field as FieldSpec} error={at.get((field as FieldSpec).name)} />
         ),
       )}
-      {showsChanges && <Changes changes={changes} />}
+      {isRead && <Changes changes={changes} />}
       {problem && rest !== undefined && <ProblemNotice problem={problem} text={rest} />}
       <div className="ends row">
         {props.cancel && (
@@ -109,7 +145,7 @@ export const Form = (props: FormProps) => {
         <button
           type="submit"
           className={isDanger ? 'danger' : 'primary'}
-          disabled={isPending || isIdle || (showsChanges && changes.length === 0)}
+          disabled={isPending || isIdle || (isRead && changes.length === 0)}
         >
           {t(action)}
         </button>
@@ -117,6 +153,56 @@ export const Form = (props: FormProps) => {
     </form>
   );
 };
+
+interface Sending {
+  readonly values: FormValues;
+  readonly expected?: Readonly<Record<string, unknown>> | undefined;
+}
+
+interface ReadForm {
+  readonly data: FormData;
+  readonly specs: readonly FieldSpec[];
+  readonly original: object | undefined;
+  readonly sendsAll: boolean;
+}
+
+/** `prices.input` is a part of `prices`, which is sent whole. */
+const memberOf = (name: string): string => name.split('.', 1)[0] ?? name;
+
+function changedOnly(values: FormValues, { data, specs, original = {}, sendsAll }: ReadForm): Sending {
+  const before = original as Readonly<Record<string, unknown>>;
+  const changed = specs.filter((spec) => changesIn(data, [spec]).length > 0);
+  const members = new Set(changed.map(({ name }) => memberOf(name)));
+  // Secrets are not shown, and some fields are not members of the object.
+  const known = changed.filter(
+    ({ name, kind, value }) =>
+      kind !== 'password' && (memberOf(name) in before || value === undefined || value === null),
+  );
+  return {
+    values: Object.fromEntries(Object.entries(values).filter(([name]) => sendsAll || members.has(memberOf(name)))),
+    expected: Object.fromEntries(known.map(({ name }) => [memberOf(name), before[memberOf(name)] ?? null])),
+  };
+}
+
+/** The same values have the same key, until they were accepted: a retry after a lost answer changes nothing twice. */
+function useSubmissionKeys() {
+  const last = useRef<{ readonly text: string; readonly key: string }>(undefined);
+  return {
+    of: (values: FormValues): string => {
+      const hasFile = Object.values(values).some((value) => value instanceof File);
+      const text = JSON.stringify(values);
+      if (hasFile || last.current?.text !== text) last.current = { text, key: randomKey() };
+      return last.current.key;
+    },
+    end: (): void => {
+      last.current = undefined;
+    },
+  };
+}
+
+/** `randomUUID` exists on HTTPS only. */
+const randomKey = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
 export const ProblemNotice = ({ problem, text }: { readonly problem: Error; readonly text?: string }) => (
   <div className="notice" data-tone="bad" role="alert">

@@ -37,7 +37,7 @@ export const EditKey = ({ value, tree }: KeyProps) => {
           close={close}
           action="Save key"
           clearsEmpty
-          showsChanges
+          original={value}
           fields={KEY_FIELDS(value)}
           submit={(values) => tree.changeKey(value.id, values)}
           refreshes={[tree.queries]}

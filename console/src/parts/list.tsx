@@ -16,11 +16,19 @@ import { type Column, Table } from './table.tsx';
 import { type SavedView, TableTools } from './table-tools.tsx';
 import { orderIn } from './table-view.ts';
 
+type Loaded<T> = Page<T> & { readonly searched_to?: string | null; readonly total?: T };
+
 interface ListPageProps<T> {
   readonly page: PageTexts;
   readonly name: string;
-  readonly load: (query: Query, signal: AbortSignal) => Promise<Page<T> & { readonly searched_to?: string | null }>;
+  readonly load: (query: Query, signal: AbortSignal) => Promise<Loaded<T>>;
   readonly fixed?: Query;
+  /** Of filters that the reader has not set. */
+  readonly defaults?: Search;
+  /** The order until the reader chooses one, for a list of sums. */
+  readonly order?: string | undefined;
+  /** The line below the rows, for a list with a total. */
+  readonly totalOf?: (total: T) => T;
   readonly filters?: readonly Filter[];
   readonly columns: readonly Column<T>[];
   readonly rowKey: (row: T) => string;
@@ -38,15 +46,15 @@ export const POLL_MS = 5_000;
 
 export function FilteredList<T>(props: ListPageProps<T>) {
   const { page, name, load, fixed = {}, filters = [], columns, rowKey, open, empty, isLive = false, views } = props;
-  const { isPart = false } = props;
+  const { isPart = false, defaults = {}, order, totalOf } = props;
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
   const names = namesOf(filters);
-  const { range, start, end, ...chosen } = filtersIn(search, names);
+  const { range, start, end, ...chosen } = filtersIn({ ...defaults, ...search }, names);
   const cursor = cursorOf(search);
   const by = orderIn(search)?.by;
   const sorted = columns.find((column) => column.sort !== undefined && column.sort === by);
-  const sort = sorted?.isLargestFirst ? by : sorted && search.sort;
+  const sort = sorted?.isLargestFirst ? by : sorted ? search.sort : order;
   const isByTime = isLive && sort === undefined;
   const isAtTop = cursor === undefined && sort === undefined;
   const queryKey = [name, fixed, chosen, range, start, end, sort, cursor];
@@ -57,7 +65,9 @@ export function FilteredList<T>(props: ListPageProps<T>) {
     placeholderData: keepPreviousData,
     refetchInterval: isLive && isAtTop ? POLL_MS : false,
   });
-  const steady = useSteadyRows(query.data?.data, rowKey, JSON.stringify(queryKey));
+  // Rows of the query before are shown until those of this one arrive, which are not new to the reader.
+  const own = query.isPlaceholderData ? undefined : query.data?.data;
+  const steady = useSteadyRows(own, rowKey, JSON.stringify(queryKey));
   // Rows of other lists change only by what the reader does.
   const { rows, fresh, showFresh } =
     isLive && isAtTop ? steady : { rows: query.data?.data, fresh: 0, showFresh: () => {} };
@@ -81,7 +91,7 @@ export function FilteredList<T>(props: ListPageProps<T>) {
           hasTimes={columns.some(({ head }) => TIMES.has(head))}
         />
       )}
-      {filters.length > 0 && <FilterBar filters={filters} search={search} change={change} />}
+      {filters.length > 0 && <FilterBar filters={filters} search={{ ...defaults, ...search }} change={change} />}
       <Load query={query} things={page.things}>
         {(list) => (
           <>
@@ -91,8 +101,9 @@ export function FilteredList<T>(props: ListPageProps<T>) {
               columns={columns}
               rows={rows ?? list.data}
               rowKey={rowKey}
+              total={list.total && totalOf?.(list.total)}
               {...(open && { open })}
-              isWhole={!isLive && cursor === undefined && !list.has_more}
+              isWhole={!isLive && !totalOf && cursor === undefined && !list.has_more}
               empty={
                 <EmptyText
                   isFiltered={names.some((one) => search[one] !== undefined)}
@@ -112,6 +123,7 @@ export function FilteredList<T>(props: ListPageProps<T>) {
             {(cursor !== undefined || list.has_more || sorted?.isLargestFirst) && (
               <nav className="pager" aria-label={t('Pages of the list')}>
                 <span className="muted">
+                  {list.count !== undefined && texts.table.count(list.count === null ? null : countText(list.count))}
                   {sorted?.isLargestFirst && texts.table.sorted(countText(SEARCHED_ROWS))}
                   {list.searched_to && list.data.length > 0 && texts.table.searchedTo(absoluteTime(list.searched_to))}
                 </span>

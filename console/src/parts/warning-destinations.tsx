@@ -80,7 +80,7 @@ export const AddDestination = ({ tree, hasMail }: { readonly tree: WarningTree; 
               cancel={close}
               submit={async (values) => {
                 const { quiet, ...rest } = withQuiet(values);
-                const destination = await tree.api.createDestination({ kind, ...rest, ...(quiet && { quiet }) });
+                const destination = await tree.api.createDestination({ kind, ...rest, ...(quiet ? { quiet } : {}) });
                 await client.invalidateQueries({ queryKey: [tree.name] });
                 notify(texts.done.destinationSaved);
                 close();
@@ -113,22 +113,28 @@ const addressField = (tree: WarningTree, value?: readonly string[] | null): Fiel
 
 const quietFields = (quiet: QuietHours | null): (FieldSpec | readonly FieldSpec[])[] => [
   [
-    { name: 'from', label: 'Quiet from', placeholder: '22:00', value: quiet?.from },
-    { name: 'to', label: 'Quiet until', placeholder: '07:00', value: quiet?.to },
+    { name: 'quiet.from', label: 'Quiet from', placeholder: '22:00', value: quiet?.from },
+    { name: 'quiet.to', label: 'Quiet until', placeholder: '07:00', value: quiet?.to },
   ],
   {
-    name: 'timezone',
+    name: 'quiet.timezone',
     label: 'Time zone',
     value: quiet?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     hint: words.quiet,
   },
 ];
 
-/** Without both times there are no quiet hours. */
-function withQuiet({ from, to, timezone, ...rest }: FormValues): FormValues & { readonly quiet: object | null } {
-  if ((from === undefined) !== (to === undefined)) throw new Error(words.quietPair);
-  return { ...rest, quiet: from === undefined ? null : { from, to, timezone } };
+/** Without both times there are no quiet hours. A change without these fields keeps them. */
+function withQuiet(values: FormValues): FormValues {
+  const parts = Object.entries(values).filter(([name]) => name.startsWith(QUIET));
+  if (parts.length === 0) return values;
+  const quiet = Object.fromEntries(parts.map(([name, value]) => [name.slice(QUIET.length), value]));
+  if ((quiet.from === undefined) !== (quiet.to === undefined)) throw new Error(words.quietPair);
+  const rest = Object.entries(values).filter(([name]) => !name.startsWith(QUIET));
+  return { ...Object.fromEntries(rest), quiet: quiet.from === undefined ? null : quiet };
 }
+
+const QUIET = 'quiet.';
 
 const DestinationActions = ({
   tree,
@@ -165,7 +171,7 @@ const DestinationActions = ({
             title={`${t('Change')} ${name}`}
             close={close}
             action="Save destination"
-            showsChanges
+            original={destination}
             fields={[
               { name: 'name', label: 'Name', value: name, isRequired: true },
               ...(kind === 'mail' ? [addressField(tree, addresses)] : []),

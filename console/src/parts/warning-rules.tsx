@@ -213,7 +213,7 @@ function thresholdFields(kind: WarningKindName, rule?: ShownWarning): FieldSpec[
   if (kind === 'account')
     for (const [n, state] of ACCOUNT_TROUBLES.entries())
       fields.push({
-        name: `state:${state}`,
+        name: `states.${state}`,
         label: words.states[state],
         kind: 'check',
         value: rule ? (rule.states ?? []).includes(state) : n < 2,
@@ -224,7 +224,7 @@ function thresholdFields(kind: WarningKindName, rule?: ShownWarning): FieldSpec[
 
 const destinationFields = (destinations: readonly ShownDestination[], rule?: ShownWarning): FieldSpec[] =>
   destinations.map(({ id, name }, n) => ({
-    name: `to:${id}`,
+    name: `destinations.${id}`,
     label: `${t('Send to')} ${name}`,
     kind: 'check',
     value: rule?.destinations?.includes(id) ?? false,
@@ -237,12 +237,13 @@ function bodyOf(values: FormValues): FormValues {
     Object.entries(values).flatMap(([name, value]) =>
       name.startsWith(prefix) && value === true ? [name.slice(prefix.length)] : [],
     );
-  const plain = Object.entries(values).filter(([name]) => !name.includes(':'));
-  const [states, to] = [chosen('state:'), chosen('to:')];
+  const names = Object.keys(values);
+  const has = (prefix: string): boolean => names.some((name) => name.startsWith(prefix));
+  const to = chosen('destinations.');
   return {
-    ...Object.fromEntries(plain),
-    ...(Object.keys(values).some((name) => name.startsWith('state:')) && { states }),
-    destinations: to.length === 0 ? null : to,
+    ...Object.fromEntries(Object.entries(values).filter(([name]) => !/[:.]/.test(name))),
+    ...(has('states.') && { states: chosen('states.') }),
+    ...(has('destinations.') && { destinations: to.length === 0 ? null : to }),
   };
 }
 
@@ -263,7 +264,7 @@ const RuleActions = ({ tree, rule, destinations }: RuleActionsProps) => {
             title={`${t('Change')} ${nameOf(rule)}`}
             close={close}
             action="Save warning"
-            showsChanges
+            original={rule}
             fields={[
               { name: 'name', label: 'Name', value: nameOf(rule), isRequired: true },
               ...thresholdFields(rule.kind, rule),

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { KeyWithValue, Me, OwnKey } from '../../../src/schemas/index.ts';
+import { allOf } from '../api/paths.ts';
 import { mine } from '../api/user.ts';
 import { t } from '../language.ts';
 import { ClientSnippets } from '../parts/client-snippets.tsx';
@@ -86,7 +87,7 @@ const MakeKey = ({ me }: { readonly me: Me }) => {
 };
 
 export const useMyKeys = () =>
-  useQuery({ queryKey: ['my-keys', 'all'], queryFn: () => mine.keys({ limit: 1000 }), staleTime: 10_000 });
+  useQuery({ queryKey: ['my-keys', 'all'], queryFn: () => allOf(mine.keys), staleTime: 10_000 });
 
 const TREE: KeyTree = { ...mine, queries: 'my-keys', page: paths.myKey, takesReason: false };
 

@@ -1,6 +1,6 @@
 /** Where the money went: charges by day, model or key, and the statement. */
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { UserUsage } from '../../../src/schemas/index.ts';
 import { mine } from '../api/user.ts';
@@ -9,30 +9,31 @@ import { chartValue, roundMoney } from '../format/money.ts';
 import { dayBefore } from '../format/time.ts';
 import { choices, t } from '../language.ts';
 import { Chart } from '../parts/chart.tsx';
-import { FilterBar } from '../parts/filters.tsx';
 import { FilteredList } from '../parts/list.tsx';
-import { Card, Load, Page } from '../parts/page.tsx';
+import { Card, Page } from '../parts/page.tsx';
 import { STATEMENT_COLUMNS } from '../parts/statement.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Money, useNow } from '../parts/values.tsx';
-import { type Search, withFilter } from '../search.ts';
+import type { Search } from '../search.ts';
 import { pages } from '../texts.ts';
 
 const DIMENSIONS = ['day', 'model', 'key', 'group'] as const;
 type Dimension = (typeof DIMENSIONS)[number];
+/** A report has no more. */
+const MAX_DAYS = 366;
 
 export const MyUsage = () => {
   const search = useSearch({ strict: false }) as Search;
-  const navigate = useNavigate();
   const now = useNow(3_600_000);
   const by = DIMENSIONS.find((name) => name === search.by) ?? 'day';
   const period = {
     start_date: search.start_date ?? dayBefore(29, now),
     end_date: search.end_date ?? dayBefore(0, now),
   };
-  const report = useQuery({
-    queryKey: ['my-usage', by, period],
-    queryFn: () => mine.usage({ by, ...period, limit: 1000 }),
+  const days = useQuery({
+    queryKey: ['my-usage', 'days', period],
+    queryFn: () => mine.usage({ by: 'day', ...period, limit: MAX_DAYS }),
+    enabled: by === 'day',
   });
   return (
     <Page
@@ -44,32 +45,22 @@ export const MyUsage = () => {
         </a>
       }
     >
-      <FilterBar
+      {by === 'day' && (days.data?.data.length ?? 0) > 1 && <Spend lines={days.data?.data ?? []} />}
+      <FilteredList
+        page={pages.usage}
+        name="my-usage"
+        load={mine.usage}
+        defaults={{ ...period, by }}
+        order={by === 'day' ? undefined : 'charge'}
         filters={[
           { name: 'by', label: 'Sum by', options: choices(DIMENSIONS) },
           { name: 'start_date', label: 'First day (UTC)', type: 'date' },
           { name: 'end_date', label: 'Last day (UTC)', type: 'date' },
         ]}
-        search={{ ...period, ...search, by }}
-        change={(name, value) =>
-          void navigate({ to: '.', search: () => withFilter(search, name, value), replace: true })
-        }
+        columns={columnsOf(by)}
+        totalOf={(total) => ({ ...total, [by]: t('Total') })}
+        rowKey={(line) => String(line[by])}
       />
-      <Load query={report} things={pages.usage.things}>
-        {({ data, total }) => (
-          <div className="stack">
-            {by === 'day' && data.length > 1 && <Spend lines={data} />}
-            <Table
-              caption={pages.usage.title}
-              columns={columnsOf(by)}
-              rows={data}
-              total={{ ...total, [by]: t('Total') }}
-              rowKey={(line) => String(line[by])}
-              empty={pages.usage.empty}
-            />
-          </div>
-        )}
-      </Load>
     </Page>
   );
 };
@@ -93,14 +84,27 @@ const dollars = (value: number): string => roundMoney(value.toFixed(6));
 
 const columnsOf = (by: Dimension): readonly Column<UserUsage>[] => [
   { head: by, cell: (line) => String(line[by] ?? '–'), phone: 'title' },
-  { head: 'Requests', cell: ({ requests }) => countText(requests), kind: 'number', phone: 'label' },
-  { head: 'Input tokens', cell: ({ input_tokens }) => countText(input_tokens), kind: 'number', phone: 'label' },
+  { head: 'Requests', cell: ({ requests }) => countText(requests), sort: 'requests', kind: 'number', phone: 'label' },
+  {
+    head: 'Input tokens',
+    cell: ({ input_tokens }) => countText(input_tokens),
+    sort: 'input_tokens',
+    kind: 'number',
+    phone: 'label',
+  },
   { head: 'Cached', cell: ({ cached_input_tokens }) => countText(cached_input_tokens), kind: 'number', phone: 'hide' },
-  { head: 'Output tokens', cell: ({ output_tokens }) => countText(output_tokens), kind: 'number', phone: 'label' },
+  {
+    head: 'Output tokens',
+    cell: ({ output_tokens }) => countText(output_tokens),
+    sort: 'output_tokens',
+    kind: 'number',
+    phone: 'label',
+  },
   {
     head: 'Charged',
     cell: ({ charge }) => <Money amount={charge} />,
     amount: ({ charge }) => charge,
+    sort: 'charge',
     kind: 'number',
     phone: 'side',
   },

@@ -126,6 +126,8 @@ export const texts = {
     times: '时间显示',
     searchedTo: (time: string) => `已查找至 ${time}。`,
     searchOn: '继续向前查找',
+    count: (count: string | null) => (count === null ? '超过 10,000 行。' : `共 ${count} 行。`),
+    firstOf: (shown: string, count: string) => `共 ${count} 条，显示前 ${shown} 条。`,
     sorted: (count: string) => `该时段内最新 ${count} 次调用中数值最大的记录。`,
   },
   request: {
@@ -282,8 +284,8 @@ export const texts = {
   account: {
     test: '像真实流量一样发送一次极小的流式请求，费用由运营方承担。',
     park: '新的调用不再发往此账户，进行中的调用正常结束。',
-    assets: (users: string) =>
-      `${users}的私有素材存放在此账户；恢复之前，使用这些素材的调用会收到 asset_binding_unavailable。`,
+    assets: (count: string) =>
+      `此账户存有 ${count} 个私有素材；恢复之前，使用这些素材的调用会收到 asset_binding_unavailable。`,
     drain: '新的会话不再发往此账户。已绑定的工作（如视频任务）会先完成。',
     resume: '账户会立即在所有副本上接收新的调用。',
     add: '凭证加密后存储，此后不再显示。',
@@ -396,6 +398,8 @@ export const texts = {
     effects: (count: number) => `匹配记录或价格有变更的模型名称（${count}）`,
     name: '名称，或形如 gpt-* 的通配符。',
     upstream: '供应商使用其他名称时填写。',
+    validFromAlone: '请同时修改价格：当前价格无需更改生效时间。',
+    validFrom: '留空则立即生效。在此时间之前的调用按当时有效的价格扣费。',
     history: '最新的在前。扣费保留其发生时的价格。',
     fallback: '按此顺序：分组/模型，或仅分组表示同名模型。留空表示没有。',
     setFallback: '当分组内没有账户可以接收调用时，由这些线路按其自身价格处理。',
@@ -465,6 +469,7 @@ export const texts = {
   people: {
     user: '该人员可查看其钱包和密钥的用户。没有用户的运营人员请留空。',
     invite: '生成一个一次性链接，请发送给该人员。不存在的用户会按以下充值和限额创建。',
+    exists: (user: string) => `${user} 已存在，充值和限额不会生效。请清空这些字段，并在该用户的页面上设置。`,
     linkOnce: '链接仅显示这一次，且只能使用一次。',
     reset: '该人员会获得新链接。旧密码在链接使用之前仍然有效。',
     disable: '该人员会在所有设备上退出，且无法登录。',
