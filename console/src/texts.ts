@@ -303,6 +303,8 @@ const englishTexts = {
   account: {
     test: 'Sends one tiny streamed request like real traffic. The operator pays for it.',
     park: 'No new calls go to this account. Calls in flight end normally.',
+    modelsOut: (models: readonly string[]) =>
+      models.length === 1 ? `Not used for ${models[0]}` : `Not used for ${models.length} models`,
     assets: (count: string) =>
       `Private assets that live here: ${count}; calls that use them get asset_binding_unavailable until it is resumed.`,
     drain: 'No new conversations go to this account. Work that is bound to it, such as video tasks, is finished first.',
@@ -342,6 +344,7 @@ const englishTexts = {
     draining: 'Draining',
     refused_credential: 'Credential refused',
     refused_once: 'Refused once',
+    model_cooling: 'A model cools down',
     test_failed: 'Test failed',
     tested: 'Tested',
     untested: 'Untested',
@@ -391,7 +394,6 @@ const englishTexts = {
   },
   user: {
     used: 'Share of the limit',
-    noLimit: 'no limit',
     /** Before the amount of a limit. */
     of: 'of',
     usedDay: (percent: number, limit: string) => `${percent}% of ${limit} a day`,
@@ -514,6 +516,8 @@ const englishTexts = {
     simulated: 'Simulated providers: no request leaves this machine.',
     useReal: 'Use a real account',
     costUnknown: (count: string) => `Cost unknown for ${count}`,
+    costGap: (count: string) =>
+      `The line of the cost has gaps: the models of ${count} have no cost. Set it on their pages.`,
     attempts: 'By account and fault, including those where another account succeeded.',
     noChart: 'No calls in this period.',
     byDay: 'By UTC day, from the ledger',

@@ -21,11 +21,11 @@ export interface ShedRow {
 }
 
 export const SHEDDING: Readonly<Record<SheddablePriority, ShedRow>> = {
-  list: { means: 'lists, reports, and reading the admin API and the console', delayMs: 50, bodyShare: 0.5 },
+  list: { means: 'lists and reports of callers', delayMs: 50, bodyShare: 0.5 },
   image: { means: 'image requests and downloads of results', delayMs: 75, bodyShare: 0.75 },
   text: { means: 'text requests and WebSocket turns', delayMs: 100, bodyShare: 0.9 },
   create: {
-    means: 'creation of video tasks and assets, and changes by operators and people',
+    means: 'creation of video tasks and assets, the admin API and the console',
     delayMs: 200,
     bodyShare: 1,
   },

@@ -4,13 +4,14 @@ import { State, type Tone } from '../parts/state.tsx';
 import { Countdown } from '../parts/values.tsx';
 import { texts } from '../texts.ts';
 
-export type Health = StateName | 'untested' | 'tested' | 'test_failed' | 'refused_once';
+export type Health = StateName | 'model_cooling' | 'untested' | 'tested' | 'test_failed' | 'refused_once';
 
 const TONES: Readonly<Record<Health, Tone>> = {
   healthy: 'ok',
   tested: 'ok',
   untested: 'muted',
   cooling: 'warn',
+  model_cooling: 'warn',
   full: 'warn',
   limited: 'warn',
   test_failed: 'bad',
@@ -26,9 +27,15 @@ export function healthOf(account: ShownAccount, stats: AccountStats | undefined)
   if (state !== 'healthy') return state;
   if (test && !test.ok) return test.reason === 'credential' ? 'refused_credential' : 'test_failed';
   if (isRefused(account, stats)) return 'refused_once';
+  if (outModels(account).length > 0) return 'model_cooling';
   if (stats && stats.served_hour !== null) return 'healthy';
   return test ? 'tested' : 'untested';
 }
+
+/** Models that the account is not used for, while it serves others. */
+const outModels = ({ cooldowns }: ShownAccount): string[] => [
+  ...new Set(cooldowns.flatMap(({ model, state }) => (model !== null && state === 'out' ? [model] : []))),
+];
 
 /** The pool believes a second refusal of a credential; until then, or until a success, one is a doubt. */
 function isRefused({ last_test: test }: ShownAccount, stats: AccountStats | undefined): boolean {
@@ -47,7 +54,7 @@ export const AccountHealth = ({ account, stats }: AccountHealthProps) => {
   const health = healthOf(account, stats);
   return (
     <State tone={TONES[health]}>
-      {texts.states[health]}{' '}
+      {health === 'model_cooling' ? texts.account.modelsOut(outModels(account)) : texts.states[health]}{' '}
       {(health === 'cooling' || health === 'limited') && account.until !== null && <Countdown until={account.until} />}
     </State>
   );
@@ -86,6 +93,7 @@ const ORDER: readonly Health[] = [
   'refused_once',
   'test_failed',
   'cooling',
+  'model_cooling',
   'limited',
   'parked',
   'draining',

@@ -10,7 +10,7 @@ import { FilteredList } from '../parts/list.tsx';
 import { Card, Load, Page } from '../parts/page.tsx';
 import { State } from '../parts/state.tsx';
 import type { Column } from '../parts/table.tsx';
-import { Margin, Money, marginOf, useNow } from '../parts/values.tsx';
+import { Margin, Money, useNow } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import type { Search } from '../search.ts';
 import { pages, texts } from '../texts.ts';
@@ -115,8 +115,7 @@ const columnsOf = (by: Dimension): readonly Column<OperatorUsage>[] => [
   },
   {
     head: 'Revenue',
-    cell: ({ revenue }) => <Money amount={revenue} />,
-    amount: ({ revenue }) => revenue,
+    cell: ({ revenue }) => <Money amount={revenue} isRounded />,
     sort: 'revenue',
     kind: 'number',
     phone: 'side',
@@ -127,20 +126,19 @@ const columnsOf = (by: Dimension): readonly Column<OperatorUsage>[] => [
       cost === null ? (
         <>
           <span title={texts.overview.costUnknown(texts.counts.calls(unknown_cost_requests))}>≥</span>{' '}
-          <Money amount={known_cost} />
+          <Money amount={known_cost} isRounded />
         </>
       ) : (
-        <Money amount={cost} />
+        <Money amount={cost} isRounded />
       ),
-    amount: ({ cost, known_cost }) => cost ?? known_cost,
     sort: 'cost',
     kind: 'number',
     phone: 'label',
   },
   {
     head: 'Margin',
-    cell: (line) => <Margin usage={line} />,
-    amount: marginOf,
+    cell: (line) => <Margin usage={line} isRounded />,
+
     sort: 'margin',
     kind: 'number',
     phone: 'label',

@@ -12,27 +12,43 @@ import { Page } from '../parts/page.tsx';
 import { moreRates, rateOf, ratesText, TOKEN_RATES } from '../parts/rates.ts';
 import { State } from '../parts/state.tsx';
 import type { Column } from '../parts/table.tsx';
+import { Money } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { useGroupIds } from './catalog.ts';
 import { PriceImport } from './price-import.tsx';
 
+function rateColumn(
+  head: string,
+  of: 'prices' | 'cost',
+  rate: (typeof TOKEN_RATES)[number],
+  phone: 'label' | 'hide' = 'label',
+): Column<ShownModel> {
+  const amount = (model: ShownModel) => rateOf(model[of], rate);
+  return { head, cell: (model) => <Money amount={amount(model)} />, amount, kind: 'number', phone };
+}
+
 const COLUMNS: readonly Column<ShownModel>[] = [
   { head: 'Model', cell: ({ id }) => <code>{id}</code>, phone: 'title' },
   { head: 'Group', cell: ({ group }) => group, phone: 'side' },
   { head: 'Upstream', cell: ({ upstream }) => upstream ?? '', phone: 'hide' },
-  { head: 'Price', cell: (model) => <Price model={model} />, kind: 'prose' },
-  { head: 'Cost', cell: ({ cost }) => <Cost cost={cost} />, phone: 'hide', kind: 'prose' },
+  rateColumn('Input', 'prices', 'input'),
+  rateColumn('Cached', 'prices', 'cached_input', 'hide'),
+  rateColumn('Output', 'prices', 'output'),
+  { head: 'Further rates', cell: (model) => <Price model={model} />, kind: 'prose' },
+  rateColumn('Cost of input', 'cost', 'input', 'hide'),
+  rateColumn('Cost of output', 'cost', 'output', 'hide'),
 ];
 
+/** What the columns do not say. */
 const Price = ({ model }: { readonly model: ShownModel }) => {
   if (model.free) return <State tone="ok">{texts.model.free}</State>;
   if (model.prices === null) return <State tone="bad">{texts.model.unpriced}</State>;
-  return <span>{ratesText(model.prices)}</span>;
+  const rest = Object.entries(model.prices).filter(([name]) => !SHOWN_RATES.has(name));
+  return <span>{ratesText(Object.fromEntries(rest))}</span>;
 };
 
-const Cost = ({ cost }: Pick<ShownModel, 'cost'>) =>
-  cost === null ? <span className="muted">{texts.model.noCost}</span> : <span>{ratesText(cost)}</span>;
+const SHOWN_RATES: ReadonlySet<string> = new Set(['input', 'cached_input', 'output']);
 
 export const Models = () => {
   const groups = useGroupIds();
@@ -53,7 +69,10 @@ export const Models = () => {
         page={pages.models}
         name="models"
         load={admin.models}
-        filters={[{ name: 'group', label: 'Group', options: groups }]}
+        filters={[
+          { name: 'part', label: 'Model' },
+          { name: 'group', label: 'Group', options: groups },
+        ]}
         columns={COLUMNS}
         rowKey={({ group, id }) => `${group} ${id}`}
         open={({ group, id }) => paths.model(group, id)}
@@ -113,6 +132,7 @@ export const priceFields = (model?: ShownModel): (FieldSpec | readonly FieldSpec
         label: `${label}: ${t('further rates as JSON')}`,
         kind: 'area' as const,
         value: moreRates(rates),
+        isFolded: true,
         hint: texts.model.moreRates,
         placeholder: texts.model.moreRatesExample,
       },

@@ -62,7 +62,7 @@ export const Overview = () => {
   return (
     <Page
       title={pages.overview.title}
-      beside={accounts.data?.data.some(isSimulated) && <SimulatedBadge />}
+      beside={accounts.data?.data.every(isSimulated) && <SimulatedBadge />}
       actions={
         <>
           <div className="segments">
@@ -136,9 +136,11 @@ const Charts = ({ stats, money }: ChartsProps) => (
 
 const MoneyChart = ({ money }: { readonly money: OperatorUsagePage }) => {
   const { times, series } = useMemo(() => moneySeries(money), [money]);
+  const { unknown_cost_requests: unknown } = money.total;
   return (
     <Card title="Revenue and provider cost" lead={texts.overview.byDay}>
       <Chart title={t('Revenue and provider cost')} times={times} series={series} format={dollars} isGapTinted />
+      {unknown > 0 && <p className="muted small">{texts.overview.costGap(texts.counts.calls(unknown))}</p>}
     </Card>
   );
 };
@@ -148,21 +150,20 @@ interface AccountListProps {
   readonly stats: ReadonlyMap<string, AccountStats> | undefined;
 }
 
-const MAX_ACCOUNTS = 7;
-
 const AccountList = ({ accounts, stats }: AccountListProps) => (
   <Card title="Accounts" actions={<Link to={paths.accounts}>{t('All')}</Link>} isFlush>
-    <Table
-      caption="Accounts"
-      columns={ACCOUNT_COLUMNS}
-      rows={accounts
-        .map((account) => ({ account, stats: stats?.get(account.id) }))
-        .toSorted((a, b) => healthRank(healthOf(a.account, a.stats)) - healthRank(healthOf(b.account, b.stats)))
-        .slice(0, MAX_ACCOUNTS)}
-      rowKey={({ account }) => account.id}
-      open={({ account }) => paths.account(account.id)}
-      empty={pages.accounts.empty}
-    />
+    <div className="tall-list">
+      <Table
+        caption="Accounts"
+        columns={ACCOUNT_COLUMNS}
+        rows={accounts
+          .map((account) => ({ account, stats: stats?.get(account.id) }))
+          .toSorted((a, b) => healthRank(healthOf(a.account, a.stats)) - healthRank(healthOf(b.account, b.stats)))}
+        rowKey={({ account }) => account.id}
+        open={({ account }) => paths.account(account.id)}
+        empty={pages.accounts.empty}
+      />
+    </div>
   </Card>
 );
 

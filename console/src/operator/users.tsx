@@ -50,7 +50,7 @@ export const LimitUsed = ({ wallet }: { readonly wallet: WalletReport }) => {
       limit === null ? [] : [{ share: Number(limit) === 0 ? 1 : Number(spent) / Number(limit), limit, used }],
     )
     .toSorted((one, other) => other.share - one.share);
-  if (!fullest) return <span className="muted">{texts.user.noLimit}</span>;
+  if (!fullest) return null;
   const { share, limit, used } = fullest;
   const tone = share >= 1 ? 'bad' : share >= NEAR ? 'warn' : 'ok';
   return (

@@ -25,6 +25,8 @@ export interface FieldSpec {
   readonly isReadOnly?: boolean;
   readonly placeholder?: string;
   readonly autoComplete?: string;
+  /** Behind its label until it has a value or the person asks for it. */
+  readonly isFolded?: boolean;
   /** Where the API has the field, if not at its name; its parts belong to the field too. */
   readonly path?: string;
 }
@@ -234,14 +236,21 @@ const Field = ({ spec, error }: { readonly spec: FieldSpec; readonly error: stri
         </div>
       </div>
     );
-  return (
+  const field = (
     <div className="field">
-      <label className="label" htmlFor={id}>
+      <label className={spec.isFolded ? 'hidden-label' : 'label'} htmlFor={id}>
         {t(spec.label)}
       </label>
       {input}
       {(spec.hint || error) && more}
     </div>
+  );
+  if (!spec.isFolded) return field;
+  return (
+    <details className="folded-field" open={textOf(spec) !== '' || error !== undefined || undefined}>
+      <summary>{t(spec.label)}</summary>
+      {field}
+    </details>
   );
 };
 

@@ -66,8 +66,10 @@ export const KeyActions = ({ value, tree, style, model }: KeyActionsProps) => {
             explain={texts.key.rotate}
             close={close}
             action="Rotate key"
-            fields={[{ name: 'overlap_seconds', label: 'Overlap in seconds', kind: 'number', value: 3600 }]}
-            submit={async (values) => setMade(await tree.rotateKey(value.id, values))}
+            fields={[{ name: 'hours', label: 'Overlap in hours', value: 1, path: 'overlap_seconds' }]}
+            submit={async ({ hours = 0 }) =>
+              setMade(await tree.rotateKey(value.id, { overlap_seconds: Math.round(Number(hours) * 3600) }))
+            }
             refreshes={[tree.queries]}
           />
         )}

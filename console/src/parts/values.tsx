@@ -52,7 +52,7 @@ interface MarginProps {
 }
 
 /** Where costs are unknown, the margin is at most what the known ones leave. */
-export const marginOf = (usage: NonNullable<MarginProps['usage']>): string =>
+const marginOf = (usage: NonNullable<MarginProps['usage']>): string =>
   usage.margin ?? subtractMoney(usage.revenue, usage.known_cost);
 
 export const Margin = ({ usage, isRounded = false }: MarginProps) => {

@@ -102,8 +102,7 @@ const columnsOf = (by: Dimension): readonly Column<UserUsage>[] => [
   },
   {
     head: 'Charged',
-    cell: ({ charge }) => <Money amount={charge} />,
-    amount: ({ charge }) => charge,
+    cell: ({ charge }) => <Money amount={charge} isRounded />,
     sort: 'charge',
     kind: 'number',
     phone: 'side',

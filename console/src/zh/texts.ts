@@ -284,6 +284,8 @@ export const texts = {
   account: {
     test: '像真实流量一样发送一次极小的流式请求，费用由运营方承担。',
     park: '新的调用不再发往此账户，进行中的调用正常结束。',
+    modelsOut: (models: readonly string[]) =>
+      models.length === 1 ? `暂不用于 ${models[0]}` : `暂不用于 ${models.length} 个模型`,
     assets: (count: string) =>
       `此账户存有 ${count} 个私有素材；恢复之前，使用这些素材的调用会收到 asset_binding_unavailable。`,
     drain: '新的会话不再发往此账户。已绑定的工作（如视频任务）会先完成。',
@@ -323,6 +325,7 @@ export const texts = {
     draining: '排空中',
     refused_credential: '凭证被拒绝',
     refused_once: '曾被拒绝一次',
+    model_cooling: '有模型冷却中',
     test_failed: '测试失败',
     tested: '已测试',
     untested: '未测试',
@@ -371,7 +374,6 @@ export const texts = {
   },
   user: {
     used: '限额使用比例',
-    noLimit: '无限额',
     of: '限额',
     usedDay: (percent: number, limit: string) => `每日 ${limit} 的 ${percent}%`,
     usedMonth: (percent: number, limit: string) => `每月 ${limit} 的 ${percent}%`,
@@ -485,6 +487,7 @@ export const texts = {
     simulated: '模拟供应商：请求不会离开本机。',
     useReal: '使用真实账户',
     costUnknown: (count: string) => `${count}成本未知`,
+    costGap: (count: string) => `成本曲线存在缺口：${count}所用的模型没有设置成本，请在模型页面上设置。`,
     attempts: '按账户和故障统计，包括由其他账户成功处理的尝试。',
     noChart: '该时段内没有调用。',
     byDay: '按 UTC 日统计，数据来自账本',

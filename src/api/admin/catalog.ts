@@ -34,7 +34,8 @@ export const CATALOG_OPERATIONS = {
     view: membersOf,
   }),
   'admin.models': listOperation({
-    ...BY_GROUP,
+    order: 'position',
+    filters: { ...BY_GROUP.filters, part: param.text },
     from: sql<ModelRow>`
     select m.id::text as id, m.group_id, m.pattern, m.upstream, m.capabilities, m.context, m.max_output, m.fallback, m.free, m.position, m.created_at,
       p.id as price_id, p.rates, p.cost

@@ -1,7 +1,7 @@
 /** Lists of rows in a fixed order, a page at a time. Every parameter beside those of the page is compared with a column. */
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import { countRows, type Db, type SortedRow, snapshot, sortedRows } from '../../platform/db/index.ts';
+import { countRows, type Db, likePattern, type SortedRow, snapshot, sortedRows } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
@@ -35,6 +35,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   group: 'group_id',
   account: 'account_id',
   task: 'task_id',
+  part: 'pattern',
 };
 
 /** The conditions of the filters that are given; `table` is the alias of their table. */
@@ -42,7 +43,10 @@ export const matching = (filters: object, table = ''): RawBuilder<unknown> =>
   sql.join(
     Object.entries(filters)
       .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => sql`${sql.ref(table + (COLUMNS[name] ?? name))} = ${value}`)
+      .map(([name, value]) => {
+        const column = sql.ref(table + (COLUMNS[name] ?? name));
+        return name === 'part' ? sql`${column} ilike ${likePattern(`*${value}*`)}` : sql`${column} = ${value}`;
+      })
       .concat(sql`true`),
     sql` and `,
   );

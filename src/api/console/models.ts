@@ -63,14 +63,15 @@ interface ModelContext {
 function modelView({ id, line }: Listed, { group, key, now }: ModelContext): OwnModel {
   const rates = priceAt(line, now)?.rates as Readonly<Record<string, unknown>> | undefined;
   const factor = group.multiplierPpm * key.userMultiplierPpm;
+  const kind = kindOf(id, line, { style: group.style, rates });
   return {
     id,
     group: group.id,
-    kind: kindOf(id, line, { style: group.style, rates }),
+    kind,
     context: line.context,
     max_output: line.maxOutput,
     prices: rates ? (multiplied(rates, factor) as Record<string, unknown>) : null,
-    accepts: acceptsOf(id, line, group),
+    accepts: kind === 'embeddings' ? [] : acceptsOf(id, line, group),
   };
 }
 

@@ -1,16 +1,6 @@
 /** Requests that an overloaded server refuses: which ones, with what, and how they are reported. */
 import { type ApiError, type Clock, fail, type Log, newRequestId } from '../../core/index.ts';
-import {
-  type AdminOperation,
-  adminRow,
-  type ConsoleOperation,
-  consoleRow,
-  type ErrorFormat,
-  type Method,
-  PRIORITY_OF,
-  type Priority,
-  SHED_RETRY_SECONDS,
-} from '../../rules/index.ts';
+import { type ErrorFormat, PRIORITY_OF, type Priority, SHED_RETRY_SECONDS } from '../../rules/index.ts';
 import type { IncomingRequest, OutgoingResponse } from '../http/index.ts';
 import type { AnyOperation, Call, Handler } from './call.ts';
 import { idHeaders, JSON_HEADERS, type RenderError } from './send.ts';
@@ -22,13 +12,9 @@ export const isShed = (
   bodyBytes = 0,
 ): boolean => shedder !== undefined && operation !== 'none' && shedder.refuses(priorityOf(operation), bodyBytes);
 
-const priorityOf = (operation: AnyOperation): Priority => {
-  if (operation.startsWith('admin.')) return priorityOfMethod(adminRow(operation as AdminOperation).method);
-  if (operation.startsWith('console.')) return priorityOfMethod(consoleRow(operation as ConsoleOperation).method);
-  return PRIORITY_OF[operation as keyof typeof PRIORITY_OF];
-};
-
-const priorityOfMethod = (method: Method): Priority => (method === 'GET' ? 'list' : 'create');
+/** An operator looks at the console just when a server is overloaded. */
+const priorityOf = (operation: AnyOperation): Priority =>
+  /^(?:admin|console)\./.test(operation) ? 'create' : PRIORITY_OF[operation as keyof typeof PRIORITY_OF];
 
 /** The announced length of a body, after which it may still be larger once it is decompressed. */
 export const bodyBytesOf = ({ headers }: IncomingRequest): number =>
