@@ -29,7 +29,7 @@ const MODULES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   access: [['keys'], ['people']],
   catalog: [['catalog'], ['load', 'redact'], ['index'], ['setup']],
   observe: [['request-log', 'warnings']],
-  api: [['caller', 'admin', 'openapi'], ['console']],
+  api: [['caller', 'admin'], ['openapi'], ['console']],
   program: [['backup', 'jobs'], ['server'], ['cli']],
 };
 

@@ -4,41 +4,27 @@
  */
 import { isGlob, matchesGlob } from '../core/index.ts';
 import type { AccountLimits } from '../providers/pool/index.ts';
-import {
-  type Capabilities,
-  type CapabilityOverrides,
-  type ChatPreset,
-  type CloudSettings,
-  capabilitiesOf,
-  chatPresetFlags,
-  converseFlags,
-  type Style,
-  styleOf,
-  type UnknownMembers,
-  type UpstreamDialect,
-  type VideoAdapter,
-  type VideoVariant,
-} from '../rules/index.ts';
+import * as rules from '../rules/index.ts';
 
 export interface Group {
   readonly id: string;
-  readonly style: Style | 'video';
-  readonly variant: VideoVariant | null;
+  readonly style: rules.Style | 'video';
+  readonly variant: rules.VideoVariant | null;
   readonly name: string;
   readonly multiplierPpm: bigint;
   /** What happens to requests with members that the gateway does not know. */
-  readonly unknownMembers: UnknownMembers;
+  readonly unknownMembers: rules.UnknownMembers;
 }
 
 export interface Account {
   readonly id: string;
   readonly groupId: string;
   /** Only video accounts use it. */
-  readonly adapter: VideoAdapter;
+  readonly adapter: rules.VideoAdapter;
   readonly baseUrl: string;
   readonly credential: string;
   /** Its cloud; undefined for the provider's own API. One object as long as the catalog lives. */
-  readonly cloud?: CloudSettings | undefined;
+  readonly cloud?: rules.CloudSettings | undefined;
   /** URL of the proxy that its requests use; `none`; undefined for the proxies of the environment. */
   readonly proxy?: string | undefined;
   readonly weight: number;
@@ -47,9 +33,9 @@ export interface Account {
   readonly limits?: AccountLimits | undefined;
   readonly features: ReadonlySet<string>;
   /** How its server differs from OpenAI's, where it is used by chat completions. */
-  readonly preset?: ChatPreset;
+  readonly preset?: rules.ChatPreset;
   /** What the operator knows about its server; overrides the preset and the model. */
-  readonly capabilities?: CapabilityOverrides;
+  readonly capabilities?: rules.CapabilityOverrides;
   /** Model names of this account only; applied after `upstream` of the model. */
   readonly models: ReadonlyMap<string, string>;
   /** Hosts, or patterns with `*`, beside its own origin from which results of video tasks may be fetched. */
@@ -76,7 +62,7 @@ export interface AssetSettings {
 export interface ModelLine {
   readonly pattern: string;
   readonly upstream: string | null;
-  readonly overrides: CapabilityOverrides;
+  readonly overrides: rules.CapabilityOverrides;
   readonly context: number | null;
   readonly maxOutput: number | null;
   /** Lines of other groups, in the order in which they are tried: see `fallbackTarget`. */
@@ -104,7 +90,7 @@ export interface Model {
 
 /** A model of another group that takes the calls of a line. */
 export interface FallbackLine {
-  readonly group: Group & { readonly style: Style };
+  readonly group: Group & { readonly style: rules.Style };
   readonly model: Model;
 }
 
@@ -221,20 +207,20 @@ const hasRates = (rates: unknown): boolean =>
 /** The account that a request is sent to, and the dialect in which it is. */
 export interface CapabilityTarget {
   readonly account: Account;
-  readonly dialect: UpstreamDialect;
+  readonly dialect: rules.UpstreamDialect;
 }
 
-function serverFlags({ preset }: Account, dialect: UpstreamDialect, model: string): CapabilityOverrides {
-  if (dialect === 'converse') return converseFlags(model);
-  return dialect === 'chat' ? chatPresetFlags(preset ?? 'generic') : {};
+function serverFlags({ preset }: Account, dialect: rules.UpstreamDialect, model: string): rules.CapabilityOverrides {
+  if (dialect === 'converse') return rules.converseFlags(model);
+  return dialect === 'chat' ? rules.chatPresetFlags(preset ?? 'generic') : {};
 }
 
 /** The capabilities that a converted request is encoded for. Without a target, those of the model alone. */
-export const capabilitiesFor = (style: Style, model: Model, target?: CapabilityTarget): Capabilities => {
+export const capabilitiesFor = (style: rules.Style, model: Model, target?: CapabilityTarget): rules.Capabilities => {
   const { account, dialect = 'chat' } = target ?? {};
   const server = account ? serverFlags(account, dialect, model.upstream) : {};
-  const flags = capabilitiesOf(
-    styleOf(dialect, style),
+  const flags = rules.capabilitiesOf(
+    rules.styleOf(dialect, style),
     model.upstream,
     server,
     model.line.overrides,

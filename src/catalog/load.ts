@@ -2,16 +2,7 @@
 import { errorFields, type Log, type Nanos, parseNanos, type Sealer } from '../core/index.ts';
 import { type Db, type Row, snapshot } from '../platform/db/index.ts';
 import type { AccountLimits } from '../providers/pool/index.ts';
-import {
-  type CapabilityOverrides,
-  type ChatPreset,
-  type CloudSettings,
-  chatPresetOf,
-  type Style,
-  type UnknownMembers,
-  type VideoAdapter,
-  type VideoVariant,
-} from '../rules/index.ts';
+import * as rules from '../rules/index.ts';
 import { type Account, type AssetSettings, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
 
 type AccountRow = Row<'accounts'>;
@@ -39,11 +30,11 @@ async function readGroups(db: Db): Promise<Group[]> {
   const rows = await db.selectFrom('groups').selectAll().orderBy('position').orderBy('id').execute();
   return rows.map((row) => ({
     id: row.id,
-    style: row.style as Style | 'video',
-    variant: row.variant as VideoVariant | null,
+    style: row.style as rules.Style | 'video',
+    variant: row.variant as rules.VideoVariant | null,
     name: row.name,
     multiplierPpm: row.multiplier_ppm,
-    unknownMembers: row.unknown_members as UnknownMembers,
+    unknownMembers: row.unknown_members as rules.UnknownMembers,
   }));
 }
 
@@ -56,10 +47,10 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
         {
           id: row.id,
           groupId: row.group_id,
-          adapter: row.adapter as VideoAdapter,
+          adapter: row.adapter as rules.VideoAdapter,
           baseUrl: row.base_url.replace(/\/+$/, ''),
           credential,
-          cloud: (row.cloud as CloudSettings | null) ?? undefined,
+          cloud: (row.cloud as rules.CloudSettings | null) ?? undefined,
           proxy:
             row.proxy_sealed === null ? (row.proxy ?? undefined) : sealer.open(row.proxy_sealed, proxyLocation(row.id)),
           weight: row.weight,
@@ -67,8 +58,8 @@ async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]
           maxConcurrency: row.max_concurrency,
           limits: readAccountLimits(row),
           features: new Set(row.features),
-          preset: chatPresetOf(row.base_url, (row.preset as ChatPreset | null) ?? undefined),
-          capabilities: row.capabilities as CapabilityOverrides,
+          preset: rules.chatPresetOf(row.base_url, (row.preset as rules.ChatPreset | null) ?? undefined),
+          capabilities: row.capabilities as rules.CapabilityOverrides,
           models: new Map(Object.entries(row.models as Record<string, string>)),
           resultHosts: row.result_hosts.map((host) => host.toLowerCase()),
           assets: readAssets(row, sealer),
@@ -118,7 +109,7 @@ export async function readModelLines(db: Db, group?: string): Promise<Map<string
       lines.map((row) => ({
         pattern: row.pattern,
         upstream: row.upstream,
-        overrides: row.capabilities as CapabilityOverrides,
+        overrides: row.capabilities as rules.CapabilityOverrides,
         context: row.context,
         maxOutput: row.max_output,
         fallback: row.fallback,

@@ -23,16 +23,7 @@ import type {
   UpstreamListener,
   UpstreamRequest,
 } from '../providers/upstream/index.ts';
-import {
-  cloudAdvice,
-  type FaultKind,
-  FEATURES,
-  isEmbeddingModel,
-  type Style,
-  styleOf,
-  UPSTREAM_DIALECTS,
-  type UpstreamDialect,
-} from '../rules/index.ts';
+import * as rules from '../rules/index.ts';
 import { faultKindOf } from './client-error.ts';
 import { failureMessage } from './failure-reason.ts';
 import { offeredModels } from './models/listing.ts';
@@ -111,10 +102,11 @@ export const sendProbe = (services: ProbeServices, target: ProbeTarget): Promise
 const NOT_SENT: ProbeResult = { ok: false, status: null, firstByteMs: null, totalMs: 0, message: null, model: null };
 
 /** The first dialect of the style that the account has. */
-const dialectOf = (style: Style, { features }: Account): UpstreamDialect | undefined =>
-  [...FEATURES[style], 'converse' as const].filter(isDialect).find((name) => features.has(name));
+const dialectOf = (style: rules.Style, { features }: Account): rules.UpstreamDialect | undefined =>
+  [...rules.FEATURES[style], 'converse' as const].filter(isDialect).find((name) => features.has(name));
 
-const isDialect = (feature: string): feature is UpstreamDialect => UPSTREAM_DIALECTS.some((name) => name === feature);
+const isDialect = (feature: string): feature is rules.UpstreamDialect =>
+  rules.UPSTREAM_DIALECTS.some((name) => name === feature);
 
 function modelFor({ catalog, clock }: ProbeServices, id: string, name: string | undefined): Model | undefined {
   if (name !== undefined) return catalog().resolve(id, name);
@@ -131,7 +123,7 @@ const NO_TEXT = /image|audio|realtime|live|tts|speech|transcribe|whisper|moderat
 /** For a group of patterns: a name that the account translates or its provider lists, a small model if there is one. */
 async function matchingName(
   { catalog, clock, upstream }: ProbeServices,
-  { id, style }: { readonly id: string; readonly style: Style },
+  { id, style }: { readonly id: string; readonly style: rules.Style },
   account: Account,
 ): Promise<string | undefined> {
   const lines = catalog().lines(id);
@@ -141,7 +133,7 @@ async function matchingName(
   const isTested = (name: string): boolean =>
     !isGlob(name) &&
     !NO_TEXT.test(name) &&
-    !isEmbeddingModel(name) &&
+    !rules.isEmbeddingModel(name) &&
     usable.some(({ pattern }) => matchesGlob(pattern, name));
   const known = [...account.models.keys()].filter(isTested);
   const names =
@@ -163,10 +155,10 @@ function outputRate(line: ModelLine, now: number): number {
 }
 
 export interface ProbeTarget {
-  readonly style: Style;
+  readonly style: rules.Style;
   readonly account: Account;
   readonly model: Model;
-  readonly dialect: UpstreamDialect;
+  readonly dialect: rules.UpstreamDialect;
   readonly name: string;
 }
 
@@ -179,7 +171,7 @@ function requestFor({ style, account, model, dialect, name }: ProbeTarget): Upst
     { ...hub, state: { store: false } },
     { model: name, capabilities: capabilitiesFor(style, { ...model, upstream: name }, { account, dialect }) },
   );
-  return upstreamRequest(styleOf(dialect, style), account, {
+  return upstreamRequest(rules.styleOf(dialect, style), account, {
     method: 'POST',
     path: UPSTREAM_PATHS[dialect](name, true),
     model: name,
@@ -246,7 +238,7 @@ class Probe implements UpstreamListener {
     this.#end({ kind, providerCode: code }, code);
   }
 
-  #stop(kind: FaultKind, message: string): void {
+  #stop(kind: rules.FaultKind, message: string): void {
     this.#exchange?.abort();
     this.#end({ kind }, message);
   }
@@ -287,7 +279,7 @@ class Probe implements UpstreamListener {
   }
 
   #endWith(
-    kind: FaultKind,
+    kind: rules.FaultKind,
     { code, message }: { readonly code: string; readonly message: string },
     reported = message,
   ): void {
@@ -309,7 +301,7 @@ class Probe implements UpstreamListener {
 
   /** With what an operator can do about an error of a cloud. */
   #messageFor(message: string, code = ''): string {
-    const advice = cloudAdvice(this.#target.account.cloud?.kind, `${code} ${message}`);
+    const advice = rules.cloudAdvice(this.#target.account.cloud?.kind, `${code} ${message}`);
     const said = redact(message, { account: this.#target.account }).slice(0, MAX_MESSAGE_CHARS);
     return advice === undefined ? said : `${said}; ${advice}`;
   }

@@ -3,90 +3,34 @@
  * Crash tests subscribe to the channel and kill the process at one of them. Without a subscriber a point costs one comparison.
  */
 import { channel } from 'node:diagnostics_channel';
+import type { Words } from '../rules/index.ts';
 
+type Points<Area extends string, Moments extends string> = `${Area}.${Words<Moments>}`;
 export type CrashPoint =
-  | 'call.admitting'
-  | 'call.admitted'
-  | 'upstream.sent'
-  | 'upstream.head_received'
-  | 'upstream.data_received'
-  | 'call.written'
-  | 'lease.taken'
-  | 'lease.returned'
-  | 'record.appended'
-  | 'journal.writing'
-  | 'journal.written'
-  | 'journal.rotated'
-  | 'journal.removing'
-  | 'flush.begun'
-  | 'flush.recorded'
-  | 'flush.committed'
-  | 'recover.claimed'
-  | 'recover.replayed'
-  | 'recover.removed'
-  | 'replica.fenced'
-  | 'replica.renewed'
-  | 'task.claimed'
-  | 'task.held'
-  | 'task.inserted'
-  | 'task.committed'
-  | 'task.sending'
-  | 'task.sent'
-  | 'task.confirming'
-  | 'task.confirmed'
-  | 'task.marking_unknown'
-  | 'task.marked_unknown'
-  | 'task.discarding'
-  | 'task.discarded'
-  | 'task.recovering'
-  | 'task.binding'
-  | 'task.cancel_requested'
-  | 'task.cancel_sent'
-  | 'task.cancelling'
-  | 'task.cancelled'
-  | 'task.cancel_withdrawing'
-  | 'status.changed'
-  | 'status.released'
-  | 'status.announced'
-  | 'settle.priced'
-  | 'settle.charged'
-  | 'settle.recorded'
-  | 'follow.taken'
-  | 'follow.asked'
-  | 'follow.locked'
-  | 'follow.saved'
-  | 'follow.moved'
-  | 'follow.settled'
-  | 'follow.applying'
-  | 'follow.applied'
-  | 'callback.taking'
-  | 'callback.taken'
-  | 'callback.sent'
-  | 'callback.marked'
-  | 'asset.claimed'
-  | 'asset.inserted'
-  | 'asset.committed'
-  | 'asset.sent'
-  | 'asset.confirming'
-  | 'asset.confirmed'
-  | 'asset.marking_unknown'
-  | 'asset.marked_unknown'
-  | 'asset.discarding'
-  | 'asset.discarded'
-  | 'asset.recovering'
-  | 'asset.deleting'
-  | 'asset.delete_sent'
-  | 'asset.deleted'
-  | 'warning.crossed'
-  | 'warning.noticed'
-  | 'notice.taken'
-  | 'notice.sent'
-  | 'background.held'
-  | 'background.accepted'
-  | 'background.recorded'
-  | 'close.begun'
-  | 'close.drained'
-  | 'close.removed';
+  | Points<'call', 'admitting admitted written'>
+  | Points<'upstream', 'sent head_received data_received'>
+  | Points<'lease', 'taken returned'>
+  | Points<'record', 'appended'>
+  | Points<'journal', 'writing written rotated removing'>
+  | Points<'flush', 'begun recorded committed'>
+  | Points<'recover', 'claimed replayed removed'>
+  | Points<'replica', 'fenced renewed'>
+  | Points<
+      'task',
+      'claimed held inserted committed sending sent confirming confirmed marking_unknown marked_unknown discarding discarded recovering binding cancel_requested cancel_sent cancelling cancelled cancel_withdrawing'
+    >
+  | Points<'status', 'changed released announced'>
+  | Points<'settle', 'priced charged recorded'>
+  | Points<'follow', 'taken asked locked saved moved settled applying applied'>
+  | Points<'callback', 'taking taken sent marked'>
+  | Points<
+      'asset',
+      'claimed inserted committed sent confirming confirmed marking_unknown marked_unknown discarding discarded recovering deleting delete_sent deleted'
+    >
+  | Points<'warning', 'crossed noticed'>
+  | Points<'notice', 'taken sent'>
+  | Points<'background', 'held accepted recorded'>
+  | Points<'close', 'begun drained removed'>;
 
 export const CRASH_POINT_CHANNEL = 'dragoman:crash-point';
 

@@ -1,6 +1,7 @@
 /** The usage record of one call, the validation of its counts, and its text form in the journal. */
 import { randomBytes } from 'node:crypto';
 import { base62, type Nanos, type Usage } from '../core/index.ts';
+import { words } from '../rules/index.ts';
 
 /** The usage of a call and the number of images it generated, by "size/quality". */
 export interface MeteredUsage extends Usage {
@@ -129,19 +130,7 @@ export function decodeRecord(text: string): UsageRecord {
 }
 
 /** The counters of the daily roll-ups (table usage_daily). The writer adds to them; reports sum them. */
-export const DAILY_SUMS = [
-  'requests',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'audio_tokens',
-  'image_tokens',
-  'searches',
-  'images',
-  'nanos',
-  'estimated',
-  'cost_nanos',
-  'cost_unknown',
-] as const;
+export const DAILY_SUMS = words(
+  'requests input_tokens cached_input_tokens cache_write_tokens output_tokens reasoning_tokens audio_tokens',
+  'image_tokens searches images nanos estimated cost_nanos cost_unknown',
+);

@@ -1,7 +1,7 @@
 /** The settings: environment variables with their defaults and descriptions. Only this module reads the environment. */
 import { z } from 'zod';
 import { isProxyUrl, PROXY_EXPECTED, parseMasterKeys } from '../core/index.ts';
-import { ACCOUNT_QUEUE, HEARTBEAT_MS, STALLED_CLIENT_MS, USAGE_WAIT_MS } from '../rules/index.ts';
+import { ACCOUNT_QUEUE, HEARTBEAT_MS, STALLED_CLIENT_MS, USAGE_WAIT_MS, words } from '../rules/index.ts';
 import type { SettingReport } from '../schemas/index.ts';
 
 /** All issues of one setting have the same text, which names the range. */
@@ -310,21 +310,12 @@ export type Config = Readonly<z.infer<typeof Environment>>;
 export class ConfigError extends Error {}
 
 /** Settings whose values an error must not repeat. */
-const SECRET = new Set([
-  'DATABASE_URL',
-  'DATABASE_DIRECT_URL',
-  'REDIS_URL',
-  'MASTER_KEY',
-  'ADMIN_TOKEN',
-  'METRICS_TOKEN',
-  'OIDC_CLIENT_SECRET',
-  'SMTP_URL',
-  'HTTPS_PROXY',
-  'HTTP_PROXY',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-  'IDENTITY_HEADER',
-  'AWS_CONTAINER_AUTHORIZATION_TOKEN',
-]);
+const SECRET: ReadonlySet<string> = new Set(
+  words(
+    'DATABASE_URL DATABASE_DIRECT_URL REDIS_URL MASTER_KEY ADMIN_TOKEN METRICS_TOKEN OIDC_CLIENT_SECRET SMTP_URL',
+    'HTTPS_PROXY HTTP_PROXY OTEL_EXPORTER_OTLP_HEADERS IDENTITY_HEADER AWS_CONTAINER_AUTHORIZATION_TOKEN',
+  ),
+);
 
 /** Settings that most programs read in lower case too. */
 const LOWER_CASE = new Set(['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']);

@@ -4,6 +4,7 @@
  * these tables; `src/providers/upstream/clouds/` does what they describe.
  */
 import type { Feature, Style } from './groups.ts';
+import { linesOf, rowsIn, withCode } from './notation.ts';
 
 export interface CloudSetting {
   readonly label: string;
@@ -15,138 +16,54 @@ export interface CloudSetting {
   readonly fallback?: string;
 }
 
-const URL_FORM = { form: /^https?:\/\/[^\s?#]+$/, expected: 'an http:// or https:// URL' };
-const GUID = {
-  form: /^[\w.-]{1,253}$/,
-  expected: 'an id such as 72f988bf-86f1-41af-91ab-2d7cd011db47',
+const URL_FORM = /^https?:\/\/[^\s?#]+$/;
+const GUID = /^[\w.-]{1,253}$/;
+const FORMS = {
+  api: /^(?:v1|deployments)$/,
+  api_version: /^(?:\d{4}-\d{2}-\d{2}(?:-preview)?|preview|v1)$/,
+  tenant: GUID,
+  client_id: GUID,
+  scope: /^https:\/\/[\w./-]+\/\.default$/,
+  authority: URL_FORM,
+  project: /^[a-z0-9][a-z0-9.:-]{1,62}$/,
+  location: /^[a-z]+(?:-[a-z]+\d+)?$/,
+  region: /^[a-z]{2}(?:-[a-z]+)+-\d$/,
+  role_arn: /^arn:aws[\w-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/,
+  guardrail: /^(?:[a-z0-9]{1,64}|arn:aws[\w-]*:bedrock:[a-z0-9-]+:\d{12}:guardrail\/[a-z0-9]+)$/,
+  guardrail_version: /^(?:[1-9]\d{0,7}|DRAFT)$/,
+  guardrail_trace: /^(?:enabled|disabled|enabled_full)$/,
+  audience: /^\/\/iam\.googleapis\.com\/[\w./-]+$/,
+  service_account: /^[\w.-]+@[\w.-]+$/,
+  token_url: URL_FORM,
+  metadata_url: URL_FORM,
 };
 
-export const CLOUD_SETTINGS = {
-  api: {
-    label: 'API',
-    about: '`v1` sends the deployment as the model of the body, `deployments` in the path, with `api_version`',
-    form: /^(?:v1|deployments)$/,
-    expected: 'v1 or deployments',
-    example: 'deployments',
-    fallback: 'v1',
-  },
-  api_version: {
-    label: 'API version',
-    about: 'version of the API; `v1` needs none',
-    form: /^(?:\d{4}-\d{2}-\d{2}(?:-preview)?|preview|v1)$/,
-    expected: 'a version such as 2024-10-21 or preview',
-    example: '"2024-10-21"',
-    fallback: '2024-10-21 with `deployments`',
-  },
-  tenant: {
-    label: 'Tenant',
-    about: 'id or domain of the directory',
-    ...GUID,
-    example: '"72f988bf-86f1-41af-91ab-2d7cd011db47"',
-  },
-  client_id: {
-    label: 'Client id',
-    about: 'id of the application, or of a user-assigned managed identity',
-    ...GUID,
-    example: '"11111111-2222-3333-4444-555555555555"',
-  },
-  scope: {
-    label: 'Scope',
-    about: 'what tokens are requested for',
-    form: /^https:\/\/[\w./-]+\/\.default$/,
-    expected: 'a scope that ends with /.default',
-    example: '"https://ai.azure.com/.default"',
-    fallback: 'https://cognitiveservices.azure.com/.default',
-  },
-  authority: {
-    label: 'Authority',
-    about: 'where tokens of Entra come from, for sovereign clouds',
-    ...URL_FORM,
-    example: '"https://login.microsoftonline.us"',
-    fallback: 'https://login.microsoftonline.com',
-  },
-  project: {
-    label: 'Project',
-    about: 'id of the project',
-    form: /^[a-z0-9][a-z0-9.:-]{1,62}$/,
-    expected: 'the id of a project, such as my-project-1',
-    example: '"my-project-1"',
-  },
-  location: {
-    label: 'Location',
-    about: 'region, `us` or `eu`, or `global`; the host of `base_url` belongs to it',
-    form: /^[a-z]+(?:-[a-z]+\d+)?$/,
-    expected: 'a region such as europe-west1, us, eu or global',
-    example: 'europe-west1',
-  },
-  region: {
-    label: 'Region',
-    about: 'region of Bedrock; the host of `base_url` belongs to it',
-    form: /^[a-z]{2}(?:-[a-z]+)+-\d$/,
-    expected: 'a region such as eu-central-1',
-    example: 'eu-central-1',
-  },
-  role_arn: {
-    label: 'Role',
-    about: 'the role that calls are made as',
-    form: /^arn:aws[\w-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/,
-    expected: 'the ARN of a role',
-    example: '"arn:aws:iam::123456789012:role/gateway"',
-    fallback: 'the identity itself',
-  },
-  guardrail: {
-    label: 'Guardrail',
-    about: 'id or ARN of the guardrail that checks every request and reply',
-    form: /^(?:[a-z0-9]{1,64}|arn:aws[\w-]*:bedrock:[a-z0-9-]+:\d{12}:guardrail\/[a-z0-9]+)$/,
-    expected: 'the id or the ARN of a guardrail',
-    example: 'gr0abc1def2g',
-  },
-  guardrail_version: {
-    label: 'Guardrail version',
-    about: 'version of the guardrail',
-    form: /^(?:[1-9]\d{0,7}|DRAFT)$/,
-    expected: 'a number, or DRAFT',
-    example: '"1"',
-    fallback: 'DRAFT',
-  },
-  guardrail_trace: {
-    label: 'Guardrail trace',
-    about: 'whether Bedrock explains what the guardrail found; the gateway passes it to no client of Converse',
-    form: /^(?:enabled|disabled|enabled_full)$/,
-    expected: 'enabled, disabled or enabled_full',
-    example: 'enabled',
-    fallback: 'disabled',
-  },
-  audience: {
-    label: 'Audience',
-    about: 'the provider of the workload identity pool',
-    form: /^\/\/iam\.googleapis\.com\/[\w./-]+$/,
-    expected: 'the full name of a provider, beginning with //iam.googleapis.com/',
-    example: '"//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/x"',
-  },
-  service_account: {
-    label: 'Service account',
-    about: 'e-mail address of the service account that calls are made as',
-    form: /^[\w.-]+@[\w.-]+$/,
-    expected: 'the e-mail address of a service account',
-    example: '"gateway@my-project-1.iam.gserviceaccount.com"',
-    fallback: 'the identity itself',
-  },
-  token_url: {
-    label: 'Token URL',
-    about: 'address of the token service, for private access',
-    ...URL_FORM,
-    example: '"https://sts.googleapis.com"',
-    fallback: 'that of the cloud',
-  },
-  metadata_url: {
-    label: 'Metadata URL',
-    about: 'address of the metadata service of the machine',
-    ...URL_FORM,
-    example: '"http://169.254.169.254"',
-    fallback: 'that of the cloud',
-  },
-} as const satisfies Record<string, CloudSetting>;
+/** Label, what it is, what is expected, an example in YAML, and what applies without it. */
+export const CLOUD_SETTINGS = rowsIn(
+  `
+api: API | 'v1' sends the deployment as the model of the body, 'deployments' in the path, with 'api_version' | v1 or deployments | deployments | v1
+api_version: API version | version of the API; 'v1' needs none | a version such as 2024-10-21 or preview | "2024-10-21" | 2024-10-21 with 'deployments'
+tenant: Tenant | id or domain of the directory | an id such as 72f988bf-86f1-41af-91ab-2d7cd011db47 | "72f988bf-86f1-41af-91ab-2d7cd011db47"
+client_id: Client id | id of the application, or of a user-assigned managed identity | an id such as 72f988bf-86f1-41af-91ab-2d7cd011db47 | "11111111-2222-3333-4444-555555555555"
+scope: Scope | what tokens are requested for | a scope that ends with /.default | "https://ai.azure.com/.default" | https://cognitiveservices.azure.com/.default
+authority: Authority | where tokens of Entra come from, for sovereign clouds | an http:// or https:// URL | "https://login.microsoftonline.us" | https://login.microsoftonline.com
+project: Project | id of the project | the id of a project, such as my-project-1 | "my-project-1"
+location: Location | region, 'us' or 'eu', or 'global'; the host of 'base_url' belongs to it | a region such as europe-west1, us, eu or global | europe-west1
+region: Region | region of Bedrock; the host of 'base_url' belongs to it | a region such as eu-central-1 | eu-central-1
+role_arn: Role | the role that calls are made as | the ARN of a role | "arn:aws:iam::123456789012:role/gateway" | the identity itself
+guardrail: Guardrail | id or ARN of the guardrail that checks every request and reply | the id or the ARN of a guardrail | gr0abc1def2g
+guardrail_version: Guardrail version | version of the guardrail | a number, or DRAFT | "1" | DRAFT
+guardrail_trace: Guardrail trace | whether Bedrock explains what the guardrail found; the gateway passes it to no client of Converse | enabled, disabled or enabled_full | enabled | disabled
+audience: Audience | the provider of the workload identity pool | the full name of a provider, beginning with //iam.googleapis.com/ | "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/x"
+service_account: Service account | e-mail address of the service account that calls are made as | the e-mail address of a service account | "gateway@my-project-1.iam.gserviceaccount.com" | the identity itself
+token_url: Token URL | address of the token service, for private access | an http:// or https:// URL | "https://sts.googleapis.com" | that of the cloud
+metadata_url: Metadata URL | address of the metadata service of the machine | an http:// or https:// URL | "http://169.254.169.254" | that of the cloud
+`,
+  ([label = '', about = '', expected = '', example = '', fallback], name): CloudSetting => ({
+    ...{ label, about, form: FORMS[name as keyof typeof FORMS], expected, example },
+    ...(fallback !== undefined && { fallback }),
+  }),
+);
 export type CloudSettingName = keyof typeof CLOUD_SETTINGS;
 export const CLOUD_SETTING_NAMES = Object.keys(CLOUD_SETTINGS) as CloudSettingName[];
 
@@ -163,6 +80,12 @@ export interface CloudAuth {
 
 /** What an operator can do about an error of the cloud, by its text. */
 export type CloudAdvice = readonly [error: RegExp, advice: string];
+/** A line is `error => advice`; the case of an error does not matter. */
+const adviceOf = (text: string): readonly CloudAdvice[] =>
+  linesOf(text).map((line) => {
+    const [error = '', advice = ''] = line.split(' => ');
+    return [new RegExp(error, 'i'), withCode(advice)];
+  });
 
 export interface AccountKindRow {
   readonly label: string;
@@ -210,32 +133,20 @@ export const ACCOUNT_KINDS = {
       },
       'managed-identity': { label: 'Managed identity of the machine', takes: ['client_id', 'scope', 'metadata_url'] },
     },
-    advice: [
-      [
-        /DeploymentNotFound|API deployment for this resource does not exist/i,
-        'the resource has no deployment of this name; name the deployment in `models` of the account',
-      ],
-      [
-        /lacks the required data action|PermissionDenied/i,
-        'the identity lacks a role at the resource; assign "Cognitive Services OpenAI User" to it',
-      ],
-      [/audience is incorrect/i, 'the token is for another service; check cloud.scope'],
-      [/invalid subscription key/i, 'the key belongs to another resource or region; check api_key and base_url'],
-      [
-        /Resource not found|api version|ApiVersionUnsupported/i,
-        'the resource lacks this API or version; check cloud.api, cloud.api_version and base_url',
-      ],
-      [/AADSTS7000215|AADSTS7000222/, 'the client secret is wrong or expired; apply a new api_key'],
-      [/AADSTS700016|AADSTS700038/, 'the tenant has no such application; check cloud.client_id'],
-      [/AADSTS90002|AADSTS900023/, 'there is no such tenant; check cloud.tenant'],
-      [/AADSTS500011|AADSTS70011|AADSTS1002012/, 'the scope does not exist; check cloud.scope'],
-      [/AADSTS700027/, 'the application does not have this certificate; upload it to the application'],
-      [
-        /AADSTS70021|AADSTS700212|AADSTS700213/,
-        'no federated credential of the application fits; check its issuer, subject and audience',
-      ],
-      [/Identity not found/i, 'the machine has no such managed identity; check cloud.client_id'],
-    ],
+    advice: adviceOf(`
+DeploymentNotFound|API deployment for this resource does not exist => the resource has no deployment of this name; name the deployment in 'models' of the account
+lacks the required data action|PermissionDenied => the identity lacks a role at the resource; assign "Cognitive Services OpenAI User" to it
+audience is incorrect => the token is for another service; check cloud.scope
+invalid subscription key => the key belongs to another resource or region; check api_key and base_url
+Resource not found|api version|ApiVersionUnsupported => the resource lacks this API or version; check cloud.api, cloud.api_version and base_url
+AADSTS7000215|AADSTS7000222 => the client secret is wrong or expired; apply a new api_key
+AADSTS700016|AADSTS700038 => the tenant has no such application; check cloud.client_id
+AADSTS90002|AADSTS900023 => there is no such tenant; check cloud.tenant
+AADSTS500011|AADSTS70011|AADSTS1002012 => the scope does not exist; check cloud.scope
+AADSTS700027 => the application does not have this certificate; upload it to the application
+AADSTS70021|AADSTS700212|AADSTS700213 => no federated credential of the application fits; check its issuer, subject and audience
+Identity not found => the machine has no such managed identity; check cloud.client_id
+`),
   },
   vertex: {
     label: 'Vertex AI',
@@ -262,35 +173,17 @@ export const ACCOUNT_KINDS = {
       },
       'api-key': { label: 'API key (express mode)', secret: 'an API key', takes: PROJECT },
     },
-    advice: [
-      [
-        /Publisher Model .* (?:was )?not found|is not servable in region|not available in/i,
-        'the location lacks this model, or the project has not enabled it; check cloud.location and Model Garden',
-      ],
-      [
-        /Permission '?aiplatform\.[\w.]+'? denied/i,
-        'the identity lacks a role in the project; grant it "Vertex AI User"',
-      ],
-      [
-        /SERVICE_DISABLED|has not been used in project|it is disabled/i,
-        'the Vertex AI API is not enabled in the project; enable it, or check cloud.project',
-      ],
-      [
-        /Permission denied on resource project|CONSUMER_INVALID|Project .* not found/i,
-        'there is no such project, or the identity may not use it; check cloud.project',
-      ],
-      [
-        /ACCESS_TOKEN_SCOPE_INSUFFICIENT|insufficient authentication scopes/i,
-        'the identity of the machine lacks the scope cloud-platform; set it for the machine',
-      ],
-      [/invalid_grant/, 'Google refuses the signature or the token; check that the key exists and the clock is right'],
-      [/invalid_target|Invalid value for .?audience/i, 'there is no such provider; check cloud.audience'],
-      [
-        /iam\.serviceAccounts\.getAccessToken/,
-        'the identity may not act as cloud.service_account; grant it "Workload Identity User"',
-      ],
-      [/API[ _]KEY|API keys are not supported/i, 'the API key is wrong, or not for express mode'],
-    ],
+    advice: adviceOf(String.raw`
+Publisher Model .* (?:was )?not found|is not servable in region|not available in => the location lacks this model, or the project has not enabled it; check cloud.location and Model Garden
+Permission '?aiplatform\.[\w.]+'? denied => the identity lacks a role in the project; grant it "Vertex AI User"
+SERVICE_DISABLED|has not been used in project|it is disabled => the Vertex AI API is not enabled in the project; enable it, or check cloud.project
+Permission denied on resource project|CONSUMER_INVALID|Project .* not found => there is no such project, or the identity may not use it; check cloud.project
+ACCESS_TOKEN_SCOPE_INSUFFICIENT|insufficient authentication scopes => the identity of the machine lacks the scope cloud-platform; set it for the machine
+invalid_grant => Google refuses the signature or the token; check that the key exists and the clock is right
+invalid_target|Invalid value for .?audience => there is no such provider; check cloud.audience
+iam\.serviceAccounts\.getAccessToken => the identity may not act as cloud.service_account; grant it "Workload Identity User"
+API[ _]KEY|API keys are not supported => the API key is wrong, or not for express mode
+`),
   },
   bedrock: {
     label: 'Amazon Bedrock',
@@ -324,42 +217,21 @@ export const ACCOUNT_KINDS = {
         takes: ['role_arn', 'token_url', 'metadata_url'],
       },
     },
-    advice: [
-      [
-        /scoped to a valid region/i,
-        'the region of the signature is not that of the address; check cloud.region and base_url',
-      ],
-      [/model identifier is invalid/i, 'the region has no such model; check `models` of the account and cloud.region'],
-      [
-        /on-demand throughput isn.t supported/i,
-        'the model needs an inference profile, such as eu.amazon.NAME; name it in `models` of the account',
-      ],
-      [
-        /have access to the model/i,
-        'the AWS account has no access to this model; request it in the console of Bedrock',
-      ],
-      [
-        /not authorized to perform: bedrock:/i,
-        'the role or user lacks a permission; allow bedrock:InvokeModel and bedrock:InvokeModelWithResponseStream, and bedrock:ApplyGuardrail for a guardrail',
-      ],
-      [
-        /guardrail identifier or version.{0,40}does not exist/i,
-        'the region has no such guardrail or version; check cloud.guardrail and cloud.guardrail_version',
-      ],
-      [/This action doesn.t support the model/i, 'the model cannot be used by Converse; check `models` of the account'],
-      [
-        /not authorized to perform:? sts:/i,
-        'the identity may not assume cloud.role_arn; check the role and its trust policy',
-      ],
-      [
-        /InvalidIdentityToken|No OpenIDConnect provider/i,
-        'the AWS account does not trust this cluster; create its OpenID Connect provider',
-      ],
-      [/security token included in the request is (?:invalid|expired)/i, 'the access key does not exist'],
-      [/signature we calculated does not match/i, 'the secret of the access key is wrong'],
-      [/Signature (?:not yet current|expired)/i, 'the clock of this machine is wrong'],
-      [/API Key is valid/i, 'the API key is wrong or expired, or belongs to another region'],
-    ],
+    advice: adviceOf(`
+scoped to a valid region => the region of the signature is not that of the address; check cloud.region and base_url
+model identifier is invalid => the region has no such model; check 'models' of the account and cloud.region
+on-demand throughput isn.t supported => the model needs an inference profile, such as eu.amazon.NAME; name it in 'models' of the account
+have access to the model => the AWS account has no access to this model; request it in the console of Bedrock
+not authorized to perform: bedrock: => the role or user lacks a permission; allow bedrock:InvokeModel and bedrock:InvokeModelWithResponseStream, and bedrock:ApplyGuardrail for a guardrail
+guardrail identifier or version.{0,40}does not exist => the region has no such guardrail or version; check cloud.guardrail and cloud.guardrail_version
+This action doesn.t support the model => the model cannot be used by Converse; check 'models' of the account
+not authorized to perform:? sts: => the identity may not assume cloud.role_arn; check the role and its trust policy
+InvalidIdentityToken|No OpenIDConnect provider => the AWS account does not trust this cluster; create its OpenID Connect provider
+security token included in the request is (?:invalid|expired) => the access key does not exist
+signature we calculated does not match => the secret of the access key is wrong
+Signature (?:not yet current|expired) => the clock of this machine is wrong
+API Key is valid => the API key is wrong or expired, or belongs to another region
+`),
   },
 } as const satisfies Record<string, AccountKindRow>;
 

@@ -47,182 +47,150 @@ const at = (name: string) => ({ option: name, path: name });
 const inside = (path: string, option: string, value?: string) => ({ option, path, ...(value && { value }) });
 const named = (name: string) => ({ ...at(name), param: name });
 
+const option = (
+  where: Omit<Row, 'message' | 'lesson'>,
+  message: RegExp,
+  lesson: Lesson,
+  more?: Pick<Row, 'unlessCallers' | 'isForThisCall'>,
+): Row => ({ ...where, message, ...more, lesson });
+
 /** Providers of this dialect differ most, because many servers speak it. */
 const CHAT: readonly Row[] = [
-  { ...named('stream_options'), message: /\bstream_options\b|\binclude_usage\b/, lesson: { remove: true } },
+  option(named('stream_options'), /\bstream_options\b|\binclude_usage\b/, { remove: true }),
   // The two names of the output limit. Each server that lacks one has the other.
-  {
-    ...at('max_completion_tokens'),
-    message:
-      /\bmax_completion_tokens\b.{0,60}\b(?:unsupported|not supported|extra inputs|unknown|unrecogni[sz]ed|not permitted)|\b(?:unsupported|unknown|unrecogni[sz]ed|unexpected)\b.{0,60}\bmax_completion_tokens\b/is,
-    lesson: { set: { outputLimitField: 'max_tokens' } },
-  },
-  {
-    ...at('max_tokens'),
-    message: /\bmax_tokens\b.{0,80}\bmax_completion_tokens\b/is,
-    lesson: { set: { outputLimitField: 'max_completion_tokens' } },
-  },
-  {
-    ...named('reasoning_effort'),
-    message: /\breasoning_?effort\b/i,
-    unlessCallers: 'effort',
-    lesson: { read: 'efforts', otherwise: { efforts: [] } },
-  },
-  {
-    ...named('thinking'),
-    message: /['"`]thinking['"`]|\bthinking: extra inputs/i,
-    lesson: { set: { thinkingField: 'reasoning_effort', efforts: [] } },
-  },
-  {
-    ...named('chat_template_kwargs'),
-    message: /\bchat_template_kwargs\b/,
-    lesson: { set: { thinkingField: 'reasoning_effort' } },
-  },
-  {
-    ...inside('messages', 'reasoning history'),
-    message: /\breasoning_content\b.{0,80}\bmust be passed back|\breasoning_content is missing/i,
-    lesson: { set: { reasoningHistory: 'reasoning_content' } },
-  },
-  {
-    ...inside('messages', 'reasoning history'),
-    message:
-      /\breasoning(?:_content)?\b.{0,60}\bextra inputs|\b(?:unknown|unexpected|unrecogni[sz]ed)\b.{0,60}\breasoning(?:_content)?\b/is,
-    lesson: { set: { reasoningHistory: 'none' } },
-  },
-  {
-    ...inside('messages', 'system message'),
-    message: /system message must be (?:at the beginning|the first)|roles must alternate/i,
-    lesson: { set: { midSystem: false, textParts: false } },
-  },
-  {
-    ...inside('messages', 'text parts'),
-    message:
-      /\bcontent\b.{0,60}(?:should be a valid string|must be a string|expected a string)|invalid type: sequence, expected a string/is,
-    lesson: { set: { textParts: false } },
-  },
-  {
-    ...inside('response_format.type', 'response_format.json_schema', 'json_schema'),
-    message: /\bresponse_format\b|\bjson_schema\b/,
-    lesson: { set: { schemaFormat: 'json_object' } },
-  },
-  { ...named('prompt_cache_key'), message: /\bprompt_cache_key\b/, lesson: { refuse: 'prompt_cache_key' } },
-  { ...named('safety_identifier'), message: /\bsafety_identifier\b/, lesson: { refuse: 'safety_identifier' } },
-  { ...named('parallel_tool_calls'), message: /\bparallel_tool_calls\b/, lesson: { refuse: 'parallel_tool_calls' } },
-  {
-    ...inside('tools', 'strict'),
-    message:
-      /\bstrict\b.{0,60}\b(?:extra inputs|not supported|unknown|unexpected)|\b(?:unsupported|unknown|unexpected)\b.{0,60}\bstrict\b/is,
-    lesson: { refuse: 'strict' },
-  },
+  option(
+    at('max_completion_tokens'),
+    /\bmax_completion_tokens\b.{0,60}\b(?:unsupported|not supported|extra inputs|unknown|unrecogni[sz]ed|not permitted)|\b(?:unsupported|unknown|unrecogni[sz]ed|unexpected)\b.{0,60}\bmax_completion_tokens\b/is,
+    { set: { outputLimitField: 'max_tokens' } },
+  ),
+  option(at('max_tokens'), /\bmax_tokens\b.{0,80}\bmax_completion_tokens\b/is, {
+    set: { outputLimitField: 'max_completion_tokens' },
+  }),
+  option(
+    named('reasoning_effort'),
+    /\breasoning_?effort\b/i,
+    { read: 'efforts', otherwise: { efforts: [] } },
+    { unlessCallers: 'effort' },
+  ),
+  option(named('thinking'), /['"`]thinking['"`]|\bthinking: extra inputs/i, {
+    set: { thinkingField: 'reasoning_effort', efforts: [] },
+  }),
+  option(named('chat_template_kwargs'), /\bchat_template_kwargs\b/, { set: { thinkingField: 'reasoning_effort' } }),
+  option(
+    inside('messages', 'reasoning history'),
+    /\breasoning_content\b.{0,80}\bmust be passed back|\breasoning_content is missing/i,
+    { set: { reasoningHistory: 'reasoning_content' } },
+  ),
+  option(
+    inside('messages', 'reasoning history'),
+    /\breasoning(?:_content)?\b.{0,60}\bextra inputs|\b(?:unknown|unexpected|unrecogni[sz]ed)\b.{0,60}\breasoning(?:_content)?\b/is,
+    { set: { reasoningHistory: 'none' } },
+  ),
+  option(
+    inside('messages', 'system message'),
+    /system message must be (?:at the beginning|the first)|roles must alternate/i,
+    { set: { midSystem: false, textParts: false } },
+  ),
+  option(
+    inside('messages', 'text parts'),
+    /\bcontent\b.{0,60}(?:should be a valid string|must be a string|expected a string)|invalid type: sequence, expected a string/is,
+    { set: { textParts: false } },
+  ),
+  option(
+    inside('response_format.type', 'response_format.json_schema', 'json_schema'),
+    /\bresponse_format\b|\bjson_schema\b/,
+    { set: { schemaFormat: 'json_object' } },
+  ),
+  option(named('prompt_cache_key'), /\bprompt_cache_key\b/, { refuse: 'prompt_cache_key' }),
+  option(named('safety_identifier'), /\bsafety_identifier\b/, { refuse: 'safety_identifier' }),
+  option(named('parallel_tool_calls'), /\bparallel_tool_calls\b/, { refuse: 'parallel_tool_calls' }),
+  option(
+    inside('tools', 'strict'),
+    /\bstrict\b.{0,60}\b(?:extra inputs|not supported|unknown|unexpected)|\b(?:unsupported|unknown|unexpected)\b.{0,60}\bstrict\b/is,
+    { refuse: 'strict' },
+  ),
 ];
 
 const RESPONSES: readonly Row[] = [
-  {
-    ...inside('include', 'encrypted_content', 'reasoning.encrypted_content'),
-    message: /encrypted[ _]content is not supported|\breasoning\.encrypted_content\b/i,
-    lesson: { set: { encryptedReasoning: false } },
-  },
-  { ...named('include'), message: /['"`]include['"`]/, lesson: { remove: true } },
-  {
-    ...named('reasoning.summary'),
-    message: /\breasoning summar|\breasoning\.summary\b/i,
-    lesson: { set: { display: false } },
-  },
-  {
-    ...named('reasoning.effort'),
-    message: /\breasoning[._]effort\b/,
-    unlessCallers: 'effort',
-    lesson: { read: 'efforts', otherwise: { efforts: [] } },
-  },
-  { ...named('reasoning'), message: /['"`]reasoning['"`]/, unlessCallers: 'effort', lesson: { set: { efforts: [] } } },
-  { ...named('safety_identifier'), message: /\bsafety_identifier\b/, lesson: { remove: true, names: 'userId' } },
-  {
-    ...at('prompt_cache_key'),
-    // Not an invalid value: callers choose it with their session id.
-    message:
-      /\bun(?:known|supported|recogni[sz]ed)\b.{0,40}\bprompt_cache_key\b|\bprompt_cache_key\b.{0,60}\bextra inputs\b/i,
-    unlessCallers: 'cacheKey',
-    lesson: { remove: true },
-  },
+  option(
+    inside('include', 'encrypted_content', 'reasoning.encrypted_content'),
+    /encrypted[ _]content is not supported|\breasoning\.encrypted_content\b/i,
+    { set: { encryptedReasoning: false } },
+  ),
+  option(named('include'), /['"`]include['"`]/, { remove: true }),
+  option(named('reasoning.summary'), /\breasoning summar|\breasoning\.summary\b/i, { set: { display: false } }),
+  option(
+    named('reasoning.effort'),
+    /\breasoning[._]effort\b/,
+    { read: 'efforts', otherwise: { efforts: [] } },
+    { unlessCallers: 'effort' },
+  ),
+  option(named('reasoning'), /['"`]reasoning['"`]/, { set: { efforts: [] } }, { unlessCallers: 'effort' }),
+  option(named('safety_identifier'), /\bsafety_identifier\b/, { remove: true, names: 'userId' }),
+  // Not an invalid value: callers choose it with their session id.
+  option(
+    at('prompt_cache_key'),
+    /\bun(?:known|supported|recogni[sz]ed)\b.{0,40}\bprompt_cache_key\b|\bprompt_cache_key\b.{0,60}\bextra inputs\b/i,
+    { remove: true },
+    { unlessCallers: 'cacheKey' },
+  ),
 ];
 
 const MESSAGES: readonly Row[] = [
-  {
-    ...inside('thinking.type', 'thinking.adaptive', 'adaptive'),
-    message: /adaptive thinking is not supported|thinking\.type\.adaptive"? is not supported|input tag 'adaptive'/i,
-    lesson: { set: MANUAL_THINKING },
-  },
-  {
-    ...inside('thinking.type', 'thinking.enabled', 'enabled'),
-    message: /thinking\.type\.enabled"? is not supported|input tag 'enabled'/i,
-    lesson: { set: { thinking: 'adaptive' } },
-  },
-  {
-    ...inside('thinking.type', 'thinking.disabled', 'disabled'),
-    message: /\bbetween_tools\b/,
-    lesson: { set: { thinkingOff: 'between_tools' } },
-  },
-  {
-    ...inside('thinking.type', 'thinking.disabled', 'disabled'),
-    message: /thinking\.type\.disabled"? is not supported|thinking cannot be disabled|input tag 'disabled'/i,
-    lesson: { set: { thinkingOff: false } },
-  },
-  { ...at('thinking.display'), message: /\bthinking\.(?:\w+\.)?display\b/, lesson: { set: { display: false } } },
-  {
-    ...at('output_config.effort'),
-    message: /\beffort parameter\b|\boutput_config\.effort\b|\boutput_config: /i,
-    lesson: { read: 'efforts', otherwise: MANUAL_THINKING },
-  },
-  {
-    ...at('thinking'),
-    message: /\bthinking: extra inputs|\bdoes not support (?:extended )?thinking\b|\bthinking is not supported\b/i,
-    lesson: { set: { thinking: 'none' } },
-  },
-  {
-    ...at('max_tokens'),
-    message: /\bmax_tokens\b.{0,40}\d \+ \d+ > \d/,
-    unlessCallers: 'maxOutput',
-    isForThisCall: true,
-    lesson: { read: 'room' },
-  },
-  {
-    ...at('max_tokens'),
-    message: /\bmax_tokens\b.{0,20}\d > \d/,
-    unlessCallers: 'maxOutput',
-    lesson: { read: 'maxOutput' },
-  },
-  { ...at('metadata'), message: /\bmetadata(?:\.user_id)?: /, lesson: { remove: true, names: 'userId' } },
+  option(
+    inside('thinking.type', 'thinking.adaptive', 'adaptive'),
+    /adaptive thinking is not supported|thinking\.type\.adaptive"? is not supported|input tag 'adaptive'/i,
+    { set: MANUAL_THINKING },
+  ),
+  option(
+    inside('thinking.type', 'thinking.enabled', 'enabled'),
+    /thinking\.type\.enabled"? is not supported|input tag 'enabled'/i,
+    { set: { thinking: 'adaptive' } },
+  ),
+  option(inside('thinking.type', 'thinking.disabled', 'disabled'), /\bbetween_tools\b/, {
+    set: { thinkingOff: 'between_tools' },
+  }),
+  option(
+    inside('thinking.type', 'thinking.disabled', 'disabled'),
+    /thinking\.type\.disabled"? is not supported|thinking cannot be disabled|input tag 'disabled'/i,
+    { set: { thinkingOff: false } },
+  ),
+  option(at('thinking.display'), /\bthinking\.(?:\w+\.)?display\b/, { set: { display: false } }),
+  option(at('output_config.effort'), /\beffort parameter\b|\boutput_config\.effort\b|\boutput_config: /i, {
+    read: 'efforts',
+    otherwise: MANUAL_THINKING,
+  }),
+  option(
+    at('thinking'),
+    /\bthinking: extra inputs|\bdoes not support (?:extended )?thinking\b|\bthinking is not supported\b/i,
+    { set: { thinking: 'none' } },
+  ),
+  option(
+    at('max_tokens'),
+    /\bmax_tokens\b.{0,40}\d \+ \d+ > \d/,
+    { read: 'room' },
+    { unlessCallers: 'maxOutput', isForThisCall: true },
+  ),
+  option(at('max_tokens'), /\bmax_tokens\b.{0,20}\d > \d/, { read: 'maxOutput' }, { unlessCallers: 'maxOutput' }),
+  option(at('metadata'), /\bmetadata(?:\.user_id)?: /, { remove: true, names: 'userId' }),
 ];
 
 const THINKING = 'generationConfig.thinkingConfig';
 const thinking = (name: string) => ({ ...named(`${THINKING}.${name}`), option: name });
 const GENERATE: readonly Row[] = [
-  {
-    ...thinking('includeThoughts'),
-    message: /\binclude_?thoughts\b/i,
-    lesson: { set: { thinksByDefault: false } },
-  },
-  {
-    ...thinking('includeThoughts'),
-    message: /\binclude_?thoughts\b/i,
-    lesson: { set: { display: false } },
-  },
-  {
-    ...thinking('thinkingLevel'),
-    message: /\bthinking[ _]level[ _](?:minimal|low|medium|high)\b/i,
-    lesson: { withoutEffort: true },
-  },
+  option(thinking('includeThoughts'), /\binclude_?thoughts\b/i, { set: { thinksByDefault: false } }),
+  option(thinking('includeThoughts'), /\binclude_?thoughts\b/i, { set: { display: false } }),
+  option(thinking('thinkingLevel'), /\bthinking[ _]level[ _](?:minimal|low|medium|high)\b/i, { withoutEffort: true }),
   {
     option: 'thinkingLevel',
     path: `${THINKING}.thinkingLevel`,
     message: /\bthinking[ _]?level is not supported|unknown name "thinking_?level"/i,
     lesson: { set: { thinkingConfig: 'budget' } },
   },
-  {
-    ...thinking('thinkingBudget'),
-    message: /\bthinking[ _]?budget\b|\bbudget -?\d+ is invalid/i,
-    lesson: { read: 'budget', otherwise: { thinkingConfig: 'none' } },
-  },
+  option(thinking('thinkingBudget'), /\bthinking[ _]?budget\b|\bbudget -?\d+ is invalid/i, {
+    read: 'budget',
+    otherwise: { thinkingConfig: 'none' },
+  }),
   {
     option: 'thinkingConfig',
     path: THINKING,
@@ -231,16 +199,14 @@ const GENERATE: readonly Row[] = [
       /\bthinking_?config is not supported|\bthinking is not (?:enabled|supported)|unknown name "thinking_?config"/i,
     lesson: { set: { thinkingConfig: 'none' } },
   },
-  {
-    ...inside('generationConfig.responseJsonSchema', 'responseJsonSchema'),
-    message: /unknown name "response_?json_?schema"/i,
-    lesson: { set: { jsonSchemaTools: false } },
-  },
-  {
-    ...inside('tools', 'parametersJsonSchema'),
-    message: /unknown name "parameters_?json_?schema"/i,
-    lesson: { set: { jsonSchemaTools: false } },
-  },
+  option(
+    inside('generationConfig.responseJsonSchema', 'responseJsonSchema'),
+    /unknown name "response_?json_?schema"/i,
+    { set: { jsonSchemaTools: false } },
+  ),
+  option(inside('tools', 'parametersJsonSchema'), /unknown name "parameters_?json_?schema"/i, {
+    set: { jsonSchemaTools: false },
+  }),
 ];
 
 const EXTRA = 'additionalModelRequestFields';
@@ -257,27 +223,13 @@ const CONVERSE: readonly Row[] = [
       lesson: { set: { efforts: [] } },
     }),
   ),
-  {
-    ...at('outputConfig'),
-    message: /\boutput_?config\b|\bstructured outputs?\b|\bjson_?schema\b/i,
-    lesson: { set: { schemaFormat: 'none' } },
-  },
+  option(at('outputConfig'), /\boutput_?config\b|\bstructured outputs?\b|\bjson_?schema\b/i, {
+    set: { schemaFormat: 'none' },
+  }),
   { option: 'strict', path: 'toolConfig', message: /\bstrict\b/, lesson: { set: { schemaFormat: 'none' } } },
-  {
-    ...inside('toolConfig.toolChoice', 'toolChoice'),
-    message: /\btoolChoice\b/,
-    lesson: { set: { toolChoices: [] } },
-  },
-  {
-    ...inside('messages', 'cachePoint'),
-    message: /\bprompt caching\b|\bcachePoint\b/i,
-    lesson: { set: { explicitCache: false } },
-  },
-  {
-    ...inside('inferenceConfig.stopSequences', 'stopSequences'),
-    message: /\bstopSequences field\b/,
-    lesson: { set: { stop: false } },
-  },
+  option(inside('toolConfig.toolChoice', 'toolChoice'), /\btoolChoice\b/, { set: { toolChoices: [] } }),
+  option(inside('messages', 'cachePoint'), /\bprompt caching\b|\bcachePoint\b/i, { set: { explicitCache: false } }),
+  option(inside('inferenceConfig.stopSequences', 'stopSequences'), /\bstopSequences field\b/, { set: { stop: false } }),
 ];
 
 const optionsOf = (dialect: UpstreamDialect, rows: readonly Row[]): readonly AddedOption[] =>

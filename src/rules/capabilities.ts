@@ -3,6 +3,7 @@
  * encoded for these flags. When in doubt a flag is off: that drops a field, where a wrong "on" would make the provider reject the request.
  */
 import type { Style } from './groups.ts';
+import { words } from './notation.ts';
 
 export interface Capabilities {
   /** Which forms of thinking the messages side accepts. */
@@ -90,15 +91,9 @@ export type ToolChoiceForm = (typeof TOOL_CHOICE_FORMS)[number];
  * `reasoning_effort` alone, as OpenAI has it; or beside it `thinking.type`, `enable_thinking`, the same inside `chat_template_kwargs`, or
  * `reasoning.effort` in its place. The last two are those of Qwen and of Nova at Bedrock.
  */
-export const THINKING_FIELDS = [
-  'reasoning_effort',
-  'thinking',
-  'enable_thinking',
-  'chat_template_kwargs',
-  'reasoning',
-  'reasoning_config',
-  'reasoningConfig',
-] as const;
+export const THINKING_FIELDS = words(
+  'reasoning_effort thinking enable_thinking chat_template_kwargs reasoning reasoning_config reasoningConfig',
+);
 export type ThinkingField = (typeof THINKING_FIELDS)[number];
 
 export const REASONING_HISTORIES = ['none', 'reasoning_content', 'reasoning', 'think_tags'] as const;

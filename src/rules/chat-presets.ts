@@ -5,15 +5,12 @@
  */
 import type { CapabilityOverrides, ChatField } from './capabilities.ts';
 import type { Feature } from './groups.ts';
+import { words } from './notation.ts';
 
 /** Fields that only OpenAI has. Strict servers reject them, others ignore them. */
-const ONLY_OPENAI: readonly ChatField[] = [
-  'verbosity',
-  'prompt_cache_key',
-  'safety_identifier',
-  'service_tier',
-  'web_search_options',
-];
+const ONLY_OPENAI: readonly ChatField[] = words(
+  'verbosity prompt_cache_key safety_identifier service_tier web_search_options',
+);
 
 /** Beside the penalties, these servers lack `detail`. */
 const NO_PENALTIES: readonly ChatField[] = ['presence_penalty', 'frequency_penalty', 'detail'];

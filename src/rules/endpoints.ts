@@ -6,6 +6,7 @@
 import type { Deprecation } from './deprecation.ts';
 import type { CountedDialect, Dialect, Feature, Style, UpstreamDialect } from './groups.ts';
 import type { BodyClass } from './limits.ts';
+import { type Lines, linesOf, withCode } from './notation.ts';
 import type { VideoRateName } from './video/limits.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -481,34 +482,40 @@ export interface OperatorRow {
   readonly head?: true;
 }
 
-/** Rows of operations below one path, with facts that all of them share. */
-export const rowsAt = <const F extends object>(base: string, facts: F) => {
-  const by =
-    <M extends Method>(method: M) =>
-    (path: string, about: string) => ({ method, path: `${base}${path}`, about, ...facts });
-  return { get: by('GET'), post: by('POST'), put: by('PUT'), patch: by('PATCH'), delete: by('DELETE') } as const;
+type RowsIn<S extends string, F> = {
+  readonly [L in Lines<S> as L extends `${infer N} ${Method} /${string}` ? N : never]: OperatorRow &
+    F & { readonly method: L extends `${string} ${infer M} /${string}` ? M : never };
 };
-const operator = rowsAt('', {});
-const probe = rowsAt('', { head: true });
+/** Rows of operations below one path, with facts that all of them share. A line is `name METHOD /path | about`. */
+export const rowsBelow = <const S extends string, const F extends object>(base: string, facts: F, text: S) =>
+  Object.fromEntries(
+    linesOf(text).map((line) => {
+      const [, name = '', method, path, about = ''] = /^(\S+) (\S+) (\S+) \| (.*)$/.exec(line) ?? [];
+      return [name, { method, path: `${base}${path}`, about: withCode(about), ...facts }];
+    }),
+  ) as RowsIn<S, F>;
 
 /** Endpoints of operators and providers: they take no caller's key and belong to no group. */
 export const OPERATOR_ENDPOINTS = {
-  'operator.alive': probe.get('/healthz', 'The process is alive'),
-  'operator.ready': probe.get('/readyz', 'Database reachable, migrations done, not draining'),
-  'operator.metrics': probe.get('/metrics', 'Prometheus metrics'),
-  'operator.openapi': probe.get('/openapi.json', 'This API as OpenAPI'),
-  'characters.preview': probe.get('/public/characters/{character_id}/preview', 'Picture of a public character'),
-  'results.link': probe.get(
-    '/public/videos/{task_id}/{file}',
-    'A result by its signed link: `content` or `last-frame`',
+  ...rowsBelow(
+    '',
+    { head: true },
+    `
+operator.alive GET /healthz | The process is alive
+operator.ready GET /readyz | Database reachable, migrations done, not draining
+operator.metrics GET /metrics | Prometheus metrics
+operator.openapi GET /openapi.json | This API as OpenAPI
+characters.preview GET /public/characters/{character_id}/preview | Picture of a public character
+results.link GET /public/videos/{task_id}/{file} | A result by its signed link: 'content' or 'last-frame'
+`,
   ),
-  'sessions.return': operator.get(
-    '/return/real-person/{secret}',
-    'Page to which the browser returns after a real-person authorization; the secret path names the session',
-  ),
-  'provider.report': operator.post(
-    '/upstream/callbacks/{secret}',
-    'State of a video task, sent by its provider; the secret path names the task',
+  ...rowsBelow(
+    '',
+    {},
+    `
+sessions.return GET /return/real-person/{secret} | Page to which the browser returns after a real-person authorization; the secret path names the session
+provider.report POST /upstream/callbacks/{secret} | State of a video task, sent by its provider; the secret path names the task
+`,
   ),
 } as const satisfies Record<string, OperatorRow>;
 export type OperatorOperation = keyof typeof OPERATOR_ENDPOINTS;

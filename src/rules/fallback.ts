@@ -1,6 +1,7 @@
 /** Numbers of the fallback: lines of other groups that take a call while every account of its own group is out (ADR 20). */
 import { type ConvertCell, type InferenceOperation, inferenceRow, type ServedCell } from './endpoints.ts';
 import type { Style } from './groups.ts';
+import { words } from './notation.ts';
 
 export const FALLBACK = {
   /** That one line may name. */
@@ -25,13 +26,9 @@ export const FALLBACK_HEADER = 'x-gateway-fallback';
  * Operations whose calls can fall back to a line of another group. Vectors of two models cannot be compared, a picture may be drawn already, and
  * the rest asks one provider for what it holds.
  */
-const FALLING_BACK: ReadonlySet<InferenceOperation> = new Set([
-  'messages.create',
-  'chat.create',
-  'responses.create',
-  'generate.create',
-  'generate.stream',
-]);
+const FALLING_BACK: ReadonlySet<InferenceOperation> = new Set(
+  words('messages.create chat.create responses.create generate.create generate.stream'),
+);
 
 export const mayFallBack = (operation: InferenceOperation): boolean => FALLING_BACK.has(operation);
 

@@ -22,96 +22,51 @@ export interface FaultRow {
   readonly code: ErrorCode;
 }
 
+type Effect = Omit<FaultRow, 'means' | 'code'>;
 /** Nothing follows for the account. */
-const OF_REQUEST = { failover: false, cooldownMs: 0, cools: 'nothing', effect: 'none' } as const;
-const COUNTED = { failover: true, cooldownMs: 0, cools: 'model', effect: 'count' } as const;
+const OF_REQUEST: Effect = { failover: false, cooldownMs: 0, cools: 'nothing', effect: 'none' };
+const OF_ATTEMPT: Effect = { ...OF_REQUEST, failover: true };
+const COUNTED: Effect = { failover: true, cooldownMs: 0, cools: 'model', effect: 'count' };
+const UNSURE: Effect = { ...COUNTED, maybeAccepted: true };
+const out = (cools: Effect['cools'], cooldownMs: number, effect: Effect['effect']): Effect => ({
+  ...{ failover: true, cooldownMs, cools, effect },
+  ...(effect !== 'avoid' && { showsMessage: true }),
+});
+const fault = (means: string, code: ErrorCode, effect: Effect): FaultRow => ({ means, ...effect, code });
 
 export const FAULTS = {
-  request: { ...OF_REQUEST, means: 'the request itself is invalid', code: 'invalid_request' },
-  opaque_rejected: {
-    ...OF_REQUEST,
-    means: 'opaque state in the request was rejected',
-    code: 'invalid_encrypted_content',
-  },
-  option_rejected: {
-    ...OF_REQUEST,
-    means: 'the provider rejects an option that the gateway added; the request is sent again without it',
-    code: 'invalid_request',
-  },
-  model: {
-    means: 'the account does not have the model',
-    failover: true,
-    cooldownMs: 600_000,
-    cools: 'model',
-    effect: 'avoid',
-    code: 'model_not_found',
-  },
-  cannot_count: {
-    ...OF_REQUEST,
-    means: 'the account has no endpoint that counts tokens',
-    failover: true,
-    code: 'endpoint_not_supported',
-  },
+  request: fault('the request itself is invalid', 'invalid_request', OF_REQUEST),
+  opaque_rejected: fault('opaque state in the request was rejected', 'invalid_encrypted_content', OF_REQUEST),
+  option_rejected: fault(
+    'the provider rejects an option that the gateway added; the request is sent again without it',
+    'invalid_request',
+    OF_REQUEST,
+  ),
+  model: fault('the account does not have the model', 'model_not_found', out('model', 600_000, 'avoid')),
+  cannot_count: fault('the account has no endpoint that counts tokens', 'endpoint_not_supported', OF_ATTEMPT),
   // A caller can provoke these at will, so they never touch the health of the account.
-  forbidden: {
+  forbidden: fault('the provider, or a firewall before it, rejects this request', 'upstream_error', OF_ATTEMPT),
+  rate_limited: fault('the account has reached its rate limit', 'rate_limit_exceeded', out('model', 5_000, 'pause')),
+  quota_exhausted: fault('the account has no quota left', 'server_is_overloaded', out('account', 300_000, 'pause')),
+  credential: fault(
+    "the provider rejects the account's credential",
+    'server_is_overloaded',
+    out('account', 60_000, 'park'),
+  ),
+  overloaded: fault('the provider is overloaded', 'server_is_overloaded', COUNTED),
+  unreachable: fault('no connection could be opened', 'upstream_error', { ...COUNTED, cools: 'account' }),
+  failed: fault('the provider failed or closed the connection early', 'upstream_error', UNSURE),
+  oversized: fault(
+    'the response is larger than the gateway reads or converts; another account would send the same',
+    'upstream_error',
+    OF_REQUEST,
+  ),
+  timeout: fault('the provider did not respond in time', 'upstream_timeout', UNSURE),
+  truncated: fault('the provider ended its response before it was complete', 'upstream_error', UNSURE),
+  no_result: fault('the reply lacks what the request asks for', 'upstream_error', {
     ...OF_REQUEST,
-    means: 'the provider, or a firewall before it, rejects this request',
-    failover: true,
-    code: 'upstream_error',
-  },
-  rate_limited: {
-    means: 'the account has reached its rate limit',
-    failover: true,
-    cooldownMs: 5_000,
-    cools: 'model',
-    effect: 'pause',
-    showsMessage: true,
-    code: 'rate_limit_exceeded',
-  },
-  quota_exhausted: {
-    means: 'the account has no quota left',
-    failover: true,
-    cooldownMs: 300_000,
-    cools: 'account',
-    effect: 'pause',
-    showsMessage: true,
-    code: 'server_is_overloaded',
-  },
-  credential: {
-    means: "the provider rejects the account's credential",
-    failover: true,
-    cooldownMs: 60_000,
-    cools: 'account',
-    effect: 'park',
-    showsMessage: true,
-    code: 'server_is_overloaded',
-  },
-  overloaded: { ...COUNTED, means: 'the provider is overloaded', code: 'server_is_overloaded' },
-  unreachable: { ...COUNTED, means: 'no connection could be opened', cools: 'account', code: 'upstream_error' },
-  failed: {
-    ...COUNTED,
-    means: 'the provider failed or closed the connection early',
     maybeAccepted: true,
-    code: 'upstream_error',
-  },
-  oversized: {
-    ...OF_REQUEST,
-    means: 'the response is larger than the gateway reads or converts; another account would send the same',
-    code: 'upstream_error',
-  },
-  timeout: { ...COUNTED, means: 'the provider did not respond in time', maybeAccepted: true, code: 'upstream_timeout' },
-  truncated: {
-    ...COUNTED,
-    means: 'the provider ended its response before it was complete',
-    maybeAccepted: true,
-    code: 'upstream_error',
-  },
-  no_result: {
-    ...OF_REQUEST,
-    means: 'the reply lacks what the request asks for',
-    maybeAccepted: true,
-    code: 'upstream_error',
-  },
+  }),
 } as const satisfies Record<string, FaultRow>;
 export type FaultKind = keyof typeof FAULTS;
 export const faultRow = (kind: FaultKind): FaultRow => FAULTS[kind];

@@ -1,4 +1,5 @@
 /** Headers that pass between client and provider on the native path. Bodies pass as they are; headers need a list. */
+import { words } from './notation.ts';
 
 /** Never sent upstream: hop-by-hop headers, the caller's credential, and ids of the caller's own provider account. */
 export const NOT_FORWARDED: ReadonlySet<string> = new Set([
@@ -23,13 +24,9 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
  * Rejected on native generate-content calls: they change the method or the form of the response, so that neither the client nor the
  * charge can read it.
  */
-export const REFUSED_BY_GENERATE: readonly string[] = [
-  'x-goog-fieldmask',
-  'x-goog-encode-response-if-executable',
-  'x-http-method-override',
-  'x-http-method',
-  'x-method-override',
-];
+export const REFUSED_BY_GENERATE: readonly string[] = words(
+  'x-goog-fieldmask x-goog-encode-response-if-executable x-http-method-override x-http-method x-method-override',
+);
 
 /** Returned to the client: headers that describe the response. Limits, ids and names of our upstream account are removed. */
 export const PASSED_BACK: ReadonlySet<string> = new Set([

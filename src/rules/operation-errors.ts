@@ -1,54 +1,41 @@
 /** Error codes by what an operation does; the reference lists them. Those of document 2 are in video/operation-errors.ts. */
 import type { ErrorCode } from './errors.ts';
-
-const codes = <const C extends readonly ErrorCode[]>(...list: C): C => list;
+import { words } from './notation.ts';
 
 export const OPERATION_ERRORS = {
   /** `invalid_request`: also the HTTP of a request may be malformed. */
-  every: codes('invalid_request', 'internal_error', 'server_is_overloaded', 'shutting_down'),
+  every: words('invalid_request internal_error server_is_overloaded shutting_down'),
   /** Needs an API key. */
-  key: codes('invalid_api_key', 'key_not_allowed', 'rate_limit_exceeded'),
+  key: words('invalid_api_key key_not_allowed rate_limit_exceeded'),
   /** Keys of some group cannot use it. */
-  refused: codes('endpoint_not_supported'),
-  query: codes('invalid_request', 'invalid_value'),
-  body: codes(
-    'invalid_request',
-    'invalid_value',
-    'unsupported_parameter',
-    'request_too_large',
-    'request_too_complex',
-    'unsupported_media_type',
-    'request_timeout',
+  refused: words('endpoint_not_supported'),
+  query: words('invalid_request invalid_value'),
+  body: words(
+    'invalid_request invalid_value unsupported_parameter request_too_large request_too_complex',
+    'unsupported_media_type request_timeout',
   ),
   /** Names a model, and a provider responds. */
-  provider: codes(
-    'wrong_dialect',
-    'context_length_exceeded',
-    'content_policy_violation',
-    'invalid_encrypted_content',
-    'model_not_allowed',
-    'model_not_found',
-    'no_upstream_account',
-    'upstream_error',
-    'upstream_timeout',
+  provider: words(
+    'wrong_dialect context_length_exceeded content_policy_violation invalid_encrypted_content model_not_allowed',
+    'model_not_found no_upstream_account upstream_error upstream_timeout',
   ),
-  metered: codes('insufficient_balance', 'spend_limit_reached', 'model_not_priced'),
+  metered: words('insufficient_balance spend_limit_reached model_not_priced'),
   /** Reads or continues stored responses. */
-  stored: codes('response_not_found', 'previous_response_not_found'),
-  model: codes('model_not_found'),
-  request: codes('request_not_found'),
-  socket: codes('upgrade_required', 'invalid_request'),
+  stored: words('response_not_found previous_response_not_found'),
+  model: words('model_not_found'),
+  request: words('request_not_found'),
+  socket: words('upgrade_required invalid_request'),
   /** Of the admin API. */
-  operator: codes('invalid_admin_token', 'not_signed_in', 'not_permitted', 'cross_site_request', 'rate_limit_exceeded'),
+  operator: words('invalid_admin_token not_signed_in not_permitted cross_site_request rate_limit_exceeded'),
   /** Of a person in the console. */
-  session: codes('not_signed_in', 'not_permitted', 'rate_limit_exceeded'),
+  session: words('not_signed_in not_permitted rate_limit_exceeded'),
   /** By cookie, and changes something. */
-  script: codes('cross_site_request'),
+  script: words('cross_site_request'),
   /** Names an object in its path or body. */
-  object: codes('object_not_found'),
-  change: codes('conflict', 'not_permitted', 'idempotency_conflict', 'idempotency_in_progress'),
-  signIn: codes('invalid_credentials', 'invalid_link', 'cross_site_request', 'rate_limit_exceeded'),
+  object: words('object_not_found'),
+  change: words('conflict not_permitted idempotency_conflict idempotency_in_progress'),
+  signIn: words('invalid_credentials invalid_link cross_site_request rate_limit_exceeded'),
   /** A file, or a page that this server does not offer. */
-  file: codes('not_found'),
-  metrics: codes('invalid_api_key', 'not_found'),
+  file: words('not_found'),
+  metrics: words('invalid_api_key not_found'),
 } as const satisfies Record<string, readonly ErrorCode[]>;

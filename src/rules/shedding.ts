@@ -3,6 +3,7 @@
  * provider, so that it stays cheap when there are many.
  */
 import type { Operation, OperatorOperation } from './endpoints.ts';
+import { words } from './notation.ts';
 
 /** In the order in which they are refused. `never`: refusing it would cost more work later, or hide the state of the server. */
 export const PRIORITIES = ['list', 'image', 'text', 'create'] as const;
@@ -49,77 +50,31 @@ export const SHED_STEPS = { start: 0.5, shrink: 0.9, grow: 1.05, min: 0.3 } as c
 /** `retry-after` of a refusal, in seconds: spread, so that the refused clients do not return at the same moment. */
 export const SHED_RETRY_SECONDS = { min: 1, max: 5 } as const;
 
+const BY_PRIORITY = {
+  list: words(
+    'responses.delete responses.inputItems models.list models.get usage.get usage.request',
+    'billing.subscription billing.usage generate.models generate.model tasks.list videos.list links.create',
+    'callbacks.list callbacks.get assetGroups.list assetGroups.get assets.list assets.refresh characters.list',
+    'characters.get operator.openapi characters.preview',
+  ),
+  image: words('images.generate images.edit videos.content videos.lastFrame results.link'),
+  text: words(
+    'messages.create messages.count chat.create responses.create responses.socket responses.inputTokens',
+    'responses.compact embeddings.create generate.create generate.stream generate.count generate.embed',
+    'generate.batchEmbed',
+  ),
+  create: words(
+    'tasks.create tasks.estimate videos.create videos.estimate callbacks.redeliver callbacks.test',
+    'assetGroups.create assetGroups.delete assets.create assets.delete sessions.create',
+  ),
+  // Clients poll with these, or end work and access. `sessions.return`: the browser of a person who has just finished an authorization.
+  // `provider.report`: a provider sends it a few times only, and the state of a task depends on it.
+  never: words(
+    'responses.get responses.cancel tasks.get tasks.delete videos.get videos.delete links.revoke assets.get',
+    'sessions.get operator.alive operator.ready operator.metrics sessions.return provider.report',
+  ),
+} as const;
 /** What an operation of the admin API or the console is follows from its method: reading is `list`, changes are `create`. */
-export const PRIORITY_OF: Readonly<Record<Operation | OperatorOperation, Priority>> = {
-  'messages.create': 'text',
-  'messages.count': 'text',
-  'chat.create': 'text',
-  'responses.create': 'text',
-  'responses.socket': 'text',
-  'responses.inputTokens': 'text',
-  'responses.compact': 'text',
-  // Clients poll background responses with it.
-  'responses.get': 'never',
-  'responses.delete': 'list',
-  // Ends work.
-  'responses.cancel': 'never',
-  'responses.inputItems': 'list',
-  'embeddings.create': 'text',
-  'images.generate': 'image',
-  'images.edit': 'image',
-  'models.list': 'list',
-  'models.get': 'list',
-  'usage.get': 'list',
-  'usage.request': 'list',
-  'billing.subscription': 'list',
-  'billing.usage': 'list',
-  'generate.models': 'list',
-  'generate.model': 'list',
-  'generate.create': 'text',
-  'generate.stream': 'text',
-  'generate.count': 'text',
-  'generate.embed': 'text',
-  'generate.batchEmbed': 'text',
-  'tasks.create': 'create',
-  'tasks.estimate': 'create',
-  'tasks.list': 'list',
-  'tasks.get': 'never',
-  'tasks.delete': 'never',
-  'videos.create': 'create',
-  'videos.estimate': 'create',
-  'videos.list': 'list',
-  'videos.get': 'never',
-  'videos.delete': 'never',
-  'videos.content': 'image',
-  'videos.lastFrame': 'image',
-  'links.create': 'list',
-  // Ends access.
-  'links.revoke': 'never',
-  'callbacks.list': 'list',
-  'callbacks.get': 'list',
-  'callbacks.redeliver': 'create',
-  'callbacks.test': 'create',
-  'assetGroups.create': 'create',
-  'assetGroups.list': 'list',
-  'assetGroups.get': 'list',
-  'assetGroups.delete': 'create',
-  'assets.create': 'create',
-  'assets.list': 'list',
-  'assets.get': 'never',
-  'assets.refresh': 'list',
-  'assets.delete': 'create',
-  'sessions.create': 'create',
-  'sessions.get': 'never',
-  'characters.list': 'list',
-  'characters.get': 'list',
-  'operator.alive': 'never',
-  'operator.ready': 'never',
-  'operator.metrics': 'never',
-  'operator.openapi': 'list',
-  'characters.preview': 'list',
-  'results.link': 'image',
-  // The browser of a person who has just finished an authorization.
-  'sessions.return': 'never',
-  // A provider sends it a few times only, and the state of a task depends on it.
-  'provider.report': 'never',
-};
+export const PRIORITY_OF: Readonly<Record<Operation | OperatorOperation, Priority>> = Object.fromEntries(
+  Object.entries(BY_PRIORITY).flatMap(([priority, operations]) => operations.map((name) => [name, priority])),
+) as Record<(typeof BY_PRIORITY)[Priority][number], Priority>;

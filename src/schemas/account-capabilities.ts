@@ -1,17 +1,17 @@
 /** What the server of an account accepts, whichever model it serves. */
 import { z } from 'zod';
 import { CHAT_FIELDS, REASONING_HISTORIES, THINKING_FIELDS, TOOL_CHOICE_FORMS } from '../rules/index.ts';
-import { count, fileField } from './field.ts';
+import * as f from './field.ts';
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 const can = (description: string, example: 'true' | 'false') =>
-  fileField(z.boolean().optional(), description, { example });
+  f.fileField(z.boolean().optional(), description, { example });
 
 export const AccountCapabilities = z.strictObject({
-  sampling: fileField(z.enum(['full', 'none']).optional(), 'whether temperature and its like are accepted', {
+  sampling: f.fileField(z.enum(['full', 'none']).optional(), 'whether temperature and its like are accepted', {
     example: 'none',
   }),
-  efforts: fileField(z.array(z.enum(EFFORTS)).optional(), 'accepted reasoning efforts; others become the nearest', {
+  efforts: f.fileField(z.array(z.enum(EFFORTS)).optional(), 'accepted reasoning efforts; others become the nearest', {
     example: '[low, high]',
   }),
   prefill: can('a conversation may end with an assistant turn', 'false'),
@@ -20,29 +20,33 @@ export const AccountCapabilities = z.strictObject({
   customTools: can('tools with free text are accepted', 'false'),
   explicitCache: can('cache breakpoints are accepted', 'false'),
   urlMedia: can('images and files may be named by https address', 'false'),
-  maxOutput: fileField(count.optional(), 'largest output', { unit: 'tokens', example: '8192' }),
-  outputLimitField: fileField(z.enum(['max_completion_tokens', 'max_tokens']).optional(), 'name of the output limit', {
-    example: 'max_tokens',
-  }),
-  refusedFields: fileField(
+  maxOutput: f.fileField(f.count.optional(), 'largest output', { unit: 'tokens', example: '8192' }),
+  outputLimitField: f.fileField(
+    z.enum(['max_completion_tokens', 'max_tokens']).optional(),
+    'name of the output limit',
+    {
+      example: 'max_tokens',
+    },
+  ),
+  refusedFields: f.fileField(
     z.array(z.enum(CHAT_FIELDS)).optional(),
     'optional fields that the server rejects; they are dropped',
     { example: '[seed, logit_bias]' },
   ),
-  toolChoices: fileField(z.array(z.enum(TOOL_CHOICE_FORMS)).optional(), 'forms of `tool_choice` beside `auto`', {
+  toolChoices: f.fileField(z.array(z.enum(TOOL_CHOICE_FORMS)).optional(), 'forms of `tool_choice` beside `auto`', {
     example: '[none, required]',
   }),
-  schemaFormat: fileField(
+  schemaFormat: f.fileField(
     z.enum(['json_schema', 'json_object', 'none']).optional(),
     'strictest response format; a schema that it lacks becomes an instruction',
     { example: 'json_object' },
   ),
   textParts: can('content may be a list of text parts', 'false'),
   imageInput: can('images may be sent', 'false'),
-  thinkingField: fileField(z.enum(THINKING_FIELDS).optional(), 'field that asks the server to think', {
+  thinkingField: f.fileField(z.enum(THINKING_FIELDS).optional(), 'field that asks the server to think', {
     example: 'enable_thinking',
   }),
-  reasoningHistory: fileField(z.enum(REASONING_HISTORIES).optional(), 'how reasoning goes back with tool calls', {
+  reasoningHistory: f.fileField(z.enum(REASONING_HISTORIES).optional(), 'how reasoning goes back with tool calls', {
     example: 'reasoning_content',
   }),
   thinkTags: can('replies may begin with `<think>`', 'true'),

@@ -8,27 +8,7 @@ import { CHAT_PRESET_NAMES, FEATURES, OPT_IN_FEATURES, VIDEO_ADAPTERS } from '..
 import { AccountCapabilities } from './account-capabilities.ts';
 import { AccountCloud } from './account-cloud.ts';
 import { columnNames } from './columns.ts';
-import {
-  count,
-  DOLLARS,
-  factor,
-  factorText,
-  fileField,
-  flag,
-  httpUrl,
-  id,
-  integer,
-  kind,
-  list,
-  moment,
-  moneyText,
-  named,
-  someDollars,
-  someInteger,
-  someMoment,
-  someText,
-  text,
-} from './field.ts';
+import * as f from './field.ts';
 
 /** Goes into a header of every call, where a line end or a control character would make every call fail. */
 const credential = z
@@ -64,91 +44,91 @@ const proxy = z
 const ACCOUNT_FEATURES = [...new Set([...Object.values(FEATURES).flat(), ...Object.values(OPT_IN_FEATURES).flat()])];
 
 const AssetLibrary = z.strictObject({
-  base_url: fileField(httpUrl, 'its address', { example: '"https://assets.example.com"' }),
-  access_key: fileField(credential, 'its access key', { example: '"AK..."' }),
-  secret_key: fileField(credential, `its secret; also \`"\${NAME}"\` or \`secret_key_file\``, { example: '"SK..."' }),
-  region: fileField(text, 'its region', { example: '"eu-1"' }),
-  project: fileField(text, 'the project of `api_key`', { example: '"default"' }),
+  base_url: f.fileField(f.httpUrl, 'its address', { example: '"https://assets.example.com"' }),
+  access_key: f.fileField(credential, 'its access key', { example: '"AK..."' }),
+  secret_key: f.fileField(credential, `its secret; also \`"\${NAME}"\` or \`secret_key_file\``, { example: '"SK..."' }),
+  region: f.fileField(f.text, 'its region', { example: '"eu-1"' }),
+  project: f.fileField(f.text, 'the project of `api_key`', { example: '"default"' }),
 });
 
 const limitField = <T extends z.ZodType>(type: T, about: string, more: { unit: string; example: string }) =>
-  fileField(type.nullable().optional(), `${about}; \`null\` removes the limit`, { ...more, fallback: 'no limit' });
+  f.fileField(type.nullable().optional(), `${about}; \`null\` removes the limit`, { ...more, fallback: 'no limit' });
 
 export const AccountEntry = z.strictObject({
-  id: fileField(id, 'name of the account, in logs and reports', { example: 'openai-1' }),
-  group: fileField(text, 'its group', { example: 'openai' }),
-  adapter: fileField(
+  id: f.fileField(f.id, 'name of the account, in logs and reports', { example: 'openai-1' }),
+  group: f.fileField(f.text, 'its group', { example: 'openai' }),
+  adapter: f.fileField(
     z.enum(VIDEO_ADAPTERS).optional(),
     'of a video account: the provider, or another Dragoman; see [video.md](video.md#another-dragoman-as-upstream)',
     { example: 'dragoman', fallback: 'ark' },
   ),
-  base_url: fileField(
-    httpUrl,
+  base_url: f.fileField(
+    f.httpUrl,
     'address of the provider: with `/v1` for responses, without a version for messages and generate-content, with `/api/v3` for video',
     { example: '"https://api.openai.com/v1"' },
   ),
-  api_key: fileField(
+  api_key: f.fileField(
     accountSecret.optional(),
     `the credential: its value, \`"\${NAME}"\` for a variable of the environment, or \`api_key_file\` with a path beside the file; required, unless \`cloud\` signs in as the machine`,
     { example: '"sk-..."' },
   ),
-  cloud: fileField(
+  cloud: f.fileField(
     AccountCloud.optional(),
     'of an account at a cloud: its kind, how it signs in, and their settings; see the [guides](guides/README.md)',
     { example: '{ kind: azure-openai, auth: api-key }' },
   ),
-  proxy: fileField(
+  proxy: f.fileField(
     proxy.optional(),
     `way to the provider; see [Outbound proxies](operating/network.md#outbound-proxies). Also \`"\${NAME}"\` or \`proxy_file\``,
     { example: '"http://proxy.internal:3128"', fallback: 'environment' },
   ),
-  weight: fileField(
+  weight: f.fileField(
     z.number().int().min(0).max(1000).optional(),
     'share of the requests among accounts of one priority; 0 only when no other is left',
     { example: '2', fallback: '1' },
   ),
-  priority: fileField(
+  priority: f.fileField(
     z.number().int().min(-1000).max(1000).optional(),
     'lower numbers are used first; the next ones while those are full or out',
     { example: '1', fallback: '0' },
   ),
-  max_concurrency: fileField(count.optional(), 'requests in flight on one server', {
+  max_concurrency: f.fileField(f.count.optional(), 'requests in flight on one server', {
     unit: 'requests',
     example: '32',
     fallback: '64',
   }),
-  rpm: limitField(count, 'requests per minute, on all servers', { unit: 'requests', example: '600' }),
-  tpm: limitField(count, 'tokens per minute, on all servers', { unit: 'tokens', example: '200000' }),
-  cost_day: limitField(moneyText, 'provider cost per UTC day', { unit: DOLLARS, example: '"50"' }),
-  cost_month: limitField(moneyText, 'provider cost per UTC month', { unit: DOLLARS, example: '"1000"' }),
-  cost_multiplier: fileField(factor.optional(), 'of the `cost` of models, for a discount of this account', {
+  rpm: limitField(f.count, 'requests per minute, on all servers', { unit: 'requests', example: '600' }),
+  tpm: limitField(f.count, 'tokens per minute, on all servers', { unit: 'tokens', example: '200000' }),
+  cost_day: limitField(f.moneyText, 'provider cost per UTC day', { unit: f.DOLLARS, example: '"50"' }),
+  cost_month: limitField(f.moneyText, 'provider cost per UTC month', { unit: f.DOLLARS, example: '"1000"' }),
+  cost_multiplier: f.fileField(f.factor.optional(), 'of the `cost` of models, for a discount of this account', {
     example: '"0.9"',
     fallback: '"1"',
   }),
-  features: fileField(
+  features: f.fileField(
     z.array(z.enum(ACCOUNT_FEATURES)).optional(),
     'what the account offers. `[chat]` for a server with chat completions only; `objects` lets callers name stored files and containers',
     { example: '[responses, chat]', fallback: 'all of its style but `objects`' },
   ),
-  preset: fileField(
+  preset: f.fileField(
     z.enum([...CHAT_PRESET_NAMES, 'auto']).optional(),
     'kind of a chat-completions server; see [chat-servers.md](guides/chat-servers.md)',
     { example: 'vllm', fallback: '`auto`: by the host of base_url' },
   ),
-  capabilities: fileField(AccountCapabilities.optional(), 'what the server accepts, over its preset and its models', {
+  capabilities: f.fileField(AccountCapabilities.optional(), 'what the server accepts, over its preset and its models', {
     example: '{ imageInput: false }',
   }),
-  models: fileField(
-    z.record(text, text).optional(),
+  models: f.fileField(
+    z.record(f.text, f.text).optional(),
     'names of models at this account, by the name that would be sent otherwise',
     { example: '{ "qwen3-32b": "qwen3:32b" }' },
   ),
-  result_hosts: fileField(
-    z.array(text).optional(),
+  result_hosts: f.fileField(
+    z.array(f.text).optional(),
     'of a video account: hosts of results beside `base_url`, where `*` stands for any characters',
     { example: '["*.storage.example.com"]', fallback: 'none' },
   ),
-  assets: fileField(AssetLibrary.optional(), 'of a video account: the asset library of the provider', {
+  assets: f.fileField(AssetLibrary.optional(), 'of a video account: the asset library of the provider', {
     example:
       '{ base_url: "https://assets.example.com", access_key: "AK", secret_key: "SK", region: "eu-1", project: "default" }',
   }),
@@ -163,32 +143,18 @@ export type AccountChange = z.infer<typeof AccountChange>;
 export const ACCOUNT_SETTINGS = AccountChange.omit({ api_key: true }).keyof().options;
 
 const ShownCooldown = z.strictObject({
-  replica: text,
-  host: someText,
-  model: someText,
-  operation: someText,
-  reason: text,
-  provider_code: someText,
-  message: someText,
-  faults: integer,
-  ejections: integer,
-  in_use: flag,
+  ...f.members('replica:text host:text|null model:text|null operation:text|null reason:text provider_code:text|null'),
+  ...f.members('message:text|null faults:integer ejections:integer in_use:flag'),
   state: z.enum(['half_open', 'avoided', 'in_use', 'out']),
-  since: moment,
-  until: moment,
+  ...f.members('since:moment until:moment'),
 });
 export type ShownCooldown = z.infer<typeof ShownCooldown>;
 
-const withoutSecrets = text.describe('without its query and credentials');
+const withoutSecrets = f.text.describe('without its query and credentials');
 
 const LastTest = z.strictObject({
-  at: moment,
-  ok: flag,
-  model: someText,
-  status: someInteger,
-  reason: someText,
-  provider_code: someText,
-  message: someText,
+  ...f.members('at:moment ok:flag model:text|null status:integer|null reason:text|null provider_code:text|null'),
+  ...f.members('message:text|null'),
 });
 
 /** Columns of the table that operators see. */
@@ -196,47 +162,32 @@ const StoredAccount = AccountEntry.omit({ api_key: true })
   .required()
   .extend({
     base_url: withoutSecrets,
-    proxy: someText,
-    rpm: someInteger,
-    tpm: someInteger,
-    cost_day: someDollars,
-    cost_month: someDollars,
-    cost_multiplier: factorText,
-    preset: someText,
+    ...f.members('proxy:text|null rpm:integer|null tpm:integer|null cost_day:dollars|null cost_month:dollars|null'),
+    ...f.members('cost_multiplier:factor preset:text|null'),
     cloud: AccountCloud.nullable(),
     assets: AssetLibrary.pick({ region: true, project: true })
       .partial()
       .extend({ base_url: withoutSecrets })
       .nullable(),
-    position: integer,
-    created_at: moment,
+    ...f.members('position:integer created_at:moment'),
   });
 export const ACCOUNT_COLUMNS = columnNames(StoredAccount.keyof().options);
 
 export const ShownAccount = StoredAccount.extend({
-  ...kind('account'),
-  in_flight: integer.describe('calls on all servers'),
+  ...f.kind('account'),
+  in_flight: f.integer.describe('calls on all servers'),
   state: z.enum(['healthy', 'full', 'limited', 'cooling', 'refused_credential', 'parked', 'draining']),
-  reason: someText,
-  provider_code: someText,
-  message: someText,
-  since: someMoment,
-  until: someMoment,
+  ...f.members('reason:text|null provider_code:text|null message:text|null since:moment|null until:moment|null'),
   last_test: LastTest.nullable().describe('null when it was not tested since its address, credential or proxy changed'),
-  cooldowns: list(ShownCooldown),
+  cooldowns: f.list(ShownCooldown),
 }).meta({ id: 'Account' });
 export type ShownAccount = z.infer<typeof ShownAccount>;
 export type AccountState = ShownAccount['state'];
 
-export const AccountTest = named('AccountTest', {
+export const AccountTest = f.named('AccountTest', {
   object: z.literal('account_test'),
-  account: text,
-  ok: flag,
-  model: text,
-  status: someInteger,
-  reason: someText,
-  provider_code: someText,
-  message: someText,
+  ...f.members('account:text ok:flag model:text status:integer|null reason:text|null provider_code:text|null'),
+  ...f.members('message:text|null'),
   first_byte_ms: z.number().nullable(),
   duration_ms: z.number(),
 });

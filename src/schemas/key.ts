@@ -2,41 +2,41 @@
 import { z } from 'zod';
 import { isKeyFormat } from '../core/index.ts';
 import { CAPTURE, KEY_CHARS, STYLES } from '../rules/index.ts';
-import { fileField, flag, kind, moment, range, removable, someMoment, text, texts, time } from './field.ts';
+import * as f from './field.ts';
 import { limitFields, OF_KEY } from './limits.ts';
 
 const KEY_EXPECTED = `${KEY_CHARS.min} to ${KEY_CHARS.max} visible ASCII characters; the prefix dg- is reserved for generated keys`;
 
 export const KeyEntry = z.strictObject({
-  user: fileField(text, 'owner: a user of the file or of the database', { example: 'ana' }),
-  group: fileField(text, 'group that requests of the key go to', { example: 'openai' }),
-  name: fileField(
+  user: f.fileField(f.text, 'owner: a user of the file or of the database', { example: 'ana' }),
+  group: f.fileField(f.text, 'group that requests of the key go to', { example: 'openai' }),
+  name: f.fileField(
     z.string().min(1).max(100).optional(),
     'with the user and the group, what identifies the key in later files',
     { example: 'laptop', fallback: 'default' },
   ),
-  key: fileField(
+  key: f.fileField(
     z.string().refine(isKeyFormat, KEY_EXPECTED).optional(),
     'the value. Without it a key is generated and printed once',
     { example: '"my-own-key-of-20-characters"', fallback: 'generated' },
   ),
-  video_groups: fileField(z.array(text).optional(), 'video groups in order of preference', {
+  video_groups: f.fileField(z.array(f.text).optional(), 'video groups in order of preference', {
     example: '[video-a]',
     fallback: 'all',
   }),
-  expires_at: fileField(time.optional(), 'time from which the key is refused', {
+  expires_at: f.fileField(f.time.optional(), 'time from which the key is refused', {
     example: '2030-01-31T00:00:00Z',
     fallback: 'never',
   }),
-  models: fileField(z.array(text).optional(), 'models that the key may use, with `*` for any characters', {
+  models: f.fileField(z.array(f.text).optional(), 'models that the key may use, with `*` for any characters', {
     example: '["gpt-*"]',
     fallback: 'all of its groups',
   }),
-  addresses: fileField(z.array(range).optional(), 'addresses and networks that the key may be used from', {
+  addresses: f.fileField(z.array(f.range).optional(), 'addresses and networks that the key may be used from', {
     example: '["10.0.0.0/8"]',
     fallback: 'all',
   }),
-  store: fileField(z.boolean().optional(), 'whether responses are stored for later reference', {
+  store: f.fileField(z.boolean().optional(), 'whether responses are stored for later reference', {
     example: 'false',
     fallback: 'true',
   }),
@@ -48,29 +48,26 @@ export type KeyEntry = z.infer<typeof KeyEntry>;
 /** Without the value, which is always generated. */
 export const NewKey = KeyEntry.omit({ key: true });
 const { user: _, group: __, name: ___, store, ...restrictions } = NewKey.shape;
-export const KeyChange = z.strictObject({ ...removable(restrictions), store });
+export const KeyChange = z.strictObject({ ...f.removable(restrictions), store });
 
 export const ShownKey = NewKey.extend({
-  ...kind('key'),
-  id: text,
-  name: text,
-  hint: text.describe('the first and last characters of its value'),
+  ...f.kind('key'),
+  ...f.members('id:text name:text'),
+  hint: f.text.describe('the first and last characters of its value'),
   state: z.enum(['valid', 'expired', 'revoked']),
-  video_groups: texts.nullable().describe('null: every group'),
-  models: texts.nullable().describe('patterns of models; null: every model'),
-  addresses: texts.nullable().describe('networks of clients; null: every address'),
-  store: flag.describe('whether responses are stored'),
-  capture_until: someMoment.describe('until when the bodies of its calls are kept; null: they are not'),
-  own: flag.describe('made in the console by a person of the user'),
-  expires_at: someMoment,
-  revoked_at: someMoment,
-  created_at: moment,
+  video_groups: f.texts.nullable().describe('null: every group'),
+  models: f.texts.nullable().describe('patterns of models; null: every model'),
+  addresses: f.texts.nullable().describe('networks of clients; null: every address'),
+  store: f.flag.describe('whether responses are stored'),
+  capture_until: f.someMoment.describe('until when the bodies of its calls are kept; null: they are not'),
+  own: f.flag.describe('made in the console by a person of the user'),
+  ...f.members('expires_at:moment|null revoked_at:moment|null created_at:moment'),
 }).meta({ id: 'Key' });
 export type ShownKey = z.infer<typeof ShownKey>;
 
 export const KeyWithValue = ShownKey.extend({
   object: z.literal('key'),
-  value: text.describe('the key itself; it is in this response only'),
+  value: f.text.describe('the key itself; it is in this response only'),
   replaces: ShownKey.optional(),
 }).meta({ id: 'NewKey' });
 export type KeyWithValue = z.infer<typeof KeyWithValue>;
@@ -82,7 +79,7 @@ export const KeyCapture = z.strictObject({
 /** In the console, with what examples of calls depend on. */
 export const OwnKey = ShownKey.extend({
   style: z.enum(STYLES).nullable(),
-  value: text.optional(),
+  value: f.text.optional(),
   replaces: ShownKey.optional(),
 }).meta({ id: 'OwnKey' });
 export type OwnKey = z.infer<typeof OwnKey>;

@@ -1,18 +1,18 @@
 /** Rate and spend limits of keys and users. A limit that is not set is absent. */
 import { z } from 'zod';
 import type { StoredLimits } from '../core/index.ts';
-import { count, DOLLARS, dollars, fileField, moneyText } from './field.ts';
+import * as f from './field.ts';
 
 const limit = <S extends z.ZodType>(schema: S, about: string, example: string, unit: string) =>
-  fileField(schema.optional(), about, { unit, example, fallback: 'no limit' });
+  f.fileField(schema.optional(), about, { unit, example, fallback: 'no limit' });
 
 /** `whose`: what the limits apply to. */
 export const limitFields = (whose: string) => ({
-  rpm: limit(count, `requests per minute of ${whose}`, '600', 'requests'),
-  tpm: limit(count, `tokens per minute of ${whose}`, '200000', 'tokens'),
-  concurrency: limit(count, `open requests of ${whose}`, '8', 'requests'),
-  spend_day: limit(moneyText, `charges of ${whose} per UTC day`, '"5"', DOLLARS),
-  spend_month: limit(moneyText, `charges of ${whose} per UTC month`, '"50"', DOLLARS),
+  rpm: limit(f.count, `requests per minute of ${whose}`, '600', 'requests'),
+  tpm: limit(f.count, `tokens per minute of ${whose}`, '200000', 'tokens'),
+  concurrency: limit(f.count, `open requests of ${whose}`, '8', 'requests'),
+  spend_day: limit(f.moneyText, `charges of ${whose} per UTC day`, '"5"', f.DOLLARS),
+  spend_month: limit(f.moneyText, `charges of ${whose} per UTC month`, '"50"', f.DOLLARS),
 });
 
 export const OF_USER = 'all keys of the user together';
@@ -37,8 +37,7 @@ export const withoutLimits = <T extends LimitChanges>({ rpm, tpm, concurrency, s
 /** With the amount spent under each spend limit. */
 export const spentFields = (whose: string) => ({
   ...limitFields(whose),
-  spent_day: dollars.optional(),
-  spent_month: dollars.optional(),
+  ...f.members('spent_day?:dollars spent_month?:dollars'),
 });
 
 const LimitsReport = z.strictObject(spentFields(OF_USER));

@@ -1,61 +1,52 @@
 /** Models: the lines of the catalog that names of requests resolve to. */
 import { z } from 'zod';
 import { FALLBACK } from '../rules/index.ts';
-import {
-  anyObject,
-  count,
-  fileField,
-  flag,
-  integer,
-  moment,
-  named,
-  someInteger,
-  someText,
-  text,
-  texts,
-  time,
-} from './field.ts';
+import * as f from './field.ts';
 import { missingOutputs, OUTPUT_EXPECTED, Prices, shownRates } from './price.ts';
 
 /** The id of a group, and the name of a model there. */
 const FALLBACK_LINE = /^[a-z0-9][a-z0-9._-]{0,63}(?:\/[^*\s]{1,200})?$/;
 
 const fields = z.strictObject({
-  id: fileField(
+  id: f.fileField(
     z.string().min(1).max(200),
     'name that callers use, or a pattern with `*`. The first line of the group that matches decides',
     { example: '"gpt-*"' },
   ),
-  groups: fileField(z.array(text).min(1), 'groups that serve the model', { example: '[openai]' }),
-  upstream: fileField(z.string().min(1).max(200).optional(), 'name that is sent to the provider', {
+  groups: f.fileField(z.array(f.text).min(1), 'groups that serve the model', { example: '[openai]' }),
+  upstream: f.fileField(z.string().min(1).max(200).optional(), 'name that is sent to the provider', {
     example: '"gpt-5"',
     fallback: 'the name of the request',
   }),
-  prices: fileField(Prices.optional(), 'what users pay; required unless `free`', {
+  prices: f.fileField(Prices.optional(), 'what users pay; required unless `free`', {
     example: '{ input: "1.25", cached_input: "0.125", output: "10" }',
   }),
-  cost: fileField(
+  cost: f.fileField(
     Prices.optional(),
     'what the provider charges you, with the members of `prices`; for reports and margins',
     { example: '{ input: "1", output: "8" }', fallback: 'unknown' },
   ),
-  free: fileField(z.boolean().optional(), 'serves the model without a price', { example: 'true', fallback: 'false' }),
+  free: f.fileField(z.boolean().optional(), 'serves the model without a price', { example: 'true', fallback: 'false' }),
   /** Members by the style of the groups; video-models.ts checks those of video models. */
-  capabilities: fileField(
-    anyObject.optional(),
+  capabilities: f.fileField(
+    f.anyObject.optional(),
     'what the model accepts. Text and images: `src/rules/capabilities.ts`. Video: `resolutions`, `ratios`, `cancel_queued`, `default_duration`',
     { example: '{ imagesEndpoint: true }', fallback: 'by the name of the model' },
   ),
-  context: fileField(count.optional(), 'largest input; a request reserves no more than that, unless it embeds texts', {
-    unit: 'tokens',
-    example: '400000',
-  }),
-  max_output: fileField(count.optional(), 'largest output; a request without a limit of its own reserves this', {
+  context: f.fileField(
+    f.count.optional(),
+    'largest input; a request reserves no more than that, unless it embeds texts',
+    {
+      unit: 'tokens',
+      example: '400000',
+    },
+  ),
+  max_output: f.fileField(f.count.optional(), 'largest output; a request without a limit of its own reserves this', {
     unit: 'tokens',
     example: '128000',
     fallback: '32,000 are reserved',
   }),
-  fallback: fileField(
+  fallback: f.fileField(
     z
       .array(z.string().regex(FALLBACK_LINE, 'a group and a model such as openai/gpt-5, or a group for the same name'))
       .max(FALLBACK.lines)
@@ -63,7 +54,7 @@ const fields = z.strictObject({
     'lines of other groups that take a call while no account of its own group can, in this order: `group/model`, or `group` for the same name',
     { example: '[openai/gpt-5]', fallback: 'none' },
   ),
-  valid_from: fileField(time.optional(), 'time from which the prices are in force', {
+  valid_from: f.fileField(f.time.optional(), 'time from which the prices are in force', {
     example: '2030-01-31T00:00:00Z',
     fallback: 'now',
   }),
@@ -77,18 +68,11 @@ export const ModelEntry = fields
         context.addIssue({ code: 'custom', path: [name, ...path], message: OUTPUT_EXPECTED, input: undefined });
   });
 
-export const ShownModel = named('CatalogModel', {
+export const ShownModel = f.named('CatalogModel', {
   id: fields.shape.id.describe('a name or a pattern'),
-  group: text,
-  upstream: someText,
-  capabilities: anyObject,
-  context: someInteger,
-  max_output: someInteger,
-  fallback: texts,
-  free: flag,
-  position: integer,
-  created_at: moment,
-  price: someText.describe('the price in force'),
+  ...f.members('group:text upstream:text|null capabilities:object context:integer|null max_output:integer|null'),
+  ...f.members('fallback:texts free:flag position:integer created_at:moment'),
+  price: f.someText.describe('the price in force'),
   prices: shownRates,
   cost: shownRates,
 });
@@ -98,13 +82,11 @@ const MODEL_KINDS = ['text', 'image', 'video', 'embeddings'] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
 /** A model as the people of a user see it. */
-export const OwnModel = named('OwnModel', {
-  id: text,
-  group: text,
+export const OwnModel = f.named('OwnModel', {
+  ...f.members('id:text group:text'),
   kind: z.enum(MODEL_KINDS),
-  context: someInteger,
-  max_output: someInteger,
+  ...f.members('context:integer|null max_output:integer|null'),
   prices: shownRates.describe('what this user pays, with all multipliers; null for a free model'),
-  accepts: texts.describe('what it takes beside text; of a video model its resolutions and ratios'),
+  accepts: f.texts.describe('what it takes beside text; of a video model its resolutions and ratios'),
 });
 export type OwnModel = z.infer<typeof OwnModel>;

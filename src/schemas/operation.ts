@@ -1,36 +1,27 @@
 /** What operators see of the installation: alarms, the audit log and the settings. */
 import { z } from 'zod';
-import { anyObject, flag, integer, moment, named, someText, text } from './field.ts';
+import * as f from './field.ts';
 
-export const ShownAlarm = named('Alarm', {
-  name: text,
-  count: integer,
-  detail: text,
-  about: text,
-  advice: text,
+export const ShownAlarm = f.named('Alarm', {
+  ...f.members('name:text count:integer detail:text about:text advice:text'),
   checked_seconds_ago: z.number(),
 });
 export type ShownAlarm = z.infer<typeof ShownAlarm>;
 
-export const ShownAuditLine = named('AuditLine', {
-  id: text,
-  at: moment,
-  actor: text,
-  actor_name: someText.describe('name of the person'),
-  action: text,
-  subject: text,
-  before: anyObject.nullable(),
-  after: anyObject.nullable(),
-  request_id: someText,
-  address: someText,
+export const ShownAuditLine = f.named('AuditLine', {
+  ...f.members('id:text at:moment actor:text'),
+  actor_name: f.someText.describe('name of the person'),
+  ...f.members('action:text subject:text'),
+  before: f.anyObject.nullable(),
+  after: f.anyObject.nullable(),
+  ...f.members('request_id:text|null address:text|null'),
 });
 export type ShownAuditLine = z.infer<typeof ShownAuditLine>;
 
-export const SettingReport = named('Setting', {
-  name: text,
-  value: someText.describe('null when it is not set; a placeholder for a secret'),
+export const SettingReport = f.named('Setting', {
+  name: f.text,
+  value: f.someText.describe('null when it is not set; a placeholder for a secret'),
   source: z.enum(['environment', 'default']).describe('a value that equals its default counts as the default'),
-  about: text,
-  secret: flag,
+  ...f.members('about:text secret:flag'),
 });
 export type SettingReport = z.infer<typeof SettingReport>;

@@ -1,14 +1,14 @@
 /** People who sign in to the console, their sessions and one-time links. */
 import { z } from 'zod';
 import { CSRF_HEADER, LINK_MS, type LinkPurpose, PERSON_ROLES } from '../rules/index.ts';
-import { email, flag, kind, line, moment, moneyText, named, someMoment, someText, text } from './field.ts';
+import * as f from './field.ts';
 import { NewUser } from './user.ts';
 
 const role = z
   .enum(PERSON_ROLES)
   .describe('`operator` runs the gateway; `user` sees the keys and the usage of one user');
-export const personName = line(100, 'how the person is shown');
-export const personEmail = email.max(254);
+export const personName = f.line(100, 'how the person is shown');
+export const personEmail = f.email.max(254);
 const user = z.string().max(64).describe('the user whose wallet and keys the person sees');
 
 export const NewPerson = z.strictObject({
@@ -16,7 +16,7 @@ export const NewPerson = z.strictObject({
   role,
   name: personName.optional(),
   user: user.optional(),
-  new_user: NewUser.extend({ credit: moneyText.describe('first credit of the wallet').optional() })
+  new_user: NewUser.extend({ credit: f.moneyText.describe('first credit of the wallet').optional() })
     .describe('creates this user for the person, in place of `user`')
     .optional(),
 });
@@ -30,34 +30,36 @@ export const PersonChange = z.strictObject({
 
 export type PersonChange = z.infer<typeof PersonChange>;
 
-const SignedIn = z.strictObject({ id: text, name: text, email: text, role: z.enum(PERSON_ROLES), user: someText });
+const SignedIn = z.strictObject({
+  ...f.members('id:text name:text email:text'),
+  role: z.enum(PERSON_ROLES),
+  user: f.someText,
+});
 
 export const ShownPerson = SignedIn.extend({
-  ...kind('person'),
+  ...f.kind('person'),
   state: z.enum(['disabled', 'active', 'invited']),
-  oidc: flag.describe('has signed in with OpenID Connect'),
-  signed_in_at: someMoment,
-  created_at: moment,
+  oidc: f.flag.describe('has signed in with OpenID Connect'),
+  ...f.members('signed_in_at:moment|null created_at:moment'),
 }).meta({ id: 'Person' });
 export type ShownPerson = z.infer<typeof ShownPerson>;
 
 export const InvitedPerson = ShownPerson.extend({
   object: z.literal('person'),
-  link: text.describe('works once; it is shown in this response only'),
-  link_expires_at: moment,
+  link: f.text.describe('works once; it is shown in this response only'),
+  link_expires_at: f.moment,
 }).meta({ id: 'InvitedPerson' });
 export type InvitedPerson = z.infer<typeof InvitedPerson>;
 
-export const ShownSession = named('Session', {
+export const ShownSession = f.named('Session', {
   person: SignedIn,
-  csrf: text.describe(`for the header ${CSRF_HEADER} of requests that change something`),
-  oidc: flag.describe('sign-in with OpenID Connect is offered'),
+  csrf: f.text.describe(`for the header ${CSRF_HEADER} of requests that change something`),
+  oidc: f.flag.describe('sign-in with OpenID Connect is offered'),
 });
 export type ShownSession = z.infer<typeof ShownSession>;
 
 export const ShownLink = z.strictObject({
   purpose: z.enum(Object.keys(LINK_MS) as LinkPurpose[]),
-  name: someText,
-  email: someText,
+  ...f.members('name:text|null email:text|null'),
 });
 export type ShownLink = z.infer<typeof ShownLink>;

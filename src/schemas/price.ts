@@ -1,34 +1,18 @@
 /** Prices of models: in the configuration file, in the history, and as an import from the public list. */
 import { z } from 'zod';
 import { isEmbeddingModel, PRICE_TIERS, RESOLUTIONS, type Resolution } from '../rules/index.ts';
-import {
-  anyObject,
-  count,
-  DOLLARS,
-  factor,
-  fileField,
-  flag,
-  integer,
-  list,
-  moment,
-  moneyText,
-  named,
-  PER_MILLION,
-  someText,
-  text,
-  texts,
-} from './field.ts';
+import * as f from './field.ts';
 
 const tokens = (description: string, example: string, fallback?: string) =>
-  fileField(moneyText.optional(), description, {
-    unit: PER_MILLION,
+  f.fileField(f.moneyText.optional(), description, {
+    unit: f.PER_MILLION,
     example: `"${example}"`,
     ...(fallback !== undefined && { fallback: `\`${fallback}\`` }),
   });
 
 const pieces = (description: string, unit: string, example: string) =>
-  fileField(moneyText.optional(), description, {
-    unit: `${DOLLARS} per ${unit}`,
+  f.fileField(f.moneyText.optional(), description, {
+    unit: `${f.DOLLARS} per ${unit}`,
     example: `"${example}"`,
     fallback: 'none',
   });
@@ -52,10 +36,10 @@ const rateFields = {
   video_input: tokens('videos in the input', '12', 'input'),
   video_output: tokens('videos in the reply of a text model', '17.5', 'output'),
   citation: tokens('sources that a research model reports beside its input', '2', 'free'),
-  per_image: fileField(
-    z.record(text, moneyText).optional(),
+  per_image: f.fileField(
+    z.record(f.text, f.moneyText).optional(),
     'generated images, by piece: a table by `size/quality`, by `size`, or `*`',
-    { unit: `${DOLLARS} per image`, example: '{ "1024x1024/high": "0.17", "*": "0.04" }', fallback: 'none' },
+    { unit: `${f.DOLLARS} per image`, example: '{ "1024x1024/high": "0.17", "*": "0.04" }', fallback: 'none' },
   ),
   per_search: pieces('searches of the provider in the web; a price per 1,000 divided by 1,000', 'search', '0.01'),
   per_file_search: pieces('searches of the provider in stored files', 'search', '0.0025'),
@@ -74,14 +58,14 @@ export const RATE_NAMES = Object.keys(rateFields).filter((name) => name !== 'per
 /** Prices that stay low up to a length of the prompt. A provider charges the whole call by the step that it reaches. */
 const Step = z
   .strictObject({
-    above: count.describe('input tokens of the call, cached ones included; a longer call has the rates of the step'),
+    above: f.count.describe('input tokens of the call, cached ones included; a longer call has the rates of the step'),
     ...rateFields,
   })
   .refine((step) => Object.keys(step).length > 1, { error: 'rates beside `above`' });
 
 /** Bounds the work of a charge; providers have one or two. */
 const MAX_STEPS = 8;
-const steps = fileField(
+const steps = f.fileField(
   z
     .array(Step)
     .min(1)
@@ -114,7 +98,9 @@ export const OUTPUT_EXPECTED = 'a price of output tokens; "0" gives them away';
 
 /** A resolution without an amount costs the highest one of the table, so a table must not be empty. */
 const ByResolution = z
-  .union([moneyText, z.record(text, moneyText)], { error: 'a decimal amount in quotes, or one for each resolution' })
+  .union([f.moneyText, z.record(f.text, f.moneyText)], {
+    error: 'a decimal amount in quotes, or one for each resolution',
+  })
   .superRefine((price, context) => {
     if (typeof price === 'string') return;
     const keys = Object.keys(price).filter((name) => !RESOLUTIONS.includes(name as Resolution));
@@ -125,7 +111,7 @@ const ByResolution = z
 
 const TIER_EXPECTED = 'rates, or a multiplier of all rates';
 const Tier = z
-  .strictObject({ ...rateFields, steps, multiplier: factor.optional() })
+  .strictObject({ ...rateFields, steps, multiplier: f.factor.optional() })
   .refine((tier) => (tier.multiplier === undefined) === Object.keys(tier).some((name) => name !== 'multiplier'), {
     error: TIER_EXPECTED,
   })
@@ -134,66 +120,62 @@ const Tier = z
 export const Prices = z.strictObject({
   ...rateFields,
   steps,
-  tiers: fileField(
+  tiers: f.fileField(
     z.partialRecord(z.enum(PRICE_TIERS), Tier).optional(),
     'service tiers `priority`, `flex`, `fast` and `batch`: rates of their own, with `steps`, or a `multiplier` of all rates',
     { example: '{ priority: { multiplier: "2" } }', fallback: 'requests for a tier get 400' },
   ),
-  video: fileField(ByResolution.optional(), 'video tokens: one rate, or a table by resolution', {
-    unit: PER_MILLION,
+  video: f.fileField(ByResolution.optional(), 'video tokens: one rate, or a table by resolution', {
+    unit: f.PER_MILLION,
     example: '{ "720p": "7", "1080p": "7.7" }',
     fallback: 'a video model cannot be used',
   }),
-  video_with_video_input: fileField(ByResolution.optional(), 'the same for requests with a video in `content`', {
-    unit: PER_MILLION,
+  video_with_video_input: f.fileField(ByResolution.optional(), 'the same for requests with a video in `content`', {
+    unit: f.PER_MILLION,
     example: '"4.3"',
     fallback: '`video`',
   }),
 });
 
-export const shownRates = anyObject.nullable().describe('rates in the form of the configuration file');
+export const shownRates = f.anyObject.nullable().describe('rates in the form of the configuration file');
 export type ShownRates = NonNullable<z.infer<typeof shownRates>>;
 
-export const ShownPrice = named('Price', {
-  id: text,
-  model: text,
-  group: text,
-  removed: flag.describe('the model no longer exists'),
-  valid_from: moment,
+export const ShownPrice = f.named('Price', {
+  ...f.members('id:text model:text group:text'),
+  removed: f.flag.describe('the model no longer exists'),
+  valid_from: f.moment,
   prices: shownRates,
-  cost: anyObject.nullable(),
+  cost: f.anyObject.nullable(),
   set_by: z
-    .strictObject({ actor: text, name: someText.describe('of the person'), audit: text.describe('id of the line') })
+    .strictObject({
+      actor: f.text,
+      name: f.someText.describe('of the person'),
+      audit: f.text.describe('id of the line'),
+    })
     .nullable()
     .describe('from the audit log; null for a price that is older than it'),
 });
 export type ShownPrice = z.infer<typeof ShownPrice>;
 
 const ShownRateChange = z.strictObject({
-  rate: text,
-  before: someText,
-  after: someText,
-  suspicious: flag.describe('disappears, drops to zero, or changes by more than ten times'),
+  ...f.members('rate:text before:text|null after:text|null'),
+  suspicious: f.flag.describe('disappears, drops to zero, or changes by more than ten times'),
 });
 export type ShownRateChange = z.infer<typeof ShownRateChange>;
 
 export const PriceImport = z.strictObject({
   object: z.literal('price_import'),
-  dry_run: flag,
-  plan: text.describe('names the plan; send it back to apply it'),
-  changes: list(
+  dry_run: f.flag,
+  plan: f.text.describe('names the plan; send it back to apply it'),
+  changes: f.list(
     z.strictObject({
-      group: text,
-      model: text,
-      source: text.describe('provider and model of the public list'),
-      valid_from: someText,
-      prices: anyObject,
-      cost: anyObject,
-      rates: list(ShownRateChange),
+      ...f.members('group:text model:text'),
+      source: f.text.describe('provider and model of the public list'),
+      ...f.members('valid_from:text|null prices:object cost:object'),
+      rates: f.list(ShownRateChange),
     }),
   ),
-  unchanged: integer,
-  remarks: texts,
-  skipped: texts.describe('models without an importable price, with the reason'),
+  ...f.members('unchanged:integer remarks:texts'),
+  skipped: f.texts.describe('models without an importable price, with the reason'),
 });
 export type PriceImport = z.infer<typeof PriceImport>;

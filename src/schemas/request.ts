@@ -1,104 +1,71 @@
 /** Calls in the request log, with the arithmetic of their charge. */
 import { z } from 'zod';
-import {
-  anyObject,
-  dollars,
-  flag,
-  integer,
-  kind,
-  list,
-  milliseconds,
-  moment,
-  named,
-  someDollars,
-  someInteger,
-  someMilliseconds,
-  someMoment,
-  someText,
-  text,
-  texts,
-  USD,
-} from './field.ts';
+import * as f from './field.ts';
 
 /** On whose side a call failed: the provider, the gateway and its configuration, or the caller. */
 export const ERROR_SIDES = ['provider', 'ours', 'caller'] as const;
 export type ErrorSide = (typeof ERROR_SIDES)[number];
 
 /** What the caller could observe, which its user sees too. */
-export const OwnRequest = named('OwnRequest', {
-  ...kind('request'),
-  currency: USD.currency.optional(),
-  id: text,
-  at: moment,
-  key: someText.describe('null where the call has no known key'),
-  group: someText,
-  operation: text,
-  model: someText,
-  dialect: someText,
-  stream: flag.nullable(),
-  status: integer,
+export const OwnRequest = f.named('OwnRequest', {
+  ...f.kind('request'),
+  currency: f.USD.currency.optional(),
+  ...f.members('id:text at:moment'),
+  key: f.someText.describe('null where the call has no known key'),
+  ...f.members('group:text|null operation:text model:text|null dialect:text|null'),
+  stream: f.flag.nullable(),
+  status: f.integer,
   outcome: z.enum(['completed', 'client_closed', 'interrupted']),
-  code: someText.describe('the code of the error'),
-  message: someText.describe('the error message sent to the caller; null where it may quote the request'),
+  code: f.someText.describe('the code of the error'),
+  message: f.someText.describe('the error message sent to the caller; null where it may quote the request'),
   error: z.enum(ERROR_SIDES).nullable().describe('on whose side the failure was'),
-  dropped: texts.describe('fields that did not reach the provider'),
-  changed: texts.describe('fields that were converted to another form'),
-  first_byte_ms: someMilliseconds,
-  total_ms: milliseconds,
-  added_ms: someMilliseconds.describe('the part of the gateway, in milliseconds'),
-  usage: anyObject.nullable().describe('tokens and pieces by kind'),
-  estimated: flag.nullable(),
-  charge: someDollars,
-  captured: flag.describe('its bodies can be read; of a single call only').optional(),
+  dropped: f.texts.describe('fields that did not reach the provider'),
+  changed: f.texts.describe('fields that were converted to another form'),
+  ...f.members('first_byte_ms:ms|null total_ms:ms'),
+  added_ms: f.someMilliseconds.describe('the part of the gateway, in milliseconds'),
+  usage: f.anyObject.nullable().describe('tokens and pieces by kind'),
+  estimated: f.flag.nullable(),
+  charge: f.someDollars,
+  captured: f.flag.describe('its bodies can be read; of a single call only').optional(),
 });
 export type OwnRequest = z.infer<typeof OwnRequest>;
 
 /** Members after `start_ms` are absent while the attempt runs. */
 const ShownAttempt = z.strictObject({
-  group: text.describe('of a line of another group that took the call').optional(),
-  account: text,
-  start_ms: milliseconds,
-  model: text.optional(),
-  outcome: text.optional(),
-  fault: text.optional(),
-  status: integer.optional(),
-  first_byte_ms: milliseconds.optional(),
-  end_ms: milliseconds.optional(),
-  message: text.describe('of the provider about the failure').optional(),
-  request_id: text.describe("the provider's id of the failed request").optional(),
+  group: f.text.describe('of a line of another group that took the call').optional(),
+  ...f.members('account:text start_ms:ms model?:text outcome?:text fault?:text status?:integer first_byte_ms?:ms'),
+  ...f.members('end_ms?:ms'),
+  message: f.text.describe('of the provider about the failure').optional(),
+  request_id: f.text.describe("the provider's id of the failed request").optional(),
 });
 export type ShownAttempt = z.infer<typeof ShownAttempt>;
 
 const PriceLine = z.strictObject({
-  part: text,
-  count: integer,
-  rate: dollars,
+  ...f.members('part:text count:integer rate:dollars'),
   per: z.enum(['million_tokens', 'piece', 'hour']).describe('what the rate is for; time is counted in seconds'),
-  amount: dollars,
+  amount: f.dollars,
 });
 export type PriceLine = z.infer<typeof PriceLine>;
 
-const above = someInteger.describe('the step of the price by input tokens that the rates are of; null for the first');
+const above = f.someInteger.describe('the step of the price by input tokens that the rates are of; null for the first');
 
 export const PricedCall = z.strictObject({
-  price: someText,
-  tier: someText.describe('service tier whose rates the lines have; null for the standard rates'),
+  price: f.someText,
+  tier: f.someText.describe('service tier whose rates the lines have; null for the standard rates'),
   above,
-  lines: list(PriceLine),
-  subtotal: dollars,
-  group_multiplier: someText.describe('null where it is not known any more, and for background responses'),
-  user_multiplier: someText,
-  charge: dollars,
+  lines: f.list(PriceLine),
+  subtotal: f.dollars,
+  group_multiplier: f.someText.describe('null where it is not known any more, and for background responses'),
+  ...f.members('user_multiplier:text|null charge:dollars'),
 });
 export type PricedCall = z.infer<typeof PricedCall>;
 
 const ProviderBill = z.strictObject({
   above,
-  lines: list(PriceLine),
-  subtotal: dollars,
-  multiplier: someText.describe('of the account as it is now; null when it differs from that of the call'),
-  cost: dollars,
-  margin: dollars,
+  lines: f.list(PriceLine),
+  subtotal: f.dollars,
+  multiplier: f.someText.describe('of the account as it is now; null when it differs from that of the call'),
+  ...f.members('cost:dollars margin:dollars'),
   margin_percent: z.number().nullable().describe('of the charge; null without a charge'),
 });
 export type ProviderBill = z.infer<typeof ProviderBill>;
@@ -110,16 +77,11 @@ const CallPrice = z.strictObject({
 export type CallPrice = z.infer<typeof CallPrice>;
 
 export const LoggedRequest = OwnRequest.extend({
-  user: someText.describe('null where the call has no known key'),
-  account: someText,
-  upstream_model: someText,
-  target_dialect: someText,
-  converted: flag,
-  attempts: list(ShownAttempt),
-  failover_ms: someMilliseconds,
-  cost: someDollars,
-  price: someText,
-  session: someText.describe('calls of one conversation have the same value'),
+  user: f.someText.describe('null where the call has no known key'),
+  ...f.members('account:text|null upstream_model:text|null target_dialect:text|null converted:flag'),
+  attempts: f.list(ShownAttempt),
+  ...f.members('failover_ms:ms|null cost:dollars|null price:text|null'),
+  session: f.someText.describe('calls of one conversation have the same value'),
   pricing: CallPrice.optional(),
 }).meta({ id: 'LoggedRequest' });
 export type LoggedRequest = z.infer<typeof LoggedRequest>;
@@ -128,37 +90,36 @@ export type ReadRequest = OwnRequest & Partial<LoggedRequest>;
 
 /** Members of a page of the request log beside its rows. */
 export const REQUEST_PAGE = {
-  ...USD,
-  searched_to: someMoment.describe(
+  ...f.USD,
+  searched_to: f.someMoment.describe(
     'set where the search for rare calls ended before the period did; the next page goes on from there',
   ),
 };
 
 const CapturedBody = z.strictObject({
-  headers: z.record(text, text),
-  body: text,
+  headers: z.record(f.text, f.text),
+  body: f.text,
   encoding: z.enum(['utf8', 'base64']).describe('`base64` where the bytes are no text'),
-  bytes: integer.describe('of the whole body'),
-  cut: flag.describe('only the beginning was kept'),
+  bytes: f.integer.describe('of the whole body'),
+  cut: f.flag.describe('only the beginning was kept'),
 });
 
 /** The bodies of a call as its client sent and received them. */
-export const ShownCapture = named('Capture', {
+export const ShownCapture = f.named('Capture', {
   object: z.literal('capture'),
-  id: text.describe('of the call'),
-  at: moment,
-  request: CapturedBody.extend({ method: text, path: text.describe('with the query, without a key in it') }),
-  response: CapturedBody.extend({ status: integer }),
+  id: f.text.describe('of the call'),
+  at: f.moment,
+  request: CapturedBody.extend({ method: f.text, path: f.text.describe('with the query, without a key in it') }),
+  response: CapturedBody.extend({ status: f.integer }),
 });
 export type ShownCapture = z.infer<typeof ShownCapture>;
 
 /** What a call would be charged. */
 export const ShownQuote = CallPrice.extend({
   object: z.literal('quote'),
-  group: text,
-  model: text,
-  line: text.describe('the line of the catalog that the name resolves to'),
-  free: flag,
-  at_most: flag.describe('a video: the most that it can cost'),
+  ...f.members('group:text model:text'),
+  line: f.text.describe('the line of the catalog that the name resolves to'),
+  free: f.flag,
+  at_most: f.flag.describe('a video: the most that it can cost'),
 }).meta({ id: 'Quote' });
 export type ShownQuote = z.infer<typeof ShownQuote>;

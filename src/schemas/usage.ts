@@ -1,22 +1,6 @@
 /** Usage in numbers: of a caller's key, and by dimension for operators and users. */
 import { z } from 'zod';
-import {
-  anyObject,
-  DAYS,
-  dollars,
-  flag,
-  integer,
-  kind,
-  list,
-  moment,
-  named,
-  seconds,
-  someDollars,
-  someMoment,
-  someText,
-  text,
-  USD,
-} from './field.ts';
+import * as f from './field.ts';
 import { OF_KEY, OF_USER, spentFields } from './limits.ts';
 import { pageOf } from './page.ts';
 import { PricedCall } from './request.ts';
@@ -25,111 +9,95 @@ export const DIMENSIONS = ['user', 'key', 'model', 'group', 'account', 'operatio
 export type Dimension = (typeof DIMENSIONS)[number];
 
 const counts = {
-  requests: integer,
-  input_tokens: integer,
-  cached_input_tokens: integer,
-  cache_write_tokens: integer,
-  output_tokens: integer,
-  reasoning_tokens: integer,
+  ...f.members('requests:integer input_tokens:integer cached_input_tokens:integer cache_write_tokens:integer'),
+  ...f.members('output_tokens:integer reasoning_tokens:integer'),
 };
 
 /** One group of counts in the response to GET /v1/usage (G 4.10). */
-const UsageCount = z.strictObject({ ...counts, images: integer, video_tasks: integer, cost: dollars });
+const UsageCount = z.strictObject({ ...counts, images: f.integer, video_tasks: f.integer, cost: f.dollars });
 export type UsageCount = z.infer<typeof UsageCount>;
 
 const Report = z.strictObject({
-  ...DAYS,
+  ...f.DAYS,
   total: UsageCount,
-  by_day: list(UsageCount.extend({ date: text })),
-  by_model: list(UsageCount.extend({ model: text })),
+  by_day: f.list(UsageCount.extend({ date: f.text })),
+  by_model: f.list(UsageCount.extend({ model: f.text })),
 });
 export type UsageReport = z.infer<typeof Report>;
 export type UsagePeriod = UsageReport['period'];
 
-const BalanceReport = z.strictObject({ available: dollars, held: dollars });
+const BalanceReport = z.strictObject({ available: f.dollars, held: f.dollars });
 export type BalanceReport = z.infer<typeof BalanceReport>;
 
 /** What a caller learns of its key. */
 export const CallerUsage = Report.extend({
   object: z.literal('usage'),
-  ...USD,
-  key: z.strictObject({ id: text, name: text, group: text }),
+  ...f.USD,
+  key: z.strictObject({ id: f.text, name: f.text, group: f.text }),
   balance: BalanceReport,
   limits: z.strictObject({ ...spentFields(OF_KEY), user: z.strictObject(spentFields(OF_USER)).optional() }),
 }).meta({ id: 'Usage' });
 
 /** What a call cost, for the key that made it. */
-export const RequestUsage = named('RequestUsage', {
+export const RequestUsage = f.named('RequestUsage', {
   object: z.literal('usage.request'),
-  ...USD,
-  id: text,
+  ...f.USD,
+  id: f.text,
   status: z
     .enum(['charged', 'pending', 'not_charged', 'task'])
     .describe(
       '`pending`: its charge is not booked yet; `not_charged`: it cost nothing; `task`: it created a video task, which has its own charge',
     ),
-  at: moment.describe('when it was charged; before that, when it began'),
-  model: someText,
-  operation: text,
-  usage: z.record(text, integer).nullable().describe('tokens and pieces by kind'),
-  estimated: flag.nullable(),
-  charge: someDollars,
+  at: f.moment.describe('when it was charged; before that, when it began'),
+  ...f.members('model:text|null operation:text'),
+  usage: z.record(f.text, f.integer).nullable().describe('tokens and pieces by kind'),
+  estimated: f.flag.nullable(),
+  charge: f.someDollars,
   pricing: PricedCall.nullable().describe('the price in force, and the amount of each kind'),
 });
 export type RequestUsage = z.infer<typeof RequestUsage>;
 
 const usd = z.number().describe('US dollars');
-export const BillingSubscription = named('BillingSubscription', {
+export const BillingSubscription = f.named('BillingSubscription', {
   object: z.literal('billing_subscription'),
-  has_payment_method: flag,
+  has_payment_method: f.flag,
   soft_limit_usd: usd,
   hard_limit_usd: usd.describe('what the key has spent in this UTC month and may still spend'),
   system_hard_limit_usd: usd,
-  access_until: seconds.describe('Unix time in seconds at which the key expires; 0 for never'),
+  access_until: f.seconds.describe('Unix time in seconds at which the key expires; 0 for never'),
 });
 export type BillingSubscription = z.infer<typeof BillingSubscription>;
 
 const cents = z.number().describe('cents of a US dollar');
-export const BillingUsage = named('BillingUsage', {
+export const BillingUsage = f.named('BillingUsage', {
   object: z.literal('list'),
   total_usage: cents,
-  daily_costs: list(
-    z.strictObject({ timestamp: seconds, line_items: list(z.strictObject({ name: text, cost: cents })) }),
+  daily_costs: f.list(
+    z.strictObject({ timestamp: f.seconds, line_items: f.list(z.strictObject({ name: f.text, cost: cents })) }),
   ),
 });
 export type BillingUsage = z.infer<typeof BillingUsage>;
 
 const Measured = z.strictObject({
   ...counts,
-  audio_tokens: integer,
-  image_tokens: integer,
-  searches: integer,
-  images: integer,
-  estimated_requests: integer,
+  ...f.members('audio_tokens:integer image_tokens:integer searches:integer images:integer estimated_requests:integer'),
 });
 /** The dimensions that the report is by. */
 const By = z
   .strictObject({
-    user: text,
-    key: text,
-    model: text,
-    group: text,
-    account: text,
-    operation: text,
-    day: text,
+    ...f.members('user:text key:text model:text group:text account:text operation:text day:text'),
   } satisfies Record<Dimension, z.ZodType>)
   .partial();
 
-const unknown = someDollars.describe('null when the cost of a request is unknown');
+const unknown = f.someDollars.describe('null when the cost of a request is unknown');
 export const OperatorMeasures = Measured.extend({
-  revenue: dollars.describe('charged to users'),
+  revenue: f.dollars.describe('charged to users'),
   cost: unknown,
   margin: unknown,
-  known_cost: dollars,
-  unknown_cost_requests: integer,
+  ...f.members('known_cost:dollars unknown_cost_requests:integer'),
 });
 /** Users never see what providers cost. */
-export const UserMeasures = Measured.extend({ charge: dollars });
+export const UserMeasures = Measured.extend({ charge: f.dollars });
 export type OperatorMeasures = z.infer<typeof OperatorMeasures>;
 export type UserMeasures = z.infer<typeof UserMeasures>;
 
@@ -138,44 +106,29 @@ export type OperatorUsage = z.infer<typeof OperatorUsage>;
 export const UserUsage = UserMeasures.extend(By.shape).meta({ id: 'UserUsage' });
 export type UserUsage = z.infer<typeof UserUsage>;
 
-const report = {
-  ...USD,
-  ...DAYS,
-  by: list(z.enum(DIMENSIONS)),
-};
+const report = { ...f.USD, ...f.DAYS, by: f.list(z.enum(DIMENSIONS)) };
 export const OperatorUsagePage = pageOf(OperatorUsage, { ...report, total: OperatorUsage });
 export type OperatorUsagePage = z.infer<typeof OperatorUsagePage>;
 export const UserUsagePage = pageOf(UserUsage, { ...report, total: UserUsage });
 export type UserUsagePage = z.infer<typeof UserUsagePage>;
 
-const priceId = someText.describe('the price that was in force');
+const priceId = f.someText.describe('the price that was in force');
 
-export const ShownRecord = named('UsageRecord', {
-  id: text,
-  at: moment,
-  user: text,
-  key: text,
-  group: text,
-  account: text,
-  model: text,
-  operation: text,
-  request_id: text,
-  usage: anyObject.describe('tokens and pieces by kind'),
-  images: integer,
-  charge: dollars,
-  cost: someDollars,
+export const ShownRecord = f.named('UsageRecord', {
+  ...f.members('id:text at:moment user:text key:text group:text account:text model:text operation:text'),
+  ...f.members('request_id:text'),
+  usage: f.anyObject.describe('tokens and pieces by kind'),
+  ...f.members('images:integer charge:dollars cost:dollars|null'),
   price: priceId,
-  estimated: flag,
+  estimated: f.flag,
 });
 
-export const QuarantinedRecord = named('QuarantinedRecord', {
-  ...kind('quarantined_record'),
-  id: text,
-  fault: text,
-  record: anyObject.nullable().describe('as the journal held it'),
-  created_at: moment,
+export const QuarantinedRecord = f.named('QuarantinedRecord', {
+  ...f.kind('quarantined_record'),
+  ...f.members('id:text fault:text'),
+  record: f.anyObject.nullable().describe('as the journal held it'),
+  created_at: f.moment,
   outcome: z.enum(['charged', 'dismissed']).nullable(),
-  reason: someText,
-  resolved_at: someMoment,
+  ...f.members('reason:text|null resolved_at:moment|null'),
 });
 export type QuarantinedRecord = z.infer<typeof QuarantinedRecord>;

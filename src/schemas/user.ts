@@ -1,47 +1,29 @@
 /** Users: owners of a wallet and of keys. */
 import { z } from 'zod';
 import { STYLES, USER_ID } from '../rules/index.ts';
-import {
-  DOLLARS,
-  dollars,
-  email,
-  factor,
-  factorText,
-  fileField,
-  integer,
-  kind,
-  list,
-  moment,
-  moneyText,
-  named,
-  removable,
-  someText,
-  text,
-  texts,
-  USD,
-} from './field.ts';
+import * as f from './field.ts';
 import { ShownGroup } from './group.ts';
 import { limitFields, OF_USER, spentFields } from './limits.ts';
 
 export const UserEntry = z.strictObject({
-  id: fileField(
+  id: f.fileField(
     z.string().regex(USER_ID, 'letters, digits, dot, dash and underscore, at most 64'),
     'name of the user, the owner of a wallet and of keys',
     { example: 'ana' },
   ),
-  email: fileField(email.optional(), 'address, for operators', { example: 'ana@example.test' }),
-  balance: fileField(moneyText.optional(), 'opening balance, booked once; later changes of the field do nothing', {
-    unit: DOLLARS,
+  email: f.fileField(f.email.optional(), 'address, for operators', { example: 'ana@example.test' }),
+  balance: f.fileField(f.moneyText.optional(), 'opening balance, booked once; later changes of the field do nothing', {
+    unit: f.DOLLARS,
     example: '"100"',
     fallback: '"0"',
   }),
-  multiplier: fileField(factor.optional(), 'of every price for this user', { example: '"0.9"', fallback: '"1"' }),
-  max_keys: fileField(
+  multiplier: f.fileField(f.factor.optional(), 'of every price for this user', { example: '"0.9"', fallback: '"1"' }),
+  max_keys: f.fileField(
     z.number().int().min(0).max(1_000).optional(),
     'valid keys that people of the user may make in the console',
     { unit: 'keys', example: '10', fallback: '0' },
   ),
-  key_groups: fileField(z.array(text).optional(), 'groups of these keys, video groups included', {
+  key_groups: f.fileField(z.array(f.text).optional(), 'groups of these keys, video groups included', {
     example: '[openai]',
     fallback: 'all',
   }),
@@ -52,30 +34,28 @@ export const UserEntry = z.strictObject({
 export const NewUser = UserEntry.omit({ balance: true });
 const { email: address, multiplier, max_keys, key_groups } = NewUser.shape;
 export const UserChange = z.strictObject({
-  ...removable({ email: address, key_groups, ...limitFields(OF_USER) }),
+  ...f.removable({ email: address, key_groups, ...limitFields(OF_USER) }),
   multiplier,
   max_keys,
 });
 
 export const ShownUser = NewUser.extend({
-  ...kind('user'),
-  email: someText,
-  multiplier: factorText,
-  max_keys: integer,
-  key_groups: texts.nullable().describe('null: every group'),
-  created_at: moment,
+  ...f.kind('user'),
+  ...f.members('email:text|null multiplier:factor max_keys:integer'),
+  key_groups: f.texts.nullable().describe('null: every group'),
+  created_at: f.moment,
 }).meta({ id: 'User' });
 export type ShownUser = z.infer<typeof ShownUser>;
 
 /** The user of the signed-in person. */
-export const Me = named('Me', {
+export const Me = f.named('Me', {
   object: z.literal('me'),
-  user: text,
-  ...USD,
-  balance: z.strictObject({ available: dollars, held: dollars }),
+  user: f.text,
+  ...f.USD,
+  balance: z.strictObject({ available: f.dollars, held: f.dollars }),
   limits: z.strictObject(spentFields(OF_USER)),
-  max_keys: integer.describe('0: only operators make keys for this user'),
-  own_keys: integer.describe('valid keys that count towards `max_keys`'),
-  groups: list(ShownGroup.pick({ id: true, name: true }).extend({ style: z.enum(STYLES) })),
+  max_keys: f.integer.describe('0: only operators make keys for this user'),
+  own_keys: f.integer.describe('valid keys that count towards `max_keys`'),
+  groups: f.list(ShownGroup.pick({ id: true, name: true }).extend({ style: z.enum(STYLES) })),
 });
 export type Me = z.infer<typeof Me>;

@@ -1,62 +1,40 @@
 /** Warnings: rules with a threshold, the destinations of their notices, and what was sent. */
 import { z } from 'zod';
-import {
-  ACCOUNT_TROUBLES,
-  DESTINATION_KINDS,
-  NOTICE_DELIVERY_STATES,
-  WARNING_KIND_NAMES,
-  WARNING_KINDS,
-  WARNING_LIMITS,
-  type WarningPeriod,
-  type WarningScope,
-  warningKind,
-} from '../rules/index.ts';
-import {
-  dollars,
-  email,
-  flag,
-  httpUrl,
-  integer,
-  kind,
-  line,
-  list,
-  moment,
-  moneyText,
-  named,
-  someDollars,
-  someInteger,
-  someMoment,
-  someText,
-  text,
-  texts,
-} from './field.ts';
+import * as rules from '../rules/index.ts';
+import * as f from './field.ts';
 
-const scopes = [...new Set(WARNING_KIND_NAMES.flatMap((name): readonly WarningScope[] => WARNING_KINDS[name].scopes))];
+const scopes = [
+  ...new Set(
+    rules.WARNING_KIND_NAMES.flatMap((name): readonly rules.WarningScope[] => rules.WARNING_KINDS[name].scopes),
+  ),
+];
 const periods = [
-  ...new Set(WARNING_KIND_NAMES.flatMap((name): readonly WarningPeriod[] => WARNING_KINDS[name].periods)),
+  ...new Set(
+    rules.WARNING_KIND_NAMES.flatMap((name): readonly rules.WarningPeriod[] => rules.WARNING_KINDS[name].periods),
+  ),
 ];
 
 const ruleKind = z
-  .enum(WARNING_KIND_NAMES)
-  .describe(WARNING_KIND_NAMES.map((name) => `\`${name}\`: ${WARNING_KINDS[name].about}`).join('; '));
+  .enum(rules.WARNING_KIND_NAMES)
+  .describe(rules.WARNING_KIND_NAMES.map((name) => `\`${name}\`: ${rules.WARNING_KINDS[name].about}`).join('; '));
 
 const Thresholds = z
   .strictObject({
-    name: line(100, 'how the rule is shown'),
-    amount: moneyText.describe('dollars; of `balance` and `spend`'),
+    name: f.line(100, 'how the rule is shown'),
+    amount: f.moneyText.describe('dollars; of `balance` and `spend`'),
     percent: z.int().min(-100).max(100).describe('share in percent; of `limit`, `errors` and `margin`'),
     min_calls: z.int().min(1).max(1_000_000_000).describe('fewer calls say nothing; of `errors` and `margin`'),
     states: z
-      .array(z.enum(ACCOUNT_TROUBLES))
+      .array(z.enum(rules.ACCOUNT_TROUBLES))
       .min(1)
-      .max(ACCOUNT_TROUBLES.length)
+      .max(rules.ACCOUNT_TROUBLES.length)
       .describe('of `account`: `out` for a refused credential or a used quota, `parked`, `draining`, `cooling`'),
     destinations: z
-      .array(line(80, 'the id of a destination'))
-      .max(WARNING_LIMITS.destinations.operator)
+      .array(f.line(80, 'the id of a destination'))
+      .max(rules.WARNING_LIMITS.destinations.operator)
       .nullable()
       .describe('ids of destinations that get the notices; null: all'),
-    paused: flag.describe('it is not checked'),
+    paused: f.flag.describe('it is not checked'),
   })
   .partial();
 
@@ -66,7 +44,7 @@ const DEFAULT_STATES = ['out', 'parked'] as const;
 const Rule = z.strictObject({
   kind: ruleKind,
   scope: z.enum(scopes).describe('what the figure is of; the first that the kind has by default').optional(),
-  subject: line(80, 'the id of the user, key, group, account or alarm; without it, each of them').optional(),
+  subject: f.line(80, 'the id of the user, key, group, account or alarm; without it, each of them').optional(),
   period: z
     .enum(periods)
     .describe('`day` and `month` of the calendar in UTC; `last_hours` and `last_day` end now')
@@ -92,7 +70,7 @@ type Checked = Pick<
 
 /** By field. Also of a changed rule, with what it had before. */
 export function problemsOf(rule: Checked): [string, string][] {
-  const { unit, percent, ...about } = warningKind(rule.kind);
+  const { unit, percent, ...about } = rules.warningKind(rule.kind);
   const problems: [string, string][] = [];
   const expect = (field: string, isRight: boolean, expected: string): void => {
     if (!isRight) problems.push([field, expected]);
@@ -122,29 +100,26 @@ const wanted = (isNeeded: boolean, name: string): string => `${isNeeded ? 'neede
 
 /** What a rule has without these fields. */
 export const warningDefaults = ({ kind: name, scope, period }: NewWarning) => ({
-  scope: scope ?? warningKind(name).scopes[0] ?? 'all',
-  period: period ?? warningKind(name).periods[0],
-  minCalls: warningKind(name).hasMinCalls ? DEFAULT_MIN_CALLS : undefined,
+  scope: scope ?? rules.warningKind(name).scopes[0] ?? 'all',
+  period: period ?? rules.warningKind(name).periods[0],
+  minCalls: rules.warningKind(name).hasMinCalls ? DEFAULT_MIN_CALLS : undefined,
   states: name === 'account' ? DEFAULT_STATES : undefined,
 });
 
-export const ShownWarning = named('Warning', {
-  ...kind('warning'),
-  id: text,
-  name: text,
+export const ShownWarning = f.named('Warning', {
+  ...f.kind('warning'),
+  ...f.members('id:text name:text'),
   kind: ruleKind,
   scope: z.enum(scopes),
-  subject: someText.describe('null: each of the scope'),
-  subject_name: someText.describe('of a key'),
+  subject: f.someText.describe('null: each of the scope'),
+  subject_name: f.someText.describe('of a key'),
   period: z.enum(periods).nullable(),
-  amount: someDollars,
-  percent: someInteger,
-  min_calls: someInteger,
-  states: list(z.enum(ACCOUNT_TROUBLES)).nullable(),
-  destinations: texts.nullable().describe('null: all'),
-  paused: flag,
-  holds_for: integer.describe('subjects for which the warning holds now'),
-  created_at: moment,
+  ...f.members('amount:dollars|null percent:integer|null min_calls:integer|null'),
+  states: f.list(z.enum(rules.ACCOUNT_TROUBLES)).nullable(),
+  destinations: f.texts.nullable().describe('null: all'),
+  paused: f.flag,
+  holds_for: f.integer.describe('subjects for which the warning holds now'),
+  created_at: f.moment,
 });
 export type ShownWarning = z.infer<typeof ShownWarning>;
 
@@ -172,19 +147,19 @@ function isTimeZone(name: string): boolean {
 }
 
 const destinationKind = z
-  .enum(DESTINATION_KINDS)
+  .enum(rules.DESTINATION_KINDS)
   .describe(
     '`webhook`: signed JSON; `slack`: an incoming webhook of Slack; `teams`: a workflow webhook of Teams; `mail`: needs `SMTP_URL`',
   );
-const addresses = z.array(email.max(254)).min(1).max(WARNING_LIMITS.addresses).describe('of `mail`');
-const destinationName = line(100, 'how the destination is shown');
+const addresses = z.array(f.email.max(254)).min(1).max(rules.WARNING_LIMITS.addresses).describe('of `mail`');
+const destinationName = f.line(100, 'how the destination is shown');
 const MAX_URL = 2_048;
 
 export const NewDestination = z
   .strictObject({
     kind: destinationKind,
     name: destinationName.optional(),
-    url: httpUrl.max(MAX_URL).describe('of `webhook`, `slack` and `teams`; only its host is shown later').optional(),
+    url: f.httpUrl.max(MAX_URL).describe('of `webhook`, `slack` and `teams`; only its host is shown later').optional(),
     addresses: addresses.optional(),
     quiet: QuietHours.optional(),
   })
@@ -204,77 +179,67 @@ export const DestinationChange = z.strictObject({
 });
 export type DestinationChange = z.infer<typeof DestinationChange>;
 
-export const ShownDestination = named('WarningDestination', {
-  ...kind('warning_destination'),
-  id: text,
-  name: text,
-  kind: z.enum(DESTINATION_KINDS),
-  host: someText,
-  addresses: texts.nullable(),
+export const ShownDestination = f.named('WarningDestination', {
+  ...f.kind('warning_destination'),
+  ...f.members('id:text name:text'),
+  kind: z.enum(rules.DESTINATION_KINDS),
+  host: f.someText,
+  addresses: f.texts.nullable(),
   quiet: QuietHours.nullable(),
-  created_at: moment,
-  secret: text.describe('of a new webhook: verifies its signatures; it is in this response only').optional(),
+  created_at: f.moment,
+  secret: f.text.describe('of a new webhook: verifies its signatures; it is in this response only').optional(),
 });
 export type ShownDestination = z.infer<typeof ShownDestination>;
 
-export const DestinationTest = named('WarningDestinationTest', {
+export const DestinationTest = f.named('WarningDestinationTest', {
   object: z.literal('warning_destination_test'),
-  id: text,
-  delivered: flag,
-  status: someInteger,
-  error: someText,
-  duration_ms: integer,
+  ...f.members('id:text delivered:flag status:integer|null error:text|null duration_ms:integer'),
 });
 export type DestinationTest = z.infer<typeof DestinationTest>;
 
 export const DeletedWarning = z.strictObject({
   object: z.enum(['warning', 'warning_destination']),
-  id: text,
+  id: f.text,
   deleted: z.literal(true),
 });
 
 /** `mail`: whether mail can be sent. */
-export const MAIL = { mail: flag.describe('whether `SMTP_URL` is set') };
+export const MAIL = { mail: f.flag.describe('whether `SMTP_URL` is set') };
 
 // ---------------------------------------------------------------- notices
 
 export const NoticeContent = z.strictObject({
   rule: z.strictObject({
-    id: text,
-    name: text,
-    kind: z.enum(WARNING_KIND_NAMES),
+    ...f.members('id:text name:text'),
+    kind: z.enum(rules.WARNING_KIND_NAMES),
     scope: z.enum(scopes),
     period: z.enum(periods).nullable(),
-    amount: dollars.nullable(),
-    percent: someInteger,
-    min_calls: someInteger,
+    amount: f.dollars.nullable(),
+    ...f.members('percent:integer|null min_calls:integer|null'),
   }),
-  count: integer.describe('subjects that crossed the threshold'),
-  subjects: list(
-    z.strictObject({
-      id: text,
-      name: someText.describe('of a key'),
-      value: text.describe('dollars, percent, the state of an account, or the detail of an alarm'),
-    }),
-  ).describe(`the first ${WARNING_LIMITS.namedSubjects} of them`),
+  count: f.integer.describe('subjects that crossed the threshold'),
+  subjects: f
+    .list(
+      z.strictObject({
+        id: f.text,
+        name: f.someText.describe('of a key'),
+        value: f.text.describe('dollars, percent, the state of an account, or the detail of an alarm'),
+      }),
+    )
+    .describe(`the first ${rules.WARNING_LIMITS.namedSubjects} of them`),
 });
 export type NoticeContent = z.infer<typeof NoticeContent>;
 
 export const ShownNotice = NoticeContent.extend({
-  ...kind('notice'),
-  id: text,
-  title: text,
-  created_at: moment,
-  deliveries: list(
+  ...f.kind('notice'),
+  ...f.members('id:text title:text created_at:moment'),
+  deliveries: f.list(
     z.strictObject({
-      destination: text,
-      name: someText.describe('null when the destination is deleted'),
-      state: z.enum(NOTICE_DELIVERY_STATES),
-      attempts: integer,
-      last_status: someInteger,
-      last_error: someText,
-      next_attempt_at: someMoment,
-      finished_at: someMoment,
+      destination: f.text,
+      name: f.someText.describe('null when the destination is deleted'),
+      state: z.enum(rules.NOTICE_DELIVERY_STATES),
+      ...f.members('attempts:integer last_status:integer|null last_error:text|null next_attempt_at:moment|null'),
+      ...f.members('finished_at:moment|null'),
     }),
   ),
 }).meta({ id: 'Notice' });

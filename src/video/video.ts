@@ -40,15 +40,7 @@ import { Follower } from './tasks/follow.ts';
 import { onProviderReport, reconcileSubmissions } from './tasks/reconcile.ts';
 import { recoverSubmissions } from './tasks/recover.ts';
 import { type ReviewDecision, resolveReview } from './tasks/resolve-review.ts';
-import {
-  type CursorPage,
-  findTask,
-  isTaskId,
-  listTasks,
-  listTasksAfter,
-  type TaskFilter,
-  type TaskRow,
-} from './tasks/task.ts';
+import * as taskRows from './tasks/task.ts';
 import { effectiveParameters, taskView, videoView } from './tasks/view.ts';
 import { TaskWatcher } from './tasks/watch.ts';
 import { traitsOf } from './upstream/adapters.ts';
@@ -90,8 +82,8 @@ export function createVideo(options: VideoOptions) {
   const links = createLinks(options);
   const results = new Results({ ...services, upstream, streamLimits: options.streamLimits, mirror: options.mirror });
   /** Throws `task_not_found`, alike for missing, deleted and foreign tasks. */
-  const readTask = async (userId: string, id: string): Promise<TaskRow> => {
-    const task = isTaskId(id) ? await findTask(db, userId, id) : undefined;
+  const readTask = async (userId: string, id: string): Promise<taskRows.TaskRow> => {
+    const task = taskRows.isTaskId(id) ? await taskRows.findTask(db, userId, id) : undefined;
     if (!task) throw fail('task_not_found');
     return task;
   };
@@ -100,23 +92,25 @@ export function createVideo(options: VideoOptions) {
     estimateTask: (key: Key, input: TaskInput) => estimateTask(services, key, input),
     getTask: ({ userId }: Owner, id: string) => readTask(userId, id),
     /** The task as it is now. */
-    readAgain: ({ user_id, id }: TaskRow) => readTask(user_id, id),
+    readAgain: ({ user_id, id }: taskRows.TaskRow) => readTask(user_id, id),
     watcher,
-    listTasks: (filter: TaskFilter, page: { number: number; size: number }) => listTasks(db, filter, page),
-    listTasksAfter: (filter: TaskFilter, page: CursorPage) => listTasksAfter(db, filter, page),
+    listTasks: (filter: taskRows.TaskFilter, page: { number: number; size: number }) =>
+      taskRows.listTasks(db, filter, page),
+    listTasksAfter: (filter: taskRows.TaskFilter, page: taskRows.CursorPage) =>
+      taskRows.listTasksAfter(db, filter, page),
     async deleteTask(key: Key, id: string): Promise<void> {
       const task = await readTask(key.userId, id);
       await deleteTask(services, task);
       await results.forget(task);
     },
     /** Sends the video or the last frame of the task, whole or in part. */
-    deliverResult: (call: Call, task: TaskRow, kind: ResultKind) => results.deliver(call, task, kind),
+    deliverResult: (call: Call, task: taskRows.TaskRow, kind: ResultKind) => results.deliver(call, task, kind),
     /** With signed links of this key, if one is given. */
-    taskView: (task: TaskRow, linkKey?: Key): object =>
+    taskView: (task: taskRows.TaskRow, linkKey?: Key): object =>
       taskView(task, publicUrl(), linkKey && links.createIfReadable(task, linkKey)),
     hasLastFrame,
     effectiveParameters,
-    chargeOf: (task: TaskRow) => chargeOfTask(db, task),
+    chargeOf: (task: taskRows.TaskRow) => chargeOfTask(db, task),
     videoView,
     links,
     callbacks: ownCallbacks(db),

@@ -4,14 +4,12 @@ import type { Row } from '../../platform/db/index.ts';
 import { ASSET_STATUSES } from '../../rules/index.ts';
 import { OperatorAsset, shownRow } from '../../schemas/index.ts';
 import { listOperation } from './list.ts';
-import { inState, param } from './query-params.ts';
+import { inState, params } from './query-params.ts';
 
 export const ASSETS_OPERATIONS = {
   'admin.assets': listOperation({
     filters: {
-      user: param.user,
-      group: param.group,
-      account: param.account,
+      ...params('user group account'),
       status: inState('assets', ASSET_STATUSES),
     },
     order: 'newest',

@@ -32,12 +32,10 @@ function publicationOf(published: boolean) {
   const action = published ? 'character.published' : 'character.unpublished';
   return operation({
     body: z.strictObject({}),
-    async handle({ call, by }, { db }) {
-      const changed = await change(db, { call, by, action }, async (tx, id) => {
+    handle: ({ call, by }, { db }) =>
+      change(db, { call, by, action }, async (tx, id) => {
         await tx.updateTable('characters').set({ published }).where('id', '=', id).execute();
-      });
-      return changed;
-    },
+      }),
   });
 }
 
@@ -131,12 +129,10 @@ export const CHARACTERS_OPERATIONS = {
     },
   }),
   'admin.deletePreview': operation({
-    async handle({ call, by }, { db }) {
-      const changed = await change(db, { call, by, action: 'character.preview_changed' }, async (tx, id) => {
+    handle: ({ call, by }, { db }) =>
+      change(db, { call, by, action: 'character.preview_changed' }, async (tx, id) => {
         await tx.updateTable('characters').set({ preview: null, preview_type: null }).where('id', '=', id).execute();
-      });
-      return changed;
-    },
+      }),
   }),
   /** Tasks that use the character keep their results. */
   'admin.deleteCharacter': operation({

@@ -1,13 +1,6 @@
 /** The whole configuration as one document, in the format of `dragoman apply`; YAML or JSON. */
 import { z } from 'zod';
-import {
-  applySetup,
-  ExistsError,
-  parseSetup,
-  RemovalError,
-  RepricingError,
-  SetupError,
-} from '../../catalog/setup/index.ts';
+import * as setup from '../../catalog/setup/index.ts';
 import { type Call, expectJson, mediaType, readBody } from '../../platform/web/index.ts';
 import { BODY_BYTES } from '../../rules/index.ts';
 import { SetupFile } from '../../schemas/index.ts';
@@ -21,7 +14,7 @@ async function readSetup(call: Call): Promise<SetupFile> {
   if (!YAML.has(mediaType(call))) expectJson(call);
   const text = (await readBody(call, BODY_BYTES.small)).toString('utf8');
   try {
-    const file = parseSetup(text);
+    const file = setup.parseSetup(text);
     if (isUnstorable(file)) throw rejection([UNSTORABLE.slice(0, -1)]);
     return file;
   } catch (error) {
@@ -30,16 +23,16 @@ async function readSetup(call: Call): Promise<SetupFile> {
 }
 
 function rejectSetup(error: unknown): never {
-  if (error instanceof ExistsError)
+  if (error instanceof setup.ExistsError)
     throw rejection([`${error.field}: ${error.object} exists; use another name, or change it`], 'conflict');
-  if (error instanceof RemovalError)
+  if (error instanceof setup.RemovalError)
     throw rejection(
       [`prune: ${error.lines[0]}; repeat the request with confirm=${error.removal.removed} if this is intended`],
       'conflict',
     );
-  if (error instanceof RepricingError)
+  if (error instanceof setup.RepricingError)
     throw rejection(error.lines.map((line) => `${line}; name it, or repeat the request with accept_repricing=true`));
-  throw error instanceof SetupError ? rejection(error.lines) : error;
+  throw error instanceof setup.SetupError ? rejection(error.lines) : error;
 }
 
 export const CONFIG_OPERATIONS = {
@@ -55,9 +48,9 @@ export const CONFIG_OPERATIONS = {
       const createOnly = query.create_only === 'true';
       const refuseRemoval = { confirmed: query.confirm === undefined ? undefined : Number(query.confirm) };
       const options = { secrets, prune, dryRun, refuseRepricing, refuseRemoval, createOnly, by };
-      const { changes, effects, unpriced, rotated, warnings, keys, diff } = await applySetup(db, body, options).catch(
-        rejectSetup,
-      );
+      const { changes, effects, unpriced, rotated, warnings, keys, diff } = await setup
+        .applySetup(db, body, options)
+        .catch(rejectSetup);
       return {
         object: 'config',
         dry_run: dryRun,

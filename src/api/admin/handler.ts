@@ -67,6 +67,8 @@ interface Definition<Q extends z.ZodObject, B extends z.ZodType, C, S> {
   readonly readBody?: (call: Call) => Promise<z.output<B>>;
   /** Of a success; 200 by default. */
   readonly status?: number;
+  /** The kind of object that the response has, beside what the handler returns. */
+  readonly object?: string;
   /** Returns the body of the response, unless it sends one. */
   readonly handle: (input: C & Input<z.output<Q>, z.output<B>>, services: S) => MaybePromise<unknown>;
 }
@@ -82,6 +84,7 @@ export const operationsOf =
     bodyTypes,
     readBody,
     status = 200,
+    object,
     handle,
   }: Definition<Q, B, C, S>): OperationHandler<C, S> => {
     const querySchema = query ?? NO_QUERY;
@@ -95,7 +98,10 @@ export const operationsOf =
         const [id = ''] = Object.values(call.params);
         const by = { ...caller.by, expected: readExpected(call) };
         const input = { ...caller, by, call, id, query: parsedQuery, body: parsedBody };
-        const make = async (): Promise<unknown> => handle(input, services);
+        const make = async (): Promise<unknown> => {
+          const made = await handle(input, services);
+          return made && object !== undefined ? { object, ...made } : made;
+        };
         const reply = await makeOnce(call, services, { by, body: parsedBody, make });
         if (reply) sendJson(call, status, reply as object);
       },

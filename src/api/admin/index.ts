@@ -6,7 +6,7 @@ export { ADMIN_SCHEMAS, createAdminHandlers, withReportErrors } from './handlers
 export { changeKey, rotateKey, sendKeys } from './keys.ts';
 export { sendRows } from './list.ts';
 export { CURSOR_EXPECTED, pageParams, rowKey, sendPage, sortedParams, wholeList } from './pagination.ts';
-export { listOf, param, period, readQuery } from './query-params.ts';
+export { listOf, param, params, period, readQuery } from './query-params.ts';
 export { readJson } from './request-body.ts';
 export { chargeView, observedView, requestParams, sendRequests } from './requests.ts';
 export { searchParams, sendHits } from './search.ts';

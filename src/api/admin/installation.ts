@@ -9,7 +9,7 @@ import type { Row } from '../../platform/db/index.ts';
 import { operation } from './handler.ts';
 import { sendRows } from './list.ts';
 import { pageParams, rowKey, wholeList } from './pagination.ts';
-import { param, period } from './query-params.ts';
+import { params, period } from './query-params.ts';
 
 const AuditQuery = z.strictObject({
   actor: z
@@ -17,8 +17,7 @@ const AuditQuery = z.strictObject({
     .regex(/^(?:token|cli|file|person:[A-Za-z0-9_]{1,64})$/, 'token, cli, file or person:<id>')
     .describe('by `token` (admin API), `cli`, `file` (configuration applied at start) or `person:<id>` (console)')
     .optional(),
-  action: param.action,
-  subject: param.subject,
+  ...params('action subject'),
   ...period,
   ...pageParams(rowKey.id),
 });

@@ -20,7 +20,7 @@ import { KeyCapture, KeyChange, mergeLimits, NewKey, type ShownKey } from '../..
 import { type AdminServices, notFound, operation } from './handler.ts';
 import { matching } from './list.ts';
 import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
-import { param } from './query-params.ts';
+import { params } from './query-params.ts';
 import { expectChange, reason } from './request-body.ts';
 
 const MAX_OVERLAP_S = 30 * 86_400;
@@ -29,9 +29,7 @@ const RotateBody = z.strictObject({
 });
 
 const KeysQuery = z.strictObject({
-  user: param.user,
-  group: param.group,
-  name: param.name,
+  ...params('user group name'),
   ...sortedParams('keys'),
 });
 
@@ -149,10 +147,8 @@ export const KEYS_OPERATIONS = {
   }),
   'admin.changeKey': operation({
     body: KeyChange,
-    async handle({ id, by, body }, { db, clock }) {
-      const view = await changeKey(db, id, body, { by, now: clock.now() });
-      return { object: 'key', ...view };
-    },
+    object: 'key',
+    handle: ({ id, by, body }, { db, clock }) => changeKey(db, id, body, { by, now: clock.now() }),
   }),
   'admin.revokeKey': operation({
     body: z.strictObject({ reason: reason.optional() }),
@@ -172,9 +168,7 @@ export const KEYS_OPERATIONS = {
   }),
   'admin.captureKey': operation({
     body: KeyCapture,
-    async handle({ id, by, body }, { db, clock }) {
-      const view = await captureKey(db, id, body.hours, { by, now: clock.now() });
-      return { object: 'key', ...view };
-    },
+    object: 'key',
+    handle: ({ id, by, body }, { db, clock }) => captureKey(db, id, body.hours, { by, now: clock.now() }),
   }),
 };

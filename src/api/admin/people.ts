@@ -2,15 +2,7 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Actor } from '../../access/keys/index.ts';
-import {
-  changePerson,
-  type Invited,
-  invitePerson,
-  linkUrl,
-  personView,
-  resetPerson,
-  signOutPerson,
-} from '../../access/people/index.ts';
+import * as people from '../../access/people/index.ts';
 import { failAt, formatNanos, parseNanos } from '../../core/index.ts';
 import type { Row, Tx } from '../../platform/db/index.ts';
 import { PERSON_ROLES } from '../../rules/index.ts';
@@ -35,10 +27,10 @@ async function addPaidUser(
   await addCredit(tx, { ...booking, reference: `invitation:${user.id}` }, nanos, by);
 }
 
-const invitedView = ({ person, link }: Invited, publicUrl: string): InvitedPerson => ({
-  ...personView(person),
+const invitedView = ({ person, link }: people.Invited, publicUrl: string): InvitedPerson => ({
+  ...people.personView(person),
   object: 'person',
-  link: linkUrl(publicUrl, link),
+  link: people.linkUrl(publicUrl, link),
   link_expires_at: link.expiresAt.toISOString(),
 });
 
@@ -47,7 +39,7 @@ export const PEOPLE_OPERATIONS = {
     filters: { role: z.enum(PERSON_ROLES).describe('with this role').optional(), user: param.user },
     order: 'id',
     from: sql<Row<'people'>>`select * from people`,
-    view: personView,
+    view: people.personView,
   }),
   'admin.invitePerson': operation({
     body: NewPerson,
@@ -59,7 +51,7 @@ export const PEOPLE_OPERATIONS = {
       const name = person.name ?? person.email.split('@')[0] ?? '';
       const invitation = { ...person, name, user: added?.id ?? person.user ?? null };
       const prepare = added && ((tx: Tx) => addPaidUser(tx, added, by));
-      const invited = await invitePerson(db, invitation, { by, now: clock.now(), prepare });
+      const invited = await people.invitePerson(db, invitation, { by, now: clock.now(), prepare });
       return invitedView(invited, publicUrl());
     },
   }),
@@ -67,22 +59,22 @@ export const PEOPLE_OPERATIONS = {
     body: PersonChange,
     async handle({ id, by, body }, { db, clock }) {
       expectChange(body);
-      const person = await changePerson(db, id, body, { by, now: clock.now() });
-      return { object: 'person', ...personView(person) };
+      const person = await people.changePerson(db, id, body, { by, now: clock.now() });
+      return { object: 'person', ...people.personView(person) };
     },
   }),
   'admin.resetPerson': operation({
     body: z.strictObject({}),
     async handle({ id, by }, { db, clock, publicUrl }) {
-      const invited = await resetPerson(db, id, { by, now: clock.now() });
+      const invited = await people.resetPerson(db, id, { by, now: clock.now() });
       return invitedView(invited, publicUrl());
     },
   }),
   'admin.signOutPerson': operation({
     body: z.strictObject({}),
     async handle({ id, by }, { db, clock }) {
-      const person = await signOutPerson(db, id, { by, now: clock.now() });
-      return { object: 'person', ...personView(person) };
+      const person = await people.signOutPerson(db, id, { by, now: clock.now() });
+      return { object: 'person', ...people.personView(person) };
     },
   }),
 };

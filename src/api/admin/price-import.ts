@@ -1,13 +1,7 @@
 /** Import of prices from the public list in two steps: the plan, then its application if nothing has changed meanwhile. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import {
-  applyImport,
-  ImportError,
-  type ImportOptions,
-  type ImportPlan,
-  planImport,
-} from '../../catalog/setup/index.ts';
+import * as setup from '../../catalog/setup/index.ts';
 import { fail, failAt, parsePpm } from '../../core/index.ts';
 import { line, type PriceImport } from '../../schemas/index.ts';
 import { operation } from './handler.ts';
@@ -29,20 +23,20 @@ const ImportBody = z.strictObject({
 });
 
 /** The list of the package and the catalog decide the plan, so the same plan has the same name. */
-const nameOf = ({ changes }: ImportPlan): string =>
+const nameOf = ({ changes }: setup.ImportPlan): string =>
   createHash('sha256')
     .update(JSON.stringify(changes.map(({ modelId, ...change }) => ({ ...change, modelId: String(modelId) }))))
     .digest('hex')
     .slice(0, 32);
 
-function expectSeen(plan: ImportPlan, seen: string | undefined): void {
+function expectSeen(plan: setup.ImportPlan, seen: string | undefined): void {
   if (seen === undefined)
     throw failAt('invalid_request', 'plan', 'missing; send the plan of a request with dry_run=true.');
   if (seen !== nameOf(plan))
     throw failAt('conflict', 'plan', 'prices changed since the dry run; nothing was applied. Look at a new dry run.');
 }
 
-function expectForce({ changes }: ImportPlan, isForced: boolean): void {
+function expectForce({ changes }: setup.ImportPlan, isForced: boolean): void {
   const suspicious = changes.flatMap((change) => change.changes.filter(({ isSuspicious }) => isSuspicious)).length;
   if (suspicious > 0 && !isForced)
     throw failAt(
@@ -53,10 +47,10 @@ function expectForce({ changes }: ImportPlan, isForced: boolean): void {
 }
 
 function rejectImport(error: unknown): never {
-  throw error instanceof ImportError ? fail('invalid_request', error.message, { cause: error }) : error;
+  throw error instanceof setup.ImportError ? fail('invalid_request', error.message, { cause: error }) : error;
 }
 
-const planView = (plan: ImportPlan): Omit<PriceImport, 'object' | 'dry_run'> => ({
+const planView = (plan: setup.ImportPlan): Omit<PriceImport, 'object' | 'dry_run'> => ({
   plan: nameOf(plan),
   changes: plan.changes.map(({ group, model, source, from, rates, cost, changes }) => ({
     group,
@@ -84,13 +78,13 @@ export const PRICE_IMPORT_OPERATIONS = {
     async handle({ query, by, body }, { db, clock }) {
       const { group, model, provider, multiplier } = body;
       const multiplierPpm = BigInt(parsePpm(multiplier) ?? 0);
-      const options: ImportOptions = { group, model, provider, multiplierPpm, now: clock.now() };
-      const plan = await planImport(db, options).catch(rejectImport);
+      const options: setup.ImportOptions = { group, model, provider, multiplierPpm, now: clock.now() };
+      const plan = await setup.planImport(db, options).catch(rejectImport);
       const isDryRun = query.dry_run === 'true';
       if (!isDryRun) {
         expectSeen(plan, body.plan);
         expectForce(plan, body.force);
-        await applyImport(db, plan, options, by).catch(rejectImport);
+        await setup.applyImport(db, plan, options, by).catch(rejectImport);
       }
       return { object: 'price_import', dry_run: isDryRun, ...planView(plan) };
     },

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { issuesOf } from '../../catalog/setup/index.ts';
 import { parseNanos } from '../../core/index.ts';
+import { type Words, words } from '../../rules/index.ts';
 import { rejection } from './request-body.ts';
 
 const MAX_CHARS = 512;
@@ -56,6 +57,12 @@ export const param = {
     .default('json')
     .describe('`json` (default) or `csv`; a CSV has every row, not a page'),
 };
+
+/** Some of them, by name. */
+export const params = <const S extends string>(names: S) =>
+  Object.fromEntries(words(names).map((name) => [name, param[name as keyof typeof param]])) as {
+    [K in Words<S> & keyof typeof param]: (typeof param)[K];
+  };
 
 const flag = (description: string) => z.enum(['true', 'false']).describe(description).optional();
 

@@ -9,17 +9,14 @@ import { QuarantinedRecord, ShownRecord, shownRow } from '../../schemas/index.ts
 import { notFound, operation } from './handler.ts';
 import { sendRows } from './list.ts';
 import { pageParams, rowKey } from './pagination.ts';
-import { param, period } from './query-params.ts';
+import { params, period } from './query-params.ts';
 import { amount, reason } from './request-body.ts';
 
 /** The default start. Without one, a query about a user with few calls would read every month. */
 const DEFAULT_PERIOD_MS = 30 * 86_400_000;
 
 const RecordsQuery = z.strictObject({
-  user: param.user,
-  key: param.key,
-  model: param.model,
-  request_id: param.request_id,
+  ...params('user key model request_id'),
   ...period,
   ...pageParams(rowKey.timeAndId),
 });
@@ -118,16 +115,12 @@ export const RECORDS_OPERATIONS = {
   }),
   'admin.resolveRecord': operation({
     body: ResolveBody,
-    async handle({ id, by, body: { amount: nanos, reason } }, { db, clock }) {
-      const closed = await close(db, { id, outcome: 'charged', nanos, reason, by, now: clock.now() });
-      return closed;
-    },
+    handle: ({ id, by, body: { amount: nanos, reason } }, { db, clock }) =>
+      close(db, { id, outcome: 'charged', nanos, reason, by, now: clock.now() }),
   }),
   'admin.dismissRecord': operation({
     body: z.strictObject({ reason }),
-    async handle({ id, by, body: { reason } }, { db, clock }) {
-      const closed = await close(db, { id, outcome: 'dismissed', nanos: 0n, reason, by, now: clock.now() });
-      return closed;
-    },
+    handle: ({ id, by, body: { reason } }, { db, clock }) =>
+      close(db, { id, outcome: 'dismissed', nanos: 0n, reason, by, now: clock.now() }),
   }),
 };

@@ -1,35 +1,21 @@
 /** The request log: a page of calls, and one call with its attempts and the arithmetic of its price. */
 import { z } from 'zod';
 import { formatNanos } from '../../core/index.ts';
-import {
-  findRequest,
-  isCaptured,
-  listRequests,
-  pageKeyOf,
-  priceOfRequest,
-  REQUEST_SORTS,
-  type RequestFilters,
-  type RequestRow,
-  SEARCHED_ROWS,
-  shownAttempts,
-  viewCapture,
-} from '../../observe/request-log/index.ts';
+import * as requestLog from '../../observe/request-log/index.ts';
 import { type Db, snapshot } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { ERROR_SIDES, LoggedRequest, OwnRequest, shownRow } from '../../schemas/index.ts';
 import { notFound, operation } from './handler.ts';
 import { CURSOR_EXPECTED, pageParams, rowKey, sendPage } from './pagination.ts';
-import { param, period } from './query-params.ts';
+import { param, params, period } from './query-params.ts';
 import { rejection } from './request-body.ts';
 
 /** Query parameters of a request log, without those of operators. */
 export const requestParams = {
-  key: param.key,
-  group: param.group,
+  ...params('key group'),
   model: param.model.describe(`of this model; \`*\` stands for any text, as in \`*mini*\``),
   operation: param.operation.describe('of this operation, such as messages.create, or messages.*'),
-  code: param.code,
-  status: param.status,
+  ...params('code status'),
   error: z
     .enum(ERROR_SIDES)
     .describe('that failed on this side: `provider`, `ours` (the gateway and its configuration) or `caller`')
@@ -39,9 +25,9 @@ export const requestParams = {
   ),
   ...period,
   sort: z
-    .enum(REQUEST_SORTS)
+    .enum(requestLog.REQUEST_SORTS)
     .describe(
-      `the largest first by this value, among the newest ${SEARCHED_ROWS} calls of the period; by default the newest first`,
+      `the largest first by this value, among the newest ${requestLog.SEARCHED_ROWS} calls of the period; by default the newest first`,
     )
     .optional(),
   ...pageParams(z.union([rowKey.timeAndId, rowKey.valueTimeAndId])),
@@ -59,38 +45,38 @@ type RequestPageQuery = Omit<z.output<typeof RequestsQuery>, 'user' | 'account'>
 export async function sendRequests(
   call: Call,
   db: Db,
-  { request_id, limit, cursor, sort, ...filters }: RequestPageQuery & RequestFilters,
-  view: (row: RequestRow) => object,
+  { request_id, limit, cursor, sort, ...filters }: RequestPageQuery & requestLog.RequestFilters,
+  view: (row: requestLog.RequestRow) => object,
 ): Promise<void> {
   if (cursor && cursor.length !== (sort ? 3 : 2)) throw rejection([`cursor: ${CURSOR_EXPECTED}`], 'invalid_value');
   const { rows, searchedTo } = await snapshot(db, async (tx) => {
     if (request_id === undefined)
-      return listRequests(tx, { ...filters, sort, limit: limit + 1, after: cursor?.map(String) });
-    const found = await findRequest(tx, request_id, filters.owner);
+      return requestLog.listRequests(tx, { ...filters, sort, limit: limit + 1, after: cursor?.map(String) });
+    const found = await requestLog.findRequest(tx, request_id, filters.owner);
     return { rows: found ? [found] : [], searchedTo: undefined };
   });
   sendPage(call, rows, {
     limit,
     more: { currency: 'USD', searched_to: searchedTo?.[0].toISOString() ?? null },
-    key: (row) => pageKeyOf(row, sort),
+    key: (row) => requestLog.pageKeyOf(row, sort),
     next: searchedTo && [searchedTo[0].toISOString(), searchedTo[1]],
     view,
   });
 }
 
-const requestView = (row: RequestRow): LoggedRequest => ({
+const requestView = (row: requestLog.RequestRow): LoggedRequest => ({
   ...shownRow(LoggedRequest, row, {
     ...observedView(row),
     user: row.user_id || null,
     target_dialect: row.target,
     converted: row.client !== row.target,
-    attempts: shownAttempts(row) as LoggedRequest['attempts'],
+    attempts: requestLog.shownAttempts(row) as LoggedRequest['attempts'],
     session: row.session === null ? null : row.session.toString(16).padStart(12, '0'),
   }),
 });
 
 /** What the caller could observe. */
-export const observedView = (row: RequestRow): OwnRequest =>
+export const observedView = (row: requestLog.RequestRow): OwnRequest =>
   shownRow(OwnRequest, row, {
     key: row.key_id || null,
     group: row.group_id || null,
@@ -100,7 +86,11 @@ export const observedView = (row: RequestRow): OwnRequest =>
     ...chargeView(row),
   });
 
-export const chargeView = ({ usage, estimated, nanos }: Pick<RequestRow, 'usage' | 'estimated' | 'nanos'>) => ({
+export const chargeView = ({
+  usage,
+  estimated,
+  nanos,
+}: Pick<requestLog.RequestRow, 'usage' | 'estimated' | 'nanos'>) => ({
   usage: usage as OwnRequest['usage'],
   estimated,
   charge: nanos === null ? null : formatNanos(nanos),
@@ -114,16 +104,16 @@ export const REQUESTS_OPERATIONS = {
   'admin.request': operation({
     async handle({ id }, { db }) {
       const { row, price, captured } = await snapshot(db, async (tx) => {
-        const found = await findRequest(tx, id, undefined);
+        const found = await requestLog.findRequest(tx, id, undefined);
         if (!found) throw notFound('request in the log', id);
-        const captured = await isCaptured(tx, found.user_id, id);
-        return { row: found, price: await priceOfRequest(tx, found), captured };
+        const captured = await requestLog.isCaptured(tx, found.user_id, id);
+        return { row: found, price: await requestLog.priceOfRequest(tx, found), captured };
       });
       const view = { ...requestView(row), pricing: price, captured };
       return { object: 'request', currency: 'USD', ...view };
     },
   }),
   'admin.capture': operation({
-    handle: ({ id, by }, { db, secrets: { sealer } }) => viewCapture(db, id, { by, sealer }),
+    handle: ({ id, by }, { db, secrets: { sealer } }) => requestLog.viewCapture(db, id, { by, sealer }),
   }),
 };

@@ -1,13 +1,7 @@
 /** The statement of a wallet: every movement with the balance after it. */
 import { z } from 'zod';
 import { formatNanos } from '../../core/index.ts';
-import {
-  readBalance,
-  readStatement,
-  readStatementPages,
-  type StatementLine,
-  type UsageAudience,
-} from '../../ledger/index.ts';
+import * as ledger from '../../ledger/index.ts';
 import { snapshot } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { ShownMovement } from '../../schemas/index.ts';
@@ -26,19 +20,19 @@ export async function sendStatement(
   call: Call,
   user: string,
   { start, end, limit, cursor, format }: z.output<typeof StatementParams>,
-  { db, clock, audience }: Pick<AdminServices, 'db' | 'clock'> & { readonly audience: UsageAudience },
+  { db, clock, audience }: Pick<AdminServices, 'db' | 'clock'> & { readonly audience: ledger.UsageAudience },
 ): Promise<void> {
   const range = { start, end, before: cursor?.[0] };
   await snapshot(db, async (tx) => {
     const known = await tx.selectFrom('wallets').select('user_id').where('user_id', '=', user).executeTakeFirst();
     if (!known) throw notFound('user', user);
     if (format === 'csv') {
-      const batches = readStatementPages(tx, user, { ...range, limit: EXPORT_PAGE });
-      const cells = (line: StatementLine) => Object.values(viewOf(line));
+      const batches = ledger.readStatementPages(tx, user, { ...range, limit: EXPORT_PAGE });
+      const cells = (line: ledger.StatementLine) => Object.values(viewOf(line));
       return sendCsv(call, { name: `statement-${user}`, columns: COLUMNS, batches, audience, cells }, clock);
     }
-    const lines = await readStatement(tx, user, { ...range, limit: limit + 1 });
-    const { held } = await readBalance(tx, user);
+    const lines = await ledger.readStatement(tx, user, { ...range, limit: limit + 1 });
+    const { held } = await ledger.readBalance(tx, user);
     sendPage(call, lines, {
       limit,
       more: { currency: 'USD', user, held: formatNanos(held) },
@@ -48,7 +42,7 @@ export async function sendStatement(
   });
 }
 
-const viewOf = (line: StatementLine): ShownMovement => ({
+const viewOf = (line: ledger.StatementLine): ShownMovement => ({
   entry: String(line.id),
   at: line.at.toISOString(),
   kind: line.kind,

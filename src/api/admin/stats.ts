@@ -6,7 +6,7 @@ import { snapshot } from '../../platform/db/index.ts';
 import { STATS_BUCKETS, STATS_GROUPINGS } from '../../schemas/index.ts';
 import { operation } from './handler.ts';
 import { wholeList } from './pagination.ts';
-import { param, period } from './query-params.ts';
+import { param, params, period } from './query-params.ts';
 
 const HOUR_MS = 3_600_000;
 const RANGES = { '24h': 24, '7d': 168, '30d': 720 } as const;
@@ -27,9 +27,7 @@ const StatsParams = z.strictObject({
     .describe('`hour` or `day` in UTC; by default `hour`, and `day` above 7 days')
     .optional(),
   by: z.enum(STATS_GROUPINGS).describe('one series for each `group`, `account` or `model`').optional(),
-  group: param.group,
-  account: param.account,
-  model: param.model,
+  ...params('group account model'),
 });
 
 const AccountStatsParams = z.strictObject({ ...range, group: param.group, account: param.account });

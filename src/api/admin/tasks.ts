@@ -8,7 +8,7 @@ import { OperatorTask, shownRow } from '../../schemas/index.ts';
 import { notFound, operation } from './handler.ts';
 import { matching } from './list.ts';
 import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
-import { inState, param, period } from './query-params.ts';
+import { inState, params, period } from './query-params.ts';
 
 /** The default start. Without one, a rare status would be searched for in every task. */
 const DEFAULT_PERIOD_MS = 30 * 86_400_000;
@@ -16,10 +16,7 @@ const DEFAULT_PERIOD_MS = 30 * 86_400_000;
 const NEWEST = 'created';
 
 const TasksQuery = z.strictObject({
-  user: param.user,
-  model: param.model,
-  group: param.group,
-  account: param.account,
+  ...params('user model group account'),
   status: inState('video tasks', TASK_STATUSES),
   ...period,
   ...sortedParams('tasks'),

@@ -1,32 +1,20 @@
 /** Usage, revenue, cost and margin by any combination of dimensions. Reads roll-ups only. */
 import { z } from 'zod';
-import {
-  type BreakdownQuery,
-  type BreakdownRow,
-  breakdownQuery,
-  periodOf,
-  readBreakdown,
-  SORTED_MEASURES,
-  type SortedMeasure,
-  type UsageAudience,
-  usageCells,
-  usageColumns,
-  usageLine,
-} from '../../ledger/index.ts';
+import * as ledger from '../../ledger/index.ts';
 import { snapshot, streamRows } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { DIMENSIONS, type Dimension } from '../../schemas/index.ts';
 import { sendCsv } from './csv.ts';
 import { type AdminServices, operation } from './handler.ts';
 import { CURSOR_EXPECTED, pageParams, rowKey, sendPage } from './pagination.ts';
-import { listOf, param } from './query-params.ts';
+import { listOf, param, params } from './query-params.ts';
 
 const MAX_DAYS = 366;
 
 /** The parameters of a page of a report. Users do not see costs, and cannot sort by them. */
-export function usagePage(audience: UsageAudience) {
-  const names = (Object.keys(SORTED_MEASURES) as SortedMeasure[]).filter((name) =>
-    usageColumns([], audience).includes(name),
+export function usagePage(audience: ledger.UsageAudience) {
+  const names = (Object.keys(ledger.SORTED_MEASURES) as ledger.SortedMeasure[]).filter((name) =>
+    ledger.usageColumns([], audience).includes(name),
   );
   return {
     sort: z
@@ -62,14 +50,7 @@ const UsageParams = z
     by: listOf(DIMENSIONS)
       .default(['day'])
       .describe(`comma-separated, in the order to sort by: ${DIMENSIONS.join(', ')}; \`day\` by default`),
-    start_date: param.start_date,
-    end_date: param.end_date,
-    user: param.user,
-    key: param.key,
-    model: param.model,
-    group: param.group,
-    account: param.account,
-    operation: param.operation,
+    ...params('start_date end_date user key model group account operation'),
     ...usagePage('operator'),
   })
   .refine(isRowKey, { path: ['cursor'], error: CURSOR_EXPECTED });
@@ -88,22 +69,23 @@ interface UsageRequest extends Readonly<Partial<Record<Exclude<Dimension, 'day'>
 export async function sendUsage(
   call: Call,
   { by, start_date, end_date, sort, limit, cursor: after, format, ...filters }: UsageRequest,
-  { db, clock, audience }: Pick<AdminServices, 'db' | 'clock'> & { readonly audience: UsageAudience },
+  { db, clock, audience }: Pick<AdminServices, 'db' | 'clock'> & { readonly audience: ledger.UsageAudience },
 ): Promise<void> {
-  const { start, end } = periodOf({ start_date, end_date }, clock.now(), MAX_DAYS);
+  const { start, end } = ledger.periodOf({ start_date, end_date }, clock.now(), MAX_DAYS);
   const [measure, direction] = (sort ?? '').split('.');
-  const order = sort === undefined ? undefined : { by: measure as SortedMeasure, isAscending: direction === 'asc' };
-  const breakdown: BreakdownQuery = { start, end, by, only: withoutAbsent(filters), order };
+  const order =
+    sort === undefined ? undefined : { by: measure as ledger.SortedMeasure, isAscending: direction === 'asc' };
+  const breakdown: ledger.BreakdownQuery = { start, end, by, only: withoutAbsent(filters), order };
   await snapshot(db, async (tx) => {
     if (format === 'csv') {
-      const batches = streamRows(tx, breakdownQuery(breakdown));
-      const cells = (row: BreakdownRow) => usageCells(row, by, audience);
-      const columns = usageColumns(by, audience);
+      const batches = streamRows(tx, ledger.breakdownQuery(breakdown));
+      const cells = (row: ledger.BreakdownRow) => ledger.usageCells(row, by, audience);
+      const columns = ledger.usageColumns(by, audience);
       return sendCsv(call, { name: `usage-${start}-${end}`, columns, batches, audience, cells }, clock);
     }
-    const rows = await readBreakdown(tx, { ...breakdown, after, limit: limit + 1 });
-    const [sum] = await readBreakdown(tx, { ...breakdown, by: [] });
-    const total = sum && usageLine(sum, [], audience);
+    const rows = await ledger.readBreakdown(tx, { ...breakdown, after, limit: limit + 1 });
+    const [sum] = await ledger.readBreakdown(tx, { ...breakdown, by: [] });
+    const total = sum && ledger.usageLine(sum, [], audience);
     sendPage(call, rows, {
       limit,
       more: {
@@ -113,7 +95,7 @@ export async function sendUsage(
         total,
         ...(order && { count: Number(rows[0]?.lines ?? 0) }),
       },
-      view: (row) => usageLine(row, by, audience),
+      view: (row) => ledger.usageLine(row, by, audience),
       key: (row) => [...(row.sorted_by === undefined ? [] : [row.sorted_by]), ...by.map((name) => row[name] ?? '')],
     });
   });

@@ -43,10 +43,8 @@ export const USERS_OPERATIONS = {
   'admin.createUser': operation({
     body: NewUser,
     status: 201,
-    async handle({ by, body }, { db }) {
-      const created = await db.transaction().execute((tx) => addUser(tx, body, by));
-      return { object: 'user', ...created };
-    },
+    object: 'user',
+    handle: ({ by, body }, { db }) => db.transaction().execute((tx) => addUser(tx, body, by)),
   }),
   'admin.changeUser': operation({
     body: UserChange,

@@ -1,21 +1,7 @@
 /** Warnings of one owner: rules, destinations and notices. The operators have theirs here, and each user in the console. */
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
-import {
-  changeDestination,
-  changeWarning,
-  createDestination,
-  createWarning,
-  deleteDestination,
-  deleteWarning,
-  destinationView,
-  listDestinations,
-  listNotices,
-  listWarnings,
-  noticeView,
-  OPERATORS,
-  warningView,
-} from '../../observe/warnings/index.ts';
+import * as store from '../../observe/warnings/index.ts';
 import { DestinationChange, NewDestination, NewWarning, WarningChange } from '../../schemas/index.ts';
 import { type AdminServices, type OperationHandler, type Operator, operationsOf } from './handler.ts';
 import { pageParams, rowKey, sendPage, wholeList } from './pagination.ts';
@@ -36,54 +22,53 @@ const MAX_PAGE = 200;
 export const warningOperations = (params: z.ZodRawShape) => ({
   warnings: operation({
     query: z.strictObject(params),
-    handle: async ({ userId }, { db }) => wholeList((await listWarnings(db, userId)).map(warningView)),
+    handle: async ({ userId }, { db }) => wholeList((await store.listWarnings(db, userId)).map(store.warningView)),
   }),
   createWarning: operation({
     body: NewWarning,
     status: 201,
     handle: async ({ by, userId: owner, body }, { db }) => ({
       object: 'warning',
-      ...(await createWarning(db, body, { owner, by })),
+      ...(await store.createWarning(db, body, { owner, by })),
     }),
   }),
   changeWarning: operation({
     body: WarningChange,
     async handle({ id, by, userId: owner, body }, { db }) {
       expectChange(body);
-      const view = await changeWarning(db, id, body, { owner, by });
+      const view = await store.changeWarning(db, id, body, { owner, by });
       return { object: 'warning', ...view };
     },
   }),
   deleteWarning: operation({
     async handle({ id, by, userId: owner }, { db }) {
-      await deleteWarning(db, id, { owner, by });
+      await store.deleteWarning(db, id, { owner, by });
       return { object: 'warning', id, deleted: true };
     },
   }),
   destinations: operation({
     query: z.strictObject(params),
     handle: async ({ userId }, { db, warnings }) =>
-      wholeList((await listDestinations(db, userId)).map(destinationView), { mail: warnings.hasMail }),
+      wholeList((await store.listDestinations(db, userId)).map(store.destinationView), { mail: warnings.hasMail }),
   }),
   createDestination: operation({
     body: NewDestination,
     status: 201,
-    async handle({ by, userId: owner, body }, { db, warnings }) {
-      const view = await createDestination(db, body, { owner, by, ...warnings });
-      return { object: 'warning_destination', ...view };
-    },
+    object: 'warning_destination',
+    handle: ({ by, userId: owner, body }, { db, warnings }) =>
+      store.createDestination(db, body, { owner, by, ...warnings }),
   }),
   changeDestination: operation({
     body: DestinationChange,
     async handle({ id, by, userId: owner, body }, { db }) {
       expectChange(body);
-      const view = await changeDestination(db, id, body, { owner, by });
+      const view = await store.changeDestination(db, id, body, { owner, by });
       return { object: 'warning_destination', ...view };
     },
   }),
   deleteDestination: operation({
     async handle({ id, by, userId: owner }, { db }) {
-      await deleteDestination(db, id, { owner, by });
+      await store.deleteDestination(db, id, { owner, by });
       return { object: 'warning_destination', id, deleted: true };
     },
   }),
@@ -93,7 +78,7 @@ export const warningOperations = (params: z.ZodRawShape) => ({
     async handle({ id, by, userId }, { db, warnings }) {
       const outcome = await warnings.test(userId, id);
       const { delivered, status, error } = outcome;
-      const after = { ...(userId !== OPERATORS && { user: userId }), delivered, status, error };
+      const after = { ...(userId !== store.OPERATORS && { user: userId }), delivered, status, error };
       await writeAudit(db, by, { action: 'destination.tested', subject: `destination:${id}`, after });
       return outcome;
     },
@@ -101,8 +86,8 @@ export const warningOperations = (params: z.ZodRawShape) => ({
   notices: operation({
     query: z.strictObject({ ...pageParams(rowKey.timeAndId, MAX_PAGE), ...params }),
     async handle({ call, userId, query: { limit, cursor } }, { db }) {
-      const rows = await listNotices(db, userId, { limit, after: cursor });
-      sendPage(call, rows, { limit, view: noticeView, key: ({ created, id }) => [created, id] });
+      const rows = await store.listNotices(db, userId, { limit, after: cursor });
+      sendPage(call, rows, { limit, view: store.noticeView, key: ({ created, id }) => [created, id] });
     },
   }),
 });
@@ -111,7 +96,7 @@ type Name = keyof ReturnType<typeof warningOperations>;
 
 const forOperators = (handler: OperationHandler<WarningCaller, WarningServices>): OperationHandler => ({
   ...handler,
-  run: (call, { by }, services) => handler.run(call, { by, userId: OPERATORS }, services),
+  run: (call, { by }, services) => handler.run(call, { by, userId: store.OPERATORS }, services),
 });
 
 export const WARNINGS_OPERATIONS = Object.fromEntries(

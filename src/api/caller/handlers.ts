@@ -2,15 +2,7 @@
 import { fail, type MaybePromise, whenReady } from '../../core/index.ts';
 import type { Caller } from '../../gateway/index.ts';
 import type { Call, Handler } from '../../platform/web/index.ts';
-import {
-  ENDPOINTS,
-  isInference,
-  isOfferedVideo,
-  isWebSocket,
-  OPERATIONS,
-  type Operation,
-  type OperatorOperation,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { sendPreview } from './characters.ts';
 import { type HealthServices, healthHandlers } from './health.ts';
 import { handleInference } from './inference.ts';
@@ -24,10 +16,10 @@ export type ApiServices = HealthServices & WebSocketServices & VideoApiServices;
 
 type CallerHandler = (call: Call, caller: Caller) => MaybePromise<void>;
 
-export function createHandlers(services: ApiServices): Record<Operation | OperatorOperation, Handler> {
+export function createHandlers(services: ApiServices): Record<rules.Operation | rules.OperatorOperation, Handler> {
   const handlers = Object.fromEntries(
-    OPERATIONS.map((operation) => [operation, authenticated(services, handlerOf(services, operation))]),
-  ) as Record<Operation, Handler>;
+    rules.OPERATIONS.map((operation) => [operation, authenticated(services, handlerOf(services, operation))]),
+  ) as Record<rules.Operation, Handler>;
   return {
     ...handlers,
     ...healthHandlers(services),
@@ -38,11 +30,11 @@ export function createHandlers(services: ApiServices): Record<Operation | Operat
   };
 }
 
-function handlerOf(services: ApiServices, operation: Operation): CallerHandler {
-  if (isWebSocket(operation)) return (call, caller) => openWebSocket(services, call, caller);
-  if (isInference(operation)) return (call, caller) => handleInference(services, call, caller, operation);
-  if (isOfferedVideo(operation)) return (call, caller) => handleVideo(services, call, caller, operation);
-  const { method, path } = ENDPOINTS[operation];
+function handlerOf(services: ApiServices, operation: rules.Operation): CallerHandler {
+  if (rules.isWebSocket(operation)) return (call, caller) => openWebSocket(services, call, caller);
+  if (rules.isInference(operation)) return (call, caller) => handleInference(services, call, caller, operation);
+  if (rules.isOfferedVideo(operation)) return (call, caller) => handleVideo(services, call, caller, operation);
+  const { method, path } = rules.ENDPOINTS[operation];
   return () => {
     throw fail('not_implemented', `${method} ${path} is not offered by this version.`);
   };

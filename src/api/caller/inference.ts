@@ -2,14 +2,7 @@
 import { fail } from '../../core/index.ts';
 import { type Caller, endpointNotSupported, type Gateway } from '../../gateway/index.ts';
 import type { Call } from '../../platform/web/index.ts';
-import {
-  type Cell,
-  type Feature,
-  type InferenceOperation,
-  inferenceRow,
-  type OptIn,
-  type OwnOperation,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { getBillingUsage, getSubscription } from './billing.ts';
 import { getModel, getNativeModel, listModels, listNativeModels } from './models.ts';
 import { getRequestUsage, type RequestUsageServices } from './request-usage.ts';
@@ -23,7 +16,7 @@ export interface InferenceServices extends UsageServices, RequestUsageServices {
 type OwnHandler = (services: InferenceServices, call: Call, caller: Caller) => void | Promise<void>;
 
 /** Operations that the gateway responds to from its own records. The compiler demands one for every row with an `own` cell. */
-const OWN_HANDLERS: Readonly<Record<OwnOperation, OwnHandler>> = {
+const OWN_HANDLERS: Readonly<Record<rules.OwnOperation, OwnHandler>> = {
   'models.list': listModels,
   'models.get': getModel,
   'generate.models': listNativeModels,
@@ -42,12 +35,12 @@ export async function handleInference(
   services: InferenceServices,
   call: Call,
   given: Caller,
-  operation: InferenceOperation,
+  operation: rules.InferenceOperation,
 ): Promise<void> {
   const { gateway } = services;
-  const row = inferenceRow(operation);
+  const row = rules.inferenceRow(operation);
   const caller = row.reader === 'stored' ? await holderOf(services, call, given) : given;
-  const cell: Cell = row.groups[caller.group.style];
+  const cell: rules.Cell = row.groups[caller.group.style];
   if (cell.kind === 'refuse') {
     const { optIn } = cell;
     if (!optIn || !hasModelWith(services, caller, optIn))
@@ -55,9 +48,9 @@ export async function handleInference(
     await gateway.acquireSlot(call, caller);
     return gateway.convertImages(call, caller, { operation, to: optIn.to });
   }
-  if (cell.kind === 'own') return OWN_HANDLERS[operation as OwnOperation](services, call, caller);
+  if (cell.kind === 'own') return OWN_HANDLERS[operation as rules.OwnOperation](services, call, caller);
   if (row.reader === 'stored' && (await isHeldHere(services, call, caller)))
-    return OWN_HANDLERS[operation as OwnOperation](services, call, caller);
+    return OWN_HANDLERS[operation as rules.OwnOperation](services, call, caller);
   if (cell.kind === 'native' && cell.feature && !cell.otherwise) checkFeature(services, call, caller, cell.feature);
   // Everything that reaches a provider counts against the limits of its key and its user.
   const acquiring = gateway.acquireSlot(call, caller);
@@ -70,7 +63,7 @@ export async function handleInference(
 }
 
 /** Nothing replaces an account with the feature. A group without accounts is reported as such. */
-function checkFeature(services: InferenceServices, call: Call, caller: Caller, feature: Feature): void {
+function checkFeature(services: InferenceServices, call: Call, caller: Caller, feature: rules.Feature): void {
   const { id } = caller.group;
   if (hasFeature(services, caller, feature) || services.gateway.catalog().accounts(id).length === 0) return;
   throw fail(
@@ -95,13 +88,13 @@ async function holderOf({ gateway }: InferenceServices, call: Call, caller: Call
   return { key, group: { ...holder, style: holder.style } };
 }
 
-const hasModelWith = ({ gateway }: InferenceServices, { group }: Caller, { capability }: OptIn): boolean =>
+const hasModelWith = ({ gateway }: InferenceServices, { group }: Caller, { capability }: rules.OptIn): boolean =>
   gateway
     .catalog()
     .lines(group.id)
     .some(({ overrides }) => overrides[capability] === true);
 
-const hasFeature = ({ gateway }: InferenceServices, { group }: Caller, feature: Feature): boolean =>
+const hasFeature = ({ gateway }: InferenceServices, { group }: Caller, feature: rules.Feature): boolean =>
   gateway
     .catalog()
     .accounts(group.id)

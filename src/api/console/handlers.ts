@@ -2,13 +2,7 @@
 import { personActor } from '../../access/people/index.ts';
 import type { Call, Handler } from '../../platform/web/index.ts';
 import { acquireSlot } from '../../providers/pool/index.ts';
-import {
-  CONSOLE_ENDPOINTS,
-  CONSOLE_OPERATIONS,
-  CONSOLE_REQUESTS_PER_MINUTE,
-  type ConsoleOperation,
-  consoleRow,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { type AdminSchemas, param, warningOperations, withReportErrors } from '../admin/index.ts';
 import { sendFile, sendReference } from './files.ts';
 import { OWN_KEYS } from './keys.ts';
@@ -28,7 +22,7 @@ interface HandlerOf {
   readonly session: SessionHandler;
   readonly own: OwnHandler;
 }
-type AccessOf<O extends ConsoleOperation> = (typeof CONSOLE_ENDPOINTS)[O]['access'];
+type AccessOf<O extends rules.ConsoleOperation> = (typeof rules.CONSOLE_ENDPOINTS)[O]['access'];
 
 const warnings: Readonly<Record<string, OwnHandler>> = warningOperations({ user: param.user });
 const WARNINGS = Object.fromEntries(
@@ -36,7 +30,7 @@ const WARNINGS = Object.fromEntries(
 ) as Record<`console.${keyof ReturnType<typeof warningOperations>}`, OwnHandler>;
 
 /** The access of a row decides what its handler receives. */
-const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
+const HANDLERS: { readonly [O in rules.ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
   'console.files': sendFile,
   'console.reference': sendReference,
   'console.referenceFile': sendReference,
@@ -58,19 +52,18 @@ const HANDLERS: { readonly [O in ConsoleOperation]: HandlerOf[AccessOf<O>] } = {
 };
 
 /** Queries and bodies for the reference. Operations that are not here take neither. */
-export const CONSOLE_SCHEMAS: Readonly<Partial<Record<ConsoleOperation, Partial<AdminSchemas>>>> = {
+export const CONSOLE_SCHEMAS: Readonly<Partial<Record<rules.ConsoleOperation, Partial<AdminSchemas>>>> = {
   ...SIGN_IN_SCHEMAS,
   ...LINK_SCHEMAS,
   ...Object.fromEntries(Object.entries(HANDLERS).filter(([, handler]) => typeof handler === 'object')),
 };
 
-export const createConsoleHandlers = (services: ConsoleServices): Record<ConsoleOperation, Handler> =>
-  Object.fromEntries(CONSOLE_OPERATIONS.map((operation) => [operation, handlerOf(services, operation)])) as Record<
-    ConsoleOperation,
-    Handler
-  >;
+export const createConsoleHandlers = (services: ConsoleServices): Record<rules.ConsoleOperation, Handler> =>
+  Object.fromEntries(
+    rules.CONSOLE_OPERATIONS.map((operation) => [operation, handlerOf(services, operation)]),
+  ) as Record<rules.ConsoleOperation, Handler>;
 
-function handlerOf(services: ConsoleServices, operation: ConsoleOperation): Handler {
+function handlerOf(services: ConsoleServices, operation: rules.ConsoleOperation): Handler {
   // Responses hold balances, new keys and the CSRF token, which caches on the way must not store. Files have headers of their own.
   return (call) => {
     call.addHeaders({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
@@ -78,9 +71,9 @@ function handlerOf(services: ConsoleServices, operation: ConsoleOperation): Hand
   };
 }
 
-async function run(services: ConsoleServices, operation: ConsoleOperation, call: Call): Promise<void> {
+async function run(services: ConsoleServices, operation: rules.ConsoleOperation, call: Call): Promise<void> {
   const handler = HANDLERS[operation];
-  switch (CONSOLE_ENDPOINTS[operation].access) {
+  switch (rules.CONSOLE_ENDPOINTS[operation].access) {
     case 'open':
       return (handler as OpenHandler)(services, call);
     case 'session':
@@ -91,10 +84,10 @@ async function run(services: ConsoleServices, operation: ConsoleOperation, call:
 }
 
 /** Limited like the caller's API, which the same people use with keys. */
-async function runOwn(services: ConsoleServices, operation: ConsoleOperation, call: Call): Promise<void> {
+async function runOwn(services: ConsoleServices, operation: rules.ConsoleOperation, call: Call): Promise<void> {
   const owner = await ownerOf(services, call);
   const { id } = owner.session.person;
-  const rpm = CONSOLE_REQUESTS_PER_MINUTE[consoleRow(operation).rate ?? 'read'];
+  const rpm = rules.CONSOLE_REQUESTS_PER_MINUTE[rules.consoleRow(operation).rate ?? 'read'];
   await acquireSlot(services.limiter, call, { id, userId: id }, { operation, rpm });
   const by = personActor(call, owner.session);
   return (HANDLERS[operation] as OwnHandler).run(call, { ...owner, by }, { ...services, db: services.ownDb });

@@ -5,28 +5,19 @@
 import { z } from 'zod';
 import { chargedRequest, findRequest, isCaptured, viewCapture } from '../../observe/request-log/index.ts';
 import { OWN_HIT_KINDS } from '../../schemas/index.ts';
-import {
-  chargeView,
-  notFound,
-  observedView,
-  param,
-  requestParams,
-  searchParams,
-  sendHits,
-  sendRequests,
-} from '../admin/index.ts';
+import * as admin from '../admin/index.ts';
 import { ONLY_USER, ownOperation } from './services.ts';
 
-const RequestsQuery = z.strictObject({ user: param.user, ...requestParams });
+const RequestsQuery = z.strictObject({ user: admin.param.user, ...admin.requestParams });
 
-const SearchQuery = z.strictObject({ user: param.user, ...searchParams(OWN_HIT_KINDS) });
+const SearchQuery = z.strictObject({ user: admin.param.user, ...admin.searchParams(OWN_HIT_KINDS) });
 
 export const OWN_REQUESTS = {
   'console.requests': ownOperation({
     query: RequestsQuery,
     async handle({ call, query, userId }, { db }) {
       const { user: _, ...filter } = query;
-      await sendRequests(call, db, { ...filter, owner: userId }, observedView);
+      await admin.sendRequests(call, db, { ...filter, owner: userId }, admin.observedView);
     },
   }),
   /** With the charge of a background response, which the list does not have. */
@@ -34,13 +25,13 @@ export const OWN_REQUESTS = {
     query: ONLY_USER,
     async handle({ id, userId }, { db }) {
       const row = await findRequest(db, id, userId);
-      if (!row) throw notFound('request in the log', id);
+      if (!row) throw admin.notFound('request in the log', id);
       const charged = await chargedRequest(db, row);
       return {
         object: 'request',
         currency: 'USD',
-        ...observedView(row),
-        ...(charged && chargeView(charged)),
+        ...admin.observedView(row),
+        ...(charged && admin.chargeView(charged)),
         captured: await isCaptured(db, userId, id),
       };
     },
@@ -55,7 +46,7 @@ export const OWN_REQUESTS = {
   'console.search': ownOperation({
     query: SearchQuery,
     async handle({ call, query: { text = '', kinds = OWN_HIT_KINDS, limit }, userId }, { db }) {
-      await sendHits(call, db, { text, kinds, limit, owner: userId });
+      await admin.sendHits(call, db, { text, kinds, limit, owner: userId });
     },
   }),
 };

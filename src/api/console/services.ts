@@ -1,15 +1,7 @@
 /** What the handlers of the console need, and the kinds of them. */
 import { z } from 'zod';
 import type { Actor, KeySecrets } from '../../access/keys/index.ts';
-import type {
-  OidcClient,
-  OperatorRule,
-  Passwords,
-  Session,
-  SessionGuard,
-  SignIn,
-  SuspectGate,
-} from '../../access/people/index.ts';
+import type * as people from '../../access/people/index.ts';
 import type { Clock, Log } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
@@ -31,24 +23,24 @@ export interface ConsoleServices {
   readonly video: Video;
   readonly warnings: Warnings;
   readonly gateway: Pick<Gateway, 'catalog' | 'listModels'>;
-  readonly guard: SessionGuard;
-  readonly passwords: Passwords;
-  readonly signIn: SignIn;
-  readonly linkGate: SuspectGate;
+  readonly guard: people.SessionGuard;
+  readonly passwords: people.Passwords;
+  readonly signIn: people.SignIn;
+  readonly linkGate: people.SuspectGate;
   /** There is no operator yet. */
   readonly isFirstRun: () => Promise<boolean>;
   /** Undefined without OIDC_ISSUER. */
-  readonly oidc: { readonly client: OidcClient; readonly operators: readonly OperatorRule[] } | undefined;
+  readonly oidc: { readonly client: people.OidcClient; readonly operators: readonly people.OperatorRule[] } | undefined;
   readonly files: ConsoleFiles;
 }
 
 export type OpenHandler = (services: ConsoleServices, call: Call) => Promise<void>;
-export type SessionHandler = (services: ConsoleServices, call: Call, session: Session) => Promise<void>;
+export type SessionHandler = (services: ConsoleServices, call: Call, session: people.Session) => Promise<void>;
 
 /** Whose data a request is about. */
 export interface Owner {
   readonly userId: string;
-  readonly session: Session;
+  readonly session: people.Session;
 }
 interface OwnCaller extends Owner {
   /** The signed-in person. */

@@ -1,16 +1,7 @@
 /** The session of the console: who is signed in, sign-in and sign-out, and one's own password. */
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
-import {
-  beginSession,
-  endSession,
-  endSessions,
-  lockPerson,
-  type NewSession,
-  personActor,
-  type Session,
-  storePassword,
-} from '../../access/people/index.ts';
+import * as people from '../../access/people/index.ts';
 import { ApiError, fail } from '../../core/index.ts';
 import { type Call, sendJson, sendNoContent } from '../../platform/web/index.ts';
 import { BROWSER_MS, PASSWORD_CHARS, SESSION_MS } from '../../rules/index.ts';
@@ -22,7 +13,7 @@ const MAX_EMAIL = 254;
 
 export async function getSession(services: ConsoleServices, call: Call): Promise<void> {
   const { guard, oidc, isFirstRun } = services;
-  let session: Session;
+  let session: people.Session;
   try {
     session = await guard.authorize(call);
   } catch (error) {
@@ -37,20 +28,20 @@ export async function getSession(services: ConsoleServices, call: Call): Promise
 }
 
 /** The browser is recognised at later sign-ins, so that attempts of others do not lock it out. */
-function browserCookie({ guard, signIn }: ConsoleServices, call: Call, { person }: Session): string | undefined {
+function browserCookie({ guard, signIn }: ConsoleServices, call: Call, { person }: people.Session): string | undefined {
   if (signIn.isBrowserOf(person.id, guard.cookies.read(call, 'dragoman_browser'))) return undefined;
   const options = { maxAgeMs: BROWSER_MS, sameSite: 'Strict' } as const;
   return guard.cookies.write('dragoman_browser', signIn.newBrowser(person.id), options);
 }
 
-function sendSession({ oidc }: ConsoleServices, call: Call, { person, csrf }: Session, cookie?: string): void {
+function sendSession({ oidc }: ConsoleServices, call: Call, { person, csrf }: people.Session, cookie?: string): void {
   const { id, name, email, role, userId } = person;
   const body = { person: { id, name, email, role, user: userId }, csrf, oidc: oidc !== undefined };
   sendJson(call, 200, body, cookie === undefined ? {} : { 'set-cookie': cookie });
 }
 
 /** Sends the person with the cookie of their new session. */
-export const sendNewSession = (services: ConsoleServices, call: Call, { token, session }: NewSession): void => {
+export const sendNewSession = (services: ConsoleServices, call: Call, { token, session }: people.NewSession): void => {
   call.addLogFields({ person: session.person.id });
   sendSession(services, call, session, sessionCookie(services, token));
 };
@@ -71,21 +62,21 @@ export async function signInHandler(services: ConsoleServices, call: Call): Prom
   const browser = guard.cookies.read(call, 'dragoman_browser');
   const created = await signIn.withPassword({ email, password, address: call.address, browser });
   const before = await guard.find(call);
-  if (before) await endSession(db, before);
+  if (before) await people.endSession(db, before);
   sendNewSession(services, call, created);
 }
 
 const SignOutQuery = z.strictObject({ everywhere: z.enum(['true', 'false']).optional() });
 
-export async function signOut({ guard, db }: ConsoleServices, call: Call, session: Session): Promise<void> {
+export async function signOut({ guard, db }: ConsoleServices, call: Call, session: people.Session): Promise<void> {
   const { everywhere } = readQuery(call.query, SignOutQuery);
   if (everywhere === 'true')
     await db.transaction().execute(async (tx) => {
       const { id } = session.person;
-      await endSessions(tx, id);
-      await writeAudit(tx, personActor(call, session), { action: 'person.signed_out', subject: `person:${id}` });
+      await people.endSessions(tx, id);
+      await writeAudit(tx, people.personActor(call, session), { action: 'person.signed_out', subject: `person:${id}` });
     });
-  else await endSession(db, session);
+  else await people.endSession(db, session);
   call.addHeaders({ 'set-cookie': guard.cookies.remove('dragoman_session') });
   sendNoContent(call);
 }
@@ -98,7 +89,7 @@ export const newPassword = z
 const PasswordBody = z.strictObject({ current: z.string().min(1).max(PASSWORD_CHARS.max), password: newPassword });
 
 /** The session gets a new token, and all others end. */
-export async function changePassword(services: ConsoleServices, call: Call, session: Session): Promise<void> {
+export async function changePassword(services: ConsoleServices, call: Call, session: people.Session): Promise<void> {
   const { db, clock, passwords, signIn } = services;
   const { current, password } = await readJson(call, PasswordBody);
   const { id } = session.person;
@@ -108,10 +99,10 @@ export async function changePassword(services: ConsoleServices, call: Call, sess
   await signIn.confirm(person, current, session.tokenHash.toString('hex'));
   const passwordHash = await passwords.hash(password);
   const created = await db.transaction().execute(async (tx) => {
-    const { password_hash, disabled_at } = await lockPerson(tx, id);
+    const { password_hash, disabled_at } = await people.lockPerson(tx, id);
     if (password_hash !== person.password_hash || disabled_at) throw fail('not_signed_in');
-    const changed = await storePassword(tx, { id, passwordHash, by: personActor(call, session) });
-    return beginSession(tx, changed, clock.now());
+    const changed = await people.storePassword(tx, { id, passwordHash, by: people.personActor(call, session) });
+    return people.beginSession(tx, changed, clock.now());
   });
   sendNewSession(services, call, created);
 }

@@ -5,26 +5,17 @@ import { fail } from '../../core/index.ts';
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, TASK_STATUSES } from '../../rules/index.ts';
 import { line } from '../../schemas/index.ts';
 import { holdsOfTasks } from '../../video/index.ts';
-import {
-  listOf,
-  OWN_AUTHORIZATIONS,
-  OwnAuthorizationsQuery,
-  pageParams,
-  param,
-  rowKey,
-  sendPage,
-  sendRows,
-} from '../admin/index.ts';
+import * as admin from '../admin/index.ts';
 import { ONLY_USER, ownOperation } from './services.ts';
 
 /** Rows of tasks and assets are large. */
 const MAX_PAGE = 100;
 
 const TasksQuery = z.strictObject({
-  user: param.user,
-  status: listOf(TASK_STATUSES).optional(),
-  model: param.model,
-  ...pageParams(rowKey.text, MAX_PAGE),
+  user: admin.param.user,
+  status: admin.listOf(TASK_STATUSES).optional(),
+  model: admin.param.model,
+  ...admin.pageParams(admin.rowKey.text, MAX_PAGE),
 });
 
 const EstimateBody = z.strictObject({
@@ -33,16 +24,16 @@ const EstimateBody = z.strictObject({
 });
 
 const AssetsQuery = z.strictObject({
-  user: param.user,
-  status: listOf(ASSET_STATUSES).optional(),
-  group: param.group,
-  ...pageParams(rowKey.text, MAX_PAGE),
+  user: admin.param.user,
+  status: admin.listOf(ASSET_STATUSES).optional(),
+  group: admin.param.group,
+  ...admin.pageParams(admin.rowKey.text, MAX_PAGE),
 });
 
 const AssetGroupsQuery = z.strictObject({
-  user: param.user,
-  status: listOf(ASSET_GROUP_STATUSES).optional(),
-  ...pageParams(rowKey.text, MAX_PAGE),
+  user: admin.param.user,
+  status: admin.listOf(ASSET_GROUP_STATUSES).optional(),
+  ...admin.pageParams(admin.rowKey.text, MAX_PAGE),
 });
 
 export const VIDEOS_OPERATIONS = {
@@ -57,7 +48,7 @@ export const VIDEOS_OPERATIONS = {
         rows.map(({ id }) => id),
       );
       const view = (task: (typeof rows)[number]) => ({ ...video.taskView(task), hold: holds.get(task.id) ?? null });
-      sendPage(call, rows, { limit, view, key: ({ id }) => [id] });
+      admin.sendPage(call, rows, { limit, view, key: ({ id }) => [id] });
     },
   }),
   'console.task': ownOperation({
@@ -95,20 +86,20 @@ export const VIDEOS_OPERATIONS = {
     async handle({ call, query: { status, group, limit, cursor }, userId }, { video: { assets } }) {
       const filter = { statuses: status, assetGroupId: group };
       const rows = await assets.listOwn(userId, 'assets', filter, { after: cursor?.[0], limit });
-      sendPage(call, rows, { limit, view: (asset) => assets.view('assets', asset), key: ({ id }) => [id] });
+      admin.sendPage(call, rows, { limit, view: (asset) => assets.view('assets', asset), key: ({ id }) => [id] });
     },
   }),
   'console.assetGroups': ownOperation({
     query: AssetGroupsQuery,
     async handle({ call, query: { status, limit, cursor }, userId }, { video: { assets } }) {
       const rows = await assets.listOwn(userId, 'asset_groups', { statuses: status }, { after: cursor?.[0], limit });
-      sendPage(call, rows, { limit, view: (group) => assets.view('asset_groups', group), key: ({ id }) => [id] });
+      admin.sendPage(call, rows, { limit, view: (group) => assets.view('asset_groups', group), key: ({ id }) => [id] });
     },
   }),
   'console.authorizations': ownOperation({
-    query: OwnAuthorizationsQuery,
+    query: admin.OwnAuthorizationsQuery,
     async handle({ call, query, userId }, { db }) {
-      await sendRows(call, db, OWN_AUTHORIZATIONS, { ...query, user: userId });
+      await admin.sendRows(call, db, admin.OWN_AUTHORIZATIONS, { ...query, user: userId });
     },
   }),
 };

@@ -1,11 +1,6 @@
 /** The operations on private assets, asset groups and authorizations of real persons as OpenAPI (V 2, V 4.8, V 4.9, V 4.10). */
 import type { AssetField } from '../../rules/index.ts';
-import { json, listExample, listSchema, ref, type Schema, TEXT } from './schema.ts';
-
-export const ASSET_SCHEMAS: Readonly<Record<string, Schema>> = {
-  AssetGroupList: listSchema('AssetGroup'),
-  AssetList: listSchema('Asset'),
-};
+import { json, listExample, type Schema, TEXT } from './schema.ts';
 
 /** The body of a create request, by the table of its fields. */
 export const fieldsBody = (fields: Readonly<Record<string, AssetField>>): Schema => ({
@@ -43,30 +38,27 @@ const ASSET_EXAMPLE = {
   ...COMMON,
 } as const;
 
-const ASSET = ref('Asset');
-const GROUP = ref('AssetGroup');
-
 export const ASSET_SUCCESSES = {
-  'assetGroups.create': { 201: json('The group', GROUP, GROUP_EXAMPLE) },
+  'assetGroups.create': { 201: json('The group', 'AssetGroup', GROUP_EXAMPLE) },
   'assetGroups.list': {
-    200: json('A page of groups, newest first', ref('AssetGroupList'), listExample(GROUP_EXAMPLE)),
+    200: json('A page of groups, newest first', 'AssetGroupList', listExample(GROUP_EXAMPLE)),
   },
-  'assetGroups.get': { 200: json('The group', GROUP, GROUP_EXAMPLE) },
+  'assetGroups.get': { 200: json('The group', 'AssetGroup', GROUP_EXAMPLE) },
   'assetGroups.delete': {
-    202: json('The group, which is being deleted', GROUP, { ...GROUP_EXAMPLE, status: 'deleting' }),
+    202: json('The group, which is being deleted', 'AssetGroup', { ...GROUP_EXAMPLE, status: 'deleting' }),
   },
   'assets.create': {
     202: json(
       'The asset, in status `processing`; `create_unknown` when the provider did not confirm it',
-      ASSET,
+      'Asset',
       ASSET_EXAMPLE,
     ),
   },
-  'assets.list': { 200: json('A page of assets, newest first', ref('AssetList'), listExample(ASSET_EXAMPLE)) },
-  'assets.get': { 200: json('The asset in its last saved state', ASSET, ASSET_EXAMPLE) },
-  'assets.refresh': { 200: json('The asset in its present state', ASSET, { ...ASSET_EXAMPLE, status: 'active' }) },
+  'assets.list': { 200: json('A page of assets, newest first', 'AssetList', listExample(ASSET_EXAMPLE)) },
+  'assets.get': { 200: json('The asset in its last saved state', 'Asset', ASSET_EXAMPLE) },
+  'assets.refresh': { 200: json('The asset in its present state', 'Asset', { ...ASSET_EXAMPLE, status: 'active' }) },
   'assets.delete': {
-    202: json('The asset, which is being deleted', ASSET, { ...ASSET_EXAMPLE, status: 'deleting' }),
+    202: json('The asset, which is being deleted', 'Asset', { ...ASSET_EXAMPLE, status: 'deleting' }),
   },
 } as const;
 
@@ -84,9 +76,9 @@ const SESSION_EXAMPLE = {
 const { authorization_url: _, ...WITHOUT_LINK } = SESSION_EXAMPLE;
 const COMPLETED = { ...WITHOUT_LINK, status: 'completed', asset_group_id: 'assetgrp_5Tq8wZsN1vKx7bRdYc2mHp' } as const;
 
-const SESSION = ref('AuthorizationSession');
-
 export const SESSION_SUCCESSES = {
-  'sessions.create': { 201: json('The session with the link for the browser', SESSION, SESSION_EXAMPLE) },
-  'sessions.get': { 200: json('The session', SESSION, COMPLETED) },
+  'sessions.create': {
+    201: json('The session with the link for the browser', 'AuthorizationSession', SESSION_EXAMPLE),
+  },
+  'sessions.get': { 200: json('The session', 'AuthorizationSession', COMPLETED) },
 } as const;

@@ -1,24 +1,9 @@
 /** The API as an OpenAPI 3.1 document, derived from the endpoint tables, the video rules and the zod schemas of our own formats. */
 import type { z } from 'zod';
-import {
-  ADMIN_OPERATIONS,
-  type AdminOperation,
-  adminRow,
-  CONSOLE_OPERATIONS,
-  type ConsoleOperation,
-  consoleRow,
-  ENDPOINTS,
-  type EndpointRow,
-  isOfferedVideo,
-  OPERATIONS,
-  OPERATOR_OPERATIONS,
-  type Operation,
-  type OperatorRow,
-  operatorRow,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { ADMIN_SUCCESSES, type Successes } from './admin-responses.ts';
 import { ERROR_SCHEMAS } from './errors.ts';
-import { HEADER_COMPONENTS } from './headers.ts';
+import { HEADER_COMPONENTS, withHeaders } from './headers.ts';
 import {
   describeInference,
   INFERENCE_OBJECTS,
@@ -29,7 +14,7 @@ import {
 import { type AdminRequestSchemas, describeAdmin } from './operators.ts';
 import { CONSOLE_COMPONENTS, CONSOLE_SUCCESSES, type ConsoleSchemas, describeConsole } from './people.ts';
 import { describeService } from './service.ts';
-import { SharedResponses } from './shared-responses.ts';
+import { shareResponses } from './shared-responses.ts';
 import { TAG_GROUPS, TAGS, tagOf } from './tags.ts';
 import { describeVideo, VIDEO_OBJECTS, VIDEO_SCHEMAS } from './video.ts';
 import { definitionsOf } from './zod.ts';
@@ -38,14 +23,20 @@ export interface DocumentOptions {
   readonly version: string;
   /** The address of the server; a document without one is relative to where it is read. */
   readonly serverUrl?: string;
-  readonly admin: Readonly<Record<AdminOperation, AdminRequestSchemas>>;
-  readonly console: Readonly<Partial<Record<ConsoleOperation, ConsoleSchemas>>>;
+  readonly admin: Readonly<Record<rules.AdminOperation, AdminRequestSchemas>>;
+  readonly console: Readonly<Partial<Record<rules.ConsoleOperation, ConsoleSchemas>>>;
 }
 
 export function openApi({ version, serverUrl = '/', ...schemas }: DocumentOptions): object {
-  const shared = new SharedResponses();
-  const rows = describedRows(schemas);
-  for (const { responses } of rows) shared.count(responses);
+  const rows = describedRows(schemas).map((row) => ({
+    ...row,
+    responses: withHeaders(
+      row.responses,
+      ...(row.headerSets ?? []),
+      ...(row.deprecated ? (['deprecated'] as const) : []),
+    ),
+  }));
+  const { components, refer } = shareResponses(rows.map(({ responses }) => responses));
   return {
     openapi: '3.1.0',
     info: { title: 'Dragoman', version, description: ABOUT },
@@ -53,11 +44,11 @@ export function openApi({ version, serverUrl = '/', ...schemas }: DocumentOption
     security: [{ key: [] }, { apiKeyHeader: [] }],
     tags: TAGS,
     'x-tagGroups': TAG_GROUPS,
-    paths: paths(rows, shared),
+    paths: paths(rows, refer),
     components: {
       securitySchemes: SECURITY,
       headers: HEADER_COMPONENTS,
-      responses: shared.components,
+      responses: components,
       schemas: {
         ...ERROR_SCHEMAS,
         ...INFERENCE_SCHEMAS,
@@ -79,21 +70,21 @@ const ownFormats = ({ admin }: Pick<DocumentOptions, 'admin'>): z.ZodType[] => [
 ];
 
 const describedRows = ({ admin, console }: Pick<DocumentOptions, 'admin' | 'console'>): DescribedRow[] => [
-  ...OPERATIONS.flatMap(callerOperations),
-  ...ADMIN_OPERATIONS.map((operation) => ({
-    ...adminRow(operation),
+  ...rules.OPERATIONS.flatMap(callerOperations),
+  ...rules.ADMIN_OPERATIONS.map((operation) => ({
+    ...rules.adminRow(operation),
     id: operation,
     security: [{ adminToken: [] }, { session: [] }],
     ...describeAdmin(operation, admin[operation]),
   })),
-  ...CONSOLE_OPERATIONS.map((operation) => ({
-    ...consoleRow(operation),
+  ...rules.CONSOLE_OPERATIONS.map((operation) => ({
+    ...rules.consoleRow(operation),
     id: operation,
-    security: consoleRow(operation).access === 'open' ? [] : [{ session: [] }],
+    security: rules.consoleRow(operation).access === 'open' ? [] : [{ session: [] }],
     ...describeConsole(operation, console[operation]),
   })),
-  ...OPERATOR_OPERATIONS.map((operation) => ({
-    ...operatorRow(operation),
+  ...rules.OPERATOR_OPERATIONS.map((operation) => ({
+    ...rules.operatorRow(operation),
     id: operation,
     security: operation === 'operator.metrics' ? [{}, { metricsToken: [] }] : [],
     ...describeService(operation),
@@ -108,31 +99,32 @@ a stable \`code\`; \`retry-after\` says when a retry can succeed.
 Money is exact decimal text in dollars. New fields may be added to responses at any time; an operation that will end is marked as
 deprecated here and sends the headers \`Deprecation\` and \`Sunset\`.`;
 
-const SECURITY = {
-  key: { type: 'http', scheme: 'bearer', description: 'An API key' },
-  apiKeyHeader: {
-    type: 'apiKey',
-    in: 'header',
-    name: 'x-api-key',
-    description: 'An API key, as SDKs of the messages dialect send it',
-  },
-  googApiKey: {
-    type: 'apiKey',
-    in: 'header',
-    name: 'x-goog-api-key',
-    description: 'An API key, as SDKs of the generate-content family send it; the query parameter `key` works too',
-  },
-  adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN; accepted at /admin/v1 only' },
-  metricsToken: { type: 'http', scheme: 'bearer', description: 'METRICS_TOKEN, where it is set' },
-  session: {
-    type: 'apiKey',
-    in: 'cookie',
-    name: 'dragoman_session',
-    description: 'The session of a person in the console; changes also need the header x-csrf-token',
-  },
-} as const;
+const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description });
+const named = (where: 'header' | 'cookie', name: string, description: string) => ({
+  type: 'apiKey',
+  in: where,
+  name,
+  description,
+});
 
-interface DescribedRow extends OperationDescription, OperatorRow {
+const SECURITY = {
+  key: bearer('An API key'),
+  apiKeyHeader: named('header', 'x-api-key', 'An API key, as SDKs of the messages dialect send it'),
+  googApiKey: named(
+    'header',
+    'x-goog-api-key',
+    'An API key, as SDKs of the generate-content family send it; the query parameter `key` works too',
+  ),
+  adminToken: bearer('ADMIN_TOKEN; accepted at /admin/v1 only'),
+  metricsToken: bearer('METRICS_TOKEN, where it is set'),
+  session: named(
+    'cookie',
+    'dragoman_session',
+    'The session of a person in the console; changes also need the header x-csrf-token',
+  ),
+};
+
+interface DescribedRow extends OperationDescription, rules.OperatorRow {
   readonly id: string;
   readonly security: readonly object[];
   /** Members that begin with `x-`. */
@@ -140,14 +132,14 @@ interface DescribedRow extends OperationDescription, OperatorRow {
 }
 
 /** An operation, and its alias as an operation of its own. */
-function callerOperations(operation: Operation): DescribedRow[] {
-  const row: EndpointRow = ENDPOINTS[operation];
+function callerOperations(operation: rules.Operation): DescribedRow[] {
+  const row: rules.EndpointRow = rules.ENDPOINTS[operation];
   const described: DescribedRow = {
     ...row,
     id: operation,
     security: securityOf(row.path),
     extensions: extensionsOf(row),
-    ...(isOfferedVideo(operation) ? describeVideo(operation) : describeInference(operation as InferenceName)),
+    ...(rules.isOfferedVideo(operation) ? describeVideo(operation) : describeInference(operation as InferenceName)),
   };
   if (row.alias === undefined) return [described];
   const suffix = row.alias.startsWith('/v1/') ? '.v1' : '.root';
@@ -157,7 +149,7 @@ function callerOperations(operation: Operation): DescribedRow[] {
 
 type InferenceName = Parameters<typeof describeInference>[0];
 
-const extensionsOf = (row: EndpointRow): object => ({
+const extensionsOf = (row: rules.EndpointRow): object => ({
   ...('groups' in row && {
     'x-groups': Object.fromEntries(Object.entries(row.groups).map(([style, cell]) => [style, cell.kind])),
   }),
@@ -165,17 +157,19 @@ const extensionsOf = (row: EndpointRow): object => ({
   'x-document': row.doc,
 });
 
-function paths(rows: readonly DescribedRow[], shared: SharedResponses): Record<string, Record<string, object>> {
+type Refer = ReturnType<typeof shareResponses>['refer'];
+
+function paths(rows: readonly DescribedRow[], refer: Refer): Record<string, Record<string, object>> {
   const all: Record<string, Record<string, object>> = {};
   for (const row of rows) {
     // A rest of a path is a parameter like any other here.
     const path = row.path.replace('*}', '}');
-    all[path] = { ...all[path], [row.method.toLowerCase()]: operationObject(row, path, shared) };
+    all[path] = { ...all[path], [row.method.toLowerCase()]: operationObject(row, path, refer) };
   }
   return all;
 }
 
-function operationObject(row: DescribedRow, path: string, shared: SharedResponses): object {
+function operationObject(row: DescribedRow, path: string, refer: Refer): object {
   const { id, about, deprecated, security, extensions, parameters, requestBody, responses } = row;
   const all = [...pathParameters(path, id), ...parameters];
   return {
@@ -186,7 +180,7 @@ function operationObject(row: DescribedRow, path: string, shared: SharedResponse
     security,
     ...(all.length > 0 && { parameters: all }),
     ...(requestBody && { requestBody }),
-    responses: shared.refer(responses),
+    responses: refer(responses),
     ...extensions,
   };
 }

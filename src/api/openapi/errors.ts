@@ -1,17 +1,8 @@
 /** Errors in the reference: their bodies, one schema per error format, and the responses of an operation by its codes. */
-import { ERRORS, type ErrorCode, type ErrorFormat, errorRow, errorType } from '../../rules/index.ts';
-import {
-  ANY_OBJECT,
-  arrayOf,
-  described,
-  INTEGER,
-  JSON_TYPE,
-  object,
-  openObject,
-  ref,
-  type Schema,
-  TEXT,
-} from './schema.ts';
+import { fail } from '../../core/index.ts';
+import { ERRORS, type ErrorCode, type ErrorFormat, errorRow } from '../../rules/index.ts';
+import { renderError } from '../caller/index.ts';
+import { JSON_TYPE, ref, type Schema, type Schemas, schemaOf, schemasOf, TEXT } from './schema.ts';
 
 export const ERROR_SCHEMA_NAMES = {
   openai: 'OpenAiError',
@@ -20,43 +11,28 @@ export const ERROR_SCHEMA_NAMES = {
   video: 'VideoError',
 } as const satisfies Record<ErrorFormat, string>;
 
-const message = described('for people; it may change', TEXT);
-const type = described('the error type of the dialect', TEXT);
-const code = ref('ErrorCode');
+const FACTS =
+  'message: string (for people; it may change), type: string (the error type of the dialect), code: ErrorCode';
 
-export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
+export const ERROR_SCHEMAS: Schemas = {
   ErrorCode: { ...TEXT, description: 'Stable; docs/errors.md explains each code', enum: Object.keys(ERRORS) },
-  OpenAiError: object({ error: ref('OpenAiErrorFacts') }),
-  OpenAiErrorFacts: object({
-    message,
-    type,
-    code,
-    param: { type: ['string', 'null'], description: 'the field that is wrong, such as messages[2].content' },
-  }),
-  MessagesError: object({
-    type: { const: 'error' },
-    error: object(
-      { type, message, code },
-      { details: object({ error_code: described('a reason that SDKs act on', TEXT) }) },
-    ),
-    request_id: described('as in the header x-request-id', TEXT),
-  }),
-  GenerateContentError: object({
-    error: object({
-      code: described('the HTTP status', INTEGER),
-      message,
-      status: type,
-      details: {
-        ...arrayOf(object({ '@type': TEXT }, { reason: code, retryDelay: described('seconds, such as 5s', TEXT) })),
-        description: 'google.rpc.ErrorInfo with the code as `reason`, and google.rpc.RetryInfo where a retry may help',
-      },
-    }),
-  }),
-  VideoError: object({ error: object({ message, type, code }) }),
-  ProviderError: described(
-    "An error of the provider, unchanged but for secrets: on the native path clients act on the provider's own words",
-    openObject({ error: ANY_OBJECT }),
-  ),
+  ...schemasOf(`
+closed OpenAiError: error: OpenAiErrorFacts
+closed OpenAiErrorFacts: ${FACTS}, param: string | null (the field that is wrong, such as messages[2].content)
+closed MessagesError: type: "error", error: { ${FACTS}, details?: { error_code: string (a reason that SDKs act on) } },
+  request_id: string (as in the header x-request-id)
+closed GenerateContentError: error: { code: integer (the HTTP status), message: string (for people; it may change),
+  status: string (the error type of the dialect),
+  details: { @type: string, reason?: ErrorCode, retryDelay?: string (seconds, such as 5s) }[]
+  (google.rpc.ErrorInfo with the code as 'reason', and google.rpc.RetryInfo where a retry may help) }
+closed VideoError: error: { ${FACTS} }
+`),
+  ProviderError: {
+    ...schemaOf('{ error: object }'),
+    additionalProperties: true,
+    description:
+      "An error of the provider, unchanged but for secrets: on the native path clients act on the provider's own words",
+  },
 };
 
 interface ErrorOptions {
@@ -84,7 +60,8 @@ export function errorResponses(
         ...(passesProviderErrors ? [ref('ProviderError')] : []),
       ];
       const schema = others.length > 0 ? { anyOf: [own, ...others] } : own;
-      const example = exampleOf(format, status, group[0]?.code ?? 'internal_error');
+      const error = fail(group[0]?.code ?? 'internal_error', undefined, { status });
+      const example = renderError(error, { errorFormat: format, id: 'req_5d950c55' }).body;
       return [String(status), { description: names.join(', '), content: { [JSON_TYPE]: { schema, example } } }];
     });
   return {
@@ -110,30 +87,4 @@ const withCodes = (format: ErrorFormat, names: readonly string[]): Schema => {
 function statusesOf(code: ErrorCode, format: ErrorFormat): readonly number[] {
   const { status, statusIn } = errorRow(code);
   return [statusIn?.[format] ?? status].flat();
-}
-
-const EXAMPLES: Readonly<
-  Record<ErrorFormat, (facts: { status: number; type: string; code: string; message: string }) => object>
-> = {
-  openai: ({ status: _, ...facts }) => ({ error: { ...facts, param: null } }),
-  video: ({ status: _, ...facts }) => ({ error: facts }),
-  messages: ({ status: _, ...facts }) => ({ type: 'error', error: facts, request_id: 'req_5d950c55' }),
-  generate: ({ status, type, code, message }) => ({
-    error: {
-      code: status,
-      message,
-      status: type,
-      details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code }],
-    },
-  }),
-};
-
-function exampleOf(format: ErrorFormat, status: number, code: ErrorCode): object {
-  const { means, codeIn, typeIn } = errorRow(code);
-  return EXAMPLES[format]({
-    status,
-    type: typeIn?.[format] ?? errorType(format, status),
-    code: codeIn?.[format] ?? code,
-    message: `${means.charAt(0).toUpperCase()}${means.slice(1)}.`,
-  });
 }

@@ -7,7 +7,7 @@ import {
   PIXEL_BUDGET,
   STANDARD_IMAGE_SIZES,
 } from '../../rules/index.ts';
-import { BOOLEAN, INTEGER, JSON_TYPE, type Schema, TEXT } from './schema.ts';
+import { BYTES, INTEGER, JSON_TYPE, type Schema, TEXT } from './schema.ts';
 
 const SIZES = [
   ...new Set([...STANDARD_IMAGE_SIZES, ...Object.values(IMAGE_PRESETS).flatMap((row) => Object.values(row))]),
@@ -15,7 +15,7 @@ const SIZES = [
 
 const SCHEMAS: { readonly [K in ImageFieldRule['kind']]: (rule: Extract<ImageFieldRule, { kind: K }>) => Schema } = {
   text: ({ required }) => (required ? { ...TEXT, minLength: 1 } : TEXT),
-  boolean: () => BOOLEAN,
+  boolean: () => ({ type: 'boolean' }),
   integer: ({ min, max }) => ({ ...INTEGER, minimum: min, ...(max !== undefined && { maximum: max }) }),
   choice: ({ values }) => ({ ...TEXT, enum: values }),
   size: () => ({
@@ -41,34 +41,23 @@ const body = (properties: Readonly<Record<string, Schema>>, required: readonly s
   additionalProperties: true,
 });
 
-const FILE = { ...TEXT, format: 'binary' } as const;
 const SOURCE = { type: 'object', properties: { image_url: TEXT, file_id: TEXT } } as const;
 
 const LAMP = { model: 'demo-image', prompt: 'a lamp', size: '1024x1024' };
 
-interface BodyContent {
-  readonly schema: Schema;
-  readonly example: object;
-}
+const several = (items: Schema): Schema => ({ type: 'array', items, minItems: 1, maxItems: IMAGE_FILES.maxImages });
 
 /** Bodies by media type. */
-export const IMAGE_BODIES: Readonly<Record<'images.generate' | 'images.edit', Readonly<Record<string, BodyContent>>>> =
-  {
-    'images.generate': { [JSON_TYPE]: { schema: body({}, ['prompt']), example: LAMP } },
-    'images.edit': {
-      'multipart/form-data': {
-        schema: body(
-          { image: { type: 'array', items: FILE, minItems: 1, maxItems: IMAGE_FILES.maxImages }, mask: FILE },
-          ['model', 'prompt', 'image'],
-        ),
-        example: { ...LAMP, image: 'lamp.png' },
-      },
-      [JSON_TYPE]: {
-        schema: body(
-          { images: { type: 'array', items: SOURCE, minItems: 1, maxItems: IMAGE_FILES.maxImages }, mask: SOURCE },
-          ['model', 'prompt', 'images'],
-        ),
-        example: { ...LAMP, images: [{ image_url: 'https://example.com/lamp.png' }] },
-      },
+export const IMAGE_BODIES = {
+  'images.generate': { [JSON_TYPE]: { schema: body({}, ['prompt']), example: LAMP } },
+  'images.edit': {
+    'multipart/form-data': {
+      schema: body({ image: several(BYTES), mask: BYTES }, ['model', 'prompt', 'image']),
+      example: { ...LAMP, image: 'lamp.png' },
     },
-  };
+    [JSON_TYPE]: {
+      schema: body({ images: several(SOURCE), mask: SOURCE }, ['model', 'prompt', 'images']),
+      example: { ...LAMP, images: [{ image_url: 'https://example.com/lamp.png' }] },
+    },
+  },
+};

@@ -1,54 +1,31 @@
 /** The operations of document 1 in the reference: text, images, models and usage. */
-import {
-  type ErrorCode,
-  FALLBACK_HEADER,
-  INFERENCE_ENDPOINTS,
-  type InferenceRow,
-  mayFallBack,
-  OPERATION_ERRORS,
-  takesGenerateCredentials,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { BillingSubscription, BillingUsage, CallerUsage, RequestUsage } from '../../schemas/index.ts';
 import { CHAT } from './dialects/chat.ts';
-import { type DialectSchemas, MODEL } from './dialects/dialect.ts';
+import type { DialectSchemas } from './dialects/dialect.ts';
 import { GENERATE } from './dialects/generate.ts';
 import { MESSAGES } from './dialects/messages.ts';
 import { RESPONSES } from './dialects/responses.ts';
 import { errorResponses } from './errors.ts';
-import { type HeaderSet, withHeaders } from './headers.ts';
+import type { HeaderSet } from './headers.ts';
 import { IMAGE_BODIES } from './images.ts';
-import {
-  ANY_OBJECT,
-  arrayOf,
-  described,
-  INTEGER,
-  JSON_TYPE,
-  json,
-  listSchema,
-  NUMBER,
-  object,
-  openObject,
-  ref,
-  type Schema,
-  SECONDS,
-  TEXT,
-  TIME,
-  wordOf,
-} from './schema.ts';
+import { json, listExample, listsOf, queryOf, type Schemas, schemaOf, schemasOf, withStream } from './schema.ts';
 
-type Inference = keyof typeof INFERENCE_ENDPOINTS;
+type Inference = keyof typeof rules.INFERENCE_ENDPOINTS;
 type WithBody = {
-  [K in Inference]: (typeof INFERENCE_ENDPOINTS)[K]['body']['content'] extends 'none' ? never : K;
+  [K in Inference]: (typeof rules.INFERENCE_ENDPOINTS)[K]['body']['content'] extends 'none' ? never : K;
 }[Inference];
 
 export interface OperationDescription {
   readonly parameters: readonly object[];
   readonly requestBody?: object;
   readonly responses: Readonly<Record<string, object>>;
+  /** Those that its successes have. */
+  readonly headerSets?: readonly HeaderSet[];
 }
 
 export function describeInference(operation: Inference): OperationDescription {
-  const row: InferenceRow = INFERENCE_ENDPOINTS[operation];
+  const row: rules.InferenceRow = rules.INFERENCE_ENDPOINTS[operation];
   const cells = Object.values(row.groups);
   const isServed = cells.some(({ kind }) => kind !== 'own' && kind !== 'refuse');
   const isNative = cells.some(({ kind }) => kind === 'native' || kind === 'prefer');
@@ -57,32 +34,30 @@ export function describeInference(operation: Inference): OperationDescription {
     ...errorResponses(row.errorFormat, errorCodes(row, isServed), {
       passesProviderErrors: isNative,
       // Two families share these paths (G 4.7).
-      otherFormat: row.errorFormat === 'openai' && takesGenerateCredentials(row.path) ? 'generate' : undefined,
+      otherFormat: row.errorFormat === 'openai' && rules.takesGenerateCredentials(row.path) ? 'generate' : undefined,
     }),
   };
   return {
     parameters: [...(QUERIES[operation] ?? []), ...(fallsBack(operation) ? [FALLBACK_PARAMETER] : [])],
     ...(operation in BODIES && { requestBody: BODIES[operation as WithBody] }),
-    responses: withHeaders(
-      responses,
-      ...headerSets(row, isServed),
-      ...(fallsBack(operation) ? (['fallback'] as const) : []),
-    ),
+    responses,
+    headerSets: [...headerSets(row, isServed), ...(fallsBack(operation) ? (['fallback'] as const) : [])],
   };
 }
 
-const fallsBack = (operation: Inference): boolean => operation !== 'responses.socket' && mayFallBack(operation);
+const fallsBack = (operation: Inference): boolean => operation !== 'responses.socket' && rules.mayFallBack(operation);
 
 const FALLBACK_PARAMETER = {
-  name: FALLBACK_HEADER,
+  name: rules.FALLBACK_HEADER,
   in: 'header',
   required: false,
   description: '`none`: no other group takes the call when the accounts of its own cannot',
   schema: { type: 'string', enum: ['none'] },
 };
 
-function errorCodes(row: InferenceRow, isServed: boolean): ErrorCode[] {
-  const { every, key, refused, query, body, provider, metered, stored, model, request, socket } = OPERATION_ERRORS;
+function errorCodes(row: rules.InferenceRow, isServed: boolean): rules.ErrorCode[] {
+  const { every, key, refused, query, body, provider, metered, stored, model, request, socket } =
+    rules.OPERATION_ERRORS;
   return [
     ...every,
     ...key,
@@ -98,11 +73,10 @@ function errorCodes(row: InferenceRow, isServed: boolean): ErrorCode[] {
   ];
 }
 
-const headerSets = (row: InferenceRow, isServed: boolean): HeaderSet[] => [
+const headerSets = (row: rules.InferenceRow, isServed: boolean): HeaderSet[] => [
   ...(isServed ? (['limited'] as const) : []),
   ...('converts' in row ? (['converted', ...(row.converts === 'count' ? (['counted'] as const) : [])] as const) : []),
   ...(row.errorFormat === 'messages' ? (['messages'] as const) : []),
-  ...(row.deprecated ? (['deprecated'] as const) : []),
 ];
 
 // ---------------------------------------------------------------- bodies
@@ -119,48 +93,41 @@ const CONVERSATION = { messages: [{ role: 'user', content: HELLO }] };
 const CONTENTS = { contents: [{ role: 'user', parts: [{ text: HELLO }] }] };
 const EMBED = { content: { parts: [{ text: HELLO }] } };
 
-const bodyOf = (description: string, schema: Schema, example: object, required = true): object => ({
+const bodyOf = (description: string, type: string, example: object, required = true): object => ({
   required,
-  description,
-  content: { [JSON_TYPE]: { schema, example } },
+  ...json(description, type, example),
 });
-const CONVERTED_RESPONSE = bodyOf(CONVERTED, ref(RESPONSES.request), { model: 'demo-responses', input: HELLO });
-const GENERATED = bodyOf(NATIVE, ref(GENERATE.request), CONTENTS);
+const CONVERTED_RESPONSE = bodyOf(CONVERTED, RESPONSES.request, { model: 'demo-responses', input: HELLO });
+const GENERATED = bodyOf(NATIVE, GENERATE.request, CONTENTS);
 const REQUESTS = [{ model: 'models/demo-embedding', ...EMBED }];
 
 const BODIES: Readonly<Record<WithBody, object>> = {
-  'messages.create': bodyOf(CONVERTED, ref(MESSAGES.request), {
+  'messages.create': bodyOf(CONVERTED, MESSAGES.request, {
     model: 'demo-messages',
     max_tokens: 200,
     ...CONVERSATION,
   }),
-  'messages.count': bodyOf(CONVERTED, ref('MessagesCountRequest'), { model: 'demo-messages', ...CONVERSATION }),
-  'chat.create': bodyOf(CONVERTED, ref(CHAT.request), { model: 'demo-messages', ...CONVERSATION }),
+  'messages.count': bodyOf(CONVERTED, 'MessagesCountRequest', { model: 'demo-messages', ...CONVERSATION }),
+  'chat.create': bodyOf(CONVERTED, CHAT.request, { model: 'demo-messages', ...CONVERSATION }),
   'responses.create': CONVERTED_RESPONSE,
   'responses.inputTokens': CONVERTED_RESPONSE,
   'responses.compact': CONVERTED_RESPONSE,
-  'responses.cancel': bodyOf('None is needed; a body is forwarded unchanged.', ANY_OBJECT, {}, false),
-  'embeddings.create': bodyOf(NATIVE, ref('EmbeddingsRequest'), { model: 'demo-embedding', input: HELLO }),
+  'responses.cancel': bodyOf('None is needed; a body is forwarded unchanged.', 'object', {}, false),
+  'embeddings.create': bodyOf(NATIVE, 'EmbeddingsRequest', { model: 'demo-embedding', input: HELLO }),
   'images.generate': { required: true, description: CHECKED, content: IMAGE_BODIES['images.generate'] },
   'images.edit': { required: true, description: CHECKED, content: IMAGE_BODIES['images.edit'] },
   'generate.create': GENERATED,
   'generate.stream': GENERATED,
-  'generate.count': bodyOf(NATIVE, ref('GenerateCountRequest'), CONTENTS),
-  'generate.embed': bodyOf(NATIVE, ref('GenerateEmbedRequest'), EMBED),
-  'generate.batchEmbed': bodyOf(NATIVE, ref('GenerateBatchEmbedRequest'), { requests: REQUESTS }),
+  'generate.count': bodyOf(NATIVE, 'GenerateCountRequest', CONTENTS),
+  'generate.embed': bodyOf(NATIVE, 'GenerateEmbedRequest', EMBED),
+  'generate.batchEmbed': bodyOf(NATIVE, 'GenerateBatchEmbedRequest', { requests: REQUESTS }),
 };
 
 // ---------------------------------------------------------------- responses
 
-const SSE_TYPE = 'text/event-stream';
-const streamOf = ({ streamAbout, streamExample }: DialectSchemas): object => ({
-  [SSE_TYPE]: { schema: described(streamAbout, TEXT), example: streamExample },
-});
 /** Unary, or a stream if the request asks for one. */
-const replyOf = (dialect: DialectSchemas): object => ({
-  description: 'The reply; a stream if the request asks for one',
-  content: { [JSON_TYPE]: { schema: ref(dialect.reply), example: dialect.replyExample }, ...streamOf(dialect) },
-});
+const replyOf = ({ reply, replyExample, streamAbout, streamExample }: DialectSchemas): object =>
+  withStream(json('The reply; a stream if the request asks for one', reply, replyExample), streamExample, streamAbout);
 
 const MODEL_EXAMPLE = {
   id: 'demo-messages',
@@ -171,46 +138,35 @@ const MODEL_EXAMPLE = {
   created: 0,
   created_at: '1970-01-01T00:00:00Z',
 };
-const IMAGES = {
-  description: 'The images; a stream if the request asks for one',
-  content: {
-    [JSON_TYPE]: {
-      schema: ref('ImagesReply'),
-      example: { created: 1_767_225_600, data: [{ b64_json: 'iVBORw0KGgo...' }] },
-    },
-    [SSE_TYPE]: {
-      schema: described(
-        'Events `image_generation.partial_image` and `image_generation.completed`, or `image_edit.*`',
-        TEXT,
-      ),
-      example:
-        'event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"iVBORw0KGgo..."}\n\n',
-    },
-  },
-};
-/** Clients of the generate-content family get their own form on these paths (G 4.7). */
-const either = (schema: Schema, native: Schema): Schema => ({ anyOf: [schema, native] });
+const IMAGES = withStream(
+  json('The images; a stream if the request asks for one', 'ImagesReply', {
+    created: 1_767_225_600,
+    data: [{ b64_json: 'iVBORw0KGgo...' }],
+  }),
+  'event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"iVBORw0KGgo..."}\n\n',
+  'Events `image_generation.partial_image` and `image_generation.completed`, or `image_edit.*`',
+);
 
 const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> = {
   'messages.create': { 200: replyOf(MESSAGES) },
-  'messages.count': { 200: json('The number of tokens', ref('MessagesCount'), { input_tokens: 12 }) },
+  'messages.count': { 200: json('The number of tokens', 'MessagesCount', { input_tokens: 12 }) },
   'chat.create': { 200: replyOf(CHAT) },
   'responses.create': { 200: replyOf(RESPONSES) },
   'responses.socket': {
     101: { description: 'The WebSocket is open; each message `response.create` starts a turn, whose events follow' },
   },
   'responses.inputTokens': {
-    200: json('The number of tokens', ref('ResponsesCount'), { object: 'response.input_tokens', input_tokens: 12 }),
+    200: json('The number of tokens', 'ResponsesCount', { object: 'response.input_tokens', input_tokens: 12 }),
   },
-  'responses.compact': { 200: json('The items that replace the conversation', ref('ResponsesCompaction')) },
+  'responses.compact': { 200: json('The items that replace the conversation', 'ResponsesCompaction') },
   'responses.get': { 200: replyOf(RESPONSES) },
   'responses.delete': {
-    200: json('It is deleted', ref('ResponsesDeleted'), { id: 'resp_7Hq2bVxN', object: 'response', deleted: true }),
+    200: json('It is deleted', 'ResponsesDeleted', { id: 'resp_7Hq2bVxN', object: 'response', deleted: true }),
   },
-  'responses.cancel': { 200: json('The cancelled response', ref(RESPONSES.reply)) },
-  'responses.inputItems': { 200: json('A page of items, newest first', ref('ResponsesInputItems')) },
+  'responses.cancel': { 200: json('The cancelled response', RESPONSES.reply) },
+  'responses.inputItems': { 200: json('A page of items, newest first', 'ResponsesInputItems') },
   'embeddings.create': {
-    200: json('The vectors', ref('EmbeddingsReply'), {
+    200: json('The vectors', 'EmbeddingsReply', {
       object: 'list',
       model: 'demo-embedding',
       data: [{ object: 'embedding', index: 0, embedding: [0.013, -0.021] }],
@@ -222,115 +178,82 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
   'models.list': {
     200: json(
       'The models; a client of the generate-content family gets its own form',
-      either(ref('ModelList'), ref('GenerateModelList')),
-      { object: 'list', data: [MODEL_EXAMPLE], first_id: MODEL_EXAMPLE.id, last_id: MODEL_EXAMPLE.id, has_more: false },
+      'ModelList | GenerateModelList',
+      listExample(MODEL_EXAMPLE),
     ),
   },
-  'models.get': { 200: json('The model', either(ref('Model'), ref('GenerateModel')), MODEL_EXAMPLE) },
-  'usage.get': { 200: json('Balance, limits and usage', ref('Usage')) },
-  'usage.request': { 200: json('The call', ref('RequestUsage')) },
-  'billing.subscription': { 200: json('The limit of the key', ref('BillingSubscription')) },
-  'billing.usage': { 200: json('What the key has spent', ref('BillingUsage')) },
-  'generate.models': { 200: json('The models', ref('GenerateModelList')) },
-  'generate.model': { 200: json('The model', ref('GenerateModel')) },
-  'generate.create': { 200: json('The reply', ref(GENERATE.reply), GENERATE.replyExample) },
+  'models.get': { 200: json('The model', 'Model | GenerateModel', MODEL_EXAMPLE) },
+  'usage.get': { 200: json('Balance, limits and usage', 'Usage') },
+  'usage.request': { 200: json('The call', 'RequestUsage') },
+  'billing.subscription': { 200: json('The limit of the key', 'BillingSubscription') },
+  'billing.usage': { 200: json('What the key has spent', 'BillingUsage') },
+  'generate.models': { 200: json('The models', 'GenerateModelList') },
+  'generate.model': { 200: json('The model', 'GenerateModel') },
+  'generate.create': { 200: json('The reply', GENERATE.reply, GENERATE.replyExample) },
   'generate.stream': {
-    200: {
-      description: 'The reply in parts: server-sent events with `alt=sse`, else a JSON array',
-      content: {
-        ...streamOf(GENERATE),
-        [JSON_TYPE]: { schema: arrayOf(ref(GENERATE.reply)), example: [GENERATE.replyExample] },
-      },
-    },
+    200: withStream(
+      json('The reply in parts: server-sent events with `alt=sse`, else a JSON array', `${GENERATE.reply}[]`, [
+        GENERATE.replyExample,
+      ]),
+      GENERATE.streamExample,
+      GENERATE.streamAbout,
+    ),
   },
-  'generate.count': { 200: json('The number of tokens', ref('GenerateCount'), { totalTokens: 12 }) },
+  'generate.count': { 200: json('The number of tokens', 'GenerateCount', { totalTokens: 12 }) },
   'generate.embed': {
-    200: json('The vector', ref('GenerateEmbedding'), { embedding: { values: [0.013, -0.021] } }),
+    200: json('The vector', 'GenerateEmbedding', { embedding: { values: [0.013, -0.021] } }),
   },
   'generate.batchEmbed': {
-    200: json('The vectors', ref('GenerateBatchEmbedding'), { embeddings: [{ values: [0.013, -0.021] }] }),
+    200: json('The vectors', 'GenerateBatchEmbedding', { embeddings: [{ values: [0.013, -0.021] }] }),
   },
 };
 
 export const INFERENCE_OBJECTS = [CallerUsage, RequestUsage, BillingSubscription, BillingUsage];
 
-export const INFERENCE_SCHEMAS: Readonly<Record<string, Schema>> = {
+export const INFERENCE_SCHEMAS: Schemas = {
   ...MESSAGES.schemas,
   ...CHAT.schemas,
   ...RESPONSES.schemas,
   ...GENERATE.schemas,
-  EmbeddingsRequest: openObject(
-    { model: MODEL, input: described('a text, several, or token numbers', { anyOf: [TEXT, arrayOf({})] }) },
-    { dimensions: INTEGER, encoding_format: wordOf(['float', 'base64']), user: TEXT },
+  ...schemasOf(
+    `
+EmbeddingsRequest: model: model, input: string | any[] (a text, several, or token numbers), dimensions?: integer,
+  encoding_format?: <float base64>, user?: string
+EmbeddingsReply: object: "list", model: string, data: { object: string, index: integer, embedding: number[] | string }[],
+  usage?: { prompt_tokens: integer, total_tokens: integer }
+ImagesReply: created: seconds, data?: { b64_json?: string, url?: string, revised_prompt?: string }[], usage?: object
+closed Model: id: string, object: "model", owned_by: string (the group), type: "model", display_name: string,
+  created: seconds, created_at: time
+${listsOf('Model')}
+`,
   ),
-  EmbeddingsReply: openObject(
-    {
-      object: { const: 'list' },
-      model: TEXT,
-      data: arrayOf(openObject({ object: TEXT, index: INTEGER, embedding: { anyOf: [arrayOf(NUMBER), TEXT] } })),
-    },
-    { usage: openObject({ prompt_tokens: INTEGER, total_tokens: INTEGER }) },
-  ),
-  ImagesReply: openObject(
-    { created: SECONDS },
-    { data: arrayOf(openObject({}, { b64_json: TEXT, url: TEXT, revised_prompt: TEXT })), usage: ANY_OBJECT },
-  ),
-  Model: object({
-    id: TEXT,
-    object: { const: 'model' },
-    owned_by: described('the group', TEXT),
-    type: { const: 'model' },
-    display_name: TEXT,
-    created: SECONDS,
-    created_at: TIME,
-  }),
-  ModelList: listSchema('Model'),
 };
 
 // ---------------------------------------------------------------- queries
 
-const query = (name: string, description: string, schema: Schema = TEXT): object => ({
-  name,
-  in: 'query',
-  description,
-  schema,
-});
-const COUNT = { ...INTEGER, minimum: 1 } as const;
+const query = (members: string): readonly object[] => queryOf(schemaOf(`{ ${members} }`));
 
 const QUERIES: Readonly<Partial<Record<Inference, readonly object[]>>> = {
-  'responses.get': [
-    query('stream', '`true`: the events of the response', wordOf(['true', 'false'])),
-    query('starting_after', 'with `stream`: only events after this `sequence_number`', INTEGER),
-  ],
-  'responses.inputItems': [
-    query('limit', 'items of a page', COUNT),
-    query('after', '`last_id` of the previous page'),
-    query('order', '`desc` by default', wordOf(['asc', 'desc'])),
-  ],
-  'models.list': [
-    query('limit', 'models of a page; all by default', COUNT),
-    query('after_id', '`last_id` of the previous page'),
-    query('before_id', '`first_id` of the next page'),
-  ],
-  'usage.get': [
-    query('start_date', 'first day, such as 2030-01-31; by default 30 days up to `end_date`'),
-    query('end_date', 'last day; by default today'),
-    query('timezone', 'IANA name, such as Europe/Berlin; UTC by default'),
-  ],
-  'billing.usage': [
-    query('start_date', 'first UTC day; by default that of the month, or 30 days up to `end_date`'),
-    query('end_date', 'last UTC day; by default today'),
-  ],
-  'generate.models': [
-    query('pageSize', 'models of a page', COUNT),
-    query('pageToken', '`nextPageToken` of the previous page'),
-  ],
-  'generate.stream': [query('alt', '`sse`: server-sent events', wordOf(['json', 'sse']))],
+  'responses.get': query(`stream?: <true false> ('true': the events of the response),
+    starting_after?: integer (with 'stream': only events after this 'sequence_number')`),
+  'responses.inputItems': query(`limit?: count (items of a page), after?: string ('last_id' of the previous page),
+    order?: <asc desc> ('desc' by default)`),
+  'models.list': query(`limit?: count (models of a page; all by default),
+    after_id?: string ('last_id' of the previous page), before_id?: string ('first_id' of the next page)`),
+  'usage.get': query(`start_date?: string (first day, such as 2030-01-31; by default 30 days up to 'end_date'),
+    end_date?: string (last day; by default today), timezone?: string (IANA name, such as Europe/Berlin; UTC by default)`),
+  'billing.usage': query(`
+    start_date?: string (first UTC day; by default that of the month, or 30 days up to 'end_date'),
+    end_date?: string (last UTC day; by default today)`),
+  'generate.models': query(
+    "pageSize?: count (models of a page), pageToken?: string ('nextPageToken' of the previous page)",
+  ),
+  'generate.stream': query("alt?: <json sse> ('sse': server-sent events)"),
 };
 
 /** What a path accepts as a credential. */
 export const securityOf = (path: string): readonly object[] => [
   { key: [] },
   { apiKeyHeader: [] },
-  ...(takesGenerateCredentials(path) ? [{ googApiKey: [] }] : []),
+  ...(rules.takesGenerateCredentials(path) ? [{ googApiKey: [] }] : []),
 ];

@@ -9,7 +9,6 @@ import {
 } from '../../rules/index.ts';
 import { ADMIN_SUCCESSES } from './admin-responses.ts';
 import { errorResponses } from './errors.ts';
-import { withHeaders } from './headers.ts';
 import type { OperationDescription } from './inference.ts';
 import { queryParameters, requestBodyOf, successesOf } from './zod.ts';
 
@@ -76,7 +75,7 @@ export function describeAdmin(
   operation: AdminOperation,
   { query, body, bodyTypes }: AdminRequestSchemas,
 ): OperationDescription {
-  const { method, path, deprecated } = adminRow(operation);
+  const { method, path } = adminRow(operation);
   const { every, operator, query: inQuery, body: inBody, object, change } = OPERATION_ERRORS;
   const codes: ErrorCode[] = [
     ...every,
@@ -86,10 +85,9 @@ export function describeAdmin(
     ...(path.includes('{') || body ? object : []),
     ...(method === 'GET' ? [] : change),
   ];
-  const responses = { ...successesOf(ADMIN_SUCCESSES[operation]), ...errorResponses('openai', codes) };
   return {
     parameters: [...queryParameters(query), ...(method === 'GET' ? [] : CHANGE_HEADERS)],
     ...(body && { requestBody: requestBodyOf(body, EXAMPLES[operation], bodyTypes) }),
-    responses: withHeaders(responses, ...(deprecated ? (['deprecated'] as const) : [])),
+    responses: { ...successesOf(ADMIN_SUCCESSES[operation]), ...errorResponses('openai', codes) },
   };
 }

@@ -1,19 +1,11 @@
 /** The API of the console in the reference: sign-in, and what people of a user see. It changes with the console. */
 import type { z } from 'zod';
-import {
-  type ConsoleOperation,
-  CSRF_HEADER,
-  consoleRow,
-  type ErrorCode,
-  OPERATION_ERRORS,
-  VIDEO_OPERATION_ERRORS,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import * as schemas from '../../schemas/index.ts';
 import { created, ok, STATEMENT, type Successes } from './admin-responses.ts';
 import { errorResponses } from './errors.ts';
-import { withHeaders } from './headers.ts';
 import type { OperationDescription } from './inference.ts';
-import { BOOLEAN, described, JSON_TYPE, json, object, ref, type Schema, TEXT } from './schema.ts';
+import { BYTES, bytes, JSON_TYPE, json, ranged, ref, schemasOf, TEXT } from './schema.ts';
 import { queryParameters, requestBodyOf, successesOf } from './zod.ts';
 
 export interface ConsoleSchemas {
@@ -24,27 +16,15 @@ export interface ConsoleSchemas {
 type Responses = Readonly<Record<string, object>>;
 
 /** With what the sign-in page needs. */
-export const CONSOLE_COMPONENTS: Readonly<Record<string, Schema>> = {
-  NoSession: object({
-    error: ref('OpenAiErrorFacts'),
-    oidc: BOOLEAN,
-    first_run: described('there is no operator yet', BOOLEAN),
-  }),
-};
+export const CONSOLE_COMPONENTS = schemasOf(
+  'closed NoSession: error: OpenAiErrorFacts, oidc: boolean, first_run: boolean (there is no operator yet)',
+);
 
 const PAGE = { description: 'To a page of the console, or of the OpenID provider' } as const;
-const BYTES = { ...TEXT, format: 'binary' } as const;
-const file = (description: string, type: string): object => ({ description, content: { [type]: { schema: BYTES } } });
 const NOT_BUILT = {
   description: 'The console is not built, or the server is overloaded',
   content: { 'text/html': { schema: BYTES }, [JSON_TYPE]: { schema: ref('OpenAiError') } },
 } as const;
-const result = (type: string): Responses => ({
-  200: file('The whole file', type),
-  206: file('The part that `Range` selects', type),
-  416: { description: 'No byte is in the range; `content-range` has the size' },
-});
-
 const SESSION = ok('The person who is signed in', schemas.ShownSession);
 const KEY = ok('The key', schemas.OwnKey);
 
@@ -86,41 +66,41 @@ export const CONSOLE_SUCCESSES = {
   'console.deleteDestination': ok('It is deleted', schemas.DeletedWarning),
   'console.testDestination': ok('The outcome, also of a failed delivery', schemas.DestinationTest),
   'console.notices': ok('A page of notices, newest first', schemas.pageOf(schemas.ShownNotice)),
-} as const satisfies Readonly<Partial<Record<ConsoleOperation, Successes>>>;
+} as const satisfies Readonly<Partial<Record<rules.ConsoleOperation, Successes>>>;
 
 /** Pages, files and redirections. */
-const OTHERS: Readonly<Record<Exclude<ConsoleOperation, keyof typeof CONSOLE_SUCCESSES>, Responses>> = {
+const OTHERS: Readonly<Record<Exclude<rules.ConsoleOperation, keyof typeof CONSOLE_SUCCESSES>, Responses>> = {
   'console.files': {
-    200: file('The file; a path that names none is a page', '*/*'),
+    200: bytes('The file; a path that names none is a page', '*/*'),
     304: { description: 'The browser has the file' },
     503: NOT_BUILT,
   },
   'console.reference': {
-    200: file('The page', 'text/html'),
+    200: bytes('The page', 'text/html'),
     304: { description: 'The browser has the page' },
     503: NOT_BUILT,
   },
   'console.referenceFile': {
-    200: file('The file', '*/*'),
+    200: bytes('The file', '*/*'),
     304: { description: 'The browser has the file' },
     503: NOT_BUILT,
   },
   'console.signOut': { 204: { description: 'The session has ended' } },
   'console.oidcStart': { 302: PAGE },
   'console.oidcCallback': { 302: PAGE },
-  'console.taskVideo': result('video/*'),
-  'console.taskLastFrame': result('image/*'),
+  'console.taskVideo': ranged('The whole file', 'video/*'),
+  'console.taskLastFrame': ranged('The whole file', 'image/*'),
 };
 
-const responsesOf = (operation: ConsoleOperation): Responses =>
+const responsesOf = (operation: rules.ConsoleOperation): Responses =>
   operation in CONSOLE_SUCCESSES
     ? {
         ...successesOf(CONSOLE_SUCCESSES[operation as keyof typeof CONSOLE_SUCCESSES]),
-        ...(operation === 'console.session' && { 401: json('The browser is not signed in', ref('NoSession')) }),
+        ...(operation === 'console.session' && { 401: json('The browser is not signed in', 'NoSession') }),
       }
     : OTHERS[operation as keyof typeof OTHERS];
 
-const EXAMPLES: Readonly<Partial<Record<ConsoleOperation, object>>> = {
+const EXAMPLES: Readonly<Partial<Record<rules.ConsoleOperation, object>>> = {
   'console.signIn': { email: 'ana@example.com', password: 'correct horse battery' },
   'console.readLink': { token: 'IoV2hhL4bamBA52URMwWwMQcHr_zq-nXVh7zdPGp6zw' },
   'console.useLink': { token: 'IoV2hhL4bamBA52URMwWwMQcHr_zq-nXVh7zdPGp6zw', password: 'correct horse battery' },
@@ -142,7 +122,7 @@ const EXAMPLES: Readonly<Partial<Record<ConsoleOperation, object>>> = {
 };
 
 const CSRF = {
-  name: CSRF_HEADER,
+  name: rules.CSRF_HEADER,
   in: 'header',
   required: true,
   description: '`csrf` of the session',
@@ -150,24 +130,20 @@ const CSRF = {
 } as const;
 
 export function describeConsole(
-  operation: ConsoleOperation,
+  operation: rules.ConsoleOperation,
   { query, body }: ConsoleSchemas = {},
 ): OperationDescription {
-  const { method, access, deprecated } = consoleRow(operation);
-  const responses = {
-    ...errorResponses('openai', errorCodes(operation, body !== undefined)),
-    ...responsesOf(operation),
-  };
+  const { method, access } = rules.consoleRow(operation);
   return {
     parameters: [...(access !== 'open' && method !== 'GET' ? [CSRF] : []), ...(query ? queryParameters(query) : [])],
     ...(body && { requestBody: requestBodyOf(body, EXAMPLES[operation]) }),
-    responses: withHeaders(responses, ...(deprecated ? (['deprecated'] as const) : [])),
+    responses: { ...errorResponses('openai', errorCodes(operation, body !== undefined)), ...responsesOf(operation) },
   };
 }
 
-function errorCodes(operation: ConsoleOperation, hasBody: boolean): ErrorCode[] {
-  const { method, path, access } = consoleRow(operation);
-  const { every, session, script, signIn, query, body, object: named, change, file: missing } = OPERATION_ERRORS;
+function errorCodes(operation: rules.ConsoleOperation, hasBody: boolean): rules.ErrorCode[] {
+  const { method, path, access } = rules.consoleRow(operation);
+  const { every, session, script, signIn, query, body, object: named, change, file: missing } = rules.OPERATION_ERRORS;
   const isResult = path.includes('{task}/');
   return [
     ...every,
@@ -179,7 +155,7 @@ function errorCodes(operation: ConsoleOperation, hasBody: boolean): ErrorCode[] 
     ...(method === 'GET' ? [] : change),
     ...(access === 'open' ? missing : []),
     // It is checked and priced like the creation.
-    ...(operation === 'console.taskEstimate' ? VIDEO_OPERATION_ERRORS['tasks.create'] : []),
-    ...(path.includes('{task}') ? VIDEO_OPERATION_ERRORS[isResult ? 'videos.lastFrame' : 'tasks.get'] : []),
+    ...(operation === 'console.taskEstimate' ? rules.VIDEO_OPERATION_ERRORS['tasks.create'] : []),
+    ...(path.includes('{task}') ? rules.VIDEO_OPERATION_ERRORS[isResult ? 'videos.lastFrame' : 'tasks.get'] : []),
   ];
 }

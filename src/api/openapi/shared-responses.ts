@@ -2,41 +2,32 @@
 
 type Responses = Readonly<Record<string, object>>;
 
-export class SharedResponses {
-  readonly #uses = new Map<string, number>();
-  readonly #names = new Map<string, string>();
-  readonly #count = new Map<string, number>();
-  readonly components: Record<string, object> = {};
-
-  /** Call it for the responses of every operation, before the first `refer`. */
-  count(responses: Responses): void {
-    for (const [status, response] of Object.entries(responses)) {
-      const key = keyOf(status, response);
-      this.#uses.set(key, (this.#uses.get(key) ?? 0) + 1);
-    }
-  }
-
-  /** The responses of one operation, with references to those that others have too. */
-  refer(responses: Responses): Responses {
-    return Object.fromEntries(
-      Object.entries(responses).map(([status, response]) => {
-        const key = keyOf(status, response);
-        if ((this.#uses.get(key) ?? 0) < 2) return [status, response];
-        return [status, { $ref: `#/components/responses/${this.#nameOf(key, status, response)}` }];
-      }),
-    );
-  }
-
-  #nameOf(key: string, status: string, response: object): string {
-    const known = this.#names.get(key);
-    if (known !== undefined) return known;
-    const number = (this.#count.get(status) ?? 0) + 1;
-    this.#count.set(status, number);
-    const name = `Response${status}_${number}`;
-    this.#names.set(key, name);
-    this.components[name] = response;
+/** `components` grows with the calls of `refer`, which puts references in the place of responses that others have too. */
+export function shareResponses(all: readonly Responses[]) {
+  const uses = Map.groupBy(
+    all.flatMap((responses) => Object.entries(responses)),
+    keyOf,
+  );
+  const names = new Map<string, string>();
+  const components: Record<string, object> = {};
+  const nameOf = (entry: ResponseEntry): string => {
+    const [status, response] = entry;
+    const number = Object.keys(components).filter((known) => known.startsWith(`Response${status}_`)).length + 1;
+    const name = names.get(keyOf(entry)) ?? `Response${status}_${number}`;
+    names.set(keyOf(entry), name);
+    components[name] ??= response;
     return name;
-  }
+  };
+  const refer = (responses: Responses): Responses =>
+    Object.fromEntries(
+      Object.entries(responses).map((entry) =>
+        (uses.get(keyOf(entry))?.length ?? 0) < 2
+          ? entry
+          : [entry[0], { $ref: `#/components/responses/${nameOf(entry)}` }],
+      ),
+    );
+  return { components, refer };
 }
 
-const keyOf = (status: string, response: object): string => status + JSON.stringify(response);
+type ResponseEntry = readonly [status: string, response: object];
+const keyOf = ([status, response]: ResponseEntry): string => status + JSON.stringify(response);

@@ -1,44 +1,39 @@
 /** Chapters of the reference. */
+import { linesOf } from '../../rules/index.ts';
 
 interface Chapter {
   readonly name: string;
   readonly about: string;
-  /** The beginnings of operation names; the longest that fits decides. */
+  /** The beginnings of operation names. */
   readonly operations: readonly string[];
 }
 
-const chapter = (name: string, about: string, ...operations: readonly string[]): Chapter => ({
-  name,
-  about,
-  operations,
-});
+/** A line is `name: about | beginnings`. */
+const chapters = (text: string): readonly Chapter[] =>
+  linesOf(text).map((line) => {
+    const [, name = '', about = '', operations = ''] = /^(.*?): (.*) \| (.*)$/.exec(line) ?? [];
+    return { name, about, operations: operations.split(' ') };
+  });
 
 const GROUPS: Readonly<Record<string, readonly Chapter[]>> = {
-  'Text, images, models': [
-    chapter('Messages', 'The messages dialect, on every group', 'messages.'),
-    chapter('Chat completions', 'The chat-completions dialect, on every group', 'chat.'),
-    chapter(
-      'Responses',
-      'The responses dialect, on every group; stored, background and WebSocket responses',
-      'responses.',
-    ),
-    chapter('Generate content', 'The native generate-content dialect', 'generate.'),
-    chapter('Embeddings', 'Vectors of texts', 'embeddings.'),
-    chapter('Images', 'Making and editing images', 'images.'),
-    chapter('Models and usage', 'What a key may use, and what its user has used', 'models.', 'usage.'),
-  ],
-  Video: [
-    chapter('Video tasks', 'The recommended entry to video', 'tasks.'),
-    chapter('Videos', 'The compatibility entry, and results', 'videos.'),
-    chapter('Assets', 'Private assets and their groups', 'assets.', 'assetGroups.'),
-    chapter('Real persons', 'Authorizations of real persons', 'sessions.'),
-    chapter('Public characters', 'The catalog of characters', 'characters.'),
-  ],
-  Operators: [
-    chapter('Admin', 'The API of operators; it takes the admin token, not an API key', 'admin.'),
-    chapter('Health', 'Load balancers, metrics, this document, and reports of providers', 'operator.', 'provider.'),
-  ],
-  Console: [chapter('Console', 'The API of the console, by cookie; it changes with the console', 'console.')],
+  'Text, images, models': chapters(`
+Messages: The messages dialect, on every group | messages.
+Chat completions: The chat-completions dialect, on every group | chat.
+Responses: The responses dialect, on every group; stored, background and WebSocket responses | responses.
+Generate content: The native generate-content dialect | generate.
+Embeddings: Vectors of texts | embeddings.
+Images: Making and editing images | images.
+Models and usage: What a key may use, and what its user has used | models. usage.`),
+  Video: chapters(`
+Video tasks: The recommended entry to video | tasks.
+Videos: The compatibility entry, and results | videos.
+Assets: Private assets and their groups | assets. assetGroups.
+Real persons: Authorizations of real persons | sessions.
+Public characters: The catalog of characters | characters.`),
+  Operators: chapters(`
+Admin: The API of operators; it takes the admin token, not an API key | admin.
+Health: Load balancers, metrics, this document, and reports of providers | operator. provider.`),
+  Console: chapters('Console: The API of the console, by cookie; it changes with the console | console.'),
 };
 
 const CHAPTERS = Object.values(GROUPS).flat();

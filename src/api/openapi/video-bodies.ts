@@ -16,27 +16,19 @@ import {
   type VideoParameter,
   type VideoVariant,
 } from '../../rules/index.ts';
-
-type Schema = Readonly<Record<string, unknown>>;
+import { type Schema, type Schemas, TEXT } from './schema.ts';
 
 const MIB = 2 ** 20;
-const closed = (
-  properties: Readonly<Record<string, Schema>>,
-  required: readonly string[],
-  more: Schema = {},
-): Schema => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
+const closed = (properties: Schemas, required: readonly string[], more: Schema = {}): Schema => ({
+  ...{ type: 'object', properties, required, additionalProperties: false },
   ...more,
 });
 const excludes = (pairs: readonly (readonly [string, string])[]): Schema => ({
   allOf: pairs.map((required) => ({ not: { required } })),
 });
 
-const MODEL: Schema = { type: 'string', minLength: 1, description: 'public name of a video model' };
-const textSchema = (description: string): Schema => ({ type: 'string', minLength: 1, description });
+const textSchema = (description: string): Schema => ({ ...TEXT, minLength: 1, description });
+const MODEL = textSchema('public name of a video model');
 
 export const taskBodySchema = (): Schema =>
   closed(
@@ -59,7 +51,7 @@ export function videosBodySchema(): Schema {
       description: 'becomes `resolution` and `ratio`, if the model offers them',
     },
     input_reference: {
-      anyOf: [{ type: 'string' }, closed({ image_url: { type: 'string' } }, ['image_url'])],
+      anyOf: [TEXT, closed({ image_url: TEXT }, ['image_url'])],
       description: 'becomes an image item with role `first_frame`',
     },
   };

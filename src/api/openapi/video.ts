@@ -1,55 +1,29 @@
 /** The operations on video tasks as OpenAPI: parameters, bodies, responses and error codes, derived from the rules. */
-import {
-  ASSET_FIELDS,
-  ASSET_GROUP_FIELDS,
-  ENDPOINTS,
-  IDEMPOTENCY,
-  type OfferedVideoOperation,
-  type QueryRule,
-  type QueryTable,
-  SESSION_FIELDS,
-  VIDEO_OPERATION_ERRORS,
-  VIDEO_QUERIES,
-  type VideoRow,
-} from '../../rules/index.ts';
-import {
-  AssetGroup,
-  AuthorizationSession,
-  CallerAsset,
-  CallerCallback,
-  CallerCallbackTest,
-  CallerTask,
-  ResultLinks,
-  shownTaskError,
-  TaskEstimate,
-  taskCharge,
-  taskUsage,
-} from '../../schemas/index.ts';
+import * as rules from '../../rules/index.ts';
+import * as schemas from '../../schemas/index.ts';
 import { VIDEO_STATUS } from '../../video/index.ts';
-import { ASSET_SCHEMAS, ASSET_SUCCESSES, fieldsBody, SESSION_SUCCESSES } from './assets.ts';
+import { ASSET_SUCCESSES, fieldsBody, SESSION_SUCCESSES } from './assets.ts';
 import { errorResponses } from './errors.ts';
-import { withHeaders } from './headers.ts';
 import type { OperationDescription } from './inference.ts';
 import {
-  INTEGER,
   JSON_TYPE,
   json,
   listExample,
-  listSchema,
-  nullable,
-  object,
+  listsOf,
+  ranged,
   ref,
   type Schema,
-  SECONDS,
-  TEXT,
+  type Schemas,
+  schemasOf,
+  withStream,
 } from './schema.ts';
 import { taskBodySchema, videosBodySchema } from './video-bodies.ts';
 import { jsonSchemaOf } from './zod.ts';
 
-export function describeVideo(operation: OfferedVideoOperation): OperationDescription {
-  const row: VideoRow = ENDPOINTS[operation];
-  const query: QueryTable = operation in VIDEO_QUERIES ? VIDEO_QUERIES[operation as keyof typeof VIDEO_QUERIES] : {};
-  const responses = { ...SUCCESSES[operation], ...errorResponses('video', VIDEO_OPERATION_ERRORS[operation]) };
+export function describeVideo(operation: rules.OfferedVideoOperation): OperationDescription {
+  const row: rules.VideoRow = rules.ENDPOINTS[operation];
+  const query: rules.QueryTable =
+    operation in rules.VIDEO_QUERIES ? rules.VIDEO_QUERIES[operation as keyof typeof rules.VIDEO_QUERIES] : {};
   return {
     parameters: [
       ...(row.idempotent ? [IDEMPOTENCY_KEY] : []),
@@ -57,15 +31,15 @@ export function describeVideo(operation: OfferedVideoOperation): OperationDescri
       ...Object.entries(query).map(([name, rule]) => queryParameter(name, rule)),
     ],
     ...(operation in BODIES && { requestBody: BODIES[operation as WithBody] }),
-    responses: withHeaders(responses, ...(row.deprecated ? (['deprecated'] as const) : [])),
+    responses: { ...SUCCESSES[operation], ...errorResponses('video', rules.VIDEO_OPERATION_ERRORS[operation]) },
   };
 }
 
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: `valid UTF-8 of 1 to ${IDEMPOTENCY.keyBytes} bytes; the same key and request return the original task or stable error (V 8)`,
-  schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY.keyBytes },
+  description: `valid UTF-8 of 1 to ${rules.IDEMPOTENCY.keyBytes} bytes; the same key and request return the original task or stable error (V 8)`,
+  schema: { type: 'string', minLength: 1, maxLength: rules.IDEMPOTENCY.keyBytes },
   example: 'order-2026-0001',
 };
 
@@ -77,7 +51,7 @@ const RANGE = {
   example: 'bytes=0-1023',
 };
 
-const queryParameter = (name: string, rule: QueryRule): object => ({
+const queryParameter = (name: string, rule: rules.QueryRule): object => ({
   name,
   in: 'query',
   ...(rule.kind === 'required' && { required: true }),
@@ -85,7 +59,7 @@ const queryParameter = (name: string, rule: QueryRule): object => ({
   schema: querySchema(rule),
 });
 
-function querySchema(rule: QueryRule): Schema {
+function querySchema(rule: rules.QueryRule): Schema {
   if (rule.kind === 'integer') return { type: 'integer', minimum: rule.min, maximum: rule.max, default: rule.default };
   if (rule.kind === 'text' || rule.kind === 'required') return { type: 'string' };
   if (rule.kind === 'word') return { type: 'string', enum: rule.vocabulary, default: rule.default };
@@ -96,8 +70,8 @@ function querySchema(rule: QueryRule): Schema {
 }
 
 type WithBody = {
-  [K in OfferedVideoOperation]: (typeof ENDPOINTS)[K]['body']['content'] extends 'none' ? never : K;
-}[OfferedVideoOperation];
+  [K in rules.OfferedVideoOperation]: (typeof rules.ENDPOINTS)[K]['body']['content'] extends 'none' ? never : K;
+}[rules.OfferedVideoOperation];
 
 const bodyOf = (schema: Schema, example: object, required = true): object => {
   const description = 'The fields of docs/contract/video.md; unknown fields are rejected.';
@@ -111,18 +85,18 @@ const BODIES: Readonly<Record<WithBody, object>> = {
   'videos.create': VIDEO_BODY,
   'tasks.estimate': bodyOf(ref('TaskRequest'), LAMP),
   'videos.estimate': VIDEO_BODY,
-  'assetGroups.create': bodyOf(fieldsBody(ASSET_GROUP_FIELDS), {
+  'assetGroups.create': bodyOf(fieldsBody(rules.ASSET_GROUP_FIELDS), {
     model: 'demo-video-a',
     name: 'Autumn',
     group_type: 'AIGC',
   }),
-  'assets.create': bodyOf(fieldsBody(ASSET_FIELDS), {
+  'assets.create': bodyOf(fieldsBody(rules.ASSET_FIELDS), {
     group_id: 'assetgrp_1',
     asset_type: 'Image',
     url: 'https://example.com/lamp.png',
   }),
   'sessions.create': bodyOf(
-    fieldsBody(SESSION_FIELDS),
+    fieldsBody(rules.SESSION_FIELDS),
     { name: 'Presenter', redirect_url: 'https://example.com/verified' },
     false,
   ),
@@ -199,35 +173,28 @@ const ACCEPTED = 'The provider accepted the task';
 const UNCONFIRMED =
   'The task exists, but the provider did not confirm it. Do not send the request again; read the task (V 4.2 r3)';
 
-const BYTES = { type: 'string', format: 'binary' } as const;
-const results = (type: string, what: string): Readonly<Record<string, object>> => ({
-  200: { description: `The ${what}`, content: { [type]: { schema: BYTES } } },
-  206: { description: `The part that \`Range\` selects`, content: { [type]: { schema: BYTES } } },
-  416: { description: 'No byte is in the range; `Content-Range` has the size' },
-});
-
-const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, object>>>> = {
+const SUCCESSES: Readonly<Record<rules.OfferedVideoOperation, Readonly<Record<string, object>>>> = {
   ...ASSET_SUCCESSES,
   ...SESSION_SUCCESSES,
   'tasks.create': {
-    200: json(ACCEPTED, ref('TaskId'), { id }),
-    202: json(UNCONFIRMED, ref('TaskId'), { id }),
+    200: json(ACCEPTED, 'TaskId', { id }),
+    202: json(UNCONFIRMED, 'TaskId', { id }),
   },
-  'tasks.list': { 200: json('A page of tasks, newest first', ref('TaskList'), { items: [TASK_EXAMPLE], total: 1 }) },
+  'tasks.list': { 200: json('A page of tasks, newest first', 'TaskList', { items: [TASK_EXAMPLE], total: 1 }) },
   'tasks.get': {
-    200: {
-      description:
+    200: withStream(
+      json(
         'The task; with `Accept: text/event-stream` an event `task` at once and for every change until it ends',
-      content: {
-        [JSON_TYPE]: { schema: ref('Task'), example: TASK_EXAMPLE },
-        'text/event-stream': { schema: TEXT, example: `event: task\ndata: ${JSON.stringify(TASK_EXAMPLE)}\n\n` },
-      },
-    },
+        'Task',
+        TASK_EXAMPLE,
+      ),
+      `event: task\ndata: ${JSON.stringify(TASK_EXAMPLE)}\n\n`,
+    ),
   },
-  'tasks.estimate': { 200: json(ESTIMATED, ref('TaskEstimate'), ESTIMATE_EXAMPLE) },
-  'videos.estimate': { 200: json(ESTIMATED, ref('TaskEstimate'), ESTIMATE_EXAMPLE) },
+  'tasks.estimate': { 200: json(ESTIMATED, 'TaskEstimate', ESTIMATE_EXAMPLE) },
+  'videos.estimate': { 200: json(ESTIMATED, 'TaskEstimate', ESTIMATE_EXAMPLE) },
   'links.create': {
-    200: json('Links that need no key', ref('ResultLinks'), {
+    200: json('Links that need no key', 'ResultLinks', {
       object: 'video.links',
       video_url: `https://gateway.example/public/videos/${id}/content?link=v1%3Ak1%3A...`,
       expires_at: 1_767_226_500,
@@ -235,12 +202,12 @@ const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, 
   },
   'links.revoke': { 204: { description: 'No link that was made before works any more' } },
   'callbacks.list': {
-    200: json('A page of callbacks, newest first', ref('CallerCallbackList'), listExample(CALLBACK_EXAMPLE)),
+    200: json('A page of callbacks, newest first', 'CallerCallbackList', listExample(CALLBACK_EXAMPLE)),
   },
-  'callbacks.get': { 200: json('The callback', ref('CallerCallback'), CALLBACK_EXAMPLE) },
-  'callbacks.redeliver': { 202: json('It is delivered again', ref('CallerCallback'), CALLBACK_EXAMPLE) },
+  'callbacks.get': { 200: json('The callback', 'CallerCallback', CALLBACK_EXAMPLE) },
+  'callbacks.redeliver': { 202: json('It is delivered again', 'CallerCallback', CALLBACK_EXAMPLE) },
   'callbacks.test': {
-    200: json('The outcome, also of a failed delivery', ref('CallerCallbackTest'), {
+    200: json('The outcome, also of a failed delivery', 'CallerCallbackTest', {
       object: 'callback_test',
       id: CALLBACK_EXAMPLE.id,
       task_id: id,
@@ -252,19 +219,19 @@ const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, 
   },
   'tasks.delete': { 204: { description: 'Cancelled, or the record of a finished task is deleted' } },
   'videos.create': {
-    200: json(ACCEPTED, ref('Video'), VIDEO_EXAMPLE),
-    202: json(UNCONFIRMED, ref('Video'), VIDEO_EXAMPLE),
+    200: json(ACCEPTED, 'Video', VIDEO_EXAMPLE),
+    202: json(UNCONFIRMED, 'Video', VIDEO_EXAMPLE),
   },
   'characters.list': {
-    200: json('A page of characters', ref('CharacterList'), listExample(CHARACTER_EXAMPLE)),
+    200: json('A page of characters', 'CharacterList', listExample(CHARACTER_EXAMPLE)),
   },
-  'characters.get': { 200: json('The character', ref('Character'), CHARACTER_EXAMPLE) },
-  'videos.list': { 200: json('A page of videos', ref('VideoList'), listExample(VIDEO_EXAMPLE)) },
-  'videos.get': { 200: json('The video', ref('Video'), VIDEO_EXAMPLE) },
-  'videos.content': results('video/*', 'video'),
-  'videos.lastFrame': results('image/*', 'last frame'),
+  'characters.get': { 200: json('The character', 'Character', CHARACTER_EXAMPLE) },
+  'videos.list': { 200: json('A page of videos', 'VideoList', listExample(VIDEO_EXAMPLE)) },
+  'videos.get': { 200: json('The video', 'Video', VIDEO_EXAMPLE) },
+  'videos.content': ranged('The video', 'video/*'),
+  'videos.lastFrame': ranged('The last frame', 'image/*'),
   'videos.delete': {
-    200: json('Cancelled, or the record of a finished task is deleted', ref('VideoDeleted'), {
+    200: json('Cancelled, or the record of a finished task is deleted', 'VideoDeleted', {
       id,
       object: 'video.deleted',
       deleted: true,
@@ -273,53 +240,36 @@ const SUCCESSES: Readonly<Record<OfferedVideoOperation, Readonly<Record<string, 
 };
 
 export const VIDEO_OBJECTS = [
-  TaskEstimate,
-  ResultLinks,
-  CallerCallback,
-  CallerCallbackTest,
-  CallerTask,
-  AssetGroup,
-  CallerAsset,
-  AuthorizationSession,
+  schemas.TaskEstimate,
+  schemas.ResultLinks,
+  schemas.CallerCallback,
+  schemas.CallerCallbackTest,
+  schemas.CallerTask,
+  schemas.AssetGroup,
+  schemas.CallerAsset,
+  schemas.AuthorizationSession,
 ];
 
 /** Objects of the task operations (V 2, V 4.7). */
-export const VIDEO_SCHEMAS: Readonly<Record<string, Schema>> = {
-  ...ASSET_SCHEMAS,
+export const VIDEO_SCHEMAS: Schemas = {
   TaskRequest: taskBodySchema(),
   VideoRequest: videosBodySchema(),
-  TaskId: object({ id: TEXT }),
-  Character: object({
-    id: TEXT,
-    object: { const: 'public_character' },
-    name: TEXT,
-    preview_url: TEXT,
-    tags: { type: 'array', items: TEXT },
-    route_group_id: TEXT,
-    route_group_name: TEXT,
-    reference: TEXT,
-  }),
-  CharacterList: listSchema('Character'),
-  CallerCallbackList: listSchema('CallerCallback'),
-  TaskList: object({ items: { type: 'array', items: ref('Task') }, total: INTEGER }),
-  Video: object(
+  ...schemasOf(
+    `
+closed TaskId: id: string
+closed Character: id: string, object: "public_character", name: string, preview_url: string, tags: string[],
+  route_group_id: string, route_group_name: string, reference: string
+closed TaskList: items: Task[], total: integer
+closed Video: id: string, object: "video", model: string, status: <${[...new Set(Object.values(VIDEO_STATUS))].join(' ')}>,
+  progress: integer, created_at: seconds, completed_at: integer | null, expires_at: integer | null, error: error,
+  prompt: string | null, remixed_from_video_id: string | null, seconds: string, size: string, usage?: usage, charge?: charge
+closed VideoDeleted: id: string, object: "video.deleted", deleted: true
+${listsOf('AssetGroup', 'Asset', 'Character', 'CallerCallback', 'Video')}
+`,
     {
-      id: TEXT,
-      object: { const: 'video' },
-      model: TEXT,
-      status: { ...TEXT, enum: [...new Set(Object.values(VIDEO_STATUS))] },
-      progress: INTEGER,
-      created_at: SECONDS,
-      completed_at: nullable('integer'),
-      expires_at: nullable('integer'),
-      error: jsonSchemaOf(shownTaskError),
-      prompt: nullable('string'),
-      remixed_from_video_id: nullable('string'),
-      seconds: TEXT,
-      size: TEXT,
+      error: jsonSchemaOf(schemas.shownTaskError),
+      usage: jsonSchemaOf(schemas.taskUsage),
+      charge: jsonSchemaOf(schemas.taskCharge),
     },
-    { usage: jsonSchemaOf(taskUsage), charge: jsonSchemaOf(taskCharge) },
   ),
-  VideoList: listSchema('Video'),
-  VideoDeleted: object({ id: TEXT, object: { const: 'video.deleted' }, deleted: { const: true } }),
 };

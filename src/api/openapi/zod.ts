@@ -1,22 +1,10 @@
 /** Our own formats as JSON Schema: the zod schemas that requests are read with, and those of responses. */
 import { z } from 'zod';
 import type { Successes } from './admin-responses.ts';
-import { JSON_TYPE, type Schema, TEXT } from './schema.ts';
+import { JSON_TYPE, queryOf, type Schema, TEXT, withNull } from './schema.ts';
 
 /** Query parameters and their descriptions, as docs/endpoints.md lists them too. */
-export function queryParameters(query: z.ZodObject) {
-  const { properties, required = [] } = jsonSchemaOf(query) as {
-    readonly properties: Readonly<Record<string, Schema>>;
-    readonly required?: readonly string[];
-  };
-  return Object.entries(properties).map(([name, { description = '', ...schema }]) => ({
-    name,
-    in: 'query',
-    ...(required.includes(name) && { required: true }),
-    description: String(description),
-    schema,
-  }));
-}
+export const queryParameters = (query: z.ZodObject) => queryOf(jsonSchemaOf(query));
 
 /** As a client sends it, before zod transforms the values. A schema with an id is a reference. */
 export const jsonSchemaOf = (schema: z.ZodType): Schema => convert(schema).schema;
@@ -99,13 +87,4 @@ function tidy(schema: Schema): Schema {
     .map(([name, value]) => [name, KEYWORDS[name] ? KEYWORDS[name](value as never) : value] as const)
     .filter(([, value]) => value !== undefined);
   return withNull(Object.fromEntries(entries));
-}
-
-/** `anyOf` of a type and null, as a list of types. */
-function withNull({ anyOf, ...rest }: Schema): Schema {
-  const [some, none, ...others] = (anyOf ?? []) as readonly Schema[];
-  if (!some || none?.type !== 'null' || others.length > 0 || typeof some.type !== 'string')
-    return anyOf === undefined ? rest : { ...rest, anyOf };
-  const words = Array.isArray(some.enum) ? { enum: [...some.enum, null] } : {};
-  return { ...some, ...rest, type: [some.type, 'null'], ...words };
 }

@@ -1,6 +1,6 @@
 /** The demo configuration: a group of each style and video variant on simulated providers, priced models, one user, its keys. */
 import type { Db } from '../../platform/db/index.ts';
-import type { VideoVariant } from '../../rules/index.ts';
+import { type VideoVariant, words } from '../../rules/index.ts';
 import { SetupFile } from '../../schemas/index.ts';
 
 export const DEMO_USER = 'demo';
@@ -12,14 +12,10 @@ const ACCOUNT_PREFIX = 'demo-';
 /** The video models, by variant. */
 const VIDEO_MODELS: Readonly<Record<VideoVariant, readonly string[]>> = {
   A: ['demo-video-a'],
-  EP: [
-    'demo-video-2-0-260128',
-    'demo-video-2-0-ep',
-    'demo-video-2-0-fast-260128',
-    'demo-video-2-0-fast-ep',
-    'demo-video-2-0-mini-260615',
-    'demo-video-2-0-mini-ep',
-  ],
+  EP: words(
+    'demo-video-2-0-260128 demo-video-2-0-ep demo-video-2-0-fast-260128 demo-video-2-0-fast-ep',
+    'demo-video-2-0-mini-260615 demo-video-2-0-mini-ep',
+  ),
   HC: ['demo-video-2-0-fast-hc', 'demo-video-2-0-hc', 'demo-video-2-0-mini-hc'],
 };
 export const DEMO_VIDEO_MODEL = 'demo-video-a';

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type RawBuilder, sql } from 'kysely';
 import { type Actor, type AuditAction, writeAudit } from '../../access/keys/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
+import { words } from '../../rules/index.ts';
 import { membersOf, type SetupFile } from '../../schemas/index.ts';
 import { modelSubject } from './save-price.ts';
 
@@ -110,15 +111,9 @@ function compareRows(before: Row, after: Row): FieldDiff[] {
 }
 
 /** Made by the database, or by what else is shown. */
-const HIDDEN: ReadonlySet<string> = new Set([
-  'id',
-  'created_at',
-  'public_id',
-  'hint',
-  'callback_secret_sealed',
-  'spend_id',
-  'user_id',
-]);
+const HIDDEN: ReadonlySet<string> = new Set(
+  words('id created_at public_id hint callback_secret_sealed spend_id user_id'),
+);
 
 /** Columns with other names than the members of the file. */
 const FILE_NAMES: Readonly<Record<string, string>> = {

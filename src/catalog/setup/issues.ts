@@ -1,5 +1,6 @@
 /** Zod issues as lines for people: the path, the value found and the value expected. Never repeats a secret. */
 import type { z } from 'zod';
+import { words } from '../../rules/index.ts';
 
 /** One line per issue, such as `amount: found 5, expected text; put it in quotes: "5"`. `whole` names the value itself. */
 export const issuesOf = ({ issues }: z.ZodError, value: unknown, whole = 'the file'): string[] =>
@@ -55,16 +56,7 @@ const pathText = (path: readonly PropertyKey[], whole: string): string =>
     '',
   ) || whole;
 
-const SECRET = new Set<PropertyKey>([
-  'key',
-  'api_key',
-  'secret_key',
-  'access_key',
-  'proxy',
-  'password',
-  'current',
-  'token',
-]);
+const SECRET = new Set<PropertyKey>(words('key api_key secret_key access_key proxy password current token'));
 const CONTAINERS = new Set(['object', 'array', 'record']);
 const MAX_SHOWN_CHARS = 80;
 

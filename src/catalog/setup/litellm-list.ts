@@ -5,14 +5,7 @@
 import { z } from 'zod';
 import { isGlob, matchesGlob } from '../../core/index.ts';
 import { lacksOutput } from '../../schemas/index.ts';
-import {
-  amountOf,
-  decimalOf,
-  type ListedLimits,
-  type ListedPrice,
-  type ListedRates,
-  withOutput,
-} from './listed-rates.ts';
+import * as listed from './listed-rates.ts';
 
 const Entry = z.record(z.string(), z.unknown());
 const List = z.record(z.string(), Entry);
@@ -23,24 +16,15 @@ export type LitellmList = z.infer<typeof List>;
 export const parseLitellmList = (text: string): LitellmList => List.parse(JSON.parse(text));
 
 /** Our names of the prices per token. */
-const TOKENS: Readonly<Record<string, string>> = {
-  input_cost_per_token: 'input',
-  input_cost_per_token_cache_hit: 'cached_input',
-  cache_read_input_token_cost: 'cached_input',
-  cache_read_input_audio_token_cost: 'cached_audio_input',
-  cache_read_input_image_token_cost: 'cached_image_input',
-  cache_creation_input_token_cost: 'cache_write',
-  cache_creation_input_token_cost_above_1hr: 'cache_write_1h',
-  input_cost_per_audio_token: 'audio_input',
-  input_cost_per_image_token: 'image_input',
-  input_cost_per_video_token: 'video_input',
-  output_cost_per_token: 'output',
-  output_cost_per_reasoning_token: 'reasoning',
-  output_cost_per_audio_token: 'audio_output',
-  output_cost_per_image_token: 'image_output',
-  output_cost_per_video_token: 'video_output',
-  citation_cost_per_token: 'citation',
-};
+const TOKENS = listed.namesIn(
+  'input_cost_per_token:input input_cost_per_token_cache_hit:cached_input cache_read_input_token_cost:cached_input',
+  'cache_read_input_audio_token_cost:cached_audio_input cache_read_input_image_token_cost:cached_image_input',
+  'cache_creation_input_token_cost:cache_write cache_creation_input_token_cost_above_1hr:cache_write_1h',
+  'input_cost_per_audio_token:audio_input input_cost_per_image_token:image_input',
+  'input_cost_per_video_token:video_input output_cost_per_token:output output_cost_per_reasoning_token:reasoning',
+  'output_cost_per_audio_token:audio_output output_cost_per_image_token:image_output',
+  'output_cost_per_video_token:video_output citation_cost_per_token:citation',
+);
 const TOKEN_PLACES = -6;
 const TIERS: Readonly<Record<string, string>> = { priority: 'priority', flex: 'flex', batches: 'batch' };
 const NAME = /^(.+?)(?:_above_(\d+)k_tokens)?(?:_(priority|flex|batches))?$/;
@@ -53,7 +37,7 @@ export function litellmPrice(
   list: LitellmList,
   model: string,
   provider?: string,
-): ListedPrice & { source?: string; limits?: ListedLimits } {
+): listed.ListedPrice & { source?: string; limits?: listed.ListedLimits } {
   const isOf = (entry: Entry): boolean => provider === undefined || entry.litellm_provider === provider;
   const named = Object.entries(list)
     .filter(([name, entry]) => (isGlob(model) ? matchesGlob(model, name) : name === model) && isOf(entry))
@@ -112,9 +96,9 @@ function imagesOf(list: LitellmList, model: string, isOf: (entry: Entry) => bool
 
 function imageAmount(entry: Entry, pixels: bigint): string | undefined {
   const perImage = numberOf(entry.output_cost_per_image) ?? numberOf(entry.input_cost_per_image);
-  if (perImage !== undefined) return amountOf(decimalOf(perImage));
+  if (perImage !== undefined) return listed.amountOf(listed.decimalOf(perImage));
   const perPixel = numberOf(entry.output_cost_per_pixel) || numberOf(entry.input_cost_per_pixel);
-  return perPixel === undefined ? undefined : amountOf(decimalOf(perPixel), pixels);
+  return perPixel === undefined ? undefined : listed.amountOf(listed.decimalOf(perPixel), pixels);
 }
 
 const numberOf = (value: unknown): number | undefined =>
@@ -127,14 +111,14 @@ interface Draft {
 }
 const newRates = (): Record<string, string> => ({});
 const newDraft = (): Draft => ({ flat: {}, steps: new Map() });
-const ratesIn = ({ flat, steps }: Draft): ListedRates => ({
+const ratesIn = ({ flat, steps }: Draft): listed.ListedRates => ({
   ...flat,
   ...(steps.size > 0 && {
     steps: [...steps].sort(([a], [b]) => a - b).map(([above, rates]) => ({ above, ...rates })),
   }),
 });
 
-function entryPrice(entry: Entry, images: ReadonlyMap<string, string>): ListedPrice {
+function entryPrice(entry: Entry, images: ReadonlyMap<string, string>): listed.ListedPrice {
   const standard = newDraft();
   const tiers = new Map<string, Draft>();
   const remarks = new Set<string>();
@@ -145,7 +129,7 @@ function entryPrice(entry: Entry, images: ReadonlyMap<string, string>): ListedPr
     if (rate === undefined || number === undefined) continue;
     const draft = ending === undefined ? standard : orNew(tiers, TIERS[ending] ?? ending, newDraft);
     const rates = thousands === undefined ? draft.flat : orNew(draft.steps, Number(thousands) * 1_000, newRates);
-    rates[rate] = amountOf(decimalOf(number, TOKEN_PLACES));
+    rates[rate] = listed.amountOf(listed.decimalOf(number, TOKEN_PLACES));
   }
   addRanges(standard, entry.tiered_pricing);
   Object.assign(standard.flat, piecesOf(entry));
@@ -158,14 +142,14 @@ function entryPrice(entry: Entry, images: ReadonlyMap<string, string>): ListedPr
       remarks.add(`the tier ${tier} has no price of output in the list and gets the one of every call`);
     }
   const perImage = images.size > 0 ? Object.fromEntries(images) : drawnPrice(entry);
-  const rates: ListedRates = {
+  const rates: listed.ListedRates = {
     ...ratesIn(standard),
     ...(tiers.size > 0 && { tiers: Object.fromEntries([...tiers].map(([tier, draft]) => [tier, ratesIn(draft)])) }),
     ...(perImage && { per_image: perImage }),
   };
   if (Object.keys(rates).length === 0)
     return { skip: 'the list gives no price for it that an endpoint of the gateway can charge' };
-  const read = withOutput(rates);
+  const read = listed.withOutput(rates);
   return { windows: [{ rates: read.rates }], remarks: [...read.remarks, ...remarks] };
 }
 
@@ -188,7 +172,8 @@ function addRanges(draft: Draft, ranges: unknown): void {
     for (const [member, value] of Object.entries(range)) {
       const rate = TOKENS[member];
       const number = numberOf(value);
-      if (rate !== undefined && number !== undefined) rates[rate] = amountOf(decimalOf(number, TOKEN_PLACES));
+      if (rate !== undefined && number !== undefined)
+        rates[rate] = listed.amountOf(listed.decimalOf(number, TOKEN_PLACES));
     }
   }
 }
@@ -203,10 +188,12 @@ function piecesOf(entry: Entry): Record<string, string> {
   const second = entry.mode === 'audio_transcription' ? numberOf(entry.input_cost_per_second) : undefined;
   const audioSecond = second ?? numberOf(entry.input_cost_per_audio_per_second);
   return {
-    ...(search >= 0 && { per_search: amountOf(decimalOf(search)) }),
-    ...(request !== undefined && { per_request: amountOf(decimalOf(request)) }),
-    ...(fileSearch !== undefined && { per_file_search: amountOf(decimalOf(fileSearch, 3)) }),
-    ...(audioSecond !== undefined && { per_audio_hour: amountOf(decimalOf(audioSecond), SECONDS_PER_HOUR) }),
+    ...(search >= 0 && { per_search: listed.amountOf(listed.decimalOf(search)) }),
+    ...(request !== undefined && { per_request: listed.amountOf(listed.decimalOf(request)) }),
+    ...(fileSearch !== undefined && { per_file_search: listed.amountOf(listed.decimalOf(fileSearch, 3)) }),
+    ...(audioSecond !== undefined && {
+      per_audio_hour: listed.amountOf(listed.decimalOf(audioSecond), SECONDS_PER_HOUR),
+    }),
   };
 }
 
@@ -214,7 +201,7 @@ function piecesOf(entry: Entry): Record<string, string> {
 function drawnPrice(entry: Entry): Record<string, string> | undefined {
   const isDrawing = typeof entry.mode === 'string' && entry.mode.startsWith('image_');
   const price = numberOf(entry.output_cost_per_image) ?? (isDrawing ? numberOf(entry.input_cost_per_image) : undefined);
-  return price === undefined ? undefined : { '*': amountOf(decimalOf(price)) };
+  return price === undefined ? undefined : { '*': listed.amountOf(listed.decimalOf(price)) };
 }
 
 const READ_PIECES = new Set([

@@ -9,32 +9,20 @@ import {
   type ListedPrice,
   type ListedRates,
   type ListedWindow,
+  namesIn,
   withOutput,
 } from './listed-rates.ts';
 
 /** Prices of the list, and our names of the rates. */
-const RATES: Readonly<Record<string, string>> = {
-  input_mtok: 'input',
-  cache_read_mtok: 'cached_input',
-  cache_audio_read_mtok: 'cached_audio_input',
-  cache_image_read_mtok: 'cached_image_input',
-  cache_write_mtok: 'cache_write',
-  cache_write_1h_mtok: 'cache_write_1h',
-  output_mtok: 'output',
-  output_reasoning_mtok: 'reasoning',
-  output_citation_mtok: 'citation',
-  input_audio_mtok: 'audio_input',
-  output_audio_mtok: 'audio_output',
-  input_image_mtok: 'image_input',
-  output_image_mtok: 'image_output',
-  input_video_mtok: 'video_input',
-  output_video_mtok: 'video_output',
-  web_searches_kcount: 'per_search',
-  storage_searches_kcount: 'per_file_search',
-  requests_kcount: 'per_request',
-  audio_hours: 'per_audio_hour',
-  input_audio_hours: 'per_audio_hour',
-};
+const RATES = namesIn(
+  'input_mtok:input cache_read_mtok:cached_input cache_audio_read_mtok:cached_audio_input',
+  'cache_image_read_mtok:cached_image_input cache_write_mtok:cache_write cache_write_1h_mtok:cache_write_1h',
+  'output_mtok:output output_reasoning_mtok:reasoning output_citation_mtok:citation input_audio_mtok:audio_input',
+  'output_audio_mtok:audio_output input_image_mtok:image_input output_image_mtok:image_output',
+  'input_video_mtok:video_input output_video_mtok:video_output web_searches_kcount:per_search',
+  'storage_searches_kcount:per_file_search requests_kcount:per_request audio_hours:per_audio_hour',
+  'input_audio_hours:per_audio_hour',
+);
 /** Decimal places between a price of the list and one of ours. */
 const placesOf = (name: string): number => (name.endsWith('_kcount') ? 3 : 0);
 

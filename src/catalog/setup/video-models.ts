@@ -1,28 +1,21 @@
 /** Checks of models in video groups: their `capabilities` are a closed list of members, bounded by the variant of the group. */
 import { z } from 'zod';
-import {
-  MAX_DURATION_S,
-  MIN_DURATION_S,
-  RATIOS,
-  RESOLUTIONS,
-  VARIANT_SHEETS,
-  type VideoVariant,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
 import { issuesOf } from './issues.ts';
 
 const VideoCapabilitiesEntry = z.strictObject({
-  resolutions: z.array(z.enum(RESOLUTIONS)).min(1).optional(),
-  ratios: z.array(z.enum(RATIOS)).min(1).optional(),
+  resolutions: z.array(z.enum(rules.RESOLUTIONS)).min(1).optional(),
+  ratios: z.array(z.enum(rules.RATIOS)).min(1).optional(),
   cancel_queued: z.boolean().optional(),
-  default_duration: z.number().int().min(MIN_DURATION_S).max(MAX_DURATION_S).optional(),
+  default_duration: z.number().int().min(rules.MIN_DURATION_S).max(rules.MAX_DURATION_S).optional(),
 });
 type VideoCapabilitiesEntry = z.infer<typeof VideoCapabilitiesEntry>;
 
 /** What a group is: its style and, for video groups, its variant. */
 export interface GroupKind {
   readonly style: string;
-  readonly variant: VideoVariant | undefined;
+  readonly variant: rules.VideoVariant | undefined;
 }
 
 export function checkVideoModels(file: SetupFile, groups: ReadonlyMap<string, GroupKind>): string[] {
@@ -44,8 +37,8 @@ const within = (path: readonly PropertyKey[], { issues }: z.ZodError) =>
   new z.ZodError(issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] })));
 
 /** A model of the variant cannot offer more. A list without a valid value would leave nothing to offer. */
-function beyondVariant(capabilities: VideoCapabilitiesEntry, variant: VideoVariant, index: number): string[] {
-  const sheet = VARIANT_SHEETS[variant];
+function beyondVariant(capabilities: VideoCapabilitiesEntry, variant: rules.VideoVariant, index: number): string[] {
+  const sheet = rules.VARIANT_SHEETS[variant];
   return (['resolutions', 'ratios'] as const).flatMap((name) => {
     const possible: readonly string[] = sheet[name];
     return (capabilities[name] ?? []).flatMap((word, n) =>

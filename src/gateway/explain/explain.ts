@@ -17,14 +17,7 @@ import {
 import { InsufficientBalance } from '../../ledger/index.ts';
 import { Call } from '../../platform/web/index.ts';
 import type { AccountUse, Pool } from '../../providers/pool/index.ts';
-import {
-  type Dialect,
-  errorRow,
-  type InferenceOperation,
-  inferenceRow,
-  type Style,
-  waysOfCell,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { ExplainedWay, LeftOut, LeftOutReason, ShownExplanation } from '../../schemas/index.ts';
 import { RunSink } from '../background/run-sink.ts';
 import { quoteCall } from '../billing/admission.ts';
@@ -50,7 +43,7 @@ export interface ExplainedCall {
   readonly key: Key;
   readonly model: string;
   /** That of the key's group by default. */
-  readonly dialect?: Dialect | undefined;
+  readonly dialect?: rules.Dialect | undefined;
   /** A minimal one by default. */
   readonly body?: Buffer | undefined;
 }
@@ -60,8 +53,8 @@ const OPERATIONS = {
   chat: 'chat.create',
   responses: 'responses.create',
   generate: 'generate.create',
-} as const satisfies Record<Dialect, InferenceOperation>;
-const dialectOf = (style: Style): Dialect => (style === 'generate-content' ? 'generate' : style);
+} as const satisfies Record<rules.Dialect, rules.InferenceOperation>;
+const dialectOf = (style: rules.Style): rules.Dialect => (style === 'generate-content' ? 'generate' : style);
 
 export async function explainCall(services: ExplainServices, asked: ExplainedCall): Promise<ShownExplanation> {
   const { key, model } = asked;
@@ -70,7 +63,7 @@ export async function explainCall(services: ExplainServices, asked: ExplainedCal
     throw fail('invalid_request', 'key: its group serves no text.', { param: 'key' });
   const caller: Caller = { key, group: { ...group, style: group.style } };
   const dialect = asked.dialect ?? dialectOf(group.style);
-  const { method, path } = inferenceRow(OPERATIONS[dialect]);
+  const { method, path } = rules.inferenceRow(OPERATIONS[dialect]);
   const endpoint = `${method} ${path.replace('{model}', encodeURIComponent(model))}`;
   const { available } = await services.balance(key.userId);
   const wallet = parseNanos(available) ?? 0n;
@@ -83,7 +76,7 @@ export async function explainCall(services: ExplainServices, asked: ExplainedCal
 
 interface Asked extends ExplainedCall {
   readonly caller: Caller;
-  readonly dialect: Dialect;
+  readonly dialect: rules.Dialect;
   readonly endpoint: string;
   /** What the wallet covers. */
   readonly wallet: Nanos;
@@ -105,7 +98,7 @@ type Explained = Pick<ShownExplanation, 'ways' | 'left_out' | 'way' | 'error'>;
 class Explanation {
   readonly #services: ExplainServices;
   readonly #asked: Asked;
-  readonly #operation: InferenceOperation;
+  readonly #operation: rules.InferenceOperation;
   readonly #leftOut: LeftOut[] = [];
 
   constructor(services: ExplainServices, asked: Asked) {
@@ -116,7 +109,7 @@ class Explanation {
 
   async run(): Promise<Explained> {
     const { caller, endpoint } = this.#asked;
-    const cell = inferenceRow(this.#operation).groups[caller.group.style];
+    const cell = rules.inferenceRow(this.#operation).groups[caller.group.style];
     if (cell.kind === 'refuse' || cell.kind === 'own') {
       this.#leaveOut('matrix', caller.group.id);
       return this.#outcome([], endpointNotSupported(endpoint, caller.group));
@@ -145,7 +138,7 @@ class Explanation {
     const { key, endpoint, model } = this.#asked;
     const path = endpoint.slice(endpoint.indexOf(' ') + 1);
     const request = { method: 'POST', url: path, version: '1.1', address: '', headers: {}, rawHeaders: [] } as const;
-    const { errorFormat } = inferenceRow(this.#operation);
+    const { errorFormat } = rules.inferenceRow(this.#operation);
     const call = new Call({
       ...{ id: newRequestId(clock.now()), operation: this.#operation, errorFormat, path, query: '', params: { model } },
       ...{ address: '', startedAt: clock.now(), clock, response: new RunSink(() => {}) },
@@ -194,11 +187,11 @@ class Explanation {
   #noteGroup(caller: Caller, leftOut: readonly UnusedWay[]): void {
     const { group } = caller;
     const catalog = this.#services.catalog();
-    const cell = inferenceRow(this.#operation).groups[group.style];
+    const cell = rules.inferenceRow(this.#operation).groups[group.style];
     const { channels } = channelsOf(catalog, caller, this.#operation);
     const used = new Set(channels.flatMap(({ accounts }) => accounts));
     const dialects =
-      cell.kind === 'refuse' || cell.kind === 'own' ? [] : waysOfCell(cell).map(({ dialect }) => dialect);
+      cell.kind === 'refuse' || cell.kind === 'own' ? [] : rules.waysOfCell(cell).map(({ dialect }) => dialect);
     const best = used.size === 0 ? dialects.length : dialects.indexOf(channels[0]?.dialect ?? 'chat');
     for (const { group: of, way, because, error } of leftOut) {
       const isWorse = because === 'accounts' && way && dialects.indexOf(way.dialect) >= best;
@@ -268,7 +261,7 @@ class Explanation {
   }
 
   #useOf({ model }: CallFacts): AccountUse {
-    return { model: model.upstream, operation: inferenceRow(this.#operation).timeouts };
+    return { model: model.upstream, operation: rules.inferenceRow(this.#operation).timeouts };
   }
 
   /** The error with which a spend limit or the wallet would refuse the call. */
@@ -289,7 +282,7 @@ class Explanation {
   /** The way that serves the call, or the error of its client: what a call would do, with the accounts as they are now. */
   #decide(order: Plan, all: readonly Candidate[]): Candidate | ApiError | undefined {
     const { clock, pool } = this.#services;
-    const operation = inferenceRow(this.#operation).timeouts;
+    const operation = rules.inferenceRow(this.#operation).timeouts;
     let progress = begin(order);
     const tell = (outcome: Outcome): void => {
       progress = next(progress, outcome, clock.elapsed());
@@ -334,8 +327,8 @@ class Explanation {
   #view(error: ApiError | undefined): Explained['error'] {
     if (!error) return null;
     const { code, message, details } = error;
-    const { status, statusIn } = errorRow(code);
-    const usual = statusIn?.[inferenceRow(this.#operation).errorFormat] ?? details.status ?? status;
+    const { status, statusIn } = rules.errorRow(code);
+    const usual = statusIn?.[rules.inferenceRow(this.#operation).errorFormat] ?? details.status ?? status;
     return { status: typeof usual === 'number' ? usual : usual[0], code, message, param: details.param ?? null };
   }
 }

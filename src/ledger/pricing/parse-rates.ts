@@ -3,29 +3,14 @@
  * A kind without a rate is billed as the kind that contains it.
  */
 import { type Nanos, parseNanos, parsePpm } from '../../core/index.ts';
+import type { Words } from '../../rules/index.ts';
 import { RATE_NAMES } from '../../schemas/index.ts';
 
-export interface Rates {
-  readonly input?: Nanos;
-  readonly cachedInput?: Nanos;
-  readonly cachedAudioInput?: Nanos;
-  readonly cachedImageInput?: Nanos;
-  readonly cacheWrite?: Nanos;
-  readonly cacheWriteLong?: Nanos;
-  readonly audioInput?: Nanos;
-  readonly imageInput?: Nanos;
-  readonly videoInput?: Nanos;
-  readonly output?: Nanos;
-  readonly reasoning?: Nanos;
-  readonly audioOutput?: Nanos;
-  readonly imageOutput?: Nanos;
-  readonly videoOutput?: Nanos;
-  readonly citation?: Nanos;
-  readonly perSearch?: Nanos;
-  readonly perFileSearch?: Nanos;
-  readonly perFetch?: Nanos;
-  readonly perRequest?: Nanos;
-  readonly perAudioHour?: Nanos;
+type FlatRate =
+  | Words<'input cachedInput cachedAudioInput cachedImageInput cacheWrite cacheWriteLong audioInput imageInput'>
+  | Words<'videoInput output reasoning audioOutput imageOutput videoOutput citation perSearch perFileSearch'>
+  | Words<'perFetch perRequest perAudioHour'>;
+export interface Rates extends Readonly<Partial<Record<FlatRate, Nanos>>> {
   /** By "size/quality", by "size", or by "*" for all others. */
   readonly perImage?: ReadonlyMap<string, Nanos>;
   readonly video?: VideoRate;

@@ -3,32 +3,14 @@
  * Exact integers with one rounding (up) at the end. Every token is billed once, at the rate of its most specific kind that has one.
  */
 import type { ModelUsage, Nanos } from '../../core/index.ts';
+import type { Words } from '../../rules/index.ts';
 import type { MeteredUsage } from '../usage-record.ts';
 import type { RateStep, Rates } from './parse-rates.ts';
 
 export type CostPart =
-  | 'input'
-  | 'cached_input'
-  | 'cached_audio_input'
-  | 'cached_image_input'
-  | 'cache_write'
-  | 'cache_write_1h'
-  | 'audio_input'
-  | 'image_input'
-  | 'video_input'
-  | 'output'
-  | 'reasoning'
-  | 'audio_output'
-  | 'image_output'
-  | 'video_output'
-  | 'citation'
-  | 'search'
-  | 'file_search'
-  | 'fetch'
-  | 'request'
-  | 'audio_second'
-  | 'image'
-  | 'video';
+  | Words<'input cached_input cached_audio_input cached_image_input cache_write cache_write_1h'>
+  | Words<'audio_input image_input video_input output reasoning audio_output image_output video_output citation'>
+  | Words<'search file_search fetch request audio_second image video'>;
 
 export interface CostLine {
   readonly part: CostPart;

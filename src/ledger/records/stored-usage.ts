@@ -1,5 +1,6 @@
 /** The usage of a record or a line of the request log as its row holds it: the column `usage` has only what the columns of tokens do not say. */
 import type { Row } from '../../platform/db/index.ts';
+import { words } from '../../rules/index.ts';
 import { type MeteredUsage, storableText } from '../usage-record.ts';
 
 /** A quarter of the row and of the time to copy it: most calls report nothing but these four. A record that lacks one of them is kept whole. */
@@ -14,13 +15,9 @@ type UsageColumns = Pick<
   Row<'requests'>,
   'usage' | 'input_tokens' | 'cached_input_tokens' | 'cache_write_tokens' | 'output_tokens'
 >;
-export const USAGE_COLUMNS = [
-  'usage',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-] as const satisfies readonly (keyof UsageColumns)[];
+export const USAGE_COLUMNS = words(
+  'usage input_tokens cached_input_tokens cache_write_tokens output_tokens',
+) satisfies readonly (keyof UsageColumns)[];
 
 /** The usage as it was recorded or logged: a member that was not reported is absent. */
 export function unpackUsage(row: UsageColumns): MeteredUsage {

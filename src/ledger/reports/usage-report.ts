@@ -18,14 +18,8 @@ import {
   type SortedRow,
   sortedQuery,
 } from '../../platform/db/index.ts';
-import type {
-  BalanceReport,
-  LimitsReport,
-  UsageCount,
-  UsagePeriod,
-  UsageReport,
-  WalletReport,
-} from '../../schemas/index.ts';
+import { words } from '../../rules/index.ts';
+import type * as schemas from '../../schemas/index.ts';
 import { readSpent } from '../admission/spend-limits.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
 
@@ -41,7 +35,7 @@ const DEFAULT_DAYS = 30;
 const DAY_MS = 86_400_000;
 
 /** Validates the dates of a query and fills in defaults. */
-export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): UsagePeriod {
+export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): schemas.UsagePeriod {
   const timezone = query.timezone ?? 'UTC';
   const dateIn = dateReader(timezone);
   const end = query.end_date === undefined ? undefined : dayOf('end_date', query.end_date);
@@ -60,7 +54,7 @@ export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): U
  * most of it: the same date from UTC-12 to UTC+11:59, the next one from UTC+12 on. The totals of a period are exact for UTC. Elsewhere
  * the period is shifted from local midnight by the offset of the zone.
  */
-export async function usageReport(db: Db, userId: string, period: UsagePeriod): Promise<UsageReport> {
+export async function usageReport(db: Db, userId: string, period: schemas.UsagePeriod): Promise<schemas.UsageReport> {
   const dateIn = dateReader(period.timezone);
   const days = new Map<string, string>();
   for (let at = dayOf('start', period.start) - DAY_MS; at <= dayOf('end', period.end); at += DAY_MS) {
@@ -81,7 +75,7 @@ export async function usageReport(db: Db, userId: string, period: UsagePeriod): 
  * `held` does not include leases of replicas, because the user can spend them. A charge that is still in a journal shows up within a
  * second.
  */
-export async function balanceReport(db: Db, userId: string): Promise<BalanceReport> {
+export async function balanceReport(db: Db, userId: string): Promise<schemas.BalanceReport> {
   const wallet = await db
     .selectFrom('wallets as w')
     .select(['w.credits', 'w.debits'])
@@ -101,12 +95,12 @@ export async function limitsReport(
   db: Db,
   { id, spendId = id, userId, limits, userLimits }: LimitedKey,
   now: number,
-): Promise<LimitsReport & { readonly user?: LimitsReport }> {
+): Promise<schemas.LimitsReport & { readonly user?: schemas.LimitsReport }> {
   const hasSpendLimit = [limits, userLimits].some(
     (one) => one?.spendDay !== undefined || one?.spendMonth !== undefined,
   );
   const rows = hasSpendLimit ? await readSpent(db, [userId], now) : [];
-  const report = (scope: Limits | undefined, spent: typeof rows): LimitsReport => ({
+  const report = (scope: Limits | undefined, spent: typeof rows): schemas.LimitsReport => ({
     ...showLimits(scope),
     ...(scope?.spendDay !== undefined && { spent_day: formatNanos(spent.reduce((sum, { day }) => sum + day, 0n)) }),
     ...(scope?.spendMonth !== undefined && {
@@ -136,7 +130,7 @@ export interface WalletQuery {
 }
 
 interface WalletPage {
-  readonly rows: SortedRow<{ report: WalletReport }>[];
+  readonly rows: SortedRow<{ report: schemas.WalletReport }>[];
   readonly count: number | null;
 }
 
@@ -191,7 +185,7 @@ const SUM_OF_LEASES = sql`coalesce(sum(nanos), 0)::bigint as nanos, count(*) fil
 const OWN_LEASES = sql`lateral (select ${SUM_OF_LEASES} where user_id = w.user_id) l on true`;
 const ALL_LEASES = sql`(select user_id, ${SUM_OF_LEASES} group by user_id) l on l.user_id = w.user_id`;
 
-const reportOf = (row: WalletRow): WalletReport => ({
+const reportOf = (row: WalletRow): schemas.WalletReport => ({
   user: row.user_id,
   credits: formatNanos(row.credits),
   debits: formatNanos(row.debits),
@@ -222,13 +216,7 @@ interface WalletRow {
   readonly holds: bigint;
 }
 
-const TOKENS = [
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-] as const;
+const TOKENS = words('input_tokens cached_input_tokens cache_write_tokens output_tokens reasoning_tokens');
 const SUMS = ['requests', ...TOKENS, 'images', 'nanos'] as const;
 /** What a report counts, in the order of its members. */
 const COUNTS = ['requests', ...TOKENS, 'images', 'video_tasks'] as const;
@@ -250,7 +238,7 @@ export const dailyQuery = (userId: string, days: readonly string[]) => sql<Daily
 const readDaily = async (db: Db, userId: string, days: readonly string[]): Promise<readonly DailyRow[]> =>
   (await dailyQuery(userId, days).execute(db)).rows;
 
-function countOf(rows: readonly DailyRow[]): UsageCount {
+function countOf(rows: readonly DailyRow[]): schemas.UsageCount {
   const sum = (name: Count | 'nanos'): bigint => rows.reduce((total, row) => total + row[name], 0n);
   const counts = Object.fromEntries(COUNTS.map((name) => [name, Number(sum(name))])) as Record<Count, number>;
   return { ...counts, cost: formatNanos(sum('nanos')) };

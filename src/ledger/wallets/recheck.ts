@@ -5,22 +5,12 @@
 import { sql } from 'kysely';
 import { ADVISORY_LOCK, type Db, openDatabase, type Tx } from '../../platform/db/index.ts';
 import { findLedgerFaults, type LedgerFault } from './check.ts';
-import {
-  accountAmounts,
-  addSegment,
-  type Checkpoint,
-  type FaultySegment,
-  markNewest,
-  readCheckpoint,
-  SEGMENT_ENTRIES,
-  verifyNext,
-  verifySegments,
-} from './segments.ts';
+import * as segments from './segments.ts';
 
 /** Advisory lock: one process at a time checks. "ledg" in ASCII. */
 const LOCK = 0x6c656467;
 /** A backlog of more than these is made into segments first, over several passes. */
-const MAX_NEW_ENTRIES = 10n * BigInt(SEGMENT_ENTRIES);
+const MAX_NEW_ENTRIES = 10n * BigInt(segments.SEGMENT_ENTRIES);
 /** Of one pass. Five million entries are verified again every hour or so. */
 const SEGMENTS_ADDED = 10;
 const SEGMENTS_VERIFIED = 5;
@@ -49,12 +39,12 @@ export function checkNewEntries(db: Db): Promise<LedgerPass | undefined> {
  * belong to.
  */
 async function runPass(tx: Tx): Promise<LedgerPass> {
-  const checkpoint = await readCheckpoint(tx);
+  const checkpoint = await segments.readCheckpoint(tx);
   const isBehind = checkpoint.newestId - checkpoint.entryId > MAX_NEW_ENTRIES;
   const faults = isBehind ? [] : [...(await compareWallets(tx, checkpoint)), ...(await compareHolds(tx, checkpoint))];
   const last = await addSegments(tx, checkpoint);
-  await markNewest(tx, { ...checkpoint, entryId: last });
-  const changed = await verifySegments(tx, SEGMENTS_VERIFIED);
+  await segments.markNewest(tx, { ...checkpoint, entryId: last });
+  const changed = await segments.verifySegments(tx, SEGMENTS_VERIFIED);
   if (!isBehind) await sql`update ledger_checkpoint set checked_at = now()`.execute(tx);
   return {
     faults: [...faults, ...changed.map(changedFault)],
@@ -63,10 +53,10 @@ async function runPass(tx: Tx): Promise<LedgerPass> {
   };
 }
 
-async function addSegments(tx: Tx, checkpoint: Checkpoint): Promise<bigint> {
+async function addSegments(tx: Tx, checkpoint: segments.Checkpoint): Promise<bigint> {
   let { entryId } = checkpoint;
   for (let n = 0; n < SEGMENTS_ADDED; n += 1) {
-    const last = await addSegment(tx, { ...checkpoint, entryId });
+    const last = await segments.addSegment(tx, { ...checkpoint, entryId });
     if (last === undefined) break;
     entryId = last;
   }
@@ -74,13 +64,13 @@ async function addSegments(tx: Tx, checkpoint: Checkpoint): Promise<bigint> {
 }
 
 /** One statement, so that wallets, entries, holds and leases are of one moment. */
-async function compareWallets(tx: Tx, { entryId }: Checkpoint): Promise<readonly LedgerFault[]> {
+async function compareWallets(tx: Tx, { entryId }: segments.Checkpoint): Promise<readonly LedgerFault[]> {
   const { rows } = await sql<LedgerFault>`
     with
       fresh as (select * from entries where id > ${entryId}),
       sums as (
         select account as user_id, sum(credits) as credits, sum(debits) as debits, sum(beyond) as beyond
-        from (select * from ledger_sums union all ${accountAmounts('fresh')}) amounts group by account),
+        from (select * from ledger_sums union all ${segments.accountAmounts('fresh')}) amounts group by account),
       open_holds as (select user_id, sum(nanos) as nanos from holds where state in ('held', 'review') group by user_id),
       leased as (select user_id, sum(nanos) as nanos from leases group by user_id),
       compared as (
@@ -119,7 +109,7 @@ interface HoldFault extends LedgerFault {
  * Compares holds with their entries: those that were resolved since the last check, those with new entries, and those that did not
  * agree. The last minute is left to the next check, because a transaction that began in it may still be running.
  */
-async function compareHolds(tx: Tx, { entryId, holdsUntil }: Checkpoint): Promise<readonly LedgerFault[]> {
+async function compareHolds(tx: Tx, { entryId, holdsUntil }: segments.Checkpoint): Promise<readonly LedgerFault[]> {
   const { rows: resolved } = await sql<{ count: bigint; until: Date | null }>`
     select count(*), max(resolved_at) as until from (${resolvedHolds(holdsUntil)}) resolved`.execute(tx);
   const { rows: faults } = await sql<HoldFault>`
@@ -153,7 +143,7 @@ const resolvedHolds = (since: Date) => sql`
   select id, resolved_at from holds where resolved_at >= ${since} and resolved_at < now() - interval '1 minute'
   order by resolved_at limit ${HOLDS_CHECKED}`;
 
-const changedFault = ({ first, last }: FaultySegment): LedgerFault => ({
+const changedFault = ({ first, last }: segments.FaultySegment): LedgerFault => ({
   fault: 'entries were changed, added or removed after they had been verified',
   subject: `entries ${first} to ${last}`,
   expected: '',
@@ -171,8 +161,8 @@ export async function checkAllEntries(url: string): Promise<readonly LedgerFault
     const inTransaction = <T>(task: (tx: Tx) => Promise<T>): Promise<T> => own.db.transaction().execute(task);
     let last: bigint | undefined = 0n;
     // One short transaction each: the check of new entries waits for the lock of a segment.
-    while (last !== undefined) last = await inTransaction((tx) => verifyNext(tx, last ?? 0n));
-    const changed = await inTransaction((tx) => verifySegments(tx, 1));
+    while (last !== undefined) last = await inTransaction((tx) => segments.verifyNext(tx, last ?? 0n));
+    const changed = await inTransaction((tx) => segments.verifySegments(tx, 1));
     return [...faults, ...changed.map(changedFault)];
   } finally {
     await own.close();

@@ -1,6 +1,7 @@
 /** What a batch of calls adds to the roll-ups by hour, group, account and model. The same sums as `roll-up.ts` builds from the rows. */
 import type { Nanos } from '../../core/index.ts';
 import { isCount } from '../../ledger/index.ts';
+import { words } from '../../rules/index.ts';
 import { bucketOf, packHistogram } from './histogram.ts';
 import { isFault, type RequestEntry } from './request-entry.ts';
 
@@ -13,17 +14,10 @@ export const hourOf = ({ at }: Pick<RequestEntry, 'at'>): number => Math.floor(a
 /** Names in the order of the primary key of `request_hours`. */
 type Place = readonly [level: string, hour: number, group: string, account: string, model: string];
 
-const COUNTS = [
-  'requests',
-  'provider_errors',
-  'own_errors',
-  'caller_errors',
-  'client_closed',
-  'input_tokens',
-  'cached_input_tokens',
-  'output_tokens',
+const COUNTS = words(
+  'requests provider_errors own_errors caller_errors client_closed input_tokens cached_input_tokens output_tokens',
   'cost_unknown',
-] as const;
+);
 const MONEY = ['nanos', 'cost_nanos'] as const;
 /** Columns with a histogram. */
 export const TIMES = ['first_byte', 'total', 'added', 'failover'] as const;

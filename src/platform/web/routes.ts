@@ -2,61 +2,46 @@
  * Routing by the endpoint tables: finds the route of a request, and the methods that a path allows.
  * Reasons: docs/adr/0007-no-web-framework.md
  */
-import {
-  ADMIN_OPERATIONS,
-  adminRow,
-  CONSOLE_OPERATIONS,
-  consoleRow,
-  type Deprecation,
-  deprecationHeaders,
-  ENDPOINTS,
-  type EndpointRow,
-  type ErrorFormat,
-  type Method,
-  OPERATIONS,
-  OPERATOR_OPERATIONS,
-  type Operation,
-  operatorRow,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { AnyOperation } from './call.ts';
 
 export interface Route {
   readonly operation: AnyOperation;
-  readonly method: Method | 'HEAD';
+  readonly method: rules.Method | 'HEAD';
   /** Path pattern of the endpoint table: `/v1/models/{model}`. */
   readonly path: string;
-  readonly errorFormat: ErrorFormat;
+  readonly errorFormat: rules.ErrorFormat;
   /** Headers of every response, errors included. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export const ROUTES: readonly Route[] = [
-  ...OPERATIONS.flatMap((operation): Route[] => {
-    const row: EndpointRow = ENDPOINTS[operation];
+  ...rules.OPERATIONS.flatMap((operation): Route[] => {
+    const row: rules.EndpointRow = rules.ENDPOINTS[operation];
     const route = { ...routeOf(operation, row), errorFormat: row.errorFormat };
     const routes = row.alias === undefined ? [route] : [route, { ...route, path: row.alias }];
     return hasHead(operation) ? routes.flatMap(withHead) : routes;
   }),
-  ...OPERATOR_OPERATIONS.flatMap((operation): Route[] => {
-    const row = operatorRow(operation);
+  ...rules.OPERATOR_OPERATIONS.flatMap((operation): Route[] => {
+    const row = rules.operatorRow(operation);
     return row.head ? withHead(routeOf(operation, row)) : [routeOf(operation, row)];
   }),
-  ...ADMIN_OPERATIONS.map((operation): Route => routeOf(operation, adminRow(operation))),
-  ...CONSOLE_OPERATIONS.flatMap((operation): Route[] => {
-    const row = consoleRow(operation);
+  ...rules.ADMIN_OPERATIONS.map((operation): Route => routeOf(operation, rules.adminRow(operation))),
+  ...rules.CONSOLE_OPERATIONS.flatMap((operation): Route[] => {
+    const row = rules.consoleRow(operation);
     return row.head ? withHead(routeOf(operation, row)) : [routeOf(operation, row)];
   }),
 ];
 
 interface RoutedRow {
-  readonly method: Method;
+  readonly method: rules.Method;
   readonly path: string;
   readonly headers?: Route['headers'];
-  readonly deprecated?: Deprecation;
+  readonly deprecated?: rules.Deprecation;
 }
 
 function routeOf(operation: AnyOperation, { method, path, headers, deprecated }: RoutedRow): Route {
-  const all = deprecated ? { ...headers, ...deprecationHeaders(deprecated) } : headers;
+  const all = deprecated ? { ...headers, ...rules.deprecationHeaders(deprecated) } : headers;
   return { operation, method, path, errorFormat: 'openai', ...(all && { headers: all }) };
 }
 
@@ -65,8 +50,8 @@ function withHead(route: Route): Route[] {
 }
 
 /** Every GET that the gateway responds to by itself, whose length is known: no WebSocket, and no response that a provider may stream. */
-function hasHead(operation: Operation): boolean {
-  const row = ENDPOINTS[operation];
+function hasHead(operation: rules.Operation): boolean {
+  const row = rules.ENDPOINTS[operation];
   return row.method === 'GET' && !('turns' in row) && !('reader' in row && row.reader !== 'none');
 }
 

@@ -3,19 +3,7 @@
  * before anything of it is read. Never queues: a refused client returns later, a queued one would only wait.
  */
 import type { Clock } from '../../core/index.ts';
-import {
-  PRIORITIES,
-  type Priority,
-  SHED_LONG_TURN_MS,
-  SHED_RECENT,
-  SHED_RETRY_SECONDS,
-  SHED_SAMPLE_MS,
-  SHED_STEPS,
-  SHED_TARGET_MS,
-  SHED_WINDOW,
-  SHEDDING,
-  type SheddablePriority,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { type BodyBudget, SMALL_BODY_BYTES } from './body-budget.ts';
 
 export interface ShedderOptions {
@@ -28,10 +16,12 @@ export class Shedder {
   readonly #clock: Clock;
   readonly #bodyBudget: ShedderOptions['bodyBudget'];
   readonly #endTurn: () => void;
-  readonly #classes = new Map(PRIORITIES.map((priority) => [priority, new AdmittedShare(SHEDDING[priority].delayMs)]));
-  readonly #refused = new Map<SheddablePriority, number>(PRIORITIES.map((priority) => [priority, 0]));
+  readonly #classes = new Map(
+    rules.PRIORITIES.map((priority) => [priority, new AdmittedShare(rules.SHEDDING[priority].delayMs)]),
+  );
+  readonly #refused = new Map<rules.SheddablePriority, number>(rules.PRIORITIES.map((priority) => [priority, 0]));
   /** The latest delays in milliseconds, in a ring. */
-  readonly #delays = new Float64Array(SHED_WINDOW);
+  readonly #delays = new Float64Array(rules.SHED_WINDOW);
   #samples = 0;
   /** When the timer of the next sample should fire, and when the latest sample was recorded. */
   #dueAt = 0;
@@ -47,7 +37,7 @@ export class Shedder {
   }
 
   /** Refused requests by priority, since the start. */
-  get refused(): ReadonlyMap<SheddablePriority, number> {
+  get refused(): ReadonlyMap<rules.SheddablePriority, number> {
     return this.#refused;
   }
 
@@ -60,7 +50,7 @@ export class Shedder {
   pause(): void {
     this.#cancel();
     this.#dueAt = Number.POSITIVE_INFINITY;
-    for (let n = 0; n < SHED_WINDOW; n += 1) this.#record(0);
+    for (let n = 0; n < rules.SHED_WINDOW; n += 1) this.#record(0);
   }
 
   resume(): void {
@@ -68,7 +58,7 @@ export class Shedder {
   }
 
   /** Counts the request. `bodyBytes` is the announced length of its body, Infinity when it announces none. */
-  refuses(priority: Priority, bodyBytes: number): boolean {
+  refuses(priority: rules.Priority, bodyBytes: number): boolean {
     if (priority === 'never') return false;
     this.#sampleInTurn();
     const isRefused = this.#classes.get(priority)?.refuses() === true || !this.#hasRoom(priority, bodyBytes);
@@ -77,18 +67,18 @@ export class Shedder {
   }
 
   /** Small bodies take no part in the budget. A body of unknown length is refused only where there is no room left. */
-  #hasRoom(priority: SheddablePriority, bodyBytes: number): boolean {
+  #hasRoom(priority: rules.SheddablePriority, bodyBytes: number): boolean {
     if (bodyBytes <= SMALL_BODY_BYTES) return true;
     const { reservedBytes, maxBytes } = this.#bodyBudget;
-    const limit = maxBytes * SHEDDING[priority].bodyShare;
+    const limit = maxBytes * rules.SHEDDING[priority].bodyShare;
     // A body above the limit of its endpoint gets its own error, and one alone always has its chance.
     if (reservedBytes === 0) return true;
     return Number.isFinite(bodyBytes) ? reservedBytes + bodyBytes <= limit : reservedBytes < limit;
   }
 
   #sample(): void {
-    this.#dueAt = this.#clock.elapsed() + SHED_SAMPLE_MS;
-    this.#cancel = this.#clock.after(SHED_SAMPLE_MS, () => {
+    this.#dueAt = this.#clock.elapsed() + rules.SHED_SAMPLE_MS;
+    this.#cancel = this.#clock.after(rules.SHED_SAMPLE_MS, () => {
       this.#record(Math.max(0, this.#clock.elapsed() - this.#dueAt));
       this.#sample();
     });
@@ -98,25 +88,26 @@ export class Shedder {
   #sampleInTurn(): void {
     const now = this.#clock.elapsed();
     const lateMs = now - this.#dueAt;
-    if (lateMs < SHED_LONG_TURN_MS || now - this.#recordedAt < SHED_SAMPLE_MS) return;
+    if (lateMs < rules.SHED_LONG_TURN_MS || now - this.#recordedAt < rules.SHED_SAMPLE_MS) return;
     this.#record(lateMs);
     this.#endTurn();
   }
 
   #record(delayMs: number): void {
     this.#recordedAt = this.#clock.elapsed();
-    this.#delays[this.#samples % SHED_WINDOW] = delayMs;
+    this.#delays[this.#samples % rules.SHED_WINDOW] = delayMs;
     this.#samples += 1;
-    const recent = medianOf(this.#latest(SHED_RECENT));
+    const recent = medianOf(this.#latest(rules.SHED_RECENT));
     // The long median is only needed to begin, and nothing begins while the latest samples are in time.
-    const standing = recent <= SHED_TARGET_MS || this.#samples < SHED_WINDOW ? 0 : medianOf([...this.#delays]);
+    const standing =
+      recent <= rules.SHED_TARGET_MS || this.#samples < rules.SHED_WINDOW ? 0 : medianOf([...this.#delays]);
     for (const share of this.#classes.values()) share.adapt(standing, recent);
   }
 
   #latest(count: number): number[] {
     return Array.from(
       { length: Math.min(count, this.#samples) },
-      (_, n) => this.#delays[(this.#samples - 1 - n) % SHED_WINDOW] ?? 0,
+      (_, n) => this.#delays[(this.#samples - 1 - n) % rules.SHED_WINDOW] ?? 0,
     );
   }
 }
@@ -140,10 +131,10 @@ class AdmittedShare {
   }
 
   adapt(standingMs: number, recentMs: number): void {
-    const { start, shrink, grow, min } = SHED_STEPS;
+    const { start, shrink, grow, min } = rules.SHED_STEPS;
     if (this.#share === 1) {
       if (standingMs >= this.#delayMs) this.#share = start;
-    } else if (recentMs > SHED_TARGET_MS) this.#share = Math.max(min, this.#share * shrink);
+    } else if (recentMs > rules.SHED_TARGET_MS) this.#share = Math.max(min, this.#share * shrink);
     else this.#share = Math.min(1, this.#share * grow);
   }
 }
@@ -165,6 +156,6 @@ const medianOf = (values: readonly number[]): number => values.toSorted((a, b) =
 
 /** Seconds after which a refused client may return, spread at random. */
 export const retrySeconds = (): number => {
-  const { min, max } = SHED_RETRY_SECONDS;
+  const { min, max } = rules.SHED_RETRY_SECONDS;
   return min + Math.floor(Math.random() * (max - min + 1));
 };

@@ -5,14 +5,7 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import { createAdminToken, rotateAdminToken, writeAudit } from '../../access/keys/index.ts';
-import {
-  type CreatedLink,
-  createFirstLink,
-  findPersonByEmail,
-  invitePerson,
-  linkUrl,
-  resetPerson,
-} from '../../access/people/index.ts';
+import * as people from '../../access/people/index.ts';
 import type { Config } from '../../platform/config.ts';
 import { CliError, publicUrlOf } from '../server/index.ts';
 import { BY_CLI, withContext } from './context.ts';
@@ -36,7 +29,7 @@ const createCommand = (): Command =>
           throw new CliError(`--email: found "${options.email}", expected an e-mail address.`);
         const name = options.name ?? options.email.split('@')[0] ?? '';
         const invitation = { email: options.email, name, role: 'operator', user: null } as const;
-        const { link } = await invitePerson(db, invitation, { by: BY_CLI, now: clock.now() });
+        const { link } = await people.invitePerson(db, invitation, { by: BY_CLI, now: clock.now() });
         printLink(config, link, `Link for ${options.email}`);
       }),
     );
@@ -49,21 +42,21 @@ const linkCommand = (): Command =>
       withContext(async ({ config, database: { db }, clock, secrets }) => {
         const context = { by: BY_CLI, now: clock.now() };
         if (email === undefined) {
-          const link = await createFirstLink(db, { now: context.now, pepper: secrets.pepper });
+          const link = await people.createFirstLink(db, { now: context.now, pepper: secrets.pepper });
           if (!link) throw new CliError('The console has an operator; name the person with --email.');
           return printLink(config, link, 'Link for the first operator');
         }
-        const person = await findPersonByEmail(db, email);
+        const person = await people.findPersonByEmail(db, email);
         if (!person)
           throw new CliError(`No person has the address "${email}"; "dragoman admin create" invites an operator.`);
-        printLink(config, (await resetPerson(db, person.id, context)).link, `Link for ${email}`);
+        printLink(config, (await people.resetPerson(db, person.id, context)).link, `Link for ${email}`);
       }),
     );
 
 /** The link alone goes to stdout. */
-function printLink(config: Config, link: CreatedLink, about: string): void {
+function printLink(config: Config, link: people.CreatedLink, about: string): void {
   info(`${about}, shown only once; it works once, until ${link.expiresAt.toISOString()}:`);
-  print(linkUrl(publicUrlOf(config, config.PORT), link));
+  print(people.linkUrl(publicUrlOf(config, config.PORT), link));
 }
 
 const tokenCommand = (): Command =>

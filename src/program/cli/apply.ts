@@ -1,13 +1,6 @@
 /** `dragoman apply FILE`: makes the configuration match a file. */
 import { Command } from 'commander';
-import {
-  type Applied,
-  type ApplyOptions,
-  applySetup,
-  isMass,
-  isUnnamedRepricing,
-  RemovalError,
-} from '../../catalog/setup/index.ts';
+import * as setup from '../../catalog/setup/index.ts';
 import { CliError } from '../server/index.ts';
 import { isEmpty, readSetup, reportApplied, STDIN } from './config-file.ts';
 import { BY_CLI, withContext } from './context.ts';
@@ -42,18 +35,18 @@ export const applyCommand = (): Command =>
       await withContext(async ({ database, secrets }) => {
         const prune = options.prune === true;
         const confirmed = options.confirm === undefined ? undefined : Number(options.confirm);
-        const apply = (more: Pick<ApplyOptions, 'dryRun' | 'refuseRepricing' | 'refuseRemoval'>) =>
-          applySetup(database.db, file, { secrets, prune, by: BY_CLI, refuseRemoval: { confirmed }, ...more }).catch(
-            explainRemoval,
-          );
+        const apply = (more: Pick<setup.ApplyOptions, 'dryRun' | 'refuseRepricing' | 'refuseRemoval'>) =>
+          setup
+            .applySetup(database.db, file, { secrets, prune, by: BY_CLI, refuseRemoval: { confirmed }, ...more })
+            .catch(explainRemoval);
         if (options.diff) return showDiff(await apply({ dryRun: true }), path);
         if (options.yes && !options.dryRun) return reportApplied(await apply({}), { path });
         const planned = await apply({ dryRun: true });
-        const reprices = planned.effects.some(isUnnamedRepricing);
+        const reprices = planned.effects.some(setup.isUnnamedRepricing);
         const needsConsent = prune || reprices;
         if (options.dryRun || needsConsent) reportApplied(planned, { path, isDryRun: true });
         if (options.dryRun) return;
-        const mass = planned.removal && isMass(planned.removal) ? planned.removal.removed : undefined;
+        const mass = planned.removal && setup.isMass(planned.removal) ? planned.removal.removed : undefined;
         const isNumbered = mass !== undefined && mass !== confirmed;
         if (needsConsent && !(await isConfirmed(path, prune, isNumbered ? String(mass) : undefined)))
           return info('Nothing was changed.');
@@ -62,7 +55,7 @@ export const applyCommand = (): Command =>
     });
 
 /** The fields go to standard output, the rest to standard error. */
-function showDiff(planned: Applied, path: string): void {
+function showDiff(planned: setup.Applied, path: string): void {
   for (const { object, fields } of planned.diff) {
     print(object);
     for (const { field, before = '(none)', after = '(none)' } of fields) print(`  ${field}: ${before} -> ${after}`);
@@ -73,7 +66,7 @@ function showDiff(planned: Applied, path: string): void {
 
 /** A file that lacks a part would remove what is missing: the operator names the number. */
 function explainRemoval(error: unknown): never {
-  if (!(error instanceof RemovalError)) throw error;
+  if (!(error instanceof setup.RemovalError)) throw error;
   throw new CliError(
     `Nothing was changed: --prune ${error.lines[0]}. If this is intended, add --confirm ${error.removal.removed}.`,
   );

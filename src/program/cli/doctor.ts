@@ -3,13 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { Command } from 'commander';
 import { sql } from 'kysely';
-import {
-  findIdleFallbacks,
-  findUnpriced,
-  findWithoutOutput,
-  NO_OUTPUT_ADVICE,
-  UNPRICED_ADVICE,
-} from '../../catalog/setup/index.ts';
+import * as setup from '../../catalog/setup/index.ts';
 import { systemClock } from '../../core/index.ts';
 import { findAlarms, LEDGER_CHECKS, readAlarms } from '../../ledger/index.ts';
 import { type Config, loadConfig } from '../../platform/config.ts';
@@ -238,11 +232,13 @@ async function checkSetup({ config, database: { db }, isEmbedded }: AppContext):
     ),
     ...groupsWithout('account', accounts, 'its keys get 503 until one is applied'),
     ...groupsWithout('model', models, 'its keys get model_not_found until one is applied'),
-    ...(await findUnpriced(db)).map((model): Finding => bad('Price', `model ${model} has none. ${UNPRICED_ADVICE}`)),
-    ...(await findWithoutOutput(db)).map(
-      (model): Finding => bad('Price', `model ${model} has no output. ${NO_OUTPUT_ADVICE}`),
+    ...(await setup.findUnpriced(db)).map(
+      (model): Finding => bad('Price', `model ${model} has none. ${setup.UNPRICED_ADVICE}`),
     ),
-    ...(await findIdleFallbacks(db, systemClock.now())).map((text): Finding => bad('Fallback', text)),
+    ...(await setup.findWithoutOutput(db)).map(
+      (model): Finding => bad('Price', `model ${model} has no output. ${setup.NO_OUTPUT_ADVICE}`),
+    ),
+    ...(await setup.findIdleFallbacks(db, systemClock.now())).map((text): Finding => bad('Fallback', text)),
   ];
 }
 

@@ -1,14 +1,7 @@
 /** `dragoman prices import | list`: imports prices from the public price list, and lists the current ones. */
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
-import {
-  applyImport,
-  type ImportOptions,
-  type ImportPlan,
-  type PriceChange,
-  parseLitellmList,
-  planImport,
-} from '../../catalog/setup/index.ts';
+import * as setup from '../../catalog/setup/index.ts';
 import { parseNanos, parsePpm } from '../../core/index.ts';
 import { type AppContext, CliError } from '../server/index.ts';
 import { BY_CLI, withContext } from './context.ts';
@@ -49,8 +42,8 @@ async function importPrices({ database: { db }, clock }: AppContext, options: Op
     throw new CliError(`--multiplier: found "${options.multiplier}", expected a decimal factor such as 1.25.`);
   const { group, model, provider } = options;
   const list = options.list === undefined ? undefined : await readList(options.list);
-  const input: ImportOptions = { group, model, provider, list, multiplierPpm: BigInt(ppm), now: clock.now() };
-  const plan = await planImport(db, input);
+  const input: setup.ImportOptions = { group, model, provider, list, multiplierPpm: BigInt(ppm), now: clock.now() };
+  const plan = await setup.planImport(db, input);
   show(plan);
   if (plan.changes.length + plan.limits.length === 0 || options.dryRun) return;
   const suspicious = plan.changes.flatMap(({ changes }) => changes.filter(({ isSuspicious }) => isSuspicious)).length;
@@ -60,7 +53,7 @@ async function importPrices({ database: { db }, clock }: AppContext, options: Op
     );
   if (!options.yes && !process.stdin.isTTY) return info('Nothing was changed; use --yes to apply this.');
   if (!options.yes && !(await confirm('Apply these prices?'))) return info('Nothing was changed.');
-  await applyImport(db, plan, input, BY_CLI);
+  await setup.applyImport(db, plan, input, BY_CLI);
   info(
     `${plan.changes.length} ${plan.changes.length === 1 ? 'price' : 'prices'} applied; earlier charges keep their prices.`,
   );
@@ -68,14 +61,14 @@ async function importPrices({ database: { db }, clock }: AppContext, options: Op
 
 async function readList(file: string) {
   try {
-    return parseLitellmList(await readFile(file, 'utf8'));
+    return setup.parseLitellmList(await readFile(file, 'utf8'));
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
     throw new CliError(`--list: ${file} is not a price list in the form of LiteLLM: ${reason}`);
   }
 }
 
-function show({ changes, limits, unchanged, remarks, skipped }: ImportPlan): void {
+function show({ changes, limits, unchanged, remarks, skipped }: setup.ImportPlan): void {
   for (const change of changes) {
     const { group, model, source, from } = change;
     print(`${model} of ${group}, from ${source}${from === undefined ? '' : `, beginning ${from.slice(0, 10)}`}`);
@@ -88,7 +81,7 @@ function show({ changes, limits, unchanged, remarks, skipped }: ImportPlan): voi
   info(`${changes.length} to change, ${unchanged} unchanged, ${skipped.length} skipped.`);
 }
 
-function linesOf({ changes }: PriceChange): string[] {
+function linesOf({ changes }: setup.PriceChange): string[] {
   if (changes.length === 0) return ['cost of the provider'];
   return changes.map(({ rate, before, after, isSuspicious }) =>
     [

@@ -2,14 +2,7 @@
 import { expireSignIns } from '../../access/people/index.ts';
 import type { Clock, Log, Sealer } from '../../core/index.ts';
 import { type Background, expireResponses } from '../../gateway/index.ts';
-import {
-  checkAlarms,
-  LEDGER_CHECKS,
-  removeOldMonths,
-  removeOldQuarantine,
-  sumOldDays,
-  sumOldMonths,
-} from '../../ledger/index.ts';
+import * as ledger from '../../ledger/index.ts';
 import { expireCaptures, RequestRollUp, removeOldRequests, removeOldRollUps } from '../../observe/request-log/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
 import type { Config } from '../../platform/config.ts';
@@ -40,13 +33,13 @@ export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: Jo
     {
       name: 'alarms.check',
       everyMs: config.ALARM_CHECK_MS,
-      run: () => checkAlarms(database.db, log, { ...LEDGER_CHECKS, ...VIDEO_CHECKS }).then(() => 0),
+      run: () => ledger.checkAlarms(database.db, log, { ...ledger.LEDGER_CHECKS, ...VIDEO_CHECKS }).then(() => 0),
     },
     { name: 'sessions.expire', everyMs: 600_000, run: () => expireSignIns(database.db, clock.now()) },
     { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
-    { name: 'usage.totals', everyMs: 600_000, run: () => sumOldDays(database.db) },
-    { name: 'usage.monthly', everyMs: 3_600_000, run: () => sumOldMonths(database) },
-    { name: 'usage.months', everyMs: 3_600_000, run: () => removeOldMonths(database, retention()) },
+    { name: 'usage.totals', everyMs: 600_000, run: () => ledger.sumOldDays(database.db) },
+    { name: 'usage.monthly', everyMs: 3_600_000, run: () => ledger.sumOldMonths(database) },
+    { name: 'usage.months', everyMs: 3_600_000, run: () => ledger.removeOldMonths(database, retention()) },
     { name: 'requests.roll_up', everyMs: 60_000, run: () => rollUp.run() },
     {
       name: 'requests.days',
@@ -58,6 +51,6 @@ export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: Jo
     ...modules.video.jobs,
     ...modules.background.jobs,
     ...modules.warnings.jobs,
-    { name: 'usage.quarantine', everyMs: 3_600_000, run: () => removeOldQuarantine(database.db, retention()) },
+    { name: 'usage.quarantine', everyMs: 3_600_000, run: () => ledger.removeOldQuarantine(database.db, retention()) },
   ];
 };

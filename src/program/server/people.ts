@@ -1,15 +1,6 @@
 /** The APIs for people: the operator's under /admin/v1 and the one of the console, with database connections of their own. */
 import { FailedAttempts, readAdminToken } from '../../access/keys/index.ts';
-import {
-  firstRunCheck,
-  LocalSignInCounts,
-  OidcClient,
-  Passwords,
-  PrimarySignInCounts,
-  type SessionGuard,
-  SignIn,
-  SuspectGate,
-} from '../../access/people/index.ts';
+import * as people from '../../access/people/index.ts';
 import { AdminAuth, createAdminHandlers } from '../../api/admin/index.ts';
 import { ConsoleFiles, createConsoleHandlers } from '../../api/console/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
@@ -33,7 +24,7 @@ export interface PeopleParts extends Pick<Services, 'health' | 'limiter' | 'upst
   readonly gateway: Gateway;
   readonly video: Video;
   readonly warnings: Warnings;
-  readonly guard: SessionGuard;
+  readonly guard: people.SessionGuard;
   readonly share: WorkerShare;
   readonly member: ClusterMember | undefined;
   readonly failuresPerMinute: number;
@@ -88,20 +79,20 @@ function consoleHandlers(
 ): Record<ConsoleOperation, Handler> {
   const { config, clock, secrets } = context;
   const { share, member } = parts;
-  const passwords = new Passwords(secrets.pepper, {
+  const passwords = new people.Passwords(secrets.pepper, {
     running: shareOf(PASSWORD_QUEUE.running, share),
     waiting: shareOf(PASSWORD_QUEUE.waiting, share),
   });
-  const counts = member ? new PrimarySignInCounts(member.primary) : new LocalSignInCounts(clock);
+  const counts = member ? new people.PrimarySignInCounts(member.primary) : new people.LocalSignInCounts(clock);
   return createConsoleHandlers({
     ...context,
     ...parts,
     db,
     ownDb,
     passwords,
-    signIn: new SignIn({ db, clock, passwords, pepper: secrets.pepper, counts }),
-    linkGate: new SuspectGate(clock, parts.failuresPerMinute, 'link'),
-    isFirstRun: firstRunCheck(db),
+    signIn: new people.SignIn({ db, clock, passwords, pepper: secrets.pepper, counts }),
+    linkGate: new people.SuspectGate(clock, parts.failuresPerMinute, 'link'),
+    isFirstRun: people.firstRunCheck(db),
     oidc: createOidc(context, parts.upstream, parts.publicUrl),
     files: new ConsoleFiles(consoleFolder(config)),
   });
@@ -112,10 +103,10 @@ export function createOidc(
   { config, sealer, clock }: AppContext,
   upstream: UpstreamClient,
   publicUrl: () => string,
-): { readonly client: OidcClient; readonly operators: Config['OIDC_OPERATORS'] } | undefined {
+): { readonly client: people.OidcClient; readonly operators: Config['OIDC_OPERATORS'] } | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
   if (issuer === undefined || clientId === undefined) return undefined;
   const settings = { issuer, clientId, clientSecret, scope: config.OIDC_SCOPE };
-  const client = new OidcClient({ settings, upstream, sealer, clock, publicUrl });
+  const client = new people.OidcClient({ settings, upstream, sealer, clock, publicUrl });
   return { client, operators: config.OIDC_OPERATORS };
 }

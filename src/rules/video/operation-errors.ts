@@ -1,40 +1,23 @@
 /** Error codes that each task operation can return. V 7 explains them. */
 import type { OfferedVideoOperation } from '../endpoints.ts';
 import type { ErrorCode } from '../errors.ts';
+import { words } from '../notation.ts';
 
-const EVERY = [
-  'invalid_request',
-  'invalid_api_key',
-  'key_not_allowed',
-  'rate_limit_exceeded',
-  'internal_error',
-  'server_is_overloaded',
+const EVERY = words(
+  'invalid_request invalid_api_key key_not_allowed rate_limit_exceeded internal_error server_is_overloaded',
   'shutting_down',
-] as const satisfies readonly ErrorCode[];
+);
 
 const CREATE = [
   ...EVERY,
-  'unsupported_video_parameter',
-  'invalid_asset_reference',
-  'insufficient_balance',
-  'model_not_allowed',
-  'model_not_found',
-  'asset_not_found',
-  'asset_kind_mismatch',
-  'asset_invalid',
-  'asset_not_ready',
-  'asset_binding_conflict',
-  'asset_channel_mismatch',
-  'asset_binding_unavailable',
-  'asset_route_group_unavailable',
-  'asset_route_group_misconfigured',
-  'public_character_not_found',
-  'task_not_found',
-  'request_timeout',
-  'idempotency_conflict',
-  'idempotency_in_progress',
-  'no_upstream_account',
-] as const satisfies readonly ErrorCode[];
+  ...words(
+    'unsupported_video_parameter invalid_asset_reference insufficient_balance model_not_allowed model_not_found',
+    'asset_not_found asset_kind_mismatch asset_invalid asset_not_ready asset_binding_conflict',
+    'asset_channel_mismatch asset_binding_unavailable asset_route_group_unavailable',
+    'asset_route_group_misconfigured public_character_not_found task_not_found request_timeout',
+    'idempotency_conflict idempotency_in_progress no_upstream_account',
+  ),
+] as const;
 /** Nothing is claimed, held or sent. */
 const ESTIMATE = CREATE.filter(
   (code) =>
@@ -42,39 +25,23 @@ const ESTIMATE = CREATE.filter(
 );
 const LIST = EVERY;
 const READ = [...EVERY, 'task_not_found'] as const;
-const DELETE = [
-  ...READ,
-  'task_cancel_not_supported',
-  'task_delete_not_supported',
-  'task_not_cancellable',
-] as const satisfies readonly ErrorCode[];
+const DELETE = [...READ, ...words('task_cancel_not_supported task_delete_not_supported task_not_cancellable')] as const;
 
-const RESULT = [
-  ...READ,
-  'video_not_ready',
-  'video_result_expired',
-  'upstream_error',
-  'upstream_timeout',
-] as const satisfies readonly ErrorCode[];
+const RESULT = [...READ, ...words('video_not_ready video_result_expired upstream_error upstream_timeout')] as const;
 
 const ASSETS = [...LIST, 'asset_route_group_unavailable'] as const;
 const CREATE_SESSION = [
   ...ASSETS,
-  'model_not_allowed',
-  'model_not_found',
-  'request_timeout',
-  'idempotency_conflict',
-  'idempotency_in_progress',
-  'asset_route_group_misconfigured',
-  'asset_upstream_unavailable',
-] as const satisfies readonly ErrorCode[];
-const CREATE_ASSET_GROUP = [...CREATE_SESSION, 'asset_group_not_found'] as const satisfies readonly ErrorCode[];
+  ...words(
+    'model_not_allowed model_not_found request_timeout idempotency_conflict idempotency_in_progress',
+    'asset_route_group_misconfigured asset_upstream_unavailable',
+  ),
+] as const;
+const CREATE_ASSET_GROUP = [...CREATE_SESSION, 'asset_group_not_found'] as const;
 const REFRESH_ASSET = [
   ...ASSETS,
-  'asset_not_found',
-  'asset_route_group_misconfigured',
-  'asset_upstream_unavailable',
-] as const satisfies readonly ErrorCode[];
+  ...words('asset_not_found asset_route_group_misconfigured asset_upstream_unavailable'),
+] as const;
 
 export const VIDEO_OPERATION_ERRORS: Readonly<Record<OfferedVideoOperation, readonly ErrorCode[]>> = {
   'tasks.create': CREATE,
@@ -100,9 +67,7 @@ export const VIDEO_OPERATION_ERRORS: Readonly<Record<OfferedVideoOperation, read
   'assetGroups.get': [...EVERY, 'asset_group_not_found'],
   'assetGroups.delete': [
     ...ASSETS,
-    'asset_group_not_found',
-    'asset_group_not_empty',
-    'asset_group_delete_not_supported',
+    ...words('asset_group_not_found asset_group_not_empty asset_group_delete_not_supported'),
   ],
   'assets.create': [...CREATE_ASSET_GROUP, 'asset_not_found', 'asset_channel_mismatch', 'asset_binding_unavailable'],
   'assets.list': ASSETS,

@@ -1,23 +1,11 @@
 /** Parameters of a video request and the kinds of rules for their values (V 4.2). */
+import { words } from '../notation.ts';
 
 /** In the order in which they are checked and sent. */
-export const VIDEO_PARAMETERS = [
-  'duration',
-  'frames',
-  'resolution',
-  'ratio',
-  'seed',
-  'generate_audio',
-  'watermark',
-  'return_last_frame',
-  'service_tier',
-  'execution_expires_after',
-  'callback_url',
-  'tools',
-  'camera_fixed',
-  'draft',
-  'priority',
-] as const;
+export const VIDEO_PARAMETERS = words(
+  'duration frames resolution ratio seed generate_audio watermark return_last_frame service_tier',
+  'execution_expires_after callback_url tools camera_fixed draft priority',
+);
 export type VideoParameter = (typeof VIDEO_PARAMETERS)[number];
 
 /** Fields of POST /api/v3/contents/generations/tasks. */

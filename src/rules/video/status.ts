@@ -1,19 +1,14 @@
 /** Statuses of a video task, the moves between them, and how tasks are followed at the provider (V 3). */
+import { words } from '../notation.ts';
 
 export const TASK_STATUSES = ['queued', 'running', 'cancelled', 'succeeded', 'failed', 'expired'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 /** Codes of a failed task's `error` (V 2). */
-export const TASK_ERROR_CODES = [
-  'input_content_rejected',
-  'output_content_rejected',
-  'invalid_video_parameter',
-  'upstream_rate_limited',
-  'upstream_error',
-  'submission_failed',
-  'task_expired',
-  'task_cancelled',
-] as const;
+export const TASK_ERROR_CODES = words(
+  'input_content_rejected output_content_rejected invalid_video_parameter upstream_rate_limited upstream_error',
+  'submission_failed task_expired task_cancelled',
+);
 export type TaskErrorCode = (typeof TASK_ERROR_CODES)[number];
 
 /** `running` may be too short to be seen, so a queued task can succeed directly. A terminal status is never left. */

@@ -1,13 +1,7 @@
 /** Assets and asset groups as rows: found by owner and id, listed, and moved from one status to another by the table of moves. */
 import { type RawBuilder, sql } from 'kysely';
 import { type Db, deleteBatch, type Row } from '../../platform/db/index.ts';
-import {
-  ASSET_DELETED_DAYS,
-  type AssetGroupStatus,
-  type AssetStatus,
-  assetGroupSourcesOf,
-  assetSourcesOf,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 
 export type AssetRow = Row<'assets'>;
 export type AssetGroupRow = Row<'asset_groups'>;
@@ -32,7 +26,7 @@ export const isIdOf = (table: Table, id: string): boolean => ID_FORMS[table].tes
 
 /** Rows that their owner can read; hidden groups are not among them. */
 const isReadable = (table: Table) =>
-  sql`(deleted_at is null or deleted_at > now() - ${ASSET_DELETED_DAYS} * interval '1 day') ${table === 'assets' ? sql`` : sql`and not is_hidden`}`;
+  sql`(deleted_at is null or deleted_at > now() - ${rules.ASSET_DELETED_DAYS} * interval '1 day') ${table === 'assets' ? sql`` : sql`and not is_hidden`}`;
 
 /** Undefined alike for missing and foreign rows: one query, so that a response cannot differ. */
 export async function findRow<T extends Table>(
@@ -61,8 +55,8 @@ export async function lockRow<T extends Table>(
 
 type Changes = Readonly<Record<string, string | null | RawBuilder<unknown>>>;
 interface StatusOf {
-  readonly assets: AssetStatus;
-  readonly asset_groups: AssetGroupStatus;
+  readonly assets: rules.AssetStatus;
+  readonly asset_groups: rules.AssetGroupStatus;
 }
 
 /** Moves a row and returns it; undefined when the move is not legal from its current status. */
@@ -74,7 +68,7 @@ export async function moveRow<T extends Table>(
   changes: Changes = {},
 ): Promise<RowOf[T] | undefined> {
   const sources: readonly string[] =
-    table === 'assets' ? assetSourcesOf(to) : assetGroupSourcesOf(to as AssetGroupStatus);
+    table === 'assets' ? rules.assetSourcesOf(to) : rules.assetGroupSourcesOf(to as rules.AssetGroupStatus);
   const columns = Object.entries(changes).map(([column, value]) => sql`, ${sql.ref(column)} = ${value}`);
   const { rows } = await sql<RowOf[T]>`
     update ${sql.table(table)} set status = ${to}, updated_at = now() ${sql.join(columns, sql``)}
@@ -134,6 +128,6 @@ const isOneOf = (column: string, [first, ...more]: readonly string[]) =>
 
 /** Removes rows that were deleted too long ago to be read. A group goes after its assets. */
 export async function expireDeleted(db: Db): Promise<number> {
-  const isOld = sql`deleted_at <= now() - ${ASSET_DELETED_DAYS} * interval '1 day'`;
+  const isOld = sql`deleted_at <= now() - ${rules.ASSET_DELETED_DAYS} * interval '1 day'`;
   return (await deleteBatch(db, 'assets', isOld)) + (await deleteBatch(db, 'asset_groups', isOld));
 }

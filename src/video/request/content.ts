@@ -1,18 +1,6 @@
 /** Content items of a task request (V 4.1): shape, role and address of each one. Their combination is checked elsewhere. */
 import { publicUrl } from '../../core/index.ts';
-import {
-  type AddressForm,
-  CONTENT_ITEMS,
-  isReference,
-  MEDIA_ITEMS,
-  type MediaItemRule,
-  type MediaItemType,
-  type MediaRole,
-  type ParsedReference,
-  parseReference,
-  TEXT_ITEM,
-  VARIANT_SHEETS,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { AudioLength } from './audio.ts';
 import { checkAudio, checkImage, isDataUrl } from './data-url.ts';
 import { isText, type JsonMembers, type JsonNode, type JsonText, shortName } from './json-tree.ts';
@@ -22,28 +10,28 @@ import type { TaskTarget } from './task-request.ts';
 /** An item with a valid shape, whose address is not checked yet. `param` is the path of the text or address. */
 export type ItemShape = { readonly type: 'text'; readonly param: string; readonly text: JsonText } | MediaShape;
 export interface MediaShape {
-  readonly type: MediaItemType;
+  readonly type: rules.MediaItemType;
   readonly param: string;
   readonly url: JsonText;
   /** Path of the role, for errors about combinations. */
   readonly roleParam: string;
-  readonly role: MediaRole | undefined;
+  readonly role: rules.MediaRole | undefined;
 }
 
 export type CheckedItem = Extract<ItemShape, { type: 'text' }> | CheckedMedia;
 export interface CheckedMedia extends MediaShape {
-  readonly rule: MediaItemRule;
+  readonly rule: rules.MediaItemRule;
   readonly address: Address;
 }
 export type Address =
   | { readonly form: 'https'; readonly url: string }
   /** Undefined when malformed; reported after all items are checked. */
-  | { readonly form: 'reference'; readonly reference: ParsedReference | undefined }
+  | { readonly form: 'reference'; readonly reference: rules.ParsedReference | undefined }
   | { readonly form: 'data'; readonly length: AudioLength | undefined };
 
 /** Checks the number of items; `others` is the number of items that the entry adds. */
 export function contentNodes(content: JsonNode | undefined, others = 0): readonly JsonNode[] {
-  const { min, max } = CONTENT_ITEMS;
+  const { min, max } = rules.CONTENT_ITEMS;
   if (!Array.isArray(content))
     throw invalidField(
       'content',
@@ -60,18 +48,18 @@ export function readItem(node: JsonNode, index: number): ItemShape {
   if (!(node instanceof Map)) throw invalidField(param, 'not an object', 'send an object with type');
   const item: JsonMembers = node;
   const type = item.get('type');
-  if (type !== TEXT_ITEM && !isMediaType(type))
+  if (type !== rules.TEXT_ITEM && !isMediaType(type))
     throw invalidField(
       `${param}.type`,
       type === undefined ? 'missing' : 'not a known type',
-      `send ${alternatives([TEXT_ITEM, ...Object.keys(MEDIA_ITEMS)])}`,
+      `send ${alternatives([rules.TEXT_ITEM, ...Object.keys(rules.MEDIA_ITEMS)])}`,
     );
   rejectOthers(item, param, ['type', 'role', type]);
-  return type === TEXT_ITEM ? readText(item, param) : readMedia(item, param, type);
+  return type === rules.TEXT_ITEM ? readText(item, param) : readMedia(item, param, type);
 }
 
-const isMediaType = (type: JsonNode | undefined): type is MediaItemType =>
-  typeof type === 'string' && Object.hasOwn(MEDIA_ITEMS, type);
+const isMediaType = (type: JsonNode | undefined): type is rules.MediaItemType =>
+  typeof type === 'string' && Object.hasOwn(rules.MEDIA_ITEMS, type);
 
 /** The payload of another type counts as unknown, too (V 4.1). */
 function rejectOthers(object: JsonMembers, param: string, known: readonly string[]): void {
@@ -93,7 +81,7 @@ export function requireText(node: JsonNode | undefined, param: string): JsonText
   return node;
 }
 
-function readMedia(item: JsonMembers, param: string, type: MediaItemType): MediaShape {
+function readMedia(item: JsonMembers, param: string, type: rules.MediaItemType): MediaShape {
   const payload = item.get(type);
   const payloadParam = `${param}.${type}`;
   if (!(payload instanceof Map))
@@ -106,8 +94,8 @@ function readMedia(item: JsonMembers, param: string, type: MediaItemType): Media
   return { type, param: `${payloadParam}.url`, url, roleParam, role: readRole(item, roleParam, type) };
 }
 
-function readRole(item: JsonMembers, param: string, type: MediaItemType): MediaRole | undefined {
-  const { roles, loneRole }: MediaItemRule = MEDIA_ITEMS[type];
+function readRole(item: JsonMembers, param: string, type: rules.MediaItemType): rules.MediaRole | undefined {
+  const { roles, loneRole }: rules.MediaItemRule = rules.MEDIA_ITEMS[type];
   const role = item.get('role');
   if (role === undefined) {
     if (loneRole) return undefined;
@@ -122,31 +110,31 @@ function readRole(item: JsonMembers, param: string, type: MediaItemType): MediaR
 /** Checks the address of a media item. */
 export function checkItem(item: ItemShape, target: TaskTarget): CheckedItem {
   if (item.type === 'text') return item;
-  const rule: MediaItemRule = MEDIA_ITEMS[item.type];
+  const rule: rules.MediaItemRule = rules.MEDIA_ITEMS[item.type];
   return { ...item, rule, address: checkAddress(item, rule, target) };
 }
 
-const FORM_NAMES: Readonly<Record<AddressForm, string>> = {
+const FORM_NAMES: Readonly<Record<rules.AddressForm, string>> = {
   https: 'a public HTTPS URL',
   asset: 'asset://<asset_id>',
   character: 'asset://<char_id>',
   data: 'a Base64 data URL',
 };
 
-function checkAddress({ url, param }: MediaShape, rule: MediaItemRule, target: TaskTarget): Address {
+function checkAddress({ url, param }: MediaShape, rule: rules.MediaItemRule, target: TaskTarget): Address {
   const advice = `send ${alternatives(rule.addresses.map((form) => FORM_NAMES[form]))}`;
   const bytes = typeof url === 'string' ? Buffer.from(url) : url.bytes();
   if (isDataUrl(bytes)) {
     if (!rule.addresses.includes('data'))
       throw invalidField(param, `a ${rule.kind} cannot be sent as a data URL`, advice);
-    const { inlineMedia } = VARIANT_SHEETS[target.variant];
+    const { inlineMedia } = rules.VARIANT_SHEETS[target.variant];
     if (rule.kind === 'audio') return { form: 'data', length: checkAudio(bytes, param, inlineMedia) };
     checkImage(bytes, param, inlineMedia);
     return { form: 'data', length: undefined };
   }
   // The URL check would decode a text of 64 MB only to reject its length.
   const text = bytes.length > MAX_DECODED ? bytes.toString('utf8', 0, MAX_DECODED) : String(url);
-  if (isReference(text)) return { form: 'reference', reference: parseReference(text) };
+  if (rules.isReference(text)) return { form: 'reference', reference: rules.parseReference(text) };
   const parsed = publicUrl(text, target.allowedOrigins ?? []);
   if (!(parsed instanceof URL)) throw invalidField(param, problemOf(parsed.message), advice);
   return { form: 'https', url: parsed.href };

@@ -1,13 +1,6 @@
 /** Parameters of a task request (V 4.2), checked against the sheet of the variant and the capabilities of the model. */
 import { publicUrl } from '../../core/index.ts';
-import {
-  EXCLUSIVE_PARAMETERS,
-  type IntegerRule,
-  type ParameterRule,
-  VARIANT_SHEETS,
-  VIDEO_PARAMETERS,
-  type VideoParameter,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { problemOf } from './content.ts';
 import { isText, type JsonMembers, type JsonNode, shortName } from './json-tree.ts';
 import { alternatives, invalidField, unsupportedField } from './reject.ts';
@@ -23,24 +16,24 @@ export interface ParameterNode {
   readonly node: JsonNode;
   readonly param: string;
 }
-export type ParameterNodes = ReadonlyMap<VideoParameter, ParameterNode>;
+export type ParameterNodes = ReadonlyMap<rules.VideoParameter, ParameterNode>;
 
-export const parameterNodes = (body: JsonMembers): Map<VideoParameter, ParameterNode> =>
+export const parameterNodes = (body: JsonMembers): Map<rules.VideoParameter, ParameterNode> =>
   new Map(
-    VIDEO_PARAMETERS.flatMap((name) => {
+    rules.VIDEO_PARAMETERS.flatMap((name) => {
       const node = body.get(name);
       return node === undefined ? [] : [[name, { node, param: name }] as const];
     }),
   );
 
 export function checkParameters(nodes: ParameterNodes, target: TaskTarget): CheckedParameters {
-  const { parameters } = VARIANT_SHEETS[target.variant];
-  const values = new Map<VideoParameter, unknown>();
-  for (const name of VIDEO_PARAMETERS) {
+  const { parameters } = rules.VARIANT_SHEETS[target.variant];
+  const values = new Map<rules.VideoParameter, unknown>();
+  for (const name of rules.VIDEO_PARAMETERS) {
     const found = nodes.get(name);
     if (found) values.set(name, checkValue(found, parameters[name], target));
   }
-  for (const [one, other] of EXCLUSIVE_PARAMETERS) checkExclusive(nodes.get(one)?.param, nodes.get(other)?.param);
+  for (const [one, other] of rules.EXCLUSIVE_PARAMETERS) checkExclusive(nodes.get(one)?.param, nodes.get(other)?.param);
   const { callback_url: callbackUrl, ...given } = Object.fromEntries(values);
   return { given, callbackUrl: callbackUrl === undefined ? undefined : String(callbackUrl) };
 }
@@ -51,7 +44,7 @@ export function checkExclusive(one: string | undefined, other: string | undefine
     throw invalidField(one, `cannot be combined with ${other}`, 'send one of the two');
 }
 
-function checkValue({ node, param }: ParameterNode, rule: ParameterRule, target: TaskTarget): unknown {
+function checkValue({ node, param }: ParameterNode, rule: rules.ParameterRule, target: TaskTarget): unknown {
   switch (rule.kind) {
     case 'integer':
       return checkInteger(node, param, rule);
@@ -76,7 +69,7 @@ function checkValue({ node, param }: ParameterNode, rule: ParameterRule, target:
   }
 }
 
-function checkInteger(node: JsonNode, param: string, { min, max, unit, automatic }: IntegerRule): number {
+function checkInteger(node: JsonNode, param: string, { min, max, unit, automatic }: rules.IntegerRule): number {
   const values = `${min} to ${max}${unit ? ` ${unit}` : ''}${automatic?.isSupported ? ` or ${automatic.value}` : ''}`;
   if (typeof node !== 'number' || !Number.isInteger(node))
     throw invalidField(param, 'not an integer', `send ${values}`);
@@ -113,7 +106,7 @@ function checkUrl(node: JsonNode, param: string, { allowedOrigins = [] }: TaskTa
 function checkTools(
   node: JsonNode,
   param: string,
-  { types, maxItems }: Extract<ParameterRule, { kind: 'tools' }>,
+  { types, maxItems }: Extract<rules.ParameterRule, { kind: 'tools' }>,
 ): readonly { type: string }[] {
   const advice = `send at most ${maxItems} objects with the type ${alternatives(types)}`;
   if (!Array.isArray(node)) throw invalidField(param, 'not an array', advice);

@@ -1,21 +1,13 @@
 /** Options in the text of a prompt. What they ask for is held beside the parameters; see `src/rules/video/prompt-options.ts`. */
-import {
-  FRAMES_PER_SECOND,
-  LONGEST_PROMPTED_S,
-  PROMPT_OPTIONS,
-  RATIOS,
-  type Ratio,
-  RESOLUTIONS,
-  type Resolution,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { PromptOptions } from './task-request.ts';
 
 /** `--rs 1080p`, `--rs=1080p`, `--dur15` and `-- dur 15`. */
 const OPTION = /--([ \t]*)([a-z][a-z_]*)[\s=:"']*((?:(?!--)[^\s,;"'])*)/gi;
 
 class Reading implements PromptOptions {
-  readonly resolutions = new Set<Resolution>();
-  readonly ratios = new Set<Ratio>();
+  readonly resolutions = new Set<rules.Resolution>();
+  readonly ratios = new Set<rules.Ratio>();
   seconds = 0;
   isUnclear = false;
 }
@@ -34,18 +26,18 @@ function readOption(
   { input, index, 1: space, 2: name = '', 3: given = '' }: RegExpExecArray,
 ): boolean {
   const value = given.toLowerCase();
-  switch (PROMPT_OPTIONS.get(name.toLowerCase().replaceAll('_', ''))) {
+  switch (rules.PROMPT_OPTIONS.get(name.toLowerCase().replaceAll('_', ''))) {
     case 'resolution':
-      readWord(reading, reading.resolutions, RESOLUTIONS, value);
+      readWord(reading, reading.resolutions, rules.RESOLUTIONS, value);
       return true;
     case 'ratio':
-      readWord(reading, reading.ratios, RATIOS, value);
+      readWord(reading, reading.ratios, rules.RATIOS, value);
       return true;
     case 'duration':
       readSeconds(reading, value, 1);
       return true;
     case 'frames':
-      readSeconds(reading, value, FRAMES_PER_SECOND);
+      readSeconds(reading, value, rules.FRAMES_PER_SECOND);
       return true;
     case 'nothing':
       return true;
@@ -66,6 +58,6 @@ function readWord<T extends string>(reading: Reading, found: Set<T>, words: read
 
 function readSeconds(reading: Reading, value: string, perSecond: number): void {
   const seconds = Math.ceil(Number.parseInt(value, 10) / perSecond);
-  if (seconds > 0) reading.seconds = Math.max(reading.seconds, Math.min(seconds, LONGEST_PROMPTED_S));
+  if (seconds > 0) reading.seconds = Math.max(reading.seconds, Math.min(seconds, rules.LONGEST_PROMPTED_S));
   else reading.isUnclear = true;
 }

@@ -1,19 +1,13 @@
 /** POST /v1/videos (V 4.7): its own fields become content items and parameters of a task. */
-import {
-  EXCLUSIVE_VIDEOS_FIELDS,
-  sizeNamed,
-  TEXT_ITEM,
-  UNOFFERED_SIZES,
-  type VideoParameter,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { contentNodes, type ItemShape, readItem, requireText } from './content.ts';
 import { isText, type JsonMembers, type JsonNode, shortName } from './json-tree.ts';
 import { checkExclusive, type ParameterNode, parameterNodes } from './parameters.ts';
 import { invalidField, unsupportedField } from './reject.ts';
 
 /** Parameters under the names of V 4.2. The errors name the client's own fields. */
-export function videosParameters(body: JsonMembers): Map<VideoParameter, ParameterNode> {
-  for (const [one, other] of EXCLUSIVE_VIDEOS_FIELDS)
+export function videosParameters(body: JsonMembers): Map<rules.VideoParameter, ParameterNode> {
+  for (const [one, other] of rules.EXCLUSIVE_VIDEOS_FIELDS)
     checkExclusive(body.has(one) ? one : undefined, body.has(other) ? other : undefined);
   const nodes = parameterNodes(body);
   const seconds = body.get('seconds');
@@ -33,9 +27,9 @@ const secondsNode = (node: JsonNode): JsonNode =>
 
 function readSize(node: JsonNode) {
   const advice = 'send a size that the model offers, such as 1280x720';
-  const size = typeof node === 'string' ? sizeNamed(node) : undefined;
+  const size = typeof node === 'string' ? rules.sizeNamed(node) : undefined;
   if (size) return size;
-  if (typeof node === 'string' && UNOFFERED_SIZES.has(node))
+  if (typeof node === 'string' && rules.UNOFFERED_SIZES.has(node))
     throw unsupportedField('size', `${node} is not offered`, advice);
   throw invalidField('size', isText(node) ? 'not a known size' : 'not a string', advice);
 }
@@ -50,7 +44,7 @@ export function* videosItems(body: JsonMembers): Generator<ItemShape> {
   if (content === undefined) return;
   for (const [index, node] of contentNodes(content, prompt === undefined ? 0 : 1).entries()) {
     const item = readItem(node, index);
-    if (item.type === TEXT_ITEM && prompt !== undefined) checkExclusive('prompt', item.param);
+    if (item.type === rules.TEXT_ITEM && prompt !== undefined) checkExclusive('prompt', item.param);
     yield item;
   }
 }

@@ -1,26 +1,14 @@
 /** Tasks whose check is due. Taking one schedules its next check by the usual interval, so a check without news writes nothing else. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/db/index.ts';
-import { CHECK_INTERVALS, CHECK_JITTER, REVIEW } from '../../rules/index.ts';
+import { CHECK_INTERVALS, CHECK_JITTER, REVIEW, type Words } from '../../rules/index.ts';
 import type { TaskRow } from './task.ts';
 
 /** What a check needs of a task. */
 export type DueTask = Pick<
   TaskRow,
-  | 'user_id'
-  | 'id'
-  | 'group_id'
-  | 'account_id'
-  | 'upstream_id'
-  | 'status'
-  | 'progress'
-  | 'created_at'
-  | 'expires_at'
-  | 'missing_reports'
-  | 'missing_since'
-  | 'review_until'
-  | 'usage_tokens'
-  | 'cancel_requested_at'
+  | Words<'user_id id group_id account_id upstream_id status progress created_at expires_at missing_reports'>
+  | Words<'missing_since review_until usage_tokens cancel_requested_at'>
 >;
 
 /** An account and how many of its tasks may be taken. */

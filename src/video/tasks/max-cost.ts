@@ -4,14 +4,7 @@
  */
 import type { Nanos } from '../../core/index.ts';
 import { type Rates, videoCostOf, videoRateOf } from '../../ledger/index.ts';
-import {
-  FRAMES_PER_SECOND,
-  MAX_DURATION_S,
-  maxArea,
-  type Ratio,
-  type Resolution,
-  type VideoCapabilities,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { TaskRequest } from '../request/task-request.ts';
 
 /** Seconds of input video that are assumed when a request has one; its length is not measured. */
@@ -36,13 +29,13 @@ export type CostFacts = Pick<
 
 export function maxCostOfTask(
   request: CostFacts,
-  capabilities: VideoCapabilities,
+  capabilities: rules.VideoCapabilities,
   rates: Rates,
   multipliersPpm: readonly bigint[],
 ): MaxCost {
   const resolutions = possibleResolutions(request, capabilities);
   const ratios = possibleRatios(request);
-  const pixels = Math.max(...resolutions.flatMap((one) => ratios.map((ratio) => maxArea(one, ratio))));
+  const pixels = Math.max(...resolutions.flatMap((one) => ratios.map((ratio) => rules.maxArea(one, ratio))));
   const seconds = outputSeconds(request, capabilities) + (request.hasVideoInput ? INPUT_VIDEO_S : 0);
   const { tokens, frames } = tokensOf(pixels, seconds);
   const rate = resolutions
@@ -53,12 +46,15 @@ export function maxCostOfTask(
 
 /** Area times frames, one frame more than the seconds hold, as providers count. */
 export function tokensOf(pixels: number, seconds: number): Pick<MaxCost, 'tokens' | 'frames'> {
-  const frames = FRAMES_PER_SECOND * seconds + 1;
+  const frames = rules.FRAMES_PER_SECOND * seconds + 1;
   return { tokens: Math.ceil((pixels * frames) / PIXELS_PER_TOKEN), frames };
 }
 
 /** Without a resolution the provider chooses, so every one that the model offers is possible. */
-function possibleResolutions({ resolution, promptOptions }: CostFacts, model: VideoCapabilities): Resolution[] {
+function possibleResolutions(
+  { resolution, promptOptions }: CostFacts,
+  model: rules.VideoCapabilities,
+): rules.Resolution[] {
   const isOpen = resolution === undefined || promptOptions?.isUnclear === true;
   return [
     ...(isOpen ? model.resolutions : []),
@@ -68,23 +64,23 @@ function possibleResolutions({ resolution, promptOptions }: CostFacts, model: Vi
 }
 
 /** Undefined: any. */
-const possibleRatios = ({ ratio, promptOptions }: CostFacts): (Ratio | undefined)[] => [
+const possibleRatios = ({ ratio, promptOptions }: CostFacts): (rules.Ratio | undefined)[] => [
   ratio,
   ...(promptOptions?.ratios ?? []),
   ...(promptOptions?.isUnclear ? [undefined] : []),
 ];
 
-function outputSeconds({ promptOptions, ...request }: CostFacts, model: VideoCapabilities): number {
+function outputSeconds({ promptOptions, ...request }: CostFacts, model: rules.VideoCapabilities): number {
   const { seconds = 0, isUnclear = false } = promptOptions ?? {};
-  return Math.max(requestedSeconds(request, model), seconds, isUnclear ? MAX_DURATION_S : 0);
+  return Math.max(requestedSeconds(request, model), seconds, isUnclear ? rules.MAX_DURATION_S : 0);
 }
 
 /** `duration: -1` lets the model choose, up to the longest video (V 4.2 r2). */
 function requestedSeconds(
   { duration, frames }: Pick<CostFacts, 'duration' | 'frames'>,
-  { defaultDuration }: VideoCapabilities,
+  { defaultDuration }: rules.VideoCapabilities,
 ): number {
-  if (frames !== undefined) return Math.ceil(frames / FRAMES_PER_SECOND);
-  if (duration === -1) return MAX_DURATION_S;
-  return duration ?? defaultDuration ?? MAX_DURATION_S;
+  if (frames !== undefined) return Math.ceil(frames / rules.FRAMES_PER_SECOND);
+  if (duration === -1) return rules.MAX_DURATION_S;
+  return duration ?? defaultDuration ?? rules.MAX_DURATION_S;
 }

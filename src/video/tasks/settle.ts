@@ -4,16 +4,7 @@
  */
 import { priceAt } from '../../catalog/index.ts';
 import type { Nanos } from '../../core/index.ts';
-import {
-  crashPoint,
-  createUsageRecord,
-  newRecordId,
-  parseRates,
-  recordUsage,
-  settle,
-  videoCostOf,
-  videoRateOf,
-} from '../../ledger/index.ts';
+import * as ledger from '../../ledger/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import type { VideoServices } from '../services.ts';
 import { holdReference, parametersOf, type ReportedResult, type TaskRow } from './task.ts';
@@ -35,18 +26,18 @@ export async function settleTask(
     services.log.error('task.price_missing', { task: task.id, model: task.model });
     return false;
   }
-  crashPoint('settle.priced');
+  ledger.crashPoint('settle.priced');
   const { nanos, priceId } = price;
-  const { settled, excess } = await settle(tx, holdReference(task.id), {
+  const { settled, excess } = await ledger.settle(tx, holdReference(task.id), {
     nanos,
     reason: `video task ${task.id}`,
     priceId,
   });
   if (!settled) return true;
-  crashPoint('settle.charged');
+  ledger.crashPoint('settle.charged');
   if (excess > 0n) services.log.warn('task.above_hold', { task: task.id, user: task.user_id, excess: String(excess) });
-  await recordUsage(tx, [usageRecord(services, task, { tokens, ...price })]);
-  crashPoint('settle.recorded');
+  await ledger.recordUsage(tx, [usageRecord(services, task, { tokens, ...price })]);
+  ledger.crashPoint('settle.recorded');
   return true;
 }
 
@@ -60,11 +51,11 @@ async function priceOf(
   const price = line && priceAt(line, clock.now());
   if (!price) return undefined;
   const produced = resolution ?? parametersOf(task).resolution ?? '';
-  const rate = videoRateOf(parseRates(price.rates), produced, task.has_video_input);
+  const rate = ledger.videoRateOf(ledger.parseRates(price.rates), produced, task.has_video_input);
   if (rate === undefined) return undefined;
   const user = await tx.selectFrom('users').select('multiplier_ppm').where('id', '=', task.user_id).executeTakeFirst();
   const multipliers = [catalog().group(task.group_id)?.multiplierPpm ?? UNCHANGED, user?.multiplier_ppm ?? UNCHANGED];
-  return { nanos: videoCostOf(tokens, rate, multipliers), priceId: price.id };
+  return { nanos: ledger.videoCostOf(tokens, rate, multipliers), priceId: price.id };
 }
 
 /** A factor of 1 in parts per million. */
@@ -75,8 +66,8 @@ const usageRecord = (
   task: TaskRow,
   { tokens, nanos, priceId }: Price & { readonly tokens: number },
 ) =>
-  createUsageRecord({
-    id: newRecordId(),
+  ledger.createUsageRecord({
+    id: ledger.newRecordId(),
     at: clock.now(),
     userId: task.user_id,
     keyId: task.key_id,

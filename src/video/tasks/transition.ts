@@ -2,23 +2,13 @@
  * What an event does to a task, as a pure function of the task, the event and the time: the change of status, what happens to the hold,
  * and when to check next. A report that makes no sense changes nothing; one bad check never fails a task.
  */
-import {
-  CHECK_INTERVALS,
-  CHECK_JITTER,
-  canMove,
-  isTerminal,
-  MISSING,
-  REVIEW,
-  TASK_EXPIRY_SECONDS,
-  TASK_STATUSES,
-  type TaskStatus,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { ReportedTask } from '../upstream/client.ts';
 import { type TaskError, taskError, taskErrorFrom } from '../upstream/errors.ts';
 
 /** What is known of a task before the event. Times in milliseconds since 1970. */
 export interface TaskFacts {
-  readonly status: TaskStatus;
+  readonly status: rules.TaskStatus;
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly missingReports: number;
@@ -40,7 +30,7 @@ export type TaskEvent =
 export type HoldOutcome = 'keep' | 'settle' | 'review' | 'release';
 
 export interface Transition {
-  readonly to: TaskStatus | undefined;
+  readonly to: rules.TaskStatus | undefined;
   readonly error: TaskError | undefined;
   readonly hold: HoldOutcome;
   /** Trusted usage; only with `settle`. */
@@ -53,7 +43,7 @@ export interface Transition {
 /** `random` in [0, 1) spreads the next check. */
 export function transition(task: TaskFacts, event: TaskEvent, now: number, random: number): Transition {
   if (task.reviewUntil !== undefined) return reviewed(task, event, now, random);
-  if (isTerminal(task.status)) return unchanged(task, undefined);
+  if (rules.isTerminal(task.status)) return unchanged(task, undefined);
   const missing = missingAfter(task, event, now);
   const change = changeBy(task, event, now, missing);
   const next = change && isOver(change) ? undefined : nextCheck(task, now, random);
@@ -63,28 +53,38 @@ export function transition(task: TaskFacts, event: TaskEvent, now: number, rando
 /** Undefined when the task stays as it is. */
 function changeBy(task: TaskFacts, event: TaskEvent, now: number, missing: MissingReports): Change | undefined {
   const reported = event.kind === 'reported' ? onReport(task, event.report) : undefined;
-  if (reported && isTerminal(reported.to)) return reported;
-  if (missing.since !== undefined && missing.reports >= MISSING.reports && now - missing.since >= MISSING.overMs)
+  if (reported && rules.isTerminal(reported.to)) return reported;
+  if (
+    missing.since !== undefined &&
+    missing.reports >= rules.MISSING.reports &&
+    now - missing.since >= rules.MISSING.overMs
+  )
     return ended('failed', taskError('upstream_error'));
   // After the deadline the last check decides: without an end in it the task has expired.
-  if (now >= task.expiresAt + TASK_EXPIRY_SECONDS.grace * 1_000) return ended('expired', taskError('task_expired'));
+  if (now >= task.expiresAt + rules.TASK_EXPIRY_SECONDS.grace * 1_000)
+    return ended('expired', taskError('task_expired'));
   return reported;
 }
 
-type Change = Pick<Transition, 'error' | 'hold' | 'usageTokens'> & { readonly to: TaskStatus };
+type Change = Pick<Transition, 'error' | 'hold' | 'usageTokens'> & { readonly to: rules.TaskStatus };
 
-const isOver = ({ to, hold }: Change): boolean => isTerminal(to) && hold !== 'review';
+const isOver = ({ to, hold }: Change): boolean => rules.isTerminal(to) && hold !== 'review';
 
 /** An end without success: costs nothing. */
-const ended = (to: TaskStatus, error: TaskError): Change => ({ to, error, hold: 'release', usageTokens: undefined });
+const ended = (to: rules.TaskStatus, error: TaskError): Change => ({
+  to,
+  error,
+  hold: 'release',
+  usageTokens: undefined,
+});
 
 /** The provider uses our words. */
-const isStatus = (word: string): word is TaskStatus => TASK_STATUSES.some((status) => status === word);
+const isStatus = (word: string): word is rules.TaskStatus => rules.TASK_STATUSES.some((status) => status === word);
 
 /** Undefined when the report brings no news: the same status, a step back, an unknown word, or a success without a video. */
 function onReport(task: TaskFacts, report: ReportedTask): Change | undefined {
   const to = report.status;
-  if (!isStatus(to) || !canMove(task.status, to)) return undefined;
+  if (!isStatus(to) || !rules.canMove(task.status, to)) return undefined;
   if (to === 'succeeded') return report.videoUrl === undefined ? undefined : succeeded(report);
   if (to === 'failed') return ended(to, taskErrorFrom(report.error ?? { code: '', message: '' }));
   if (to === 'expired') return ended(to, taskError('task_expired'));
@@ -105,7 +105,7 @@ function reviewed(task: TaskFacts, event: TaskEvent, now: number, random: number
   const report = event.kind === 'reported' && event.report.status === 'succeeded' ? event.report : undefined;
   const usageTokens = task.usageTokens ?? report?.usageTokens;
   if (usageTokens !== undefined) return { ...unchanged(task, undefined), hold: 'settle', usageTokens };
-  return unchanged(task, now >= (task.reviewUntil ?? 0) ? undefined : jittered(REVIEW.everyMs, random));
+  return unchanged(task, now >= (task.reviewUntil ?? 0) ? undefined : jittered(rules.REVIEW.everyMs, random));
 }
 
 type MissingReports = Transition['missing'];
@@ -124,12 +124,12 @@ const missingOf = ({ missingReports, missingSince }: TaskFacts): MissingReports 
 
 function nextCheck({ createdAt }: TaskFacts, now: number, random: number): number {
   const age = now - createdAt;
-  const { everyMs } = CHECK_INTERVALS.find(({ belowAgeMs }) => age < belowAgeMs) ?? { everyMs: 60_000 };
+  const { everyMs } = rules.CHECK_INTERVALS.find(({ belowAgeMs }) => age < belowAgeMs) ?? { everyMs: 60_000 };
   return jittered(everyMs, random);
 }
 
 const jittered = (ms: number, random: number): number =>
-  Math.round(ms * (1 - CHECK_JITTER + 2 * CHECK_JITTER * random));
+  Math.round(ms * (1 - rules.CHECK_JITTER + 2 * rules.CHECK_JITTER * random));
 
 const unchanged = (task: TaskFacts, nextCheckMs: number | undefined): Transition => ({
   to: undefined,

@@ -3,17 +3,7 @@
  * the media, or an id or address of the provider.
  */
 import { unixSeconds } from '../../core/index.ts';
-import {
-  type FixedRatio,
-  RESOLUTIONS,
-  type Resolution,
-  sizeNamed,
-  sizeText,
-  TASK_DEFAULTS,
-  type TaskStatus,
-  VARIANT_SHEETS,
-  type VideoVariant,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { ReportedUsage } from '../upstream/client.ts';
 import { errorOf, parametersOf, reportedOf, statusOf, type TaskRow } from './task.ts';
 
@@ -21,7 +11,7 @@ import { errorOf, parametersOf, reportedOf, statusOf, type TaskRow } from './tas
 export function taskView(task: TaskRow, publicUrl: string, links?: TaskLinks) {
   const given = parametersOf(task);
   const reported = reportedOf(task);
-  const { taskFields } = VARIANT_SHEETS[task.variant as VideoVariant];
+  const { taskFields } = rules.VARIANT_SHEETS[task.variant as rules.VideoVariant];
   const duration = reported.duration ?? (given.duration === -1 ? undefined : given.duration);
   return defined({
     id: task.id,
@@ -38,9 +28,9 @@ export function taskView(task: TaskRow, publicUrl: string, links?: TaskLinks) {
     ratio: reported.ratio ?? given.ratio,
     seed: taskFields.includes('seed') ? (reported.seed ?? given.seed) : undefined,
     framespersecond: taskFields.includes('framespersecond') ? reported.framespersecond : undefined,
-    generate_audio: reported.generate_audio ?? given.generate_audio ?? TASK_DEFAULTS.generate_audio,
-    watermark: given.watermark ?? TASK_DEFAULTS.watermark,
-    return_last_frame: given.return_last_frame ?? TASK_DEFAULTS.return_last_frame,
+    generate_audio: reported.generate_audio ?? given.generate_audio ?? rules.TASK_DEFAULTS.generate_audio,
+    watermark: given.watermark ?? rules.TASK_DEFAULTS.watermark,
+    return_last_frame: given.return_last_frame ?? rules.TASK_DEFAULTS.return_last_frame,
   });
 }
 
@@ -51,7 +41,7 @@ export function effectiveParameters(task: TaskRow) {
   const expirySeconds = Math.round((task.expires_at.getTime() - task.created_at.getTime()) / 1_000);
   return defined({
     execution_expires_after: expirySeconds,
-    ...TASK_DEFAULTS,
+    ...rules.TASK_DEFAULTS,
     ...given,
     ...defined({ duration, resolution, ratio, seed, generate_audio }),
   });
@@ -75,7 +65,7 @@ function usageOf(task: TaskRow): ReportedUsage | undefined {
 }
 
 /** Status of the video object, by the status of the task. */
-export const VIDEO_STATUS: Readonly<Record<TaskStatus, 'queued' | 'in_progress' | 'completed' | 'failed'>> = {
+export const VIDEO_STATUS: Readonly<Record<rules.TaskStatus, 'queued' | 'in_progress' | 'completed' | 'failed'>> = {
   queued: 'queued',
   running: 'in_progress',
   succeeded: 'completed',
@@ -111,9 +101,10 @@ export function videoView(task: TaskRow) {
 }
 
 function sizeOf(resolution: string | undefined, ratio: string | undefined): string {
-  const isKnown = RESOLUTIONS.includes(resolution as Resolution) && ratio !== undefined && ratio !== 'adaptive';
-  const text = isKnown ? sizeText(resolution as Resolution, ratio as FixedRatio) : undefined;
-  return text !== undefined && sizeNamed(text) ? text : 'auto';
+  const isKnown =
+    rules.RESOLUTIONS.includes(resolution as rules.Resolution) && ratio !== undefined && ratio !== 'adaptive';
+  const text = isKnown ? rules.sizeText(resolution as rules.Resolution, ratio as rules.FixedRatio) : undefined;
+  return text !== undefined && rules.sizeNamed(text) ? text : 'auto';
 }
 
 /** Without the members that are undefined. */

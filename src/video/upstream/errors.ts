@@ -31,91 +31,75 @@ interface Family {
   readonly rejection: CreateRejection;
   readonly task: TaskErrorCode;
 }
+const family = (matches: RegExp, rejection: CreateRejection, task: TaskErrorCode): Family => ({
+  matches,
+  rejection,
+  task,
+});
+const request = (code: ErrorCode, isTransient = false): CreateRejection => ({
+  ...{ kind: 'request', code },
+  ...(isTransient && { isTransient }),
+});
+const CONTENT = { kind: 'content' } as const;
+const RATE_LIMITED = { kind: 'rate_limited' } as const;
+const ACCOUNT = { kind: 'account' } as const;
 
 /** The first match decides. */
 const FAMILIES: readonly Family[] = [
-  {
-    matches: /^(?:Input\w*SensitiveContentDetected|SensitiveContentDetected|\w*RiskDetection)/,
-    rejection: { kind: 'content' },
-    task: 'input_content_rejected',
-  },
-  { matches: /^Output\w*SensitiveContentDetected/, rejection: { kind: 'content' }, task: 'output_content_rejected' },
-  {
-    matches: /^InvalidParameter(?:\.(?:UnsupportedParameter|TaskType\w+))/,
-    rejection: { kind: 'request', code: 'unsupported_video_parameter' },
-    task: 'invalid_video_parameter',
-  },
-  {
-    matches:
-      /^(?:InvalidEndpoint|ModelNotOpen|OperationDenied|AccountOverdue|AccessDenied|Authentication|InvalidAccount)/,
-    rejection: { kind: 'account' },
-    task: 'upstream_error',
-  },
-  {
-    matches: /^(?:InvalidParameter|MissingParameter|InvalidImageURL)/,
-    rejection: { kind: 'request', code: 'invalid_request' },
-    task: 'invalid_video_parameter',
-  },
-  {
-    matches: /(?:RateLimit|QuotaExceeded|ServerOverloaded|RequestBurst|LimitExceeded|InflightBatchsize)/,
-    rejection: { kind: 'rate_limited' },
-    task: 'upstream_rate_limited',
-  },
+  family(
+    /^(?:Input\w*SensitiveContentDetected|SensitiveContentDetected|\w*RiskDetection)/,
+    CONTENT,
+    'input_content_rejected',
+  ),
+  family(/^Output\w*SensitiveContentDetected/, CONTENT, 'output_content_rejected'),
+  family(
+    /^InvalidParameter(?:\.(?:UnsupportedParameter|TaskType\w+))/,
+    request('unsupported_video_parameter'),
+    'invalid_video_parameter',
+  ),
+  family(
+    /^(?:InvalidEndpoint|ModelNotOpen|OperationDenied|AccountOverdue|AccessDenied|Authentication|InvalidAccount)/,
+    ACCOUNT,
+    'upstream_error',
+  ),
+  family(
+    /^(?:InvalidParameter|MissingParameter|InvalidImageURL)/,
+    request('invalid_request'),
+    'invalid_video_parameter',
+  ),
+  family(
+    /(?:RateLimit|QuotaExceeded|ServerOverloaded|RequestBurst|LimitExceeded|InflightBatchsize)/,
+    RATE_LIMITED,
+    'upstream_rate_limited',
+  ),
   // Codes of another Dragoman, which are neutral already.
-  { matches: /^input_content_rejected$/, rejection: { kind: 'content' }, task: 'input_content_rejected' },
-  { matches: /^output_content_rejected$/, rejection: { kind: 'content' }, task: 'output_content_rejected' },
-  {
-    matches: /^unsupported_video_parameter$/,
-    rejection: { kind: 'request', code: 'unsupported_video_parameter' },
-    task: 'invalid_video_parameter',
-  },
-  {
-    matches: /^(?:invalid_request|invalid_video_parameter)$/,
-    rejection: { kind: 'request', code: 'invalid_request' },
-    task: 'invalid_video_parameter',
-  },
-  {
-    matches: /^(?:asset_not_found|asset_invalid|invalid_asset_reference|public_character_not_found)$/,
-    rejection: { kind: 'request', code: 'asset_invalid' },
-    task: 'invalid_video_parameter',
-  },
-  {
-    matches: /^asset_(?:kind_mismatch|binding_conflict|channel_mismatch)$/,
-    rejection: { kind: 'request', code: 'asset_binding_conflict' },
-    task: 'invalid_video_parameter',
-  },
-  {
-    matches: /^asset_(?:not_ready|binding_unavailable)$/,
-    rejection: { kind: 'request', code: 'asset_binding_unavailable', isTransient: true },
-    task: 'upstream_error',
-  },
-  {
-    matches: /^(?:asset_route_group_\w+|no_upstream_account)$/,
-    rejection: { kind: 'account' },
-    task: 'upstream_error',
-  },
-  {
-    matches: /^(?:server_is_overloaded|upstream_rate_limited)$/,
-    rejection: { kind: 'rate_limited' },
-    task: 'upstream_rate_limited',
-  },
-  { matches: /^submission_failed$/, rejection: { kind: 'account' }, task: 'submission_failed' },
+  family(/^input_content_rejected$/, CONTENT, 'input_content_rejected'),
+  family(/^output_content_rejected$/, CONTENT, 'output_content_rejected'),
+  family(/^unsupported_video_parameter$/, request('unsupported_video_parameter'), 'invalid_video_parameter'),
+  family(/^(?:invalid_request|invalid_video_parameter)$/, request('invalid_request'), 'invalid_video_parameter'),
+  family(
+    /^(?:asset_not_found|asset_invalid|invalid_asset_reference|public_character_not_found)$/,
+    request('asset_invalid'),
+    'invalid_video_parameter',
+  ),
+  family(
+    /^asset_(?:kind_mismatch|binding_conflict|channel_mismatch)$/,
+    request('asset_binding_conflict'),
+    'invalid_video_parameter',
+  ),
+  family(/^asset_(?:not_ready|binding_unavailable)$/, request('asset_binding_unavailable', true), 'upstream_error'),
+  family(/^(?:asset_route_group_\w+|no_upstream_account)$/, ACCOUNT, 'upstream_error'),
+  family(/^(?:server_is_overloaded|upstream_rate_limited)$/, RATE_LIMITED, 'upstream_rate_limited'),
+  family(/^submission_failed$/, ACCOUNT, 'submission_failed'),
 ];
 
-const BY_STATUS: Readonly<Record<number, CreateRejection>> = {
-  401: { kind: 'account' },
-  402: { kind: 'account' },
-  403: { kind: 'account' },
-  404: { kind: 'account' },
-  429: { kind: 'rate_limited' },
-};
+const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 404]);
 
 /** Classifies a 4xx response to a create request. Statuses that leave the outcome open are not passed here. */
 export function rejectionOf({ status, code }: ProviderError): CreateRejection {
-  if (status === 429) return { kind: 'rate_limited' };
-  const family = FAMILIES.find(({ matches }) => matches.test(code));
-  if (family) return family.rejection;
-  return BY_STATUS[status] ?? { kind: 'request', code: 'invalid_request' };
+  if (status === 429) return RATE_LIMITED;
+  const known = FAMILIES.find(({ matches }) => matches.test(code))?.rejection;
+  return known ?? (ACCOUNT_STATUSES.has(status) ? ACCOUNT : request('invalid_request'));
 }
 
 interface AccountFault {
@@ -166,11 +150,11 @@ const PRIVACY_HINT =
 
 /** The public error of a task that the provider failed. Names the content item, never the provider's request id. */
 export function taskErrorFrom({ code, message }: Pick<ProviderError, 'code' | 'message'>): TaskError {
-  const family = FAMILIES.find(({ matches }) => matches.test(code))?.task ?? 'upstream_error';
+  const rejected = FAMILIES.find(({ matches }) => matches.test(code))?.task ?? 'upstream_error';
   const item = /content\[\d+\]/.exec(message)?.[0];
   const details = [
-    ...(item !== undefined && family === 'input_content_rejected' ? [`Rejected item: ${item}.`] : []),
+    ...(item !== undefined && rejected === 'input_content_rejected' ? [`Rejected item: ${item}.`] : []),
     ...(code.endsWith('.PrivacyInformation') || message.includes(PRIVACY_HINT) ? [PRIVACY_HINT] : []),
   ];
-  return taskError(family, details.length === 0 ? undefined : details.join(' '));
+  return taskError(rejected, details.length === 0 ? undefined : details.join(' '));
 }

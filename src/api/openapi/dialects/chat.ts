@@ -1,19 +1,6 @@
 /** The chat-completions dialect in the reference (G 4.7). */
-import {
-  ANY_OBJECT,
-  arrayOf,
-  BOOLEAN,
-  described,
-  INTEGER,
-  NUMBER,
-  nullable,
-  openObject,
-  ref,
-  SECONDS,
-  TEXT,
-  wordOf,
-} from '../schema.ts';
-import { type DialectSchemas, JSON_SCHEMA, MODEL, STREAM, streamText } from './dialect.ts';
+import { schemasOf } from '../schema.ts';
+import { type DialectSchemas, STREAM, streamText } from './dialect.ts';
 
 const HEAD = { id: 'chatcmpl-7Hq2bVxN4sKd9wRt', created: 1_767_225_600, model: 'demo-messages' } as const;
 const USAGE = { prompt_tokens: 12, completion_tokens: 9, total_tokens: 21 } as const;
@@ -42,75 +29,26 @@ export const CHAT: DialectSchemas = {
     [undefined, chunk({ index: 0, delta: {}, finish_reason: 'stop' })],
     [undefined, '[DONE]'],
   ),
-  schemas: {
-    ChatRequest: openObject(
-      { model: MODEL, messages: described('the conversation, oldest first', arrayOf(ref('ChatMessage'))) },
-      {
-        stream: STREAM,
-        stream_options: openObject({}, { include_usage: BOOLEAN }),
-        max_completion_tokens: nullable('integer'),
-        max_tokens: described('older name of `max_completion_tokens`', nullable('integer')),
-        temperature: nullable('number'),
-        top_p: nullable('number'),
-        stop: { anyOf: [TEXT, arrayOf(TEXT), { type: 'null' }] },
-        tools: arrayOf(ref('ChatTool')),
-        tool_choice: described('`auto`, `none`, `required`, or the tool to call', { anyOf: [TEXT, ANY_OBJECT] }),
-        parallel_tool_calls: BOOLEAN,
-        response_format: described('`{"type":"json_schema","json_schema":{...}}`, or `text`', ANY_OBJECT),
-        reasoning_effort: nullable('string'),
-        n: nullable('integer'),
-        seed: nullable('integer'),
-        user: TEXT,
-      },
-    ),
-    ChatMessage: openObject(
-      { role: wordOf(['system', 'developer', 'user', 'assistant', 'tool', 'function']) },
-      {
-        content: {
-          anyOf: [TEXT, arrayOf(ref('ChatPart')), { type: 'null' }],
-          description: 'text, or parts of text, images, audio and files',
-        },
-        name: TEXT,
-        tool_calls: described('of the assistant', arrayOf(ref('ChatToolCall'))),
-        tool_call_id: described('of a tool: the call that the message belongs to', TEXT),
-        refusal: nullable('string'),
-      },
-    ),
-    ChatPart: openObject(
-      { type: described('text, image_url, input_audio, file, refusal', TEXT) },
-      { text: TEXT, image_url: openObject({ url: TEXT }), input_audio: ANY_OBJECT, file: ANY_OBJECT },
-    ),
-    ChatTool: openObject(
-      { type: wordOf(['function', 'custom']) },
-      {
-        function: openObject(
-          { name: TEXT },
-          { description: TEXT, parameters: JSON_SCHEMA, strict: nullable('boolean') },
-        ),
-      },
-    ),
-    ChatToolCall: openObject(
-      { id: TEXT, type: TEXT },
-      { function: openObject({ name: TEXT, arguments: described('JSON as text', TEXT) }) },
-    ),
-    ChatReply: openObject(
-      {
-        id: TEXT,
-        object: { const: 'chat.completion' },
-        created: SECONDS,
-        model: TEXT,
-        choices: arrayOf(ref('ChatChoice')),
-      },
-      { usage: ref('ChatUsage') },
-    ),
-    ChatChoice: openObject({
-      index: INTEGER,
-      message: ref('ChatMessage'),
-      finish_reason: described('stop, length, tool_calls, content_filter', TEXT),
-    }),
-    ChatUsage: openObject(
-      { prompt_tokens: NUMBER, completion_tokens: NUMBER, total_tokens: NUMBER },
-      { prompt_tokens_details: ANY_OBJECT, completion_tokens_details: ANY_OBJECT },
-    ),
-  },
+  schemas: schemasOf(`
+ChatRequest: model: model, messages: ChatMessage[] (the conversation, oldest first), ${STREAM},
+  stream_options?: { include_usage?: boolean }, max_completion_tokens?: integer | null,
+  max_tokens?: integer | null (older name of 'max_completion_tokens'), temperature?: number | null, top_p?: number | null,
+  stop?: string | string[] | null, tools?: ChatTool[],
+  tool_choice?: string | object ('auto', 'none', 'required', or the tool to call), parallel_tool_calls?: boolean,
+  response_format?: object ('{"type":"json_schema","json_schema":{...}}', or 'text'), reasoning_effort?: string | null,
+  n?: integer | null, seed?: integer | null, user?: string
+ChatMessage: role: <system developer user assistant tool function>,
+  content?: string | ChatPart[] | null (text, or parts of text, images, audio and files), name?: string,
+  tool_calls?: ChatToolCall[] (of the assistant), tool_call_id?: string (of a tool: the call that the message belongs to),
+  refusal?: string | null
+ChatPart: type: string (text, image_url, input_audio, file, refusal), text?: string, image_url?: { url: string },
+  input_audio?: object, file?: object
+ChatTool: type: <function custom>,
+  function?: { name: string, description?: string, parameters?: schema, strict?: boolean | null }
+ChatToolCall: id: string, type: string, function?: { name: string, arguments: string (JSON as text) }
+ChatReply: id: string, object: "chat.completion", created: seconds, model: string, choices: ChatChoice[], usage?: ChatUsage
+ChatChoice: index: integer, message: ChatMessage, finish_reason: string (stop, length, tool_calls, content_filter)
+ChatUsage: prompt_tokens: number, completion_tokens: number, total_tokens: number, prompt_tokens_details?: object,
+  completion_tokens_details?: object
+`),
 };

@@ -1,19 +1,6 @@
 /** The responses dialect in the reference (G 4.4). */
-import {
-  ANY_OBJECT,
-  arrayOf,
-  BOOLEAN,
-  described,
-  INTEGER,
-  nullable,
-  object,
-  openObject,
-  ref,
-  SECONDS,
-  TEXT,
-  wordOf,
-} from '../schema.ts';
-import { type DialectSchemas, JSON_SCHEMA, MODEL, streamText } from './dialect.ts';
+import { CURSORS, schemasOf } from '../schema.ts';
+import { type DialectSchemas, streamText } from './dialect.ts';
 
 const REPLY = {
   id: 'resp_7Hq2bVxN4sKd9wRtYc3mZp',
@@ -33,11 +20,6 @@ const REPLY = {
   usage: { input_tokens: 12, output_tokens: 9, total_tokens: 21 },
 } as const;
 
-const INPUT = {
-  anyOf: [TEXT, arrayOf(ref('ResponsesItem'))],
-  description: 'a text of the user, or items: messages, calls of tools and their results',
-};
-
 export const RESPONSES: DialectSchemas = {
   request: 'ResponsesRequest',
   reply: 'ResponsesReply',
@@ -55,87 +37,35 @@ export const RESPONSES: DialectSchemas = {
     ],
     ['response.completed', { type: 'response.completed', sequence_number: 8, response: REPLY }],
   ),
-  schemas: {
-    ResponsesRequest: openObject(
-      {},
-      {
-        model: MODEL,
-        input: INPUT,
-        instructions: described('the system prompt', nullable('string')),
-        previous_response_id: described('continues a stored response', nullable('string')),
-        stream: described('true: the reply is sent as server-sent events', nullable('boolean')),
-        store: described('whether the response can be read and continued later; true by default', nullable('boolean')),
-        background: described('true: returns at once; read the response until it is complete', nullable('boolean')),
-        max_output_tokens: nullable('integer'),
-        temperature: nullable('number'),
-        top_p: nullable('number'),
-        tools: arrayOf(ref('ResponsesTool')),
-        tool_choice: described('`auto`, `none`, `required`, or the tool to call', { anyOf: [TEXT, ANY_OBJECT] }),
-        parallel_tool_calls: nullable('boolean'),
-        reasoning: described('effort and summary of reasoning', {
-          type: ['object', 'null'],
-          additionalProperties: true,
-        }),
-        text: described('format and verbosity of the reply', ANY_OBJECT),
-        include: described('further members of the reply', { type: ['array', 'null'], items: TEXT }),
-        metadata: { type: ['object', 'null'], additionalProperties: true },
-      },
-    ),
-    ResponsesItem: openObject(
-      {},
-      {
-        type: described('message (default), function_call, function_call_output, reasoning, ...', TEXT),
-        id: nullable('string'),
-        role: wordOf(['user', 'assistant', 'system', 'developer']),
-        content: { anyOf: [TEXT, arrayOf(ref('ResponsesPart')), { type: 'null' }] },
-        status: nullable('string'),
-        call_id: described('of a call and of its output', nullable('string')),
-        name: described('of a call', TEXT),
-        arguments: described('of a call: JSON as text', TEXT),
-        output: described('of a call', {}),
-        encrypted_content: described('of reasoning; send it back unchanged', nullable('string')),
-      },
-    ),
-    ResponsesPart: openObject(
-      { type: described('input_text, input_image, input_file, output_text, refusal', TEXT) },
-      { text: TEXT, image_url: nullable('string'), file_data: TEXT, filename: TEXT, annotations: arrayOf({}) },
-    ),
-    ResponsesTool: openObject(
-      { type: described('function, custom, web_search, mcp, ...', TEXT) },
-      { name: TEXT, description: nullable('string'), parameters: JSON_SCHEMA, strict: nullable('boolean') },
-    ),
-    ResponsesReply: openObject(
-      {
-        id: TEXT,
-        object: { const: 'response' },
-        created_at: SECONDS,
-        model: TEXT,
-        output: arrayOf(ref('ResponsesItem')),
-      },
-      {
-        status: wordOf(['completed', 'failed', 'in_progress', 'cancelled', 'queued', 'incomplete']),
-        error: { type: ['object', 'null'], additionalProperties: true },
-        incomplete_details: { type: ['object', 'null'], additionalProperties: true },
-        previous_response_id: nullable('string'),
-        usage: { anyOf: [ref('ResponsesUsage'), { type: 'null' }] },
-      },
-    ),
-    ResponsesUsage: openObject(
-      { input_tokens: INTEGER, output_tokens: INTEGER, total_tokens: INTEGER },
-      { input_tokens_details: ANY_OBJECT, output_tokens_details: ANY_OBJECT },
-    ),
-    ResponsesCount: openObject({ object: { const: 'response.input_tokens' }, input_tokens: INTEGER }),
-    ResponsesCompaction: openObject(
-      { id: TEXT, object: { const: 'response.compaction' }, output: arrayOf(ref('ResponsesItem')) },
-      { created_at: SECONDS, usage: ref('ResponsesUsage') },
-    ),
-    ResponsesDeleted: object({ id: TEXT, object: { const: 'response' }, deleted: BOOLEAN }),
-    ResponsesInputItems: openObject({
-      object: { const: 'list' },
-      data: arrayOf(ref('ResponsesItem')),
-      first_id: nullable('string'),
-      last_id: nullable('string'),
-      has_more: BOOLEAN,
-    }),
-  },
+  schemas: schemasOf(`
+ResponsesRequest: model?: model,
+  input?: string | ResponsesItem[] (a text of the user, or items: messages, calls of tools and their results),
+  instructions?: string | null (the system prompt), previous_response_id?: string | null (continues a stored response),
+  stream?: boolean | null (true: the reply is sent as server-sent events),
+  store?: boolean | null (whether the response can be read and continued later; true by default),
+  background?: boolean | null (true: returns at once; read the response until it is complete),
+  max_output_tokens?: integer | null, temperature?: number | null, top_p?: number | null, tools?: ResponsesTool[],
+  tool_choice?: string | object ('auto', 'none', 'required', or the tool to call), parallel_tool_calls?: boolean | null,
+  reasoning?: object | null (effort and summary of reasoning), text?: object (format and verbosity of the reply),
+  include?: string[] | null (further members of the reply), metadata?: object | null
+ResponsesItem: type?: string (message (default), function_call, function_call_output, reasoning, ...), id?: string | null,
+  role?: <user assistant system developer>, content?: string | ResponsesPart[] | null, status?: string | null,
+  call_id?: string | null (of a call and of its output), name?: string (of a call),
+  arguments?: string (of a call: JSON as text), output?: any (of a call),
+  encrypted_content?: string | null (of reasoning; send it back unchanged)
+ResponsesPart: type: string (input_text, input_image, input_file, output_text, refusal), text?: string,
+  image_url?: string | null, file_data?: string, filename?: string, annotations?: any[]
+ResponsesTool: type: string (function, custom, web_search, mcp, ...), name?: string, description?: string | null,
+  parameters?: schema, strict?: boolean | null
+ResponsesReply: id: string, object: "response", created_at: seconds, model: string, output: ResponsesItem[],
+  status?: <completed failed in_progress cancelled queued incomplete>, error?: object | null,
+  incomplete_details?: object | null, previous_response_id?: string | null, usage?: ResponsesUsage | null
+ResponsesUsage: input_tokens: integer, output_tokens: integer, total_tokens: integer, input_tokens_details?: object,
+  output_tokens_details?: object
+ResponsesCount: object: "response.input_tokens", input_tokens: integer
+ResponsesCompaction: id: string, object: "response.compaction", output: ResponsesItem[], created_at?: seconds,
+  usage?: ResponsesUsage
+closed ResponsesDeleted: id: string, object: "response", deleted: boolean
+ResponsesInputItems: object: "list", data: ResponsesItem[], ${CURSORS}
+`),
 };
