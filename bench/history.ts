@@ -5,6 +5,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { StepBudget } from '../src/core/index.ts';
 import { encodeRequestFor, pairOf } from '../src/dialects/index.ts';
 import { parseBody } from '../src/gateway/converted/json-body.ts';
 import { capabilitiesOf, type Dialect } from '../src/rules/index.ts';
@@ -44,7 +45,7 @@ async function measure(client: Dialect, upstream: Dialect): Promise<Times> {
   const target = targetOf(upstream);
   const convert = (): number => {
     const begun = performance.now();
-    const request = pair.client.decodeRequest(parseBody(bytes), { headers: {} });
+    const request = pair.client.decodeRequest(parseBody(bytes, new StepBudget()), { headers: {} });
     const { body } = encodeRequestFor(pair, request, target);
     if (Buffer.from(JSON.stringify(body)).length < BYTES / 2) throw new Error('something was lost');
     return performance.now() - begun;
@@ -72,7 +73,7 @@ const targetOf = (upstream: Dialect) => ({ model: 'bench', capabilities: capabil
 /** The history as a client of another dialect has it. */
 function convertTo(client: Dialect): Buffer {
   const pair = pairOf({ client: 'messages', upstream: client });
-  const request = pair.client.decodeRequest(parseBody(bytesOf(HISTORY)), { headers: {} });
+  const request = pair.client.decodeRequest(parseBody(bytesOf(HISTORY), new StepBudget()), { headers: {} });
   return bytesOf(encodeRequestFor(pair, request, targetOf(client)).body);
 }
 

@@ -1,7 +1,7 @@
 /** Questions about JSON text that has passed the scanner, answered without building its values. */
 
-/** A watched member that an object has twice, at any depth: parsers differ on which one counts. The text must be valid JSON. */
-export function repeatedMember(json: string, watched: ReadonlySet<string>): string | undefined {
+/** A watched member, or any, that an object has twice, at any depth: parsers differ on which one counts. The text must be valid JSON. */
+export function repeatedMember(json: string, watched?: ReadonlySet<string>): string | undefined {
   const open: Set<string>[] = [];
   for (let at = 0; at < json.length; at += 1) {
     const char = json[at];
@@ -13,7 +13,7 @@ export function repeatedMember(json: string, watched: ReadonlySet<string>): stri
       if (json[skipSpace(json, at + 1)] !== ':') continue;
       const text = json.slice(start + 1, at);
       const name = text.includes('\\') ? String(JSON.parse(json.slice(start, at + 1))) : text;
-      if (!watched.has(name)) continue;
+      if (watched && !watched.has(name)) continue;
       const seen = open.at(-1);
       if (seen?.has(name)) return name;
       seen?.add(name);

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type JsonScanError, scanMembers } from './json.ts';
 import { ShapeFindings, shapeOf } from './json-shape.ts';
+import { StepBudget } from './step-budget.ts';
 
 const NONE = { members: [], types: {}, free: [], tags: {} };
 const SHAPE = shapeOf({
@@ -18,7 +19,7 @@ const SHAPE = shapeOf({
 const LIMITS = { depth: 20, tokens: 100_000 };
 
 function scan(body: unknown): ShapeFindings {
-  const findings = new ShapeFindings(SHAPE);
+  const findings = new ShapeFindings(SHAPE, new StepBudget());
   scanMembers(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), new Set(), LIMITS, findings);
   return findings;
 }
@@ -94,7 +95,7 @@ describe('the shape of a body', () => {
             return String(error);
           }
         };
-        const shaped = outcome(new ShapeFindings(SHAPE));
+        const shaped = outcome(new ShapeFindings(SHAPE, new StepBudget()));
         if (!String(shaped).includes('occurs twice')) assert.deepEqual(shaped, outcome());
       }),
     );

@@ -3,7 +3,7 @@
  * body with it as it passes, and reports the first member that is not known. Tables of kinds: `src/rules/members/`.
  */
 import type { ObjectKinds } from '../rules/index.ts';
-import { StepBudget } from './step-budget.ts';
+import type { StepBudget } from './step-budget.ts';
 
 export interface MemberShape {
   readonly name: string;
@@ -52,10 +52,10 @@ export class ShapeFindings {
   /** The first member or type that is not known. */
   unknown: string | undefined;
   readonly tagged: Tagged[] = [];
-  /** Of the body that is compared. */
+  /** Of the request whose body is compared. */
   readonly steps: StepBudget;
 
-  constructor(shape: BodyShape, steps = new StepBudget()) {
+  constructor(shape: BodyShape, steps: StepBudget) {
     this.steps = steps;
     this.shape = shape;
   }

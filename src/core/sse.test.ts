@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { growthOf, LINEAR_GROWTH } from '../../test/support/cpu-time.ts';
 import { readSse, SSE_COMMENT, sse } from './sse.ts';
 
 function collect(bytes: Uint8Array, cuts: readonly number[], keepTail = true): [string | undefined, string][] {
@@ -66,3 +67,20 @@ test('readSse throws when an event exceeds the limit', () => {
     for (let n = 0; n < 40; n += 1) reader.feed(block);
   });
 });
+
+const HOSTILE: Readonly<Record<string, (size: number) => string>> = {
+  'one long event': (size) => sse('x'.repeat(size)),
+  'a long name': (size) => sse('{}', 'x'.repeat(size)),
+  comments: (size) => ':\n'.repeat(size / 2),
+  'lines of one event': (size) => `${'data: a\n'.repeat(size / 8)}\n`,
+  'line ends alone': (size) => '\r'.repeat(size),
+};
+for (const [about, textOf] of Object.entries(HOSTILE))
+  test(`readSse takes linear time for ${about} in chunks of one byte`, () => {
+    const prepare = (size: number) => {
+      const bytes = bytesOf(textOf(size));
+      const cuts = Array.from(bytes, (_, n) => n);
+      return () => void collect(bytes, cuts);
+    };
+    assert.ok(growthOf(prepare, 4_000) < LINEAR_GROWTH);
+  });

@@ -1,16 +1,17 @@
 /**
- * The work that one body may cause, in steps of bounded cost: a JSON value, a box, a frame or a sample of media. Everything that reads the
- * same body in one job counts into one budget, so that many small parts cost no more than one large part.
+ * The work that one request may cause, in steps of bounded cost: a JSON value, an item, a box, a frame or a sample of media. Everything that
+ * reads the request counts into one budget, on the event loop and in threads, so that many small parts cost no more than one large part.
  */
 import { REQUEST_LIMITS } from '../rules/index.ts';
 import { fail } from './errors.ts';
 
 export class StepBudget {
-  readonly #max: number;
-  #taken = 0;
+  readonly max: number;
+  #taken: number;
 
-  constructor(max: number = REQUEST_LIMITS.steps) {
-    this.#max = max;
+  constructor(max: number = REQUEST_LIMITS.steps, taken = 0) {
+    this.max = max;
+    this.#taken = taken;
   }
 
   get taken(): number {
@@ -20,10 +21,10 @@ export class StepBudget {
   /** Throws beyond the budget: the request is refused, whatever was being read. */
   take(steps = 1): void {
     this.#taken += steps;
-    if (this.#taken > this.#max)
+    if (this.#taken > this.max)
       throw fail(
         'request_too_complex',
-        `The request has more than ${this.#max} values, and boxes, frames and samples of its media, together; send fewer or shorter media.`,
+        `The request has more than ${this.max} values, and boxes, frames and samples of its media, together; send fewer or shorter media.`,
       );
   }
 }

@@ -4,10 +4,10 @@ import {
   type BodyShape,
   fail,
   JsonScanError,
+  measureMembers,
   ShapeFindings,
   type Span,
   StepBudget,
-  scanMembers,
   shapeOf,
 } from '../core/index.ts';
 import {
@@ -29,35 +29,38 @@ import {
  */
 export const LARGE_BODY_BYTES = 128 * 1024;
 
-export interface ScanOptions {
+/** The values of the body count into the steps of the request. */
+export type ScanOptions = ScanLimits &
+  (
+    | { readonly findings: ShapeFindings; readonly steps?: undefined }
+    | { readonly findings?: undefined; readonly steps: StepBudget }
+  );
+interface ScanLimits {
   readonly operation?: InferenceOperation;
-  readonly findings?: ShapeFindings;
   /** Throws for a body with more values than the event loop can read at once. */
   readonly isLight?: boolean;
 }
 
 /** Spans of the wanted members. Throws what the client did wrong, with the member and its limit. */
-export function scanRequest(
-  body: Buffer,
-  wanted: ReadonlySet<string>,
-  { operation, findings, isLight = false }: ScanOptions = {},
-): Map<string, Span> {
+export function scanRequest(body: Buffer, wanted: ReadonlySet<string>, options: ScanOptions): Map<string, Span> {
   if (body.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
+  const { operation, findings, isLight = false } = options;
   const isReply = operation === undefined || inferenceRow(operation).vectors !== true;
   const ofReply = isLight ? LIGHT_BODY.limits : REQUEST_JSON_LIMITS;
-  const members = asJson(() => scanMembers(body, wanted, isReply ? ofReply : JSON_LIMITS, findings));
+  const { members, values } = asJson(() => measureMembers(body, wanted, isReply ? ofReply : JSON_LIMITS, findings));
+  (options.findings ? options.findings.steps : options.steps).take(values);
   if (isReply) rejectManyEnvelopes(body);
   return members;
 }
 
-/** Of the steps that a body may cause; a light one with more is read in a thread. */
-export const budgetFor = (isLight = false): StepBudget => new StepBudget(isLight ? LIGHT_BODY.steps : undefined);
-
 /** The result of work on a light body. What is wrong with one, a thread finds too, and says it with the limits of all bodies. */
-export function ifLight<T>(bytes: Buffer, work: () => T): T | undefined {
+export function ifLight<T>(bytes: Buffer, steps: StepBudget, work: (light: StepBudget) => T): T | undefined {
   if (bytes.length > LIGHT_BODY.bytes) return undefined;
+  const light = new StepBudget(LIGHT_BODY.steps);
   try {
-    return work();
+    const done = work(light);
+    steps.take(light.taken);
+    return done;
   } catch (error) {
     if (error instanceof ApiError) return undefined;
     throw error;
@@ -73,7 +76,7 @@ export const bothSpellings = (name: string): string[] => [
 ];
 
 /** To be filled by a scan: what the request has that its table does not know, and what is bounded by its content. */
-export function findingsFor(operation: InferenceOperation, dialect: Dialect, steps?: StepBudget): ShapeFindings {
+export function findingsFor(operation: InferenceOperation, dialect: Dialect, steps: StepBudget): ShapeFindings {
   const kinds = objectKindsOf(operation, dialect);
   let shape = shapes.get(kinds);
   if (!shape) {
@@ -84,8 +87,13 @@ export function findingsFor(operation: InferenceOperation, dialect: Dialect, ste
 }
 
 /** The first member of a request that no table knows. */
-export function unknownIn(body: Buffer, operation: InferenceOperation, dialect: Dialect): string | undefined {
-  const findings = findingsFor(operation, dialect);
+export function unknownIn(
+  body: Buffer,
+  operation: InferenceOperation,
+  dialect: Dialect,
+  steps: StepBudget,
+): string | undefined {
+  const findings = findingsFor(operation, dialect, steps);
   scanRequest(body, NO_MEMBERS, { operation, findings });
   return findings.unknown;
 }

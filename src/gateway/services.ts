@@ -1,9 +1,10 @@
 /** What the native, the converted and the WebSocket path share. Bound once by `createGateway`. */
 import type { Catalog } from '../catalog/index.ts';
-import type { Threads } from '../platform/threads/index.ts';
+import type { JobOwner, Threads } from '../platform/threads/index.ts';
 import { type Call, type ClientStreams, expectJson, readBody } from '../platform/web/index.ts';
 import { type BodyClass, type BodyUse, type InferenceOperation, inferenceRow, WORKING_COPIES } from '../rules/index.ts';
 import type { Billing } from './billing/admission.ts';
+import type { Caller } from './caller.ts';
 import type { RejectedOptions } from './rejected-options/rejected-options.ts';
 import type { ResponseStore } from './stored/store.ts';
 import type { AttemptServices } from './upstream-call.ts';
@@ -30,6 +31,13 @@ export function readJsonBody(
   expectJson(call);
   return readBody(call, bodyLimit(bodyClassOf(operation)), { copies: WORKING_COPIES[use] });
 }
+
+/** Of a job on so many bytes of a call. */
+export const jobOwner = ({ steps }: Call, { key }: Pick<Caller, 'key'>, bytes: number): JobOwner => ({
+  key,
+  bytes,
+  steps,
+});
 
 /** The size class of an operation's body. */
 export function bodyClassOf(operation: InferenceOperation): BodyClass {

@@ -63,6 +63,14 @@ for (const client of ['chat', 'responses'] as const) {
     assert.match(JSON.stringify(calls.at(-1)), new RegExp(`_${REPLY_LIMITS.items - 1}"`));
   });
 
+  test(`the same reply in one body reaches a ${client} client that asked for a stream`, async () => {
+    upstream.respondWith(jsonResponse(unary(Array.from({ length: REPLY_LIMITS.items }, call))));
+    const { status, text } = await send(client, true);
+    assert.equal(status, 200);
+    assert.match(text, new RegExp(`_${REPLY_LIMITS.items - 1}"`));
+    assert.match(text, client === 'chat' ? /\[DONE\]\s*$/ : /event: response\.completed\n.*\s*$/);
+  });
+
   for (const [about, content] of [
     ['calls', Array.from({ length: REPLY_LIMITS.items + 1 }, call)],
     ['text blocks', Array(REPLY_LIMITS.items + 1).fill(TEXT) as Block[]],

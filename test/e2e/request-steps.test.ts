@@ -7,12 +7,12 @@ import { webmFile } from '../support/media-files.ts';
 
 let sim: Sim;
 let gateway: TestGateway;
-let key: string;
+let keys: Readonly<Record<string, string>>;
 
 before(async () => {
   sim = await startSim();
   gateway = await startGateway();
-  key = (await gateway.apply(basicSetup(sim.url))).claude ?? '';
+  keys = await gateway.apply(basicSetup(sim.url));
 });
 after(async () => {
   await gateway?.stop();
@@ -27,7 +27,7 @@ const media = (count: number) =>
 async function post(path: string, body: object): Promise<{ status: number; text: string }> {
   const response = await fetch(`${gateway.url}${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${keys.claude}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'demo-messages', ...body }),
   });
   return { status: response.status, text: await response.text() };
@@ -52,6 +52,31 @@ test('media that together need more steps than a body may cause are refused, how
   const converted = await post('/v1/responses', { input });
   assert.equal(converted.status, 400, converted.text);
   assert.equal((JSON.parse(converted.text) as { error: { code: string } }).error.code, 'request_too_complex');
+  assert.equal(sim.journal.requests.length, 0, 'nothing reaches the provider');
+});
+
+test('what the scan of a request has taken is missing when its tokens are estimated', async () => {
+  const input = [
+    {
+      role: 'user',
+      content: media(6).map(({ source }) => ({
+        type: 'input_image',
+        image_url: `data:image/png;base64,${source.data}`,
+      })),
+    },
+  ];
+  const headers = { authorization: `Bearer ${keys.openai}`, 'content-type': 'application/json' };
+  const create = async (more: object): Promise<{ status: number; text: string }> => {
+    const body = JSON.stringify({ model: 'demo-responses', input, ...more });
+    const response = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers, body });
+    return { status: response.status, text: await response.text() };
+  };
+  const served = await create({});
+  assert.equal(served.status, 200, served.text);
+  sim.journal.clear();
+  const { status, text } = await create({ background: true });
+  assert.equal(status, 400, text);
+  assert.equal((JSON.parse(text) as { error: { code: string } }).error.code, 'request_too_complex');
   assert.equal(sim.journal.requests.length, 0, 'nothing reaches the provider');
 });
 

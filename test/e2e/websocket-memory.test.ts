@@ -52,10 +52,18 @@ test('turns with generate: false keep their history within the memory of the key
   await until('the memory', async () => (await keptBytes()) === 0);
 });
 
-test('a message with very many values counts with the memory of its parsed form', async () => {
+test('a message with more values or levels than a request may have is refused by name, and the connection stays usable', async () => {
   const client = await new ResponsesSocketClient(gateway.url, key).open();
-  const end = await client.turn(warmUp(Array(900_000).fill(0), 0));
-  assert.deepEqual([end.status, end.error?.code], [503, 'server_is_overloaded']);
+  const deep = JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`);
+  for (const [input, reason] of [
+    [Array(900_000).fill(0), /more than 100000 values/],
+    [deep, /nested deeper than 128 levels/],
+  ] as const) {
+    const end = await client.turn(warmUp(input, 0));
+    assert.deepEqual([end.status, end.error?.code], [400, 'invalid_request']);
+    assert.match(String(end.error?.message), reason);
+  }
+  assert.equal((await client.turn(warmUp('hi', 0))).type, 'response.completed');
   client.socket.close();
 });
 

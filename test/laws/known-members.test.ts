@@ -1,6 +1,7 @@
 /** The tables of known members against the types of the official SDKs: what is in neither is bounded by the most that a model can cost. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { StepBudget } from '../../src/core/index.ts';
 import { findingsFor, scanRequest } from '../../src/gateway/request-scan.ts';
 import {
   DIALECTS,
@@ -34,7 +35,7 @@ const isAdded = (found: string): boolean => found === 'tool_choice.require_appro
 
 const unknownIn = (dialect: Dialect, body: unknown): string | undefined => {
   const operation = OPERATIONS[dialect];
-  const findings = findingsFor(operation, dialect);
+  const findings = findingsFor(operation, dialect, new StepBudget());
   scanRequest(Buffer.from(JSON.stringify(body)), new Set(), { operation, findings });
   return findings.unknown;
 };

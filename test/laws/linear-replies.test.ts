@@ -1,9 +1,10 @@
 /** Work on large replies grows with their size and no faster, in every pair of dialects, unary and streamed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openDecoding, pairOf, readReply, unfold } from '../../src/dialects/index.ts';
+import { type JsonObject, openDecoding, pairOf, readReply, unfold } from '../../src/dialects/index.ts';
 import { dataOf } from '../support/dialects/codecs.ts';
 import { longTest, someOf } from '../support/long-test.ts';
+import { runs } from '../support/properties.ts';
 import { type Work, workOf } from '../support/steps.ts';
 import {
   DECODE_CONTEXT,
@@ -16,8 +17,8 @@ import {
 import type { Block, ModelReply } from './reply-arbitrary.ts';
 import { wireFormOf } from './wire.ts';
 
-/** Of every pair, with the step from one to ten that shows the growth; one goes on. */
-const SMALL = [100, 1_000];
+/** Of every pair, with the step from one to ten that shows the growth; one goes on. `LAWS_RUNS=1` goes on with all, beyond the limit of a reply. */
+const SMALL = runs(2_000) < 2_000 ? [100, 1_000] : [1_000, 10_000, 100_000];
 const LARGE = [1_000, 10_000];
 /** Between two sizes; quadratic work grows a hundredfold. */
 const MAX_GROWTH = 12;
@@ -89,3 +90,35 @@ longTest('chat over messages: the work of a reply with calls is linear up to 10,
   const pair = DIALECT_PAIRS.find(({ name }) => name === 'chat over messages') ?? assert.fail();
   checkLinear(pair, KINDS.calls ?? assert.fail(), LARGE);
 });
+
+/** All calls first, so that each result looks for its call among all of them. */
+const hostedShells = (size: number): JsonObject[] => [
+  ...Array.from({ length: size }, (_, n) => ({
+    ...{ type: 'shell_call', id: `sh_${n}`, call_id: `call_${n}`, status: 'completed' },
+    ...{ action: { commands: ['ls'] }, environment: { type: 'container_auto' } },
+  })),
+  ...Array.from({ length: size }, (_, n) => ({ type: 'shell_call_output', call_id: `call_${n}`, output: [] })),
+];
+const HOSTED: Readonly<Record<string, (items: readonly JsonObject[]) => void>> = {
+  reply: (output) => {
+    const { items } = readReply(
+      pairOf({ client: 'messages', upstream: 'responses' }).upstream,
+      EMPTY_ENCODED,
+      { id: 'resp_1', status: 'completed', model: 'm', output },
+      DECODE_CONTEXT,
+    );
+    assert.equal(items.length, output.length / 2);
+  },
+  request: (input) => {
+    const { client } = pairOf({ client: 'responses', upstream: 'messages' });
+    assert.equal(client.decodeRequest({ model: 'm', input }, { headers: {} }).items.length, input.length / 2);
+  },
+};
+for (const [about, read] of Object.entries(HOSTED))
+  test(`the work of a ${about} with hosted calls and their results is linear`, () => {
+    const [small = 0, large = 0] = [200, 2_000].map((size) => {
+      const items = hostedShells(size);
+      return workOf(() => read(items)).steps;
+    });
+    assert.ok(large <= MAX_GROWTH * small, `${large} steps, ${small} before`);
+  });

@@ -24,6 +24,16 @@ const callWith = (args: string): string =>
   `"messages":[${ask},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"a","arguments":"${args}"}}]},{"role":"tool","tool_call_id":"c","content":"x"}]`;
 const tool = (schema: string): string => `{"type":"function","function":{"name":"a","parameters":${schema}}}`;
 
+const same = (base64: string): string => base64;
+/** A document whose bytes are of another format: the head, and one part of it until the size is reached. */
+const withFile = (bytes: number, write: (base64: string) => string, head: string, part = '\0'): string => {
+  const file = head + part.repeat(Math.max(1, (bytes * 0.75) / part.length));
+  const base64 = write(Buffer.from(file, 'latin1').toString('base64'));
+  return messages(
+    `"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"${base64}"}}]}]`,
+  );
+};
+
 export const SHAPES: readonly Shape[] = [
   {
     name: 'forged envelopes',
@@ -173,6 +183,132 @@ export const SHAPES: readonly Shape[] = [
     body: (bytes) =>
       `{"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"a","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"a","response":{"a":[${filled('1.0', bytes)}]}}}]}]}`,
   },
+  {
+    name: 'parts inside tool results',
+    client: 'messages',
+    body: (bytes) =>
+      messages(
+        `"messages":[${ask},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"a","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[${filled('{"type":"text","text":"a"}', bytes)}]}]}]`,
+      ),
+  },
+  {
+    name: 'numeric names in arguments',
+    client: 'messages',
+    body: (bytes) =>
+      messages(
+        `"messages":[${ask},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"a","input":{${numbered((n) => `"${9 * n}":1`, bytes)}}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}]`,
+      ),
+  },
+  {
+    name: 'the same name in arguments',
+    client: 'chat',
+    body: (bytes) => chat(callWith(`{${filled('\\"a\\":1', bytes)}}`)),
+  },
+  {
+    name: 'numbers of many digits in arguments',
+    client: 'chat',
+    body: (bytes) => chat(callWith(`{\\"a\\":[${filled('9'.repeat(300), bytes)}]}`)),
+  },
+  {
+    name: 'schemas that refer to themselves',
+    client: 'chat',
+    body: (bytes) =>
+      chat(
+        `"messages":[${ask}],"tools":[${filled(tool(`{"type":"object","$defs":{"a":{"$ref":"#/$defs/a"}},"properties":{"a":${'{"anyOf":[{"$ref":"#/$defs/a"},'.repeat(40)}{}${']}'.repeat(40)}}}`), bytes)}]`,
+      ),
+  },
+  {
+    name: 'values to choose from in a schema',
+    client: 'generate',
+    body: (bytes) =>
+      `{"contents":[{"role":"user","parts":[{"text":"a"}]}],"tools":[{"functionDeclarations":[{"name":"a","parameters":{"type":"OBJECT","properties":{"a":{"type":"STRING","enum":[${numbered((n) => `"v${n}"`, bytes)}]}}}}]}]}`,
+  },
+  {
+    name: 'stop sequences',
+    client: 'chat',
+    body: (bytes) => chat(`"messages":[${ask}],"stop":[${numbered((n) => `"s${n}"`, bytes)}]`),
+  },
+  {
+    name: 'instructions in parts',
+    client: 'messages',
+    body: (bytes) => messages(`"system":[${filled('{"type":"text","text":"a"}', bytes)}],"messages":[${ask}]`),
+  },
+  {
+    name: 'long instructions, which the response repeats',
+    client: 'responses',
+    body: (bytes) => `{"model":"demo-text","store":false,"instructions":"${'\\n\\"'.repeat(bytes / 4)}","input":"a"}`,
+  },
+  {
+    name: 'references to items',
+    client: 'responses',
+    body: (bytes) =>
+      `{"model":"demo-text","store":false,"input":[${numbered((n) => `{"type":"item_reference","id":"msg_${n}"}`, bytes)}]}`,
+  },
+  {
+    name: 'hosted calls with results of their own',
+    client: 'responses',
+    body: (bytes) =>
+      `{"model":"demo-text","store":false,"input":[${filled('{"type":"shell_call","call_id":"c","action":{"commands":[]},"environment":{"type":"container_auto"}}', bytes / 2)},${filled('{"type":"shell_call_output","call_id":"c","output":[]}', bytes / 2)}]}`,
+  },
+  {
+    name: 'pairs of surrogates',
+    client: 'chat',
+    body: (bytes) => chat(`"messages":[{"role":"user","content":"${'\\ud83d\\ude00'.repeat(bytes / 12)}"}]`),
+  },
+  {
+    name: 'addresses of pictures',
+    client: 'chat',
+    body: (bytes) =>
+      chat(
+        `"messages":[{"role":"user","content":[${filled('{"type":"image_url","image_url":{"url":"data:image/png;base64,a"}}', bytes)}]}]`,
+      ),
+  },
+  {
+    name: 'a file in lines',
+    client: 'messages',
+    body: (bytes) => withFile(bytes, (base64) => base64.replace(/.{76}/g, '$&\\n'), 'GIF89a'),
+  },
+  {
+    name: 'an MP4 of empty boxes',
+    client: 'messages',
+    body: (bytes) => withFile(bytes, same, '\0\0\0\x08ftyp', '\0\0\0\x08moof'),
+  },
+  {
+    name: 'a WebM of empty elements',
+    client: 'messages',
+    body: (bytes) => withFile(bytes, same, '\x1a\x45\xdf\xa3\x80', '\xe7\x80'),
+  },
+  {
+    name: 'an MP3 of short frames',
+    client: 'messages',
+    body: (bytes) => withFile(bytes, same, '', `\xff\xf3\x14\xc4${'\0'.repeat(20)}`),
+  },
+  {
+    name: 'ID3 tags without an end',
+    client: 'messages',
+    body: (bytes) => withFile(bytes, same, '', 'ID3\x04\0\0\0\0\0\0'),
+  },
+  {
+    name: 'an Ogg file of full pages',
+    client: 'messages',
+    body: (bytes) =>
+      withFile(
+        bytes,
+        same,
+        `OggS\0\x02${'\0'.repeat(20)}\x01\x13OpusHead${'\0'.repeat(11)}`,
+        `OggS${'\0'.repeat(22)}\xff${'\0'.repeat(255)}`,
+      ),
+  },
+  {
+    name: 'a JPEG of empty segments',
+    client: 'messages',
+    body: (bytes) => withFile(bytes, same, '\xff\xd8', '\xff\xe0\0\0'),
+  },
+  {
+    name: 'a PDF that counts its pages again and again',
+    client: 'messages',
+    body: (bytes) => withFile(bytes, same, '%PDF-1.7 ', '/Count 1 /Type /Page '),
+  },
 ];
 
 /** What the largest request that has 100 kB compressed may expand to, by the limit of decompression. */
@@ -180,12 +316,12 @@ const EXPANDED_BYTES = 62 * 92_000;
 
 /** A body as large as 100 kB can become. Noise that no compression shrinks keeps its ratio below the limit. */
 export function largestBody({ body }: Shape): Buffer {
-  const text = body(EXPANDED_BYTES);
-  const noise = randomBytes(Math.max(0, 92_000 - zstdCompressSync(text).length)).toString('base64');
-  const bytes = zstdCompressSync(text.replace('{', `{"x_noise":"${noise}",`));
-  return bytes.length <= SENT_BYTES
-    ? bytes
-    : zstdCompressSync(body(EXPANDED_BYTES * (SENT_BYTES / bytes.length) * 0.9));
+  for (let size = EXPANDED_BYTES; ; size *= 0.8) {
+    const text = body(size);
+    const noise = randomBytes(Math.max(0, 92_000 - zstdCompressSync(text).length)).toString('base64');
+    const bytes = zstdCompressSync(text.replace('{', `{"x_noise":"${noise}",`));
+    if (bytes.length <= SENT_BYTES) return bytes;
+  }
 }
 
 const SENT_BYTES = 100_000;

@@ -211,7 +211,8 @@ async function orderModels(tx: Tx, { group, stored, named }: ModelOrder, recordC
   if (stored.length === 0 || isDeepStrictEqual(order, stored)) return;
   for (const [position, pattern] of order.entries())
     await saveRow(tx, { table: 'models', identity: { group_id: group, pattern }, columns: { position } });
-  const kept = order.filter((pattern) => stored.includes(pattern));
+  const known = new Set(stored);
+  const kept = order.filter((pattern) => known.has(pattern));
   recordChange(isDeepStrictEqual(kept, stored) ? undefined : 'changed', `order of the models of ${group}`);
 }
 

@@ -8,6 +8,7 @@ import { readBreakdown } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { NameEffect, ResolvedPrice, SetupFile } from '../../schemas/index.ts';
 import { Catalog, priceAt, readModelLines } from '../index.ts';
+import { flatMapInPieces } from './pieces.ts';
 import { SetupError } from './setup-document.ts';
 
 /** The models of each group. */
@@ -32,17 +33,18 @@ export async function findEffects(db: Db, before: ModelLines, file: SetupFile): 
   const now = rows[0]?.now.getTime() ?? 0;
   const named = new Set(file.models.flatMap(({ id, groups }) => groups.map((group) => `${group}\n${id}`)));
   const [was, is] = [new Catalog([], [], before), new Catalog([], [], after)];
-  return [...(await readNames(db, [before, after], now))].flatMap(([group, names]) =>
-    [...names].flatMap((model) => {
-      // Patterns are not names.
-      if (isGlob(model)) return [];
-      const [old, next] = [resolvedPrice(was, group, model, now), resolvedPrice(is, group, model, now)];
-      if (!old || JSON.stringify(old) === JSON.stringify(next)) return [];
-      const isNamed = (pattern: string): boolean => named.has(`${group}\n${pattern}`);
-      const isNamedEffect = isNamed(model) || (old.line === next?.line && isNamed(old.line));
-      return [{ group, model, before: old, after: next ?? null, named: isNamedEffect }];
-    }),
+  const names = [...(await readNames(db, [before, after], now))].flatMap(([group, own]) =>
+    [...own].map((model) => ({ group, model })),
   );
+  return flatMapInPieces(names, ({ group, model }) => {
+    // Patterns are not names.
+    if (isGlob(model)) return [];
+    const [old, next] = [resolvedPrice(was, group, model, now), resolvedPrice(is, group, model, now)];
+    if (!old || JSON.stringify(old) === JSON.stringify(next)) return [];
+    const isNamed = (pattern: string): boolean => named.has(`${group}\n${pattern}`);
+    const isNamedEffect = isNamed(model) || (old.line === next?.line && isNamed(old.line));
+    return [{ group, model, before: old, after: next ?? null, named: isNamedEffect }];
+  });
 }
 
 /** By group: the names of the catalog, and those that callers used. */

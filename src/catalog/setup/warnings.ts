@@ -6,6 +6,7 @@ import { mistakenBaseUrl, type Style } from '../../rules/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
 import { readModelLines } from '../index.ts';
 import { fallbackWarnings } from './fallback.ts';
+import { flatMapInPieces } from './pieces.ts';
 import type { Known } from './references.ts';
 import { located } from './setup-document.ts';
 
@@ -16,7 +17,7 @@ export async function findWarnings(tx: Tx, file: SetupFile, groups: Known['group
   const now = rows[0]?.now.getTime() ?? 0;
   return located(file, [
     ...addresses(file, groups),
-    ...hiddenModels(file, (group) => (lines.get(group) ?? []).map(({ pattern }) => pattern)),
+    ...(await hiddenModels(file, (group) => (lines.get(group) ?? []).map(({ pattern }) => pattern))),
     ...zeroPrices(file),
     ...fallbackWarnings(file, { lines, now }, groups),
   ]);
@@ -33,16 +34,20 @@ const addresses = ({ accounts }: SetupFile, groups: Known['groups']): string[] =
   });
 
 /** A name resolves to the first line of its group that matches. */
-function hiddenModels({ models }: SetupFile, patternsOf: (group: string) => readonly string[]): string[] {
+async function hiddenModels(
+  { models }: SetupFile,
+  patternsOf: (group: string) => readonly string[],
+): Promise<string[]> {
   const hiding = new Map<string, string>();
   for (const group of new Set(models.flatMap(({ groups }) => groups))) {
     const before: string[] = [];
-    for (const pattern of patternsOf(group)) {
+    await flatMapInPieces(patternsOf(group), (pattern) => {
       // What matches a pattern as text matches every name of the pattern, because the text has its asterisks.
       const by = before.find((earlier) => matchesGlob(earlier, pattern));
       if (by !== undefined) hiding.set(`${group}\n${pattern}`, by);
       if (isGlob(pattern)) before.push(pattern);
-    }
+      return [];
+    });
   }
   return models.flatMap(({ id, groups }, n) =>
     groups.flatMap((group) => {

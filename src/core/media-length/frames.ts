@@ -41,7 +41,7 @@ const MP3_SAMPLE_RATES = [44_100, 48_000, 32_000] as const;
 const MIN_MP3_BYTES_PER_SECOND = 1_000;
 
 export function mp3Seconds(file: FileBytes, steps: FileSteps): number | undefined {
-  let at = afterId3(file);
+  let at = afterId3(file, () => steps.take());
   if (at >= file.size) return undefined;
   let seconds = 0;
   while (at + 4 <= file.size && steps.take()) {
@@ -53,10 +53,10 @@ export function mp3Seconds(file: FileBytes, steps: FileSteps): number | undefine
   return seconds + Math.max(0, file.size - at) / MIN_MP3_BYTES_PER_SECOND;
 }
 
-/** Offset behind the ID3v2 tags at the start. */
-export function afterId3(file: FileBytes): number {
+/** Offset behind the ID3v2 tags at the start; of those before the first that `mayRead` refuses. */
+export function afterId3(file: FileBytes, mayRead: () => boolean = () => true): number {
   let at = 0;
-  while (hasText(file, at, 'ID3')) at += 10 + syncSafe(file, at + 6) + (file.at(at + 5) & 0x10 ? 10 : 0);
+  while (hasText(file, at, 'ID3') && mayRead()) at += 10 + syncSafe(file, at + 6) + (file.at(at + 5) & 0x10 ? 10 : 0);
   return at;
 }
 

@@ -214,6 +214,11 @@ describe('lengths of media', () => {
       fc.assert(fc.property(files, assertLinear), { numRuns: 200 });
     });
 
+  test('tags before an MP3 count as steps, so that a body of them is refused as others are', () => {
+    const { steps } = costOf(Buffer.from('ID3\x04\0\0\0\0\0\0'.repeat(500), 'latin1'));
+    assert.ok(steps >= 500, `${steps}`);
+  });
+
   test('an MP4 of many tracks and many fragments costs steps for each, not for each pair', () => {
     const one = mp4File(1, { isFragmented: true });
     const at = (name: string): number => one.indexOf(name) - 4;

@@ -258,17 +258,42 @@ export const decodeWithResult = (
   account: string | undefined,
 ): HubServerCall => withCarrier(decodeServerCall(call, maybeString(call.type) ?? '', result), account);
 
-/** Puts a result into its call, the last one in `items` that waits for one of its type. False if there is none. */
-export function joinResult(items: HubItem[], result: JsonObject, account?: string): boolean {
-  const callType = maybeString(result.type)?.replace('_output', '_call').replace('_call_call', '_call');
-  const at = items.findLastIndex(
-    (item) => item.kind === 'server_call' && isObject(item.raw) && item.raw.type === callType,
-  );
-  const call = items[at];
-  if (call?.kind !== 'server_call' || !isObject(call.raw)) return false;
-  items[at] = decodeWithResult(call.raw, result, account);
-  return true;
+/** Puts results into their calls, in a list that grows. Each item is visited once, however many results there are. */
+export class ResultJoiner {
+  readonly #items: HubItem[];
+  readonly #account: string | undefined;
+  /** Positions of calls without a result, by type. */
+  readonly #waiting = new Map<unknown, number[]>();
+  #seen = 0;
+
+  constructor(items: HubItem[], account?: string) {
+    this.#items = items;
+    this.#account = account;
+  }
+
+  /** Into the last call that waits for a result of its type. False if there is none. */
+  join(result: JsonObject): boolean {
+    for (; this.#seen < this.#items.length; this.#seen += 1) this.#note(this.#items[this.#seen]);
+    const type = maybeString(result.type)?.replace('_output', '_call').replace('_call_call', '_call');
+    const at = this.#waiting.get(type)?.pop();
+    const call = at === undefined ? undefined : wireOf(this.#items[at]);
+    if (at === undefined || !call) return false;
+    this.#items[at] = decodeWithResult(call, result, this.#account);
+    return true;
+  }
+
+  #note(item: HubItem | undefined): void {
+    const type = wireOf(item)?.type;
+    if (type === undefined) return;
+    const positions = this.#waiting.get(type);
+    if (positions) positions.push(this.#seen);
+    else this.#waiting.set(type, [this.#seen]);
+  }
 }
+
+/** The call as it came; undefined once it has its result. */
+const wireOf = (item: HubItem | undefined): JsonObject | undefined =>
+  item?.kind === 'server_call' && isObject(item.raw) ? item.raw : undefined;
 
 function imageOf({ result, output_format }: JsonObject): HubImage | undefined {
   if (typeof result !== 'string' || result === '') return undefined;

@@ -8,7 +8,7 @@ import type { Db, Tx } from '../../platform/db/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
 import type { BackgroundInput } from '../native/native-request.ts';
 import type { StoredResponse } from '../stored/response-cache.ts';
-import type { StoredContent } from '../stored/turn-text.ts';
+import type { StoringContent } from '../stored/turn-text.ts';
 import { holdMaximum } from './hold.ts';
 import type { BackgroundServices } from './services.ts';
 import {
@@ -51,7 +51,7 @@ const tooManyOfUser = () =>
   );
 
 export interface RunEnd {
-  readonly content: StoredContent;
+  readonly content: StoringContent;
   /** Undefined for a response that costs nothing. */
   readonly charged: (BackgroundCharge & { readonly accountId: string }) | undefined;
 }
@@ -114,7 +114,10 @@ export async function failLapsed(services: BackgroundServices): Promise<void> {
       const id = row.response_id ?? '';
       const content = await store.content(id, row.user_id).catch(() => undefined);
       const response = { id, object: 'response', output: [], ...content?.response, status: 'failed', error: LOST };
-      await finish(services, tx, row, { content: { input: content?.input ?? [], response }, charged: undefined });
+      await finish(services, tx, row, {
+        content: { input: JSON.stringify(content?.input ?? []), response },
+        charged: undefined,
+      });
     }
   });
 }

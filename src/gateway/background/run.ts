@@ -10,7 +10,7 @@ import type { Admission } from '../billing/admission.ts';
 import type { CallContext } from '../converted/context.ts';
 import { ConvertedCall } from '../converted/converted-call.ts';
 import { typeOfEnd } from '../stored/events.ts';
-import type { StoredContent } from '../stored/turn-text.ts';
+import { type StoredContent, type StoringContent, textOfContent } from '../stored/turn-text.ts';
 import { EventLog } from './event-log.ts';
 import { endRun, type RunEnd } from './run-rows.ts';
 import { RunSink } from './run-sink.ts';
@@ -121,14 +121,14 @@ export class Run {
   #endOf(failure: unknown): RunEnd {
     const { context, services, snapshot } = this.#options;
     const { input } = context;
-    const content = (response: Snapshot): StoredContent => ({ input, response, lastEvent: this.events.next });
+    const content = (response: Snapshot): StoringContent => ({ input, response, lastEvent: this.events.next });
     const charged = this.#cut === 'shutting_down' ? undefined : this.#settled;
     if (this.#terminal) {
       const { response } = this.#terminal;
       const isCompleted = response.status === 'completed';
       const completed_at = isCompleted ? Math.floor(services.clock.now() / 1000) : null;
       const whole = content({ ...response, completed_at });
-      if (JSON.stringify(whole).length <= BACKGROUND.storedBytes) return { content: whole, charged };
+      if (textOfContent(whole).length <= BACKGROUND.storedBytes) return { content: whole, charged };
       return { content: content({ ...this.#failed(TOO_LARGE), output: [] }), charged: undefined };
     }
     if (this.#cut === 'cancelled')

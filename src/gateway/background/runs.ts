@@ -9,7 +9,7 @@ import type { BackgroundRunner, BackgroundStart } from '../converted/context.ts'
 import { previewHeaders } from '../converted/preview.ts';
 import { eventsAfter } from '../stored/events.ts';
 import { responseNotFound } from '../stored/store.ts';
-import { isRunning, type StoredContent } from '../stored/turn-text.ts';
+import { isRunning, type StoredContent, textOfContent } from '../stored/turn-text.ts';
 import { copyEvents } from './reader.ts';
 import { Run } from './run.ts';
 import { findStopped, hasEnded, insertRun, renewLeases, requestCancel } from './run-rows.ts';
@@ -62,7 +62,7 @@ export class BackgroundRuns implements BackgroundRunner {
     const headers = await previewHeaders(context, streamed);
     const snapshot = firstSnapshot(context);
     const content = { input, response: snapshot };
-    const bytes = JSON.stringify(content).length + (previous?.bytes ?? 0);
+    const bytes = textOfContent(content).length + (previous?.bytes ?? 0);
     if (bytes > BACKGROUND.inputBytes) throw tooLarge();
     const held = { call, caller, billing: services.billing, facts, inputTokens: context.inputTokens() };
     const memory = call.openReservation();

@@ -22,7 +22,7 @@ export const boundsOfRequest = (
   operation: InferenceOperation,
   request: MemberMap,
   bytes: number,
-  steps?: StepBudget,
+  steps: StepBudget,
 ): BodyFacts => bounds(operation, inputBoundsOf(request, bytes, steps), (name) => request[name]);
 
 /** A body after its scan. */
@@ -52,7 +52,7 @@ export function boundsOfBody(
     return span && valueAt(body, span);
   };
   return {
-    ...bounds(operation, inputBoundsOfBody(body, media, steps), read, tools),
+    ...bounds(operation, inputBoundsOfBody(body, steps, media), read, tools),
     unknown,
     rereads: tagged.some(({ tag }) => tag === 'again') ? 1 : 0,
   };

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { samples } from '../../../test/support/token-corpus.ts';
 import type { Model } from '../../catalog/index.ts';
+import { StepBudget } from '../../core/index.ts';
 import type { Caller } from '../caller.ts';
 import { boundsOfRequest } from './body-bounds.ts';
 import { type CallFacts, requestFacts } from './call-facts.ts';
@@ -21,7 +22,12 @@ describe('the maximum input of a request', () => {
   test('has no fewer tokens than any tokenizer counts in its text', () => {
     for (const { kind, text, tokens } of samples) {
       const request = { model: 'm', input: text };
-      const { bodyBytes } = boundsOfRequest('responses.create', request, Buffer.byteLength(JSON.stringify(request)));
+      const { bodyBytes } = boundsOfRequest(
+        'responses.create',
+        request,
+        Buffer.byteLength(JSON.stringify(request)),
+        new StepBudget(),
+      );
       for (const [name, count] of Object.entries(tokens))
         assert.ok(inputOf({ bodyBytes }) >= count, `${kind}, ${name}`);
     }

@@ -8,5 +8,5 @@ export const estimateJob: ThreadJob<{ readonly bytes: Buffer; readonly dialect: 
   module: import.meta.url,
   name: 'estimateJob',
   inlineBytes: LARGE_BODY_BYTES,
-  run: ({ bytes, dialect }) => estimateBytes(dialect, bytes),
+  run: ({ bytes, dialect }, steps) => estimateBytes(dialect, bytes, steps),
 };

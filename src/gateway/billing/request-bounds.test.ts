@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { mp3File, mp4File, wavFile } from '../../../test/support/media-files.ts';
+import { StepBudget } from '../../core/index.ts';
 import { inputBoundsOf, inputBoundsOfBody } from './request-bounds.ts';
 import { toolBoundsOf } from './tool-bounds.ts';
 
@@ -34,11 +35,14 @@ const PARTS: readonly [about: string, part: object, images: number, isFile: bool
 const bodyOf = (...parts: object[]): Buffer =>
   Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: parts }] }));
 
+const boundsOfBytes = (body: Buffer) => inputBoundsOfBody(body, new StepBudget());
+const boundsOfValue = (request: unknown, bytes: number) => inputBoundsOf(request, bytes, new StepBudget());
+
 describe('bounds of a request', () => {
   for (const [about, part, images, isFile] of PARTS)
     test(`${about} counts as ${images} images${isFile ? ' and the whole context' : ''}`, () => {
       const body = bodyOf(part, part);
-      const bounds = inputBoundsOfBody(body);
+      const bounds = boundsOfBytes(body);
       assert.deepEqual([bounds.inputImages, bounds.wholeContext !== undefined], [2 * images, isFile]);
       const isInline = JSON.stringify(part).includes(BASE64);
       assert.ok(isInline ? bounds.bodyBytes < 500 : bounds.bodyBytes > body.length - 200, String(bounds.bodyBytes));
@@ -65,19 +69,19 @@ describe('bounds of a request', () => {
   for (const [about, part, tokens] of MEDIA)
     test(`${about} counts by its length`, () => {
       for (const body of [bodyOf(part), Buffer.from(bodyOf(part).toString().replaceAll('/', '\\/'))]) {
-        const bounds = inputBoundsOfBody(body);
+        const bounds = boundsOfBytes(body);
         assert.deepEqual([bounds.inputImages, bounds.wholeContext], [0, undefined]);
         assert.ok(bounds.mediaTokens >= tokens && bounds.mediaTokens < tokens * 1.1, String(bounds.mediaTokens));
         assert.ok(bounds.bodyBytes < 500, String(bounds.bodyBytes));
-        assert.equal(inputBoundsOf(JSON.parse(body.toString()), body.length).mediaTokens, bounds.mediaTokens);
+        assert.equal(boundsOfValue(JSON.parse(body.toString()), body.length).mediaTokens, bounds.mediaTokens);
       }
     });
 
   test('a document that is said to be an image counts as the whole context, and unknown audio by its size', () => {
     const data = Buffer.from('%PDF-1.7').toString('base64');
-    const pdf = inputBoundsOfBody(bodyOf({ inlineData: { mimeType: 'image/png', data } }));
+    const pdf = boundsOfBytes(bodyOf({ inlineData: { mimeType: 'image/png', data } }));
     assert.deepEqual([pdf.inputImages, pdf.wholeContext], [0, 'inlineData']);
-    const audio = inputBoundsOfBody(bodyOf({ type: 'input_audio', input_audio: { data: BASE64, format: 'wav' } }));
+    const audio = boundsOfBytes(bodyOf({ type: 'input_audio', input_audio: { data: BASE64, format: 'wav' } }));
     assert.deepEqual([audio.mediaTokens, audio.wholeContext], [60_000, undefined]);
   });
 
@@ -86,7 +90,7 @@ describe('bounds of a request', () => {
     fc.assert(
       fc.property(fc.array(part), (parts) => {
         const body = bodyOf(...parts);
-        assert.deepEqual(inputBoundsOfBody(body), inputBoundsOf(JSON.parse(body.toString()), body.length));
+        assert.deepEqual(boundsOfBytes(body), boundsOfValue(JSON.parse(body.toString()), body.length));
       }),
     );
   });
@@ -95,13 +99,13 @@ describe('bounds of a request', () => {
     const body = bodyOf({ type: 'image_url', image_url: { url: URL } })
       .toString()
       .replaceAll('image', '\\u0069mage');
-    assert.equal(inputBoundsOfBody(Buffer.from(body)).inputImages, 1);
+    assert.equal(boundsOfBytes(Buffer.from(body)).inputImages, 1);
   });
 
   test('a caller cannot make text count as media', () => {
     const text = `data:image/png;base64,${'~'.repeat(50)}123456789`;
     const body = bodyOf({ type: 'text', text }, { type: 'image_url', image_url: { url: URL } });
-    assert.ok(inputBoundsOfBody(body).bodyBytes >= body.length - 2 * URL.length);
+    assert.ok(boundsOfBytes(body).bodyBytes >= body.length - 2 * URL.length);
   });
 
   test('searches count by their limit, or as ten', () => {

@@ -12,7 +12,7 @@ import {
   mediaLength,
   repeatedMember,
   type Span,
-  StepBudget,
+  type StepBudget,
 } from '../../core/index.ts';
 import { MEDIA_TOKENS, MEDIA_TYPES } from '../../rules/index.ts';
 import { type MediaClaim, tokensOfLength } from './media-tokens.ts';
@@ -54,7 +54,7 @@ const plainText: TextOf = (text) => ({
 });
 
 /** Bounds of a request that is parsed already. `bytes` is the size of its text. */
-export const inputBoundsOf = (request: unknown, bytes: number, steps = new StepBudget()): InputBounds => {
+export const inputBoundsOf = (request: unknown, bytes: number, steps: StepBudget): InputBounds => {
   const media = new MediaCount(plainText, steps);
   media.add(request);
   return media.bounds(bytes);
@@ -181,8 +181,8 @@ const MARK = randomUUID();
 /** Bounds of a JSON body, of which only the objects with media are parsed, and these without their long strings. */
 export function inputBoundsOfBody(
   body: Buffer,
+  steps: StepBudget,
   media: readonly Span[] = [{ start: 0, end: body.length }],
-  steps = new StepBudget(),
 ): InputBounds {
   const count = new MediaCount(textIn(body), steps);
   let start = body.length;

@@ -2,7 +2,7 @@
  * Estimated input tokens of a request: for the count endpoints when the provider cannot count, and for a charge when it does not report
  * usage. Text by its tokens, media by their own units, never by the bytes of their encoding.
  */
-import { estimateTokens, StepBudget } from '../../core/index.ts';
+import { estimateTokens, StepBudget, valueOfJson } from '../../core/index.ts';
 import { decodeCount, type HubItem, type HubPart, type HubRequest, type HubTool } from '../../dialects/index.ts';
 import { type Dialect, MEDIA_TOKENS } from '../../rules/index.ts';
 import { estimateMedia, tokensOfDocument } from './media-tokens.ts';
@@ -23,30 +23,36 @@ const OFFSET = Math.random();
 /** Estimated input tokens, computed when they are needed. */
 export type InputEstimate = () => number;
 
-/** Of a body in the client's dialect. Requests that have no form in the hub, such as embeddings, are estimated by their texts. */
-export function estimateBody(dialect: Dialect, body: unknown): number {
+/**
+ * Of a body in the client's dialect. Requests that have no form in the hub, such as embeddings, are estimated by their texts. `steps`: of the
+ * request while it is read. An estimate that charges a call has its own, because it must not be refused.
+ */
+export function estimateBody(dialect: Dialect, body: unknown, steps = new StepBudget()): number {
+  const request = hubOf(dialect, body);
+  if (request) return estimateRequest(request, undefined, steps);
+  const texts = new Texts(steps);
+  addTexts(texts, body);
+  return texts.tokens();
+}
+
+function hubOf(dialect: Dialect, body: unknown): HubRequest | undefined {
   try {
-    return estimateRequest(decodeCount(dialect, body, { headers: {}, model: 'any', stream: false }));
+    return decodeCount(dialect, body, { headers: {}, model: 'any', stream: false });
   } catch {
-    const texts = new Texts();
-    addTexts(texts, body);
-    return texts.tokens();
+    return undefined;
   }
 }
 
 /** The same of bytes, which a provider may accept although they are not quite JSON. */
-export function estimateBytes(dialect: Dialect, body: Buffer): number {
-  const text = new TextDecoder().decode(body);
-  try {
-    return estimateBody(dialect, JSON.parse(text));
-  } catch {
-    return estimateText(text);
-  }
+export function estimateBytes(dialect: Dialect, bytes: Buffer, steps?: StepBudget): number {
+  const text = new TextDecoder().decode(bytes);
+  const body = valueOfJson(text);
+  return body === undefined ? estimateText(text) : estimateBody(dialect, body, steps);
 }
 
 /** The same of one text, whatever its length. */
 export function estimateText(text: string): number {
-  const texts = new Texts();
+  const texts = new Texts(new StepBudget());
   texts.add(text);
   return texts.tokens();
 }
@@ -93,12 +99,13 @@ const tokensOfMedia = (
 class Texts {
   /** Of content that is not text. */
   more = 0;
-  readonly steps = new StepBudget();
+  readonly steps: StepBudget;
   readonly readsMedia: boolean;
   readonly #texts: string[] = [];
   #chars = 0;
 
-  constructor(readsMedia = true) {
+  constructor(steps: StepBudget, readsMedia = true) {
+    this.steps = steps;
     this.readsMedia = readsMedia;
   }
 
@@ -163,8 +170,9 @@ function addTexts(texts: Texts, value: unknown): void {
 export function estimateRequest(
   { system, tools, items }: HubRequest,
   known?: { readonly facts: LargeFacts; readonly bytes: number },
+  steps = new StepBudget(),
 ): number {
-  const texts = new Texts(!known);
+  const texts = new Texts(steps, !known);
   if (known) texts.more += tokensOfMedia(known.facts, known.bytes);
   for (const { text } of system) addMessage(texts, text);
   if (tools.length > 0) texts.more += TOOLS_BASE;

@@ -2,12 +2,16 @@
  * The client's side of a converted reply: response head, encoder and stream, shared by all attempts and rounds of a call. A
  * WebSocket turn gets its events as JSON, an HTTP response as server-sent events.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HubEvent, HubItem, JsonObject, StreamEncoder } from '../../dialects/index.ts';
 import { type ClientStream, STREAM_HEADERS } from '../../platform/web/index.ts';
 import { droppedHeaders } from '../dropped.ts';
 import type { CallContext, EncodedFor, ReplySink } from './context.ts';
 import { conversionHeaders } from './headers.ts';
 import { omittedFromReply } from './omitted.ts';
+
+/** Of one turn of the event loop: some 5 ms. */
+const MAX_EVENTS = 500;
 
 const SHUTDOWN_MESSAGE = 'The server is restarting; send the request again.';
 
@@ -92,10 +96,14 @@ export class ClientReply implements ReplySink {
     this.#stream?.end(this.#take().join(''));
   }
 
-  /** Sends a reply that arrived as one body to a client that asked for a stream. */
-  sendWhole(events: readonly HubEvent[], encoded: EncodedFor): void {
+  /** Sends a reply that arrived as one body to a client that asked for a stream. Very many events are encoded in several turns. */
+  async sendWhole(events: readonly HubEvent[], encoded: EncodedFor): Promise<void> {
     const { call, services } = this.#context;
-    for (const event of events) this.push(event);
+    for (const [n, event] of events.entries()) {
+      if (n % MAX_EVENTS === MAX_EVENTS - 1) await nextTurn();
+      this.push(event);
+    }
+    if (call.isClientGone) return;
     if (this.#isTurn) {
       this.start(encoded);
       return this.end();

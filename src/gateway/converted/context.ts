@@ -63,8 +63,8 @@ export interface CallContext {
   readonly tries?: Tries | undefined;
   /** The request as the client sent it; the response repeats its settings. */
   readonly request: HubRequest;
-  /** Input items that the request adds, kept with a stored response. */
-  readonly input: readonly unknown[];
+  /** JSON text of the input items that the request adds, kept with a stored response. */
+  readonly input: string;
   /** The stored response that it continues. */
   readonly previous?: StoredHead | undefined;
   /** Bytes of the request. A large one is encoded in a thread. */
@@ -129,7 +129,7 @@ export interface ReplySink {
   push(event: HubEvent): void;
   flush(): boolean;
   end(): void;
-  sendWhole(events: readonly HubEvent[], encoded: EncodedFor): void;
+  sendWhole(events: readonly HubEvent[], encoded: EncodedFor): Promise<void>;
 }
 
 /** `open`: the provider is sending. `paused`: it expects another round. `failed`: it sent an error or broke off. */

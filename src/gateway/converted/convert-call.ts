@@ -3,6 +3,7 @@
  * dropped are named in `x-gateway-dropped`; what cannot be converted is rejected before anything is sent.
  */
 import { capabilitiesFor, type Model } from '../../catalog/index.ts';
+import { parseJson } from '../../core/index.ts';
 import {
   type HubRequest,
   type OpaqueForCall,
@@ -47,7 +48,10 @@ export async function convertCall(services: ConvertedServices, call: Call, conve
   const { caller, accounts, model, dialect: to } = way;
   const { request, input, previous, size } = read;
   const sign = signerFor(services.opaqueKey, caller);
-  const pair: Pair = { client: clientFor(operation, from, input, sign), upstream: upstreamOf(to) };
+  const pair: Pair = {
+    client: clientFor(operation, from, () => parseJson(input) as unknown[], sign),
+    upstream: upstreamOf(to),
+  };
   call.addLogFields({ model: model.name, stream: request.stream, converted: `${from}->${to}` });
   call.trace.client = from;
   call.trace.target = to;

@@ -12,11 +12,11 @@ import type { Caller } from '../caller.ts';
 import { checkImageFields } from '../images/fields.ts';
 import { convertedImageModel, isConvertedImageModel } from '../images/model.ts';
 import { resolveModel } from '../models/resolve.ts';
-import { readJsonBody } from '../services.ts';
+import { jobOwner, readJsonBody } from '../services.ts';
 import type { ConvertedServices } from './context.ts';
 import { ConvertedCall } from './converted-call.ts';
+import { imageFieldsJob } from './image-fields.ts';
 import { requestedImages } from './image-usage.ts';
-import { parseBody } from './json-body.ts';
 import { signerFor } from './opaque-signer.ts';
 
 export interface ImageConversion {
@@ -31,7 +31,7 @@ export async function convertImages(
   { operation, to }: ImageConversion,
 ): Promise<void> {
   const bytes = await readJsonBody(services, call, operation);
-  const body = parseBody(bytes);
+  const body = await services.threads.run(imageFieldsJob, { bytes }, jobOwner(call, caller, bytes.length));
   const model = modelFor(services, caller, body.model);
   if (!isConvertedImageModel(caller, model)) throw notSupported(call, caller, model, operation);
   const { size, prompt, promptBytes } = checkImageFields((field) => body[field]);
@@ -55,7 +55,7 @@ export async function convertImages(
   try {
     const inGroup = services.catalog().accounts(caller.group.id);
     const accounts = inGroup.filter(({ features }) => features.has(to));
-    const base = { services, call, caller, operation, pair, accounts, request, input: [], size: bytes.length, model };
+    const base = { services, call, caller, operation, pair, accounts, request, input: '[]', size: bytes.length, model };
     const sign = signerFor(services.opaqueKey, caller);
     await new ConvertedCall({ ...base, inputTokens, admission, replyContext, sign, images }).run(request);
   } finally {

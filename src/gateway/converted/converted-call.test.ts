@@ -105,7 +105,7 @@ function openCall({ stream = true, isTurn = false } = {}) {
     pair,
     accounts,
     request,
-    input: [],
+    input: '[]',
     model: MODEL,
     inputTokens: () => 100,
     admission,

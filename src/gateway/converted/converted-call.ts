@@ -20,7 +20,7 @@ import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import { runAttempts } from '../attempts.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
 import { OptionRetry } from '../rejected-options/option-retry.ts';
-import type { StoredContent } from '../stored/turn-text.ts';
+import type { StoringContent } from '../stored/turn-text.ts';
 import type { ResponseHead, UpstreamCall, UpstreamControl } from '../upstream-call.ts';
 import { ClientReply } from './client-reply.ts';
 import type { CallContext, CompletedReply, MeteredRound, RoundHost, RoundResponse } from './context.ts';
@@ -67,7 +67,7 @@ export class ConvertedCall implements RoundHost {
     // The end of a background response stores it.
     if (request.dialect === 'responses' && request.state.store !== false && !request.state.background) {
       const { id } = (response ?? {}) as { id?: unknown };
-      const content = { input, response: response as StoredContent['response'] };
+      const content = { input, response: response as StoringContent['response'] };
       if (typeof id === 'string') services.store.save({ id, userId: key.userId, keyId: key.id, content, previous });
     }
     this.#settle(usage, account, items);

@@ -1,5 +1,5 @@
 /** The work of a token count as jobs: reading a request with its estimate, and writing it for a provider. Large ones run in a thread. */
-import { type PackedJson, valueAt } from '../../core/index.ts';
+import { type PackedJson, type StepBudget, valueAt } from '../../core/index.ts';
 import {
   type ClientRequestHead,
   codecOf,
@@ -49,13 +49,13 @@ export const countJob: ThreadJob<CountInput, ReadCount, CountInput, CountReply> 
   fromReply: (reply) => (reply.refersTo ? reply : { ...reply, request: requestOfText(reply.request) }),
 };
 
-function readCount({ bytes, from, head, opaqueKey, signedFor, stored }: CountInput): ReadCount {
-  const sent = parseBody(bytes);
+function readCount({ bytes, from, head, opaqueKey, signedFor, stored }: CountInput, steps: StepBudget): ReadCount {
+  const sent = parseBody(bytes, steps);
   const refersTo = from === 'responses' && !stored ? storedReferencesIn(sent) : undefined;
   if (refersTo && (refersTo.previousId !== undefined || refersTo.itemIds.length > 0)) return { refersTo };
   const { body } = stored ? withStoredTurns(sent, stored) : { body: sent };
   const request = openSummaries(dropForged(decodeCount(from, body, head), signerFor(opaqueKey, signedFor)));
-  return { model: body.model, request, estimate: estimateRequest(request) };
+  return { model: body.model, request, estimate: estimateRequest(request, undefined, steps) };
 }
 
 /** The earlier response that a body names, as it names it. */
@@ -63,8 +63,8 @@ export const previousIdJob: ThreadJob<{ readonly bytes: Buffer; readonly operati
   module: import.meta.url,
   name: 'previousIdJob',
   inlineBytes: LARGE_BODY_BYTES,
-  run({ bytes, operation }) {
-    const span = scanRequest(bytes, PREVIOUS, { operation }).get('previous_response_id');
+  run({ bytes, operation }, steps) {
+    const span = scanRequest(bytes, PREVIOUS, { operation, steps }).get('previous_response_id');
     return span && asJson(() => valueAt(bytes, span));
   },
 };

@@ -11,7 +11,7 @@ import { fetchJson, type UpstreamRequest } from '../../providers/upstream/index.
 import { type CountedDialect, type Dialect, type InferenceOperation, type Style, TIMEOUTS } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
-import { readJsonBody } from '../services.ts';
+import { jobOwner, readJsonBody } from '../services.ts';
 import { loadStoredTurns } from '../stored/expand.ts';
 import { encodedHeaders, upstreamRequest } from '../upstream-request.ts';
 import type { ConvertedServices } from './context.ts';
@@ -65,7 +65,7 @@ export class TokenCounter {
     // Read once for both.
     const bytes = await readJsonBody(this.#services, call, count.operation);
     call.keepBody(bytes);
-    const previousId = await this.#previousId(bytes, caller, count);
+    const previousId = await this.#previousId(bytes, call, caller, count);
     if (await this.#isOwn(previousId, caller)) return this.count(call, caller, { ...count, to: count.from });
     try {
       await forward();
@@ -78,9 +78,9 @@ export class TokenCounter {
   }
 
   /** Only the responses dialect refers to earlier turns. */
-  async #previousId(bytes: Buffer, { key }: Caller, { operation, from }: Count): Promise<unknown> {
+  async #previousId(bytes: Buffer, call: Call, caller: Caller, { operation, from }: Count): Promise<unknown> {
     if (from !== 'responses') return undefined;
-    return this.#services.threads.run(previousIdJob, { bytes, operation }, { key, bytes: bytes.length });
+    return this.#services.threads.run(previousIdJob, { bytes, operation }, jobOwner(call, caller, bytes.length));
   }
 
   /** The response is in our own store, so that no provider knows it. */
@@ -102,18 +102,19 @@ export class TokenCounter {
     );
   }
 
-  async #read(call: Call, { key, group }: Caller, sent: Pick<CountInput, 'bytes' | 'from'>): Promise<CountRead> {
+  async #read(call: Call, caller: Caller, sent: Pick<CountInput, 'bytes' | 'from'>): Promise<CountRead> {
+    const { key, group } = caller;
     const { threads, store, opaqueKey } = this.#services;
     const signedFor = { key: { userId: key.userId }, group: { id: group.id } };
     const head = { headers: call.request.headers, model: call.params.model ?? 'any', stream: false };
     const input = { ...sent, head, opaqueKey, signedFor };
     const size = sent.bytes.length;
-    const read = await threads.run(countJob, input, { key, bytes: size });
+    const read = await threads.run(countJob, input, jobOwner(call, caller, size));
     if (!read.refersTo) return { ...read, size };
     const load = { userId: key.userId, store, reserve: () => call.reserveMemory() };
     const { turns: stored, bytes: storedBytes } = await loadStoredTurns(read.refersTo, load);
     const whole = size + storedBytes;
-    const expanded = await threads.run(countJob, { ...input, stored }, { key, bytes: whole });
+    const expanded = await threads.run(countJob, { ...input, stored }, jobOwner(call, caller, whole));
     if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
     return { ...expanded, size: whole };
   }
@@ -124,7 +125,7 @@ export class TokenCounter {
     { call, caller, model, to }: CountedCall,
   ): Promise<number | undefined> {
     const { catalog, upstream, mediaFetcher, pool } = this.#services;
-    const { group, key } = caller;
+    const { group } = caller;
     const account = catalog()
       .accounts(group.id)
       .find(({ id, features }) => features.has('count') && !pool.isParked(id));
@@ -135,7 +136,7 @@ export class TokenCounter {
         ? sent
         : await inlineMedia(sent, mediaFetcher, () => call.reserveMemory());
       const encoding = { request, to, target: this.#targetOf(group.style, account, model, to) };
-      const encoded = await this.#services.threads.run(encodeCountJob, encoding, { key, bytes: size });
+      const encoded = await this.#services.threads.run(encodeCountJob, encoding, jobOwner(call, caller, size));
       const result = await fetchJson(upstream, countRequest(group.style, account, encoding, encoded));
       return result?.status === 200 ? countIn(result.body) : undefined;
     } finally {

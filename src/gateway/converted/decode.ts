@@ -2,7 +2,7 @@
  * Decoding of a request that is converted: from its bytes to the form of the hub, with what admission needs. Bodies with many values are
  * decoded in a thread. A body that refers to stored turns is decoded again with them.
  */
-import { type PackedJson, packJson, unpackJson } from '../../core/index.ts';
+import type { PackedJson, StepBudget } from '../../core/index.ts';
 import {
   type ClientRequestHead,
   type ClientSide,
@@ -15,7 +15,7 @@ import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
-import { budgetFor, ifLight, LARGE_BODY_BYTES, unknownIn } from '../request-scan.ts';
+import { ifLight, LARGE_BODY_BYTES, unknownIn } from '../request-scan.ts';
 import { userMessages } from '../stored/input-items.ts';
 import {
   NO_STORED_TURNS,
@@ -58,8 +58,8 @@ export type Decoded =
   | {
       readonly refersTo?: undefined;
       readonly request: HubRequest;
-      /** The input items that the request adds, where the response is kept with them; all of them for a summary. */
-      readonly input: readonly unknown[];
+      /** JSON text of the input items that the request adds, where the response is kept with them; of all of them for a summary. */
+      readonly input: string;
       readonly facts: BodyFacts;
     };
 
@@ -69,7 +69,7 @@ type DecodeReply =
       readonly refersTo?: undefined;
       readonly facts: BodyFacts;
       readonly request: PackedJson;
-      readonly input: PackedJson;
+      readonly input: string;
     };
 
 export const decodeJob: ThreadJob<DecodeInput, Decoded, DecodeInput, DecodeReply> = {
@@ -77,21 +77,19 @@ export const decodeJob: ThreadJob<DecodeInput, Decoded, DecodeInput, DecodeReply
   name: 'decodeJob',
   inlineBytes: LARGE_BODY_BYTES,
   run: decode,
-  runLight: (input) =>
-    input.stored === undefined ? ifLight(input.bytes, () => decode({ ...input, isLight: true })) : undefined,
-  toReply: (decoded) =>
-    decoded.refersTo
-      ? decoded
-      : { facts: decoded.facts, request: textOfRequest(decoded.request), input: packJson(decoded.input) },
+  runLight: (input, steps) =>
+    input.stored === undefined
+      ? ifLight(input.bytes, steps, (light) => decode({ ...input, isLight: true }, light))
+      : undefined,
+  toReply: (decoded) => (decoded.refersTo ? decoded : { ...decoded, request: textOfRequest(decoded.request) }),
   fromReply(reply) {
     if (reply.refersTo) return reply;
-    const { facts, request, input } = reply;
-    return { facts, request: requestOfText(request), input: unpackJson(input) as unknown[] };
+    return { ...reply, request: requestOfText(reply.request) };
   },
 };
 
-function decode({ bytes, operation, from, stored, ...input }: DecodeInput): Decoded {
-  const sent = parseBody(bytes, input.isLight);
+function decode({ bytes, operation, from, stored, ...input }: DecodeInput, steps: StepBudget): Decoded {
+  const sent = parseBody(bytes, steps, input.isLight);
   const refersTo = from === 'responses' ? storedReferencesIn(sent) : NO_REFERENCES;
   const isStoredMissing = stored === undefined && (refersTo.previousId !== undefined || refersTo.itemIds.length > 0);
   if (isStoredMissing) return { refersTo, model: sent.model };
@@ -102,17 +100,17 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput): Deco
     previousId,
   } = from === 'responses' ? withStoredTurns(sent, stored ?? NO_STORED_TURNS) : notStored(sent);
   const sign = signerFor(input.opaqueKey, input.signedFor);
-  const decoded = clientFor(operation, from, items, sign).decodeRequest(body, input.head);
+  const decoded = clientFor(operation, from, () => items, sign).decodeRequest(body, input.head);
   const request = withState(openSummaries(dropForged(decoded, sign)), {
     ...(previousId && { previousId }),
     ...(!input.stores && { store: false }),
   });
   return {
     request,
-    input: compacts(operation) ? items : request.state.store === false ? [] : added,
+    input: JSON.stringify(compacts(operation) ? items : request.state.store === false ? [] : added),
     facts: {
-      ...boundsOfRequest(operation, body, bytes.length + (input.storedBytes ?? 0), budgetFor(input.isLight)),
-      dropped: input.findsUnknown ? unknownIn(bytes, operation, from) : undefined,
+      ...boundsOfRequest(operation, body, bytes.length + (input.storedBytes ?? 0), steps),
+      dropped: input.findsUnknown ? unknownIn(bytes, operation, from, steps) : undefined,
     },
   };
 }
@@ -130,11 +128,11 @@ const compacts = (operation: InferenceOperation): boolean => {
 export const clientFor = (
   operation: InferenceOperation,
   from: Dialect,
-  input: readonly unknown[],
+  input: () => readonly unknown[],
   sign: ReturnType<typeof signerFor>,
 ): ClientSide =>
   compacts(operation)
-    ? compactionClient({ sign, userMessages: (id) => userMessages(input, id) })
+    ? compactionClient({ sign, userMessages: (id) => userMessages(input(), id) })
     : codecOf(from).client;
 
 const withState = (request: HubRequest, more: HubRequest['state']): HubRequest => ({

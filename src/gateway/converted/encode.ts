@@ -1,5 +1,5 @@
 /** Encoding of a request for an account, in a thread when the request is large: its JSON text then comes back as bytes. */
-import type { PackedJson } from '../../core/index.ts';
+import type { PackedJson, StepBudget } from '../../core/index.ts';
 import {
   type ConvertedRequest,
   encodeRequestFor,
@@ -15,6 +15,7 @@ import type { UpstreamDialect } from '../../rules/index.ts';
 import { withoutMembers } from '../rejected-options/lessons.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import type { EncodedFor } from './context.ts';
+import { sizeOfItems } from './reply-error.ts';
 import { requestOfText, textOfRequest } from './request-text.ts';
 
 export interface EncodeInput {
@@ -55,7 +56,8 @@ interface EncodedReply extends Omit<EncodedFor, 'encoded' | 'body'> {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-function encode({ request, to, target, removed, dropped }: EncodeInput): EncodedFor {
+function encode({ request, to, target, removed, dropped }: EncodeInput, steps: StepBudget): EncodedFor {
+  steps.take(sizeOfItems(request.items) + request.tools.length);
   const pair = pairOf({ client: request.dialect, upstream: to });
   const encoded = encodeRequestFor(pair, request, target);
   const names = dropped.filter((field) => isPresent(field, request)).map((field) => pair.client.fieldNames[field]);

@@ -3,6 +3,7 @@ import { failAt } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { Dialect, InferenceOperation } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
+import { jobOwner } from '../services.ts';
 import { loadStoredTurns } from '../stored/expand.ts';
 import { type HeldResponse, heldPrevious } from '../stored/held-response.ts';
 import type { StoredHead } from '../stored/response-cache.ts';
@@ -36,14 +37,15 @@ export interface HeldElsewhere {
 /** Values that were signed for another group than the caller's are left out. */
 export async function readHub(
   { threads, store, opaqueKey }: Pick<ConvertedServices, 'threads' | 'store' | 'opaqueKey'>,
-  { key, group }: Caller,
+  caller: Caller,
   { call, operation, from, bytes }: HubSource,
 ): Promise<HubRead | HeldElsewhere> {
+  const { key, group } = caller;
   const signedFor = { key: { userId: key.userId }, group: { id: group.id } };
   const head = { headers: call.request.headers, ...(from === 'generate' && headInPath(call, operation)) };
   const findsUnknown = group.unknownMembers === 'reject';
   const input = { bytes, operation, from, head, opaqueKey, signedFor, stores: key.store, findsUnknown };
-  const decoding = threads.run(decodeJob, input, { key, bytes: bytes.length });
+  const decoding = threads.run(decodeJob, input, jobOwner(call, caller, bytes.length));
   const decoded = await decoding;
   if (!decoded.refersTo)
     return withRoom(store, key, { ...decoded, size: decoding instanceof Promise ? bytes.length : 0 });
@@ -55,7 +57,7 @@ export async function readHub(
   const load = { userId: key.userId, store, reserve: () => call.reserveMemory() };
   const { turns: stored, bytes: storedBytes } = await loadStoredTurns(refersTo, load, previous);
   const size = bytes.length + storedBytes;
-  const expanded = await threads.run(decodeJob, { ...input, stored, storedBytes }, { key, bytes: size });
+  const expanded = await threads.run(decodeJob, { ...input, stored, storedBytes }, jobOwner(call, caller, size));
   if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
   return withRoom(store, key, { ...expanded, size, previous });
 }
@@ -76,7 +78,7 @@ async function withRoom(store: ResponseStore, key: Caller['key'], read: HubRead)
       'store',
       `the stored responses of ${limit}, the limit; delete some, or send "store": false with the whole input.`,
     );
-  return { ...read, request: { ...request, state: { ...state, store: false } }, input: [] };
+  return { ...read, request: { ...request, state: { ...state, store: false } }, input: '[]' };
 }
 
 /** Generate-content requests have their model and method in the path. The gateway writes events only, not the one list of all of them. */

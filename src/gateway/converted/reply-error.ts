@@ -25,6 +25,9 @@ export function faultOfReply(reply: CompleteReply, { pair, model }: CallContext,
 export const sizeOfItem = (item: HubItem): number =>
   1 + (item.kind === 'message' ? item.parts.length : item.kind === 'reasoning' ? item.summary.length : 0);
 
+export const sizeOfItems = (items: readonly HubItem[]): number =>
+  items.reduce((sum, item) => sum + sizeOfItem(item), 0);
+
 /** The message is our own, so that the client reads it. */
 export const oversized = (message: string): Fault => ({
   kind: 'oversized',

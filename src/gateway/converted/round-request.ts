@@ -14,6 +14,7 @@ import { inferenceRow, styleOf, TIMEOUTS } from '../../rules/index.ts';
 import { upstreamName } from '../models/resolve.ts';
 import { type Lessons, mergeLessons, NO_LESSONS } from '../rejected-options/lessons.ts';
 import type { OptionRetry } from '../rejected-options/option-retry.ts';
+import { jobOwner } from '../services.ts';
 import type { UpstreamCall } from '../upstream-call.ts';
 import { encodedHeaders, UPSTREAM_PATHS, upstreamRequest } from '../upstream-request.ts';
 import type { CallContext, EncodedFor } from './context.ts';
@@ -64,8 +65,8 @@ export class RoundRequest {
   }
 
   #run(input: EncodeInput): MaybePromise<EncodedFor> {
-    const { services, caller, size } = this.#context;
-    return services.threads.run(encodeJob, input, { key: caller.key, bytes: size });
+    const { services, call, caller, size } = this.#context;
+    return services.threads.run(encodeJob, input, jobOwner(call, caller, size));
   }
 
   #inputFor(account: Account, name: string, { overrides, removed, dropped }: Lessons): EncodeInput {
@@ -102,19 +103,21 @@ export class RoundRequest {
   }
 
   #classify(failure: UpstreamFailure, account: Account): Fault {
-    const { pair } = this.#context;
+    const { pair, call } = this.#context;
     const fault = pair.upstream.decodeError(failure);
     const { encoded, model, body, capabilities } = this.encodedFor(account);
     const isRetried = this.#retry.onRejected(failure, {
       dialect: pair.upstream.dialect,
       account,
       model,
-      body: encoded.body,
+      get body() {
+        return encoded.body;
+      },
       capabilities,
       request: this.hub,
       isChangedBy: (lessons) => {
         const all = mergeLessons(this.#retry.lessonsFor(account, model), lessons);
-        return String(encodeJob.run(this.#inputFor(account, model, all)).body) !== String(body);
+        return String(encodeJob.run(this.#inputFor(account, model, all), call.steps).body) !== String(body);
       },
     });
     if (isRetried) return { ...fault, kind: 'option_rejected' };

@@ -5,7 +5,7 @@ import { type Call, SMALL_BODY_BYTES } from '../../platform/web/index.ts';
 import { WORKING_COPIES } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
-import type { GatewayServices } from '../services.ts';
+import { type GatewayServices, jobOwner } from '../services.ts';
 import { eventsAfter } from '../stored/events.ts';
 import { fullInputItem } from '../stored/input-items.ts';
 import { itemsOfTurn } from '../stored/references.ts';
@@ -69,9 +69,10 @@ function pageOf(input: readonly unknown[], responseId: string, form: StoredForm)
 export async function readStored(
   { store, threads }: Pick<GatewayServices, 'store' | 'threads'>,
   call: Call,
-  { key }: Caller,
+  caller: Caller,
   form: StoredForm,
 ): Promise<StoredReading> {
+  const { key } = caller;
   const id = call.params.response_id ?? '';
   const head = await store.find(id, key.userId);
   if (!head?.isHere) throw responseNotFound(id);
@@ -80,5 +81,5 @@ export async function readStored(
     form.kind === 'input' ? await store.conversation(head, key.userId) : await store.texts([id], key.userId);
   if (!texts?.length) throw responseNotFound(id);
   const bytes = texts.reduce((sum, text) => sum + text.length, 0);
-  return threads.run(readingJob, { id, texts, form }, { key, bytes });
+  return threads.run(readingJob, { id, texts, form }, jobOwner(call, caller, bytes));
 }

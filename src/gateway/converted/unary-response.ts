@@ -17,7 +17,7 @@ import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
 import { conversionHeaders } from './headers.ts';
 import { omittedFromReply } from './omitted.ts';
-import { faultFromReply, faultOfReply, oversized, sizeOfItem, TOO_MANY_ITEMS } from './reply-error.ts';
+import { faultFromReply, faultOfReply, oversized, sizeOfItems, TOO_MANY_ITEMS } from './reply-error.ts';
 import type { RoundRequest } from './round-request.ts';
 
 /** Replies with images reach some 20 MiB. */
@@ -102,7 +102,7 @@ export class UnaryResponse implements RoundResponse {
   #onReply(reply: HubReply, output: () => number): Fault | undefined {
     const { rounds, context } = this.#host;
     this.model = reply.model;
-    if (reply.items.reduce((sum, item) => sum + sizeOfItem(item), 0) > REPLY_LIMITS.items) return TOO_MANY_ITEMS;
+    if (sizeOfItems(reply.items) > REPLY_LIMITS.items) return TOO_MANY_ITEMS;
     if (rounds.continueAfter({ ...reply, account: this.account }) || rounds.repeatAfter(reply.stop)) {
       this.#state = 'paused';
       return undefined;
@@ -136,8 +136,9 @@ export class UnaryResponse implements RoundResponse {
 
   /** An earlier round may have begun the stream; then this round continues it. */
   #sendStream(reply: HubReply, whole: HubReply): void {
-    const { client, rounds } = this.#host;
-    if (!client.isStarted) return client.sendWhole(unfold(whole), this.#request.encodedFor(this.account));
+    const { client, rounds, context } = this.#host;
+    if (!client.isStarted)
+      return context.call.runAfter(client.sendWhole(unfold(whole), this.#request.encodedFor(this.account)), () => {});
     for (const event of unfold(reply)) {
       const renumbered = rounds.renumber(event);
       if (renumbered) client.push(renumbered);

@@ -17,8 +17,8 @@ export const modelJob: ThreadJob<ModelChange, Uint8Array> = {
   module: import.meta.url,
   name: 'modelJob',
   inlineBytes: LARGE_BODY_BYTES,
-  run({ bytes, model }) {
-    const span = scanRequest(bytes, MODEL).get('model');
+  run({ bytes, model }, steps) {
+    const span = scanRequest(bytes, MODEL, { steps }).get('model');
     const named = span && asJson(() => valueAt(bytes, span));
     return withModel(bytes, span, typeof named === 'string' ? named : undefined, model);
   },

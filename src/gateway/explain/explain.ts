@@ -29,6 +29,7 @@ import { resolveModel } from '../models/resolve.ts';
 import { begin, next, type Outcome, onlyReady } from '../next-step.ts';
 import { channelsOf, type Plan, plan, type UnusedWay, type Way } from '../plan.ts';
 import { type RequestRead, readRequest } from '../read-request.ts';
+import { jobOwner } from '../services.ts';
 import { minimalBody, modelJob } from './body.ts';
 import { requestFor, type WayRequest, type WayServices } from './way-request.ts';
 
@@ -116,7 +117,7 @@ class Explanation {
     }
     const call = this.#call();
     try {
-      call.keepBody(await this.#body());
+      call.keepBody(await this.#body(call));
       const request = await readRequest(this.#services, call, caller, this.#operation);
       const planned = plan(request, caller, this.#services.catalog());
       this.#noteUnused(request, planned);
@@ -148,11 +149,11 @@ class Explanation {
     return call;
   }
 
-  async #body(): Promise<Buffer> {
-    const { body, dialect, model, key } = this.#asked;
+  async #body(call: Call): Promise<Buffer> {
+    const { body, dialect, model, caller } = this.#asked;
     if (!body) return minimalBody(dialect, model);
     if (dialect === 'generate') return body;
-    const owner = { key, bytes: body.length };
+    const owner = jobOwner(call, caller, body.length);
     const { buffer, byteOffset, byteLength } = await this.#services.threads.run(
       modelJob,
       { bytes: body, model },

@@ -11,6 +11,7 @@ import { encodeJob } from '../converted/encode.ts';
 import { upstreamName } from '../models/resolve.ts';
 import { placeAgain, type Way } from '../plan.ts';
 import type { ReadServices, RequestRead } from '../read-request.ts';
+import { jobOwner } from '../services.ts';
 
 export interface WayServices extends ReadServices, Pick<ConvertedServices, 'accountTag'> {}
 
@@ -68,7 +69,7 @@ async function readConverted(services: WayServices, { call, read, way }: Asked, 
     const capabilities = capabilitiesFor(caller.group.style, { ...model, upstream: name }, { account, dialect: to });
     const target = { model: name, capabilities, account: services.accountTag(account.id) };
     const input = { request, to, target, removed: [], dropped: [] };
-    dropped = (await services.threads.run(encodeJob, input, { key: caller.key, bytes: size })).encoded.dropped;
+    dropped = (await services.threads.run(encodeJob, input, jobOwner(call, caller, size))).encoded.dropped;
   }
   const isLost = dropped.includes(pair.client.fieldNames.thoughts);
   return {

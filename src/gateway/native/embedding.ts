@@ -22,13 +22,13 @@ export const embeddingJob: ThreadJob<Pick<ScanInput, 'operation' | 'bytes'>, Emb
   module: import.meta.url,
   name: 'embeddingJob',
   inlineBytes: LARGE_BODY_BYTES,
-  run({ operation, bytes: body }) {
-    const findings = findingsFor(operation, 'generate');
+  run({ operation, bytes: body }, steps) {
+    const findings = findingsFor(operation, 'generate', steps);
     const members = scanRequest(body, WANTED, { operation, findings });
     const media = findings.tagged.filter(({ tag }) => tag === 'media').map(({ span }) => span);
     return {
       names: asJson(() => modelNames(body, members)),
-      bounds: { ...asJson(() => inputBoundsOfBody(body, media)), maxOutput: 0, unknown: findings.unknown },
+      bounds: { ...asJson(() => inputBoundsOfBody(body, steps, media)), maxOutput: 0, unknown: findings.unknown },
       ids: asJson(() => findGoogleIds(body)),
     };
   },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { StepBudget } from '../../core/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 import { findingsFor, scanRequest } from '../request-scan.ts';
 import { findGoogleIds, findProviderIds } from './provider-ids.ts';
@@ -10,7 +11,7 @@ const find = (body: object | string, dialect: Dialect = 'responses') =>
 
 function idsIn(body: Buffer, dialect: Dialect) {
   const operation = `${dialect}.create` as const;
-  const findings = findingsFor(operation, dialect);
+  const findings = findingsFor(operation, dialect, new StepBudget());
   const members = scanRequest(body, new Set(['input', 'tools', 'conversation', 'messages']), { operation, findings });
   return dialect === 'generate' ? findGoogleIds(body) : findProviderIds(body, dialect, { members, findings });
 }
@@ -146,7 +147,7 @@ test('the scan watches names wherever they stand, also in what no table knows', 
     fc.property(fc.array(inside, { maxLength: 8 }), fc.boolean(), fc.boolean(), (names, isEscaped, isList) => {
       const file = isEscaped ? '{"f\\u0069le_id":"f"}' : '{"type":"file","file_id":"f"}';
       const body = names.reduce((text, name) => `{"${name}":${isList ? `[${text}]` : text}}`, file);
-      const findings = findingsFor('messages.create', 'messages');
+      const findings = findingsFor('messages.create', 'messages', new StepBudget());
       scanRequest(Buffer.from(`{"messages":[${body}]}`), new Set(), { operation: 'messages.create', findings });
       assert.equal(findings.isWatched, true);
     }),

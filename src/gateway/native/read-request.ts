@@ -10,7 +10,7 @@ import { estimateBytes, estimateLarge, type LargeFacts } from '../billing/reques
 import type { Caller } from '../caller.ts';
 import type { NamedObjects } from '../plan.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
-import { bodyClassOf } from '../services.ts';
+import { bodyClassOf, jobOwner } from '../services.ts';
 import { heldPrevious } from '../stored/held-response.ts';
 import type { StoredHead } from '../stored/response-cache.ts';
 import { responseNotFound } from '../stored/store.ts';
@@ -66,7 +66,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
     const body = await source.body();
-    const owner = { key: caller.key, bytes: body.length };
+    const owner = jobOwner(call, caller, body.length);
     const scan = await services.threads.run(embeddingJob, { operation, bytes: body }, owner);
     return {
       model: call.params.model,
@@ -105,11 +105,11 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
 
 const scanOf = (
   { threads }: NativeReadServices,
-  { caller, operation, dialect }: NativeSource,
+  { call, caller, operation, dialect }: NativeSource,
   bytes: Buffer,
   omitsOpaque = false,
 ): MaybePromise<NativeScan> =>
-  threads.run(scanJob, { operation, dialect, bytes, omitsOpaque }, { key: caller.key, bytes: bytes.length });
+  threads.run(scanJob, { operation, dialect, bytes, omitsOpaque }, jobOwner(call, caller, bytes.length));
 
 /** A response may end in any turn of the event loop, so that the estimate of a large request must not parse it. */
 const estimateOnLoop = (dialect: Dialect, body: Buffer, facts: LargeFacts): number =>
@@ -184,7 +184,7 @@ function jsonRequest(
         model: scan.model,
         inputTokens: () => estimateOnLoop(dialect, body, bounds) + moreInput,
         heldTokens: async () => {
-          const owner = { key: caller.key, bytes: body.length };
+          const owner = jobOwner(call, caller, body.length);
           return moreInput + (await services.threads.run(estimateJob, { bytes: body, dialect }, owner));
         },
         bounds: { ...bounds, ...found.bounds },

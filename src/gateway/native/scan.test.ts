@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { webmFile } from '../../../test/support/media-files.ts';
+import { StepBudget } from '../../core/index.ts';
 import { scanJob } from './scan.ts';
 
 const light = (content: unknown): unknown =>
-  scanJob.runLight?.({
-    operation: 'messages.create',
-    dialect: 'messages',
-    bytes: Buffer.from(JSON.stringify({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content }] })),
-  });
+  scanJob.runLight?.(
+    {
+      operation: 'messages.create',
+      dialect: 'messages',
+      bytes: Buffer.from(JSON.stringify({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content }] })),
+    },
+    new StepBudget(),
+  );
 const image = (file: Buffer): object => ({
   type: 'image',
   source: { type: 'base64', media_type: 'image/png', data: file.toString('base64') },

@@ -2,7 +2,7 @@
  * One scan of the body of a native request: everything that routing and admission need of it, as plain data. Bodies
  * with many values are scanned in a thread, which gets a copy of the bytes.
  */
-import { type Span, valueAt } from '../../core/index.ts';
+import { type Span, type StepBudget, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import {
@@ -23,7 +23,7 @@ import { boundsOfBody, STORED_MEMBERS } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { LIFTING_MEMBERS } from '../billing/output-bounds.ts';
 import { TOOL_MEMBERS } from '../billing/tool-bounds.ts';
-import { asJson, budgetFor, findingsFor, ifLight, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
+import { asJson, findingsFor, ifLight, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
 import { GOOGLE_MARKERS } from './google-objects.ts';
 import { USAGE_OPTION } from './hidden-usage.ts';
 import { cutMembers, namedModels, type PlacedModel } from './named-models.ts';
@@ -66,7 +66,7 @@ export const scanJob: ThreadJob<ScanInput, NativeScan> = {
   name: 'scanJob',
   inlineBytes: LARGE_BODY_BYTES,
   run: scanNative,
-  runLight: (input) => ifLight(input.bytes, () => scanNative({ ...input, isLight: true })),
+  runLight: (input, steps) => ifLight(input.bytes, steps, (light) => scanNative({ ...input, isLight: true }, light)),
   memoryOf: ({ cut }) => (cut && cut.buffer instanceof ArrayBuffer ? [cut.buffer] : []),
 };
 
@@ -97,13 +97,16 @@ const WANTED: ReadonlySet<string> = new Set([
 ]);
 const WANTED_OF_GENERATE: ReadonlySet<string> = new Set([...WANTED, ...GOOGLE_MARKERS.names]);
 
-export function scanNative({ operation, dialect, bytes: sent, omitsOpaque, isLight = false }: ScanInput): NativeScan {
+export function scanNative(
+  { operation, dialect, bytes: sent, omitsOpaque, isLight = false }: ScanInput,
+  steps: StepBudget,
+): NativeScan {
   const wanted = dialect === 'generate' ? WANTED_OF_GENERATE : WANTED;
-  const asSent = findingsFor(operation, dialect, budgetFor(isLight));
+  const asSent = findingsFor(operation, dialect, steps);
   const first = scanRequest(sent, wanted, { operation, findings: asSent, isLight });
   const own = cutMembers(sent, asSent);
-  const body = omitsOpaque ? stripOpaque(own, dialect) : stripEnvelopes(own, dialect);
-  const findings = body === sent ? asSent : findingsFor(operation, dialect, asSent.steps);
+  const body = omitsOpaque ? stripOpaque(own, dialect, steps) : stripEnvelopes(own, dialect, steps);
+  const findings = body === sent ? asSent : findingsFor(operation, dialect, steps);
   const members = body === sent ? first : scanRequest(body, wanted, { operation, findings });
   const hasModelInPath = inferenceRow(operation).reader === 'path-model';
   if (hasModelInPath) checkDialect(body, members);

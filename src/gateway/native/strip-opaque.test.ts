@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { longTest } from '../../../test/support/long-test.ts';
+import { StepBudget } from '../../core/index.ts';
 import { JSON_LIMITS } from '../../rules/index.ts';
 import { stripEnvelopes } from './strip-opaque.ts';
 
 const cut = (text: string, dialect: 'messages' | 'responses' | 'chat' = 'messages'): string =>
-  stripEnvelopes(Buffer.from(text), dialect).toString();
+  stripEnvelopes(Buffer.from(text), dialect, new StepBudget()).toString();
 const foreign = '{"type":"thinking","thinking":"","signature":"gw1.abc"}';
 const own = '{ "type" : "thinking", "thinking":"x", "signature":"Ev=" }';
 const text = '{"type":"text","text":"gw1. is only a text here"}';
@@ -23,7 +24,7 @@ test('stripEnvelopes removes a block with exactly one comma, wherever it stands'
 
 test('stripEnvelopes returns the same buffer when no opaque member holds an envelope', () => {
   const body = Buffer.from(`{"messages":[{"role":"user","content":[${text}]}]}`);
-  assert.equal(stripEnvelopes(body, 'messages'), body);
+  assert.equal(stripEnvelopes(body, 'messages', new StepBudget()), body);
 });
 
 test('stripEnvelopes removes a message that has no other content', () => {
@@ -89,7 +90,7 @@ test('stripEnvelopes leaves a body beyond the JSON limits as it is', () => {
   const wide = Buffer.from(
     `{"messages":[{"role":"assistant","content":[${foreign},${Array(JSON_LIMITS.tokens).fill(0).join()}]}]}`,
   );
-  assert.equal(stripEnvelopes(wide, 'messages'), wide);
+  assert.equal(stripEnvelopes(wide, 'messages', new StepBudget()), wide);
   const deep = Buffer.from(`{"messages":[{"content":[${foreign},${'['.repeat(200)}${']'.repeat(200)}]}]}`);
-  assert.equal(stripEnvelopes(deep, 'messages'), deep);
+  assert.equal(stripEnvelopes(deep, 'messages', new StepBudget()), deep);
 });

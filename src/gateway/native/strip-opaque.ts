@@ -3,7 +3,16 @@
  * conversation that began on a group of another style carries them, and the provider of this group would reject them. Of all values after a
  * provider rejected one that another account had issued. Only opaque members count, because a caller may write the same characters in a text.
  */
-import { elementsAt, JsonScanError, membersAt, type Span, scanMembers, spliceAll, valueAt } from '../../core/index.ts';
+import {
+  elementsAt,
+  JsonScanError,
+  measureMembers,
+  membersAt,
+  type Span,
+  type StepBudget,
+  spliceAll,
+  valueAt,
+} from '../../core/index.ts';
 import {
   ENVELOPE_PREFIX,
   isEnvelope,
@@ -40,10 +49,12 @@ const OPAQUE_VALUES: Sought = {
   isExtra: (value) => signatureIn(value) !== undefined,
 };
 
-export const stripEnvelopes = (body: Buffer, dialect: Dialect): Buffer => strip(body, dialect, ENVELOPES);
+export const stripEnvelopes = (body: Buffer, dialect: Dialect, steps: StepBudget): Buffer =>
+  strip(body, dialect, ENVELOPES, steps);
 
 /** The reasoning goes with its value: a provider rejects one without the other. */
-export const stripOpaque = (body: Buffer, dialect: Dialect): Buffer => strip(body, dialect, OPAQUE_VALUES);
+export const stripOpaque = (body: Buffer, dialect: Dialect, steps: StepBudget): Buffer =>
+  strip(body, dialect, OPAQUE_VALUES, steps);
 
 const OPAQUE_WORDS = ['thinking', 'reasoning', 'hought_signature', 'houghtSignature'].map((word) => Buffer.from(word));
 
@@ -52,12 +63,12 @@ export function holdsOpaque(bytes: Buffer): boolean {
   return OPAQUE_WORDS.some((word) => bytes.includes(word));
 }
 
-function strip(body: Buffer, dialect: Dialect, sought: Sought): Buffer {
+function strip(body: Buffer, dialect: Dialect, sought: Sought, steps: StepBudget): Buffer {
   if (!sought.mayHold(body)) return body;
   const root = { start: body.indexOf(OPEN), end: body.length };
   try {
     // Limits first: what follows builds a list of all elements.
-    scanMembers(body, NO_MEMBERS, JSON_LIMITS);
+    steps.take(measureMembers(body, NO_MEMBERS, JSON_LIMITS).values);
     if (dialect === 'generate') return sought === OPAQUE_VALUES ? spliceAll(body, signatureChanges(body, root)) : body;
     return spliceAll(
       body,
@@ -75,7 +86,7 @@ export function holdsOwnSummary(body: Buffer): boolean {
   if (!mayHoldEnvelope(body)) return false;
   const root = { start: body.indexOf(OPEN), end: body.length };
   try {
-    scanMembers(body, NO_MEMBERS, JSON_LIMITS);
+    measureMembers(body, NO_MEMBERS, JSON_LIMITS);
     return listAt(body, root, 'input').some((span) => holds(body, span, { ...ENVELOPES, is: isOwnSummary }));
   } catch (error) {
     if (error instanceof JsonScanError) return false;

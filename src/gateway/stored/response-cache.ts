@@ -1,5 +1,5 @@
 /** Stored responses in the memory of this process, and what is known of one without reading its content. */
-import { idOfItem, outputOf, type StoredContent, textOfContent } from './turn-text.ts';
+import { idOfItem, outputOf, type StoringContent, textOfContent } from './turn-text.ts';
 
 /** Converted groups store the content; native groups only the account that holds the response. */
 export interface StoredResponse {
@@ -10,7 +10,7 @@ export interface StoredResponse {
   readonly itemIds?: readonly string[];
   /** Input and output tokens together: what a following response reads. */
   readonly tokens?: number | undefined;
-  readonly content?: StoredContent;
+  readonly content?: StoringContent;
   /** The key that stores the content. */
   readonly keyId?: string;
   /** The stored response that it continues. */

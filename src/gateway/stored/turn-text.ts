@@ -10,9 +10,14 @@ export interface StoredContent {
   readonly lastEvent?: number;
 }
 
+/** Content to be stored. `input`: the JSON text of its items, which is made where the request is decoded. */
+export interface StoringContent extends Omit<StoredContent, 'input'> {
+  readonly input: string;
+}
+
 /** `added`, not `input`: a server that does not know turns fails on it, instead of continuing without what came before. */
-export const textOfContent = ({ input, ...content }: StoredContent): string =>
-  JSON.stringify({ added: input, ...content });
+export const textOfContent = ({ input, ...content }: StoringContent): string =>
+  `{"added":${input},${JSON.stringify(content).slice(1)}`;
 
 export function contentOfText(text: string): StoredContent {
   const { added, ...content } = parseJson(text) as StoredContent & { readonly added?: readonly unknown[] };
@@ -23,7 +28,7 @@ export function contentOfText(text: string): StoredContent {
 export const isRunning = ({ response }: StoredContent): boolean =>
   response.status === 'queued' || response.status === 'in_progress';
 
-export const outputOf = ({ response }: StoredContent): readonly unknown[] =>
+export const outputOf = ({ response }: Pick<StoredContent, 'response'>): readonly unknown[] =>
   Array.isArray(response.output) ? response.output : [];
 
 export const idOfItem = (item: unknown): string | undefined => {

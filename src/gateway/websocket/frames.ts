@@ -1,7 +1,16 @@
 /** Frames of a responses WebSocket: parsing those of the client, in a thread where they are large, and building our own. */
-import { JsonScanError, measureMembers, type PackedJson, packJson, parseJson, unpackJson } from '../../core/index.ts';
+import {
+  fail,
+  JsonLimitError,
+  JsonScanError,
+  measureMembers,
+  type PackedJson,
+  packJson,
+  parseJson,
+  unpackJson,
+} from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
-import { JSON_LIMITS, WEBSOCKET } from '../../rules/index.ts';
+import { JSON_LIMITS, REQUEST_LIMITS, WEBSOCKET } from '../../rules/index.ts';
 
 export type JsonFrame = Record<string, unknown>;
 
@@ -20,25 +29,41 @@ const ONCE: ReadonlySet<string> = new Set([
   'response',
 ]);
 
+const LIMITS = { depth: JSON_LIMITS.depth, tokens: REQUEST_LIMITS.values } as const;
+
 export interface ReadFrame {
   readonly event: JsonFrame;
+  /** The frame as it came, or without the wrapper that older clients use. */
+  readonly text: string;
+  readonly values: number;
   /** An estimate of the memory that the text and the parsed frame take together. */
   readonly memoryBytes: number;
 }
 
+/** Undefined when it is not a JSON object. Throws beyond the limits. */
 export function readFrame(text: string): ReadFrame | undefined {
   try {
     const bytes = Buffer.from(text);
-    const { values } = measureMembers(bytes, ONCE, JSON_LIMITS);
+    const { values } = measureMembers(bytes, ONCE, LIMITS);
     const memoryBytes = bytes.length * WEBSOCKET.memoryPerByte + values * WEBSOCKET.memoryPerValue;
-    return { event: parseJson(text, 'client') as JsonFrame, memoryBytes };
+    const event = parseJson(text, 'client') as JsonFrame;
+    return { ...withoutWrapper(event, text), values, memoryBytes };
   } catch (error) {
+    if (error instanceof JsonLimitError) throw fail('invalid_request', error.message);
     if (error instanceof JsonScanError || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
-type FrameReply = { readonly event: PackedJson; readonly memoryBytes: number } | undefined;
+/** A wrapped body could repeat members of the frame; everything that follows reads the same one. */
+function withoutWrapper(event: JsonFrame, text: string): Pick<ReadFrame, 'event' | 'text'> {
+  if (!('response' in event)) return { event, text };
+  const { response, type, stream_id, ...rest } = event;
+  const flat = { ...rest, ...(typeof response === 'object' ? response : {}), type, stream_id };
+  return { event: flat, text: JSON.stringify(flat) };
+}
+
+type FrameReply = (Omit<ReadFrame, 'event'> & { readonly event: PackedJson }) | undefined;
 
 /** For large frames only. */
 export const frameJob: ThreadJob<{ bytes: Buffer }, ReadFrame | undefined, { bytes: Buffer }, FrameReply> = {
@@ -51,10 +76,9 @@ export const frameJob: ThreadJob<{ bytes: Buffer }, ReadFrame | undefined, { byt
   fromReply: (reply) => reply && { ...reply, event: unpackJson(reply.event) as JsonFrame },
 };
 
-/** The body of the request: flat, or in the wrapper that older clients use. */
-export function bodyOf(event: JsonFrame): JsonFrame {
-  const { type: _, stream_id: __, response, ...rest } = event;
-  return typeof response === 'object' && response !== null ? { ...rest, ...(response as JsonFrame) } : rest;
+/** The body of the request. */
+export function bodyOf({ type: _, stream_id: __, ...body }: JsonFrame): JsonFrame {
+  return body;
 }
 
 /** Undefined for an empty or invalid id; the provider rejects it. */

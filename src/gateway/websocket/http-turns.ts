@@ -2,28 +2,30 @@
  * Turns of a WebSocket over the HTTP path: each runs as a streamed request with the full conversation in it, so the provider needs
  * neither WebSockets nor stored state. The connection remembers the latest response of every lane.
  */
-import { ApiError, newId, parseJson } from '../../core/index.ts';
+import { ApiError, newId } from '../../core/index.ts';
 import type { Call, WebSocketConnection } from '../../platform/web/index.ts';
 import { WEBSOCKET } from '../../rules/index.ts';
-import { inputItems } from '../stored/references.ts';
+import type { Caller } from '../caller.ts';
+import { jobOwner } from '../services.ts';
 import { previousNotFound } from '../stored/store.ts';
 import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
 import { LaneHistory } from './lane-history.ts';
 import { isSuccessEvent, parseLifecycleEvent } from './lifecycle.ts';
 import type { OpenedSession, SessionServices, Turn, TurnRunner } from './turn.ts';
+import { joinLists, jsonList, turnJob } from './turn-body.ts';
 import { warmUpEvents } from './warm-up.ts';
 
 export class HttpTurns implements TurnRunner {
   readonly #socket: WebSocketConnection;
   readonly #services: SessionServices;
-  readonly #userId: string;
+  readonly #caller: Caller;
   readonly #history: LaneHistory;
   #isClosed = false;
 
   constructor(services: SessionServices, socket: WebSocketConnection, { upgrade, caller }: OpenedSession) {
     this.#services = services;
     this.#socket = socket;
-    this.#userId = caller.key.userId;
+    this.#caller = caller;
     this.#history = new LaneHistory(() => upgrade.openReservation());
   }
 
@@ -38,18 +40,23 @@ export class HttpTurns implements TurnRunner {
     const known = previousId === undefined ? undefined : this.#history.find(previousId);
     // What our store holds is continued there, so that the turn stores only what it adds.
     const entry =
-      known && (await this.#services.store.find(known.responseId, this.#userId))?.isHere ? undefined : known;
+      known && (await this.#services.store.find(known.responseId, this.#caller.key.userId))?.isHere ? undefined : known;
     const base = entry ? entry.base : previousId;
+    const size = turn.text.length + (entry?.json.length ?? 0);
     if (entry) turn.memory.add(entry.json.length * WEBSOCKET.memoryPerByte);
-    const earlier = entry ? (parseJson(entry.json.toString()) as unknown[]) : [];
-    const items = [...earlier, ...inputItems(create.input)];
+    const { body, items } = await this.#services.threads.run(
+      turnJob,
+      { create, text: turn.text, earlier: entry?.json, base },
+      jobOwner(call, this.#caller, size),
+    );
     let isComplete = false;
     response.on('event', (json: string) => {
       const event = parseLifecycleEvent(json);
       if (event && isSuccessEvent(event)) {
         isComplete = true;
         const { id, output } = event.response ?? {};
-        if (id !== undefined && Array.isArray(output)) this.#remember(lane, id, [...items, ...output], base);
+        if (id !== undefined && Array.isArray(output))
+          this.#remember(lane, id, joinLists(items, jsonList(output)), base);
       }
       // At once, not when the response has ended: the next turn of the lane may begin before.
       if (event?.type === 'response.failed') this.#history.drop(lane, previousId);
@@ -57,13 +64,11 @@ export class HttpTurns implements TurnRunner {
     try {
       if (create.generate === false) {
         await this.#services.acquireSlot(call);
-        await this.#warmUp(turn, items, base);
+        await this.#warmUp(turn, Buffer.from(items), base);
         isComplete = true;
         return;
       }
-      const { generate: _, ...request } = create;
-      const input = entry ? items : create.input;
-      call.keepBody(Buffer.from(JSON.stringify({ ...request, input, previous_response_id: base, stream: true })));
+      call.keepBody(Buffer.from(body.buffer));
       await this.#services.handleHttp(call);
     } finally {
       if (!isComplete) this.#history.drop(lane, previousId);
@@ -83,7 +88,7 @@ export class HttpTurns implements TurnRunner {
   }
 
   /** The client has its response; without room for the history it cannot continue from it. */
-  #remember(lane: string, id: string, items: readonly unknown[], base: string | undefined): void {
+  #remember(lane: string, id: string, items: Buffer, base: string | undefined): void {
     if (this.#isClosed) return;
     try {
       this.#history.set(lane, id, items, base);
@@ -93,10 +98,10 @@ export class HttpTurns implements TurnRunner {
   }
 
   /** `generate: false`: creates a response that can be continued from, without calling a provider. */
-  async #warmUp(turn: Turn, items: readonly unknown[], base: string | undefined): Promise<void> {
+  async #warmUp(turn: Turn, items: Buffer, base: string | undefined): Promise<void> {
     const { store, clock } = this.#services;
     // The provider or our store can continue from the response.
-    if (base !== undefined && !(await store.find(base, this.#userId))) throw previousNotFound(base);
+    if (base !== undefined && !(await store.find(base, this.#caller.key.userId))) throw previousNotFound(base);
     if (this.#isClosed) return;
     const id = newId('resp');
     this.#history.set(turn.lane, id, items, base);

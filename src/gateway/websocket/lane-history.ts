@@ -33,10 +33,9 @@ export class LaneHistory {
     return undefined;
   }
 
-  /** Throws when the items do not fit; the lane then has no history. */
-  set(lane: string, responseId: string, items: readonly unknown[], base?: string): void {
+  /** `json`: a list of items. Throws when they do not fit; the lane then has no history. */
+  set(lane: string, responseId: string, json: Buffer, base?: string): void {
     this.#remove(lane);
-    const json = Buffer.from(JSON.stringify(items));
     if (json.length > WEBSOCKET.cacheBytes)
       throw fail(
         'request_too_large',

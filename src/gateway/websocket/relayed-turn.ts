@@ -25,7 +25,7 @@ export interface RelayedTurnTask {
   readonly model?: Secrets['model'];
   readonly inputTokens: InputEstimate;
   /** The frame for the provider. */
-  readonly text: string;
+  readonly text: string | Buffer;
 }
 
 export class RelayedTurn {

@@ -17,6 +17,7 @@ import { canonicalPath, requestHeaders } from '../native/headers.ts';
 import { idsIn } from '../native/provider-ids.ts';
 import { bodyAfter, type NativeScan, scanJob } from '../native/scan.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
+import { jobOwner } from '../services.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { previousNotFound } from '../stored/store.ts';
 import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
@@ -69,8 +70,8 @@ export class RelayedTurns implements TurnRunner {
     const previousId = idIn(turn.create.previous_response_id);
     // Only the HTTP path checks whose objects a request names.
     if (this.#httpTurns.knows(previousId) || idsIn(turn.create)) return this.#httpTurns.run(call, turn);
-    const body = Buffer.from(turn.text ?? JSON.stringify(turn.create));
-    const owner = { key: this.#caller.key, bytes: body.length };
+    const body = Buffer.from(turn.text);
+    const owner = jobOwner(call, this.#caller, body.length);
     const scan = await this.#services.threads.run(scanJob, { ...TURN, bytes: body }, owner);
     // Only the HTTP path names further models, and tells of members that it cuts.
     if (scan.named.length > 0 || scan.hasCutMembers) return this.#httpTurns.run(call, turn);
@@ -241,11 +242,8 @@ export class RelayedTurns implements TurnRunner {
 }
 
 /** The client's own bytes, with the model's name replaced and envelopes of other groups removed. */
-function frameFor({ turn: { text, create, streamId }, body, scan }: AdmittedTurn, upstream: string) {
-  // A wrapped body could repeat members of the frame; the provider gets the one that was checked.
-  if (text === undefined) return frameText({ type: 'response.create', ...create, model: upstream }, streamId);
+function frameFor({ turn: { create }, body, scan }: AdmittedTurn, upstream: string): Buffer {
   const bytes = bodyAfter(body, scan);
   const { model } = scan.spans;
-  if (model && create.model !== upstream) return splice(bytes, model, Buffer.from(JSON.stringify(upstream))).toString();
-  return bytes === body ? text : bytes.toString();
+  return model && create.model !== upstream ? splice(bytes, model, Buffer.from(JSON.stringify(upstream))) : bytes;
 }

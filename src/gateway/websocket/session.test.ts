@@ -26,6 +26,7 @@ function open() {
   const read = (text: string): Promise<ReadFrame | undefined> =>
     new Promise((resolve) => void reading.push(() => resolve(readFrame(text))));
   const closed: number[] = [];
+  const reserved: number[] = [];
   let hear: (text: string | undefined) => void = () => undefined;
   const session = new ResponsesSession(
     {
@@ -43,7 +44,7 @@ function open() {
     {
       clock,
       runner: { run: async () => undefined, pass: () => undefined, close: () => undefined },
-      reserve: () => ({ add: () => undefined, release: () => undefined }),
+      reserve: () => ({ add: (bytes) => void reserved.push(bytes), release: () => undefined }),
       runTurn: async (turn) => void turns.push(turn),
       readFrame: (text) => (text.length > LARGE ? read(text) : readFrame(text)),
     },
@@ -55,7 +56,18 @@ function open() {
     turn?.response.write('event: response.completed\ndata: {"type":"response.completed"}\n\n');
     turn?.response.end();
   };
-  return { session, clock, frames, turns, closed, create, finish, reading, hear: (text: string) => hear(text) };
+  return {
+    session,
+    clock,
+    frames,
+    turns,
+    closed,
+    reserved,
+    create,
+    finish,
+    reading,
+    hear: (text: string) => hear(text),
+  };
 }
 
 test('session past its lifetime finishes its turn, rejects others, and closes', () => {
@@ -121,4 +133,19 @@ test('frames behind a large one wait for it, and take effect in their order', as
   );
   create('next');
   assert.equal(turns.length, 3);
+});
+
+test('a frame with many values reserves the memory of its parsed form', () => {
+  const { reserved, hear } = open();
+  hear(JSON.stringify({ type: 'response.create', model: 'm', input: Array(400).fill(0) }));
+  assert.ok((reserved[0] ?? 0) >= 400 * WEBSOCKET.memoryPerValue, String(reserved));
+});
+
+test('a body in the wrapper of older clients is one turn, as if it had none', () => {
+  const { turns, hear } = open();
+  hear('{"type":"response.create","stream_id":"a","model":"x","response":{"model":"m","stream_id":"b","input":"hi"}}');
+  assert.deepEqual([turns[0]?.lane, turns[0]?.create], ['a', { model: 'm', input: 'hi' }]);
+  assert.deepEqual(JSON.parse(turns[0]?.text ?? ''), {
+    ...{ type: 'response.create', stream_id: 'a', model: 'm', input: 'hi' },
+  });
 });

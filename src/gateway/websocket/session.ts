@@ -100,8 +100,8 @@ export class ResponsesSession {
 
   #onMessage(text: string | undefined): void {
     if (this.#isOverRate()) return this.#socket.close(CLOSE.policy, 'too many messages');
-    const frame = text === undefined || this.#reading ? undefined : this.#services.readFrame(text);
-    if (!this.#reading && !(frame instanceof Promise)) return this.#onFrame(text, frame);
+    const frame = text === undefined || this.#reading ? undefined : this.#read(text);
+    if (!this.#reading && !(frame instanceof Promise)) return this.#onFrame(frame);
     const memory = this.#reserve(text?.length ?? 0, undefined);
     const reading = this.#readLater(text, frame instanceof Promise ? frame : undefined, memory).finally(() => {
       if (this.#reading === reading) this.#reading = undefined;
@@ -117,11 +117,11 @@ export class ResponsesSession {
   ): Promise<void> {
     try {
       await this.#reading;
-      const reads = begun ?? (text === undefined || !memory ? undefined : this.#services.readFrame(text));
+      const reads = begun ?? (text === undefined || !memory ? undefined : this.#read(text));
       const frame = await reads;
       // The turn takes its own part.
       memory?.release();
-      if (memory && !this.#isClosed) this.#onFrame(text, frame);
+      if (memory && !this.#isClosed) this.#onFrame(frame);
     } catch (error) {
       memory?.release();
       const { code, message } = toApiError(error);
@@ -129,17 +129,26 @@ export class ResponsesSession {
     }
   }
 
-  #onFrame(text: string | undefined, frame: ReadFrame | undefined): void {
-    if (text === undefined || frame === undefined)
+  /** A frame beyond a limit is refused in its turn, whatever its size. */
+  #read(text: string): MaybePromise<ReadFrame | undefined> {
+    try {
+      return this.#services.readFrame(text);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #onFrame(frame: ReadFrame | undefined): void {
+    if (frame === undefined)
       return this.#send(rejectionFrame(400, 'invalid_json', 'Frames must be text frames with one JSON object.'));
-    const { event, memoryBytes } = frame;
+    const { event } = frame;
     const streamId = event.stream_id;
     if (streamId !== undefined && (typeof streamId !== 'string' || !STREAM_ID.test(streamId))) {
       const message = 'stream_id: expected 1 to 256 letters, digits, dots, dashes or underscores.';
       return this.#send(rejectionFrame(400, 'invalid_stream_id', message, 'stream_id'));
     }
-    if (FORWARDED_EVENTS.has(event.type)) return this.#services.runner.pass(event, text);
-    if (event.type === 'response.create') return this.#create(event, { text, memoryBytes }, streamId);
+    if (FORWARDED_EVENTS.has(event.type)) return this.#services.runner.pass(event, frame.text);
+    if (event.type === 'response.create') return this.#create(frame, streamId);
     const message = `type: "${String(event.type).slice(0, 60)}" is not supported; send response.create.`;
     this.#send(rejectionFrame(400, 'invalid_value', message, 'type'), streamId);
   }
@@ -151,11 +160,7 @@ export class ResponsesSession {
     return this.#messageTimes.length > WEBSOCKET.messagesPerSecond * 10 || this.#queue.length > WEBSOCKET.queuedTurns;
   }
 
-  #create(
-    event: JsonFrame,
-    { text, memoryBytes }: { readonly text: string; readonly memoryBytes: number },
-    streamId: string | undefined,
-  ): void {
+  #create({ event, text, values, memoryBytes }: ReadFrame, streamId: string | undefined): void {
     if (this.#closing?.takesTurn === false) return this.#rejectTurn(this.#closing.reason, streamId);
     const create = bodyOf(event);
     if (create.background === true) {
@@ -175,8 +180,7 @@ export class ResponsesSession {
     if (!memory) return;
     if (this.#closing) this.#closing.takesTurn = false;
     if (streamId !== undefined) this.#lanes.add(streamId);
-    const given = 'response' in event ? undefined : text;
-    this.#queue.push({ lane: streamId ?? '', streamId, create, text: given, bytes, memory });
+    this.#queue.push({ lane: streamId ?? '', streamId, create, text, values, bytes, memory });
     this.#queuedBytes += bytes;
     this.#startNext();
   }

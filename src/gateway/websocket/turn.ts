@@ -35,8 +35,10 @@ export interface Turn {
   readonly streamId: string | undefined;
   /** The body of the request. */
   readonly create: JsonFrame;
-  /** The frame as it came; undefined when the body was in the wrapper of older clients. */
-  readonly text: string | undefined;
+  /** The frame as it came, without the wrapper of older clients. */
+  readonly text: string;
+  /** Of the frame, which were read before. */
+  readonly values: number;
   /** The turn's part of the memory for bodies, until it ends. */
   readonly memory: BodyReservation;
   readonly response: TurnResponse;

@@ -40,7 +40,7 @@ function taskOf(text: string, lane = '') {
     onEnd: (whole) => void ends.push(whole),
   });
   const memory = { add: () => {}, release: () => {} };
-  const turn: Turn = { lane, streamId: undefined, create: {}, text, memory, response: response };
+  const turn: Turn = { lane, streamId: undefined, create: {}, text, values: 0, memory, response: response };
   const notes: Record<string, unknown> = {};
   const call = {
     logFields: notes,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { until } from '../../../test/support/wait.ts';
-import { ApiError, Unavailable } from '../../core/index.ts';
+import { ApiError, StepBudget, Unavailable } from '../../core/index.ts';
 import type { ThreadJob } from './job.ts';
 import { type JobOwner, ThreadPool, type ThreadPoolOptions, threadCount } from './thread-pool.ts';
 
@@ -119,6 +119,18 @@ test('an error for the client comes back as it is', async () => {
         error.details.param === 'x',
     );
     assert.equal(await pool.run(ECHO, input('next'), ana), 'next 100 true');
+  });
+});
+
+test('all jobs of a request share its steps, in threads and at once', async () => {
+  await withPool({}, async (pool) => {
+    const code = 'export const job = { run: (input, steps) => { steps.take(40); return steps.taken; } };';
+    const taking = jobOf(code, { run: (_, steps) => steps.take(40) });
+    const owner = { ...ana, steps: new StepBudget(100) };
+    assert.equal(await pool.run(taking, input(), owner), 40);
+    assert.equal(await pool.run(taking, input(), { ...owner, bytes: 1 }), undefined);
+    assert.equal(await codeOf(() => pool.run(taking, input(), owner)), 'request_too_complex');
+    assert.equal(await pool.run(taking, input(), ana), 40, 'another request has its own');
   });
 });
 

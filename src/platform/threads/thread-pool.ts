@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { type Clock, fail, type MaybePromise, Unavailable } from '../../core/index.ts';
+import { type Clock, fail, type MaybePromise, StepBudget, Unavailable } from '../../core/index.ts';
 import { THREADS } from '../../rules/index.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { JobMessage, JobReport, JobResult, ThreadJob } from './job.ts';
@@ -18,6 +18,8 @@ export interface JobOwner {
   readonly key: { readonly id: string; readonly userId: string };
   /** Size of the input. */
   readonly bytes: number;
+  /** Of the request, for all of its jobs together. None where it has one job. */
+  readonly steps?: StepBudget;
 }
 
 export interface ThreadPoolOptions {
@@ -35,6 +37,7 @@ const SCRIPT = new URL('./thread.ts', import.meta.url);
 
 interface WaitingJob {
   readonly key: JobOwner['key'];
+  readonly steps: StepBudget;
   readonly job: ThreadJob<unknown, unknown>;
   readonly input: unknown;
   readonly resolve: (output: unknown) => void;
@@ -63,14 +66,18 @@ export class ThreadPool implements Threads {
     this.#options = { threads: 1, ...THREADS, script: SCRIPT, ...options };
   }
 
-  run<I, O, M, R>(job: ThreadJob<I, O, M, R>, input: I, { key, bytes }: JobOwner): MaybePromise<O> {
-    if (bytes <= job.inlineBytes) return job.run(input);
-    const light = job.runLight?.(input);
+  run<I, O, M, R>(
+    job: ThreadJob<I, O, M, R>,
+    input: I,
+    { key, bytes, steps = new StepBudget() }: JobOwner,
+  ): MaybePromise<O> {
+    if (bytes <= job.inlineBytes) return job.run(input, steps);
+    const light = job.runLight?.(input, steps);
     if (light !== undefined) return light;
     if (this.#isClosed) throw fail('shutting_down');
     this.#checkRoom(key.userId);
     const { promise, resolve, reject } = Promise.withResolvers<O>();
-    this.#waiting.push({ key, job, input, resolve, reject } as unknown as WaitingJob);
+    this.#waiting.push({ key, steps, job, input, resolve, reject } as unknown as WaitingJob);
     this.#assign();
     return promise;
   }
@@ -112,12 +119,13 @@ export class ThreadPool implements Threads {
 
   #post(worker: Worker, next: WaitingJob): void {
     const { module, name } = next.job;
+    const { max, taken } = next.steps;
     try {
       const { input, moved } = messageInput(next);
       this.#running.set(worker, { ...next });
       // Keeps the process alive only while it works.
       worker.ref();
-      worker.postMessage({ module, name, input } satisfies JobMessage, moved);
+      worker.postMessage({ module, name, input, steps: { max, taken } } satisfies JobMessage, moved);
     } catch (error) {
       // A bug in the messages of a job fails this job, not the process.
       this.#running.delete(worker);
@@ -191,13 +199,14 @@ const faultOf = (cause: NodeJS.ErrnoException | undefined, heapMb: number): Erro
     ? tooComplex(`more than ${heapMb} MiB of memory`)
     : new Unavailable('a thread for large bodies ended', { cause });
 
-function settle({ job, resolve, reject }: WaitingJob, result: JobResult): void {
+function settle({ job, steps, resolve, reject }: WaitingJob, result: JobResult): void {
   if ('bug' in result) return reject(result.bug);
   if ('error' in result) {
     const { code, message, details } = result.error;
     return reject(fail(code as Parameters<typeof fail>[0], message, details));
   }
   try {
+    steps.take(result.steps);
     resolve(job.fromReply ? job.fromReply(result.output) : result.output);
   } catch (error) {
     reject(error as Error);

@@ -1,6 +1,13 @@
 /** One API call as a handler sees it: request, response, route, client address, and the fields of its log line. */
 import type { Duplex } from 'node:stream';
-import { type Clock, type IndexedMember, type LogFields, type LogValue, systemClock } from '../../core/index.ts';
+import {
+  type Clock,
+  type IndexedMember,
+  type LogFields,
+  type LogValue,
+  StepBudget,
+  systemClock,
+} from '../../core/index.ts';
 import type { AdminOperation, ConsoleOperation, ErrorFormat, Operation, OperatorOperation } from '../../rules/index.ts';
 import type { IncomingRequest, OutgoingResponse } from '../http/index.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
@@ -57,6 +64,8 @@ export class Call implements IndexedMember {
   /** Fields of the `request.completed` log line. */
   readonly logFields: Record<string, LogValue>;
   readonly trace = new CallTrace();
+  /** The work that reading its body may take. */
+  readonly steps = new StepBudget();
   readonly #clock: Clock;
   readonly #begunMs: number;
   #errorFormat: ErrorFormat;

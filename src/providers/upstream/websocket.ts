@@ -21,7 +21,8 @@ export interface SocketListener {
 }
 
 export interface UpstreamSocket {
-  send(text: string): void;
+  /** As a text frame. */
+  send(text: string | Buffer): void;
   pause(): void;
   resume(): void;
   /** Closes the connection and stops calling the listener. */
@@ -68,7 +69,7 @@ export function openUpstreamSocket(
   });
   socket.on('close', (code) => finish(() => listener.onClosed(errorCode ?? String(code))));
   return {
-    send: (text) => socket.send(text, () => {}),
+    send: (text) => socket.send(text, { binary: false }, () => {}),
     pause: () => socket.pause(),
     resume: () => socket.resume(),
     close() {

@@ -24,8 +24,8 @@ import {
   decodeServerCall,
   isHostedShell,
   isSeparateResult,
-  joinResult,
   phaseOf,
+  ResultJoiner,
   SERVER_CALLS,
 } from '../read-output.ts';
 import { restoreSignatures } from '../thought-signatures.ts';
@@ -37,10 +37,11 @@ export function decodeInput(value: unknown): HubItem[] {
   if (typeof value === 'string') return [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: value }] }];
   if (!Array.isArray(value)) return wrongType('input', 'a string or an array', value);
   const items: HubItem[] = [];
+  const results = new ResultJoiner(items);
   /** Positions of tool searches that the client ran, by call id. */
   const searches = new Map<unknown, number>();
   for (const [index, item] of value.entries()) {
-    if (isObject(item) && isSeparateResult(item) && joinResult(items, item)) continue;
+    if (isObject(item) && isSeparateResult(item) && results.join(item)) continue;
     if (isObject(item) && isClientSearch(item)) searches.set(item.call_id, items.length);
     const search = isObject(item) && item.type === 'function_call_output' ? searches.get(item.call_id) : undefined;
     if (search === undefined) items.push(...decodeItem(item, `input[${index}]`));

@@ -5,13 +5,14 @@ import type { HubError, HubItem, HubReply, JsonObject } from '../../hub/types.ts
 import { uniqueCallId } from '../../wire/ids.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeErrorObject, isPolicyViolation } from '../errors.ts';
-import { decodeOutputItem, type ItemContext, isSeparateResult, joinResult } from '../read-output.ts';
+import { decodeOutputItem, type ItemContext, isSeparateResult, ResultJoiner } from '../read-output.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { decodeUsage } from '../usage.ts';
 
 export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   if (!isObject(body) || !(Array.isArray(body.output) || isObject(body.error))) throw unreadable();
   const items: HubItem[] = [];
+  const results = new ResultJoiner(items, context.account);
   const callIds = new Set<string>();
   const itemContext: ItemContext = {
     account: context.account,
@@ -19,7 +20,7 @@ export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   };
   for (const value of maybeList(body.output)) {
     const wire = maybeObject(value);
-    if (isSeparateResult(wire) && joinResult(items, wire, context.account)) continue;
+    if (isSeparateResult(wire) && results.join(wire)) continue;
     const item = decodeOutputItem(wire, itemContext);
     if (item?.kind === 'tool_call' && item.name === '') throw unreadable();
     if (item) items.push(item);

@@ -1,5 +1,5 @@
 /** Image requests in JSON: scanned and checked, in a thread where they are large, and sent with the bytes as they came, but for the model and `response_format`. */
-import { type Span, splice, valueAt } from '../../../core/index.ts';
+import { type Span, type StepBudget, splice, valueAt } from '../../../core/index.ts';
 import type { ThreadJob } from '../../../platform/threads/index.ts';
 import { IMAGE_FIELDS, IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD } from '../../../rules/index.ts';
 import { checkImageFields, invalid } from '../../images/fields.ts';
@@ -32,7 +32,7 @@ export const imageJob: ThreadJob<ImageInput, ImageScan> = {
   module: import.meta.url,
   name: 'imageJob',
   inlineBytes: LARGE_BODY_BYTES,
-  run: ({ bytes, operation }) => scanImage(bytes, operation),
+  run: ({ bytes, operation }, steps) => scanImage(bytes, operation, steps),
   memoryOf: ({ cut }) => (cut ? [cut.buffer] : []),
 };
 
@@ -41,8 +41,8 @@ export function imageJson(sent: Buffer, { cut, modelSpan, ...scan }: ImageScan):
   return { ...scan, bodyFor: (name) => withModel(body, modelSpan, scan.model, name) };
 }
 
-function scanImage(sent: Buffer, operation: InferenceOperation): ImageScan {
-  const findings = findingsFor(operation, 'responses');
+function scanImage(sent: Buffer, operation: InferenceOperation, steps: StepBudget): ImageScan {
+  const findings = findingsFor(operation, 'responses', steps);
   const members = scanRequest(sent, WANTED, { operation, findings });
   const read = (name: string): unknown => {
     const span = members.get(name);
@@ -59,7 +59,7 @@ function scanImage(sent: Buffer, operation: InferenceOperation): ImageScan {
   const body = removed ? withoutMember(sent, removed, REMOVED_IMAGE_FIELD) : sent;
   return {
     cut: removed && new Uint8Array(body),
-    modelSpan: removed ? scanRequest(body, MODEL).get('model') : members.get('model'),
+    modelSpan: removed ? scanRequest(body, MODEL, { steps }).get('model') : members.get('model'),
     model,
     settings,
     files: sources.length,

@@ -7,7 +7,7 @@ import { mediaType } from '../../../platform/web/index.ts';
 import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
 import { estimateText } from '../../billing/request-tokens.ts';
 import { defaultImageModel } from '../../images/model.ts';
-import { bodyClassOf } from '../../services.ts';
+import { bodyClassOf, jobOwner } from '../../services.ts';
 import { canonicalPath } from '../headers.ts';
 import type { NativeReadServices, NativeRequest, NativeSource } from '../native-request.ts';
 import { sharedObject } from '../provider-objects.ts';
@@ -47,7 +47,7 @@ async function readImageBody(services: NativeReadServices, source: NativeSource)
     if (type !== 'application/json') throw notAForm();
   }
   const bytes = await source.body();
-  const owner = { key: source.caller.key, bytes: bytes.length };
+  const owner = jobOwner(call, source.caller, bytes.length);
   return imageJson(bytes, await services.threads.run(imageJob, { bytes, operation }, owner));
 }
 
