@@ -331,6 +331,7 @@ export interface KeysRow {
   spend_id: string | null;
   is_own: Generated<boolean>;
   capture_until: Timestamp | null;
+  auto_cache: Generated<boolean>;
 }
 
 export interface LeasesRow {

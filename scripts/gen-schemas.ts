@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './modules.ts';
 
@@ -20,7 +20,7 @@ const FILES = {
 type FileName = keyof typeof FILES;
 const NAMES = Object.keys(FILES) as FileName[];
 
-const TYPES = 'scripts/sdk-types.ts';
+const TYPES = 'test/schemas/types.ts';
 const pathOf = (name: FileName): string => `test/schemas/${name}.json`;
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
@@ -36,6 +36,13 @@ export function writeSchemas(): void {
     writeFileSync(join(ROOT, pathOf(name)), schemaOf(name));
     console.log(`wrote ${pathOf(name)}`);
   }
+}
+
+/** The same of the packages that another folder has installed, into that folder. */
+export function writeSchemasIn(folder: string): void {
+  mkdirSync(join(folder, 'test/schemas'), { recursive: true });
+  for (const file of [TYPES, 'tsconfig.json']) copyFileSync(join(ROOT, file), join(folder, file));
+  for (const name of NAMES) writeFileSync(join(folder, `${name}.json`), schemaOf(name, folder));
 }
 
 /** What the schemas depend on: the installed versions of the SDKs, and the file that selects the types. */
@@ -63,13 +70,13 @@ function without(schema: unknown, members: readonly string[]): Json {
   };
 }
 
-function schemaOf(name: FileName): string {
+function schemaOf(name: FileName, folder = ROOT): string {
   const generator = join(ROOT, 'node_modules/ts-json-schema-generator/bin/ts-json-schema-generator.js');
   const options = ['--path', TYPES, '--type', FILES[name].type, '--tsconfig', 'tsconfig.json'];
   const output = execFileSync(
     process.execPath,
     [generator, ...options, '--no-type-check', '--expose', 'all', '--jsDoc', 'none', '--functions', 'hide'],
-    { cwd: ROOT, encoding: 'utf8', maxBuffer: 1 << 26 },
+    { cwd: folder, encoding: 'utf8', maxBuffer: 1 << 26 },
   );
   const { definitions } = JSON.parse(output) as { definitions: Json };
   const { [FILES[name].type]: root, ...named } = definitions;

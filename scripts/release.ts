@@ -20,6 +20,10 @@ const PARTS = {
     about: 'the newest and the previous major versions of the official SDKs; names of packages for only these',
     run: () => import('./sdks.ts'),
   },
+  news: {
+    about: 'what the newest SDKs and agent CLIs send that no table knows; exit code 1 when there is something',
+    run: () => import('./news.ts'),
+  },
   guides: {
     about: 'installs the clients of docs/guides and runs the blocks of their pages; names of clients for only these',
     run: () => import('./guides.ts'),

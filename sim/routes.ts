@@ -5,6 +5,7 @@ import { Failure, type Shape } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { countTokens as countGoogle, generateContent, streamContent } from './generate/response.ts';
 import { editImages, generateImages } from './images/response.ts';
+import { createInteraction, deleteInteraction, readInteraction } from './interactions.ts';
 import { countTokens as countAnthropic, createMessage } from './messages/response.ts';
 import { listGoogleModels, listModels, showGoogleModel, showModel } from './models.ts';
 import { createResponse } from './responses/response.ts';
@@ -28,6 +29,11 @@ export const ROUTES: Route[] = [
   { method: 'DELETE', path: /^\/v1\/responses\/([^/]+)$/, run: deleteStored },
   { method: 'POST', path: /^\/v1\/responses\/([^/]+)\/cancel$/, run: cancelStored },
   { method: 'GET', path: /^\/v1\/responses\/([^/]+)\/input_items$/, run: listInput },
+  {
+    method: 'POST',
+    path: /^\/v1\/alpha\/search$/,
+    run: (exchange) => exchange.sendJson({ output: 'Found.', results: [] }),
+  },
   { method: 'POST', path: /^\/v1\/embeddings$/, run: createEmbeddings },
   { method: 'POST', path: /^\/v1\/images\/generations$/, run: generateImages },
   { method: 'POST', path: /^\/v1\/images\/edits$/, run: editImages },
@@ -35,6 +41,10 @@ export const ROUTES: Route[] = [
   { method: 'GET', path: /^\/v1\/models\/(.+)$/, run: showModel, names: 'model' },
   { method: 'POST', path: /^\/v1\/messages$/, run: createMessage },
   { method: 'POST', path: /^\/v1\/messages\/count_tokens$/, run: countAnthropic },
+  { method: 'POST', path: /^\/v1beta\/interactions$/, run: createInteraction },
+  { method: 'GET', path: /^\/v1beta\/interactions\/([^/]+)$/, run: readInteraction },
+  { method: 'DELETE', path: /^\/v1beta\/interactions\/([^/]+)$/, run: deleteInteraction },
+  { method: 'POST', path: /^\/v1beta\/interactions\/([^/]+)\/cancel$/, run: readInteraction },
   { method: 'GET', path: /^\/v1beta\/models$/, run: listGoogleModels },
   { method: 'GET', path: /^\/v1beta\/models\/([^:]+)$/, run: showGoogleModel, names: 'model' },
   { method: 'POST', path: google('generateContent'), run: generateContent, names: 'model' },

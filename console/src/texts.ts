@@ -365,6 +365,8 @@ const englishTexts = {
     videoGroups: (names: string) => `Some of ${names}. Empty: all.`,
     models: 'Names or patterns, separated by commas. Empty: all.',
     addresses: 'IP addresses or networks. Empty: all.',
+    autoCache:
+      'Prompts of other dialects are cached at Anthropic: a long prompt costs a quarter more once, and a tenth after that.',
     oneGroup: 'Its requests go to the accounts of this group.',
     placeholder: '$DRAGOMAN_KEY',
   },

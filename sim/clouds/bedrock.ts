@@ -168,7 +168,7 @@ export function bedrockCall(path: string): CloudCall | undefined {
         throw refused(403, 'AccessDeniedException', "You don't have access to the model with the specified model ID.");
       if (verb.startsWith('converse')) enterConverse(exchange, model);
       else if (verb === 'count-tokens') enterCount(exchange);
-      if (!verb.startsWith('converse')) checkBody(exchange);
+      if (!verb.startsWith('converse')) checkBody(exchange, model);
       exchange.json.model = model;
       if (verb.endsWith('stream')) {
         exchange.json.stream = true;
@@ -200,7 +200,7 @@ function checkSigner(exchange: CloudExchange): void {
     );
 }
 
-function checkBody({ json, header }: CloudExchange): void {
+function checkBody({ json }: CloudExchange, model: string): void {
   const malformed = (what: string): Failure =>
     refused(400, 'ValidationException', `Malformed input request: ${what}, please reformat your input and try again.`);
   if (json.anthropic_version !== 'bedrock-2023-05-31') throw malformed('#: required key [anthropic_version] not found');
@@ -208,7 +208,8 @@ function checkBody({ json, header }: CloudExchange): void {
     if (json[name] !== undefined) throw malformed(`#: extraneous key [${name}] is not permitted`);
   if (json.anthropic_beta !== undefined && !Array.isArray(json.anthropic_beta))
     throw malformed('#/anthropic_beta: expected a list');
-  void header;
+  if (model.includes('haiku') && textOf(json.anthropic_beta?.toString()).includes('context-1m'))
+    throw refused(400, 'ValidationException', 'invalid beta flag');
 }
 
 function enterConverse(exchange: CloudExchange, model: string): void {

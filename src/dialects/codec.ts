@@ -66,6 +66,8 @@ export interface UpstreamTarget {
   readonly maxOutput?: number;
   /** Keyed hash of the account family, compared with the one inside opaque values. */
   readonly account?: string;
+  /** Cache breakpoints are added, where the client sets none and the provider caches by them only. */
+  readonly marksCache?: boolean;
 }
 
 export interface EncodedRequest {

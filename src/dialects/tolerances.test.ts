@@ -6,6 +6,7 @@ import { TOLERANCES, type ToleranceName } from '../rules/index.ts';
 import { decodeReply as decodeChatReply } from './chat/upstream/decode-reply.ts';
 import { openDecoder as openChat } from './chat/upstream/stream-decoder.ts';
 import { readUsage as readChatUsage } from './chat/usage.ts';
+import { openDecoder as openGenerate } from './generate/upstream/stream-decoder.ts';
 import { readUsage as readGenerateUsage } from './generate/usage.ts';
 import { fold } from './hub/fold.ts';
 import type { HubEvent, HubReply } from './hub/types.ts';
@@ -77,6 +78,31 @@ const EXAMPLES: Readonly<Record<ToleranceName, () => void>> = {
     const spliced = messagesEvents([startOf('m1'), block, text, startOf('m2'), block, text, ...end]);
     assert.equal(spliced.at(-1)?.kind, 'error');
   },
+  repeatedEnd() {
+    const call = { functionCall: { name: 'find', args: { a: 1 } } };
+    const end = generateChunk([call], 'STOP', 4);
+    assert.equal(generateReply(end, end).items.length, 1);
+    const known = { functionCall: { id: 'c1', name: 'find', args: { a: 1 } } };
+    assert.equal(generateReply(generateChunk([known], 'STOP', 4), generateChunk([known], 'STOP', 5)).items.length, 1);
+    const begun = { functionCall: { id: 'c1', name: 'find', willContinue: true } };
+    const ended = generateChunk([{ functionCall: {} }], 'STOP', 4);
+    assert.equal(generateReply(generateChunk([begun]), ended, ended).items.length, 1);
+    const text = generateChunk([{ text: 'ha' }], 'STOP', 4);
+    assert.deepEqual(textOf(generateReply(text, text)), 'ha');
+    const twice = generateReply(
+      generateChunk([call], 'STOP', 4),
+      generateChunk([{ functionCall: { name: 'find', args: { a: 2 } } }], 'STOP', 8),
+    );
+    assert.equal(twice.items.length, 2, 'another call');
+  },
+  earlyEnd() {
+    const decoder = openGenerate(CONTEXT);
+    assert.deepEqual([decoder.push(String(generateChunk([], 'STOP').data)).length, decoder.isComplete], [1, false]);
+    const pieces = ['ha', 'ha', '!'].map((text, n) => generateChunk([{ text }], 'STOP', n + 1));
+    assert.equal(textOf(generateReply(generateChunk([], 'STOP'), ...pieces)), 'haha!');
+    const reply = generateReply(generateChunk([{ text: 'Hi' }], 'STOP', 1), generateChunk([{ text: ' there' }]));
+    assert.deepEqual([textOf(reply), reply.stop], ['Hi there', 'end']);
+  },
   overlappingCache() {
     const chat = readChatUsage({
       prompt_tokens: 2_168,
@@ -124,3 +150,15 @@ function replyOf(events: readonly HubEvent[]): HubReply {
   assert.ok('reply' in folded, JSON.stringify(events.at(-1)));
   return folded.reply;
 }
+
+const generateChunk = (parts: readonly object[], finishReason?: string, output?: number): WireEvent =>
+  chunk({
+    candidates: [{ content: { role: 'model', parts }, index: 0, ...(finishReason && { finishReason }) }],
+    ...(output && { usageMetadata: { promptTokenCount: 3, candidatesTokenCount: output } }),
+  });
+const generateReply = (...chunks: readonly WireEvent[]): HubReply => replyOf(decodeAll(openGenerate(CONTEXT), chunks));
+const textOf = ({ items }: HubReply): string =>
+  items
+    .flatMap((item) => (item.kind === 'message' ? item.parts : []))
+    .map((part) => (part.kind === 'text' ? part.text : ''))
+    .join('');

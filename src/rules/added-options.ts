@@ -28,6 +28,8 @@ export interface AddedOption {
 export type Lesson =
   /** The member is left out. `names` is the caller's field that is lost with it. */
   | { readonly remove: true; readonly names?: 'userId' }
+  /** All of its members are left out, each by its name. */
+  | { readonly removeEach: true }
   /** The model lacks a capability, and requests are encoded for that. */
   | { readonly set: CapabilityOverrides }
   /** The error states the values that the model accepts; `otherwise` applies to an error that states none. */
@@ -173,6 +175,9 @@ const MESSAGES: readonly Row[] = [
   ),
   option(at('max_tokens'), /\bmax_tokens\b.{0,20}\d > \d/, { read: 'maxOutput' }, { unlessCallers: 'maxOutput' }),
   option(at('metadata'), /\bmetadata(?:\.user_id)?: /, { remove: true, names: 'userId' }),
+  option(inside('messages', 'cache_control'), /\bcache_control\b/, { set: { explicitCache: false } }),
+  // A header of the client, of which the gateway sends Bedrock what its models take. The error does not say which one it means.
+  option(at('anthropic-beta'), /\binvalid beta flag/i, { removeEach: true }),
 ];
 
 const THINKING = 'generationConfig.thinkingConfig';

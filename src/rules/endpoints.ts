@@ -62,9 +62,18 @@ export type RequestBody =
 
 /**
  * How the native path reads a request: a JSON body that names the model, a JSON body whose model is in the path, texts to embed for
- * the model of the path, an image request that is checked field by field, or the id of a stored response. `none` where no cell is native.
+ * the model of the path, an image request that is checked field by field, a list of searches, an interaction, or the id of a stored response.
+ * `none` where no cell is native.
  */
-export type RequestReader = 'json' | 'path-model' | 'path-embedding' | 'image' | 'stored' | 'none';
+export type RequestReader =
+  | 'json'
+  | 'search'
+  | 'interaction'
+  | 'path-model'
+  | 'path-embedding'
+  | 'image'
+  | 'stored'
+  | 'none';
 
 /** `metered`: admitted against the balance and charged by usage. There is no default: a new row has to say `free` to be free. */
 export type BillingMode = 'metered' | 'free';
@@ -218,6 +227,10 @@ const GENERATE_REPLY = {
 } as const;
 const EMBED = { reader: 'path-embedding', vectors: true, groups: onlyGenerate(native('generate')) } as const;
 
+/** Interactions that the provider holds, of which the path names one like a stored response. */
+const INTERACTION = '/v1beta/interactions/{response_id}';
+const INTERACTIONS = { ...STORED, errorFormat: 'generate', groups: onlyGenerate(native('generate')) } as const;
+
 const TASKS = '/api/v3/contents/generations/tasks';
 const SESSIONS = '/v1/assets/real-person/authorization-sessions';
 
@@ -300,6 +313,12 @@ export const INFERENCE_ENDPOINTS = {
     ...rooted('G 4.4', 'List the input items of a stored response', '/v1/responses/{response_id}/input_items'),
     ...STORED,
   },
+  'search.create': {
+    ...openai('G 4.4', 'Search the web, as Codex does', '/v1/alpha/search'),
+    ...REPLY,
+    reader: 'search',
+    groups: onlyResponses('responses', 'search'),
+  },
   'embeddings.create': {
     ...rooted('G 4.5', 'Turn text into vectors', '/v1/embeddings'),
     ...REPLY,
@@ -358,6 +377,21 @@ export const INFERENCE_ENDPOINTS = {
     ...generate('G 4.6.3', 'Count the tokens of a native request', 'countTokens'),
     convertsFrom: 'generate',
     groups: onlyGenerate(prefer('generate', 'count', 'generate')),
+  },
+  'interactions.create': {
+    ...row('G 4.6', 'Create an interaction', '/v1beta/interactions'),
+    ...REPLY,
+    errorFormat: 'generate',
+    reader: 'interaction',
+    groups: onlyGenerate(native('generate')),
+  },
+  'interactions.get': { ...row('G 4.6', 'Read an interaction', INTERACTION), ...INTERACTIONS },
+  'interactions.delete': { ...row('G 4.6', 'Delete an interaction', INTERACTION), ...INTERACTIONS, method: 'DELETE' },
+  'interactions.cancel': {
+    ...row('G 4.6', 'Cancel an interaction', `${INTERACTION}/cancel`),
+    ...INTERACTIONS,
+    method: 'POST',
+    body: JSON_TEXT,
   },
   'generate.embed': { ...REPLY, ...generate('G 4.6', 'Turn a text into a vector', 'embedContent'), ...EMBED },
   'generate.batchEmbed': {

@@ -37,10 +37,11 @@ export const FEATURES = {
 } as const satisfies Record<Style | 'video', readonly string[]>;
 /**
  * Features that an account has only when it lists them. `objects`: callers of the group may name any file, cache, store, container,
- * item, conversation or tuned model of the account. `converse`: the account is one at Bedrock, and serves by Converse.
+ * item, conversation or tuned model of the account. `converse`: the account is one at Bedrock, and serves by Converse. `search`: it serves
+ * `/v1/alpha/search`, which few providers do.
  */
 export const OPT_IN_FEATURES = {
-  responses: ['objects', 'converse'],
+  responses: ['objects', 'converse', 'search'],
   messages: ['objects', 'converse'],
   'generate-content': ['objects', 'converse'],
   video: [],

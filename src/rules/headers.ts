@@ -14,6 +14,7 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
   ...['referer'],
   // the provider would check them against our account and reject the request, or learn about the caller
   ...['openai-organization', 'openai-project', 'anthropic-workspace-id', 'anthropic-user-profile-id'],
+  ...['anthropic-organization-id', 'x-claude-gateway-user-id', 'x-claude-gateway-user-email'],
   ...['x-goog-user-project', 'x-gemini-api-privileged-user-id', 'x-goog-quota-user'],
   ...['x-goog-iam-authorization-token'],
   // the provider would return a part of the response, or none

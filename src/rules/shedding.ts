@@ -55,13 +55,13 @@ const BY_PRIORITY = {
     'responses.delete responses.inputItems models.list models.get usage.get usage.request',
     'billing.subscription billing.usage generate.models generate.model tasks.list videos.list links.create',
     'callbacks.list callbacks.get assetGroups.list assetGroups.get assets.list assets.refresh characters.list',
-    'characters.get operator.openapi characters.preview',
+    'characters.get operator.openapi characters.preview interactions.delete',
   ),
   image: words('images.generate images.edit videos.content videos.lastFrame results.link'),
   text: words(
     'messages.create messages.count chat.create responses.create responses.socket responses.inputTokens',
     'responses.compact embeddings.create generate.create generate.stream generate.count generate.embed',
-    'generate.batchEmbed',
+    'generate.batchEmbed search.create interactions.create',
   ),
   create: words(
     'tasks.create tasks.estimate videos.create videos.estimate callbacks.redeliver callbacks.test',
@@ -72,9 +72,10 @@ const BY_PRIORITY = {
   never: words(
     'responses.get responses.cancel tasks.get tasks.delete videos.get videos.delete links.revoke assets.get',
     'sessions.get operator.alive operator.ready operator.metrics sessions.return provider.report',
+    'interactions.get interactions.cancel',
   ),
 } as const;
-/** What an operation of the admin API or the console is follows from its method: reading is `list`, changes are `create`. */
+/** Operations of the admin API and the console are `create`. */
 export const PRIORITY_OF: Readonly<Record<Operation | OperatorOperation, Priority>> = Object.fromEntries(
   Object.entries(BY_PRIORITY).flatMap(([priority, operations]) => operations.map((name) => [name, priority])),
 ) as Record<(typeof BY_PRIORITY)[Priority][number], Priority>;

@@ -28,6 +28,12 @@ earlyAnnotations: chat | OpenRouter with web search
 repeatedStart: messages | proxies in front of Anthropic
   | 'message_start' again with the id of the open message
   | nothing; a start with another id after content is an error, because the client cannot forget the first message
+repeatedEnd: generate | proxies in front of Gemini
+  | the chunk with the finish reason again, or a part of a call after it
+  | nothing: a call counts once
+earlyEnd: generate | CLIProxyAPI, older Gemini models
+  | a finish reason with every chunk, or with an empty one before the content
+  | one reply, which ends with the stream
 overlappingCache: every dialect | OpenRouter with Gemini, Azure with Grok
   | cached and cache-written tokens that exceed the prompt, alone or together
   | cache reads up to the prompt, cache writes up to the rest of it

@@ -40,6 +40,11 @@ export const KeyEntry = z.strictObject({
     example: 'false',
     fallback: 'true',
   }),
+  auto_cache: f.fileField(
+    z.boolean().optional(),
+    'whether converted calls get cache breakpoints of Anthropic, where the client sets none ([caching](guides/billing.md#prompt-caching))',
+    { example: 'false', fallback: 'true' },
+  ),
   ...limitFields(OF_KEY),
 });
 
@@ -47,8 +52,8 @@ export type KeyEntry = z.infer<typeof KeyEntry>;
 
 /** Without the value, which is always generated. */
 export const NewKey = KeyEntry.omit({ key: true });
-const { user: _, group: __, name: ___, store, ...restrictions } = NewKey.shape;
-export const KeyChange = z.strictObject({ ...f.removable(restrictions), store });
+const { user: _, group: __, name: ___, store, auto_cache, ...restrictions } = NewKey.shape;
+export const KeyChange = z.strictObject({ ...f.removable(restrictions), store, auto_cache });
 
 export const ShownKey = NewKey.extend({
   ...f.kind('key'),
@@ -59,6 +64,7 @@ export const ShownKey = NewKey.extend({
   models: f.texts.nullable().describe('patterns of models; null: every model'),
   addresses: f.texts.nullable().describe('networks of clients; null: every address'),
   store: f.flag.describe('whether responses are stored'),
+  auto_cache: f.flag.describe('whether converted calls get cache breakpoints'),
   capture_until: f.someMoment.describe('until when the bodies of its calls are kept; null: they are not'),
   own: f.flag.describe('made in the console by a person of the user'),
   ...f.members('expires_at:moment|null revoked_at:moment|null created_at:moment'),

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import {
+  FEATURES,
   INFERENCE_ENDPOINTS,
   type InferenceOperation,
   inferenceRow,
@@ -19,12 +20,17 @@ let sim: Sim;
 let gateway: TestGateway;
 let keys: Record<string, string>;
 
-const PRICES = { input: '1', output: '10', image_output: '40' };
+const PRICES = { input: '1', output: '10', image_output: '40', per_search: '0.01' };
 before(async () => {
   sim = await startSim();
   gateway = await startGateway();
-  const setup = basicSetup(sim.url) as { models: object[] };
-  keys = await gateway.apply({ ...setup, models: setup.models.map((model) => ({ ...model, prices: PRICES })) });
+  const setup = basicSetup(sim.url) as { models: object[]; accounts: { group: string }[] };
+  const features = [...FEATURES.responses, 'search'];
+  keys = await gateway.apply({
+    ...setup,
+    accounts: setup.accounts.map((account) => (account.group === 'openai' ? { ...account, features } : account)),
+    models: setup.models.map((model) => ({ ...model, prices: PRICES })),
+  });
 });
 after(async () => {
   await gateway.stop();
@@ -70,6 +76,11 @@ const PAID: Readonly<Record<string, PaidCall>> = {
     path: '/v1/responses/compact',
     body: json({ model: 'demo-responses', input: [{ role: 'user', content: 'Hello' }] }),
   },
+  'search.create': {
+    group: 'openai',
+    path: '/v1/alpha/search',
+    body: json({ model: 'demo-responses', commands: { search_query: [{ q: 'Hello' }] } }),
+  },
   'embeddings.create': {
     group: 'openai',
     path: '/v1/embeddings',
@@ -100,6 +111,11 @@ const PAID: Readonly<Record<string, PaidCall>> = {
     group: 'gemini',
     path: '/v1beta/models/demo-generate:streamGenerateContent?alt=sse',
     body: json(CONTENTS),
+  },
+  'interactions.create': {
+    group: 'gemini',
+    path: '/v1beta/interactions',
+    body: json({ model: 'demo-generate', input: 'Hello' }),
   },
   'generate.embed': {
     group: 'gemini',

@@ -7,6 +7,7 @@ import { blockData, parseBlocks, type SseBlock } from '../support/conversion-har
 import { errorCode } from '../support/error-body.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { sendRaw } from '../support/raw.ts';
+import { until } from '../support/wait.ts';
 
 type Json = Record<string, unknown>;
 
@@ -69,6 +70,10 @@ function lastSent(): Sent {
   return { path, query, headers, body: JSON.parse(body?.toString() || '{}') };
 }
 
+const errorOf = async (response: Response): Promise<Json> => {
+  assert.equal(response.status, 404);
+  return ((await response.json()) as { error: Json }).error;
+};
 const listOf = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
 const dataBlocks = (text: string): SseBlock[] => parseBlocks(text).filter(({ data }) => data !== undefined);
 
@@ -342,7 +347,7 @@ describe('Claude Code', () => {
       assert.equal(total(usage), total(whole.usage));
       assert.equal(usage.output_tokens, whole.usage.output_tokens);
       const { message } = events[0] as { message: { usage: Json } };
-      assert.equal(typeof message.usage.input_tokens, 'number', 'message_start has token counts');
+      assert.ok(total(message.usage) > total(usage) / 2, 'message_start has an estimate of the input');
     });
 
     test(`Claude Code: a context overflow error starts with "prompt is too long" (${group})`, async () => {
@@ -353,6 +358,53 @@ describe('Claude Code', () => {
       assert.match(String(error.message), /^prompt is too long/);
     });
   }
+
+  test('Claude Code: model discovery reads the list in pages, with either credential', async () => {
+    for (const group of ALL)
+      for (const credential of [{ authorization: `Bearer ${key(group)}` }, { 'x-api-key': key(group) }] as Json[]) {
+        const page = async (query: string): Promise<Json> => {
+          const response = await fetch(`${gateway.url}/v1/models?${query}`, {
+            headers: { ...CLAUDE_CODE, ...credential } as Record<string, string>,
+            redirect: 'error',
+          });
+          assert.equal(response.status, 200);
+          return (await response.json()) as Json;
+        };
+        const whole = await page('limit=1000');
+        assert.equal(whole.has_more, false);
+        const found: unknown[] = [];
+        for (let last: Json | undefined; last?.has_more !== false; ) {
+          last = await page(last === undefined ? 'limit=1' : `limit=1&after_id=${last.last_id}`);
+          const [model] = listOf(last.data);
+          assert.deepEqual([model?.type, model?.display_name, model?.id], ['model', model?.id, last.last_id]);
+          found.push(model?.id);
+        }
+        assert.deepEqual(
+          found,
+          listOf(whole.data).map(({ id }) => id),
+        );
+      }
+    const openai = await fetch(`${gateway.url}/v1/models?limit=1000`, { headers: { 'x-api-key': key('openai') } });
+    const names = listOf(((await openai.json()) as Json).data).map(({ id }) => String(id));
+    assert.ok(
+      names.some((name) => /^(?:claude|anthropic)/.test(name)),
+      'its picker shows no other names',
+    );
+  });
+
+  test('Claude Code: the probe of a gateway and the path with ?beta=true work, and its headers reach the provider', async () => {
+    const probe = await fetch(gateway.url, { method: 'HEAD' });
+    assert.ok(probe.status < 500);
+    const response = await fetch(`${gateway.url}/v1/messages?beta=true`, {
+      method: 'POST',
+      headers: { ...CLAUDE_CODE, authorization: `Bearer ${key('claude')}` },
+      body: JSON.stringify({ ...claudeBody({ stream: false }), model: MODEL.claude }),
+    });
+    assert.equal(response.status, 200, await response.clone().text());
+    const { headers } = lastSent();
+    for (const name of ['anthropic-beta', 'anthropic-version', 'x-claude-code-session-id'] as const)
+      assert.equal(headers[name], CLAUDE_CODE[name]);
+  });
 
   test('G 7 r3: Claude Code gets 413 request_too_large for a body above the limit', async () => {
     const huge = claudeBody({ messages: [{ role: 'user', content: 'x'.repeat(34 * 2 ** 20) }] });
@@ -737,7 +789,52 @@ describe('Codex', () => {
       headers: { authorization: `Bearer ${key('openai')}` },
     });
     assert.equal(response.status, 200);
-    assert.ok(listOf(((await response.json()) as Json).data).length > 0);
+    const list = (await response.json()) as Json;
+    assert.ok(listOf(list.data).length > 0);
+    assert.deepEqual(list.models, [], 'Codex reads this member, and keeps its own entries');
+  });
+
+  test('Codex: the model list has an entity tag, and is not sent again', async () => {
+    const list = (tag: string) =>
+      fetch(`${gateway.url}/v1/models?client_version=0.169.0`, {
+        headers: { authorization: `Bearer ${key('openai')}`, 'if-none-match': tag },
+      });
+    const first = await list('"another"');
+    const tag = first.headers.get('etag') ?? '';
+    assert.equal(first.status, 200);
+    const second = await list(tag);
+    assert.deepEqual([second.status, second.headers.get('etag'), await second.text()], [304, tag, '']);
+  });
+
+  test('Codex: a live search passes where an account serves it, and costs its searches', async () => {
+    const account = { id: 'searching-0', group: 'searching', base_url: `${sim.url}/v1`, api_key: 'sk-searching' };
+    const { searching = '' } = await gateway.apply({
+      groups: [{ id: 'searching', style: 'responses' }],
+      accounts: [{ ...account, features: ['responses', 'search'] }],
+      models: [{ id: 'demo-*', groups: ['searching'], prices: { input: '1', output: '1', per_search: '0.01' } }],
+      keys: [{ user: 'ana', group: 'searching' }],
+    });
+    const commands = { search_query: [{ q: 'one' }, { q: 'two' }], open: [{ ref_id: 'turn0search0' }] };
+    const body = JSON.stringify({ id: 'sess', model: 'demo-text', commands, settings: { search_context_size: 'low' } });
+    const search = (token: string) =>
+      fetch(`${gateway.url}/v1/alpha/search`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body,
+      });
+    const response = await search(searching);
+    assert.deepEqual([response.status, ((await response.json()) as Json).output], [200, 'Found.']);
+    const sent = sim.journal.requests.at(-1);
+    assert.deepEqual([sent?.path, String(sent?.body)], ['/v1/alpha/search', body]);
+    const id = response.headers.get('x-request-id');
+    const charge = await until('the charge', async () => {
+      const shown = await fetch(`${gateway.url}/v1/usage/requests/${id}`, {
+        headers: { authorization: `Bearer ${searching}` },
+      });
+      return shown.status === 200 ? ((await shown.json()) as Json) : undefined;
+    });
+    assert.match(JSON.stringify(charge), /"0\.02"/);
+    for (const group of ALL) assert.equal((await errorOf(await search(key(group)))).code, 'endpoint_not_supported');
   });
 });
 

@@ -428,6 +428,29 @@ describe('Amazon Bedrock', () => {
     assert.equal(sent?.body?.toString(), `{"anthropic_version":"bedrock-2023-05-31",${first},${rest}`);
   });
 
+  test('a beta that a model refuses is left out from then on, and named', async () => {
+    const ask = async (betas: string): Promise<[string | null, unknown]> => {
+      sim.journal.clear();
+      const response = await fetch(`${gateway.url}/v1/messages`, {
+        method: 'POST',
+        headers: {
+          'x-api-key': key('bedrock-keys'),
+          'content-type': 'application/json',
+          'anthropic-version': '2023-06-01',
+          'anthropic-beta': betas,
+        },
+        body: JSON.stringify({ model: 'demo-haiku', ...MESSAGES }),
+      });
+      assert.equal(response.status, 200, await response.text());
+      const sent = sim.journal.requests.map(({ body }) => JSON.parse(String(body)).anthropic_beta ?? []);
+      return [response.headers.get('x-gateway-dropped'), sent];
+    };
+    const [effort, long] = ['effort-2025-11-24', 'context-1m-2025-08-07'];
+    assert.deepEqual(await ask(effort), [null, [[effort]]]);
+    assert.deepEqual(await ask(`${effort},${long}`), ['anthropic-beta', [[effort, long], [effort]]]);
+    assert.deepEqual(await ask(`${long},${effort}`), ['anthropic-beta', [[effort]]], 'without a refused attempt');
+  });
+
   test('a stream has the bytes of its events, and usage with cache counts', async () => {
     const response = await post('bedrock-keys', '/v1/messages', { model: 'demo-x', stream: true, ...MESSAGES });
     assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);

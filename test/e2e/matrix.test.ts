@@ -50,6 +50,8 @@ const EXPECTED: Readonly<Record<TextOperation, Readonly<Record<Style, Expected>>
   'responses.delete': stored,
   'responses.cancel': stored,
   'responses.inputItems': stored,
+  // No account of these groups lists the feature.
+  'search.create': { ...onlyResponses, responses: 'unsupported' },
   'embeddings.create': onlyResponses,
   'images.generate': onlyResponses,
   'images.edit': onlyResponses,
@@ -64,6 +66,10 @@ const EXPECTED: Readonly<Record<TextOperation, Readonly<Record<Style, Expected>>
   'generate.create': onlyGenerate,
   'generate.stream': onlyGenerate,
   'generate.count': onlyGenerate,
+  'interactions.create': onlyGenerate,
+  'interactions.get': onlyGenerate,
+  'interactions.delete': onlyGenerate,
+  'interactions.cancel': onlyGenerate,
   'generate.embed': onlyGenerate,
   'generate.batchEmbed': onlyGenerate,
 };
@@ -81,6 +87,7 @@ const BODIES: Readonly<Partial<Record<TextOperation, string>>> = {
   'responses.inputTokens': `{ "model":"${MODEL}", "input" :"hi" }`,
   'responses.compact': `{ "model":"${MODEL}", "input" :"hi" }`,
   'responses.cancel': '{ }',
+  'search.create': `{ "model":"${MODEL}", "commands" :{} }`,
   'embeddings.create': '{ "model":"demo-embedding", "input" :"hi" }',
   'images.generate': '{ "model":"demo-image", "prompt" :"a lamp" }',
   'images.edit': [
@@ -92,6 +99,8 @@ const BODIES: Readonly<Partial<Record<TextOperation, string>>> = {
   'generate.create': CONTENTS,
   'generate.stream': CONTENTS,
   'generate.count': CONTENTS,
+  'interactions.create': `{ "model":"${MODEL}", "input" :"hi" }`,
+  'interactions.cancel': '{ }',
   'generate.embed': '{ "content": {"parts":[{"text":"hi"}]} }',
   'generate.batchEmbed': `{ "requests": [{"model":"models/${MODEL}" ,"content":{"parts":[{"text":"hi"}]}}] }`,
 };

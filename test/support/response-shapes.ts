@@ -23,9 +23,9 @@ interface Extension {
 
 const TEXT = { type: 'string' };
 const MESSAGES_ERRORS = [
-  ...['InvalidRequestError', 'AuthenticationError', 'BillingError', 'PermissionError', 'NotFoundError'],
-  ...['RateLimitError', 'GatewayTimeoutError', 'OverloadedError', 'APIErrorObject'],
-];
+  ...['InvalidRequest', 'Authentication', 'Billing', 'Permission', 'NotFound', 'RateLimit', 'GatewayTimeout'],
+  ...['Overloaded', 'API'],
+].map((name) => `${name}ErrorObject`);
 const CHAT_CALLS = ['ChatCompletionMessageFunctionToolCall', 'ChatCompletionMessageCustomToolCall'];
 const DELTA = 'ChatCompletionChunk.Choice.Delta';
 

@@ -1,5 +1,7 @@
 /** The schemas of the SDKs' types, which `npm run gen -- schemas` writes to test/schemas. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Dialect } from '../../src/rules/index.ts';
 import type { JsonSchema, Resolve } from './json-schema.ts';
 
@@ -10,13 +12,15 @@ interface SdkSchemas extends Readonly<Record<Subject, JsonSchema>> {
   readonly definitions: Readonly<Record<string, JsonSchema>>;
 }
 
+/** `npm run release -- news` names the folder of those of newer SDKs. */
+const FOLDER = process.env.SDK_SCHEMAS ?? fileURLToPath(new URL('../schemas', import.meta.url));
+
 const loaded = new Map<Dialect, SdkSchemas>();
 
 export function sdkSchemas(dialect: Dialect): SdkSchemas {
   let schemas = loaded.get(dialect);
   if (!schemas) {
-    const file = new URL(`../schemas/${dialect}.json`, import.meta.url);
-    schemas = JSON.parse(readFileSync(file, 'utf8')) as SdkSchemas;
+    schemas = JSON.parse(readFileSync(join(FOLDER, `${dialect}.json`), 'utf8')) as SdkSchemas;
     loaded.set(dialect, schemas);
   }
   return schemas;

@@ -191,6 +191,7 @@ export const callerOf = (style: Style): Caller => ({
     userLimits: undefined,
     expiresAt: null,
     store: true,
+    autoCache: true,
     captureUntil: null,
     userMultiplierPpm: 1_000_000n,
   },

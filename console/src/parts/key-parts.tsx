@@ -71,6 +71,13 @@ export const KEY_FIELDS = (key: Partial<ShownKey> = {}): readonly (FieldSpec | r
     hint: texts.key.addresses,
   },
   { name: 'expires_at', label: 'Expires (UTC)', kind: 'time', value: key.expires_at },
+  {
+    name: 'auto_cache',
+    label: 'Automatic caching',
+    kind: 'check',
+    value: key.auto_cache ?? true,
+    hint: texts.key.autoCache,
+  },
 ];
 
 export const KeyFacts = ({ value: key }: { readonly value: ShownKey }) => (
@@ -82,6 +89,7 @@ export const KeyFacts = ({ value: key }: { readonly value: ShownKey }) => (
       ['Models', key.models ? key.models.join(', ') : t('all of the group')],
       ['Addresses', key.addresses ? key.addresses.join(', ') : t('all')],
       ['Stores responses', key.store ? t('yes') : t('no')],
+      ['Automatic caching', key.auto_cache ? t('yes') : t('no')],
       [texts.capture.until, key.capture_until ? <Time key="capture" at={key.capture_until} /> : undefined],
       ['Expires', key.expires_at ? <Time key="end" at={key.expires_at} /> : t('never')],
       ['Made', <Time key="made" at={key.created_at} />],

@@ -368,6 +368,7 @@ export const labels: Readonly<Record<string, string>> = {
   Status: '状态',
   Stop: '停止',
   'Stores responses': '存储响应',
+  'Automatic caching': '自动缓存',
   Stream: '流式',
   Style: '接口风格',
   Subject: '对象',

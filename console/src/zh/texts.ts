@@ -346,6 +346,7 @@ export const texts = {
     videoGroups: (names: string) => `${names} 中的若干个。留空：全部。`,
     models: '名称或通配符，用逗号分隔。留空：全部。',
     addresses: 'IP 地址或网段。留空：全部。',
+    autoCache: '其他协议的提示词会在 Anthropic 缓存：长提示词首次贵四分之一，之后只需十分之一。',
     oneGroup: '其请求会发往该分组的账户。',
     placeholder: '$DRAGOMAN_KEY',
   },

@@ -32,6 +32,8 @@ export interface Key {
   readonly expiresAt: number | null;
   /** Whether responses are stored for `previous_response_id` and later reads. */
   readonly store: boolean;
+  /** Whether converted calls get cache breakpoints where the client sets none. */
+  readonly autoCache: boolean;
   /** Until when the bodies of its calls are kept; null: they are not. */
   readonly captureUntil: number | null;
   /** Factor on the price for this user, in parts per million. */
@@ -117,7 +119,7 @@ async function insertKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<
 }
 
 /** Columns of the given settings only: an absent setting keeps its stored value. */
-function settingsOf({ video_groups, models, addresses, expires_at, store, ...entry }: KeyInput) {
+function settingsOf({ video_groups, models, addresses, expires_at, store, auto_cache, ...entry }: KeyInput) {
   const limits = mergeLimits({}, entry);
   return {
     ...(video_groups && { video_groups: [...video_groups] }),
@@ -126,6 +128,7 @@ function settingsOf({ video_groups, models, addresses, expires_at, store, ...ent
     ...(Object.keys(limits).length > 0 && { limits: JSON.stringify(limits) }),
     ...(expires_at && { expires_at: new Date(expires_at) }),
     ...(typeof store === 'boolean' && { store }),
+    ...(typeof auto_cache === 'boolean' && { auto_cache }),
   };
 }
 
@@ -204,6 +207,7 @@ const toKey = (row: KeyAndUser): Key => ({
   userLimits: readLimits(row.user_limits as StoredLimits),
   expiresAt: row.expires_at?.getTime() ?? null,
   store: row.store,
+  autoCache: row.auto_cache,
   captureUntil: row.capture_until?.getTime() ?? null,
   userMultiplierPpm: row.multiplier_ppm,
 });

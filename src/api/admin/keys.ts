@@ -72,7 +72,7 @@ export function changeKey(
   return db.transaction().execute(async (tx) => {
     const row = await lockKey(tx, id, owner);
     await check?.(tx, row);
-    const { video_groups, models, addresses, expires_at, store } = change;
+    const { video_groups, models, addresses, expires_at, store, auto_cache } = change;
     await checkKeyGroups(tx, video_groups ?? [], 'video');
     const changed = await tx
       .updateTable('keys')
@@ -82,6 +82,7 @@ export function changeKey(
         ...(addresses !== undefined && { allowed_addresses: addresses }),
         ...(expires_at !== undefined && { expires_at }),
         ...(store !== undefined && { store }),
+        ...(auto_cache !== undefined && { auto_cache }),
         limits: JSON.stringify(mergeLimits(row.limits as StoredLimits, change)),
       })
       .where('id', '=', id)

@@ -1,8 +1,9 @@
 /** Model lists in the shapes that the three SDK families read (G 4.7, G 4.6.4). */
+import { hash } from 'node:crypto';
 import { capabilitiesFor } from '../../catalog/index.ts';
 import { fail, failAt } from '../../core/index.ts';
 import type { Caller, Gateway, ListedModel } from '../../gateway/index.ts';
-import { type Call, sendJson } from '../../platform/web/index.ts';
+import { type Call, idHeaders, sendJson, sendJsonText } from '../../platform/web/index.ts';
 
 interface ModelServices {
   readonly gateway: Gateway;
@@ -23,8 +24,10 @@ export async function listModels(services: ModelServices, call: Call, caller: Ca
   const all = (await gateway.listModels(caller)).map(({ id }) => toItem(id, caller));
   const query = new URLSearchParams(call.query);
   const page = slice(all, query);
-  sendJson(call, 200, {
+  sendTagged(call, {
     object: 'list',
+    // Codex reads this list alone. An entry would replace the instructions that it has for the model.
+    ...(query.has('client_version') && { models: [] }),
     data: page.items,
     first_id: page.items[0]?.id ?? null,
     last_id: page.items.at(-1)?.id ?? null,
@@ -44,7 +47,7 @@ export async function listNativeModels({ gateway }: ModelServices, call: Call, c
   const size = countOf(query.get('pageSize'), 'pageSize') ?? 50;
   const start = countOf(query.get('pageToken'), 'pageToken') ?? 0;
   const end = start + size;
-  sendJson(call, 200, {
+  sendTagged(call, {
     models: all.slice(start, end).map((model) => toNative(model, caller)),
     ...(end < all.length && { nextPageToken: String(end) }),
   });
@@ -52,6 +55,15 @@ export async function listNativeModels({ gateway }: ModelServices, call: Call, c
 
 export function getNativeModel(services: ModelServices, call: Call, caller: Caller): void {
   sendJson(call, 200, toNative(find(services, call, caller), caller));
+}
+
+/** Not at all when the client has it. */
+function sendTagged(call: Call, body: object): void {
+  const text = JSON.stringify(body);
+  const etag = `"${hash('sha256', text).slice(0, 32)}"`;
+  if (!call.header('if-none-match')?.includes(etag)) return sendJsonText(call, 200, text, { etag });
+  call.response.writeHead(304, { ...idHeaders(call), etag });
+  call.response.end();
 }
 
 function find({ gateway }: ModelServices, call: Call, caller: Caller): ListedModel {

@@ -113,12 +113,15 @@ const BODIES: Readonly<Record<WithBody, object>> = {
   'responses.inputTokens': CONVERTED_RESPONSE,
   'responses.compact': CONVERTED_RESPONSE,
   'responses.cancel': bodyOf('None is needed; a body is forwarded unchanged.', 'object', {}, false),
+  'search.create': bodyOf(NATIVE, 'object', { model: 'demo-responses', commands: { search_query: [{ q: 'news' }] } }),
   'embeddings.create': bodyOf(NATIVE, 'EmbeddingsRequest', { model: 'demo-embedding', input: HELLO }),
   'images.generate': { required: true, description: CHECKED, content: IMAGE_BODIES['images.generate'] },
   'images.edit': { required: true, description: CHECKED, content: IMAGE_BODIES['images.edit'] },
   'generate.create': GENERATED,
   'generate.stream': GENERATED,
   'generate.count': bodyOf(NATIVE, 'GenerateCountRequest', CONTENTS),
+  'interactions.create': bodyOf(NATIVE, 'object', { model: 'demo-generate', input: HELLO }),
+  'interactions.cancel': bodyOf('None is needed; a body is forwarded unchanged.', 'object', {}, false),
   'generate.embed': bodyOf(NATIVE, 'GenerateEmbedRequest', EMBED),
   'generate.batchEmbed': bodyOf(NATIVE, 'GenerateBatchEmbedRequest', { requests: REQUESTS }),
 };
@@ -147,6 +150,8 @@ const IMAGES = withStream(
   'Events `image_generation.partial_image` and `image_generation.completed`, or `image_edit.*`',
 );
 
+const INTERACTION = json('The interaction, or a stream of its events, as the provider returns it', 'object');
+
 const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> = {
   'messages.create': { 200: replyOf(MESSAGES) },
   'messages.count': { 200: json('The number of tokens', 'MessagesCount', { input_tokens: 12 }) },
@@ -165,6 +170,7 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
   },
   'responses.cancel': { 200: json('The cancelled response', RESPONSES.reply) },
   'responses.inputItems': { 200: json('A page of items, newest first', 'ResponsesInputItems') },
+  'search.create': { 200: json('What was found, as the provider returns it', 'object') },
   'embeddings.create': {
     200: json('The vectors', 'EmbeddingsReply', {
       object: 'list',
@@ -200,6 +206,10 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
     ),
   },
   'generate.count': { 200: json('The number of tokens', 'GenerateCount', { totalTokens: 12 }) },
+  'interactions.create': { 200: INTERACTION },
+  'interactions.get': { 200: INTERACTION },
+  'interactions.delete': { 200: INTERACTION },
+  'interactions.cancel': { 200: INTERACTION },
   'generate.embed': {
     200: json('The vector', 'GenerateEmbedding', { embedding: { values: [0.013, -0.021] } }),
   },

@@ -34,7 +34,7 @@ const MAX_CHOICES = 1_000_000_000;
 export function outputBoundsOf(operation: InferenceOperation, read: Read): OutputBounds {
   const { vectors, reader } = inferenceRow(operation);
   if (vectors) return NO_OUTPUT;
-  if (reader === 'path-model') return candidateBoundsOf(read);
+  if (reader === 'path-model' || reader === 'interaction') return candidateBoundsOf(read);
   const counts = (CHOICE_COUNTS[operation] ?? []).map((name) => ({ name, value: choicesIn(read(name), name) }));
   const [most] = counts.sort((a, b) => b.value - a.value);
   const limit = oneLimit(OUTPUT_LIMITS[operation] ?? [], read);

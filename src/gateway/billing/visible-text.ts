@@ -80,9 +80,9 @@ const FORMS: Readonly<Record<UpstreamDialect, VisibleForm>> = {
   },
   responses: {
     added: ({ type, delta }) =>
-      typeof delta === 'string' && String(type).endsWith('.delta') ? argumentsIn(delta) : '',
-    whole: ({ output, response }) =>
-      listOf(output ?? objectOf(response).output)
+      typeof delta === 'string' && String(type).endsWith('.delta') ? argumentsIn(delta) : textOfBlock(objectOf(delta)),
+    whole: ({ output, response, steps }) =>
+      listOf(output ?? steps ?? objectOf(response).output)
         .map(textOfItem)
         .join(''),
   },

@@ -3,8 +3,9 @@
  * WebSocket turn gets its events as JSON, an HTTP response as server-sent events.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { HubEvent, HubItem, JsonObject, StreamEncoder } from '../../dialects/index.ts';
+import { type HubEvent, type HubItem, type JsonObject, NO_USAGE, type StreamEncoder } from '../../dialects/index.ts';
 import { type ClientStream, STREAM_HEADERS } from '../../platform/web/index.ts';
+import { ROUGH_CHARS } from '../billing/request-tokens.ts';
 import { droppedHeaders } from '../dropped.ts';
 import type { CallContext, EncodedFor, ReplySink } from './context.ts';
 import { conversionHeaders } from './headers.ts';
@@ -62,8 +63,9 @@ export class ClientReply implements ReplySink {
   }
 
   /** Encodes the event; `flush` or `end` sends it. */
-  push(event: HubEvent): void {
+  push(given: HubEvent): void {
     const encoder = this.#open();
+    const event = given.kind === 'start' && !given.usage ? this.#withEstimate(given) : given;
     if (event.kind === 'item_end') this.#items.push(event.item);
     if (event.kind === 'finish' || event.kind === 'error') this.#isOver = true;
     if (event.kind === 'finish') this.#nameOmitted(event.omitted ?? []);
@@ -74,6 +76,13 @@ export class ClientReply implements ReplySink {
       // The end waits for the charge, and one text costs the garbage collector less than hundreds of blocks.
       if (this.#isOver) this.#pending = [this.#pending.join('')];
     }
+  }
+
+  /** Clients of this dialect show the input of `message_start` as the length of the context; the end of the stream has the true count. */
+  #withEstimate(start: Extract<HubEvent, { kind: 'start' }>): HubEvent {
+    const { pair, inputTokens } = this.#context;
+    if (pair.client.dialect !== 'messages') return start;
+    return { ...start, usage: { ...NO_USAGE, input: inputTokens(ROUGH_CHARS) } };
   }
 
   /** The header of a stream is gone, so a comment before the last events names what is missing. A WebSocket has no comments. */

@@ -64,9 +64,10 @@ export async function convertCall(services: ConvertedServices, call: Call, conve
   const issuer = styleOf(to, caller.group.style);
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   const base = { services, call, caller, operation, pair, accounts, request, input, previous, size, model };
+  const known = size > LARGE_BODY_BYTES ? { facts, bytes: size } : undefined;
   const context = {
     ...base,
-    inputTokens: () => estimateRequest(request, size > LARGE_BODY_BYTES ? { facts, bytes: size } : undefined),
+    inputTokens: (exactChars?: number) => estimateRequest(request, known, undefined, exactChars),
     replyContext,
     sign,
   };

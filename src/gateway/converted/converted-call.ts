@@ -25,7 +25,7 @@ import type { ResponseHead, UpstreamCall, UpstreamControl } from '../upstream-ca
 import { ClientReply } from './client-reply.ts';
 import type { CallContext, CompletedReply, MeteredRound, RoundHost, RoundResponse } from './context.ts';
 import { estimateImages, madeImages, withImageTokens } from './image-usage.ts';
-import { RoundRequest } from './round-request.ts';
+import { marksCacheFor, RoundRequest } from './round-request.ts';
 import { ReplyRounds } from './rounds.ts';
 import { StreamResponse } from './stream-response.ts';
 import { UnaryResponse } from './unary-response.ts';
@@ -143,10 +143,12 @@ export class ConvertedCall implements RoundHost {
    * where its prompt cache is warm.
    */
   #affinityOf(round: HubRequest): Affinity {
-    const { accounts, services, call } = this.context;
+    const { accounts, services, call, caller } = this.context;
     const [tag] = accountTagsIn(round);
     const issuer = tag === undefined ? undefined : accounts.find(({ id }) => services.accountTag(id) === tag);
-    const session = round.session ?? round.cache.key ?? sessionInHeaders(call) ?? sessionInMeta(round);
+    const named = round.session ?? round.cache.key ?? sessionInHeaders(call) ?? sessionInMeta(round);
+    // The cache that the gateway asks for is that of one account.
+    const session = named ?? (accounts.length > 1 && marksCacheFor(round, caller) ? openingOf(round) : undefined);
     return { accountId: (this.rounds.spent?.account ?? issuer)?.id, ...affinityOf(session) };
   }
 
@@ -185,3 +187,13 @@ const sessionInMeta = ({ dialect, meta: { userId } }: HubRequest): string | unde
   sessionInBody(dialect, (member) =>
     member === 'metadata' ? { user_id: userId } : member === 'user' ? userId : undefined,
   );
+
+/** How a conversation that goes on begins, which all its requests share. Undefined for a single question. */
+function openingOf({ items, tools }: HubRequest): string | undefined {
+  const isReply = (item: HubItem): boolean => item.kind === 'message' && item.role === 'assistant';
+  if (tools.length === 0 && !items.some(isReply)) return undefined;
+  const first = items.find((item) => item.kind === 'message' && item.role === 'user');
+  const text = first?.kind === 'message' ? first.parts.find((part) => part.kind === 'text') : undefined;
+  return text?.kind === 'text' ? text.text.slice(0, OPENING_CHARS) : undefined;
+}
+const OPENING_CHARS = 1_000;

@@ -11,6 +11,7 @@ import {
 } from '../../dialects/index.ts';
 import type { UpstreamRequest } from '../../providers/upstream/index.ts';
 import { inferenceRow, styleOf, TIMEOUTS } from '../../rules/index.ts';
+import type { Caller } from '../caller.ts';
 import { upstreamName } from '../models/resolve.ts';
 import { type Lessons, mergeLessons, NO_LESSONS } from '../rejected-options/lessons.ts';
 import type { OptionRetry } from '../rejected-options/option-retry.ts';
@@ -19,6 +20,10 @@ import type { UpstreamCall } from '../upstream-call.ts';
 import { encodedHeaders, UPSTREAM_PATHS, upstreamRequest } from '../upstream-request.ts';
 import type { CallContext, EncodedFor } from './context.ts';
 import { type EncodeInput, encodeJob } from './encode.ts';
+
+/** Clients of the messages dialect decide themselves. */
+export const marksCacheFor = ({ dialect }: HubRequest, { key }: Caller): boolean =>
+  key.autoCache && dialect !== 'messages';
 
 export class RoundRequest {
   readonly hub: HubRequest;
@@ -74,7 +79,8 @@ export class RoundRequest {
     const server = { account, dialect: pair.upstream.dialect };
     const known = capabilitiesFor(caller.group.style, { ...model, upstream: name }, server);
     const capabilities = { ...known, ...overrides };
-    const target = { model: name, capabilities, account: services.accountTag(account.id) };
+    const marksCache = marksCacheFor(this.hub, caller);
+    const target = { model: name, capabilities, account: services.accountTag(account.id), marksCache };
     return { request: this.hub, to: pair.upstream.dialect, target, removed, dropped };
   }
 

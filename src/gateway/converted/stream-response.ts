@@ -188,7 +188,12 @@ export class StreamResponse implements RoundResponse {
       if (fault) return this.#failWith(fault);
       this.#emit(event);
     }
-    if (this.#isOver || this.#isWaitingForUsage) return;
+    if (this.#isOver) return;
+    if (this.#isWaitingForUsage) {
+      if (events.length === 0 || this.#decoding.isCut) return;
+      // More content after its end: the wait begins anew.
+      this.#cancelTimer();
+    }
     if (this.#decoding.isCut) this.#waitForUsage(CLOSE_WAIT_MS, () => this.#decoding.finishCut());
     else if (this.#decoding.isComplete) this.#waitForUsage(USAGE_GRACE_MS, () => this.#decoding.end());
   }

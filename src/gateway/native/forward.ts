@@ -22,6 +22,7 @@ import { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { Tries } from '../try-ways.ts';
 import type { ResponseHead, UpstreamCall, UpstreamControl } from '../upstream-call.ts';
 import { upstreamRequest } from '../upstream-request.ts';
+import { acceptableBetas, BETA_HEADER, betaMembers, betasOf, withBetas } from './bedrock-betas.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { ADDED_USAGE_OPTION, USAGE_OPTION } from './hidden-usage.ts';
 import { EarlyStream } from './images/early-stream.ts';
@@ -105,6 +106,8 @@ class NativeCall implements UpstreamCall {
   #sentTo: Account | undefined;
   /** The newest attempt carries an option that the gateway added. */
   #asksForUsage = false;
+  /** Of the newest attempt, on an account at Bedrock. */
+  #betas: readonly string[] = [];
   /** Undefined where the gateway adds nothing to the request. */
   readonly #retry: OptionRetry | undefined;
   /** The request in the form of the newest attempt. */
@@ -124,7 +127,9 @@ class NativeCall implements UpstreamCall {
     this.userId = context.caller.key.userId;
     const { call, services, request } = context;
     const { log, rejectedOptions } = services;
-    this.#retry = request.hidesUsage ? new OptionRetry({ call, log, rejectedOptions, sends: this.sends }) : undefined;
+    const hasBetas = this.accounts.some((account) => betasOf(call.header(BETA_HEADER), account));
+    const isChanged = request.hidesUsage || hasBetas;
+    this.#retry = isChanged ? new OptionRetry({ call, log, rejectedOptions, sends: this.sends }) : undefined;
     this.model = context.model;
     this.use = { model: context.model?.upstream, operation: inferenceRow(context.operation).timeouts };
   }
@@ -153,16 +158,28 @@ class NativeCall implements UpstreamCall {
     const { style } = caller.group;
     const name = this.#nameFor(account);
     call.trace.upstreamModel = model && name;
-    this.#asksForUsage = this.#retry !== undefined && !isUsageRemoved(this.#retry.lessonsFor(account, name));
+    const lessons = this.#retry?.lessonsFor(account, name);
+    this.#asksForUsage = request.hidesUsage === true && lessons !== undefined && !isUsageRemoved(lessons);
     return upstreamRequest(style, account, {
       method,
       path: request.pathFor(name),
       model: name,
-      headers: requestHeaders(call, style),
+      headers: this.#headersFor(account, lessons),
       body: request.bodyFor(name, this.#asksForUsage, renamesFor(request.named ?? [], others, account)),
       timeouts: timeoutsFor(operation, request.isStream),
       sends: this.sends,
     });
+  }
+
+  #headersFor(account: Account, lessons: Lessons | undefined): string[] {
+    const { call, caller } = this.#context;
+    const headers = requestHeaders(call, caller.group.style);
+    const betas = lessons && betasOf(call.header(BETA_HEADER), account);
+    this.#betas = betas ? acceptableBetas(betas, lessons) : [];
+    if (!betas || this.#betas.length === betas.length) return headers;
+    this.#request = { ...this.#request, dropped: [...new Set([...(this.#request.dropped ?? []), BETA_HEADER])] };
+    call.trace.dropped = this.#request.dropped;
+    return withBetas(headers, this.#betas);
   }
 
   onSent(account: Account): void {
@@ -176,8 +193,11 @@ class NativeCall implements UpstreamCall {
   }
 
   onResponse(head: ResponseHead, upstream: UpstreamControl): NativeResponse {
-    this.#retry?.onAccepted(head.account, this.#nameFor(head.account));
-    const context = this.#rest ? { ...this.#context, request: this.#request } : this.#context;
+    const name = this.#nameFor(head.account);
+    this.#retry?.onAccepted(head.account, name);
+    if (this.#betas.length > 0) this.#context.services.rejectedOptions.acceptBetas(head.account, name, this.#betas);
+    const isSame = this.#request === this.#context.request;
+    const context = isSame ? this.#context : { ...this.#context, request: this.#request };
     this.response = new NativeResponse(context, head, upstream);
     return this.response;
   }
@@ -187,9 +207,11 @@ class NativeCall implements UpstreamCall {
     const fault = codecOf(dialect).upstream.decodeError(failure);
     if (this.use.operation === 'count' && CANNOT_COUNT_STATUSES.has(failure.status))
       return { ...fault, kind: 'cannot_count' };
-    if (!this.#asksForUsage) return fault;
     const model = this.#nameFor(account);
-    const rejected = { dialect, account, model, body: ADDED_USAGE_OPTION, isChangedBy: isUsageRemoved };
+    const betas = this.#context.services.rejectedOptions.newBetas(account, model, this.#betas);
+    if (!this.#asksForUsage && betas.length === 0) return fault;
+    const body = this.#asksForUsage ? ADDED_USAGE_OPTION : betaMembers(betas);
+    const rejected = { dialect, account, model, body, isChangedBy: ({ removed }: Lessons) => removed.length > 0 };
     return this.#retry?.onRejected(failure, rejected) ? { ...fault, kind: 'option_rejected' } : fault;
   }
 
@@ -220,7 +242,9 @@ class NativeCall implements UpstreamCall {
   }
 
   #inputOnly(): HubUsage {
-    return chargedUsage(undefined, { input: this.#context.request.inputTokens, output: () => 0 }, false);
+    const { inputTokens, searches } = this.#context.request;
+    const usage = chargedUsage(undefined, { input: inputTokens, output: () => 0 }, false);
+    return searches === undefined ? usage : { ...usage, searches };
   }
 
   onRejected(failure: UpstreamFailure, fault: Fault, account: Account): void {

@@ -65,6 +65,10 @@ export interface NativeRequest {
   /** What the request may cost, for admission. */
   readonly bounds: BodyFacts;
   readonly images?: RequestedImages;
+  /** The response has the form of another dialect than the request. */
+  readonly repliesAs?: Dialect;
+  /** Of a request that is charged by its searches alone. */
+  readonly searches?: number;
   /** Fields that were removed from the body. */
   readonly dropped?: readonly string[];
   readonly tiers?: readonly ChosenTier[];

@@ -1,9 +1,18 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
 import type { Model } from '../../catalog/index.ts';
-import { EVENT_STREAM, fail, isGlob, type MaybePromise, whenReady } from '../../core/index.ts';
+import {
+  EVENT_STREAM,
+  fail,
+  failAt,
+  isGlob,
+  type MaybePromise,
+  scanMembers,
+  valueAt,
+  whenReady,
+} from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import { type Call, readBody } from '../../platform/web/index.ts';
-import { type Dialect, inferenceRow, type RequestReader } from '../../rules/index.ts';
+import { type Dialect, inferenceRow, JSON_LIMITS, type RequestReader } from '../../rules/index.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { estimateJob } from '../billing/estimate-job.ts';
 import { estimateBytes, estimateLarge, type LargeFacts } from '../billing/request-tokens.ts';
@@ -25,6 +34,7 @@ import { findObjects, sharedObject } from './provider-objects.ts';
 import { forwardedQuery } from './query.ts';
 import { bytesFor } from './request.ts';
 import { bodyAfter, type NativeScan, scanJob } from './scan.ts';
+import { searchesAskedIn } from './searches.ts';
 import { holdsOpaque } from './strip-opaque.ts';
 
 /** Without a promise when the body is complete and nothing has to be looked up. */
@@ -80,6 +90,46 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
   },
 
   image: (services, source) => readImageRequest(services, source),
+
+  async interaction(services, source) {
+    const { call, caller } = source;
+    rejectReshapingHeaders(call);
+    const query = forwardedQuery(call.query, true);
+    const body = await source.body();
+    const names = namesInInteraction(body);
+    const scan = await scanOf(services, source, body);
+    if (scan.background === true) throw noBackground(caller);
+    const { previousId } = names;
+    const previous = previousId === undefined ? undefined : await services.store.find(previousId, caller.key.userId);
+    const isStream = scan.stream === true;
+    return scannedRequest(
+      services,
+      source,
+      { body: bodyAfter(body, scan), scan },
+      {
+        model: scan.model,
+        isStream,
+        streamType: isStream ? EVENT_STREAM : undefined,
+        repliesAs: 'responses',
+        bounds: { ...scan.bounds, ...storedBounds(previous, scan.bounds.wholeContext) },
+        held: previousId === undefined ? undefined : heldPrevious(previousId, previous),
+        objectsOf: names.hasEnvironment ? () => sharedObject('environment') : googleObjects(scan.ids),
+        pathFor: () => call.path + query,
+      },
+    );
+  },
+
+  async search(services, source) {
+    const request = await READERS.json(services, source);
+    const searches = searchesAskedIn(await source.body());
+    const { named: _, ...rest } = request;
+    return {
+      ...rest,
+      searches,
+      inputTokens: () => 0,
+      bounds: { bodyBytes: 0, maxOutput: 0, maxSearches: searches },
+    };
+  },
 
   async stored({ store, bodyLimit }, { call, caller, operation }) {
     const id = call.params.response_id ?? '';
@@ -211,6 +261,19 @@ function jsonRequest(
       bounds: storedBounds(previous, ids ? 'an object of the account' : bounds.wholeContext),
     });
   })();
+}
+
+/** Members that name what the provider holds. An agent has no price, and no limit. */
+function namesInInteraction(body: Buffer): { previousId: string | undefined; hasEnvironment: boolean } {
+  const found = scanMembers(body, new Set(['agent', 'previous_interaction_id', 'environment']), JSON_LIMITS);
+  if (found.has('agent'))
+    throw failAt('unsupported_parameter', 'agent', 'agents have no price at this gateway; name a model instead.');
+  const span = found.get('previous_interaction_id');
+  const previousId = span && valueAt(body, span);
+  return {
+    previousId: typeof previousId === 'string' ? previousId : undefined,
+    hasEnvironment: found.has('environment'),
+  };
 }
 
 const noBackground = ({ key }: Caller) =>

@@ -4,7 +4,7 @@
  */
 import type { Secrets } from '../../catalog/index.ts';
 import { concatBuffers, EVENT_STREAM, isEventStream, lastBlockEnd } from '../../core/index.ts';
-import type { Fault, HubUsage } from '../../dialects/index.ts';
+import { type Fault, type HubUsage, NO_USAGE } from '../../dialects/index.ts';
 import { type Call, type ClientStream, type ClientStreams, UNBUFFERED } from '../../platform/web/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
 import {
@@ -41,7 +41,10 @@ export interface NativeResponseContext {
   readonly operation: InferenceOperation;
   readonly dialect: Dialect;
   readonly model?: Secrets['model'];
-  readonly request: Pick<NativeRequest, 'inputTokens' | 'images' | 'dropped' | 'hidesUsage' | 'streamType'>;
+  readonly request: Pick<
+    NativeRequest,
+    'inputTokens' | 'images' | 'searches' | 'repliesAs' | 'dropped' | 'hidesUsage' | 'streamType'
+  >;
   readonly admission: Admission | undefined;
   /** Another account may be tried while the client has received nothing. */
   readonly canFailOver: boolean;
@@ -58,6 +61,8 @@ const BLANK_LINE = Buffer.from('\n\n');
 const DONE = Buffer.from('data: [DONE]\n\n');
 /** Clients of the other dialects read a last event without one, because servers often omit it. */
 const NEEDS_BLANK_LINE: ReadonlySet<Dialect> = new Set<Dialect>(['messages', 'responses']);
+/** The provider keeps what these made, and later requests name it. */
+const STORING: ReadonlySet<InferenceOperation> = new Set(['responses.create', 'interactions.create'] as const);
 const NO_STREAM = { code: 'upstream_error', message: 'The provider did not respond with a stream.' } as const;
 const TRUNCATED = 'The provider closed the connection in the middle of its response.';
 
@@ -92,12 +97,12 @@ export class NativeResponse implements ResponseHandler {
     this.#head = head;
     this.#upstream = upstream;
     this.#isSse = isEventStream(head.headers['content-type'] ?? context.request.streamType);
-    const { images } = context.request;
+    const { images, repliesAs = dialect } = context.request;
     this.#tap = images
       ? new ImageTap(images, this.#isSse)
       : this.#isSse
-        ? new StreamTap(dialect, timesOf(call))
-        : new UnaryTap(dialect);
+        ? new StreamTap(repliesAs, timesOf(call))
+        : new UnaryTap(repliesAs);
     this.#filter = this.#isSse && context.request.hidesUsage ? new UsageFilter() : undefined;
     this.#errors = this.#isSse ? new ErrorFilter(this.#secrets) : undefined;
     this.#opening = this.#isSse && context.canFailOver ? new StreamOpening(dialect, this.#secrets) : undefined;
@@ -202,7 +207,10 @@ export class NativeResponse implements ResponseHandler {
     // The client already has the head of a stream, but the provider sent no stream.
     if (!this.#isSse && this.#context.early?.isOpen) return { kind: 'no_result', error: NO_STREAM };
     // A stream is complete once its terminal event has passed, whatever happens to its connection afterwards.
-    if (error === undefined ? result.isComplete || result.isFinished : result.isComplete && this.#isSse) {
+    // What the provider says of a deleted interaction is an empty object.
+    const isEmptied = this.#context.operation === 'interactions.delete';
+    const isWhole = result.isComplete || result.isFinished === true || isEmptied;
+    if (error === undefined ? isWhole : result.isComplete && this.#isSse) {
       // A call that ends in the provider's error costs nothing (ADR 13), unless its client has left before.
       if (result.isError && !this.#context.call.isClientGone) this.#isSettled = true;
       else this.#settle(result, !result.isError);
@@ -265,7 +273,8 @@ export class NativeResponse implements ResponseHandler {
 
   #usageOf({ usage, images: made }: TapResult, isFinished: boolean): HubUsage {
     const { operation, request } = this.#context;
-    const { inputTokens, images } = request;
+    const { inputTokens, images, searches } = request;
+    if (searches !== undefined) return { ...(usage ?? NO_USAGE), searches };
     if (images && made && !usage) return estimateImageUsage(images, made);
     const output = (): number => (inferenceRow(operation).vectors ? 0 : this.#tap.outputTokens);
     return chargedUsage(usage, { input: inputTokens, output }, isFinished);
@@ -274,7 +283,7 @@ export class NativeResponse implements ResponseHandler {
   #finish({ id, ownedIds, usage, isError, isComplete }: TapResult): void {
     const { operation, caller, call, services } = this.#context;
     const { userId, store: isStoring } = caller.key;
-    if (operation === 'responses.create' && id !== undefined && isStoring && !isError)
+    if (STORING.has(operation) && id !== undefined && isStoring && !isError)
       services.store.save({
         id,
         userId,
@@ -282,7 +291,8 @@ export class NativeResponse implements ResponseHandler {
         itemIds: ownedIds,
         tokens: usage && usage.input + usage.output,
       });
-    if (operation === 'responses.delete') void services.store.drop(call.params.response_id ?? '', userId);
+    if (operation === 'responses.delete' || operation === 'interactions.delete')
+      void services.store.drop(call.params.response_id ?? '', userId);
     if (!call.isClientGone) this.#whenCharged(() => this.#end({ isError, isComplete }));
   }
 

@@ -1,7 +1,7 @@
 /** Searches that a provider made for a native response, where its usage does not count them. */
 import { elementsAt, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
 import { billedSearches, codecOf, type HubUsage } from '../../dialects/index.ts';
-import type { Dialect } from '../../rules/index.ts';
+import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
 import { withServiceTier } from '../billing/usage.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -55,6 +55,17 @@ const grounded = (modelVersion: unknown, grounding: Json | undefined): Searches 
 });
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** Lists of searches in a request that is nothing else. What only opens or looks through pages counts as one. */
+const SEARCHING = ['search_query', 'image_query'] as const;
+export function searchesAskedIn(body: Buffer): number {
+  const commands = scanMembers(body, new Set(['commands']), JSON_LIMITS).get('commands');
+  const lists = membersAt(body, commands, new Set(SEARCHING));
+  return Math.max(
+    1,
+    SEARCHING.reduce((sum, name) => sum + elementsAt(body, lists.get(name)).length, 0),
+  );
+}
 
 /** In the bytes of a response, without parsing its content, which may hold images. */
 export function searchesInBody(dialect: Dialect, body: Buffer, limits: Parameters<typeof scanMembers>[2]): Searches {

@@ -8,6 +8,7 @@ import { modelName } from '../billing/usage.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { mayHaveSearches, type Searches, searchesIn } from './searches.ts';
 import {
+  groundingOf,
   hasMembers,
   isFinishOfChat,
   MAX_KEPT_BYTES,
@@ -128,7 +129,10 @@ export class StreamTap implements Tap {
       const reported = usageOf(closing.event);
       if (!hasMembers(reported)) continue;
       const merged = hasMembers(before) ? mergeReports({ ...before }, reported) : reported;
-      const usage = readUsage(merged, closing.event.response?.tool_usage);
+      const usage = readUsage(
+        merged,
+        closing.event.response?.tool_usage ?? groundingOf(closing.event.interaction?.usage),
+      );
       found = found.closing ? { ...found, usage: withoutZeros(found.usage, usage) } : { closing, usage };
       if (found.usage && !hasZero(found.usage)) break;
     }

@@ -15,9 +15,11 @@ import { cutText, wholeText } from '../billing/visible-text.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { searchesInBody } from './searches.ts';
 import {
+  groundingOf,
   hasMembers,
   MAX_KEPT_BYTES,
   NOTHING,
+  reportOf,
   type Tap,
   type TappedEvent,
   type TapResult,
@@ -185,7 +187,8 @@ const readReported = (
   dialect: Dialect,
   usage: unknown,
   { service_tier, tool_usage }: Pick<TappedEvent, 'service_tier' | 'tool_usage'>,
-) => codecOf(dialect).upstream.readUsage(withServiceTier(usage, service_tier), tool_usage);
+) =>
+  codecOf(dialect).upstream.readUsage(withServiceTier(reportOf(usage), service_tier), tool_usage ?? groundingOf(usage));
 
 /** An error body that has the status of a success. */
 const isErrorBody = (body: TappedEvent): boolean =>

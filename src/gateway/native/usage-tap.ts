@@ -87,13 +87,14 @@ export const USAGE_FORMS: Readonly<
   },
   responses: {
     member: 'usage',
-    usageOf: ({ response, usage }) => withServiceTier(response?.usage ?? usage, response?.service_tier),
-    idOf: (event) => event.response?.id,
-    modelOf: (event) => event.response?.model ?? event.model,
+    usageOf: ({ response, interaction, usage }) =>
+      withServiceTier(reportOf(interaction?.usage ?? response?.usage ?? usage), response?.service_tier),
+    idOf: (event) => event.response?.id ?? event.interaction?.id,
+    modelOf: (event) => event.response?.model ?? event.interaction?.model ?? event.model,
     isLast: (event) =>
-      /^(?:response\.(?:completed|failed|incomplete|cancelled)|error)$/.test(event.type ?? '') ||
+      /^(?:response\.(?:completed|failed|incomplete|cancelled)|interaction\.completed|error)$/.test(typeOf(event)) ||
       event.error !== undefined,
-    isError: (event) => event.type === 'response.failed' || event.type === 'error' || event.error !== undefined,
+    isError: (event) => /^(?:response\.failed|error)$/.test(typeOf(event)) || event.error !== undefined,
   },
   generate: {
     member: 'usageMetadata',
@@ -108,6 +109,34 @@ export const USAGE_FORMS: Readonly<
   },
 };
 
+const typeOf = ({ type, event_type: given }: TappedEvent): string => type ?? given ?? '';
+
+/** The report of an interaction in the form of the responses dialect, whose other events it resembles. */
+export function reportOf(usage: unknown): unknown {
+  if (!hasMembers(usage) || !('total_input_tokens' in usage)) return usage;
+  const count = (name: string): number => Number((usage as Record<string, unknown>)[name] ?? 0);
+  const input = count('total_input_tokens') + count('total_tool_use_tokens');
+  const written = count('total_output_tokens') + count('total_thought_tokens');
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: count('total_cached_tokens') },
+    // A total says whether thoughts are a part of the output.
+    output_tokens: Math.max(
+      count('total_output_tokens'),
+      Math.min(written, (count('total_tokens') || Infinity) - input),
+    ),
+    output_tokens_details: { reasoning_tokens: count('total_thought_tokens') },
+  };
+}
+
+/** Searches that an interaction reports, in the form of `tool_usage`. */
+export function groundingOf(usage: unknown): unknown {
+  const { grounding_tool_count: counts } = (hasMembers(usage) ? usage : {}) as { grounding_tool_count?: unknown };
+  if (!Array.isArray(counts)) return undefined;
+  const searches = counts.reduce<number>((sum, one) => sum + (Number(one?.count) || 0), 0);
+  return { web_search: { num_requests: searches } };
+}
+
 /** The last event of a chat stream without `[DONE]`: the finish reason, or the usage after it. */
 export const isFinishOfChat = ({ choices, usage }: TappedEvent): boolean =>
   Array.isArray(choices) &&
@@ -116,6 +145,8 @@ export const isFinishOfChat = ({ choices, usage }: TappedEvent): boolean =>
 /** The members that the tap reads, of all dialects. */
 export interface TappedEvent {
   readonly type?: string;
+  readonly event_type?: string;
+  readonly interaction?: { readonly id?: unknown; readonly model?: unknown; readonly usage?: unknown };
   readonly status?: unknown;
   readonly sequence_number?: number;
   readonly id?: unknown;

@@ -34,6 +34,10 @@ export interface RejectedBody {
 export function lessonOf(row: AddedOption, message: string, { body, capabilities }: RejectedBody): Lessons | undefined {
   const { lesson, path } = row;
   if ('remove' in lesson) return { ...NO_LESSONS, removed: [path], dropped: lesson.names ? [lesson.names] : [] };
+  if ('removeEach' in lesson) {
+    const members = Object.keys(memberAt(body, path) ?? {});
+    return { ...NO_LESSONS, removed: members.map((name) => `${path}.${name}`) };
+  }
   if ('set' in lesson) return { ...NO_LESSONS, overrides: lesson.set };
   if (!capabilities) return undefined;
   if ('refuse' in lesson)

@@ -10,6 +10,9 @@ import { type Lessons, mergeLessons, NO_LESSONS } from './lessons.ts';
 /** Models of an account that are remembered. Callers may send any name where a pattern admits it. */
 const MAX_MODELS = 500;
 
+/** Betas that are remembered, of all models of an account. */
+const MAX_BETAS = 5_000;
+
 export interface OptionCount {
   readonly dialect: UpstreamDialect;
   readonly option: string;
@@ -19,6 +22,8 @@ export interface OptionCount {
 export class RejectedOptions {
   /** Of each account its models, the most recently learned last. */
   readonly #lessons = new WeakMap<Account, Map<string, Lessons>>();
+  /** Of each account the betas that its models have accepted. */
+  readonly #betas = new WeakMap<Account, Set<string>>();
   readonly #counts = new Map<string, OptionCount>();
 
   lessonsFor(account: Account, model: string): Lessons {
@@ -33,6 +38,18 @@ export class RejectedOptions {
     models.set(model, merged);
     const [oldest] = models.keys();
     if (models.size > MAX_MODELS && oldest !== undefined) models.delete(oldest);
+  }
+
+  /** Remembers betas that a model accepted, which a later refusal does not mean. */
+  acceptBetas(account: Account, model: string, betas: readonly string[]): void {
+    const accepted = this.#betas.get(account) ?? new Set<string>();
+    this.#betas.set(account, accepted);
+    for (const beta of betas) if (accepted.size < MAX_BETAS) accepted.add(`${model} ${beta}`);
+  }
+
+  /** Those of them that the model has not accepted before. */
+  newBetas(account: Account, model: string, betas: readonly string[]): readonly string[] {
+    return betas.filter((beta) => !this.#betas.get(account)?.has(`${model} ${beta}`));
   }
 
   /** Counts a request that is sent again without the option. */

@@ -44,6 +44,24 @@ choice: functionCallingConfig:calling retrievalConfig* includeServerSideToolInvo
 calling: mode allowedFunctionNames streamFunctionCallArguments
 ${PARTS}`);
 
+/** Of interactions: @google/genai, `CreateModelInteraction`. Media and hosted tools are not listed: nothing here bounds them. */
+export const INTERACTION_MEMBERS = readKinds(`
+request text: model input:content system_instruction
+request bounded: generation_config:config tools:tool cached_content previous_interaction_id
+request tier: service_tier
+request within: response_format:format response_mime_type safety_settings*
+request delivery: stream store background continuation_token
+request label: labels*
+content(text): text annotations*
+content(user_input model_output): content:content
+content(thought): signature summary:content
+content(function_call): id name arguments* signature
+content(function_result): call_id name result* is_error
+tool(function): name description parameters*
+config: max_output_tokens temperature top_p seed stop_sequences thinking_level thinking_summaries tool_choice*
+format: type mime_type schema*
+`);
+
 /** Of the operations that return vectors. */
 export const EMBED_MEMBERS = readKinds(`
 request text: content:content requests:request title

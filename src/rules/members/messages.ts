@@ -10,7 +10,7 @@ request bounded: max_tokens tools:tool mcp_servers:server container:container th
 request again: context_management:management compaction:compaction
 request model: fallbacks:fallback=model
 request tier: service_tier speed
-request cut: fallback_credit_token*=cut user_profile_id*=cut workspace_id*=cut organization_id*=cut
+request cut: fallback_credit_token*=cut user_profile_id*=cut workspace_id*=cut organization_id*=cut billing_policy*=cut
 request sampling: temperature top_k top_p stop_sequences
 request within: thinking:thinking output_config:output output_format:format tool_choice:choice
 request delivery: stream diagnostics:diagnostics anthropic_version anthropic_beta betas

@@ -2,9 +2,9 @@
  * Request encoder for Converse, the format of Bedrock for all its models. The turns are those of the Messages API, whose rules Converse
  * shares; what only some families of models have goes into `additionalModelRequestFields`.
  */
-import { limitBreakpoints } from '../../claude/cache-breakpoints.ts';
+import { addBreakpoints, limitBreakpoints, type Prompt } from '../../claude/cache-breakpoints.ts';
 import { constrainSchema } from '../../claude/constrain-schema.ts';
-import { type Block, textBlock } from '../../claude/encode-content.ts';
+import { textBlock } from '../../claude/encode-content.ts';
 import { encodeMessages, type MessageTurn, type TurnForms } from '../../claude/encode-messages.ts';
 import { encodeThinkingSettings } from '../../claude/encode-thinking.ts';
 import { lacksThinking, maxTokensFor } from '../../claude/limits.ts';
@@ -70,17 +70,11 @@ const formsFor = ({ capabilities }: UpstreamTarget): TurnForms => ({
   ...(capabilities.reasoningHistory !== 'none' && { unsigned: (thinking) => ({ type: 'thinking', thinking }) }),
 });
 
-interface CachedParts {
-  readonly tools: Block[];
-  readonly system: readonly Block[];
-  readonly turns: readonly MessageTurn[];
-}
-
 /** Limits the breakpoints in place. The one of the whole request goes behind its last block; Nova takes none behind tools. */
 function placeBreakpoints(
   { cache }: HubRequest,
-  { tools, system, turns }: CachedParts,
-  { capabilities: { explicitCache, converseFamily } }: UpstreamTarget,
+  { tools, system, turns }: Prompt,
+  { capabilities: { explicitCache, converseFamily }, marksCache }: UpstreamTarget,
   dropped: Dropped,
 ): void {
   const last = turns.at(-1)?.blocks.at(-1);
@@ -88,6 +82,8 @@ function placeBreakpoints(
   const refused = limitBreakpoints([tools], { taken: 0, allowed: explicitCache && converseFamily !== 'nova' });
   const others = [system, ...turns.map(({ blocks }) => blocks)];
   const found = limitBreakpoints([tools, ...others], { taken: 0, allowed: explicitCache });
+  if (marksCache && explicitCache && converseFamily === 'anthropic' && refused + found === 0)
+    addBreakpoints({ tools, system, turns });
   if (!explicitCache ? refused + found > 0 : converseFamily === 'nova' && refused > 0) dropped.add('cacheBreakpoints');
 }
 

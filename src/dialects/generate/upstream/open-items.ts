@@ -45,6 +45,8 @@ export interface DecoderState {
   nextIndex: number;
   open?: OpenItem | undefined;
   finishReason?: string;
+  /** The content of the last chunk with a finish reason. */
+  end?: string | undefined;
   finishMessage?: string;
   continuationToken?: string;
   blockMessage?: string;

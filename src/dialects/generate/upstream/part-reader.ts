@@ -66,7 +66,11 @@ const PART_READERS: { readonly [K in PartKind]: (part: JsonObject, state: Decode
     const { open } = state;
     if (open?.kind === 'call' && open.partial && (!name || call.id === open.item.callId))
       return continueCall(open, open.partial, call, out);
+    // The mark that ends the pieces of a call, sent again with the last chunk.
+    if (!name && (Object.keys(call).length === 0 || state.finishReason !== undefined)) return;
     if (!name) return failStream(state, out, 'The provider sent a tool call without a name.');
+    // The same call again, after the end.
+    if (state.finishReason !== undefined && typeof call.id === 'string' && state.callIds.has(call.id)) return;
     closeItem(state, out);
     const callId = uniqueCallId(maybeString(call.id), state.callIds, state.context.requestId);
     const signature = signatureFromUpstream(part.thoughtSignature, state.context, callId);

@@ -7,7 +7,7 @@ import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import type { HubEvent, HubStop, HubUsage, JsonObject } from '../../hub/types.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
 import { itemId } from '../../wire/ids.ts';
-import { compact, isGiven, isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
+import { compact, isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { billedSearches, checkUsage, decodeUsage, mergeUsage, type UsageCounts } from '../usage.ts';
@@ -40,8 +40,10 @@ class GenerateDecoder implements StreamDecoder {
     return out;
   }
 
+  /** Some servers send STOP with every chunk, also with empty ones before the first content. */
   get isComplete(): boolean {
-    return this.#state.finishReason !== undefined && !this.#state.done;
+    const { finishReason, done, nextIndex } = this.#state;
+    return finishReason !== undefined && !done && (nextIndex > 0 || finishReason !== 'STOP');
   }
 
   get usage(): HubUsage | undefined {
@@ -86,7 +88,26 @@ function readChunk(chunk: JsonObject, state: DecoderState, out: HubEvent[]): voi
   }
   // The hub carries only the first candidate. Candidates may arrive in any order, in separate chunks.
   const candidate = maybeList(chunk.candidates).find((one) => isObject(one) && (one.index ?? 0) === 0);
-  if (isObject(candidate)) readCandidate(candidate, state, out);
+  if (isObject(candidate) && !isRepeatedEnd(candidate, chunk, state)) readCandidate(candidate, state, out);
+}
+
+/**
+ * Some servers send the last chunk twice (`repeatedEnd` in rules/tolerances.ts). Equal texts may follow each other in a stream that has a
+ * finish reason on every chunk, but their output counts differ.
+ */
+function isRepeatedEnd(
+  { finishReason, content }: JsonObject,
+  { usageMetadata }: JsonObject,
+  state: DecoderState,
+): boolean {
+  if (!maybeString(finishReason)) return false;
+  const parts = maybeList(maybeObject(content).parts);
+  const count = maybeCount(maybeObject(usageMetadata).candidatesTokenCount) ?? 0;
+  const isCall = parts.some((part) => isObject(part) && isObject(part.functionCall));
+  const end = isCall || (parts.length > 0 && count > 0) ? JSON.stringify([isCall || count, parts]) : undefined;
+  const isRepeated = end !== undefined && end === state.end;
+  state.end = end;
+  return isRepeated;
 }
 
 function start(chunk: JsonObject, state: DecoderState, out: HubEvent[]): void {

@@ -2,7 +2,7 @@
  * Request encoder for messages upstreams. The same history always gives the same bytes, because prompt caches and signed
  * thinking depend on an unchanged prefix. Fields that the model does not support are reported as dropped.
  */
-import { limitBreakpoints } from '../../claude/cache-breakpoints.ts';
+import { addBreakpoints, limitBreakpoints, type Prompt } from '../../claude/cache-breakpoints.ts';
 import { constrainSchema } from '../../claude/constrain-schema.ts';
 import { type Block, textBlock } from '../../claude/encode-content.ts';
 import { encodeMessages, type MessageTurn } from '../../claude/encode-messages.ts';
@@ -26,7 +26,7 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
   const tools = encodeTools(request, names);
   const system = encodeSystem(request, leadingSystem);
   const stop = splitStop(request.sampling.stop ?? [], target);
-  const cache = encodeCache(request, [tools.tools, system, ...turns.map((turn) => turn.blocks)], target, dropped);
+  const cache = encodeCache(request, { tools: tools.tools, system, turns }, target, dropped);
   if (tools.dropsCallLimit) dropped.add('maxToolCalls');
   if (tools.dropsHosted) dropped.add('hostedTools');
   if (tools.dropsImageTool) dropped.add('imageTool');
@@ -61,12 +61,14 @@ const nonEmpty = <T>(list: readonly T[]): readonly T[] | undefined => (list.leng
 /** Returns the request-level breakpoint, and limits the breakpoints of single blocks in place. */
 function encodeCache(
   { cache }: HubRequest,
-  groups: readonly (readonly Block[])[],
+  prompt: Prompt,
   target: UpstreamTarget,
   dropped: Set<HubField>,
 ): Block | undefined {
   const allowed = target.capabilities.explicitCache;
+  const groups = [prompt.tools, prompt.system, ...prompt.turns.map((turn) => turn.blocks)];
   const breakpoints = limitBreakpoints(groups, { taken: cache.auto ? 1 : 0, allowed });
+  if (target.marksCache && allowed && breakpoints === 0 && !cache.auto) addBreakpoints(prompt);
   if (!allowed && (breakpoints > 0 || cache.auto)) dropped.add('cacheBreakpoints');
   return cache.auto && allowed ? { type: 'ephemeral' } : undefined;
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { circles } from './check-circles.ts';
-import { duplicateExports, unusedExports } from './check-exports.ts';
-import { sizesOf, tooLarge } from './check-size.ts';
-import { racingTests } from './check-waits.ts';
-import { codeOnly } from './source-tokens.ts';
+import { circles } from '../../scripts/check-circles.ts';
+import { duplicateExports, unusedExports } from '../../scripts/check-exports.ts';
+import { sizesOf, tooLarge } from '../../scripts/check-size.ts';
+import { racingTests } from '../../scripts/check-waits.ts';
+import { codeOnly } from '../../scripts/source-tokens.ts';
 
 test('codeOnly blanks comments, strings, templates and regular expressions, and keeps positions', () => {
   const source = ["a('x'); // b\nc = `d$", "{e + `f`}g` / h; /* i */ j(/'[/]k/g);"].join('');
