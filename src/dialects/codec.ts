@@ -84,6 +84,8 @@ export interface EncodedRequest {
   readonly names: ReadonlyMap<string, ToolName>;
   /** Stop sequences that the upstream has no field for; the conversion cuts the text itself. */
   readonly emulateStop: readonly string[];
+  /** The request has the computer tool: its calls are converted for a client of this dialect. */
+  readonly computerFor?: ClientDialect;
 }
 
 /** Facts a decoder needs that are not on the wire. */
@@ -109,6 +111,8 @@ export interface ReplyContext {
   readonly issuer: Style;
   /** Unix seconds. */
   readonly created: number;
+  /** Positions of the request's tools that the provider did not get; a response names no such tool. */
+  readonly omittedTools?: readonly number[];
 }
 
 /** A class wherever it has a getter: see `StreamEncoder`. */

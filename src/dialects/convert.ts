@@ -2,6 +2,7 @@
  * One conversion from end to end, without I/O: client request -> upstream request, upstream reply or stream -> client's.
  * Restores the client's tool names and emulates stop sequences that the upstream lacks.
  */
+import type { ClientDialect } from '../rules/index.ts';
 import type {
   ClientSide,
   DecodeContext,
@@ -13,10 +14,12 @@ import type {
 import { withClientFieldName } from './errors/rejection.ts';
 import { checkSupport, type FieldNames, type HubField, type RequestSection } from './hub/fields.ts';
 import { cutReply, StopCutter } from './hub/stop-sequences.ts';
-import { type HubEvent, type HubReply, type HubRequest, type HubUsage, NO_USAGE } from './hub/types.ts';
+import { type HubEvent, type HubItem, type HubReply, type HubRequest, type HubUsage, NO_USAGE } from './hub/types.ts';
 import { signEvent, signItem } from './opaque/sign.ts';
+import { ComputerEvents, clientCalls, computerToolOf, omittedFromCall, withComputerCalls } from './tools/computer.ts';
 import { withLastTurn } from './tools/last-turn.ts';
 import { restoreEvent, restoreItem } from './tools/restore-names.ts';
+import { servedTools } from './tools/served.ts';
 import { unreadHistory } from './tools/unread-history.ts';
 
 /** The two sides that a conversion connects. */
@@ -28,6 +31,8 @@ export interface Pair {
 export interface ConvertedRequest extends EncodedRequest {
   /** Dropped fields under the client's names: the value of `x-gateway-dropped`. */
   readonly dropped: readonly string[];
+  /** Positions of the client's tools that the provider does not get. */
+  readonly omittedTools: readonly number[];
 }
 
 /** Encodes the request for one account. Does not modify `request`, so failover can call it again. */
@@ -39,11 +44,15 @@ export function encodeRequestFor(
   const names = namesIn(request, client.fieldNames);
   const allNames = (field: HubField | RequestSection): readonly string[] =>
     (request.fieldNames as FieldLists)?.[field] ?? [names[field]];
-  const droppedByTable = checkSupport(request, upstream.support, names);
+  const served = withClientErrors(names, () => servedTools(request, upstream.dialect, target));
+  const droppedByTable = checkSupport(served.request, upstream.support, names);
   const encoded = withClientErrors(names, () =>
-    upstream.encodeRequest(withLastTurn(request, upstream.dialect, target.capabilities), target),
+    upstream.encodeRequest(
+      withLastTurn(withComputerCalls(served.request, upstream.dialect), upstream.dialect, target.capabilities),
+      target,
+    ),
   );
-  const dropped = [...droppedByTable, ...encoded.droppedFields].flatMap(allNames);
+  const dropped = [...droppedByTable, ...served.dropped, ...encoded.droppedFields].flatMap(allNames);
   const { hasThoughts, types } = unreadHistory(request, upstream.dialect, target);
   if (hasThoughts || request.omitsThoughts) dropped.push(...allNames('thoughts'));
   dropped.push(...types.map((type) => `${names.conversation}.${type}`));
@@ -51,7 +60,12 @@ export function encodeRequestFor(
   if (defersInVain(request)) dropped.push(`${names.tools}.defer_loading`);
   const options = (encoded.droppedToolOptions ?? []).map((option) => `${names.tools}.${option}`);
   const search = (encoded.droppedSearchOptions ?? []).map((option) => `${names.searchTool}.${option}`);
-  return { ...encoded, dropped: [...new Set([...dropped, ...options, ...search, ...request.unknown])] };
+  return {
+    ...encoded,
+    omittedTools: served.omitted,
+    ...(request.dialect !== upstream.dialect && computerToolOf(served.request) && { computerFor: request.dialect }),
+    dropped: [...new Set([...dropped, ...options, ...search, ...request.unknown])],
+  };
 }
 
 const requiresCall = ({ toolChoice, allowedTools }: HubRequest): boolean =>
@@ -90,8 +104,18 @@ export function readReply(
   const decoded = upstream.decodeReply(body, context);
   const { sign } = context;
   const items = sign ? decoded.items.map((item) => signItem(item, sign)) : decoded.items;
-  const restored = { ...decoded, items: items.map((item) => restoreItem(item, encoded.names)) };
+  const { computerFor, names } = encoded;
+  const named = items.map((item) => restoreItem(item, names));
+  const restored = { ...decoded, ...(computerFor ? forClient(decoded, named, computerFor) : { items: named }) };
   return encoded.emulateStop.length > 0 ? cutReply(restored, encoded.emulateStop) : restored;
+}
+
+function forClient({ omitted = [] }: HubReply, items: readonly HubItem[], client: ClientDialect) {
+  const lost = new Set(items.flatMap((item) => omittedFromCall(item, client)));
+  return {
+    items: items.flatMap((item) => clientCalls(item, client)),
+    ...(omitted.length + lost.size > 0 && { omitted: [...omitted, ...lost] }),
+  };
 }
 
 /** The upstream half of a streamed conversion; the client half is the `StreamEncoder`, which outlives a round. */
@@ -121,12 +145,14 @@ class Decoding implements StreamDecoding {
   readonly #cutter: StopCutter | undefined;
   readonly #names: EncodedRequest['names'];
   readonly #sign: DecodeContext['sign'];
+  readonly #computer: ComputerEvents | undefined;
 
-  constructor(decoder: StreamDecoder, { emulateStop, names }: EncodedRequest, { sign }: DecodeContext) {
+  constructor(decoder: StreamDecoder, { emulateStop, names, computerFor }: EncodedRequest, { sign }: DecodeContext) {
     this.#decoder = decoder;
     this.#cutter = emulateStop.length > 0 ? new StopCutter(emulateStop) : undefined;
     this.#names = names;
     this.#sign = sign;
+    this.#computer = computerFor && new ComputerEvents(computerFor);
   }
 
   decode(data: string, event?: string): readonly HubEvent[] {
@@ -156,10 +182,12 @@ class Decoding implements StreamDecoding {
 
   #transform(events: readonly HubEvent[]): readonly HubEvent[] {
     const cutter = this.#cutter;
-    if (!cutter && !events.some(hasItem)) return events;
+    const computer = this.#computer;
+    if (!cutter && !computer && !events.some(hasItem)) return events;
     const [names, sign] = [this.#names, this.#sign];
     const signed = sign ? events.map((event) => signEvent(event, sign)) : events;
     const restored = names.size > 0 ? signed.map((event) => restoreEvent(event, names)) : signed;
-    return cutter ? restored.flatMap((event) => cutter.push(event)) : restored;
+    const known = computer ? restored.flatMap((event) => computer.push(event)) : restored;
+    return cutter ? known.flatMap((event) => cutter.push(event)) : known;
   }
 }

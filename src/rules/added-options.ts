@@ -27,7 +27,7 @@ export interface AddedOption {
 
 export type Lesson =
   /** The member is left out. `names` is the caller's field that is lost with it. */
-  | { readonly remove: true; readonly names?: 'userId' }
+  | { readonly remove: true; readonly names?: 'userId' | 'compaction' }
   /** All of its members are left out, each by its name. */
   | { readonly removeEach: true }
   /** The model lacks a capability, and requests are encoded for that. */
@@ -139,6 +139,7 @@ const RESPONSES: readonly Row[] = [
 ];
 
 const MESSAGES: readonly Row[] = [
+  option(at('context_management'), /\bcontext_management\b|\bcompact_20\d{6}\b/, { remove: true, names: 'compaction' }),
   option(
     inside('thinking.type', 'thinking.adaptive', 'adaptive'),
     /adaptive thinking is not supported|thinking\.type\.adaptive"? is not supported|input tag 'adaptive'/i,

@@ -3,9 +3,11 @@
  * encoded for these flags. When in doubt a flag is off: that drops a field, where a wrong "on" would make the provider reject the request.
  */
 import type { Style } from './groups.ts';
+import { ANY_IMAGES, CONTRACT_IMAGES, type ImageCapabilities } from './images.ts';
 import { words } from './notation.ts';
+import type { ServerTool } from './tool-forms.ts';
 
-export interface Capabilities {
+export interface Capabilities extends ImageCapabilities {
   /** Which forms of thinking the messages side accepts. */
   readonly thinking: 'adaptive' | 'manual' | 'both' | 'none';
   /** `thinking: disabled` is accepted, or `between_tools` in its place. */
@@ -31,6 +33,8 @@ export interface Capabilities {
   /** A `stop` field exists and is honoured. */
   readonly stop: boolean;
   readonly customTools: boolean;
+  /** Hosted tools that its server has, beside those of the client's own dialect; `any`: all that its dialect has. */
+  readonly hostedTools: readonly ServerTool[] | 'any';
   /** Assistant messages carry a phase. */
   readonly phase: boolean;
   /** Explicit cache breakpoints are accepted. */
@@ -125,6 +129,7 @@ const EVERY_SIDE = {
   functionsWithSchema: true,
   resultMedia: true,
   imagesEndpoint: false,
+  hostedTools: 'any',
   ...OPENAI_CHAT,
 } as const satisfies CapabilityOverrides;
 
@@ -147,6 +152,7 @@ export const DEFAULT_CAPABILITIES: Readonly<Record<Style, Capabilities>> = {
     imageOutput: false,
     maxOutput: 64_000,
     ...EVERY_SIDE,
+    ...CONTRACT_IMAGES,
   },
   responses: {
     thinking: 'none',
@@ -165,6 +171,7 @@ export const DEFAULT_CAPABILITIES: Readonly<Record<Style, Capabilities>> = {
     imageOutput: true,
     maxOutput: 128_000,
     ...EVERY_SIDE,
+    ...ANY_IMAGES,
   },
   'generate-content': {
     thinking: 'none',
@@ -183,5 +190,7 @@ export const DEFAULT_CAPABILITIES: Readonly<Record<Style, Capabilities>> = {
     imageOutput: false,
     maxOutput: 65_536,
     ...EVERY_SIDE,
+    // Their requests are converted, so that the gateway has to know the values.
+    ...CONTRACT_IMAGES,
   },
 };

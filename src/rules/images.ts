@@ -1,6 +1,20 @@
 /** Image requests (G 2, G 4.8, G 4.9): the fields with their rules, sizes, files, and the tokens that admission reserves. */
 const MIB = 2 ** 20;
 
+/** What a model accepts of the images API. `any` leaves the values to its provider. */
+export interface ImageCapabilities {
+  /** Sizes beside `auto` and those in pixels, such as `2K`. */
+  readonly imageSizes: readonly string[] | 'any';
+  /** Largest width x height. */
+  readonly imagePixels: number | 'any';
+  readonly imageQualities: readonly string[] | 'any';
+  readonly imageFormats: readonly string[] | 'any';
+  readonly imageBackgrounds: readonly string[] | 'any';
+  readonly imageModerations: readonly string[] | 'any';
+  /** Most images of one request. */
+  readonly maxImages: number | 'any';
+}
+
 /** Largest width x height (G 4.9 r2). */
 export const PIXEL_BUDGET = 8_294_400;
 
@@ -13,13 +27,39 @@ export const IMAGE_PRESETS: Readonly<Record<'1K' | '2K' | '4K', Readonly<Record<
 };
 export const STANDARD_IMAGE_SIZES = ['auto', '1024x1024', '1536x1024', '1024x1536'] as const;
 
+/** What the contract says of its models (G 2, G 4.9). */
+export const CONTRACT_IMAGES = {
+  imageSizes: [],
+  imagePixels: PIXEL_BUDGET,
+  imageQualities: ['low', 'medium', 'high', 'auto'],
+  imageFormats: ['png', 'jpeg', 'webp'],
+  imageBackgrounds: ['transparent', 'opaque', 'auto'],
+  imageModerations: ['auto', 'low'],
+  maxImages: 'any',
+} as const satisfies ImageCapabilities;
+
+/** Of a model that no row knows. */
+export const ANY_IMAGES: ImageCapabilities = {
+  imageSizes: 'any',
+  imagePixels: 'any',
+  imageQualities: 'any',
+  imageFormats: 'any',
+  imageBackgrounds: 'any',
+  imageModerations: 'any',
+  maxImages: 'any',
+};
+
+/** A value that only a provider knows. It becomes part of a usage record, so that its form is limited. */
+export const OPEN_IMAGE_VALUE = /^[\w.:*-]{1,32}$/;
+
 /** The rule of one field. `suggestions` are the nearest valid values of words that other APIs use. */
 export type ImageFieldRule = { readonly required?: true } & (
   | { readonly kind: 'text' | 'boolean' | 'size' }
-  | { readonly kind: 'integer'; readonly min: number; readonly max?: number }
+  | { readonly kind: 'integer'; readonly min: number; readonly max?: number | 'maxImages' }
   | {
       readonly kind: 'choice';
-      readonly values: readonly string[];
+      /** The capability that lists the values. */
+      readonly values: 'imageQualities' | 'imageFormats' | 'imageBackgrounds' | 'imageModerations';
       readonly suggestions: Readonly<Record<string, string>>;
     }
 );
@@ -30,18 +70,18 @@ export const IMAGE_FIELDS = {
   size: { kind: 'size' },
   quality: {
     kind: 'choice',
-    values: ['low', 'medium', 'high', 'auto'],
+    values: 'imageQualities',
     suggestions: { hd: 'high', best: 'high', ultra: 'high', standard: 'medium', normal: 'medium', draft: 'low' },
   },
   output_format: {
     kind: 'choice',
-    values: ['png', 'jpeg', 'webp'],
+    values: 'imageFormats',
     suggestions: { jpg: 'jpeg', 'image/jpeg': 'jpeg', 'image/png': 'png', 'image/webp': 'webp' },
   },
   output_compression: { kind: 'integer', min: 0, max: 100 },
-  background: { kind: 'choice', values: ['transparent', 'opaque', 'auto'], suggestions: { none: 'transparent' } },
-  moderation: { kind: 'choice', values: ['auto', 'low'], suggestions: { none: 'low', off: 'low' } },
-  n: { kind: 'integer', min: 1 },
+  background: { kind: 'choice', values: 'imageBackgrounds', suggestions: { none: 'transparent' } },
+  moderation: { kind: 'choice', values: 'imageModerations', suggestions: { none: 'low', off: 'low' } },
+  n: { kind: 'integer', min: 1, max: 'maxImages' },
   user: { kind: 'text' },
   stream: { kind: 'boolean' },
   partial_images: { kind: 'integer', min: 0, max: 3 },
@@ -95,8 +135,23 @@ export const IMAGE_FILES = {
   types: { image: ['image/png', 'image/jpeg', 'image/webp'], mask: ['image/png', 'image/webp'] },
 } as const;
 
-/** Output tokens of a 1024x1024 image, from the providers' price tables. They grow with the number of pixels. */
-const TOKENS_PER_MEGAPIXEL: Readonly<Record<string, number>> = { low: 272, medium: 1056, high: 4160 };
+/**
+ * Output tokens of a 1024x1024 image, from the providers' price tables. They grow with the number of pixels. No table has the last two:
+ * each is assumed to be as many times the one before as `high` is of `medium`.
+ */
+const TOKENS_PER_MEGAPIXEL: Readonly<Record<string, number>> = {
+  low: 272,
+  medium: 1056,
+  high: 4160,
+  auto: 4160,
+  xhigh: 16_640,
+  max: 66_560,
+};
+const DEAREST_QUALITY = 66_560;
+/** The largest picture that a provider sells: 4096x4096. */
+const MOST_PIXELS = 2 ** 24;
+/** Frames of a moving picture whose request names no number. */
+export const DEFAULT_FRAMES = 9;
 const TOKENS_PER_PARTIAL_IMAGE = 100;
 /** The largest size that `auto` results in. */
 const AUTO_SIZE = '1536x1024';
@@ -107,15 +162,18 @@ export const TOKENS_PER_INPUT_IMAGE = 8_192;
 export const TOKENS_PER_CONVERTED_IMAGE = { usual: 1_290, max: 8_192 } as const;
 
 /** Output tokens of one image. Unknown qualities and sizes count as the most expensive ones. */
-export function imageTokens({ size, quality, partialImages }: ImageLook): number {
-  const pixels = pixelsOf(size === 'auto' ? AUTO_SIZE : size) ?? PIXEL_BUDGET;
-  const perMegapixel = TOKENS_PER_MEGAPIXEL[quality] ?? TOKENS_PER_MEGAPIXEL.high ?? 0;
-  return Math.ceil((perMegapixel * pixels) / MIB) + partialImages * TOKENS_PER_PARTIAL_IMAGE;
+export function imageTokens({ size, quality, partialImages, format }: ImageLook): number {
+  const pixels = pixelsOf(size === 'auto' ? AUTO_SIZE : size) ?? tierPixels(size) ?? MOST_PIXELS;
+  const perMegapixel = Object.hasOwn(TOKENS_PER_MEGAPIXEL, quality) ? TOKENS_PER_MEGAPIXEL[quality] : undefined;
+  const frames = format === 'gif' ? DEFAULT_FRAMES : 1;
+  const each = Math.ceil(((perMegapixel ?? DEAREST_QUALITY) * pixels) / MIB);
+  return each * frames + partialImages * TOKENS_PER_PARTIAL_IMAGE;
 }
 export interface ImageLook {
   readonly size: string;
   readonly quality: string;
   readonly partialImages: number;
+  readonly format?: string | undefined;
 }
 
 /** Width x height; undefined unless the text has the form WxH. */
@@ -123,3 +181,7 @@ export function pixelsOf(size: string): number | undefined {
   const [, width, height] = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(size) ?? [];
   return width === undefined ? undefined : Number(width) * Number(height);
 }
+
+/** Of a size such as `2K`, which is a square of 2048 pixels or has as many. */
+const tierPixels = (size: string): number | undefined =>
+  /^[1-4]K$/i.test(size) ? (1024 * Number.parseInt(size, 10)) ** 2 : undefined;

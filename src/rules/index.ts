@@ -41,6 +41,7 @@ export * from './stored.ts';
 export * from './telemetry.ts';
 export * from './tiers.ts';
 export * from './tolerances.ts';
+export * from './tool-forms.ts';
 export * from './video/index.ts';
 export * from './warnings.ts';
 export * from './websocket.ts';

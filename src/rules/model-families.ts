@@ -4,6 +4,7 @@
  */
 import { type Capabilities, type CapabilityOverrides, DEFAULT_CAPABILITIES } from './capabilities.ts';
 import type { Style } from './groups.ts';
+import { CONTRACT_IMAGES } from './images.ts';
 
 /** The name is matched without the prefix of a platform. */
 type ModelFamily = readonly [name: RegExp, flags: CapabilityOverrides];
@@ -58,7 +59,17 @@ const RESPONSES: readonly ModelFamily[] = [
     { efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'], phase: true, explicitCache: true },
   ],
   [/^gpt-6/, { efforts: ['low', 'medium', 'high', 'xhigh', 'max'], phase: true, explicitCache: true }],
-  [/^demo-/, { sampling: 'full' }],
+  // openai, `ImageGenerateParams`.
+  [
+    /^gpt-image-2\.[56]/,
+    {
+      ...CONTRACT_IMAGES,
+      imageQualities: [...CONTRACT_IMAGES.imageQualities, 'xhigh', 'max'],
+      imageFormats: [...CONTRACT_IMAGES.imageFormats, 'gif', 'svg'],
+    },
+  ],
+  [/^(gpt-image-[12]|chatgpt-image)/, CONTRACT_IMAGES],
+  [/^demo-/, { ...CONTRACT_IMAGES, sampling: 'full' }],
 ];
 
 /** Gemini before 3: functions exclude search and schemas, and tool results are text. */

@@ -4,7 +4,7 @@ import { CHAT_FIELDS, REASONING_HISTORIES, THINKING_FIELDS, TOOL_CHOICE_FORMS } 
 import * as f from './field.ts';
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
-const can = (description: string, example: 'true' | 'false') =>
+export const can = (description: string, example: 'true' | 'false') =>
   f.fileField(z.boolean().optional(), description, { example });
 
 export const AccountCapabilities = z.strictObject({

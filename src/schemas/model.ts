@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { FALLBACK } from '../rules/index.ts';
 import * as f from './field.ts';
+import { ModelCapabilities } from './model-capabilities.ts';
 import { missingOutputs, OUTPUT_EXPECTED, Prices, shownRates } from './price.ts';
 
 /** The id of a group, and the name of a model there. */
@@ -27,11 +28,11 @@ const fields = z.strictObject({
     { example: '{ input: "1", output: "8" }', fallback: 'unknown' },
   ),
   free: f.fileField(z.boolean().optional(), 'serves the model without a price', { example: 'true', fallback: 'false' }),
-  /** Members by the style of the groups; video-models.ts checks those of video models. */
+  /** model-capabilities.ts in the setup checks which members a group has. */
   capabilities: f.fileField(
-    f.anyObject.optional(),
-    'what the model accepts. Text and images: `src/rules/capabilities.ts`. Video: `resolutions`, `ratios`, `cancel_queued`, `default_duration`',
-    { example: '{ imagesEndpoint: true }', fallback: 'by the name of the model' },
+    ModelCapabilities.optional(),
+    'what the model accepts, where it differs from what its name is known for',
+    { example: '{ imageQualities: [low, high, max] }', fallback: 'by the name of the model' },
   ),
   context: f.fileField(
     f.count.optional(),

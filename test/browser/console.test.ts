@@ -303,6 +303,19 @@ longTest('an operator names the fallback of a model', { skip }, async () => {
   await page.getByText('responses/demo-responses').waitFor();
 });
 
+longTest('an operator states what a model accepts', { skip }, async () => {
+  const { page } = operator;
+  await open(page, '/models/responses/demo-image');
+  await press(page, 'Set capabilities');
+  await fill(page, { Capabilities: '{"imageQuality": ["max"]}' });
+  await press(page, 'Save capabilities');
+  await page.getByText('no such field').waitFor();
+  await fill(page, { Capabilities: '{"imageQualities": ["low", "max"]}' });
+  await press(page, 'Save capabilities');
+  await page.getByText('The capabilities are saved.').waitFor();
+  await page.getByText('imageQualities').waitFor();
+});
+
 longTest('an operator has a call explained in the playground and on the page of a request', { skip }, async () => {
   const person = await addPerson(db(), { email: 'oscar@example.test', role: 'operator', user: 'demo' });
   const { page, faults } = await openPage(browser);

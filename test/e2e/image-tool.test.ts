@@ -171,16 +171,25 @@ describe('the openai SDK on a generate-content group', () => {
     assert.deepEqual({ ...unasked?.message, content: '' }, { ...message, content: '' }, 'it was drawn and paid for');
   });
 
-  test('a model without image output drops the tool by name, and rejects a request that forces it', async () => {
+  test('a model without image output drops the tool beside functions, and rejects it alone or forced, by name', async () => {
     provider.respondWith(jsonResponse(JSON.stringify(chunk([{ text: 'No.' }], { finishReason: 'STOP' }))));
     const plain = { ...ask, model: 'demo-generate' };
-    const { response } = await client().responses.create(plain).withResponse();
+    const find = { type: 'function' as const, name: 'find', parameters: { type: 'object' }, strict: false };
+    const tools = [...ask.tools, find];
+    const { data, response } = await client()
+      .responses.create({ ...plain, tools })
+      .withResponse();
     assert.equal(response.headers.get('x-gateway-dropped'), 'tools');
+    assert.deepEqual(
+      data.tools.map(({ type }) => type),
+      ['function'],
+      'the response names no tool that the provider did not get',
+    );
     const before = provider.requests.length;
-    for (const tool_choice of [{ type: 'image_generation' as const }, 'required' as const]) {
+    for (const tool_choice of [{ type: 'image_generation' as const }, 'required' as const, 'auto' as const]) {
       await assert.rejects(client().responses.create({ ...plain, tool_choice }), (error) => {
         assert.ok(error instanceof BadRequestError);
-        assert.deepEqual([error.status, error.param], [400, 'tool_choice']);
+        assert.deepEqual([error.status, error.param], [400, 'tools[0]']);
         return true;
       });
     }

@@ -227,6 +227,78 @@ describe('early errors', () => {
   });
 });
 
+describe('values of models beyond the contract', () => {
+  const NEWEST = [
+    { quality: 'max' },
+    { output_format: 'gif' },
+    { output_format: 'svg' },
+    { size: '2K' },
+    { size: '4096x4096' },
+  ];
+  const sent = () => sim.journal.requests.map(({ body }) => JSON.parse(String(body)) as Record<string, unknown>);
+
+  for (const fields of NEWEST) {
+    const body = { prompt: 'a lamp', ...fields };
+    test(`${JSON.stringify(fields)} reaches the provider of a model that no row knows, in JSON and as a form`, async () => {
+      await gateway.apply({ models: [{ id: 'studio-7', groups: ['openai'], prices: TOKENS }] });
+      await post('/v1/images/generations', { model: 'studio-7', ...body });
+      assert.deepEqual(sent(), [{ model: 'studio-7', ...body }]);
+      const form = new FormData();
+      for (const [name, value] of Object.entries({ model: 'studio-7', ...body })) form.set(name, value);
+      form.set('image', new Blob([new Uint8Array(rgbPng(8, 8, () => [9, 9, 9]))]), 'a.png');
+      const headers = { authorization: `Bearer ${key}` };
+      await fetch(`${gateway.url}/v1/images/edits`, { method: 'POST', headers, body: form });
+      assert.equal(sim.journal.requests.length, 2);
+    });
+
+    test(`${JSON.stringify(fields)} reaches the provider of a model of the contract once its line lists the value`, async () => {
+      assert.equal((await post('/v1/images/generations', { model: 'demo-image', ...body })).status, 400);
+      assert.equal(sim.journal.requests.length, 0);
+      const capabilities = {
+        imageQualities: ['low', 'max'],
+        imageFormats: ['png', 'gif', 'svg'],
+        imageSizes: ['2K'],
+        imagePixels: 2 ** 24,
+      };
+      await gateway.apply({ models: [{ id: 'demo-image', groups: ['openai'], prices: TOKENS, capabilities }] });
+      await post('/v1/images/generations', { model: 'demo-image', ...body });
+      await gateway.apply({ models: [{ id: 'demo-image', groups: ['openai'], prices: TOKENS, capabilities: {} }] });
+      assert.deepEqual(sent(), [{ model: 'demo-image', ...body }]);
+    });
+  }
+
+  test('a value whose cost nobody states is held at the most expensive one', async () => {
+    await gateway.apply({
+      models: [
+        { id: 'studio-7', groups: ['openai'], prices: TOKENS },
+        { id: 'studio-8', groups: ['openai'], prices: { per_image: { '1024x1024': '0.04', '4096x4096': '5' } } },
+      ],
+    });
+    const keys = await gateway.apply({
+      users: [{ id: 'tight', balance: '1' }],
+      keys: [{ user: 'tight', group: 'openai' }],
+    });
+    const status = async (body: object): Promise<number> => {
+      const response = await fetch(`${gateway.url}/v1/images/generations`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${keys.openai}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ prompt: 'a lamp', size: '1024x1024', ...body }),
+      });
+      return response.status;
+    };
+    assert.notEqual(await status({ model: 'studio-7', quality: 'high' }), 402);
+    for (const fields of [
+      { quality: 'max' },
+      { quality: 'supreme' },
+      { size: 'vast', quality: 'high' },
+      { output_format: 'svg' },
+    ])
+      assert.equal(await status({ model: 'studio-7', ...fields }), 402, JSON.stringify(fields));
+    assert.notEqual(await status({ model: 'studio-8' }), 402);
+    assert.equal(await status({ model: 'studio-8', size: '4K' }), 402);
+  });
+});
+
 interface RecordRow {
   readonly nanos: bigint;
   readonly images: number;

@@ -305,7 +305,7 @@ test('setup accepts lines that fall back to each other, warns of what differs, a
   await assert.rejects(apply(pruned, { prune: true }), /fallback\[0\]: found "far\/far-1", expected a provider group/);
 });
 
-test('setup rejects capabilities and prices that a video model cannot have, and keeps those of text models open', async () => {
+test('setup rejects capabilities that a model cannot have, and prices that a video model cannot have', async () => {
   const groups = [
     { id: 'film-a', style: 'video', variant: 'A' },
     { id: 'film-ep', style: 'video', variant: 'EP' },
@@ -316,16 +316,38 @@ test('setup rejects capabilities and prices that a video model cannot have, and 
   });
   assert.deepEqual(
     await setupErrors(
-      model({ resolutions: ['720'], ratios: [], cancel_queued: 'yes', default_duration: 16, thinking: 'none' }),
+      model({ resolutions: ['720'], ratios: [], cancel_queued: 'yes', default_duration: 16, colour: 'red' }),
     ),
     [
       'models[0].capabilities.resolutions[0]: found "720", expected one of 480p, 720p, 1080p, 4k',
       'models[0].capabilities.ratios: found a list, expected at least 1 entries',
       'models[0].capabilities.cancel_queued: found "yes", expected true or false',
       'models[0].capabilities.default_duration: found 16, expected at most 15',
-      'models[0].capabilities.thinking: no such field',
+      'models[0].capabilities.colour: no such field',
     ],
   );
+  assert.deepEqual(await setupErrors(model({ thinking: 'none' })), [
+    'models[0].capabilities.thinking: no such field of video models',
+  ]);
+  const text = (capabilities: object) => ({
+    groups: [{ id: 'text', style: 'responses' }],
+    models: [{ id: 'painter', groups: ['text'], capabilities }],
+  });
+  assert.deepEqual(
+    await setupErrors(
+      text({ imageQualities: ['best/one'], maxImages: 0, imageInput: 'yes', efforts: ['huge'], seed: 1 }),
+    ),
+    [
+      'models[0].capabilities.efforts[0]: found "huge", expected one of none, minimal, low, medium, high, xhigh, max',
+      'models[0].capabilities.imageInput: found "yes", expected true or false',
+      'models[0].capabilities.imageQualities[0]: found "best/one", expected a word of at most 32 characters',
+      'models[0].capabilities.maxImages: found 0, expected at least 1',
+      'models[0].capabilities.seed: no such field',
+    ],
+  );
+  assert.deepEqual(await setupErrors(text({ resolutions: ['720p'] })), [
+    'models[0].capabilities.resolutions: no such field of text and image models',
+  ]);
   assert.deepEqual(await setupErrors(model({ resolutions: ['720p', '4k'] })), [
     'models[0].capabilities.resolutions[1]: found "4k", expected one of 480p, 720p, 1080p, which variant A has',
   ]);

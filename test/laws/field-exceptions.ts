@@ -70,11 +70,6 @@ export const INTENDED: readonly Exception[] = [
   },
   { fields: /WebSearch(?:Preview)?Tool\)\.type=/, why: 'revisions of one tool' },
   {
-    fields: /^mcp_servers/,
-    why: 'rejected as `tools`: the server needs a toolset',
-    pairs: /over (?:generate|chat|converse)/,
-  },
-  {
     fields: /\((?:redacted_)?thinking\)\./,
     why: 'history: kept before other content of its turn; the provider rejects it at the end of one',
     pairs: /messages over converse/,

@@ -1,5 +1,5 @@
 /** The outcomes of the fields in each conversion, summed up for `docs/fidelity.md`. */
-import type { Dialect } from '../../src/rules/index.ts';
+import { type Dialect, TOOL_FORMS } from '../../src/rules/index.ts';
 import { DIALECT_PAIRS, type DialectPair } from './dialect-pairs.ts';
 import { type Exception, exceptionFor, IN_REPLIES, INTENDED } from './field-exceptions.ts';
 import { type FieldOutcome, type Outcome, observeFields, observeReplies, observeSettings } from './field-outcomes.ts';
@@ -66,6 +66,44 @@ const listed = (names: Iterable<string>): string =>
 
 /** `tools(file_search)` is `file_search`, in all its versions. */
 const typesIn = (label: string): string => /\(([^)]*)\)$/.exec(label)?.[1]?.replace(/_\d{8}$/, '') ?? '';
+
+// ---------------------------------------------------------------- pairs
+
+/** Rows of a pair, its grade, and the share of fields of requests and of members of replies that arrive, are named, or are refused. */
+export const summarizePairs = (): string[][] =>
+  OFFERED.map((pair) => {
+    const fields = summarizeFields(pair).map(([, outcome = '']) => fateOf(outcome));
+    const client = clientsOf(pair.upstream as Dialect).indexOf(pair.client) + 1;
+    const replies = pair.upstream === 'converse' ? [] : summarizeReplies(pair.upstream);
+    const members = replies.map((row) => row[client] ?? '').filter((cell) => cell !== '');
+    const isShown = members.filter((cell) => fateOf(cell) === 'arrives').length;
+    return [
+      `${pair.client} client, ${pair.upstream} provider`,
+      gradeOf(shareOf(fields, 'arrives')),
+      ...(['arrives', 'dropped', 'rejected'] as const).map((fate) => percent(shareOf(fields, fate))),
+      members.length === 0 ? '' : percent(isShown / members.length),
+    ];
+  });
+
+/** A field some of whose values arrive; `dropped` and `rejected` are fields of which nothing does. */
+function fateOf(outcome: string): 'arrives' | 'dropped' | 'rejected' {
+  const arrives = /kept|changed|carried/.test(outcome) || !/dropped|rejected/.test(outcome);
+  return arrives ? 'arrives' : outcome.includes('dropped') ? 'dropped' : 'rejected';
+}
+const shareOf = (fates: readonly string[], fate: string): number =>
+  fates.filter((one) => one === fate).length / fates.length;
+const percent = (share: number): string => `${Math.round(100 * share)} %`;
+const gradeOf = (share: number): string => (share >= 0.75 ? 'A' : share >= 0.6 ? 'B' : share >= 0.5 ? 'C' : 'D');
+
+export const TOOL_DIALECTS = ['messages', 'responses', 'generate', 'chat', 'converse'] as const;
+
+export const summarizeTools = (): string[][] =>
+  Object.values(TOOL_FORMS).map(({ name, forms, otherwise, why }) => [
+    `\`${name}\``,
+    ...TOOL_DIALECTS.map((dialect) => (forms[dialect] === undefined ? '' : `\`${forms[dialect]}\``)),
+    otherwise,
+    why,
+  ]);
 
 // ---------------------------------------------------------------- replies
 

@@ -17,6 +17,7 @@ import { pages, texts } from '../texts.ts';
 import { actorText } from './audit-line.ts';
 import { Calculator } from './calculator.tsx';
 import { useGroups, useModels } from './catalog.ts';
+import { EditCapabilities } from './model-capabilities.tsx';
 import { EditFallback } from './model-fallback.tsx';
 import { priceFields, pricesIn } from './models.tsx';
 
@@ -58,6 +59,7 @@ export const ModelPage = () => {
         model && (
           <>
             {style !== 'video' && <EditFallback model={model} />}
+            <EditCapabilities model={model} />
             <EditPrice model={model} />
           </>
         )

@@ -243,7 +243,7 @@ const PlannedChanges = ({ planned: { changes, diff, effects } }: { readonly plan
   </div>
 );
 
-function parseDocument(text: string): Record<string, unknown> {
+export function parseDocument(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {

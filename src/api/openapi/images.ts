@@ -1,5 +1,6 @@
 /** Bodies of image requests in OpenAPI, from the rules of their fields. */
 import {
+  CONTRACT_IMAGES,
   IMAGE_FIELDS,
   IMAGE_FILES,
   IMAGE_PRESETS,
@@ -13,15 +14,16 @@ const SIZES = [
   ...new Set([...STANDARD_IMAGE_SIZES, ...Object.values(IMAGE_PRESETS).flatMap((row) => Object.values(row))]),
 ];
 
+const OF_THE_MODEL = 'other models may have other values';
+
 const SCHEMAS: { readonly [K in ImageFieldRule['kind']]: (rule: Extract<ImageFieldRule, { kind: K }>) => Schema } = {
   text: ({ required }) => (required ? { ...TEXT, minLength: 1 } : TEXT),
   boolean: () => ({ type: 'boolean' }),
-  integer: ({ min, max }) => ({ ...INTEGER, minimum: min, ...(max !== undefined && { maximum: max }) }),
-  choice: ({ values }) => ({ ...TEXT, enum: values }),
+  integer: ({ min, max }) => ({ ...INTEGER, minimum: min, ...(typeof max === 'number' && { maximum: max }) }),
+  choice: ({ values }) => ({ ...TEXT, description: OF_THE_MODEL, examples: CONTRACT_IMAGES[values] }),
   size: () => ({
     ...TEXT,
-    pattern: '^(?:auto|[1-9]\\d{0,4}x[1-9]\\d{0,4})$',
-    description: `auto, or width and height with a product of at most ${PIXEL_BUDGET}`,
+    description: `auto, or width and height with a product of at most ${PIXEL_BUDGET}; ${OF_THE_MODEL}`,
     examples: SIZES,
   }),
 };

@@ -2,7 +2,7 @@
 import { FEATURES, kindOffers, OPT_IN_FEATURES } from '../../rules/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
 import { type CloudAccount, cloudErrors } from './cloud-errors.ts';
-import { checkVideoModels, type GroupKind } from './video-models.ts';
+import { checkModelCapabilities, type GroupKind } from './model-capabilities.ts';
 
 /** Objects in the database that a file may refer to. */
 export interface Known {
@@ -45,7 +45,7 @@ export function checkReferences(file: SetupFile, known: Known, { prune = false }
     ...file.models.flatMap((model, n) =>
       model.groups.flatMap((group, m) => needGroup(`models[${n}].groups[${m}]`, group)),
     ),
-    ...checkVideoModels(file, groups),
+    ...checkModelCapabilities(file, groups),
     ...file.characters.flatMap((character, n) => needGroup(`characters[${n}].group`, character.group, 'video')),
     ...file.users.flatMap((user, n) =>
       (user.key_groups ?? []).flatMap((group, m) => needGroup(`users[${n}].key_groups[${m}]`, group)),

@@ -20,7 +20,7 @@ export const chatCodec: Codec = {
     decodeRequest,
     encodeReply,
     openEncoder,
-    replyForms: { hasHosted: () => false, hasImages: true, hasAudio: true, citesDocuments: false },
+    replyForms: { hasHosted: () => false, hasImages: true, hasAudio: true, citesDocuments: false, quotes: false },
   },
   upstream: {
     dialect: 'chat',

@@ -23,6 +23,7 @@ const TOOLS: ReadonlyMap<string, ServerTool> = new Map(
     text_editor_code_execution: 'code_exec',
     tool_search_tool_regex: 'tool_search',
     tool_search_tool_bm25: 'tool_search',
+    advisor: 'advisor',
   }),
 );
 
@@ -76,8 +77,13 @@ const READERS: Partial<Readonly<Record<ServerTool, CallReader>>> = {
       queries: texts(query ?? pattern),
       found: result && foundTools(maybeObject(result.content).tool_references, 'input_schema'),
     }),
-  other: (_, input, result) => compact({ code: inputText(input), output: result && otherOutput(result) }),
+  advisor: readOther,
+  other: readOther,
 };
+
+function readOther(_: JsonObject, input: JsonObject, result: JsonObject | undefined): Partial<HubServerCall> {
+  return compact({ code: inputText(input), output: result && otherOutput(result) });
+}
 
 /** Results of some tools have no other text when they fail. */
 function failureOf(result: JsonObject | undefined): Partial<HubServerCall> {

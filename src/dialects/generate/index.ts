@@ -26,6 +26,7 @@ export const generateCodec: Codec = {
       hasImages: true,
       hasAudio: true,
       citesDocuments: false,
+      quotes: false,
     },
   },
   upstream: {

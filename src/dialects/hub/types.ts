@@ -5,7 +5,7 @@
  * Reasons: docs/adr/0003-one-hub.md
  */
 import type { Usage } from '../../core/index.ts';
-import type { ClientDialect, ErrorCode, Style } from '../../rules/index.ts';
+import type { ClientDialect, ErrorCode, ServerTool, Style } from '../../rules/index.ts';
 
 // ---------------------------------------------------------------- request
 
@@ -162,20 +162,11 @@ export type HubTool = { readonly cache?: CacheBreakpoint; readonly defer?: boole
       readonly tool: ServerTool;
       readonly options: ServerToolOptions;
       readonly raw: JsonObject;
+      /** Its place in the client's request. */
+      readonly at?: string;
     }
 );
 
-export type ServerTool =
-  | 'web_search'
-  | 'web_fetch'
-  | 'code_exec'
-  | 'file_search'
-  | 'image_gen'
-  | 'mcp'
-  | 'tool_search'
-  | 'computer'
-  | 'maps'
-  | 'other';
 export interface ServerToolOptions {
   readonly allowedDomains?: readonly string[];
   readonly blockedDomains?: readonly string[];
@@ -190,7 +181,11 @@ export interface ServerToolOptions {
   readonly otherFilters?: readonly string[];
   /** The tool needs a container that its issuer hosts, or files in one. */
   readonly machine?: boolean;
+  /** Of `computer`: the screen, where another dialect can express the actions on it. */
+  readonly screen?: { readonly width?: number; readonly height?: number };
 }
+
+export type { ServerTool };
 
 // ---------------------------------------------------------------- conversation
 
@@ -396,6 +391,8 @@ export interface ReplyForms {
   readonly hasAudio: boolean;
   /** Citations of documents; every dialect cites pages. */
   readonly citesDocuments: boolean;
+  /** Citations hold the words that they cite. */
+  readonly quotes: boolean;
 }
 
 export type HubStop =

@@ -14,5 +14,5 @@ export const imagesClient: ClientSide = {
   encodeReply,
   openEncoder,
   // A client that asked for a picture expects nothing else.
-  replyForms: { hasHosted: () => true, hasImages: true, hasAudio: true, citesDocuments: true },
+  replyForms: { hasHosted: () => true, hasImages: true, hasAudio: true, citesDocuments: true, quotes: true },
 };

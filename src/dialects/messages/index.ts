@@ -24,7 +24,14 @@ export const messagesCodec: Codec = {
     decodeRequest,
     encodeReply,
     openEncoder,
-    replyForms: { style: 'messages', hasHosted: hasBlocksFor, hasImages: false, hasAudio: false, citesDocuments: true },
+    replyForms: {
+      style: 'messages',
+      hasHosted: hasBlocksFor,
+      hasImages: false,
+      hasAudio: false,
+      citesDocuments: true,
+      quotes: true,
+    },
   },
   upstream: {
     dialect: 'messages',

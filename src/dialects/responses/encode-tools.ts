@@ -1,4 +1,5 @@
 /** Encoder of tools and tool choice, for upstream requests and for the echo in responses. */
+import { TOOL_FORMS } from '../../rules/index.ts';
 import type { UpstreamTarget } from '../codec.ts';
 import { rejectBuiltin, rejectHostedChoice } from '../errors/rejection.ts';
 import type {
@@ -30,16 +31,6 @@ export const wireName = (names: ToolNames, tool: ToolName): string =>
 
 export const encodeTools = (tools: readonly HubTool[], context: ToolContext): JsonObject[] =>
   groupByNamespace(tools, (tool) => encodeTool(tool, context));
-
-/** Whether a hosted tool of the list, other than the image tool, has no counterpart in this dialect. */
-export const dropsHostedTool = (tools: readonly HubTool[], context: ToolContext): boolean =>
-  tools.some(
-    (tool) =>
-      tool.kind === 'server' &&
-      tool.tool !== 'image_gen' &&
-      tool.tool !== 'mcp' &&
-      encodeServerTool(tool, context) === undefined,
-  );
 
 /** Adjacent tools of one namespace share a wrapper. Keeps the order of tools. */
 function groupByNamespace(tools: readonly HubTool[], encode: (tool: HubTool) => JsonObject | undefined): JsonObject[] {
@@ -113,24 +104,17 @@ function encodeBuiltinTool(tool: ToolOf<'builtin'>, context: ToolContext): JsonO
 
 function encodeServerTool(tool: ToolOf<'server'>, context: ToolContext): JsonObject | undefined {
   if (context.request.dialect === 'responses') return tool.raw;
-  return HOSTED_ENCODERS[tool.tool]?.(tool, context);
+  const encode = HOSTED_ENCODERS[tool.tool];
+  const type = TOOL_FORMS[tool.tool].forms.responses;
+  return encode ? encode(tool) : type === undefined ? undefined : { type };
 }
 
-/** Encoders of hosted tools of other dialects; undefined drops the tool, because there is no counterpart. */
-const HOSTED_ENCODERS: Readonly<
-  Record<ServerTool, ((tool: ToolOf<'server'>, context: ToolContext) => JsonObject | undefined) | undefined>
-> = {
+/** Hosted tools of other dialects that are more than their type. */
+const HOSTED_ENCODERS: Partial<Readonly<Record<ServerTool, (tool: ToolOf<'server'>) => JsonObject | undefined>>> = {
   web_search: encodeSearchTool,
-  // Web search of this dialect also opens pages.
-  web_fetch: undefined,
   code_exec: () => ({ type: 'code_interpreter', container: { type: 'auto' } }),
-  file_search: undefined,
-  image_gen: ({ raw }, { target }) => (target.capabilities.imageOutput ? withoutPartials(raw) : undefined),
+  image_gen: ({ raw }) => withoutPartials(raw),
   mcp: ({ raw }) => encodeMcpTool(raw),
-  tool_search: (_, { request }) => (request.tools.some((tool) => tool.defer) ? { type: 'tool_search' } : undefined),
-  computer: ({ raw }) => rejectBuiltin(maybeString(raw.type) ?? 'computer'),
-  maps: undefined,
-  other: undefined,
 };
 
 /** The limit on uses is one of the request: see `searchLimit`. */
@@ -191,14 +175,8 @@ const hasToolSearch = (request: HubRequest): boolean =>
 
 // ---------------------------------------------------------------- choice
 
-const HOSTED_TYPES: Partial<Record<ServerTool, string>> = {
-  web_search: 'web_search',
-  code_exec: 'code_interpreter',
-  file_search: 'file_search',
-  image_gen: 'image_generation',
-  mcp: 'mcp',
-  computer: 'computer',
-};
+/** The type in a choice; that of a tool which only this dialect has is its name. */
+const hostedType = (tool: ServerTool): string => TOOL_FORMS[tool].forms.responses ?? TOOL_FORMS[tool].name;
 
 /** `offered` are the encoded tools. Omits the choice when there are none, because the upstream rejects it then. */
 export function encodeToolChoice(offered: readonly JsonObject[], context: ToolContext): unknown {
@@ -226,7 +204,7 @@ const isHostedOffer = ({ type }: JsonObject): boolean =>
   type !== 'function' && type !== 'custom' && type !== 'namespace' && type !== 'mcp';
 
 const encodeAllowedHosted = ({ tool, label }: AllowedHostedTool): JsonObject =>
-  compact({ type: HOSTED_TYPES[tool] ?? tool, server_label: label });
+  compact({ type: hostedType(tool), server_label: label });
 
 interface OfferedForms {
   /** Names of custom tools. */
@@ -244,8 +222,8 @@ const encodeNamedChoice = ({ custom, typed }: OfferedForms, name: string): JsonO
   typed.has(name) ? { type: name } : { type: custom.has(name) ? 'custom' : 'function', name };
 
 function encodeHostedChoice(tool: ServerTool, offered: readonly JsonObject[]): JsonObject {
-  const type = HOSTED_TYPES[tool];
-  if (type !== undefined && offered.some((offer) => maybeString(offer.type)?.startsWith(type))) return { type };
+  const type = hostedType(tool);
+  if (offered.some((offer) => maybeString(offer.type)?.startsWith(type))) return { type };
   return rejectHostedChoice(tool);
 }
 
@@ -270,7 +248,7 @@ export function echoToolChoice({ toolChoice, allowedTools, tools }: HubRequest):
   if (toolChoice.kind !== 'hosted') return toolChoice.kind;
   const raw = tools.find((tool) => tool.kind === 'server' && tool.tool === toolChoice.tool);
   const type = raw?.kind === 'server' && isObject(raw.raw) ? maybeString(raw.raw.type) : undefined;
-  return { type: type ?? HOSTED_TYPES[toolChoice.tool] ?? toolChoice.tool };
+  return { type: type ?? hostedType(toolChoice.tool) };
 }
 
 function echoNamedChoice(

@@ -20,7 +20,14 @@ export const responsesCodec: Codec = {
     decodeRequest,
     encodeReply,
     openEncoder,
-    replyForms: { style: 'responses', hasHosted: hasItemFor, hasImages: true, hasAudio: false, citesDocuments: true },
+    replyForms: {
+      style: 'responses',
+      hasHosted: hasItemFor,
+      hasImages: true,
+      hasAudio: false,
+      citesDocuments: true,
+      quotes: false,
+    },
   },
   upstream: {
     dialect: 'responses',

@@ -18,11 +18,12 @@ import type {
   ServerTool,
 } from '../hub/types.ts';
 import { EMPTY_ENVELOPE, pack } from '../opaque/envelope.ts';
+import { COMPUTER } from '../tools/computer.ts';
 import { unwrapInput } from '../tools/free-text.ts';
 import { carriedBefore } from '../tools/hosted.ts';
 import { itemId } from '../wire/ids.ts';
 import { formatOfMime } from '../wire/image-format.ts';
-import { compact, isObject, maybeString, parseArgs } from '../wire/read.ts';
+import { compact, isObject, maybeList, maybeString, parseArgs } from '../wire/read.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { signatureOfCall, signatureOfImage, signatureOfText } from './thought-signatures.ts';
 
@@ -151,6 +152,7 @@ export function nonFunctionTools(request: HubRequest): NonFunctionTools {
   for (const tool of [...request.tools, ...added]) {
     if (tool.kind === 'custom') kinds.set(toolKey(tool), 'custom');
     if (tool.kind === 'builtin' && TYPED_CALLS.has(tool.name)) kinds.set(toolKey(tool), 'builtin');
+    if (tool.kind === 'server' && tool.tool === 'computer') kinds.set(toolKey({ name: COMPUTER }), 'builtin');
   }
   return kinds;
 }
@@ -161,11 +163,14 @@ export function callShape(call: HubToolCall, toolKinds: NonFunctionTools): CallS
   if (call.form === 'custom') return 'custom';
   const kind = toolKinds.get(toolKey(call));
   if (kind === 'custom') return 'wrapped';
-  return kind === 'builtin' || (call.form === 'builtin' && TYPED_CALLS.has(call.name)) ? 'builtin' : 'function';
+  const isTyped = call.form === 'builtin' && (TYPED_CALLS.has(call.name) || call.name === COMPUTER);
+  return kind === 'builtin' || isTyped ? 'builtin' : 'function';
 }
 
 export function callBuilder(call: HubToolCall, shape: CallShape): ItemBuilder {
   const hasInvalidArgs = shape !== 'custom' && valueOfJson(call.args) === undefined;
+  if (shape === 'builtin' && call.name === COMPUTER)
+    return { idPrefix: 'cu', hasInvalidArgs, build: (id, status) => encodeComputerCall(call, id, status) };
   if (shape === 'builtin')
     return { idPrefix: 'fc', hasInvalidArgs, build: (id, status) => encodeTypedCall(call, id, status) };
   if (shape !== 'function')
@@ -215,6 +220,15 @@ function encodeTypedCall(call: HubToolCall, id: string, status: ItemStatus): Jso
   const args = parseArgs(call.args);
   const action = row.action ? { ...row.action, ...args } : args;
   return { id, type: row.type, status, call_id: call.callId, ...row.item, [row.field]: action };
+}
+
+/** Newer clients read the list, older ones the one action. */
+export function encodeComputerCall(call: HubToolCall, id: string, status: ItemStatus): JsonObject {
+  const { actions, pending_safety_checks = [] } = parseArgs(call.args);
+  const [action, ...others] = maybeList(actions);
+  const one = others.length === 0 && action !== undefined ? { action } : {};
+  const members = status === 'in_progress' ? {} : { ...one, actions };
+  return { id, type: 'computer_call', status, call_id: call.callId, pending_safety_checks, ...members };
 }
 
 // ---------------------------------------------------------------- hosted tools

@@ -15,6 +15,7 @@ import type {
   ServerTool,
 } from '../hub/types.ts';
 import { slotText } from '../opaque/envelope.ts';
+import { COMPUTER } from '../tools/computer.ts';
 import { foundTools, withCarrier } from '../tools/hosted.ts';
 import { mimeOfImage } from '../wire/image-format.ts';
 import { compact, isGiven, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
@@ -107,7 +108,15 @@ const CALLS: ReadonlyMap<string, CallRow> = new Map<string, CallRow>([
   ['shell_call', { form: 'builtin', field: 'action', name: 'shell' }],
   ['local_shell_call', { form: 'builtin', field: 'action', name: 'local_shell' }],
   ['apply_patch_call', { form: 'builtin', field: 'operation', name: 'apply_patch' }],
+  ['computer_call', { form: 'builtin', field: 'actions', name: COMPUTER }],
 ]);
+
+/** Older models return one action, newer ones a list. */
+export const computerArgs = ({ action, actions, pending_safety_checks: checks }: JsonObject): string =>
+  JSON.stringify({
+    actions: Array.isArray(actions) ? actions : [action].filter(isObject),
+    ...(maybeList(checks).length > 0 && { pending_safety_checks: checks }),
+  });
 
 /** A shell that runs in a container of the provider is a hosted tool. */
 export const isCall = (item: JsonObject): boolean => CALLS.has(maybeString(item.type) ?? '') && !isHostedShell(item);
@@ -123,6 +132,7 @@ export const nameOf = (item: JsonObject): string => callRowOf(item).name ?? mayb
 /** Empty arguments of a finished function call mean `{}`; those of a truncated call stay empty. */
 export function argsOf(item: JsonObject): string {
   const { field, form } = callRowOf(item);
+  if (item.type === 'computer_call') return computerArgs(item);
   const value = item[field];
   const args = isObject(value) ? JSON.stringify(value) : (maybeString(value) ?? '');
   return args === '' && form === 'function' && isFinished(item) ? '{}' : args;

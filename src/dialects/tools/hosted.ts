@@ -3,17 +3,9 @@
  * value before its own item, and other providers get the call as text, because the model has seen its result.
  */
 import { valueOfJson } from '../../core/index.ts';
-import type { Style } from '../../rules/index.ts';
-import type {
-  HubItem,
-  HubPart,
-  HubReasoningItem,
-  HubReply,
-  HubServerCall,
-  Opaque,
-  ReplyForms,
-  ServerTool,
-} from '../hub/types.ts';
+import { type Style, TOOL_FORMS } from '../../rules/index.ts';
+import type { HubItem, HubPart, HubReasoningItem, HubReply, HubServerCall, Opaque, ReplyForms } from '../hub/types.ts';
+import { type MemberTable, unreadMembers } from '../wire/members.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
 /** The envelope has a limit of 1 MiB, and holds the text in base64. */
@@ -69,20 +61,6 @@ const listOf = (raw: unknown): unknown[] => (Array.isArray(raw) ? raw : [raw]);
 
 // ---------------------------------------------------------------- text
 
-/** Names of the tools for clients and models, the same for all dialects. */
-const TOOL_NAMES: Readonly<Record<ServerTool, string>> = {
-  web_search: 'web_search',
-  web_fetch: 'web_fetch',
-  code_exec: 'code_execution',
-  file_search: 'file_search',
-  image_gen: 'image_generation',
-  mcp: 'mcp',
-  tool_search: 'tool_search',
-  computer: 'computer',
-  maps: 'maps',
-  other: 'other_tool',
-};
-
 /** What the model asked for and got, for a provider that cannot read the call in any other form. Empty if neither is known. */
 export function hostedText(call: HubServerCall): string {
   const { tool, mcp, status } = call;
@@ -90,7 +68,7 @@ export function hostedText(call: HubServerCall): string {
   const failed = status === 'failed' ? ' status="failed"' : '';
   const lines = [...inputLines(call), ...outputLines(call)];
   if (lines.length === 0) return '';
-  return [`<tool_call tool="${TOOL_NAMES[tool]}"${of}${failed}>`, ...lines, '</tool_call>'].join('\n');
+  return [`<tool_call tool="${TOOL_FORMS[tool].name}"${of}${failed}>`, ...lines, '</tool_call>'].join('\n');
 }
 
 function inputLines({ queries, code, mcp }: HubServerCall): string[] {
@@ -124,15 +102,34 @@ function omittedItem(item: HubItem, forms: ReplyForms): readonly string[] {
 }
 
 const hostedName = ({ tool, mcp }: HubServerCall): string =>
-  mcp && mcp.name === undefined ? 'mcp_list_tools' : TOOL_NAMES[tool];
+  mcp && mcp.name === undefined ? 'mcp_list_tools' : TOOL_FORMS[tool].name;
 
-function omittedPart(part: HubPart, { hasImages, hasAudio, citesDocuments }: ReplyForms): readonly string[] {
+function omittedPart(part: HubPart, { hasImages, hasAudio, citesDocuments, quotes }: ReplyForms): readonly string[] {
   if (part.kind === 'image') return hasImages ? [] : [part.kind];
   if (part.kind === 'audio') return hasAudio ? [] : [part.kind];
   if (part.kind === 'video' || part.kind === 'file') return [part.kind];
-  const losesCitation = part.kind === 'text' && !citesDocuments && part.annotations?.some(({ document }) => document);
-  return losesCitation ? ['citations'] : [];
+  if (part.kind !== 'text' || !part.annotations) return [];
+  if (!citesDocuments && part.annotations.some(({ document }) => document)) return ['citations'];
+  return !quotes && part.annotations.some(({ cited }) => cited) ? ['citations.cited_text'] : [];
 }
+
+/** Members of a call that its text in the history does not have, by the type of the item or block. */
+const LOST: Readonly<Record<string, MemberTable>> = {
+  mcp_list_tools: { '*': true, tools: { '*': true, input_schema: false, annotations: false } },
+  mcp_tool_listing: { '*': true, tools: { '*': true, input_schema: false, annotations: false } },
+  mcp_call: { '*': true, approval_request_id: false },
+  file_search_call: { '*': true, results: { '*': true, attributes: false } },
+  web_search_tool_result: { '*': true, content: { '*': true, page_age: false } },
+  web_fetch_tool_result: { '*': true, content: { '*': true, retrieved_at: false } },
+};
+
+export const lostMembers = ({ raw }: HubServerCall): string[] =>
+  [raw].flat().flatMap((value) => {
+    const item = maybeObject(value);
+    const type = rawName(item);
+    const table = Object.hasOwn(LOST, type) ? LOST[type] : undefined;
+    return table ? unreadMembers(item, table).map((name) => `${type}.${name}`) : [];
+  });
 
 /** The type of content that only its issuer understands: of an item or a block, or the member of a part. */
 export function rawName(raw: unknown): string {

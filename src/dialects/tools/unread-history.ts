@@ -4,11 +4,11 @@
  */
 import type { Capabilities, Style, UpstreamDialect } from '../../rules/index.ts';
 import type { HubItem, HubRequest, Opaque } from '../hub/types.ts';
-import { hostedText, ownForm, rawName } from './hosted.ts';
+import { hostedText, lostMembers, ownForm, rawName } from './hosted.ts';
 
 export interface UnreadHistory {
   readonly hasThoughts: boolean;
-  /** Types of the other content, each once. */
+  /** Types of the other content, and members of hosted calls, each once. */
   readonly types: readonly string[];
 }
 
@@ -25,13 +25,10 @@ export function unreadHistory({ items }: HubRequest, dialect: UpstreamDialect, t
   let hasThoughts = false;
   for (const [n, item] of items.entries()) {
     if (item.kind === 'opaque' && item.issuer !== style) types.add(rawName(item.raw));
-    if (
-      item.kind === 'server_call' &&
-      !item.image &&
-      hostedText(item) === '' &&
-      !(style && ownForm(item, style, target))
-    )
-      types.add(rawName([item.raw].flat()[0]));
+    if (item.kind === 'server_call' && !item.image && !(style && ownForm(item, style, target))) {
+      if (hostedText(item) === '') types.add(rawName([item.raw].flat()[0]));
+      else for (const name of lostMembers(item)) types.add(name);
+    }
     // A cache of the gateway restores reasoning beside the text of it that a client returned.
     if (isThought(item) && !isRead(item) && !isRead(items[n - 1]) && !isRead(items[n + 1])) hasThoughts = true;
   }

@@ -28,7 +28,7 @@ export const isMinted = (id: string): boolean => id.startsWith(MINTED_PREFIX);
 
 /** Returns an item id of the responses dialect, derived from the response id and the item's index. */
 export const itemId = (
-  prefix: 'msg' | 'rs' | 'fc' | 'ctc' | 'ws' | 'ig' | 'cmp' | 'ci' | 'mcp' | 'mcpl' | 'ts' | 'tso',
+  prefix: 'msg' | 'rs' | 'fc' | 'ctc' | 'ws' | 'ig' | 'cmp' | 'ci' | 'mcp' | 'mcpl' | 'ts' | 'tso' | 'cu',
   responseId: string,
   index: number,
 ): string => `${prefix}_${digest(`${responseId}/${index}`, 24)}`;

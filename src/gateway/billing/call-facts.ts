@@ -6,6 +6,7 @@ import {
   DEFAULT_CONTEXT,
   DEFAULT_MAX_OUTPUT,
   DEFAULT_TOOL_USES,
+  IMAGE_PRESETS,
   type InferenceOperation,
   imageTokens,
   inferenceRow,
@@ -82,7 +83,7 @@ export function requestFacts(group: Caller['group'], given: CallFacts): RequestF
   };
 }
 
-const LARGEST_IMAGE = { size: 'any', quality: 'any', partialImages: 3 };
+const LARGEST_IMAGE = { size: IMAGE_PRESETS['4K']['16:9'], quality: 'high', partialImages: 3 };
 const mostImages = ({ count }: ImageCount): ImageCount => ({
   ...{ kind: 'auto/auto', count: Math.max(count, DEFAULT_TOOL_USES) },
 });

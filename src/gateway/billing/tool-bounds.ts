@@ -2,6 +2,7 @@
 import {
   CLIENT_TOOL_MEMBERS,
   CLIENT_TOOL_TYPES,
+  DEFAULT_FRAMES,
   DEFAULT_TOOL_USES,
   type HostedTool,
   hostedToolOfMember,
@@ -179,9 +180,6 @@ function writtenBy({ tool, row, path }: Omit<Use, 'uses'>): number {
   });
   return each * Math.max(1, Math.ceil(frames));
 }
-
-/** Of a moving picture whose request names no number. */
-const DEFAULT_FRAMES = 9;
 
 /** Members that limit uses and results, where the dialect has them: those of a tool in messages, one for all tools in responses. */
 export function toolLevers({ uses, calls, limitsAll }: ToolUses): Lever<ToolBounds>[] {

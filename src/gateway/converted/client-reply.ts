@@ -26,6 +26,7 @@ export class ClientReply implements ReplySink {
   /** Blocks of the current read. Joined once, because adding each to a string would build a rope that has to be flattened. */
   #pending: string[] = [];
   #items: HubItem[] = [];
+  #omittedTools: readonly number[] = [];
   /** The last event was pushed; the response ends when the charge is on disk. */
   #isOver = false;
 
@@ -49,6 +50,7 @@ export class ClientReply implements ReplySink {
   /** Writes the response head. */
   start(encoded: EncodedFor): void {
     const { call, services } = this.#context;
+    this.#omittedTools = encoded.encoded.omittedTools;
     call.response.writeHead(200, { ...conversionHeaders(this.#context, encoded), ...STREAM_HEADERS });
     this.#stream = services.clientStreams.open(call, {
       heartbeat: () => this.#open().heartbeat(),
@@ -108,6 +110,7 @@ export class ClientReply implements ReplySink {
   /** Sends a reply that arrived as one body to a client that asked for a stream. Very many events are encoded in several turns. */
   async sendWhole(events: readonly HubEvent[], encoded: EncodedFor): Promise<void> {
     const { call, services } = this.#context;
+    this.#omittedTools = encoded.encoded.omittedTools;
     for (const [n, event] of events.entries()) {
       if (n % MAX_EVENTS === MAX_EVENTS - 1) await nextTurn();
       this.push(event);
@@ -136,7 +139,8 @@ export class ClientReply implements ReplySink {
 
   /** Opened on first use: a unary response needs no encoder. */
   #open(): StreamEncoder {
-    this.#encoder ??= this.#context.pair.client.openEncoder(this.#context.replyContext);
+    const { pair, replyContext } = this.#context;
+    this.#encoder ??= pair.client.openEncoder({ ...replyContext, omittedTools: this.#omittedTools });
     return this.#encoder;
   }
 }

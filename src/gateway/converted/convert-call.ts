@@ -92,6 +92,8 @@ export const conversionFacts = (
   ...facts,
   maxOutput: request.limits.maxOutput,
   tiers: tiersOf(pair, request),
+  // The provider reads everything once more for its summary.
+  rereads: request.limits.compactAt !== undefined && pair.upstream.support.compaction !== 'dropped' ? 1 : 0,
 });
 
 /** The tier that the provider is asked for; none where its dialect cannot demand one. */

@@ -2,7 +2,7 @@
  * Image requests on a group whose models draw inside a conversation (beyond G 4.1, so only for models with the capability): checked by
  * the rules of the images API, then converted like any other request. Sent once, because an image is slow and expensive.
  */
-import type { Model } from '../../catalog/index.ts';
+import { capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { fail, failAt } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';
 import type { Call } from '../../platform/web/index.ts';
@@ -34,7 +34,7 @@ export async function convertImages(
   const body = await services.threads.run(imageFieldsJob, { bytes }, jobOwner(call, caller, bytes.length));
   const model = modelFor(services, caller, body.model);
   if (!isConvertedImageModel(caller, model)) throw notSupported(call, caller, model, operation);
-  const { size, prompt, promptBytes } = checkImageFields((field) => body[field]);
+  const { size, prompt, promptBytes } = checkImageFields(body, capabilitiesFor(caller.group.style, model));
   const pair = pairOf({ client: 'images', upstream: to });
   const request = pair.client.decodeRequest(body, { ...call.request, model: model.name });
   call.addLogFields({ model: model.name, stream: request.stream, converted: `images->${to}` });

@@ -113,7 +113,8 @@ export class UnaryResponse implements RoundResponse {
     const whole = rounds.merge(last);
     const fault = faultOfReply(whole, context, this.account);
     if (fault) return fault;
-    const response = context.pair.client.encodeReply(whole, context.replyContext);
+    const { omittedTools } = this.#request.encodedFor(this.account).encoded;
+    const response = context.pair.client.encodeReply(whole, { ...context.replyContext, omittedTools });
     this.#state = 'complete';
     const { items, usage } = whole;
     const charged = this.#host.complete({ items, usage, account: this.account, response });

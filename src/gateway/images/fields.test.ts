@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError } from '../../core/index.ts';
-import { IMAGE_PRESETS, STANDARD_IMAGE_SIZES } from '../../rules/index.ts';
+import { ANY_IMAGES, CONTRACT_IMAGES, IMAGE_PRESETS, STANDARD_IMAGE_SIZES } from '../../rules/index.ts';
 import { checkImageFields } from './fields.ts';
 
 type Body = Readonly<Record<string, unknown>>;
-const check = (body: Body) => checkImageFields((field) => body[field]);
+const check = (body: Body) => checkImageFields(body, CONTRACT_IMAGES);
 
 function rejection(body: Body): ApiError {
   try {
@@ -137,5 +137,54 @@ describe('G 2: fields of image requests', () => {
 
   test('an error shows a bounded part of a value', () => {
     assert.ok(rejection({ prompt: 'a lamp', quality: 'x'.repeat(10_000) }).message.length < 200);
+  });
+});
+
+describe('models with values of their own', () => {
+  const OPEN: readonly Body[] = [
+    { quality: 'xhigh' },
+    { quality: 'max' },
+    { output_format: 'gif' },
+    { output_format: 'svg', background: 'transparent' },
+    { size: '2K' },
+    { size: '4096x4096' },
+    { moderation: 'strict' },
+    { background: 'blurred' },
+    { n: 15 },
+    // The provider may not make png files by default.
+    { output_compression: 50 },
+  ];
+  for (const fields of OPEN) {
+    const body = { prompt: 'a lamp', ...fields };
+    test(`${JSON.stringify(fields)} passes for a model that no row knows`, () => {
+      assert.ok(checkImageFields(body, ANY_IMAGES));
+    });
+  }
+
+  test('a list of the operator replaces the values of the contract', () => {
+    const model = {
+      ...CONTRACT_IMAGES,
+      imageQualities: ['max'],
+      imageSizes: ['2K'],
+      imagePixels: 2 ** 24,
+      maxImages: 4,
+    };
+    for (const fields of [{ quality: 'max' }, { size: '2K' }, { size: '4096x4096' }, { n: 4 }])
+      assert.ok(checkImageFields({ prompt: 'a lamp', ...fields }, model), JSON.stringify(fields));
+    for (const [fields, message] of [
+      [{ quality: 'high' }, 'quality: expected max, found "high"; use "max".'],
+      [{ size: '3K' }, 'size: expected auto, 2K, or width and height such as 1024x1024, found "3K"; use "auto".'],
+      [{ n: 5 }, 'n: expected a whole number from 1 to 4, found 5; use 4.'],
+    ] as const)
+      assert.throws(() => checkImageFields({ prompt: 'a lamp', ...fields }, model), { message });
+  });
+
+  test('a value that only the provider knows is a short word, because usage records name it', () => {
+    for (const fields of [{ size: 'x'.repeat(33) }, { quality: 'a/b' }, { size: 7 }, { output_format: '' }])
+      assert.throws(
+        () => checkImageFields({ prompt: 'a lamp', ...fields }, ANY_IMAGES),
+        ApiError,
+        JSON.stringify(fields),
+      );
   });
 });

@@ -1,16 +1,18 @@
 /**
- * Check of the fields that image generations and edits share, by the table in rules/images.ts. An error names the field, its rule
- * and the nearest valid value, before anything is charged or sent.
+ * Check of the fields that image generations and edits share, by the table in rules/images.ts and what the model accepts. An error names
+ * the field, its rule and the nearest valid value, before anything is charged or sent.
  */
 import { type ApiError, failAt } from '../../core/index.ts';
 import {
+  CONTRACT_IMAGES,
   DEFAULT_OUTPUT_FORMAT,
   IMAGE_COMBINATIONS,
   IMAGE_FIELDS,
   IMAGE_PRESETS,
+  type ImageCapabilities,
   type ImageField,
   type ImageFieldRule,
-  PIXEL_BUDGET,
+  OPEN_IMAGE_VALUE,
   pixelsOf,
 } from '../../rules/index.ts';
 
@@ -18,26 +20,35 @@ import {
 export interface ImageSettings {
   readonly size: string;
   readonly quality: string;
+  readonly format: string | undefined;
   readonly count: number;
   readonly partialImages: number;
   readonly isStream: boolean;
   readonly prompt: string;
   readonly promptBytes: number;
 }
+/** As a request has them; undefined or null where it does not set one. */
+export type ImageValues = { readonly [F in ImageField]?: unknown };
 
-/** `read` returns the value of a field: undefined or null when the request does not set it. */
-export function checkImageFields(read: (field: ImageField) => unknown): ImageSettings {
+export const imageValues = (read: (field: ImageField) => unknown): ImageValues =>
+  Object.fromEntries(FIELDS.map(([field]) => [field, read(field)]));
+
+const FIELDS = Object.entries(IMAGE_FIELDS) as [ImageField, ImageFieldRule][];
+
+export function checkImageFields(given: ImageValues, model: ImageCapabilities): ImageSettings {
   const values = new Map<ImageField, unknown>();
-  for (const [field, rule] of Object.entries(IMAGE_FIELDS) as [ImageField, ImageFieldRule][]) {
-    const value = read(field) ?? undefined;
-    if (value !== undefined) checkValue(field, rule, value);
+  for (const [field, rule] of FIELDS) {
+    const value = given[field] ?? undefined;
+    if (value !== undefined) checkValue(field, rule, value, model);
     else if (rule.required) throw invalid(field, 'expected a text that is not empty; the field is missing.');
     values.set(field, value);
   }
-  checkCombinations(values);
+  checkCombinations(values, model);
+  const format = values.get('output_format');
   return {
     size: String(values.get('size') ?? 'auto'),
     quality: String(values.get('quality') ?? 'auto'),
+    format: format === undefined ? undefined : String(format),
     count: Number(values.get('n') ?? 1),
     partialImages: Number(values.get('partial_images') ?? 0),
     isStream: values.get('stream') === true,
@@ -46,7 +57,7 @@ export function checkImageFields(read: (field: ImageField) => unknown): ImageSet
   };
 }
 
-function checkValue(field: ImageField, rule: ImageFieldRule, value: unknown): void {
+function checkValue(field: ImageField, rule: ImageFieldRule, value: unknown, model: ImageCapabilities): void {
   switch (rule.kind) {
     case 'text':
       if (typeof value !== 'string') throw invalid(field, `expected a string, found ${shown(value)}.`);
@@ -55,40 +66,59 @@ function checkValue(field: ImageField, rule: ImageFieldRule, value: unknown): vo
     case 'boolean':
       if (typeof value !== 'boolean') throw invalid(field, `expected true or false, found ${shown(value)}.`);
       return;
-    case 'integer':
-      return checkInteger(field, rule, value);
+    case 'integer': {
+      const most = rule.max === 'maxImages' ? model.maxImages : rule.max;
+      return checkInteger(field, { min: rule.min, max: most === 'any' ? undefined : most }, value);
+    }
     case 'choice':
-      if (typeof value === 'string' && rule.values.includes(value)) return;
-      throw invalid(field, `expected ${either(rule.values)}, found ${shown(value)}; use "${nearest(rule, value)}".`);
+      return checkChoice(field, rule, value, model[rule.values]);
     case 'size':
-      return checkSize(value);
+      return checkSize(value, model);
   }
 }
 
-function checkInteger(field: ImageField, { min, max }: { min: number; max?: number }, value: unknown): void {
+type ChoiceRule = Extract<ImageFieldRule, { kind: 'choice' }>;
+
+function checkChoice(field: ImageField, rule: ChoiceRule, value: unknown, values: readonly string[] | 'any'): void {
+  if (typeof value === 'string' && (values === 'any' ? OPEN_IMAGE_VALUE.test(value) : values.includes(value))) return;
+  if (values === 'any') throw invalid(field, `expected a word, found ${shown(value)}.`);
+  const near = nearest(values, rule.suggestions, value);
+  throw invalid(field, `expected ${either(values)}, found ${shown(value)}; use "${near}".`);
+}
+
+function checkInteger(
+  field: ImageField,
+  { min, max }: { min: number; max?: number | undefined },
+  value: unknown,
+): void {
   if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= (max ?? Number.MAX_SAFE_INTEGER)) return;
   const range = max === undefined ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`;
   const near = Math.min(Math.max(Math.round(Number(value)) || min, min), max ?? Number.MAX_SAFE_INTEGER);
   throw invalid(field, `expected ${range}, found ${shown(value)}; use ${near}.`);
 }
 
-/** G 4.9: `auto` or WxH within the pixel budget. */
-function checkSize(value: unknown): void {
-  if (value === 'auto') return;
-  const pixels = typeof value === 'string' ? pixelsOf(value) : undefined;
+/** G 4.9: `auto` or WxH within the pixel budget, and what else the model has. */
+function checkSize(value: unknown, { imageSizes, imagePixels }: ImageCapabilities): void {
+  const word = typeof value === 'string' ? value : undefined;
+  if (word === 'auto' || (word !== undefined && imageSizes !== 'any' && imageSizes.includes(word))) return;
+  const pixels = word === undefined ? undefined : pixelsOf(word);
   if (pixels === undefined) {
+    if (imageSizes === 'any' && OPEN_IMAGE_VALUE.test(word ?? '')) return;
     const [, width, height] = /^\s*(\d{1,5})\D{1,3}(\d{1,5})\s*$/.exec(String(value)) ?? [];
     const near = width && height && pixelsOf(`${+width}x${+height}`) ? `${+width}x${+height}` : 'auto';
+    const others = imageSizes === 'any' || imageSizes.length === 0 ? '' : ` ${imageSizes.join(', ')},`;
     throw invalid(
       'size',
-      `expected auto, or width and height such as 1024x1024, found ${shown(value)}; use "${near}".`,
+      `expected auto,${others} or width and height such as 1024x1024, found ${shown(value)}; use "${near}".`,
     );
   }
-  if (pixels <= PIXEL_BUDGET) return;
+  if (imagePixels === 'any' || pixels <= imagePixels) return;
   const { size, ratio } = largestPreset(String(value));
+  const advice =
+    (pixelsOf(size) ?? 0) <= imagePixels ? `use "${size}", the largest preset of the ratio ${ratio}` : 'use "auto"';
   throw invalid(
     'size',
-    `the requested resolution exceeds the current pixel budget: ${value} is ${grouped(pixels)} pixels, at most ${grouped(PIXEL_BUDGET)} are possible; use "${size}", the largest preset of the ratio ${ratio}.`,
+    `the requested resolution exceeds the current pixel budget: ${value} is ${grouped(pixels)} pixels, at most ${grouped(imagePixels)} are possible; ${advice}.`,
   );
 }
 
@@ -106,8 +136,12 @@ function largestPreset(size: string): { size: string; ratio: string } {
   return distances.reduce((best, preset) => (preset.distance < best.distance ? preset : best));
 }
 
-function checkCombinations(values: ReadonlyMap<ImageField, unknown>): void {
-  const format = String(values.get('output_format') ?? DEFAULT_OUTPUT_FORMAT);
+/** The provider alone knows the format that it makes by default, and what goes with formats beyond those of the contract. */
+function checkCombinations(values: ReadonlyMap<ImageField, unknown>, { imageFormats }: ImageCapabilities): void {
+  const given = values.get('output_format');
+  if (given === undefined && imageFormats === 'any') return;
+  const format = String(given ?? DEFAULT_OUTPUT_FORMAT);
+  if (!isContractFormat(format)) return;
   for (const rule of IMAGE_COMBINATIONS) {
     const value = values.get(rule.field);
     const applies = 'value' in rule ? value === rule.value : value !== undefined;
@@ -120,12 +154,18 @@ function checkCombinations(values: ReadonlyMap<ImageField, unknown>): void {
   }
 }
 
+export const isContractFormat = (format: string): boolean =>
+  (CONTRACT_IMAGES.imageFormats as readonly string[]).includes(format);
+
 /** The valid value that the caller most likely meant: a known synonym, or the word with the most letters in common. */
-function nearest({ values, suggestions }: Extract<ImageFieldRule, { kind: 'choice' }>, value: unknown): string {
+function nearest(values: readonly string[], suggestions: ChoiceRule['suggestions'], value: unknown): string {
   const word = String(value).trim().toLowerCase().slice(0, MAX_SHOWN);
-  const known = Object.hasOwn(suggestions, word) ? suggestions[word] : undefined;
+  const meant = Object.hasOwn(suggestions, word) ? suggestions[word] : undefined;
+  const known = meant !== undefined && values.includes(meant) ? meant : undefined;
   const common = (candidate: string): number => [...candidate].filter((letter) => word.includes(letter)).length;
-  return known ?? values.reduce((best, candidate) => (score(candidate) > score(best) ? candidate : best));
+  return (
+    known ?? values.reduce((best, candidate) => (score(candidate) > score(best) ? candidate : best), values[0] ?? '')
+  );
   function score(candidate: string): number {
     return (word.startsWith(candidate) || candidate.startsWith(word) ? 1 : 0) + common(candidate) / candidate.length;
   }

@@ -7,7 +7,7 @@ export interface Lessons {
   /** Paths of members that are left out. */
   readonly removed: readonly string[];
   /** The caller's fields that are lost with them. */
-  readonly dropped: readonly 'userId'[];
+  readonly dropped: readonly ('userId' | 'compaction')[];
 }
 
 export const NO_LESSONS: Lessons = { overrides: {}, removed: [], dropped: [] };

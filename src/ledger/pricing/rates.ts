@@ -196,10 +196,11 @@ function imageRate(perImage: ReadonlyMap<string, Nanos>, kind: string): Nanos {
   return perImage.get(kind) ?? perImage.get(size) ?? perImage.get('*') ?? highest([...perImage.values()]);
 }
 
-/** Before it is made: the provider chooses what the request leaves to it, and reports its choice. */
+/** Before it is made: the provider chooses what the request leaves to it, such as the pixels of `2K`, and reports its choice. */
 function maxImageRate(perImage: ReadonlyMap<string, Nanos>, kind: string): Nanos {
   const [size = '', quality] = kind.split('/');
-  const open = [...perImage].filter(([name]) => size === 'auto' || (quality === 'auto' && name.startsWith(`${size}/`)));
+  const isOpen = size === 'auto' || !(/^\d+x\d+$/.test(size) || perImage.has(kind));
+  const open = [...perImage].filter(([name]) => isOpen || (quality === 'auto' && name.startsWith(`${size}/`)));
   return highest([imageRate(perImage, kind), ...open.map(([, rate]) => rate)]);
 }
 

@@ -13,7 +13,7 @@ const tool = (options: object = {}) => ({ tools: [{ type: 'image_generation', ..
 const FORCED = { ...tool(), tool_choice: { type: 'image_generation' } };
 const config = (generationConfig: object) => ({ body: { generationConfig } });
 const BOTH = ['TEXT', 'IMAGE'];
-const NOT_FORCED = { code: 'unsupported_parameter', param: 'tool_choice' };
+const NOT_FORCED = { code: 'unsupported_parameter', param: 'tools[0]' };
 const NOT_ONLY = { code: 'unsupported_parameter', param: 'modalities' };
 
 const CALL = { type: 'image_generation_call', id: 'ig_1', status: 'completed' };
@@ -75,7 +75,7 @@ export const IMAGES: Readonly<Record<number, Row>> = {
   },
   62: {
     summary:
-      'The image tool becomes the image modality of a model that generates images: its size becomes an aspect ratio and a tier, its other options are dropped. Other models drop the tool; forcing it is rejected.',
+      'The image tool becomes the image modality of a model that generates images: its size becomes an aspect ratio and a tier, its other options are dropped. Other models drop it beside functions; alone or forced it is rejected.',
     conversions: [
       ...(['responses over generate', 'chat over generate'] as const),
       ...(['responses over messages', 'chat over messages'] as const),
@@ -124,10 +124,7 @@ export const IMAGES: Readonly<Record<number, Row>> = {
         { absent: ['generationConfig.responseModalities'] },
         IMAGE_MODEL,
       ),
-      encodes(`${client} over generate`, tool(), {
-        absent: ['tools', 'generationConfig.responseModalities'],
-        dropped: ['tools'],
-      }),
+      rejects(`${client} over generate`, tool(), NOT_FORCED),
       encodes(
         `${client} over messages`,
         { tools: [FIND[client], ...tool().tools] },
@@ -163,8 +160,8 @@ export const IMAGES: Readonly<Record<number, Row>> = {
       encodes('chat over responses', FORCED, { body: { tool_choice: { type: 'image_generation' } }, dropped: [] }),
       encodes(
         'chat over responses',
-        { ...tool(), modalities: ['text', 'image'] },
-        { nowhere: ['image_generation'], dropped: ['modalities', 'tools'] },
+        { tools: [FIND.chat, ...tool().tools], modalities: ['text', 'image'] },
+        { nowhere: ['image_generation'], dropped: ['tools', 'modalities'] },
         ONLY_TEXT,
       ),
       rejects('chat over responses', { modalities: ['image'] }, NOT_ONLY, ONLY_TEXT),

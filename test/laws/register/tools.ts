@@ -202,7 +202,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
   },
   27: {
     summary:
-      'Hosted tools without a counterpart are dropped, because agents always list them; forcing one is rejected.',
+      'Hosted tools without a counterpart are dropped where agents always list them, and rejected where a request has no meaning without them; forcing one is rejected.',
     conversions: [...FROM_RESPONSES, 'messages over responses'],
     outcomes: ['dropped', 'rejected'],
     vectors: [
@@ -211,14 +211,19 @@ export const TOOLS: Readonly<Record<number, Row>> = {
         encodes(
           conversion,
           {
-            tools: [FIND.responses, { type: 'image_generation' }, { type: 'file_search', vector_store_ids: ['vs_1'] }],
+            tools: [FIND.responses, { type: 'image_generation' }],
           },
-          { nowhere: ['image_generation', 'file_search'], dropped: ['tools'] },
+          { nowhere: ['image_generation'], dropped: ['tools'] },
+        ),
+        rejects(
+          conversion,
+          { tools: [FIND.responses, { type: 'file_search', vector_store_ids: ['vs_1'] }] },
+          { code: 'unsupported_parameter', param: 'tools[1]', message: 'file_search' },
         ),
         rejects(
           conversion,
           { tools: [FIND.responses, { type: 'image_generation' }], tool_choice: { type: 'image_generation' } },
-          { code: 'unsupported_parameter', param: 'tool_choice' },
+          { code: 'unsupported_parameter', param: 'tools[1]' },
         ),
       ]),
       encodes(
@@ -232,7 +237,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
           tools: [FIND.messages, { type: 'web_fetch_20250910', name: 'web_fetch' }],
           tool_choice: { type: 'tool', name: 'web_fetch' },
         },
-        { code: 'unsupported_parameter', param: 'tool_choice' },
+        { code: 'unsupported_parameter', param: 'tools[1]' },
       ),
     ],
   },
@@ -286,11 +291,11 @@ export const TOOLS: Readonly<Record<number, Row>> = {
       rejects(
         'responses over generate',
         { tools: [MCP.responses] },
-        { code: 'unsupported_parameter', param: 'tools', message: 'mcp' },
+        { code: 'unsupported_parameter', param: 'tools[0]', message: 'mcp' },
       ),
       rejects('messages over generate', MCP.messages, {
         code: 'unsupported_parameter',
-        param: 'tools',
+        param: 'mcp_servers[0]',
         message: 'mcp',
       }),
     ],
@@ -448,7 +453,7 @@ export const TOOLS: Readonly<Record<number, Row>> = {
             tools: [FIND.responses, { type: 'web_search', external_web_access: false }],
             tool_choice: { type: 'web_search' },
           },
-          { code: 'unsupported_parameter', param: 'tool_choice' },
+          { code: 'unsupported_parameter', param: 'tools[1]' },
         ),
       ]),
       encodes(

@@ -343,6 +343,7 @@ test('decodeRequest reads tools, tool choice and web search options', () => {
         search_context_size: 'low',
         user_location: { type: 'approximate', approximate: { city: 'Rome', country: 'IT' } },
       },
+      at: 'web_search_options',
     },
   ]);
   assert.deepEqual(request.toolChoice, { kind: 'required' });

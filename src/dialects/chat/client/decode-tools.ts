@@ -47,7 +47,7 @@ function readTool(value: unknown, path: string): HubTool {
   // Some clients omit the type of functions.
   const type = optional(tool, 'type', oneOf(['function', 'custom', 'image_generation']), path) ?? 'function';
   // Not official. Takes the form of the responses dialect.
-  if (type === 'image_generation') return { kind: 'server', tool: 'image_gen', options: {}, raw: tool };
+  if (type === 'image_generation') return { kind: 'server', tool: 'image_gen', options: {}, raw: tool, at: path };
   const read = type === 'function' ? readFunction : readCustom;
   return { ...read(tool[type], `${path}.${type}`), ...(cache && { cache }) };
 }
@@ -60,7 +60,7 @@ const SEARCH_OPTIONS: ReadonlySet<string> = new Set([
 ]);
 
 function readHosted(raw: JsonObject, name: string, path: string): HubTool {
-  if (name !== 'web_search') return { kind: 'server', tool: 'other', options: {}, raw };
+  if (name !== 'web_search') return { kind: 'server', tool: 'other', options: {}, raw, at: path };
   const parameters = optional(raw, 'parameters', needObject, path) ?? {};
   const at = `${path}.parameters`;
   const options: ServerToolOptions = compact({
@@ -71,7 +71,7 @@ function readHosted(raw: JsonObject, name: string, path: string): HubTool {
     contextSize: optional(parameters, 'search_context_size', needString, at),
     otherOptions: Object.keys(parameters).filter((option) => !SEARCH_OPTIONS.has(option)),
   });
-  return { kind: 'server', tool: 'web_search', options, raw };
+  return { kind: 'server', tool: 'web_search', options, raw, at: path };
 }
 
 const NO_PARAMETERS = { type: 'object', properties: {} } as const;
@@ -117,7 +117,7 @@ function readSearch(value: unknown, path: string): HubTool {
     },
     contextSize: optional(raw, 'search_context_size', needString, path),
   });
-  return { kind: 'server', tool: 'web_search', options, raw };
+  return { kind: 'server', tool: 'web_search', options, raw, at: path };
 }
 
 // ---------------------------------------------------------------- choice

@@ -365,17 +365,9 @@ test('encodeRequest sends known builtin tools as functions and rejects others', 
   assert.throws(() => body({ tools: [browser] }), { code: 'unsupported_parameter' });
 });
 
-test('encodeRequest keeps web search, drops other hosted tools and rejects MCP servers', () => {
-  const server = (tool: Extract<HubTool, { kind: 'server' }>['tool']): HubTool => ({
-    kind: 'server',
-    tool,
-    options: {},
-    raw: {},
-  });
-  assert.deepEqual(body({ tools: [server('web_search')] }).web_search_options, {});
-  assert.equal(body({ tools: [server('code_exec')], toolChoice: { kind: 'required' } }).tools, undefined);
-  assert.throws(() => body({ tools: [server('mcp')] }), { code: 'unsupported_parameter' });
-  assert.throws(() => body({ toolChoice: { kind: 'hosted', tool: 'code_exec' } }), { code: 'unsupported_parameter' });
+test('encodeRequest writes web search as an option of the request', () => {
+  const tools: HubTool[] = [{ kind: 'server', tool: 'web_search', options: {}, raw: {} }];
+  assert.deepEqual(body({ tools }).web_search_options, {});
 });
 
 test('encodeRequest lists allowed tools in the wire form of each', () => {

@@ -1,4 +1,4 @@
-/** Encoder of tools and tool choice for a chat upstream. Drops hosted tools without an equivalent: agents list them in every request. */
+/** Encoder of tools and tool choice for a chat upstream. */
 import type { UpstreamTarget } from '../../codec.ts';
 import { type Choice, possibleChoice } from '../../encoding/possible-choice.ts';
 import { rejectBuiltin, rejectHostedChoice } from '../../errors/rejection.ts';
@@ -8,7 +8,6 @@ import { allowedTools } from '../../tools/allowed.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { toolsByName } from '../../tools/by-name.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
-import { forcesImageTool, imageToolOf } from '../../tools/images.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { checkSearchOptions, type SearchOptions } from '../../tools/search.ts';
 import { compact, isObject } from '../../wire/read.ts';
@@ -28,18 +27,13 @@ export function encodeTools(
   names: ToolNames,
   dropped: (HubField | RequestSection)[],
 ): EncodedTools {
-  if (forcesImageTool(request)) rejectHostedChoice('image_generation');
   const { tools: all, ...choice } = possibleChoice(request, target, dropped);
   const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
-  const hosted = allowedTools(request).filter(
-    (tool): tool is ServerTool => tool.kind === 'server' && tool.tool !== 'image_gen',
+  // Search is the only hosted tool of this dialect.
+  const search = allowedTools(request).find(
+    (tool): tool is ServerTool => tool.kind === 'server' && tool.tool === 'web_search',
   );
-  // Search is the only hosted tool of this dialect, and few servers have it.
-  const canSearch = !target.capabilities.refusedFields.includes('web_search_options');
-  const search = hosted.find(({ tool, options }) => canSearch && tool === 'web_search' && !options.offline);
   const droppedSearchOptions = search ? checkSearchOptions(search, SEARCH_OPTIONS) : [];
-  if (hosted.some((tool) => tool !== search)) dropped.push('hostedTools');
-  if (imageToolOf(request)) dropped.push('imageTool');
   const members = compact({
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: encodeChoice(choice, all, { target, names, hasTools: tools.length > 0 }),
@@ -64,8 +58,7 @@ function encodeTool(tool: HubTool, target: UpstreamTarget, names: ToolNames): Js
       return asFunction(names.toWire(tool), known.description, known.schema, undefined);
     }
     case 'server':
-      // These two act for the caller or carry its credentials, so they must not be dropped silently.
-      return tool.tool === 'mcp' || tool.tool === 'computer' ? rejectBuiltin(tool.tool) : undefined;
+      return undefined;
   }
 }
 

@@ -3,13 +3,12 @@ import { asObjectSchema, isEnforceable } from '../../claude/constrain-schema.ts'
 import { type Block, cacheControl } from '../../claude/encode-content.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import { possibleChoice } from '../../encoding/possible-choice.ts';
-import { rejectBuiltin, rejectHostedChoice } from '../../errors/rejection.ts';
+import { rejectBuiltin } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubField, RequestSection } from '../../hub/fields.ts';
 import type { HubRequest, HubTool, JsonObject, ToolName } from '../../hub/types.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
-import { forcesImageTool, imageToolOf } from '../../tools/images.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { compact } from '../../wire/read.ts';
 
@@ -25,12 +24,9 @@ export function encodeTools(
   names: ToolNames,
   dropped: Set<HubField | RequestSection>,
 ): EncodedTools {
-  if (forcesImageTool(request)) rejectHostedChoice('image_generation');
-  if (request.toolChoice.kind === 'hosted') rejectHostedChoice(request.toolChoice.tool);
   const lost: (HubField | RequestSection)[] = [];
   const { tools: offered, toolChoice } = possibleChoice(request, target, lost);
   for (const field of lost) dropped.add(field);
-  if (imageToolOf(request)) dropped.add('imageTool');
   const state: EncodeState = { target, names, dropped, strictCount: 0 };
   const tools = offered.flatMap((tool) => encodeTool(tool, state));
   if (tools.length > 0) return { tools, choice: encodeChoice(toolChoice, names) };
@@ -65,9 +61,6 @@ function encodeTool(tool: HubTool, state: EncodeState): Block[] {
       return [specOf(tool, known, state)];
     }
     case 'server':
-      // These two act for the caller or carry its credentials, so they must not be dropped silently.
-      if (tool.tool === 'mcp' || tool.tool === 'computer') return rejectBuiltin(tool.tool);
-      if (tool.tool !== 'image_gen') state.dropped.add('hostedTools');
       return [];
   }
 }

@@ -5,6 +5,7 @@ import { support as messagesSupport } from '../../messages/index.ts';
 export const support: SupportTable = {
   ...messagesSupport,
   maxToolCalls: 'dropped',
+  compaction: 'dropped',
   /** The API generates at least one token. */
   prewarm: 'rejected',
   parallelTools: 'dropped',

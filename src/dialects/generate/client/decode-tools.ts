@@ -46,7 +46,7 @@ function decodeTool(entry: JsonObject, path: string): HubTool[] {
     .map((name): HubTool => {
       const tool =
         Object.entries(HOSTED_TOOLS).find(([camel]) => camel === name || snakeOf(camel) === name)?.[1] ?? 'other';
-      return { kind: 'server', tool, options: {}, raw: { [name]: entry[name] } };
+      return { kind: 'server', tool, options: {}, raw: { [name]: entry[name] }, at: path };
     });
   return [...functions, ...hosted];
 }

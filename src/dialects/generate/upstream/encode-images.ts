@@ -1,9 +1,9 @@
 /** Encoder of image output: the image tool and the image modality of other dialects become `responseModalities` and `imageConfig`. */
 import type { UpstreamTarget } from '../../codec.ts';
-import { rejectHostedChoice, rejectImageOnly } from '../../errors/rejection.ts';
+import { rejectImageOnly } from '../../errors/rejection.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubImageSettings, HubRequest, JsonObject } from '../../hub/types.ts';
-import { forcesImageTool, type ImageTool, imageOptions, imageToolOf, settingsOfTool } from '../../tools/images.ts';
+import { forcesImageTool, imageOptions, imageToolOf, settingsOfTool } from '../../tools/images.ts';
 import { compact } from '../../wire/read.ts';
 
 export interface EncodedImages {
@@ -18,8 +18,7 @@ export function encodeImages(request: HubRequest, { capabilities }: UpstreamTarg
   const { modalities, image } = request.output;
   const asksByModality = modalities?.includes('image') === true;
   const isForced = forcesImageTool(request);
-  if (isForced && !(tool && capabilities.imageOutput)) rejectHostedChoice('image_generation');
-  if (!capabilities.imageOutput) return withoutImages(request, tool);
+  if (!capabilities.imageOutput) return withoutImages(request);
   // The provider has no tool here: a client that forbids tools gets no image.
   const offersTool = tool !== undefined && request.toolChoice.kind !== 'none';
   const names = !offersTool || asksByModality ? modalities : (['text', 'image'] as const);
@@ -36,7 +35,7 @@ export function encodeImages(request: HubRequest, { capabilities }: UpstreamTarg
 }
 
 /** The model generates no images: drops the request for one, or rejects it if the client accepts nothing else. */
-function withoutImages({ output }: HubRequest, tool: ImageTool | undefined): EncodedImages {
+function withoutImages({ output }: HubRequest): EncodedImages {
   const { modalities, image } = output;
   const dropped: HubField[] = [];
   const others = modalities?.filter((modality) => modality !== 'image');
@@ -45,7 +44,6 @@ function withoutImages({ output }: HubRequest, tool: ImageTool | undefined): Enc
     dropped.push('imageOutput');
   }
   if (image) dropped.push('imageSettings');
-  if (tool) dropped.push('imageTool');
   return {
     config: compact({ responseModalities: others?.map((modality) => modality.toUpperCase()) }),
     droppedFields: dropped,

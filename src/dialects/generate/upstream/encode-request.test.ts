@@ -250,28 +250,15 @@ const server = (tool: Extract<HubTool, { kind: 'server' }>['tool']): HubTool => 
   raw: {},
 });
 
-test('tool encoder maps hosted tools, drops unsupported ones and rejects MCP and computer use', () => {
-  assert.deepEqual(tools([server('web_search'), server('web_fetch'), server('code_exec'), server('file_search')]), {
+test('tool encoder maps hosted tools, and sets the flag for functions next to them', () => {
+  assert.deepEqual(tools([server('web_search'), server('web_fetch'), server('code_exec')]), {
     tools: [{ googleSearch: {} }, { urlContext: {} }, { codeExecution: {} }],
     toolConfig: undefined,
   });
-  assert.throws(() => tools([server('mcp')]), isApiError('unsupported_parameter', /mcp/));
-  assert.throws(() => tools([server('computer')]), isApiError('unsupported_parameter', /computer/));
-});
-
-test('tool encoder sets the flag for functions next to search, and drops search on older models', () => {
   assert.deepEqual(tools([fn, server('web_search')]).toolConfig, { includeServerSideToolInvocations: true });
-  const old = tools([fn, server('web_search')], { functionsWithSearch: false });
-  assert.equal(JSON.stringify(old).includes('googleSearch'), false);
-  assert.equal(old.toolConfig, undefined);
 });
 
-test('tool encoder rejects a choice of an unsupported hosted tool', () => {
-  const toolChoice = { kind: 'hosted', tool: 'image_gen' } as const;
-  assert.throws(
-    () => tools([server('image_gen')], {}, { toolChoice }),
-    isApiError('unsupported_parameter', /image_gen/),
-  );
+test('tool encoder rejects a forced hosted tool, which the provider can only offer', () => {
   assert.throws(
     () => tools([fn, server('web_search')], {}, { toolChoice: { kind: 'hosted', tool: 'web_search' } }),
     isApiError('unsupported_parameter', /web_search.*not forced/),

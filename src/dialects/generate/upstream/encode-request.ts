@@ -19,7 +19,7 @@ const MAX_STOP_SEQUENCES = 5;
 export function encodeRequest(original: HubRequest, target: UpstreamTarget): EncodedRequest {
   const request = effectiveRequest(original);
   const names = mapToolNames(request, 'generate');
-  const { hasFunctions, tools, toolConfig, dropsHosted, droppedSearchOptions } = encodeTools(request, names, target);
+  const { hasFunctions, tools, toolConfig, droppedSearchOptions } = encodeTools(request, names, target);
   const images = encodeImages(request, target);
   const format = encodeFormat(request.output.format, hasFunctions && !target.capabilities.functionsWithSchema, target);
   const stops = request.sampling.stop ?? [];
@@ -45,7 +45,6 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
     continuationToken: request.continuationToken,
   });
   const dropped = [...fieldsDroppedFor(request, target), ...images.droppedFields];
-  if (dropsHosted) dropped.push('hostedTools');
   if (request.items.some(lacksImage)) dropped.push('imageHistory');
   return {
     body,

@@ -1,7 +1,7 @@
 /**
  * Encoder of tools and tool choice. Functions of every kind become declarations; hosted tools become the provider's own.
- * Hosted tools without a counterpart are dropped, or rejected if the client chose them.
  */
+import { TOOL_FORMS } from '../../../rules/index.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectBuiltin, rejectForcedChoice, rejectMachine } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
@@ -11,7 +11,7 @@ import { builtinFunction } from '../../tools/builtins.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { checkSearchOptions, type SearchOptions } from '../../tools/search.ts';
-import { compact, isObject } from '../../wire/read.ts';
+import { compact } from '../../wire/read.ts';
 import { toGoogleParameters } from './to-google-schema.ts';
 
 export interface EncodedTools {
@@ -19,8 +19,6 @@ export interface EncodedTools {
   readonly toolConfig?: JsonObject;
   /** Older models reject a response schema next to functions. */
   readonly hasFunctions: boolean;
-  /** A hosted tool other than the image tool has no counterpart, or the model rejects it next to functions. */
-  readonly dropsHosted: boolean;
   readonly droppedSearchOptions: readonly string[];
 }
 
@@ -33,7 +31,7 @@ export function encodeTools(request: HubRequest, names: ToolNames, target: Upstr
   }
   const hasFunctions = declarations.size > 0;
   const allowed = allowedTools(request);
-  const hosted = hostedTools(allowed, request, hasFunctions, target);
+  const hosted = hostedTools(allowed, request);
   const hasAllowedFunctions = allowed.some((tool) => tool.kind !== 'server');
   if (!hasAllowedFunctions || request.toolChoice.kind === 'hosted') rejectForcedHosted(request.toolChoice, hosted);
   const list = [...(hasFunctions ? [{ functionDeclarations: [...declarations.values()] }] : []), ...hosted.values()];
@@ -44,7 +42,6 @@ export function encodeTools(request: HubRequest, names: ToolNames, target: Upstr
   });
   return {
     hasFunctions,
-    dropsHosted: allowed.some((tool) => tool.kind === 'server' && tool.tool !== 'image_gen' && !hosted.has(tool.tool)),
     droppedSearchOptions: request.dialect === 'generate' ? [] : droppedOptions(allowed, hosted),
     ...(list.length > 0 && { tools: list }),
     ...(Object.keys(toolConfig).length > 0 && { toolConfig }),
@@ -77,42 +74,16 @@ function declaration(
 
 // ---------------------------------------------------------------- hosted tools
 
-/** Member name of each hosted tool at this provider, or how to treat a tool without counterpart. */
-const HOSTED: Readonly<Record<ServerTool, string | { readonly otherwise: 'drop' | 'reject' }>> = {
-  web_search: 'googleSearch',
-  web_fetch: 'urlContext',
-  code_exec: 'codeExecution',
-  // These carry credentials or act on a screen, so the client must learn that they do not run.
-  mcp: { otherwise: 'reject' },
-  computer: { otherwise: 'reject' },
-  // All tools are sent at once, so a tool search is not needed.
-  tool_search: { otherwise: 'drop' },
-  file_search: { otherwise: 'drop' },
-  // Becomes a modality of the reply; see encode-images.ts.
-  image_gen: { otherwise: 'drop' },
-  maps: { otherwise: 'drop' },
-  other: { otherwise: 'drop' },
-};
-
-function hostedTools(
-  tools: readonly HubTool[],
-  request: HubRequest,
-  hasFunctions: boolean,
-  target: UpstreamTarget,
-): ReadonlyMap<ServerTool, JsonObject> {
+/** Images are a modality of the reply; see encode-images.ts. */
+function hostedTools(tools: readonly HubTool[], { dialect }: HubRequest): ReadonlyMap<ServerTool, JsonObject> {
   const hosted = new Map<ServerTool, JsonObject>();
-  // Older models accept functions or hosted tools, not both; the client depends on its functions.
-  const isAllowed = !hasFunctions || target.capabilities.functionsWithSearch;
   for (const tool of tools) {
     if (tool.kind !== 'server') continue;
-    const mapped = HOSTED[tool.tool];
-    if (request.dialect === 'generate' && isObject(tool.raw)) {
-      if (isAllowed) hosted.set(tool.tool, tool.raw);
-    } else if (typeof mapped === 'string') {
+    const member = tool.tool === 'image_gen' ? undefined : TOOL_FORMS[tool.tool].forms.generate;
+    if (dialect === 'generate') hosted.set(tool.tool, tool.raw);
+    else if (member !== undefined) {
       if (tool.options.machine) rejectMachine();
-      if (isAllowed && !tool.options.offline) hosted.set(tool.tool, { [mapped]: {} });
-    } else if (mapped.otherwise === 'reject') {
-      rejectBuiltin(tool.tool);
+      hosted.set(tool.tool, { [member]: {} });
     }
   }
   return hosted;

@@ -63,7 +63,6 @@ describe('messages request decoder', () => {
     assertRejected({ thread: { type: 'create' } }, 'unsupported_parameter', 'thread');
     assertRejected({ container: 'c_1' }, 'unsupported_parameter', 'container');
     assertRejected({ compaction: { type: 'summarize' } }, 'unsupported_parameter', 'compaction');
-    assertRejected({ tools: [{ type: 'computer_toolset_20260801' }] }, 'unsupported_parameter', 'tools[0].type');
   });
 
   it('names the path of an invalid value', () => {
@@ -144,8 +143,20 @@ describe('messages tool decoder', () => {
       { kind: 'function', name: 'find', description: 'd', schema: SCHEMA, strict: true, defer: true },
       { kind: 'function', name: 'plain', schema: SCHEMA, cache: {} },
       { kind: 'builtin', builtin: 'bash_20250124', name: 'bash', raw: bash },
-      { kind: 'server', tool: 'web_search', options: { allowedDomains: ['a.example'], maxUses: 3 }, raw: search },
-      { kind: 'server', tool: 'other', options: {}, raw: { type: 'advisor_20260301', name: 'advisor' } },
+      {
+        kind: 'server',
+        tool: 'web_search',
+        options: { allowedDomains: ['a.example'], maxUses: 3 },
+        raw: search,
+        at: 'tools[3]',
+      },
+      {
+        kind: 'server',
+        tool: 'advisor',
+        options: {},
+        raw: { type: 'advisor_20260301', name: 'advisor' },
+        at: 'tools[4]',
+      },
     ]);
   });
 
@@ -153,7 +164,9 @@ describe('messages tool decoder', () => {
     const server = { type: 'url', name: 'files', url: 'https://mcp.example', authorization_token: 't' };
     const toolset = { type: 'mcp_toolset', mcp_server_name: 'files' };
     const { tools, unknown } = decode({ mcp_servers: [server], tools: [toolset] });
-    assert.deepEqual(tools, [{ kind: 'server', tool: 'mcp', options: {}, raw: { ...server, toolset } }]);
+    assert.deepEqual(tools, [
+      { kind: 'server', tool: 'mcp', options: {}, raw: { ...server, toolset }, at: 'mcp_servers[0]' },
+    ]);
     assert.deepEqual(unknown, []);
   });
 

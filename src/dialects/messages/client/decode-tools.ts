@@ -61,15 +61,13 @@ export function decodeTool(value: unknown, path: string): HubTool {
   if (BUILTINS.has(family)) {
     return { ...common, kind: 'builtin', builtin: type, name: needString(tool.name, `${path}.name`), raw: tool };
   }
-  if (SCREEN_TOOLS.has(family)) unsupported(`${path}.type`, `tools of type "${type}" are not supported by this model.`);
   const server = SERVER_TOOLS.get(family) ?? 'other';
-  return { ...common, kind: 'server', tool: server, options: serverOptions(tool, path), raw: tool };
+  const options = family === 'computer' ? { screen: readScreen(tool, path) } : serverOptions(tool, path);
+  return { ...common, kind: 'server', tool: server, options, raw: tool, at: path };
 }
 
 /** Tools that the client runs; the type implies the input schema. */
 const BUILTINS: ReadonlySet<string> = new Set(['bash', 'text_editor', 'memory']);
-/** Tools that the client runs on screenshots; no other dialect can express their calls. */
-const SCREEN_TOOLS: ReadonlySet<string> = new Set(['computer', 'computer_toolset', 'browser_toolset']);
 const SERVER_TOOLS: ReadonlyMap<string, ServerTool> = new Map(
   Object.entries<ServerTool>({
     web_search: 'web_search',
@@ -77,6 +75,11 @@ const SERVER_TOOLS: ReadonlyMap<string, ServerTool> = new Map(
     code_execution: 'code_exec',
     tool_search_tool_bm25: 'tool_search',
     tool_search_tool_regex: 'tool_search',
+    advisor: 'advisor',
+    computer: 'computer',
+    // Their calls name a toolset, for which no other dialect has a place: without a screen they are not converted.
+    computer_toolset: 'computer',
+    browser_toolset: 'computer',
   }),
 );
 
@@ -89,6 +92,12 @@ function functionTool(tool: JsonObject, path: string): HubTool {
     strict: optional(tool, 'strict', readBoolean, path),
   });
 }
+
+const readScreen = (tool: JsonObject, path: string): NonNullable<ServerToolOptions['screen']> =>
+  compact({
+    width: optional(tool, 'display_width_px', readCount, path),
+    height: optional(tool, 'display_height_px', readCount, path),
+  });
 
 function serverOptions(tool: JsonObject, path: string): ServerToolOptions {
   return compact({
@@ -106,7 +115,7 @@ function decodeMcpServer(value: unknown, path: string, toolsets: Map<string, Too
   needString(server.url, `${path}.url`);
   const toolset = toolsets.get(name)?.toolset;
   toolsets.delete(name);
-  return { kind: 'server', tool: 'mcp', options: {}, raw: toolset ? { ...server, toolset } : server };
+  return { kind: 'server', tool: 'mcp', options: {}, raw: toolset ? { ...server, toolset } : server, at: path };
 }
 
 type ToolChoiceFields = Pick<HubRequest, 'toolChoice' | 'parallelTools'>;

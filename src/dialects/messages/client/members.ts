@@ -85,6 +85,8 @@ const TOOL_TABLES: ReadonlyMap<string, MemberTable> = new Map([
   ['text_editor', PLAIN],
   ['memory', PLAIN],
   ['code_execution', PLAIN],
+  // Other providers take the size of the screen from its pictures.
+  ['computer', PLAIN],
   ['web_search', { ...DOMAINS, user_location: true }],
   ['web_fetch', DOMAINS],
 ]);

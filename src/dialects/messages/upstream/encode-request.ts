@@ -2,6 +2,7 @@
  * Request encoder for messages upstreams. The same history always gives the same bytes, because prompt caches and signed
  * thinking depend on an unchanged prefix. Fields that the model does not support are reported as dropped.
  */
+import { TOOL_FORMS } from '../../../rules/index.ts';
 import { addBreakpoints, limitBreakpoints, type Prompt } from '../../claude/cache-breakpoints.ts';
 import { constrainSchema } from '../../claude/constrain-schema.ts';
 import { type Block, textBlock } from '../../claude/encode-content.ts';
@@ -29,7 +30,6 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
   const cache = encodeCache(request, { tools: tools.tools, system, turns }, target, dropped);
   if (tools.dropsCallLimit) dropped.add('maxToolCalls');
   if (tools.dropsHosted) dropped.add('hostedTools');
-  if (tools.dropsImageTool) dropped.add('imageTool');
   if (tools.dropsStrict) dropped.add('strictTools');
   if (request.meta.serviceTier === 'flex') dropped.add('serviceTier');
   return {
@@ -46,9 +46,10 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
       // Hashed: the provider needs to distinguish users, not to identify them.
       metadata: request.meta.userId === undefined ? undefined : { user_id: userTag(request.meta.userId) },
       cache_control: cache,
+      context_management: encodeCompaction(request.limits.compactAt),
       messages: turns.map(({ role, blocks }) => ({ role, content: blocks })),
     }),
-    headers: headersFor(tools, turns),
+    headers: headersFor(tools, turns, request.limits.compactAt !== undefined),
     droppedFields: [...dropped],
     ...(tools.droppedSearchOptions.length > 0 && { droppedSearchOptions: tools.droppedSearchOptions }),
     names: names.originals,
@@ -150,13 +151,29 @@ const TIERS = { auto: 'auto', standard: 'standard_only', priority: 'auto', flex:
 const tierOf = ({ meta }: HubRequest): string | undefined => meta.serviceTier && TIERS[meta.serviceTier];
 
 const VERSION = '2023-06-01';
+const COMPUTER_BETA = 'computer-use-2025-01-24';
 const MCP_BETA = 'mcp-client-2025-11-20';
 const COMPACT_BETA = 'compact-2026-01-12';
 
-function headersFor(tools: EncodedTools, turns: readonly MessageTurn[]): Record<string, string> {
+/** The provider rejects a lower threshold. */
+const MIN_COMPACTION = 50_000;
+
+const encodeCompaction = (threshold: number | undefined): JsonObject | undefined =>
+  threshold === undefined
+    ? undefined
+    : {
+        edits: [
+          { type: 'compact_20260112', trigger: { type: 'input_tokens', value: Math.max(threshold, MIN_COMPACTION) } },
+        ],
+      };
+
+function headersFor(tools: EncodedTools, turns: readonly MessageTurn[], compacts: boolean): Record<string, string> {
   const betas = [
     ...(tools.mcpServers.length > 0 ? [MCP_BETA] : []),
-    ...(turns.some((turn) => turn.blocks.some((block) => block.type === 'compaction')) ? [COMPACT_BETA] : []),
+    ...(tools.tools.some(({ type }) => type === TOOL_FORMS.computer.forms.messages) ? [COMPUTER_BETA] : []),
+    ...(compacts || turns.some((turn) => turn.blocks.some((block) => block.type === 'compaction'))
+      ? [COMPACT_BETA]
+      : []),
   ];
   return { 'anthropic-version': VERSION, ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }) };
 }

@@ -1,4 +1,5 @@
 /** Encoder of tools and tool choice: functions, the provider's client tools, and hosted tools it supports. */
+import { TOOL_FORMS } from '../../../rules/index.ts';
 import { asObjectSchema, isEnforceable } from '../../claude/constrain-schema.ts';
 import { type Block, cacheControl } from '../../claude/encode-content.ts';
 import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';
@@ -6,8 +7,8 @@ import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
 import { allowedTools } from '../../tools/allowed.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
+import { screenOf } from '../../tools/computer.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
-import { forcesImageTool, imageToolOf } from '../../tools/images.ts';
 import { remoteServer } from '../../tools/mcp.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { checkSearchOptions, rejectOption, type SearchOptions } from '../../tools/search.ts';
@@ -21,16 +22,14 @@ export interface EncodedTools {
   readonly isForced: boolean;
   /** `maxToolCalls` is set, but no tool accepts a limit. */
   readonly dropsCallLimit: boolean;
-  /** A hosted tool other than the image tool has no counterpart at this provider. */
+  /** A function has the name of a hosted tool, which is left out. */
   readonly dropsHosted: boolean;
-  readonly dropsImageTool: boolean;
   readonly droppedSearchOptions: readonly string[];
   /** A strict tool is sent without `strict`. */
   readonly dropsStrict: boolean;
 }
 
 export function encodeTools(request: HubRequest, names: ToolNames): EncodedTools {
-  if (forcesImageTool(request)) rejectHostedChoice('image_generation');
   // The dialect has no list of allowed names, so only the allowed tools are sent.
   const allowed = allowedTools(request);
   const state: EncodeState = { request, names, strictCount: 0, mcpServers: [], droppedSearchOptions: [] };
@@ -45,11 +44,8 @@ export function encodeTools(request: HubRequest, names: ToolNames): EncodedTools
     ...(choice && { choice }),
     isForced: choice?.type === 'any' || choice?.type === 'tool',
     dropsCallLimit:
-      request.limits.maxToolCalls !== undefined && !tools.some((tool) => tool.name === HOSTED.web_search?.name),
-    dropsHosted:
-      tools.length < blocks.length ||
-      allowed.some((tool) => tool.kind === 'server' && tool.tool !== 'image_gen' && !isHosted(tool, request)),
-    dropsImageTool: imageToolOf(request) !== undefined,
+      request.limits.maxToolCalls !== undefined && !tools.some((tool) => tool.name === TOOL_FORMS.web_search.name),
+    dropsHosted: tools.length < blocks.length,
     droppedSearchOptions: state.droppedSearchOptions,
     dropsStrict: allowed.filter((tool) => tool.kind === 'function' && tool.strict === true).length > state.strictCount,
   };
@@ -91,9 +87,13 @@ const TOOL_ENCODERS: { readonly [K in HubTool['kind']]: ToolEncoder<K> } = {
     if (tool.tool === 'mcp') return mcpToolset(tool.raw, state);
     if (state.request.dialect === 'messages') return [{ ...tool.raw }];
     if (tool.options.machine) rejectMachine();
-    const row = hostedTool(tool);
-    return row
-      ? [{ ...row, ...(tool.tool === 'web_search' && searchOptions(tool, state)), ...cacheControl(tool.cache) }]
+    const form = hostedForm(tool.tool);
+    if (form && tool.tool === 'computer') {
+      const { width, height } = screenOf(state.request, tool);
+      return [{ ...form, display_width_px: width, display_height_px: height, ...cacheControl(tool.cache) }];
+    }
+    return form
+      ? [{ ...form, ...(tool.tool === 'web_search' && searchOptions(tool, state)), ...cacheControl(tool.cache) }]
       : [];
   },
 };
@@ -107,30 +107,16 @@ function declare(tool: HubTool & { name: string }, body: Block, { names, request
   return compact({ name: names.toWire(tool), ...body, defer_loading, ...cacheControl(tool.cache) });
 }
 
-/** Hosted tools of this provider, in their oldest version, which most accounts have. All others are dropped. */
-const HOSTED: Partial<Record<ServerTool, { readonly type: string; readonly name: string }>> = {
-  web_search: { type: 'web_search_20250305', name: 'web_search' },
-  web_fetch: { type: 'web_fetch_20250910', name: 'web_fetch' },
-  code_exec: { type: 'code_execution_20250825', name: 'code_execution' },
-  tool_search: { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' },
-};
-
-const isHosted = (tool: ServerToolEntry, { dialect }: HubRequest): boolean =>
-  dialect === 'messages' || tool.tool === 'mcp' || hostedTool(tool) !== undefined;
+/** The name is the type without its revision. */
+function hostedForm(tool: ServerTool): { readonly type: string; readonly name: string } | undefined {
+  const type = TOOL_FORMS[tool].forms.messages;
+  return type === undefined ? undefined : { type, name: type.replace(/_\d{8}$/, '') };
+}
 
 type ServerToolEntry = HubTool & { kind: 'server' };
 
-/**
- * A client-side tool search returns results in a form that only its own dialect has, so it has no counterpart. Nor has a search
- * without access to the web.
- */
-const hostedTool = ({ tool, raw, options }: ServerToolEntry) =>
-  (tool === 'tool_search' && raw.execution === 'client') || options.offline ? undefined : HOSTED[tool];
-
 const searchesTools = (request: HubRequest): boolean =>
-  offeredTools(request).some(
-    (tool) => tool.kind === 'server' && tool.tool === 'tool_search' && isHosted(tool, request),
-  );
+  offeredTools(request).some((tool) => tool.kind === 'server' && tool.tool === 'tool_search');
 
 const SEARCH_OPTIONS: SearchOptions = new Set(['allowedDomains', 'blockedDomains', 'maxUses', 'userLocation']);
 
@@ -178,7 +164,7 @@ const withParallelFlag = (request: HubRequest, choice: Block): Block =>
 
 /** Rejects a choice of a hosted tool that was dropped, instead of ignoring it. */
 function hostedName(tool: ServerTool, tools: readonly Block[]): string {
-  const name = HOSTED[tool]?.name;
+  const name = hostedForm(tool)?.name;
   if (name !== undefined && tools.some((block) => block.name === name && block.type !== undefined)) return name;
   return rejectHostedChoice(tool);
 }

@@ -19,6 +19,8 @@ export const support = {
   strictTools: 'changed',
   /** Unsupported ones are dropped, not rejected, because agents always list them. */
   hostedTools: 'changed',
+  /** An edit of the context, which older models reject. */
+  compaction: 'changed',
   /** Limits web search, the only hosted tool with a limit. */
   maxToolCalls: 'changed',
   prewarm: 'kept',

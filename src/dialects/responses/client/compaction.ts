@@ -31,7 +31,14 @@ export const compactionClient = ({ sign, userMessages }: CompactionOptions): Cli
   dialect: 'responses',
   fieldNames,
   // The summary is all that the client gets.
-  replyForms: { style: 'responses', hasHosted: () => true, hasImages: true, hasAudio: true, citesDocuments: true },
+  replyForms: {
+    style: 'responses',
+    hasHosted: () => true,
+    hasImages: true,
+    hasAudio: true,
+    citesDocuments: true,
+    quotes: true,
+  },
   decodeRequest: (body, head) => summaryRequest(decodeRequest(body, head)),
   faultIn,
   encodeReply(reply: HubReply, { created, issuer }: ReplyContext): JsonObject {

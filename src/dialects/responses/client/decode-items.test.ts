@@ -205,8 +205,9 @@ describe('responses tool decoder', () => {
         tool: 'web_search',
         options: { allowedDomains: ['a.example'], userLocation: { type: 'approximate' } },
         raw: search,
+        at: 'tools[4]',
       },
-      { kind: 'server', tool: 'other', options: {}, raw: { type: 'brand_new' } },
+      { kind: 'server', tool: 'other', options: {}, raw: { type: 'brand_new' }, at: 'tools[5]' },
     ]);
   });
   it('reads every form of tool choice', () => {

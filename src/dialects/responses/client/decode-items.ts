@@ -4,6 +4,7 @@
  */
 import type { HubItem, HubMessage, HubReasoningItem, HubTool, JsonObject, Opaque } from '../../hub/types.ts';
 import { isEnvelope, slotText, unwrap } from '../../opaque/envelope.ts';
+import { COMPUTER } from '../../tools/computer.ts';
 import { restoreCarried } from '../../tools/hosted.ts';
 import {
   compact,
@@ -21,6 +22,7 @@ import {
   wrongType,
 } from '../../wire/read.ts';
 import {
+  computerArgs,
   decodeServerCall,
   isHostedShell,
   isSeparateResult,
@@ -106,7 +108,8 @@ const ITEM_READERS: ReadonlyMap<string, ItemReader> = new Map<string, ItemReader
   ['program_output', carryOpaque],
   ['agent_message', carryOpaque],
   ['multi_agent_call_output', carryOpaque],
-  ['computer_call_output', rejectItem],
+  ['computer_call', readComputerCall],
+  ['computer_call_output', readScreenshot],
   ['mcp_approval_response', rejectItem],
   ['compaction_trigger', rejectItem],
 ]);
@@ -189,6 +192,19 @@ function outputReader(form: 'function' | 'custom' | 'builtin'): ItemReader {
 function readShellOutput(item: JsonObject, path: string): HubItem[] {
   const value = needList(item.output, `${path}.output`);
   return [{ kind: 'tool_result', callId: callIdOf(item, path), form: 'builtin', parts: [{ kind: 'json', value }] }];
+}
+
+function readComputerCall(item: JsonObject, path: string): HubItem[] {
+  return [
+    { kind: 'tool_call', callId: callIdOf(item, path), name: COMPUTER, form: 'builtin', args: computerArgs(item) },
+  ];
+}
+
+function readScreenshot(item: JsonObject, path: string): HubItem[] {
+  const { image_url, file_id } = needObject(item.output, `${path}.output`);
+  const image = compact({ type: 'input_image', image_url, file_id });
+  const parts = isGiven(image_url ?? file_id) ? decodeContent([image], `${path}.output`, 'caller') : [];
+  return [{ kind: 'tool_result', callId: callIdOf(item, path), form: 'builtin', parts }];
 }
 
 /** `local_shell_call_output` has the call id in `id`. */

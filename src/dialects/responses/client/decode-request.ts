@@ -8,6 +8,8 @@ import {
   compact,
   isGiven,
   isObject,
+  maybeCount,
+  maybeList,
   maybeObject,
   needString,
   oneOf,
@@ -104,7 +106,18 @@ function limitsOf(body: JsonObject): HubRequest['limits'] {
     maxOutput,
     maxToolCalls: optional(body, 'max_tool_calls', readCount),
     prewarm: prewarm ? true : undefined,
+    compactAt: compactAt(body.context_management),
   });
+}
+
+/** The provider's own limit where the client names none. */
+const DEFAULT_COMPACTION = 150_000;
+
+function compactAt(value: unknown): number | undefined {
+  const entry = maybeList(value)
+    .map(maybeObject)
+    .find(({ type }) => type === 'compaction');
+  return entry && (maybeCount(entry.compact_threshold) ?? DEFAULT_COMPACTION);
 }
 
 function samplingOf(body: JsonObject, include: readonly string[]): HubSampling {

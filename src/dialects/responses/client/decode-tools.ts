@@ -15,6 +15,7 @@ import {
   compact,
   isGiven,
   isObject,
+  maybeCount,
   maybeList,
   maybeObject,
   maybeString,
@@ -59,7 +60,7 @@ function decodeTool(tool: JsonObject, type: string, path: string, namespace?: Na
     unsupported(`${path}.environment`, 'containers of another provider cannot be used with this model.');
   if (BUILTINS.has(type)) return { kind: 'builtin', builtin: type, name: type, raw: tool };
   const server = serverToolOf(type);
-  return { kind: 'server', tool: server, options: optionsOf(tool, server === 'web_search'), raw: tool };
+  return { kind: 'server', tool: server, options: optionsOf(tool, server === 'web_search'), raw: tool, at: path };
 }
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
@@ -116,8 +117,13 @@ function optionsOf(tool: JsonObject, isSearch: boolean): ServerToolOptions {
   return compact({
     ...(isSearch && searchOptions(tool)),
     machine: referencesContainer(tool.container) ? true : undefined,
+    screen: SERVER_TOOLS.get(String(tool.type)) === 'computer' ? screenOf(tool) : undefined,
   });
 }
+
+/** Only the older tool names a size. */
+const screenOf = ({ display_width, display_height }: JsonObject): ServerToolOptions['screen'] =>
+  compact({ width: maybeCount(display_width), height: maybeCount(display_height) });
 
 function searchOptions(tool: JsonObject): ServerToolOptions {
   const { allowed_domains, blocked_domains, ...filters } = maybeObject(tool.filters);

@@ -90,8 +90,11 @@ const responseHead = (id: string, context: ReplyContext): JsonObject => ({
   model: context.model,
 });
 
+const without = <T>(list: readonly T[], positions: ReadonlySet<number>): T[] =>
+  list.filter((_, n) => !positions.has(n));
+
 /** The request settings in the response object; equal in every snapshot of a stream. */
-export function echoSettings({ request }: ReplyContext): JsonObject {
+export function echoSettings({ request, omittedTools = [] }: ReplyContext): JsonObject {
   const { sampling, limits, reasoning, output, cache, state, meta } = request;
   return {
     background: state.background ?? false,
@@ -111,7 +114,7 @@ export function echoSettings({ request }: ReplyContext): JsonObject {
     temperature: sampling.temperature ?? 1,
     text: compact({ format: echoFormat(output.format), verbosity: output.verbosity ?? 'medium' }),
     tool_choice: echoToolChoice(request),
-    tools: echoTools(request.tools),
+    tools: echoTools(omittedTools.length === 0 ? request.tools : without(request.tools, new Set(omittedTools))),
     top_logprobs: sampling.topLogprobs ?? 0,
     top_p: sampling.topP ?? 1,
     truncation: 'disabled',

@@ -38,6 +38,9 @@ const ITEM_TABLES: ReadonlyMap<unknown, Members> = new Map<unknown, Members>([
   ['custom_tool_call_output', RESULT],
   ['local_shell_call_output', RESULT],
   ['apply_patch_call_output', RESULT],
+  // Only its issuer knows what its user has to confirm.
+  ['computer_call', { '*': true, pending_safety_checks: false }],
+  ['computer_call_output', { '*': true, acknowledged_safety_checks: false }],
   ['additional_tools', { '*': true, tools: () => TOOLS }],
   ['tool_search_output', { '*': true, tools: () => TOOLS }],
   ['configuration_update', { '*': true, reasoning: { effort: true }, text: { format: FORMAT } }],
@@ -63,6 +66,8 @@ const TOOL_TABLES: Readonly<Record<string, Members>> = {
     container: { type: true, file_ids: true, network_policy: byType({ allowlist: { type: true } }) },
   },
   tool_search: reads('type execution'),
+  computer: { type: true },
+  computer_use_preview: reads('type display_width display_height'),
 };
 const TOOLS: Members = byType(TOOL_TABLES);
 
@@ -75,6 +80,7 @@ export const MEMBERS: MemberTable = {
   reasoning: reads('effort summary generate_summary'),
   text: { format: FORMAT, verbosity: true },
   prompt_cache_options: { prewarm: true },
+  context_management: ({ type }) => (type === 'compaction' ? reads('type compact_threshold') : false),
   // Members of a WebSocket message.
   ...reads('generate stream_id type'),
 };

@@ -1,8 +1,8 @@
 /** Encoder of image output: a client that asks for images by modality gets the image tool, forced if it wants nothing else. */
-import { rejectHostedChoice, rejectImageOnly } from '../../errors/rejection.ts';
+import { rejectImageOnly } from '../../errors/rejection.ts';
 import { type HubField, holdsGeneratedImage } from '../../hub/fields.ts';
 import type { HubItem, JsonObject } from '../../hub/types.ts';
-import { forcesImageTool, imageOptions, imageToolFor, imageToolOf, sizeOfSettings } from '../../tools/images.ts';
+import { imageOptions, imageToolFor, imageToolOf, sizeOfSettings } from '../../tools/images.ts';
 import type { ToolContext } from '../encode-tools.ts';
 
 export interface EncodedImages {
@@ -19,14 +19,10 @@ export function encodeImages({ request, target }: ToolContext): EncodedImages {
   const asksByModality = modalities?.includes('image') === true;
   const isOnly = asksByModality && !modalities.includes('text');
   const isAvailable = target.capabilities.imageOutput;
-  // Tools of this dialect pass unchanged, whatever the flags of the model.
-  if (!isAvailable && request.dialect !== 'responses' && forcesImageTool(request))
-    rejectHostedChoice('image_generation');
   if (!isAvailable && isOnly) rejectImageOnly();
   const usesModality = asksByModality && isAvailable && !listed;
   const dropped: Partial<Record<HubField, boolean>> = {
     imageOutput: asksByModality && !isAvailable,
-    imageTool: listed !== undefined && !isAvailable && request.dialect !== 'responses',
     imageSettings: image !== undefined && !(usesModality && sizeOfSettings(image) !== undefined),
     imageHistory: request.items.some((item) => holdsGeneratedImage(item) && !isOwnCall(item)),
   };

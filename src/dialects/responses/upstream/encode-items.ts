@@ -13,6 +13,7 @@ import type {
   JsonObject,
   Opaque,
 } from '../../hub/types.ts';
+import { COMPUTER } from '../../tools/computer.ts';
 import { wrapInput } from '../../tools/free-text.ts';
 import { hostedText, ownForm } from '../../tools/hosted.ts';
 import { rejectOrphan } from '../../tools/pair-results.ts';
@@ -20,7 +21,7 @@ import { callIdFor } from '../../wire/ids.ts';
 import { compact, isObject, parseArgs } from '../../wire/read.ts';
 import { encodeFormat } from '../encode-settings.ts';
 import { encodeTools, type ToolContext, wireName } from '../encode-tools.ts';
-import { encodeSummary } from '../output-items.ts';
+import { encodeComputerCall, encodeSummary } from '../output-items.ts';
 import { type BreakpointList, encodeInputParts, encodeOutputParts } from './encode-content.ts';
 
 export interface EncodeContext extends ToolContext {
@@ -159,6 +160,11 @@ const TYPED_CALLS: Readonly<Record<string, { readonly type: string; readonly fie
 
 function encodeCall(item: HubToolCall, context: EncodeContext): JsonObject {
   const call_id = callIdFor('responses', item.callId);
+  if (item.form === 'builtin' && item.name === COMPUTER) {
+    context.resultTypes.set(item.callId, 'computer_call_output');
+    const { id: _, ...call } = encodeComputerCall(item, '', 'completed');
+    return { ...call, call_id };
+  }
   const typed = item.form === 'builtin' && context.request.dialect === 'responses' ? TYPED_CALLS[item.name] : undefined;
   const custom = item.form === 'custom' && context.target.capabilities.customTools;
   const type = typed?.type ?? (custom ? 'custom_tool_call' : 'function_call');
@@ -176,7 +182,13 @@ function encodeResult(item: HubToolResult, context: EncodeContext): JsonObject {
   const call_id = callIdFor('responses', item.callId);
   const [data] = item.parts;
   if (type === 'shell_call_output' && data?.kind === 'json') return { type, call_id, output: data.value };
+  if (type === 'computer_call_output') return { type, call_id, output: encodeScreenshot(item, context) };
   return { type, call_id, output: encodeResultOutput(item, context) };
+}
+
+function encodeScreenshot(item: HubToolResult, context: EncodeContext): JsonObject {
+  const image = encodeInputParts(item.parts, context.breakpoints).find(({ type }) => type === 'input_image');
+  return compact({ type: 'computer_screenshot', image_url: image?.image_url, file_id: image?.file_id });
 }
 
 /**

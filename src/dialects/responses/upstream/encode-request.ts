@@ -11,7 +11,7 @@ import { cacheKeyFor, userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
 import { UPSTREAM_TIERS } from '../../wire/service-tiers.ts';
 import { encodeFormat, encodeReasoning } from '../encode-settings.ts';
-import { droppedSearchOptions, dropsHostedTool, encodeToolChoice, encodeTools, searchLimit } from '../encode-tools.ts';
+import { droppedSearchOptions, encodeToolChoice, encodeTools, searchLimit } from '../encode-tools.ts';
 import { encodeInputParts, setBreakpoints } from './encode-content.ts';
 import { encodeImages } from './encode-images.ts';
 import { type EncodeContext, encodeItems } from './encode-items.ts';
@@ -126,7 +126,6 @@ function droppedFieldsOf(request: HubRequest, context: EncodeContext): HubField[
     temperature: capabilities.sampling === 'none' && sampling.temperature !== undefined,
     topP: capabilities.sampling === 'none' && sampling.topP !== undefined,
     reasoning: wantsReasoning && capabilities.efforts.length === 0,
-    hostedTools: dropsHostedTool(offeredTools(request), context),
     cacheBreakpoints: hasOtherBreakpoints(request) || (hasBreakpoints && !capabilities.explicitCache),
   };
   return (Object.keys(dropped) as HubField[]).filter((field) => dropped[field]);

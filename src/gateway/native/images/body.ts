@@ -1,11 +1,11 @@
-/** The body of an image request after its check. */
+/** The body of an image request as it was read. What its fields may be depends on the model. */
 import type { StreamedBody } from '../../../platform/http/index.ts';
-import type { ImageSettings } from '../../images/fields.ts';
+import type { ImageValues } from '../../images/fields.ts';
 
 /** JSON or a form. */
 export interface ImageBody {
   readonly model: string | undefined;
-  readonly settings: ImageSettings;
+  readonly values: ImageValues;
   /** Images and masks in the request. */
   readonly files: number;
   /** The field that names files of the provider account. */

@@ -93,11 +93,11 @@ describe('form of an image edit', () => {
   });
 
   test('reads numbers and booleans before and after the files', () => {
-    const { settings } = read(
+    const { values } = read(
       form(field('n', '2'), PROMPT, image(), field('stream', 'true'), part('name=quality', 'low')),
     );
-    assert.deepEqual([settings.count, settings.isStream, settings.quality], [2, true, 'low']);
-    assert.equal(read(form(field('stream', 'false'), PROMPT, image())).settings.isStream, false);
+    assert.deepEqual([values.n, values.stream, values.quality], [2, true, 'low']);
+    assert.equal(read(form(field('stream', 'false'), PROMPT, image())).values.stream, false);
   });
 
   test('may have no model or an empty one', () => {

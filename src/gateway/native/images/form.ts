@@ -13,7 +13,7 @@ import {
   type ImageFieldRule,
   REMOVED_IMAGE_FIELD,
 } from '../../../rules/index.ts';
-import { checkImageFields, invalid } from '../../images/fields.ts';
+import { imageValues, invalid } from '../../images/fields.ts';
 import type { ImageBody } from './body.ts';
 import { type FormPart, FormScanner } from './form-scanner.ts';
 
@@ -35,13 +35,12 @@ export function boundaryOf(contentType: string): string {
 export function imageForm(parts: readonly FormPart[], body: SpooledBody): ImageBody {
   const fields = readFields(parts);
   const text = (name: string): string | undefined => fields.get(name)?.bytes.toString('utf8');
-  const settings = checkImageFields((field) => formValue(field, text(field)));
   const files = checkFiles(parts);
   const model = fields.get('model');
   const removed = fields.get(REMOVED_IMAGE_FIELD);
   return {
     model: text('model'),
-    settings,
+    values: imageValues((field) => formValue(field, text(field))),
     files,
     unknown: parts.find(({ name }) => !isKnown(name))?.name,
     dropped: removed ? [REMOVED_IMAGE_FIELD] : [],

@@ -1,8 +1,8 @@
-/** Image requests in JSON: scanned and checked, in a thread where they are large, and sent with the bytes as they came, but for the model and `response_format`. */
+/** Image requests in JSON: scanned, in a thread where they are large, and sent with the bytes as they came, but for the model and `response_format`. */
 import { type Span, type StepBudget, splice, valueAt } from '../../../core/index.ts';
 import type { ThreadJob } from '../../../platform/threads/index.ts';
 import { IMAGE_FIELDS, IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD } from '../../../rules/index.ts';
-import { checkImageFields, invalid } from '../../images/fields.ts';
+import { imageValues, invalid } from '../../images/fields.ts';
 import { asJson, findingsFor, LARGE_BODY_BYTES, scanRequest } from '../../request-scan.ts';
 import { withModel } from '../request.ts';
 import { bodyAfter } from '../scan.ts';
@@ -48,11 +48,9 @@ function scanImage(sent: Buffer, operation: InferenceOperation, steps: StepBudge
     const span = members.get(name);
     return span && asJson(() => valueAt(sent, span));
   };
-  const settings = checkImageFields(read);
   const sources = operation === 'images.edit' ? readSources(read('images'), read('mask')) : [];
   const [other] = findings.tagged;
-  if (other)
-    throw invalid(other.path, 'a second model makes no image in a format that is possible here; leave it out.');
+  if (other) throw invalid(other.path, 'a second model has no price here; leave it out.');
   const model = read('model') ?? undefined;
   if (model !== undefined && typeof model !== 'string') throw invalid('model', 'expected a string.');
   const removed = members.get(REMOVED_IMAGE_FIELD);
@@ -61,7 +59,7 @@ function scanImage(sent: Buffer, operation: InferenceOperation, steps: StepBudge
     cut: removed && new Uint8Array(body),
     modelSpan: removed ? scanRequest(body, MODEL, { steps }).get('model') : members.get('model'),
     model,
-    settings,
+    values: imageValues(read),
     files: sources.length,
     objectsIn: sources.find(({ isObject }) => isObject)?.field,
     unknown: findings.unknown,

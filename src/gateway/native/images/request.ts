@@ -2,10 +2,12 @@
  * Image requests (G 2, G 4.8): read, checked and admitted before anything is sent. Generations are JSON; edits are forms, or JSON with
  * `images` as newer SDKs send them.
  */
+import { capabilitiesFor } from '../../../catalog/index.ts';
 import { failAt } from '../../../core/index.ts';
 import { mediaType } from '../../../platform/web/index.ts';
-import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
+import { CONTRACT_IMAGES, type ImageCapabilities, imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
 import { estimateText } from '../../billing/request-tokens.ts';
+import { checkImageFields, isContractFormat } from '../../images/fields.ts';
 import { defaultImageModel } from '../../images/model.ts';
 import { bodyClassOf, jobOwner } from '../../services.ts';
 import { canonicalPath } from '../headers.ts';
@@ -18,17 +20,22 @@ import { imageJob, imageJson } from './json.ts';
 export async function readImageRequest(services: NativeReadServices, source: NativeSource): Promise<NativeRequest> {
   const { call } = source;
   const body = await readImageBody(services, source);
-  const { settings, files, dropped, objectsIn, unknown } = body;
+  const { files, dropped, objectsIn } = body;
+  // Images have one group, so that its first model stands for a missing name.
+  const model = body.model ?? fallbackModel(source, services);
+  const settings = checkImageFields(body.values, acceptedImages(source, services, model));
+  const { format } = settings;
+  // What a provider makes of another format has no bound; of a moving picture, the number of frames is one.
+  const isOpen = format !== undefined && format !== 'gif' && !isContractFormat(format);
   return {
-    // Images have one group, so that its first model stands for a missing name.
-    model: body.model ?? fallbackModel(source, services),
+    model,
     objectsOf: objectsIn === undefined ? undefined : () => sharedObject(objectsIn),
     inputTokens: () => estimateText(settings.prompt),
     bounds: {
       bodyBytes: settings.promptBytes,
       moreInput: files * TOKENS_PER_INPUT_IMAGE,
       maxOutput: settings.count * imageTokens(settings),
-      unknown,
+      unknown: body.unknown ?? (isOpen ? 'output_format' : undefined),
     },
     images: { settings, files },
     isStream: settings.isStream,
@@ -36,6 +43,12 @@ export async function readImageRequest(services: NativeReadServices, source: Nat
     pathFor: () => canonicalPath(call),
     bodyFor: (model) => body.bodyFor(model),
   };
+}
+
+/** Where the group has no such model, the request is rejected later; until then it is one of the contract. */
+function acceptedImages({ caller }: NativeSource, { catalog }: NativeReadServices, name: string): ImageCapabilities {
+  const model = caller.fallback?.model ?? catalog().resolve(caller.group.id, name);
+  return model ? capabilitiesFor(caller.group.style, model) : CONTRACT_IMAGES;
 }
 
 async function readImageBody(services: NativeReadServices, source: NativeSource): Promise<ImageBody> {

@@ -120,11 +120,15 @@ export const requestedCount = ({ settings }: RequestedImages): ImageCount => ({
   count: settings.count,
 });
 
+/** Qualities whose tokens a provider has stated. */
+const STATED: ReadonlySet<string> = new Set(['low', 'medium', 'high']);
+
 /** Where the provider reports no usage. Its own choice of a quality is the medium one most of the time. */
 export function estimateImageUsage({ settings, files }: RequestedImages, { kind, count }: ImageCount): HubUsage {
   const [size = 'auto', quality = 'auto'] = kind.split('/');
-  const { partialImages, prompt } = settings;
-  const each = imageTokens({ size, quality: quality === 'auto' ? 'medium' : quality, partialImages });
+  const { partialImages, prompt, format } = settings;
+  const usual = quality === 'auto' ? 'medium' : STATED.has(quality) ? quality : 'high';
+  const each = imageTokens({ size, quality: usual, partialImages, format });
   const inputImage = files * Math.ceil(TOKENS_PER_INPUT_IMAGE / USUAL_SHARE);
   return {
     input: estimateText(prompt) + inputImage,
