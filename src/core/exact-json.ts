@@ -17,8 +17,6 @@ const ARGUMENT_MEMBERS: ReadonlyMap<string, string> = new Map([
   ['function_response', '{'],
   ['partialArgs', '['],
 ]);
-const HAS_ARGUMENTS =
-  /"(?:input|args|arguments|action|operation|function_?[rR]esponse)"\s*:\s*\{\s*"|"partialArgs"\s*:\s*\[/;
 
 /** Declarations of tools and formats: readers expect plain numbers there, also in a property that is called `input`. */
 const PLAIN_MEMBERS: ReadonlySet<string> = new Set([
@@ -54,11 +52,31 @@ export function valueOfJson(text: string): unknown {
 
 /** The value of the text, which `JSON.parse` has read, with exact values inside tool arguments. */
 export function withExactArguments(text: string, value: unknown, from: 'client' | 'provider' = 'provider'): unknown {
-  if (!HAS_ARGUMENTS.test(text) || !MAY_CHANGE.test(text)) return value;
+  if (!holdsArguments(value) || !MAY_CHANGE.test(text)) return value;
   const exact = readExact(text, false);
   if (typeof exact !== 'string') return exact.value;
   if (from === 'client' && exact === 'too many') throw new JsonScanError(TOO_MANY, text.length);
   return value;
+}
+
+/** Iterative, because a provider's reply may be of any depth. A search in the text takes half as long as `JSON.parse`. */
+function holdsArguments(root: unknown): boolean {
+  const open: unknown[] = [root];
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value !== 'object' || value === null) continue;
+    if (Array.isArray(value)) {
+      for (const element of value) if (typeof element === 'object' && element !== null) open.push(element);
+      continue;
+    }
+    for (const name in value) {
+      const member = (value as Readonly<Record<string, unknown>>)[name];
+      if (typeof member !== 'object' || member === null) continue;
+      const opener = ARGUMENT_MEMBERS.get(name);
+      if (opener !== undefined && opener === (Array.isArray(member) ? '[' : '{')) return true;
+      open.push(member);
+    }
+  }
+  return false;
 }
 
 const TOO_MANY = `The tool arguments in the body have more than ${JSON_LIMITS.exactValues} numbers that only their text holds exactly. Send fewer.`;

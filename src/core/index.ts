@@ -21,7 +21,9 @@ export {
   elementsAt,
   hasEscapedLetters,
   JsonLimitError,
+  type JsonLimits,
   JsonScanError,
+  type MeasuredBody,
   measureMembers,
   membersAt,
   type Span,
@@ -31,7 +33,7 @@ export {
   valueAt,
 } from './json.ts';
 export { repeatedMember } from './json-members.ts';
-export { type BodyShape, ShapeFindings, shapeOf, type Tagged } from './json-shape.ts';
+export { type BodyShape, ShapeFindings, shapeOf } from './json-shape.ts';
 export { hintOf, isKeyFormat, newKeyValue } from './key-format.ts';
 export { type LimitedKey, type Limits, readLimits, type StoredLimits, showLimits } from './limits.ts';
 export { createLog, errorFields, type Log, type LogFields, type LogValue, sharedOutput, silentLog } from './log.ts';
@@ -63,6 +65,7 @@ export { isProxyUrl, PROXY_EXPECTED, proxyLabel } from './proxy-url.ts';
 export { isPlainName, quoteNamesOnly } from './quotations.ts';
 export { FIRST_REQUESTS, OPEN_RETRY_MS, RateWindow, WINDOW_MS, type WindowUse } from './rate-window.ts';
 export { type Repetition, repeat } from './repeat.ts';
+export { commonTrail, type ScanTrail, type Tagged } from './scan-trail.ts';
 export {
   createSealer,
   derive,

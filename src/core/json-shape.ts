@@ -3,6 +3,7 @@
  * body with it as it passes, and reports the first member that is not known. Tables of kinds: `src/rules/members/`.
  */
 import type { ObjectKinds } from '../rules/index.ts';
+import type { ScanMark, ScanTrail, Tagged } from './scan-trail.ts';
 import type { StepBudget } from './step-budget.ts';
 
 export interface MemberShape {
@@ -36,14 +37,6 @@ export interface Shape {
   readonly tag: string | undefined;
 }
 
-/** A value that a tag reports. `path` names it in the body. */
-export interface Tagged {
-  readonly tag: string;
-  readonly path: string;
-  /** Byte offsets; `end` is exclusive. */
-  readonly span: { readonly start: number; readonly end: number };
-}
-
 /** What one scan has found. */
 export class ShapeFindings {
   readonly shape: BodyShape;
@@ -54,33 +47,42 @@ export class ShapeFindings {
   readonly tagged: Tagged[] = [];
   /** Of the request whose body is compared. */
   readonly steps: StepBudget;
+  /** Where the scan begins: the bytes in front of it were scanned before. */
+  readonly known: ScanMark | undefined;
+  /** Where a later scan could begin; undefined when it should not. */
+  readonly marks: ScanMark[] | undefined;
 
-  constructor(shape: BodyShape, steps: StepBudget) {
+  /** `trail`: of a scan of the same first bytes, or an empty one; without it no marks are kept. */
+  constructor(shape: BodyShape, steps: StepBudget, trail?: ScanTrail) {
     this.steps = steps;
     this.shape = shape;
+    this.known = trail?.marks.at(-1);
+    this.marks = trail && [...trail.marks];
+    if (!trail || !this.known) return;
+    ({ isWatched: this.isWatched, unknown: this.unknown } = this.known);
+    this.tagged.push(...trail.tagged);
   }
 }
 
 /** Values by name, found by the bytes of a name: a body has thousands of names, and no string is made of them. */
 export class NameTable<T> {
-  readonly #rows = new Map<number, { readonly bytes: Buffer; readonly value: T }[]>();
+  /** By the place that a name is given. */
+  readonly #rows: ({ readonly bytes: Buffer; readonly value: T }[] | undefined)[] = Array(PLACES).fill(undefined);
   readonly #byName: ReadonlyMap<string, T>;
 
   constructor(entries: Iterable<readonly [string, T]>) {
     this.#byName = new Map(entries);
     for (const [name, value] of this.#byName) {
       const bytes = Buffer.from(name);
-      const key = keyOf(bytes, 0, bytes.length);
-      const rows = this.#rows.get(key);
-      if (rows) rows.push({ bytes, value });
-      else this.#rows.set(key, [{ bytes, value }]);
+      const place = placeOf(bytes, 0, bytes.length);
+      this.#rows[place] = [...(this.#rows[place] ?? []), { bytes, value }];
     }
   }
 
   at(bytes: Buffer, start: number, end: number): T | undefined {
-    const rows = this.#rows.get(keyOf(bytes, start, end));
+    const rows = this.#rows[placeOf(bytes, start, end)];
     if (rows === undefined) return undefined;
-    for (const row of rows) if (isSame(row.bytes, bytes, start)) return row.value;
+    for (const row of rows) if (row.bytes.length === end - start && isSame(row.bytes, bytes, start)) return row.value;
     return undefined;
   }
 
@@ -89,12 +91,13 @@ export class NameTable<T> {
   }
 }
 
-/** The length with the first and the last byte, between which few names of a table differ. */
-const keyOf = (bytes: Buffer, start: number, end: number): number =>
-  (Math.min(end - start, 0x3fff) << 16) | ((bytes[start] ?? 0) << 8) | (bytes[end - 1] ?? 0);
+const PLACES = 256;
+/** By the length with the first and the last byte, between which few names of a table differ. */
+const placeOf = (bytes: Buffer, start: number, end: number): number =>
+  ((end - start) * 41 + (bytes[start] ?? 0) * 7 + (bytes[end - 1] ?? 0)) & (PLACES - 1);
 
 function isSame(name: Buffer, bytes: Buffer, start: number): boolean {
-  for (let at = 1; at < name.length - 1; at += 1) if (name[at] !== bytes[start + at]) return false;
+  for (let at = 0; at < name.length; at += 1) if (name[at] !== bytes[start + at]) return false;
   return true;
 }
 

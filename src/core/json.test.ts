@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { runs } from '../../test/support/properties.ts';
-import { JsonScanError, scanMembers, splice, valueAt } from './json.ts';
+import { JsonScanError, measureMembers, scanMembers, splice, valueAt } from './json.ts';
 
 const LIMITS = { depth: 8, tokens: 100_000 };
 const scan = (text: string | Buffer, ...wanted: string[]) => scanMembers(Buffer.from(text), new Set(wanted), LIMITS);
@@ -104,4 +104,13 @@ test('scanMembers skips long strings with quotes and backslashes at every offset
       assert.equal(valueAt(body, scan(body, 'model').get('model') ?? assert.fail(`${n} ${tail}`)), 'm');
     }
   }
+});
+
+test('measureMembers knows which bodies JSON.stringify writes as they are', () => {
+  const isPlain = (text: string): boolean =>
+    measureMembers(Buffer.from(text), new Set(), { depth: 9, tokens: 99 }).isPlain;
+  for (const value of ['1', '-1', '0', '0.7', '-0.5', '123456789012345', '0.000001', '"1e5"', '{"a1":1}'])
+    assert.ok(isPlain(`{"a":{"b":[${value}]}}`), value);
+  for (const value of ['-0', '1.0', '1e5', '1E5', '12345678901234567', '0.0000001', '1e400', '{"1":1}', '{"12":{}}'])
+    assert.ok(!isPlain(`{"a":{"b":[${value}]}}`), value);
 });

@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { type MemberShape, type Shape, type ShapeFindings, TYPE_MEMBER, type TypeShape } from './json-shape.ts';
+import { addMark, type MarkedList, type ScanMark } from './scan-trail.ts';
 
 /** Byte offsets; `end` is exclusive. */
 export interface Span {
@@ -21,6 +22,8 @@ export interface JsonLimits {
   readonly elements?: ReadonlyMap<string, number>;
   /** Elements of all lists inside the elements of one of these lists. */
   readonly innerElements?: number;
+  /** Lists of the top level between whose elements a later scan may go on. */
+  readonly marked?: ReadonlySet<string>;
 }
 
 /** Why the body is rejected; `at` is a byte offset, `member` the member of the body at fault. */
@@ -66,17 +69,26 @@ export function scanMembers(
   return members;
 }
 
-/** The members as above, and how many values the body holds, which determines the memory of the parsed body. */
+export interface MeasuredBody {
+  readonly members: Map<string, Span>;
+  /** How many values the body holds, which determines the memory of the parsed body. */
+  readonly values: number;
+  /** `JSON.stringify` writes its numbers as they are, and moves no names. */
+  readonly isPlain: boolean;
+}
+
+/** The members as above, and more that the scan has seen. */
 export function measureMembers(
   bytes: Buffer,
   wanted: ReadonlySet<string>,
   limits: JsonLimits,
   findings?: ShapeFindings,
-): { members: Map<string, Span>; values: number } {
-  if (!isUtf8(bytes)) throw new JsonScanError('The body is not valid UTF-8.', 0);
+): MeasuredBody {
+  const { known } = findings ?? {};
+  if (!isUtf8(known ? bytes.subarray(known.at) : bytes)) throw new JsonScanError('The body is not valid UTF-8.', 0);
   const scanner = new Scanner(bytes, limits, 0, findings);
   const members = scanner.members(wanted);
-  return { members, values: scanner.values };
+  return { members, values: scanner.values, isPlain: scanner.isPlain };
 }
 
 /** Spans of members of a nested object; none of another value. The body must have passed `scanMembers`. */
@@ -136,6 +148,9 @@ class Scanner {
   /** Of the current member of the top level, where it is a list: its elements, and those of lists inside them. */
   #elements = 0;
   #innerElements = 0;
+  #isPlain = true;
+  /** The current member, where marks are kept in it. */
+  #list: MarkedList | undefined;
   /** Objects with members in values that were skipped. */
   #objects = 0;
   readonly #findings: ShapeFindings | undefined;
@@ -152,20 +167,37 @@ class Scanner {
     this.#findings = findings;
   }
 
+  get isPlain(): boolean {
+    return this.#isPlain;
+  }
+
   /** Scalars and empty containers so far. */
   get values(): number {
     return this.#tokens;
   }
 
   members(wanted: ReadonlySet<string>): Map<string, Span> {
+    const { known } = this.#findings ?? {};
+    const found = known ? this.#membersFrom(known, wanted) : this.#firstMembers(wanted);
+    this.#space();
+    if (this.#at < this.#bytes.length) throw this.#unexpected();
+    return found;
+  }
+
+  #membersFrom(mark: ScanMark, wanted: ReadonlySet<string>): Map<string, Span> {
+    const found = new Map(mark.list.found);
+    this.#at = mark.at;
+    this.#tokens = mark.values;
+    this.#topLevel(wanted, found, mark);
+    return found;
+  }
+
+  #firstMembers(wanted: ReadonlySet<string>): Map<string, Span> {
     // Not valid JSON, but some editors write a byte order mark into a file that curl then sends.
     if (this.#bytes[0] === 0xef && this.#bytes[1] === 0xbb && this.#bytes[2] === 0xbf) this.#at = 3;
     this.#space();
     if (this.#peek() !== OPEN_OBJECT) throw new JsonScanError('The body must be a JSON object.', this.#at);
-    const found = this.objectMembers(wanted);
-    this.#space();
-    if (this.#at < this.#bytes.length) throw this.#unexpected();
-    return found;
+    return this.objectMembers(wanted);
   }
 
   /** Reads from the opening brace to after the closing one. */
@@ -193,16 +225,21 @@ class Scanner {
     return found;
   }
 
-  #topLevel(wanted: ReadonlySet<string>, found: Map<string, Span>): void {
-    const { members = Number.POSITIVE_INFINITY } = this.#limits;
-    for (let count = 1; ; count += 1) {
+  /** `mark`: within the first of the members. */
+  #topLevel(wanted: ReadonlySet<string>, found: Map<string, Span>, mark?: ScanMark): void {
+    const { members = Number.POSITIVE_INFINITY, marked } = this.#limits;
+    let known = mark;
+    for (let count = known?.list.member ?? 1; ; count += 1) {
       if (count > members) throw new JsonScanError(`The body has more than ${members} members.`, this.#at);
-      const key = this.#key();
-      const start = this.#at;
-      this.#elements = 0;
-      this.#innerElements = 0;
-      if (this.#findings) this.#compare(this.#findings.shape.request.members.get(key), key, 0);
-      else this.#value();
+      const key = known?.list.name ?? this.#key();
+      const start = known?.list.start ?? this.#at;
+      this.#elements = known?.index ?? 0;
+      this.#innerElements = known?.innerElements ?? 0;
+      this.#list = undefined;
+      if (this.#findings?.marks && marked?.has(key))
+        this.#list = known?.list ?? { name: key, start, member: count, found: [...found] };
+      this.#member(key, known);
+      known = undefined;
       if (this.#limits.elements && this.#bytes[start] === OPEN_ARRAY) this.#checkList(key, this.#limits.elements);
       if (wanted.has(key)) {
         if (found.has(key)) throw new JsonScanError(`The member "${key}" occurs twice.`, start);
@@ -214,6 +251,16 @@ class Scanner {
       if (next !== COMMA) throw this.#unexpected(-1);
       this.#space();
     }
+  }
+
+  /** Reads the value of a member of the body, or the rest of it. */
+  #member(name: string, mark: ScanMark | undefined): void {
+    if (!this.#findings) return this.#value();
+    const member = this.#findings.shape.request.members.get(name);
+    if (!mark || !member) return this.#compare(member, name, 0);
+    this.#path.push(name);
+    this.#elementsFrom(member, 0, mark.index);
+    this.#path.pop();
   }
 
   #checkList(member: string, limits: ReadonlyMap<string, number>): void {
@@ -285,14 +332,33 @@ class Scanner {
 
   #shapedList(member: MemberShape, depth: number): void {
     this.#enter(depth);
-    if (this.#isEmpty(CLOSE_ARRAY)) return;
-    for (let index = 0; ; index += 1) {
+    if (!this.#isEmpty(CLOSE_ARRAY)) this.#elementsFrom(member, depth, 0);
+  }
+
+  #elementsFrom(member: MemberShape, depth: number, from: number): void {
+    for (let index = from; ; index += 1) {
       this.#countElement(depth + 1);
       this.#path.push(index);
       this.#shaped(member, depth + 1);
       this.#path.pop();
       if (!this.#hasNext(CLOSE_ARRAY)) return;
+      if (depth === 0 && this.#list) this.#mark(this.#list, index + 1);
     }
+  }
+
+  #mark(list: MarkedList, index: number): void {
+    const findings = this.#findings;
+    if (!findings?.marks) return;
+    addMark(findings.marks, {
+      at: this.#at,
+      list,
+      index,
+      innerElements: this.#innerElements,
+      values: this.#tokens,
+      isWatched: findings.isWatched,
+      unknown: findings.unknown,
+      tagged: findings.tagged.length,
+    });
   }
 
   #shapedObject(shape: Shape, depth: number): void {
@@ -451,6 +517,7 @@ class Scanner {
 
   #name(): void {
     const start = this.#at;
+    if (isDigit(this.#bytes[start + 1])) this.#isPlain = false;
     this.#watch(start, this.#string());
     this.#colon();
   }
@@ -481,15 +548,19 @@ class Scanner {
 
   #number(): void {
     const bytes = this.#bytes;
-    let at = this.#at;
+    const start = this.#at;
+    let at = start;
     if (bytes[at] === MINUS) at += 1;
     at = bytes[at] === ZERO ? at + 1 : this.#digits(at);
+    const integerEnd = at;
     if (bytes[at] === DOT) at = this.#digits(at + 1);
     if (bytes[at] === 0x65 || bytes[at] === 0x45) {
       at += 1;
       at = this.#digits(bytes[at] === MINUS || bytes[at] === PLUS ? at + 1 : at);
     }
     this.#at = at;
+    const isShort = at === integerEnd && at - start < EXACT_DIGITS && bytes[start] !== MINUS;
+    if (!isShort && this.#isPlain) this.#isPlain = isWrittenSo(bytes.toString('latin1', start, at));
   }
 
   /** Offset after a run of digits; throws when there is none. */
@@ -524,8 +595,8 @@ class Scanner {
     }
     const quote = bytes.indexOf(QUOTE, at);
     const closing = isEscaped(bytes, quote, at) ? this.#closingQuote(at, quote) : quote;
-    this.#at = closing + 1;
     if (closing < 0) throw new JsonScanError('The body ends inside a string.', bytes.length);
+    this.#at = closing + 1;
     return true;
   }
 
@@ -557,6 +628,8 @@ class Scanner {
   #space(): void {
     for (;;) {
       const byte = this.#bytes[this.#at];
+      // Most JSON has none.
+      if (byte === undefined || byte > 0x20) return;
       if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return;
       this.#at += 1;
     }
@@ -595,6 +668,11 @@ const pathText = (path: readonly (string | number)[]): string =>
     .join('')
     .slice(0, MAX_PATH);
 const MAX_PATH = 200;
+
+/** Longer numbers may be rounded. */
+const EXACT_DIGITS = 16;
+/** Whether `JSON.stringify` writes the number in the same way. */
+const isWrittenSo = (number: string): boolean => JSON.stringify(Number(number)) === number;
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= 0x39;
 

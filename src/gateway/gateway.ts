@@ -6,6 +6,7 @@ import { balanceReport, type Metering } from '../ledger/index.ts';
 import type { Db } from '../platform/db/index.ts';
 import type { Threads } from '../platform/threads/index.ts';
 import {
+  type BodyBudget,
   type Call,
   type ClientStreamLimits,
   ClientStreams,
@@ -28,6 +29,7 @@ import { RejectedOpaques } from './converted/rejected-opaque.ts';
 import { readStored, type StoredForm, type StoredReading } from './converted/stored-reading.ts';
 import { type ExplainedCall, explainCall } from './explain/explain.ts';
 import { ModelListing } from './models/listing.ts';
+import { KeptPrompts } from './native/kept-prompts.ts';
 import { ReadOn } from './read-on.ts';
 import { RejectedOptions } from './rejected-options/rejected-options.ts';
 import { serveCall } from './serve-call.ts';
@@ -53,6 +55,9 @@ export interface GatewayOptions {
   readonly storedDays: number;
   readonly bodyLimit: (limit: BodyClass) => number;
   readonly spool: Spool;
+  readonly bodyBudget: BodyBudget;
+  /** Of prompts that are kept for the next turns. */
+  readonly keptPromptBytes: number;
   readonly threads: Threads;
   readonly accountTag: (accountId: string) => string;
   /** Key of the signatures of opaque values. */
@@ -84,6 +89,7 @@ export function createGateway(options: GatewayOptions) {
     rejectedOpaques: new RejectedOpaques(clock),
     rejectedOptions: new RejectedOptions(),
     rejections: new UpgradeRejections(clock),
+    keptPrompts: new KeptPrompts({ ...options, maxBytes: options.keptPromptBytes }),
     background,
     backgroundRuns,
   };

@@ -3,8 +3,11 @@ import {
   ApiError,
   type BodyShape,
   fail,
+  type JsonLimits,
   JsonScanError,
+  type MeasuredBody,
   measureMembers,
+  type ScanTrail,
   ShapeFindings,
   type Span,
   StepBudget,
@@ -39,18 +42,31 @@ interface ScanLimits {
   readonly operation?: InferenceOperation;
   /** Throws for a body with more values than the event loop can read at once. */
   readonly isLight?: boolean;
+  /** False when the body has no envelope. */
+  readonly mayHoldOwn?: boolean;
 }
 
 /** Spans of the wanted members. Throws what the client did wrong, with the member and its limit. */
-export function scanRequest(body: Buffer, wanted: ReadonlySet<string>, options: ScanOptions): Map<string, Span> {
+export const scanRequest = (body: Buffer, wanted: ReadonlySet<string>, options: ScanOptions): Map<string, Span> =>
+  measureRequest(body, wanted, options).members;
+
+/** The same, and more that the scan has seen. */
+export function measureRequest(body: Buffer, wanted: ReadonlySet<string>, options: ScanOptions): MeasuredBody {
   if (body.length === 0) throw fail('invalid_request', 'The body is empty; a JSON object is expected.');
   const { operation, findings, isLight = false } = options;
   const isReply = operation === undefined || inferenceRow(operation).vectors !== true;
-  const ofReply = isLight ? LIGHT_BODY.limits : REQUEST_JSON_LIMITS;
-  const { members, values } = asJson(() => measureMembers(body, wanted, isReply ? ofReply : JSON_LIMITS, findings));
-  (options.findings ? options.findings.steps : options.steps).take(values);
-  if (isReply) rejectManyEnvelopes(body);
-  return members;
+  const ofReply = isLight ? lightLimits(findings) : REQUEST_JSON_LIMITS;
+  const measured = asJson(() => measureMembers(body, wanted, isReply ? ofReply : JSON_LIMITS, findings));
+  (options.findings ? options.findings.steps : options.steps).take(measured.values);
+  if (isReply && options.mayHoldOwn !== false) rejectManyEnvelopes(body);
+  return measured;
+}
+
+/** What was read before takes no time. */
+function lightLimits(findings: ShapeFindings | undefined): JsonLimits {
+  const { limits } = LIGHT_BODY;
+  const { values } = findings?.known ?? {};
+  return values === undefined ? limits : { ...limits, tokens: Math.min(REQUEST_LIMITS.values, limits.tokens + values) };
 }
 
 /** The result of work on a light body. What is wrong with one, a thread finds too, and says it with the limits of all bodies. */
@@ -76,14 +92,19 @@ export const bothSpellings = (name: string): string[] => [
 ];
 
 /** To be filled by a scan: what the request has that its table does not know, and what is bounded by its content. */
-export function findingsFor(operation: InferenceOperation, dialect: Dialect, steps: StepBudget): ShapeFindings {
+export function findingsFor(
+  operation: InferenceOperation,
+  dialect: Dialect,
+  steps: StepBudget,
+  trail?: ScanTrail,
+): ShapeFindings {
   const kinds = objectKindsOf(operation, dialect);
   let shape = shapes.get(kinds);
   if (!shape) {
     shape = shapeOf(kinds, OBJECT_NAMES[dialect], dialect === 'generate' ? bothSpellings : undefined);
     shapes.set(kinds, shape);
   }
-  return new ShapeFindings(shape, steps);
+  return new ShapeFindings(shape, steps, trail);
 }
 
 /** The first member of a request that no table knows. */
@@ -110,6 +131,11 @@ export function asJson<T>(read: () => T): T {
     throw error;
   }
 }
+
+/** Part of every opaque value and id of this gateway, so that one search is enough for most bodies. */
+const OWN = Buffer.from('gw');
+/** False is certain. */
+export const mayHoldOwn = (bytes: Buffer): boolean => bytes.includes(OWN);
 
 /** How every opaque value of this gateway begins. */
 const ENVELOPE = Buffer.from('gw1.');

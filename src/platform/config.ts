@@ -150,6 +150,11 @@ const Settings = z.strictObject({
     .describe(
       'bytes of all large request bodies in memory, after decompression and with their working copies; further ones get 503, and a key with more than its share 429; default 30 % of the memory limit of the container, without one 512 MiB',
     ),
+  KEPT_PROMPT_BYTES: integer(0)
+    .optional()
+    .describe(
+      'bytes of prompts above 32 KiB that stay in memory for three minutes, so that the next turn of a conversation is read from its new part on; part of BODY_MEMORY_BYTES, and given up when bodies need it; 0 keeps none; default an eighth of BODY_MEMORY_BYTES',
+    ),
   ACCOUNT_QUEUE_MS: integer(0, 60_000)
     .default(ACCOUNT_QUEUE.waitMs)
     .describe('longest wait of a request for a slot while all upstream accounts are full; 0 refuses it at once'),

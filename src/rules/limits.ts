@@ -68,6 +68,7 @@ export const REQUEST_JSON_LIMITS = {
     ...TOOL_LISTS.map((name) => [name, REQUEST_LIMITS.tools] as const),
   ]),
   innerElements: REQUEST_LIMITS.parts,
+  marked: new Set<string>(TURN_MEMBERS),
 } as const;
 
 /**
@@ -75,6 +76,18 @@ export const REQUEST_JSON_LIMITS = {
  * a native request and 6 ms as a converted one; the way to a thread and back takes 1 ms to 3 ms of copies. `steps`: with those of its media.
  */
 export const LIGHT_BODY = { bytes: MIB, limits: { ...REQUEST_JSON_LIMITS, tokens: 5_000 }, steps: 25_000 } as const;
+
+/**
+ * Prompts that are kept, so that the next turn of a conversation is not read from its beginning again. Agents send it within seconds or minutes,
+ * and run some conversations at once. `ofBodies`: the part of the memory for bodies.
+ */
+export const KEPT_PROMPTS = {
+  minBytes: 32 * 1024,
+  maxBytes: 2 * MIB,
+  perKey: 8,
+  ms: 180_000,
+  ofBodies: 1 / 8,
+} as const;
 
 /**
  * Reading what a call cost: reads of a user per minute, and the pauses in milliseconds between looks for a call that may have just ended.

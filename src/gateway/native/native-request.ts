@@ -12,6 +12,7 @@ import type { PlannedRequest } from '../plan.ts';
 import type { GatewayServices } from '../services.ts';
 import type { HeldResponse } from '../stored/held-response.ts';
 import type { RequestedImages } from './images/usage.ts';
+import type { KeptPrompts } from './kept-prompts.ts';
 import type { NameChange, PlacedModel } from './named-models.ts';
 
 /** Creation of background responses; see `src/gateway/background/`. */
@@ -46,12 +47,14 @@ export interface NativeServices extends GatewayServices {
   readonly background: BackgroundStarter;
   /** Uploads on disk. */
   readonly spool: Spool;
+  /** Without it, every request is scanned from its beginning. */
+  readonly keptPrompts?: KeptPrompts;
 }
 
 /** What reading a request needs. */
 export type NativeReadServices = Pick<
   NativeServices,
-  'bodyLimit' | 'catalog' | 'clock' | 'spool' | 'store' | 'threads'
+  'bodyLimit' | 'catalog' | 'clock' | 'keptPrompts' | 'spool' | 'store' | 'threads'
 >;
 
 /** A native request as it was read. Nothing of it depends on a group. */

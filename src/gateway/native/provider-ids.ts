@@ -19,17 +19,21 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** Undefined when the request names nothing. */
 export function findProviderIds(body: Buffer, dialect: Dialect, scanned: ScannedMembers): ProviderIds | undefined {
-  if (dialect === 'generate') return findGoogleIds(body, scanned.members);
   const { members, findings } = scanned;
+  if (dialect === 'generate') return findGoogleIds(body, members, findings.known?.at);
   if (!findings.isWatched && !findings.tagged.some(({ tag, span }) => tag === 'untyped' && isBareReference(body, span)))
     return undefined;
   return idsIn(valuesOf(body, members, NAMING[dialect]));
 }
 
-/** The same of generate-content. The body must be within the JSON limits. `scanned`: its members, where they are known. */
-export function findGoogleIds(body: Buffer, scanned?: ReadonlyMap<string, Span>): ProviderIds | undefined {
+/**
+ * The same of generate-content. The body must be within the JSON limits. `scanned`: its members, where they are known. In front of `from` it
+ * names nothing.
+ */
+export function findGoogleIds(body: Buffer, scanned?: ReadonlyMap<string, Span>, from = 0): ProviderIds | undefined {
   const { words, names } = GOOGLE_MARKERS;
-  if (!hasEscapedLetters(body) && !words.some((word) => body.includes(word))) return undefined;
+  const rest = body.subarray(from);
+  if (!hasEscapedLetters(rest) && !words.some((word) => rest.includes(word))) return undefined;
   const objectsIn = googleObjectIn(valuesOf(body, scanned ?? scanMembers(body, names, JSON_LIMITS), names));
   return objectsIn === undefined ? undefined : { references: [], objectsIn };
 }

@@ -153,13 +153,22 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
   },
 };
 
-const scanOf = (
-  { threads }: NativeReadServices,
+function scanOf(
+  { threads, keptPrompts }: NativeReadServices,
   { call, caller, operation, dialect }: NativeSource,
   bytes: Buffer,
   omitsOpaque = false,
-): MaybePromise<NativeScan> =>
-  threads.run(scanJob, { operation, dialect, bytes, omitsOpaque }, jobOwner(call, caller, bytes.length));
+): MaybePromise<NativeScan> {
+  const owner = `${caller.key.id} ${operation} ${dialect}`;
+  const begun = omitsOpaque ? undefined : keptPrompts?.beginning(owner, bytes);
+  const input = { operation, dialect, bytes, omitsOpaque, trail: begun?.trail };
+  const scan = threads.run(scanJob, input, jobOwner(call, caller, bytes.length));
+  if (!begun) return scan;
+  return whenReady(scan, (done) => {
+    if (done.trail) keptPrompts?.keep(begun, bytes, done.trail);
+    return done;
+  });
+}
 
 /** A response may end in any turn of the event loop, so that the estimate of a large request must not parse it. */
 const estimateOnLoop = (dialect: Dialect, body: Buffer, facts: LargeFacts): number =>

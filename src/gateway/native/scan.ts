@@ -2,7 +2,7 @@
  * One scan of the body of a native request: everything that routing and admission need of it, as plain data. Bodies
  * with many values are scanned in a thread, which gets a copy of the bytes.
  */
-import { type Span, type StepBudget, valueAt } from '../../core/index.ts';
+import { type ScanTrail, type Span, type StepBudget, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import {
@@ -23,12 +23,12 @@ import { boundsOfBody, STORED_MEMBERS } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { LIFTING_MEMBERS } from '../billing/output-bounds.ts';
 import { TOOL_MEMBERS } from '../billing/tool-bounds.ts';
-import { asJson, findingsFor, ifLight, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
+import { asJson, findingsFor, ifLight, LARGE_BODY_BYTES, mayHoldOwn, scanRequest } from '../request-scan.ts';
 import { GOOGLE_MARKERS } from './google-objects.ts';
 import { USAGE_OPTION } from './hidden-usage.ts';
 import { cutMembers, namedModels, type PlacedModel } from './named-models.ts';
 import { findProviderIds, type ProviderIds } from './provider-ids.ts';
-import { stripEnvelopes, stripOpaque } from './strip-opaque.ts';
+import { mayHoldEnvelope, stripEnvelopes, stripOpaque } from './strip-opaque.ts';
 
 export interface ScanInput {
   readonly operation: InferenceOperation;
@@ -37,6 +37,8 @@ export interface ScanInput {
   /** A provider rejected an opaque value: all are left out. */
   readonly omitsOpaque?: boolean;
   readonly isLight?: boolean;
+  /** Of a scan of the same first bytes, or an empty one: the next turn may go on from this one. */
+  readonly trail?: ScanTrail | undefined;
 }
 
 export interface NativeScan {
@@ -59,6 +61,8 @@ export interface NativeScan {
   readonly named: readonly PlacedModel[];
   /** Objects of the account that the body names. */
   readonly ids: ProviderIds | undefined;
+  /** Undefined for a body of which something must be looked for again. */
+  readonly trail: ScanTrail | undefined;
 }
 
 export const scanJob: ThreadJob<ScanInput, NativeScan> = {
@@ -98,14 +102,16 @@ const WANTED: ReadonlySet<string> = new Set([
 const WANTED_OF_GENERATE: ReadonlySet<string> = new Set([...WANTED, ...GOOGLE_MARKERS.names]);
 
 export function scanNative(
-  { operation, dialect, bytes: sent, omitsOpaque, isLight = false }: ScanInput,
+  { operation, dialect, bytes: sent, omitsOpaque, isLight = false, trail }: ScanInput,
   steps: StepBudget,
 ): NativeScan {
   const wanted = dialect === 'generate' ? WANTED_OF_GENERATE : WANTED;
-  const asSent = findingsFor(operation, dialect, steps);
-  const first = scanRequest(sent, wanted, { operation, findings: asSent, isLight });
+  const asSent = findingsFor(operation, dialect, steps, trail);
+  const { known, marks } = asSent;
+  const holdsOwn = mayHoldOwn(known ? sent.subarray(known.at) : sent);
+  const first = scanRequest(sent, wanted, { operation, findings: asSent, isLight, mayHoldOwn: holdsOwn });
   const own = cutMembers(sent, asSent);
-  const body = omitsOpaque ? stripOpaque(own, dialect, steps) : stripEnvelopes(own, dialect, steps);
+  const body = omitsOpaque ? stripOpaque(own, dialect, steps) : holdsOwn ? stripEnvelopes(own, dialect, steps) : own;
   const findings = body === sent ? asSent : findingsFor(operation, dialect, steps);
   const members = body === sent ? first : scanRequest(body, wanted, { operation, findings });
   const hasModelInPath = inferenceRow(operation).reader === 'path-model';
@@ -114,6 +120,9 @@ export function scanNative(
     const span = members.get(name);
     return span && asJson(() => valueAt(body, span));
   };
+  const ids = asJson(() => findProviderIds(body, dialect, { members, findings }));
+  // What is left out, or belongs to someone, is looked for in the whole body.
+  const isKept = marks && body === sent && ids === undefined && !(holdsOwn && mayHoldEnvelope(sent));
   return {
     cut: body === sent ? undefined : new Uint8Array(body),
     hasCutMembers: own !== sent,
@@ -126,8 +135,9 @@ export function scanNative(
     session: sessionInBody(operation === 'messages.create' ? 'messages' : 'responses', read),
     bounds: asJson(() => boundsOfBody(operation, body, { members, findings })),
     tiers: chosenTiers(read),
-    ids: asJson(() => findProviderIds(body, dialect, { members, findings })),
+    ids,
     named: namedModels(body, findings),
+    trail: isKept ? { marks, tagged: findings.tagged } : undefined,
   };
 }
 

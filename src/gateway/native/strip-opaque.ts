@@ -21,10 +21,9 @@ import {
   SYNTHETIC_PREFIX,
 } from '../../dialects/index.ts';
 import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
+import { mayHoldOwn } from '../request-scan.ts';
 
 const PREFIXES = [ENVELOPE_PREFIX, SYNTHETIC_PREFIX].map((text) => Buffer.from(text));
-/** Part of both, so that one search is enough for most bodies. */
-const HINT = Buffer.from('gw');
 
 /** What is removed. `mayHold` is a native search over the bytes, after which nearly every request and value is done. */
 interface Sought {
@@ -97,8 +96,8 @@ export function holdsOwnSummary(body: Buffer): boolean {
 const OPEN = 0x7b;
 const NO_MEMBERS: ReadonlySet<string> = new Set();
 
-function mayHoldEnvelope(bytes: Buffer): boolean {
-  return bytes.includes(HINT) && PREFIXES.some((prefix) => bytes.includes(prefix));
+export function mayHoldEnvelope(bytes: Buffer): boolean {
+  return mayHoldOwn(bytes) && PREFIXES.some((prefix) => bytes.includes(prefix));
 }
 
 /** Parses only values that may hold what is sought; a body may have a million others. */

@@ -12,6 +12,13 @@ export interface BodyReservation {
   release(): void;
 }
 
+/** Memory that is used as long as no body needs it. */
+export interface SpareMemory {
+  readonly bytes: number;
+  /** Gives it all up. */
+  drop(): void;
+}
+
 /** While more than half of the budget is taken, an owner may hold one of this many parts, unless another share is given. */
 const SHARES = 8;
 /** Bodies up to this size pass as long as there is room, whatever their owner holds. */
@@ -23,6 +30,8 @@ export class BodyBudget {
   #reserved = 0;
   /** Bytes of each owner that holds any. */
   readonly #owned = new Map<string, number>();
+  /** Counts too, and goes first. */
+  spare: SpareMemory | undefined;
 
   /**
    * The part of a budget that one of several processes has. However many there are, each has room for two of the largest bodies, and lets
@@ -68,6 +77,7 @@ export class BodyBudget {
 
   #rejectionOf(bytes: number, owner: string, held: number): ApiError | undefined {
     const total = this.#reserved + bytes;
+    if (this.spare && total + this.spare.bytes > this.maxBytes) this.spare.drop();
     if (total > this.maxBytes) return overloaded();
     if (held + bytes <= SMALL_BODY_BYTES) return undefined;
     const owned = (this.#owned.get(owner) ?? 0) + bytes;

@@ -1,6 +1,6 @@
 export { type CallOutcome, type CompletedCall, createWeb, type Web } from './api-server.ts';
 export { expectJson, mediaType, readBody } from './body.ts';
-export { BodyBudget, type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts';
+export { BodyBudget, type BodyReservation, SMALL_BODY_BYTES, type SpareMemory } from './body-budget.ts';
 export { BodyTap, type TappedBody } from './body-tap.ts';
 export { type AnyOperation, Call, type Handler, type ResponseWriter } from './call.ts';
 export { type AttemptEnd, type AttemptTrace, CallTrace, type ChargeTrace, endAttempt } from './call-trace.ts';

@@ -34,7 +34,7 @@ import { opaqueSecrets } from './opaque-secrets.ts';
 import { createPeopleHandlers, type PeopleParts } from './people.ts';
 import type { ClusterMember } from './ports.ts';
 import type { Services } from './services.ts';
-import { bodyLimit, splitList, streamLimitsOf } from './settings.ts';
+import { bodyLimit, keptPromptBytes, splitList, streamLimitsOf } from './settings.ts';
 
 export interface AppParts extends Services {
   readonly video: Video;
@@ -101,6 +101,7 @@ function openGateway(context: AppContext, parts: AppParts): Gateway {
     storedDays: config.STORED_RESPONSES_DAYS,
     bodyLimit: (limit) => bodyLimit(config, limit),
     spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: shareOf(SPOOL_BYTES, member), log }),
+    keptPromptBytes: keptPromptBytes(config, parts.bodyBudget.maxBytes, member.workers),
     ...opaqueSecrets(context.secrets.pepper),
     accountQueueMs: config.ACCOUNT_QUEUE_MS,
     usageWaitMs: config.USAGE_WAIT_MS,

@@ -5,7 +5,7 @@ import type { Config } from '../../platform/config.ts';
 import type { ProxySettings } from '../../platform/outbound/index.ts';
 import type { ClientStreamLimits } from '../../platform/web/index.ts';
 import type { Machine } from '../../providers/upstream/index.ts';
-import { BODY_BYTES, BODY_MEMORY, type BodyClass } from '../../rules/index.ts';
+import { BODY_BYTES, BODY_MEMORY, type BodyClass, KEPT_PROMPTS } from '../../rules/index.ts';
 import type { MirrorSettings } from '../../video/index.ts';
 
 /** The built console: CONSOLE_DIR, or that of the installation. */
@@ -52,6 +52,10 @@ export const machineOf = (config: Config): Machine => ({
 export const bodyLimit = (config: Config, limit: BodyClass): number =>
   ({ text: config.BODY_LIMIT_TEXT, image: config.BODY_LIMIT_IMAGE, video: undefined, small: undefined })[limit] ??
   BODY_BYTES[limit];
+
+/** Prompts that one of the processes keeps. `bodyBytes`: its memory for bodies. */
+export const keptPromptBytes = ({ KEPT_PROMPT_BYTES: set }: Config, bodyBytes: number, workers: number): number =>
+  Math.floor(set === undefined ? bodyBytes * KEPT_PROMPTS.ofBodies : set / workers);
 
 /** Memory for large bodies of all processes of the server together. `containerBytes`: what the system lets them use; 0 or huge without a limit. */
 export function bodyMemory(
