@@ -18,7 +18,10 @@ const STAMP = join(TARGET, 'source.sha256');
 /** What a browser loads before the first page shows: index.html names these files. */
 const MAX_FIRST_LOAD_BYTES = 140_000;
 
-const SOURCES = ['console/**/*', 'src/rules/*.ts', 'package.json', 'openapi.json', 'scripts/{console,reference/*}.ts'];
+const SOURCES = [
+  ...['console/**/*', 'src/rules/**/*.ts', 'package.json', 'openapi.json', 'scripts/{console,reference/*}.ts'],
+  'docs/{*,guides/*}.md',
+];
 
 const sourceHash = (): string => {
   const hash = createHash('sha256');

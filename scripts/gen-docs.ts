@@ -13,6 +13,7 @@ import {
   DIALECTS,
   type Dialect,
   type EndpointRow,
+  ERROR_ADVICE,
   ERRORS,
   type ErrorRow,
   INFERENCE_ENDPOINTS,
@@ -146,6 +147,7 @@ export function renderErrors(): string {
         .map(([where, status]) => `, ${status} on ${where} paths`)
         .join(''),
     row.means,
+    code in ERROR_ADVICE ? ERROR_ADVICE[code as keyof typeof ERROR_ADVICE] : '',
     row.only ?? '',
     row.doc,
   ]);
@@ -165,7 +167,7 @@ export function renderErrors(): string {
       ],
     ),
     'Every response has `x-request-id`. `x-should-retry: false` means that a retry cannot succeed, `true` that it can after `retry-after`.',
-    table(['code', 'status', 'means', 'variant', 'rule'], rows),
+    table(['code', 'status', 'means', 'what to do', 'variant', 'rule'], rows),
   );
 }
 

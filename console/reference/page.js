@@ -1,4 +1,4 @@
-/** The theme, the search on the first page, and the forms that send a request. The pages can be read without it. */
+/** The theme, the search, examples on the page of their operation, and the forms that send a request. The pages can be read without it. */
 const stored = localStorage.getItem('dragoman-theme');
 const isDark = stored === null ? matchMedia('(prefers-color-scheme: dark)').matches : stored === 'dark';
 document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
@@ -22,12 +22,76 @@ function openTarget() {
   if (target instanceof HTMLDetailsElement) target.open = true;
 }
 
-function filterOperations(text) {
-  const words = text.toLowerCase().split(/\s+/);
-  for (const line of document.querySelectorAll('.list li'))
-    line.hidden = !words.every((word) => line.textContent.toLowerCase().includes(word));
-  for (const section of document.querySelectorAll('main section'))
-    section.hidden = section.querySelector('li:not([hidden])') === null;
+/** Loaded when someone searches. */
+let index;
+const MAX_FOUND = 30;
+
+async function search(text) {
+  index ??= fetch('/docs/search.json').then((response) => response.json());
+  const entries = await index;
+  const find = document.getElementById('find');
+  // What was typed meanwhile has its own search.
+  if (find.value !== text) return;
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const score = ([title, , kind, more]) => {
+    const [head, all] = [`${title} ${kind}`.toLowerCase(), `${title} ${kind} ${more}`.toLowerCase()];
+    if (!words.every((word) => all.includes(word))) return 0;
+    return 1 + words.filter((word) => head.includes(word)).length;
+  };
+  const found = entries
+    .map((entry) => ({ entry, score: score(entry) }))
+    .filter((one) => one.score > 0)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, words.length === 0 ? 0 : MAX_FOUND);
+  document
+    .getElementById('found')
+    .replaceChildren(
+      ...found.map(({ entry: [title, href, kind] }) =>
+        element(
+          'li',
+          {},
+          element('a', { href }, element('span', { textContent: title }), element('small', { textContent: kind })),
+        ),
+      ),
+      ...(words.length > 0 && found.length === 0 ? [element('li', { textContent: 'Nothing has these words.' })] : []),
+    );
+  find.parentElement.dataset.searching = String(words.length > 0);
+}
+
+/** The examples are written for the demo. */
+const DEMO = 'http://127.0.0.1:8080';
+
+function dressCode(root) {
+  for (const block of root.querySelectorAll('pre')) {
+    if (block.textContent.includes(DEMO)) block.textContent = block.textContent.replaceAll(DEMO, location.origin);
+    block.tabIndex = 0;
+    if (block.previousElementSibling?.className === 'copy') continue;
+    const copy = element('button', { type: 'button', className: 'copy', textContent: 'Copy' });
+    copy.onclick = () =>
+      navigator.clipboard.writeText(block.textContent).then(() => {
+        copy.textContent = 'Copied';
+      });
+    block.before(copy);
+  }
+}
+
+/** Codes of responses lead to what to do about them. Pages of operators have codes that callers never get. */
+function linkCodes() {
+  if (/\/(?:admin|console)\.html$/.test(location.pathname)) return;
+  for (const code of document.querySelectorAll('dt[data-bad="true"] + dd > code'))
+    code.replaceWith(element('a', { href: `/docs/errors.html#${code.textContent}` }, code.cloneNode(true)));
+}
+
+async function showExample(event) {
+  const link = event.currentTarget;
+  if (event.metaKey || event.ctrlKey) return;
+  event.preventDefault();
+  const page = await fetch(link.href).then((response) => response.text());
+  const id = new URL(link.href).hash.slice(1);
+  const article = new DOMParser().parseFromString(page, 'text/html').getElementById(id);
+  const blocks = [...article.querySelectorAll('details')];
+  link.parentElement.replaceChildren(...blocks);
+  dressCode(blocks[0].parentElement);
 }
 
 /** Made when it is first opened: most readers open few. */
@@ -123,7 +187,10 @@ function buildForm(details) {
 
 document.addEventListener('DOMContentLoaded', () => {
   const find = document.getElementById('find');
-  find?.addEventListener('input', () => filterOperations(find.value));
+  find.addEventListener('input', () => void search(find.value));
+  dressCode(document.querySelector('main'));
+  linkCodes();
+  for (const link of document.querySelectorAll('a.example')) link.addEventListener('click', showExample);
   for (const details of document.querySelectorAll('details.try'))
     details.addEventListener('toggle', () => details.childElementCount === 1 && buildForm(details));
   openTarget();

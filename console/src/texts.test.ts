@@ -5,11 +5,12 @@ import { test } from 'node:test';
 import { parseSync, Visitor } from 'vite';
 import { ACCOUNT_KIND_NAMES, accountKind, CLOUD_SETTINGS, type CloudSetting } from '../../src/rules/account-kinds.ts';
 import { pages, texts } from './texts.ts';
-import { labels, pages as zhPages, texts as zhTexts } from './zh/texts.ts';
+import { playTexts } from './user/play/texts.ts';
+import { labels, pages as zhPages, playTexts as zhPlayTexts, texts as zhTexts } from './zh/texts.ts';
 
 const sourceOf = (file: string) => ({ file, code: readFileSync(join(import.meta.dirname, file), 'utf8') });
 const SOURCES = globSync('**/*.{ts,tsx}', { cwd: import.meta.dirname })
-  .filter((file) => !/^(?:zh.|texts\.ts|language\.ts)|\.test\.ts$/.test(file))
+  .filter((file) => !/^(?:zh.|(?:user.play.)?texts\.ts|language\.ts)|\.test\.ts$/.test(file))
   .map(sourceOf);
 
 /** A literal or the text of an element that is a sentence: a capital, several words, and a full stop. */
@@ -33,12 +34,14 @@ const KEPT = new Set([
   'ArrowUp',
   'AbortError',
   'A brass desk lamp',
+  'Python',
+  'JavaScript',
   'p50',
   'p95',
   'p99',
 ]);
 /** Names of components, and of the four APIs. */
-const CODE_ONLY = new Set(['router.tsx', 'user/dialects.ts']);
+const CODE_ONLY = new Set(['router.tsx', 'user/play/dialects.ts', 'parts/request-code.ts']);
 
 /** Words between tags, and literals: those that `t` gets, and those that begin like a label. */
 function wordsIn({ file, code }: { readonly file: string; readonly code: string }) {
@@ -129,5 +132,8 @@ const shapeOf = (value: unknown, path = ''): string[] =>
 
 test('the Chinese texts have the members of the English ones, with the same parameters', () => {
   // The compiler sees what is missing, but not what is there for nothing, or is looked up by a code of the API.
-  assert.deepEqual(shapeOf({ pages: zhPages, texts: zhTexts }).toSorted(), shapeOf({ pages, texts }).toSorted());
+  assert.deepEqual(
+    shapeOf({ pages: zhPages, texts: zhTexts, playTexts: zhPlayTexts }).toSorted(),
+    shapeOf({ pages, texts, playTexts }).toSorted(),
+  );
 });

@@ -604,34 +604,6 @@ const englishTexts = {
     done: (percent: number) => `${percent}% done`,
     inReview: 'in review',
   },
-  playground: {
-    lead: 'Calls run with the chosen key: its limits hold and its wallet pays.',
-    noKeys: 'Create a key first.',
-    sample: 'Say hello in three languages, one line each.',
-    sampleImage: 'A brass desk lamp on a walnut table, morning light',
-    sampleVideo: 'A lamp lights up at dusk, the camera moves in slowly',
-    stopped: 'Stopped.',
-    empty: 'The reply appears here.',
-    videoHold:
-      'The maximum cost is held until the task ends; what is not used is then released. The page of the task shows the result.',
-    atMost: 'Held at the start, at most:',
-    arithmetic: (tokens: string, price: string, factor: string) =>
-      `${tokens} tokens × $${price} per million${factor === '' ? '' : ` × ${factor}`}`,
-    noModel: (kind: string) => `This key can call no model for ${kind}. Choose another key.`,
-    sampleText: 'A brass desk lamp on a walnut table',
-    dimensions: (count: number) => `A vector of ${countText(count)} numbers.`,
-    noVector: 'The vector appears here.',
-    price: 'Price:',
-    charged: 'charged',
-    drawing: 'Drawing…',
-    noImage: 'The image appears here.',
-    hint: 'Press ⌘↵ or Ctrl+Enter to run.',
-    mostPixels: (most: string) => `At most ${most} pixels.`,
-    pixels: (count: string, most: string) => `${count} of at most ${most} pixels.`,
-    firstEvent: (time: string) => `first event ${time}`,
-    converted: (from: string) => `converted ${from}`,
-    dropped: (members: string) => `dropped ${members}`,
-  },
   warnings: {
     tabs: { rules: 'Rules', destinations: 'Destinations', sent: 'Sent' },
     kinds: {
@@ -706,7 +678,7 @@ const englishTexts = {
 } as const;
 
 /** The same members with any text; functions keep their parameters. */
-type Widened<T> = T extends string
+export type Widened<T> = T extends string
   ? string
   : T extends (...values: infer V) => string
     ? (...values: V) => string

@@ -27,7 +27,7 @@ export const CONSOLE_ENDPOINTS = {
     { access: 'open', head: true },
     `
 console.files GET /console/{file*} | The built files of the console
-console.reference GET /docs | The API reference, made from /openapi.json
+console.reference GET /docs | The API reference with examples, errors, limits and guides
 console.referenceFile GET /docs/{file*} | A page, script or style of the API reference
 `,
   ),
@@ -69,7 +69,6 @@ console.request GET /requests/{request} | A request of the log
 console.capture GET /requests/{request}/capture | The captured bodies of a call; every look is in the audit log
 console.tasks GET /tasks | Video tasks, newest first
 console.task GET /tasks/{task} | A video task
-console.taskEstimate POST /task-estimate | The maximum cost of a video task, which its creation would hold; creates nothing
 console.assets GET /assets | Private assets, newest first
 console.assetGroups GET /asset-groups | Asset groups, newest first
 console.authorizations GET /authorizations | Real-person authorization sessions, newest first

@@ -17,6 +17,7 @@ export * from './credentials.ts';
 export * from './database-connections.ts';
 export * from './deprecation.ts';
 export * from './endpoints.ts';
+export * from './error-advice.ts';
 export * from './errors.ts';
 export * from './failure-advice.ts';
 export * from './fallback.ts';

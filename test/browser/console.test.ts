@@ -160,8 +160,10 @@ longTest('a user runs the playground with a key of each group, and the reply is 
     await page.keyboard.press('Control+Enter');
     await page.getByText('charge and details').waitFor();
     assert.match(await page.locator('.reply').innerText(), new RegExp(`simulated.*Hello <b>${group}</b>`, 's'));
+    await press(page, 'Details');
     await press(page, 'Response');
     assert.ok((await page.locator('.code pre').innerText()).split('delta').length > 2, 'several events');
+    await press(page, 'Close');
   }
   // The page asks again until the call is in the log; the browser logs each response with status 404.
   await page.getByRole('link', { name: 'charge and details' }).click();

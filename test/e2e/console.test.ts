@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { dialectsFor, PLAY_DIALECTS, takeEvents } from '../../console/src/user/dialects.ts';
+import { argumentsOf, callsIn, type ReplyTurn, type Turn, textIn } from '../../console/src/user/play/conversation.ts';
+import { dialectsFor, PLAY_DIALECTS, takeEvents } from '../../console/src/user/play/dialects.ts';
 import { type Sim, startSim } from '../../sim/index.ts';
 import {
   ADMIN_OPERATIONS,
@@ -410,7 +411,13 @@ test('a call by cookie runs as a key of the person, is charged, and needs the he
   assert.ok(charges.data.length >= 2);
 });
 
-test('the playground streams a reply by cookie in every dialect that it offers for a key of each style', async () => {
+const WEATHER = {
+  name: 'get_weather',
+  description: 'The weather in a city',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+};
+
+test('the playground converses with a function by cookie in every dialect that it offers for a key of each style', async () => {
   const ana = await as('ana');
   const { body: keys } = await ana.send<Page<{ id: string; style: 'responses' | 'messages' | 'generate-content' }>>(
     'GET',
@@ -421,13 +428,25 @@ test('the playground streams a reply by cookie in every dialect that it offers f
     for (const name of dialectsFor(style)) {
       if (tried.has(`${style} ${name}`)) continue;
       tried.add(`${style} ${name}`);
-      const { path, body, textOf } = PLAY_DIALECTS[name];
-      const input = { model: 'demo-any', prompt: 'hello', system: 'be brief', maxTokens: 50 };
-      const { status, text } = await ana.send('POST', path(input.model), body(input), { 'x-dragoman-key': id });
-      assert.equal(status, 200, text);
-      const { events } = takeEvents(`${text}\n\n`);
-      const reply = events.map((event) => textOf(JSON.parse(event)) ?? '').join('');
-      assert.match(reply, /hello/, `${style} ${name}`);
+      const ask = async (turns: readonly Turn[]): Promise<ReplyTurn> => {
+        const { path, body, reader: begin } = PLAY_DIALECTS[name];
+        const settings = { model: 'demo-any', system: 'be brief', tools: [WEATHER], effort: 'low', maxTokens: 3_000 };
+        const sent = body({ ...settings, turns });
+        const { status, text } = await ana.send('POST', path(settings.model), sent, { 'x-dragoman-key': id });
+        assert.equal(status, 200, `${style} ${name}: ${text}`);
+        const reader = begin();
+        for (const event of takeEvents(`${text}\n\n`).events) reader.add(JSON.parse(event));
+        return reader.turn();
+      };
+      const user = { role: 'user', text: 'Explain the weather in "Oslo"', files: [] } as const;
+      const reply = await ask([user]);
+      const call = callsIn(reply)[0] ?? assert.fail(`${style} ${name} has no call`);
+      assert.deepEqual(argumentsOf(call), { city: 'Oslo' });
+      const results = { role: 'results', results: [{ call, text: '{"celsius":4}' }] } as const;
+      const more = await ask([user, reply, results]);
+      assert.match(textIn(more), /celsius/, `${style} ${name}`);
+      const question = { role: 'user', text: 'hello', files: [] } as const;
+      assert.match(textIn(await ask([user, reply, results, more, question])), /hello/, `${style} ${name}`);
     }
   assert.equal(tried.size, 3 + 3 + 4);
 });

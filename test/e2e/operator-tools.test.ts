@@ -300,10 +300,9 @@ test('the estimate of a video task is what its creation holds, for the quote of 
   const browser = await browserOf(fixture.gateway, person);
   const { body: keys } = await browser.send<{ data: { id: string; name: string }[] }>('GET', '/console/v1/keys');
   const id = keys.data.find(({ name }) => name === 'one')?.id;
-  const estimate = (task: object, own: unknown = id) =>
-    browser.send<ConsoleFault & { max_cost: string; tokens: number }>('POST', '/console/v1/task-estimate', {
-      key: own,
-      task,
+  const estimate = (task: object, own: string | undefined = id) =>
+    browser.send<ConsoleFault & { max_cost: string; tokens: number }>('POST', `${TASKS}/estimate`, task, {
+      'x-dragoman-key': own,
     });
   const { status, body, text } = await estimate(VIDEO_TASK);
   assert.equal(status, 200, text);
@@ -314,7 +313,7 @@ test('the estimate of a video task is what its creation holds, for the quote of 
   assert.deepEqual([quoted.body.at_most, quoted.body.charge?.charge], [true, task.hold.held]);
 
   const wrong = await estimate({ ...VIDEO_TASK, duration: 99 });
-  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'duration']);
+  assert.deepEqual([wrong.status, wrong.body.error.code], [400, 'invalid_request']);
   assert.equal((await estimate(VIDEO_TASK, 'key_none')).body.error.code, 'invalid_api_key');
   const { body: own } = await browser.send<{ id: string; style: string }>('GET', `/console/v1/keys/${id}`);
   assert.deepEqual([own.id, own.style], [id, 'responses']);

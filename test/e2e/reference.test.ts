@@ -4,8 +4,10 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
 import { writeReference } from '../../scripts/reference/files.ts';
+import { ERRORS, type ErrorRow } from '../../src/rules/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { longTest } from '../support/long-test.ts';
 
@@ -48,11 +50,45 @@ test('/docs has a strict content security policy and serves every file that it n
     assert.match(policy, /default-src 'none'; script-src 'self';/);
     assert.doesNotMatch(policy, /unsafe|https?:/);
     const names = [...(await response.text()).matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, name = '']) => name);
-    assert.ok(names.length > 200);
+    assert.ok(names.length > 100);
     for (const name of new Set(names.map((name) => name.replace(/#.*/, ''))))
       if (name !== '/console/') assert.equal((await fetch(gateway.url + name, { method: 'HEAD' })).status, 200, name);
   }
   assert.equal((await fetch(`${gateway.url}/docs/nothing.js`)).status, 404);
+});
+
+/** Of index.html and what it names, as it was before there were guides, errors and a search. */
+const MAX_FIRST_LOAD_BYTES = 11_166;
+
+test('/docs leads a caller to guides, limits and every error with what to do, and its first load stays small', async () => {
+  writeReference(folder);
+  const read = async (path: string): Promise<string> => {
+    const response = await fetch(`${gateway.url}/docs${path}`);
+    assert.equal(response.status, 200, path);
+    return response.text();
+  };
+  const first = await Promise.all(['', '/page.js', '/style.css', '/tokens.css', '/icon.svg'].map(read));
+  const bytes = first.reduce((sum, text) => sum + gzipSync(text).length, 0);
+  assert.ok(bytes <= MAX_FIRST_LOAD_BYTES, `${bytes} bytes`);
+
+  const errors = await read('/errors.html');
+  for (const [code, row] of Object.entries<ErrorRow>(ERRORS))
+    if (!['admin', 'console'].includes(row.doc))
+      assert.match(errors, new RegExp(`id="${code}".*What to do\\.</b> \\S`, 's'), code);
+  const guides = new Set<string>(['/guides.html']);
+  const broken: string[] = [];
+  for (const path of guides) {
+    const html = await read(path);
+    const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id));
+    for (const [, link = ''] of html.matchAll(/href="([^"]+)"/g)) {
+      if (link.startsWith('#') && !ids.has(link.slice(1))) broken.push(`${path}: ${link}`);
+      if (link.startsWith('/docs/guides/')) guides.add(link.slice('/docs'.length).replace(/#.*/, ''));
+      else if (/\.md/.test(link)) broken.push(`${path}: ${link}`);
+    }
+  }
+  assert.deepEqual(broken, []);
+  assert.ok(guides.size > 20, `${guides.size} guides`);
+  assert.match(await read('/guides/billing.html'), /<table>/);
 });
 
 longTest(
@@ -76,23 +112,22 @@ longTest(
         if (!request.url().startsWith(gateway.url)) problems.push(request.url());
       });
       await page.goto(`${gateway.url}/docs`);
-      const links = await page.$$eval('.list a', (all) => all.map((link) => link.getAttribute('href') ?? ''));
+      const pages = await page.$$eval('nav li a', (all) => all.map((link) => link.getAttribute('href') ?? ''));
       const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as {
         paths: Record<string, Record<string, { operationId: string }>>;
       };
       const ids = Object.values(document.paths).flatMap((one) =>
-        Object.values(one).map(({ operationId }) => operationId),
+        Object.values(one).map(({ operationId }) => operationId.toLowerCase().replaceAll(/[^a-z0-9]+/g, '')),
       );
-      assert.equal(links.length, ids.length);
       const shown = new Set<string>();
-      for (const path of new Set(links.map((link) => link.replace(/#.*/, '')))) {
+      for (const path of pages) {
         await page.goto(gateway.url + path);
-        for (const id of await page.$$eval('article', (all) => all.map((one) => one.id))) shown.add(`${path}#${id}`);
+        for (const id of await page.$$eval('article', (all) => all.map((one) => one.id))) shown.add(id);
         const nodes = await page.evaluate<number>("document.querySelectorAll('*').length");
         assert.ok(nodes < MAX_NODES, `${path} has ${nodes} nodes`);
       }
       assert.deepEqual(
-        links.filter((link) => !shown.has(link)),
+        ids.filter((id) => !shown.has(id)),
         [],
       );
 
@@ -103,6 +138,22 @@ longTest(
       await operation.getByRole('button', { name: 'Send GET' }).click();
       await operation.getByText('200 OK').waitFor();
       assert.match(await operation.locator('pre').last().innerText(), /"object": "list"/);
+      await operation.getByText('Example in curl, Python and JavaScript').click();
+      const example = operation.locator('pre[data-language=curl]');
+      assert.match(await example.innerText(), new RegExp(`curl '${gateway.url}/v1/models'`));
+
+      for (const [words, title, place] of [
+        ['insufficient_balance', 'insufficient_balance', '/docs/errors.html#insufficient_balance'],
+        ['429 wait', 'rate_limit_exceeded', '/docs/errors.html#rate_limit_exceeded'],
+        ['ANTHROPIC_BASE_URL haiku', 'Claude Code', '/docs/guides/claude-code.html'],
+        ['POST /v1/messages', 'Send a messages-dialect request', '/docs/messages.html#messagescreate'],
+        ['pixels', 'Limits: Images', '/docs/limits.html#images'],
+      ] as const) {
+        await page.goto(`${gateway.url}/docs`);
+        await page.getByRole('searchbox').fill(words);
+        await page.locator('#found').getByRole('link', { name: title }).first().click();
+        await page.waitForURL(gateway.url + place);
+      }
       assert.deepEqual(problems, []);
     } finally {
       await browser.close();

@@ -16,7 +16,6 @@ import type {
   ShownLink,
   ShownMovement,
   ShownSession,
-  TaskEstimate,
   UserUsagePage,
 } from '../../../src/schemas/index.ts';
 import { get, type Query, send, urlOf } from './client.ts';
@@ -64,9 +63,6 @@ export const mine = {
   assetGroups: listOf<AssetGroup>('/asset-groups'),
   authorizations: listOf<OwnAuthorization>('/authorizations'),
   warnings: warningsAt(at, listOf),
-  /** What the creation of a task would hold. */
-  estimateTask: (body: Body, signal?: AbortSignal) =>
-    send<TaskEstimate>('POST', at('/task-estimate'), { body, signal }),
 };
 
 /** The shape that operators read, from the task object of the caller API. */

@@ -4,14 +4,16 @@ import { copyText } from './values.tsx';
 
 interface SnippetProps {
   readonly text: string;
+  /** What is seen, where what is copied is too long to read. */
+  readonly shown?: string;
   readonly label?: string;
   /** After the text is in the clipboard. */
   readonly copied?: () => void;
 }
 
-export const Snippet = ({ text, label = 'Copy', copied }: SnippetProps) => (
+export const Snippet = ({ text, shown = text, label = 'Copy', copied }: SnippetProps) => (
   <div className="code has-copy">
-    <pre>{text}</pre>
+    <pre>{shown}</pre>
     <button
       type="button"
       className="copy"

@@ -16,7 +16,7 @@ import { Card, Load, Page } from '../parts/page.tsx';
 import { Id } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
-import { ofKind, useModels } from './play-models.ts';
+import { ofKind, useModels } from './play/calls.ts';
 import { Wallet } from './wallet.tsx';
 
 export const useMe = () => useQuery({ queryKey: ['me'], queryFn: () => mine.me() });

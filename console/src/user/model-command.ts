@@ -2,6 +2,7 @@
 import type { GroupStyle, OwnModel } from '../../../src/schemas/index.ts';
 import { snippetsFor } from '../parts/snippets.ts';
 import { texts } from '../texts.ts';
+import { playTexts } from './play/texts.ts';
 
 export function commandFor({ id, kind }: OwnModel, style: GroupStyle): string {
   const origin = location.origin;
@@ -18,10 +19,10 @@ export function commandFor({ id, kind }: OwnModel, style: GroupStyle): string {
 }
 
 const REQUESTS = {
-  image: (model: string) => ['/v1/images/generations', { model, prompt: texts.playground.sampleImage }],
+  image: (model: string) => ['/v1/images/generations', { model, prompt: playTexts.sampleImage }],
   embeddings: (model: string) => ['/v1/embeddings', { model, input: 'A brass desk lamp' }],
   video: (model: string) => [
     '/api/v3/contents/generations/tasks',
-    { model, content: [{ type: 'text', text: texts.playground.sampleVideo }], duration: 5 },
+    { model, content: [{ type: 'text', text: playTexts.sampleVideo }], duration: 5 },
   ],
 } as const satisfies Record<string, (model: string) => readonly [string, object]>;

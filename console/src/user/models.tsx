@@ -17,7 +17,8 @@ import { type Search, withFilter } from '../search.ts';
 import { pages, texts } from '../texts.ts';
 import { useMyKeys } from './keys.tsx';
 import { commandFor } from './model-command.ts';
-import { useModels } from './play-models.ts';
+import { useModels } from './play/calls.ts';
+import { playTexts } from './play/texts.ts';
 
 export const MyModels = () => {
   const keys = useMyKeys();
@@ -38,7 +39,7 @@ const ModelsOf = ({ keys }: { readonly keys: readonly OwnKey[] }) => {
   if (!key)
     return (
       <p className="empty">
-        <Link to={paths.myKeys}>{texts.playground.noKeys}</Link>
+        <Link to={paths.myKeys}>{playTexts.noKeys}</Link>
       </p>
     );
   const kinds = [...new Set((models.data?.data ?? []).map(({ kind }) => kind))];

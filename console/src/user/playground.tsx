@@ -6,13 +6,15 @@ import { t } from '../language.ts';
 import { Load, Page } from '../parts/page.tsx';
 import { paths } from '../paths.ts';
 import type { Search } from '../search.ts';
-import { pages, texts } from '../texts.ts';
+import { pages } from '../texts.ts';
 import { useMyKeys } from './keys.tsx';
-import { PlayEmbeddings } from './play-embeddings.tsx';
-import { PlayImage } from './play-image.tsx';
-import { ofKind, useModels } from './play-models.ts';
-import { PlayText } from './play-text.tsx';
-import { PlayVideo } from './play-video.tsx';
+import { ofKind, useModels } from './play/calls.ts';
+import { PlayEmbeddings } from './play/embeddings.tsx';
+import { PlayImage } from './play/image.tsx';
+import { PlayText } from './play/text.tsx';
+import { playTexts } from './play/texts.ts';
+import { PlayVideo } from './play/video.tsx';
+import '../styles/play.css';
 
 const FORMS = { text: 'Text', image: 'Image', video: 'Video', embeddings: 'Embeddings' } as const;
 type FormName = keyof typeof FORMS;
@@ -20,13 +22,13 @@ type FormName = keyof typeof FORMS;
 export const Playground = () => {
   const keys = useMyKeys();
   return (
-    <Page title={pages.playground.title} lead={texts.playground.lead}>
+    <Page title={pages.playground.title} lead={playTexts.lead}>
       <Load query={keys} things={pages.keys.things}>
         {({ data }) => {
           const valid = data.filter(({ state }) => state === 'valid');
           return valid.length === 0 ? (
             <p className="empty">
-              <Link to={paths.myKeys}>{texts.playground.noKeys}</Link>
+              <Link to={paths.myKeys}>{playTexts.noKeys}</Link>
             </p>
           ) : (
             <Forms keys={valid} />
@@ -48,8 +50,14 @@ const Forms = ({ keys }: { readonly keys: readonly OwnKey[] }) => {
   const change = (next: Search): void =>
     void navigate({ to: '.', search: () => ({ ...search, ...next }), replace: true });
   if (!key) return null;
-  const style = key.style ?? 'responses';
-  const shared = { keyId: key.id, style, models: models.data?.data ?? [], wanted: search.model, prompt, setPrompt };
+  const shared = {
+    keyId: key.id,
+    keys,
+    models: models.data?.data ?? [],
+    wanted: search.model,
+    prompt,
+    setPrompt,
+  };
   const hasNone = models.data !== undefined && ofKind(models.data.data, form).length === 0;
   return (
     <>
@@ -80,7 +88,7 @@ const Forms = ({ keys }: { readonly keys: readonly OwnKey[] }) => {
           </select>
         </div>
       </div>
-      {hasNone && <p className="notice">{texts.playground.noModel(t(FORMS[form]).toLowerCase())}</p>}
+      {hasNone && <p className="notice">{playTexts.noModel(t(FORMS[form]).toLowerCase())}</p>}
       {form === 'text' && <PlayText {...shared} />}
       {form === 'image' && <PlayImage {...shared} />}
       {form === 'video' && <PlayVideo {...shared} />}
@@ -90,8 +98,8 @@ const Forms = ({ keys }: { readonly keys: readonly OwnKey[] }) => {
 };
 
 const SAMPLES: Readonly<Record<FormName, string>> = {
-  text: texts.playground.sample,
-  image: texts.playground.sampleImage,
-  video: texts.playground.sampleVideo,
-  embeddings: texts.playground.sampleText,
+  text: playTexts.sample,
+  image: playTexts.sampleImage,
+  video: playTexts.sampleVideo,
+  embeddings: playTexts.sampleText,
 };

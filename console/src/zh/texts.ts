@@ -7,6 +7,7 @@
  * alarm 告警, notice 通知, destination 通知渠道, review 复核, setting 设置项, role 身份.
  */
 export { labels } from './labels.ts';
+export { playTexts } from './play-texts.ts';
 
 const NUMBER = new Intl.NumberFormat('zh-CN');
 const number = (count: number): string => NUMBER.format(count);
@@ -564,33 +565,6 @@ export const texts = {
     held: '冻结',
     done: (percent: number) => `已完成 ${percent}%`,
     inReview: '复核中',
-  },
-  playground: {
-    lead: '调用使用所选密钥：受其限额约束，由其钱包付费。',
-    noKeys: '请先创建密钥。',
-    sample: '用三种语言问好，每种一行。',
-    sampleImage: '胡桃木桌上的黄铜台灯，晨光',
-    sampleVideo: '黄昏时一盏灯亮起，镜头缓缓推近',
-    stopped: '已停止。',
-    empty: '回复会显示在这里。',
-    videoHold: '任务结束前会冻结最高费用，未使用的部分随后解冻。结果显示在任务页面。',
-    atMost: '开始时最多冻结：',
-    arithmetic: (tokens: string, price: string, factor: string) =>
-      `${tokens} token × 每百万 $${price}${factor === '' ? '' : ` × ${factor}`}`,
-    noModel: (kind: string) => `此密钥没有可用于${kind}的模型。请选择其他密钥。`,
-    sampleText: '胡桃木桌上的黄铜台灯',
-    dimensions: (count: number) => `包含 ${number(count)} 个数的向量。`,
-    noVector: '向量会显示在这里。',
-    price: '价格：',
-    charged: '扣费',
-    drawing: '正在生成…',
-    noImage: '图片会显示在这里。',
-    hint: '按 ⌘↵ 或 Ctrl+Enter 运行。',
-    mostPixels: (most: string) => `最多 ${most} 像素。`,
-    pixels: (count: string, most: string) => `${count} 像素，最多 ${most}。`,
-    firstEvent: (time: string) => `首个事件 ${time}`,
-    converted: (from: string) => `转换 ${from}`,
-    dropped: (members: string) => `丢弃 ${members}`,
   },
   warnings: {
     tabs: { rules: '规则', destinations: '通知渠道', sent: '已发送' },

@@ -1,9 +1,6 @@
 /** Video tasks and assets of the signed-in person's user. Their views are those of the caller's API. */
 import { z } from 'zod';
-import { findKeyOfUser } from '../../access/keys/index.ts';
-import { fail } from '../../core/index.ts';
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, TASK_STATUSES } from '../../rules/index.ts';
-import { line } from '../../schemas/index.ts';
 import { holdsOfTasks } from '../../video/index.ts';
 import * as admin from '../admin/index.ts';
 import { ONLY_USER, ownOperation } from './services.ts';
@@ -16,11 +13,6 @@ const TasksQuery = z.strictObject({
   status: admin.listOf(TASK_STATUSES).optional(),
   model: admin.param.model,
   ...admin.pageParams(admin.rowKey.text, MAX_PAGE),
-});
-
-const EstimateBody = z.strictObject({
-  key: line(100, 'the key that would pay'),
-  task: z.record(z.string(), z.unknown()).describe('the body of a create request'),
 });
 
 const AssetsQuery = z.strictObject({
@@ -69,16 +61,6 @@ export const VIDEOS_OPERATIONS = {
     query: ONLY_USER,
     async handle({ id, call, userId }, { video }) {
       await video.deliverResult(call, await video.getTask({ userId }, id), 'last_frame');
-    },
-  }),
-  /** Checked and priced like the creation, so that the page shows what it would hold. */
-  'console.taskEstimate': ownOperation({
-    body: EstimateBody,
-    async handle({ body: { key: id, task }, userId }, { video, db, clock }) {
-      const key = await findKeyOfUser(db, userId, id, clock.now());
-      if (!key) throw fail('invalid_api_key', 'key: your user has no valid key with this id; choose another one.');
-      const bytes = Buffer.from(JSON.stringify(task));
-      return await video.estimateTask(key, { entry: 'tasks', bytes });
     },
   }),
   'console.assets': ownOperation({

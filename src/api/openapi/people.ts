@@ -51,7 +51,6 @@ export const CONSOLE_SUCCESSES = {
   'console.request': ok('The call', schemas.OwnRequest),
   'console.capture': ok('The bodies', schemas.ShownCapture),
   'console.tasks': ok('A page of tasks, newest first', schemas.pageOf(schemas.OwnTask)),
-  'console.taskEstimate': ok('The most that the task can cost', schemas.TaskEstimate),
   'console.authorizations': ok('A page of sessions, newest first', schemas.pageOf(schemas.OwnAuthorization)),
   'console.task': ok('The task', schemas.OwnTask),
   'console.assets': ok('A page of assets, newest first', schemas.pageOf(schemas.CallerAsset)),
@@ -105,10 +104,6 @@ const EXAMPLES: Readonly<Partial<Record<rules.ConsoleOperation, object>>> = {
   'console.readLink': { token: 'IoV2hhL4bamBA52URMwWwMQcHr_zq-nXVh7zdPGp6zw' },
   'console.useLink': { token: 'IoV2hhL4bamBA52URMwWwMQcHr_zq-nXVh7zdPGp6zw', password: 'correct horse battery' },
   'console.password': { current: 'correct horse battery', password: 'another long password' },
-  'console.taskEstimate': {
-    key: 'key_2GB6mUDKvocDZIBeMJQvGN',
-    task: { model: 'demo-video-a', content: [{ type: 'text', text: 'a lamp at night' }] },
-  },
   'console.createKey': { group: 'messages', name: 'laptop' },
   'console.changeKey': { rpm: 50 },
   'console.rotateKey': { overlap_seconds: 600 },
@@ -154,8 +149,6 @@ function errorCodes(operation: rules.ConsoleOperation, hasBody: boolean): rules.
     ...(access === 'own' ? named : []),
     ...(method === 'GET' ? [] : change),
     ...(access === 'open' ? missing : []),
-    // It is checked and priced like the creation.
-    ...(operation === 'console.taskEstimate' ? rules.VIDEO_OPERATION_ERRORS['tasks.create'] : []),
     ...(path.includes('{task}') ? rules.VIDEO_OPERATION_ERRORS[isResult ? 'videos.lastFrame' : 'tasks.get'] : []),
   ];
 }

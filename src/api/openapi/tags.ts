@@ -23,10 +23,11 @@ Responses: The responses dialect, on every group; stored, background and WebSock
 Generate content: The native generate-content dialect | generate.
 Embeddings: Vectors of texts | embeddings.
 Images: Making and editing images | images.
-Models and usage: What a key may use, and what its user has used | models. usage.`),
+Models and usage: What a key may use, and what its user has used | models. usage. billing.`),
   Video: chapters(`
 Video tasks: The recommended entry to video | tasks.
-Videos: The compatibility entry, and results | videos.
+Videos: The compatibility entry, and results | videos. links. results.
+Callbacks: Deliveries of the state of tasks | callbacks.
 Assets: Private assets and their groups | assets. assetGroups.
 Real persons: Authorizations of real persons | sessions.
 Public characters: The catalog of characters | characters.`),

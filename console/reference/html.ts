@@ -15,6 +15,10 @@ export const paragraphs = (text: string): string =>
     .map((part) => `<p>${inline(part.trim())}</p>`)
     .join('');
 
+/** Scrolls on a phone, also by the keyboard. */
+export const wideTable = (rows: string): string =>
+  `<div class="wide" tabindex="0" role="region" aria-label="Table"><table>${rows}</table></div>`;
+
 /** Ids in addresses: letters and digits. */
 export const slug = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '');
 

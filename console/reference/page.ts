@@ -1,42 +1,68 @@
-/** The pages of the reference: one for each tag of openapi.json, and one that lists all operations. */
+/** The pages of /docs: one for each tag of openapi.json with its examples, the guides, the errors, the limits, and one that leads to all. */
 import { type Document, type Endpoint, endpointsOf, type Parameter, responseOf, sampleOf } from './document.ts';
+import { errorsHtml } from './errors.ts';
+import { examplesHtml, hasExample } from './examples.ts';
+import { type Guide, guideLinks, renderGuides } from './guides.ts';
 import { escapeText, inline, paragraphs, SchemaHtml, slug } from './html.ts';
+import { limitsHtml } from './limits.ts';
+import { searchEntries } from './search.ts';
 
 const JSON_TYPE = 'application/json';
 
-/** File name -> HTML. */
-export function renderPages(document: Document): ReadonlyMap<string, string> {
+/** File name -> content. `read` returns the text of a page in docs/. */
+export function renderPages(document: Document, read: (page: string) => string): ReadonlyMap<string, string> {
   const endpoints = endpointsOf(document);
-  const pages = new Map([['index.html', overview(document, endpoints)]]);
-  for (const { name } of document.tags)
-    pages.set(
-      `${slug(name)}.html`,
-      tagPage(
-        document,
-        name,
-        endpoints.filter(({ tags }) => tags[0] === name),
-      ),
-    );
+  const guides = renderGuides(read);
+  const pages = new Map<string, string>();
+  const add = (file: string, title: string, body: string, links = ''): void =>
+    void pages.set(file, frame({ document, title, file, links }, body));
+  add('index.html', 'Reference', overview(document, endpoints));
+  for (const { name } of document.tags) {
+    const own = endpoints.filter(({ tags }) => tags[0] === name);
+    const links = `<ul>${own.map((endpoint) => `<li>${linkTo(endpoint, '')}</li>`).join('')}</ul>`;
+    add(`${slug(name)}.html`, name, tagPage(document, name, own), links);
+    const shown = own.filter(hasExample);
+    if (shown.length > 0) add(examplesFile(name), `${name}: examples`, examplesHtml(document, name, shown));
+  }
+  add('errors.html', 'Errors', errorsHtml(document, endpoints.filter(hasExample)));
+  add('limits.html', 'Limits', limitsHtml());
+  for (const guide of guides)
+    add(guide.file, guide.title, `<div class="guide">${guide.html}</div>`, guidesNav(guides, guide));
+  pages.set('search.json', JSON.stringify(searchEntries(endpoints, guides)));
   return pages;
 }
 
-function frame(
-  document: Document,
-  title: string,
-  tag: string | undefined,
-  own: readonly Endpoint[],
-  body: string,
-): string {
-  const groups = document['x-tagGroups'].map(
-    ({ name, tags }) =>
-      `<h2>${escapeText(name)}</h2><ul>${tags
-        .map((one) => {
-          const links =
-            one === tag ? `<ul>${own.map((endpoint) => `<li>${linkTo(endpoint, '')}</li>`).join('')}</ul>` : '';
-          return `<li><a href="/docs/${slug(one)}.html"${one === tag ? ' aria-current="page"' : ''}>${escapeText(one)}</a>${links}</li>`;
-        })
-        .join('')}</ul>`,
-  );
+const guidesNav = (guides: readonly Guide[], { file }: Guide): string => guideLinks(guides, file);
+
+const examplesFile = (tag: string): string => `examples/${slug(tag)}.html`;
+
+/** Beside the operations. */
+const CALLER_PAGES = [
+  ['guides.html', 'Guides'],
+  ['errors.html', 'Errors'],
+  ['limits.html', 'Limits'],
+] as const;
+
+interface Frame {
+  readonly document: Document;
+  readonly title: string;
+  readonly file: string;
+  /** Below the link to the page in the navigation. */
+  readonly links: string;
+}
+
+function frame({ document, title, file, links }: Frame, body: string): string {
+  const item = (target: string, label: string): string => {
+    const isHere = target === file || (target === 'guides.html' && file.startsWith('guides/'));
+    return `<li><a href="/docs/${target}"${isHere ? ' aria-current="page"' : ''}>${escapeText(label)}</a>${isHere ? links : ''}</li>`;
+  };
+  const groups = [
+    `<ul>${CALLER_PAGES.map(([target, label]) => item(target, label)).join('')}</ul>`,
+    ...document['x-tagGroups'].map(
+      ({ name, tags }) =>
+        `<h2>${escapeText(name)}</h2><ul>${tags.map((one) => item(`${slug(one)}.html`, one)).join('')}</ul>`,
+    ),
+  ];
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -49,8 +75,10 @@ function frame(
 <script src="/docs/page.js"></script>
 </head>
 <body>
-<nav aria-label="Reference"><a class="brand" href="/docs"><img src="/docs/icon.svg" alt="" width="22" height="22">Dragoman API</a>${groups.join('')}
-<p><a href="/openapi.json">openapi.json</a> · <a href="/console/">Console</a></p></nav>
+<nav aria-label="Reference"><a class="brand" href="/docs"><img src="/docs/icon.svg" alt="" width="22" height="22">Dragoman API</a>
+<input id="find" type="search" placeholder="Search" aria-label="Search operations, errors, limits and guides" autocomplete="off"><ul id="found" aria-live="polite"></ul>
+<div>${groups.join('')}
+<p><a href="/openapi.json">openapi.json</a> · <a href="/console/">Console</a></p></div></nav>
 <main>${body}</main>
 </body>
 </html>
@@ -60,18 +88,22 @@ function frame(
 const linkTo = ({ method, operationId, summary, tags }: Endpoint, page = `/docs/${slug(tags[0] ?? '')}.html`): string =>
   `<a href="${page}#${slug(operationId)}"><b data-method="${method}">${method}</b><span>${inline(summary)}</span></a>`;
 
+/** Pages of operators list their operations themselves: the first page is that of callers. */
+const FOR_OPERATORS: readonly string[] = ['Admin', 'Console'];
+
 function overview(document: Document, endpoints: readonly Endpoint[]): string {
   const { title, version, description } = document.info;
-  const sections = document.tags.map(
-    ({ name, description: about }) =>
-      `<section><h2><a href="/docs/${slug(name)}.html">${escapeText(name)}</a></h2><p>${inline(about)}</p><ul class="list">${endpoints
-        .filter(({ tags }) => tags[0] === name)
-        .map((endpoint) => `<li>${linkTo(endpoint)}<code>${escapeText(endpoint.path)}</code></li>`)
-        .join('')}</ul></section>`,
-  );
-  const body = `<h1>${escapeText(title)} API <small>${escapeText(version)}</small></h1>${paragraphs(description)}
-<p><input id="find" type="search" placeholder="Find an operation or a path" aria-label="Find an operation or a path" autocomplete="off"></p>${sections.join('')}`;
-  return frame(document, 'Reference', undefined, [], body);
+  const sections = document.tags.map(({ name, description: about }) => {
+    const own = endpoints.filter(({ tags }) => tags[0] === name);
+    const list = FOR_OPERATORS.includes(name)
+      ? ''
+      : `<ul class="list">${own
+          .map((endpoint) => `<li>${linkTo(endpoint)}<code>${escapeText(endpoint.path)}</code></li>`)
+          .join('')}</ul>`;
+    return `<section><h2><a href="/docs/${slug(name)}.html">${escapeText(name)}</a></h2><p>${inline(about)}</p>${list}</section>`;
+  });
+  return `<h1>${escapeText(title)} API <small>${escapeText(version)}</small></h1>${paragraphs(description)}
+<p>Begin with a <a href="/docs/guides.html">guide</a> for your client, or with an <a href="/docs/${examplesFile('Responses')}">example</a>. <a href="/docs/errors.html">Errors</a> says what to do about each code, <a href="/docs/limits.html">limits</a> what a request may have.</p>${sections.join('')}`;
 }
 
 function tagPage(document: Document, tag: string, endpoints: readonly Endpoint[]): string {
@@ -89,7 +121,7 @@ function tagPage(document: Document, tag: string, endpoints: readonly Endpoint[]
   const body = `<h1>${escapeText(tag)}</h1><p>${inline(about)}</p>${operations}${
     objects.length > 0 ? `<h2>Objects</h2>${objects.join('')}` : ''
   }`;
-  return frame(document, tag, tag, endpoints, body);
+  return body;
 }
 
 function operationHtml(document: Document, schemas: SchemaHtml, endpoint: Endpoint): string {
@@ -110,8 +142,14 @@ ${description ? paragraphs(description) : ''}${
         content?.schema ? schemas.fields(content.schema) : ''
       }`
     : ''
-}${responsesHtml(document, schemas, endpoint)}${tryHtml(document, endpoint)}</article>`;
+}${responsesHtml(document, schemas, endpoint)}${exampleLink(endpoint)}${tryHtml(document, endpoint)}</article>`;
 }
+
+/** The script shows them here. */
+const exampleLink = (endpoint: Endpoint): string =>
+  hasExample(endpoint)
+    ? `<p><a class="example" href="/docs/${examplesFile(endpoint.tags[0] ?? '')}#${slug(endpoint.operationId)}">Example in curl, Python and JavaScript</a></p>`
+    : '';
 
 const parametersHtml = (schemas: SchemaHtml, parameters: readonly Parameter[]): string =>
   parameters.length === 0

@@ -1,19 +1,19 @@
 /** What the forms of the playground share: prompt, model, headers, and the run button. */
 
-import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, useId } from 'react';
-import type { GroupStyle, OwnModel } from '../../../src/schemas/index.ts';
-import { mine } from '../api/user.ts';
-import { t } from '../language.ts';
-import { ratesText } from '../parts/rates.ts';
-import { Money } from '../parts/values.tsx';
-import { texts } from '../texts.ts';
+import type { OwnKey, OwnModel } from '../../../../src/schemas/index.ts';
+import { t } from '../../language.ts';
+import { ratesText } from '../../parts/rates.ts';
+import { Money } from '../../parts/values.tsx';
+import { texts } from '../../texts.ts';
+import { useCharge } from './calls.ts';
+import { playTexts } from './texts.ts';
 
 export interface PlayProps {
   readonly keyId: string;
-  /** Of the key's group. */
-  readonly style: Exclude<GroupStyle, 'video'>;
   readonly models: readonly OwnModel[];
+  /** All valid keys: a second model may need another one. */
+  readonly keys: readonly OwnKey[];
   /** The model that the page was opened for. */
   readonly wanted: string | undefined;
   readonly prompt: string;
@@ -31,17 +31,19 @@ interface PlayFormProps {
   readonly children: ReactNode;
 }
 
+/** ⌘↵ or Ctrl+Enter. */
+export function isRunKey(event: KeyboardEvent): boolean {
+  if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey)) return false;
+  event.preventDefault();
+  return true;
+}
+
 export const PlayForm = ({ prompt, setPrompt, isRunning, run, stop, action, children }: PlayFormProps) => {
   const id = useId();
-  const onKey = (event: KeyboardEvent): void => {
-    if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey)) return;
-    event.preventDefault();
-    if (!isRunning) run();
-  };
   return (
     <form
       className="card"
-      onKeyDown={onKey}
+      onKeyDown={(event) => isRunKey(event) && !isRunning && run()}
       onSubmit={(event) => {
         event.preventDefault();
         run();
@@ -66,7 +68,7 @@ export const PlayForm = ({ prompt, setPrompt, isRunning, run, stop, action, chil
             </button>
           )}
           {action}
-          <span className="muted small">{texts.playground.hint}</span>
+          <span className="muted small">{playTexts.hint}</span>
         </div>
       </div>
     </form>
@@ -74,19 +76,20 @@ export const PlayForm = ({ prompt, setPrompt, isRunning, run, stop, action, chil
 };
 
 interface ModelFieldProps {
+  readonly label?: string;
   readonly value: string;
   readonly models: readonly OwnModel[];
   readonly onChange: (model: string) => void;
 }
 
 /** With its price. Any name can be typed: a pattern of the catalog matches more than the list shows. */
-export const ModelField = ({ value, models, onChange }: ModelFieldProps) => {
+export const ModelField = ({ label = t('Model'), value, models, onChange }: ModelFieldProps) => {
   const id = useId();
   const known = models.find((model) => model.id === value);
   return (
     <div className="field">
       <label className="label" htmlFor={id}>
-        {t('Model')}
+        {label}
       </label>
       <input
         id={id}
@@ -104,40 +107,40 @@ export const ModelField = ({ value, models, onChange }: ModelFieldProps) => {
       </datalist>
       {known && (
         <span className="muted small">
-          {texts.playground.price} {known.prices === null ? texts.model.free : ratesText(known.prices)}
+          {playTexts.price} {known.prices === null ? texts.model.free : ratesText(known.prices)}
         </span>
       )}
     </div>
   );
 };
 
-/** The log has a call a moment after its end. */
-const LOG_TRIES = 8;
+interface ChargeProps {
+  readonly keyId: string;
+  readonly headers: Headers;
+}
 
-/** What the call was charged, once the log has it. */
-export const Charge = ({ headers }: { readonly headers: Headers }) => {
-  const id = headers.get('x-request-id') ?? '';
-  const { data } = useQuery({
-    queryKey: ['my-requests', 'charge', id],
-    queryFn: () => mine.request(id),
-    enabled: id !== '',
-    retry: LOG_TRIES,
-    retryDelay: 500,
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  return data ? (
+/** What the call was charged, once it is known. */
+export const Charge = ({ keyId, headers }: ChargeProps) => {
+  const { data } = useCharge(keyId, headers.get('x-request-id'));
+  return data?.charge ? (
     <span>
-      · {texts.playground.charged} <Money amount={data.charge} />
+      · {playTexts.charged} <Money amount={data.charge} isEstimated={data.estimated} />
     </span>
   ) : null;
 };
 
 /** What the gateway says about a call in its headers. */
-export function footerOf(headers: Headers): string {
-  const parts = [
-    headers.get('x-request-id'),
-    headers.get('x-gateway-converted') && texts.playground.converted(headers.get('x-gateway-converted') ?? ''),
-    headers.get('x-gateway-dropped') && texts.playground.dropped(headers.get('x-gateway-dropped') ?? ''),
-  ];
-  return parts.filter(Boolean).join(' · ');
+export function conversionOf(headers: Headers): string {
+  const [converted, dropped] = [headers.get('x-gateway-converted'), headers.get('x-gateway-dropped')];
+  return [converted && playTexts.converted(converted), dropped && playTexts.dropped(dropped)]
+    .filter(Boolean)
+    .join(' · ');
 }
+
+/** Below a result: what the gateway did, and the charge. */
+export const PlayFooter = ({ keyId, headers }: ChargeProps) => (
+  <p className="muted small break">
+    {[headers.get('x-request-id'), conversionOf(headers)].filter(Boolean).join(' · ')}{' '}
+    <Charge keyId={keyId} headers={headers} />
+  </p>
+);

@@ -1,17 +1,19 @@
 /** A video task. The task page follows it to its result. */
-import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { TaskEstimate } from '../../../src/schemas/index.ts';
-import { mine } from '../api/user.ts';
-import { countText } from '../format/count.ts';
-import { Choice } from '../parts/choice.tsx';
-import { ProblemNotice } from '../parts/form.tsx';
-import { Money } from '../parts/values.tsx';
-import { paths } from '../paths.ts';
-import { texts } from '../texts.ts';
-import { ofKind, playJson } from './play-models.ts';
-import { ModelField, PlayForm, type PlayProps } from './play-parts.tsx';
+import type { TaskEstimate } from '../../../../src/schemas/index.ts';
+import { countText } from '../../format/count.ts';
+import { Choice } from '../../parts/choice.tsx';
+import { ProblemNotice } from '../../parts/form.tsx';
+import { Money } from '../../parts/values.tsx';
+import { paths } from '../../paths.ts';
+import { Attachments, PICTURES } from './attachments.tsx';
+import { ofKind, playJson, useCall } from './calls.ts';
+import { CodeButton } from './code-button.tsx';
+import { type Attachment, dataUrl } from './conversation.ts';
+import { ModelField, PlayForm, type PlayProps } from './parts.tsx';
+import { playTexts } from './texts.ts';
 
 const FIELDS = {
   resolution: ['480p', '720p', '1080p'],
@@ -20,27 +22,41 @@ const FIELDS = {
 } as const;
 type FieldName = keyof typeof FIELDS;
 const NAMES = Object.keys(FIELDS) as FieldName[];
+const TASKS = '/api/v3/contents/generations/tasks';
+
+/** By the order of the pictures. */
+const FRAMES = ['first_frame', 'last_frame'] as const;
+const frameItem = (picture: Attachment, n: number): object => ({
+  type: 'image_url',
+  image_url: { url: dataUrl(picture) },
+  role: FRAMES[n],
+});
 
 export const PlayVideo = ({ keyId, models, wanted, prompt, setPrompt }: PlayProps) => {
   const navigate = useNavigate();
   const [chosen, setModel] = useState(wanted);
   const [values, setValues] = useState<Record<FieldName, string>>({ resolution: '720p', ratio: '16:9', duration: '5' });
+  const [pictures, setPictures] = useState<readonly Attachment[]>([]);
   const own = ofKind(models, 'video');
   const model = chosen ?? own[0]?.id ?? '';
   const accepts = own.find(({ id }) => id === model)?.accepts;
   const { resolution, ratio, duration } = values;
-  const task = { model, content: [{ type: 'text', text: prompt }], resolution, ratio, duration: Number(duration) };
-  const run = useMutation({
-    mutationFn: async () => {
-      const headers = { 'idempotency-key': `playground-${crypto.randomUUID()}` };
-      const path = '/api/v3/contents/generations/tasks';
-      const { body } = await playJson<{ readonly id: string }>(path, { key: keyId, body: task, headers });
-      await navigate({ to: paths.myTask(body.id) });
-    },
+  const content = [{ type: 'text', text: prompt }, ...pictures.map(frameItem)];
+  const task = { model, content, resolution, ratio, duration: Number(duration) };
+  const { error, isPending, run } = useCall(async () => {
+    const headers = { 'idempotency-key': `playground-${crypto.randomUUID()}` };
+    const { body } = await playJson<{ readonly id: string }>(TASKS, { key: keyId, body: task, headers });
+    await navigate({ to: paths.myTask(body.id) });
   });
   return (
     <div className="play">
-      <PlayForm prompt={prompt} setPrompt={setPrompt} isRunning={run.isPending} run={() => run.mutate()}>
+      <PlayForm
+        prompt={prompt}
+        setPrompt={setPrompt}
+        isRunning={isPending}
+        run={run}
+        action={<CodeButton request={{ operation: 'tasks.create', path: TASKS, body: task }} />}
+      >
         <ModelField value={model} models={own} onChange={setModel} />
         <div className="field-row">
           {NAMES.map((name) => (
@@ -53,12 +69,20 @@ export const PlayVideo = ({ keyId, models, wanted, prompt, setPrompt }: PlayProp
             />
           ))}
         </div>
+        <Attachments
+          label="Pictures"
+          hint={playTexts.frames}
+          accept={PICTURES}
+          max={FRAMES.length}
+          files={pictures}
+          onChange={setPictures}
+        />
       </PlayForm>
       <section className="card">
         <div className="body fields">
-          {run.error && <ProblemNotice problem={run.error} />}
+          {error && <ProblemNotice problem={error} />}
           <Hold keyId={keyId} task={task} />
-          <p className="muted">{texts.playground.videoHold}</p>
+          <p className="muted">{playTexts.videoHold}</p>
         </div>
       </section>
     </div>
@@ -79,7 +103,7 @@ const Hold = ({ keyId, task }: HoldProps) => {
     queryFn: async ({ signal }) => {
       await new Promise((resolve) => setTimeout(resolve, TYPING_MS));
       signal.throwIfAborted();
-      return mine.estimateTask({ key: keyId, task }, signal);
+      return (await playJson<TaskEstimate>(`${TASKS}/estimate`, { key: keyId, body: task, signal })).body;
     },
     enabled: task.model !== '',
     placeholderData: keepPreviousData,
@@ -90,10 +114,10 @@ const Hold = ({ keyId, task }: HoldProps) => {
       {estimate.isError && !estimate.isFetching && <p className="muted break">{estimate.error.message}</p>}
       {estimate.data && !estimate.isError && (
         <p>
-          {texts.playground.atMost} <Money amount={estimate.data.max_cost} />
+          {playTexts.atMost} <Money amount={estimate.data.max_cost} />
           <span className="muted">
             {' '}
-            {texts.playground.arithmetic(countText(estimate.data.tokens), estimate.data.price, factorOf(estimate.data))}
+            {playTexts.arithmetic(countText(estimate.data.tokens), estimate.data.price, factorOf(estimate.data))}
           </span>
         </p>
       )}

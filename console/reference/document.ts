@@ -1,7 +1,4 @@
 /** The parts of openapi.json that the reference shows. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { ROOT } from '../modules.ts';
 
 export interface Schema {
   readonly $ref?: string;
@@ -75,8 +72,6 @@ export interface Endpoint extends Operation {
 }
 
 const METHODS = new Set(['get', 'post', 'put', 'patch', 'delete', 'head']);
-
-export const readDocument = (): Document => JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8'));
 
 export const endpointsOf = ({ paths }: Document): Endpoint[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
