@@ -274,6 +274,17 @@ export interface EntriesRow {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
+export interface ErasuresRow {
+  user_id: string;
+  actor: string;
+  counts: Json;
+  left_at_providers: Generated<number>;
+  requested_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  next_check_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  log_erased_to: Timestamp | null;
+  finished_at: Timestamp | null;
+}
+
 export interface GroupsRow {
   id: string;
   style: string;
@@ -725,6 +736,7 @@ export interface UsersRow {
   limits: ColumnType<unknown, string | undefined, string>;
   max_keys: Generated<number>;
   key_groups: string[] | null;
+  erased_at: Timestamp | null;
 }
 
 export interface VideoTaskAssetsRow {
@@ -857,6 +869,7 @@ export interface Rows {
   change_replies: ChangeRepliesRow;
   characters: CharactersRow;
   entries: EntriesRow;
+  erasures: ErasuresRow;
   groups: GroupsRow;
   holds: HoldsRow;
   idempotency_records: IdempotencyRecordsRow;

@@ -72,7 +72,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['services'],
     ['assets'],
     ['tasks'],
-    ['results', 'callbacks', 'sessions'],
+    ['results', 'callbacks', 'sessions', 'erase-video'],
     ['video', 'alarms'],
     ['index'],
   ],

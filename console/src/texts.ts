@@ -233,6 +233,32 @@ const englishTexts = {
     changed: 'changed',
   },
   /** Confirmations. */
+  erase: {
+    things: 'the erasure',
+    lead: {
+      preview:
+        'Keys, sign-ins, names, addresses and content go. Entries of the ledger and sums of usage stay under the id. This cannot be undone.',
+      running: 'Access has ended. Open tasks end and are charged first; objects at providers are deleted.',
+      finished: 'Nothing that names a person is left. The ledger keeps its entries under the id.',
+    },
+    confirm: (user: string) => `Type ${user} to confirm.`,
+    begun: 'The erasure has begun.',
+    kinds: {
+      keys: 'keys',
+      people: 'people',
+      warnings: 'warnings',
+      destinations: 'destinations',
+      tasks: 'video tasks',
+      assets: 'assets',
+      asset_groups: 'asset groups',
+      authorizations: 'authorizations',
+      responses: 'stored responses',
+      captures: 'captured calls',
+      callbacks: 'callbacks',
+      calls: 'calls in the log',
+      holds: 'held amounts',
+    } as Readonly<Record<string, string>>,
+  },
   done: {
     accountAdded: 'The account is added.',
     accountSaved: 'The account is saved.',

@@ -103,6 +103,7 @@ export function createGateway(options: GatewayOptions) {
     store,
     /** Jobs of a worker. */
     jobs: background.jobs,
+    eraseUser: background.eraseUser,
     /** Counts the call against the limits of its key and user. */
     acquireSlot: (call: Call, caller: Caller) => acquireSlot(limiter, call, caller.key),
     /** Native or converted, as the accounts of the group speak. */

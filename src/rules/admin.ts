@@ -63,6 +63,8 @@ admin.deleteCharacter DELETE /characters/{character} | Delete a public character
 admin.users GET /users | Users
 admin.createUser POST /users | Create a user
 admin.changeUser PATCH /users/{user} | Change a user
+admin.eraseUser POST /users/{user}/erase | Count what the erasure of a user removes, or begin it; again: how far it is
+admin.exportUser GET /users/{user}/export | Everything that is stored of a user, one JSON object per line
 admin.people GET /people | People who sign in to the console
 admin.invitePerson POST /people | Invite a person; only this response contains the one-time link
 admin.changePerson PATCH /people/{person} | Change the name, role or user of a person, or disable them

@@ -104,6 +104,7 @@ console.requests GET /requests | The request log, newest first
     CONSOLE,
     { access: 'own', rate: 'send' },
     `
+console.export GET /export | Everything that is stored of the user, one JSON object per line
 console.testDestination POST /warning-destinations/{destination}/test | Send a test notice at once, and wait for the outcome
 `,
   ),

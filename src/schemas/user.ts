@@ -44,8 +44,29 @@ export const ShownUser = NewUser.extend({
   ...f.members('email:text|null multiplier:factor max_keys:integer'),
   key_groups: f.texts.nullable().describe('null: every group'),
   created_at: f.moment,
+  erased_at: f.someMoment.describe('when the erasure of the user began; the user cannot be changed any more'),
 }).meta({ id: 'User' });
 export type ShownUser = z.infer<typeof ShownUser>;
+
+export const ErasureRequest = z.strictObject({
+  dry_run: z.boolean().default(true).describe('`false` erases; by default the response only counts'),
+  confirm: z.string().max(64).describe('the id of the user, to erase').optional(),
+});
+
+const counts = z.record(f.text, f.integer);
+export const ShownErasure = f.named('Erasure', {
+  object: z.literal('erasure'),
+  user: f.text,
+  state: z.enum(['preview', 'running', 'finished']),
+  erases: counts.describe('what there is to erase, or was, by kind; counted up to 100,000'),
+  waits_for: counts.describe('what has to end, or to be deleted at its provider, before the erasure is finished'),
+  left_at_providers: f.integer.describe('objects that could not be deleted at their provider'),
+  balance: z.strictObject(f.members('available:dollars held:dollars')).describe('stays in the ledger'),
+  ...f.members('requested_at:moment|null finished_at:moment|null'),
+});
+export type ShownErasure = z.infer<typeof ShownErasure>;
+
+export const ExportedLine = z.looseObject({ object: f.text.describe('its kind') }).meta({ id: 'ExportedLine' });
 
 /** The user of the signed-in person. */
 export const Me = f.named('Me', {

@@ -1,5 +1,7 @@
 /** Video tasks: their services bound once, and the operations on them. */
+
 import type { Key } from '../access/keys/index.ts';
+import type { ErasedUser } from '../access/people/index.ts';
 import type { Account } from '../catalog/index.ts';
 import { derive, fail, isPublicAddress, newId } from '../core/index.ts';
 import type { Job, StoreServices, Tx } from '../platform/db/index.ts';
@@ -22,6 +24,7 @@ import {
   findCharacters,
   findPreview,
 } from './characters/catalog.ts';
+import { eraseVideo } from './erase-video.ts';
 import { expireRecords } from './idempotency/records.ts';
 import { VIDEO_WORK } from './open-work.ts';
 import { createLinks } from './results/links.ts';
@@ -127,6 +130,8 @@ export function createVideo(options: VideoOptions) {
     assignSubmission: (assignment: Assignment) => assignSubmission(services, assignment),
     dismissSubmission: (tx: Tx, taskId: string) => dismissSubmission(services, tx, taskId),
     testCallback: (userId: string, taskId: string) => testCallback(callbackServices, userId, taskId),
+    /** Returns how many objects of the user were left at providers. */
+    eraseUser: (user: ErasedUser) => eraseVideo(services, user, (task) => results.forget(task)),
     jobs: [...jobsOf(services, { follower, deliverer, results }, options.mirror), ...sessionJobs],
     close: async (): Promise<void> => {
       await Promise.all([follower.stop(), deliverer.stop(), results.close()]);

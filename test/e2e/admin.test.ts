@@ -672,6 +672,7 @@ const WRITES: Record<
   'admin.captureKey': async () => [`/keys/${await keyOf('audited')}/capture`, { hours: 1 }],
   'admin.rotateKey': async () => [`/keys/${await keyOf('audited')}/rotate`, { overlap_seconds: 60 }],
   'admin.revokeKey': async () => [`/keys/${await keyOf('audited')}/revoke`, {}],
+  'admin.eraseUser': async () => ['/users/audited/erase', { dry_run: false, confirm: 'audited' }],
   'admin.resolveRecord': async () => [
     `/quarantine/${await quarantineRecord('ana')}/resolve`,
     { amount: '0.1', reason: 'r' },

@@ -46,6 +46,7 @@ export const DISTRIBUTION: Readonly<Record<keyof Rows, Distribution>> = {
   asset_groups: user,
   assets: user,
   captures: user,
+  erasures: user,
   stored_bytes: user,
   notices: user,
   notice_deliveries: user,

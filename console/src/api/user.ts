@@ -46,6 +46,7 @@ export const mine = {
   captureKey: (id: string, hours: number) => send<OwnKey>('POST', at('/keys/{}/capture', id), { body: { hours } }),
   usage: (query: Query) => get<UserUsagePage>(at('/usage'), query),
   usageCsv: (query: Query) => urlOf(at('/usage'), { ...query, format: 'csv' }),
+  exportData: () => at('/export'),
   charges: listOf<ShownMovement>('/charges'),
   search: listOf<Hit>('/search'),
   requests: listOf<OwnRequest>('/requests'),

@@ -15,6 +15,7 @@ import { Table } from '../parts/table.tsx';
 import { Money, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
+import { EraseUser } from './erase-user.tsx';
 import { MakeKey } from './keys.tsx';
 import { Rest } from './review.tsx';
 import { Credit, LimitUsed } from './users.tsx';
@@ -36,6 +37,7 @@ export const UserPage = () => {
               {t('Calls')}
             </Link>
             <Credit user={id} />
+            <EraseUser user={id} />
           </>
         )
       }
@@ -72,6 +74,7 @@ export const UserPage = () => {
                     ['Limits', limitsText(user)],
                     ['Own keys', user.max_keys === undefined ? undefined : texts.user.mostKeys(user.max_keys)],
                     ['Made', <Time key="made" at={user.created_at} />],
+                    user.erased_at === null ? undefined : ['Erased', <Time key="erased" at={user.erased_at} />],
                   ]}
                 />
               </Card>

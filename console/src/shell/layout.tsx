@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Navigate, Outlet, useLocation, useMatches } from '@tanstack/react-router';
 import { useCallback, useEffect, useState } from 'react';
 import type { ShownSession } from '../../../src/schemas/index.ts';
-import { session } from '../api/user.ts';
+import { mine, session } from '../api/user.ts';
 import icon from '../icon.svg';
 import { t } from '../language.ts';
 import { Dialog, Opener } from '../parts/dialog.tsx';
@@ -134,6 +134,11 @@ const SidebarEnd = ({
         <a href="/docs" className="small">
           {t('API reference')}
         </a>
+        {person.user !== null && (
+          <a href={mine.exportData()} className="small" download>
+            {t('Export my data')}
+          </a>
+        )}
         <button type="button" className="quiet" onClick={switchTheme}>
           {t('Theme')}
         </button>

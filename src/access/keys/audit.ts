@@ -18,7 +18,7 @@ export interface Actor {
 /** What happens to each kind of object. */
 interface Actions {
   readonly credit: 'booked';
-  readonly user: 'created' | 'changed';
+  readonly user: 'created' | 'changed' | 'erasing' | 'erased' | 'exported';
   readonly key: 'created' | 'changed' | 'revoked' | 'rotated' | 'capture_started' | 'capture_ended';
   readonly capture: 'viewed';
   readonly record: 'resolved' | 'dismissed';

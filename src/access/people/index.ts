@@ -1,4 +1,6 @@
 export { Cookies } from './cookies.ts';
+export { type ErasedUser, eraseDue, erasureJob } from './erase-job.ts';
+export { beginErasure, readErasure } from './erasure.ts';
 export { type CreatedLink, createFirstLink, createLink, linkUrl, readLink, redeemLink } from './links.ts';
 export { OidcClient } from './oidc-client.ts';
 export { type OidcRefusal, type OperatorRule, signInWithOidc } from './oidc-sign-in.ts';

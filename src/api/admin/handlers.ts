@@ -83,13 +83,15 @@ const authenticated =
     return withReportErrors(handler.run(call, { by }, options));
   };
 
-/** A query that takes too long is an error that the caller can act on. */
+/** Errors of the database that the caller can act on. */
 export const withReportErrors = (running: Promise<void>): Promise<void> =>
   running.catch((error: unknown) => {
-    throw isTimeout(error) ? fail('server_is_overloaded', TOO_LARGE, { retryAfter: 1, cause: error }) : error;
+    if (codeOf(error) === '57014') throw fail('server_is_overloaded', TOO_LARGE, { retryAfter: 1, cause: error });
+    if (codeOf(error) === 'DG001') throw fail('conflict', (error as Error).message);
+    throw error;
   });
 
-/** PostgreSQL cancelled the statement (query_canceled); its transaction is rolled back. */
-const isTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '57014';
+/** Of PostgreSQL, whose transaction is rolled back. 57014: it cancelled the statement. DG001: the user is erased (`refuse_erased`). */
+const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 const TOO_LARGE = 'The query took too long; name a user or a shorter period.';

@@ -1,6 +1,7 @@
 export { AdminAuth } from './auth.ts';
 export { OWN_AUTHORIZATIONS, OwnAuthorizationsQuery } from './authorizations.ts';
 export { keyToExplain } from './explain.ts';
+export { sendExport } from './export.ts';
 export { type AdminSchemas, notFound, type OperationHandler, operationsOf } from './handler.ts';
 export { ADMIN_SCHEMAS, createAdminHandlers, withReportErrors } from './handlers.ts';
 export { changeKey, rotateKey, sendKeys } from './keys.ts';

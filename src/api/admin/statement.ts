@@ -6,7 +6,7 @@ import { snapshot } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { ShownMovement } from '../../schemas/index.ts';
 import { shownReference } from './credits.ts';
-import { sendCsv } from './csv.ts';
+import { sendCsv } from './download.ts';
 import { type AdminServices, notFound, operation } from './handler.ts';
 import { pageParams, rowKey, sendPage } from './pagination.ts';
 import { param, period } from './query-params.ts';

@@ -4,7 +4,7 @@ import * as ledger from '../../ledger/index.ts';
 import { snapshot, streamRows } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { DIMENSIONS, type Dimension } from '../../schemas/index.ts';
-import { sendCsv } from './csv.ts';
+import { sendCsv } from './download.ts';
 import { type AdminServices, operation } from './handler.ts';
 import { CURSOR_EXPECTED, pageParams, rowKey, sendPage } from './pagination.ts';
 import { listOf, param, params } from './query-params.ts';

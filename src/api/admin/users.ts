@@ -2,10 +2,12 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import { type Actor, checkKeyGroups, writeAudit } from '../../access/keys/index.ts';
+import { beginErasure, readErasure } from '../../access/people/index.ts';
 import { insertRow, saveRow, userRow } from '../../catalog/setup/index.ts';
-import { fail, type StoredLimits } from '../../core/index.ts';
+import { fail, failAt, type StoredLimits } from '../../core/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
-import { membersOf, mergeLimits, NewUser, type ShownUser, UserChange } from '../../schemas/index.ts';
+import { ErasureRequest, membersOf, mergeLimits, NewUser, type ShownUser, UserChange } from '../../schemas/index.ts';
+import { sendExport } from './export.ts';
 import { notFound, operation } from './handler.ts';
 import { listOperation } from './list.ts';
 import { param } from './query-params.ts';
@@ -60,5 +62,19 @@ export const USERS_OPERATIONS = {
       });
       return { object: 'user', ...changed };
     },
+  }),
+  'admin.eraseUser': operation({
+    body: ErasureRequest,
+    async handle({ id, by, body }, { db }) {
+      if (!body.dry_run) {
+        if (body.confirm !== id)
+          throw failAt('invalid_request', 'confirm', `expected "${id.slice(0, 80)}", the id of the user to erase.`);
+        await beginErasure(db, id, by);
+      }
+      return readErasure(db, id);
+    },
+  }),
+  'admin.exportUser': operation({
+    handle: ({ call, id, by }, services) => sendExport(call, { userId: id, by, audience: 'operator' }, services),
   }),
 };

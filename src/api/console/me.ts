@@ -1,6 +1,7 @@
 import { readLimits, type StoredLimits } from '../../core/index.ts';
 import { balanceReport, limitsReport } from '../../ledger/index.ts';
 import { snapshot } from '../../platform/db/index.ts';
+import { sendExport } from '../admin/index.ts';
 import { countOwnKeys, openGroups, readAllowance } from './key-allowance.ts';
 import { ONLY_USER, ownOperation } from './services.ts';
 
@@ -23,5 +24,9 @@ export const ME_OPERATIONS = {
       });
       return { object: 'me', user: userId, currency: 'USD', ...me };
     },
+  }),
+  'console.export': ownOperation({
+    query: ONLY_USER,
+    handle: ({ call, by, userId }, services) => sendExport(call, { userId, by, audience: 'user' }, services),
   }),
 };

@@ -8,6 +8,8 @@ export interface Success {
   readonly about: string;
   readonly body: z.ZodType;
   readonly csv?: true;
+  /** Of the body; JSON by default. */
+  readonly type?: string;
 }
 export type Successes = Readonly<Record<number, Success>>;
 
@@ -21,6 +23,10 @@ const PERSON = ok('The person', schemas.ShownPerson);
 
 export const STATEMENT: Successes = {
   200: { about: 'A page of movements, newest first', body: schemas.Statement, csv: true },
+};
+
+export const EXPORT: Successes = {
+  200: { about: 'A line for each object', body: schemas.ExportedLine, type: 'application/x-ndjson' },
 };
 
 export const ADMIN_SUCCESSES: Readonly<Record<AdminOperation, Successes>> = {
@@ -88,6 +94,8 @@ export const ADMIN_SUCCESSES: Readonly<Record<AdminOperation, Successes>> = {
   'admin.users': ok('A page of users by id', schemas.pageOf(schemas.ShownUser)),
   'admin.createUser': created('The user', schemas.ShownUser),
   'admin.changeUser': ok('The user', schemas.ShownUser),
+  'admin.eraseUser': ok('How far the erasure is', schemas.ShownErasure),
+  'admin.exportUser': EXPORT,
   'admin.people': ok('A page of people', schemas.pageOf(schemas.ShownPerson)),
   'admin.invitePerson': created('The person with the one-time link', schemas.InvitedPerson),
   'admin.changePerson': PERSON,

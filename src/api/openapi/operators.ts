@@ -50,6 +50,7 @@ const EXAMPLES: Readonly<Partial<Record<AdminOperation, object>>> = {
   'admin.uploadPreview': { data: 'iVBORw0KGgoAAAANSUhEUg==' },
   'admin.createUser': { id: 'ana', email: 'ana@example.com', rpm: 600, spend_month: '100' },
   'admin.changeUser': { rpm: 1_200, spend_month: null },
+  'admin.eraseUser': { dry_run: true },
   'admin.invitePerson': { email: 'ana@example.com', role: 'user', user: 'demo' },
   'admin.changePerson': { disabled: true },
   'admin.resetPerson': {},

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import * as rules from '../../rules/index.ts';
 import * as schemas from '../../schemas/index.ts';
-import { created, ok, STATEMENT, type Successes } from './admin-responses.ts';
+import { created, EXPORT, ok, STATEMENT, type Successes } from './admin-responses.ts';
 import { errorResponses } from './errors.ts';
 import type { OperationDescription } from './inference.ts';
 import { BYTES, bytes, JSON_TYPE, json, ranged, ref, schemasOf, TEXT } from './schema.ts';
@@ -46,6 +46,7 @@ export const CONSOLE_SUCCESSES = {
   'console.captureKey': KEY,
   'console.usage': { 200: { about: 'A page of usage', body: schemas.UserUsagePage, csv: true } },
   'console.charges': STATEMENT,
+  'console.export': EXPORT,
   'console.search': ok('What was found, by kind', schemas.pageOf(schemas.Hit)),
   'console.requests': ok('A page of calls, newest first', schemas.pageOf(schemas.OwnRequest, schemas.REQUEST_PAGE)),
   'console.request': ok('The call', schemas.OwnRequest),

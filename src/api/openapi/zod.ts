@@ -24,11 +24,11 @@ export function requestBodyOf(body: z.ZodType, example: object | undefined, type
 
 export const successesOf = (successes: Successes): Readonly<Record<string, object>> =>
   Object.fromEntries(
-    Object.entries(successes).map(([status, { about, body, csv }]) => [
+    Object.entries(successes).map(([status, { about, body, csv, type = JSON_TYPE }]) => [
       status,
       {
         description: about,
-        content: { [JSON_TYPE]: { schema: jsonSchemaOf(body) }, ...(csv && { 'text/csv': { schema: TEXT } }) },
+        content: { [type]: { schema: jsonSchemaOf(body) }, ...(csv && { 'text/csv': { schema: TEXT } }) },
       },
     ]),
   );

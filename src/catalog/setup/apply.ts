@@ -77,13 +77,14 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
   try {
     await db.transaction().execute(async (tx) => {
       await lockSetup(tx);
-      const lines = checkReferences(file, await readKnown(tx), { prune: options.prune === true });
+      const known = await readKnown(tx);
+      const lines = checkReferences(file, known, { prune: options.prune === true });
       if (lines.length > 0) throw new SetupError(located(file, lines));
       const before = await readModelLines(tx);
       const objects = await readObjects(tx, file);
       if (options.createOnly) rejectExisting(file, objects);
       const by = options.by ?? { actor: 'file' };
-      const done = await applyAll(tx, file, { ...options, by });
+      const done = await applyAll(tx, file, { ...options, by, erased: known.erased });
       const diff = compareObjects(objects, await readObjects(tx, file));
       const { groups } = await readKnown(tx);
       const faults = fallbackErrors(file, await readModelLines(tx), groups);
@@ -93,7 +94,7 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
         effects: done.changes.length === 0 ? [] : await findEffects(tx, before, file),
         unpriced: await findUnpriced(tx),
         removal: options.prune ? await removalOf(tx, done.changes) : undefined,
-        warnings: await findWarnings(tx, file, groups),
+        warnings: [...located(file, erasedLines(file, known.erased)), ...(await findWarnings(tx, file, groups))],
         diff,
       };
       if (options.dryRun) throw rollback;
@@ -117,7 +118,7 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
 
 async function readKnown(tx: Tx) {
   const groups = await tx.selectFrom('groups').select(['id', 'style', 'variant']).execute();
-  const users = await tx.selectFrom('users').select('id').execute();
+  const users = await tx.selectFrom('users').select(['id', 'erased_at']).execute();
   const kindOf = ({ style, variant }: (typeof groups)[number]) => ({
     style,
     variant: (variant ?? undefined) as VideoVariant | undefined,
@@ -125,8 +126,17 @@ async function readKnown(tx: Tx) {
   return {
     groups: new Map(groups.map((row) => [row.id, kindOf(row)])),
     users: new Set(users.map((row) => row.id)),
+    erased: new Set(users.filter((row) => row.erased_at).map((row) => row.id)),
   };
 }
+
+/** A file that still names an erased user must not keep a server from starting. */
+const erasedLines = ({ users }: SetupFile, erased: ReadonlySet<string>): string[] =>
+  users.flatMap(({ id }, n) =>
+    erased.has(id)
+      ? [`users[${n}].id: "${id}" was erased, so that the entry and its keys have no effect; remove them`]
+      : [],
+  );
 
 function rejectRemoval(removal: Removal | undefined, confirmed: number | undefined): void {
   if (removal && isMass(removal) && confirmed !== removal.removed) throw new RemovalError(removal);
@@ -158,7 +168,7 @@ function rejectExisting(file: SetupFile, stored: ReadonlyMap<string, unknown>): 
 async function applyAll(
   tx: Tx,
   file: SetupFile,
-  options: ApplyOptions & { readonly by: Actor },
+  options: ApplyOptions & { readonly by: Actor; readonly erased: ReadonlySet<string> },
 ): Promise<Pick<Applied, 'changes' | 'keys' | 'rotated' | 'unnamed'>> {
   const changes: Change[] = [];
   const recordChange: RecordChange = (what, object) => {
@@ -169,8 +179,9 @@ async function applyAll(
   for (const [position, account] of file.accounts.entries())
     recordChange(await saveAccount(tx, { account, position, sealer: options.secrets.sealer }), `account ${account.id}`);
   await applyModels(tx, file.models, recordChange, options.by);
-  for (const user of file.users) recordChange(await applyUser(tx, user), `user ${user.id}`);
-  const { created, rotated } = await applyKeys(tx, file, options.secrets, recordChange);
+  for (const user of file.users)
+    if (!options.erased.has(user.id)) recordChange(await applyUser(tx, user), `user ${user.id}`);
+  const { created, rotated } = await applyKeys(tx, file, options, recordChange);
   for (const [position, character] of file.characters.entries())
     recordChange(await saveRow(tx, characterRow(character, position)), `character ${character.id}`);
   if (options.prune) await prune(tx, file, recordChange);
@@ -258,12 +269,13 @@ async function applyUser(tx: Tx, user: SetupFile['users'][number]) {
 async function applyKeys(
   tx: Tx,
   file: SetupFile,
-  secrets: KeySecrets,
+  { secrets, erased }: Pick<ApplyOptions, 'secrets'> & { readonly erased: ReadonlySet<string> },
   recordChange: RecordChange,
 ): Promise<{ readonly created: Applied['keys']; readonly rotated: Applied['rotated'] }> {
   const created: Applied['keys'][number][] = [];
   const rotated: string[] = [];
   for (const [index, key] of file.keys.entries()) {
+    if (erased.has(key.user)) continue;
     const name = nameOfKey(key);
     const { change, value, isRotated } = await saveKey(tx, key, secrets).catch((error: unknown) => {
       if (!isHashTaken(error)) throw error;

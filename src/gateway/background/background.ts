@@ -4,18 +4,22 @@
  * Reasons: docs/adr/0014-background-responses.md
  */
 import { sql } from 'kysely';
+import type { ErasedUser } from '../../access/people/index.ts';
 import { ApiError, errorFields, fail, type Repetition, repeat } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import { type Db, DUE_SOON, type Job, type OpenWork } from '../../platform/db/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
 import type { BackgroundCall, BackgroundStarter } from '../native/native-request.ts';
+import { eraseResponses } from './erase-responses.ts';
 import { followDue, followResponse } from './follow.ts';
 import { holdMaximum } from './hold.ts';
 import type { BackgroundServices } from './services.ts';
 import { inTransaction, releaseRow, settleRow } from './settle.ts';
 
 export interface Background extends BackgroundStarter {
+  /** Deletes responses of an erased user at their providers. Returns how many were left there. */
+  eraseUser(user: ErasedUser): Promise<number>;
   readonly jobs: readonly Job[];
 }
 
@@ -33,6 +37,7 @@ export function createBackground(services: BackgroundServices): Background {
   const { db } = services;
   return {
     jobs: [{ name: 'background.follow', everyMs: FOLLOW_MS, needs: OPEN_RESPONSES, run: () => followDue(services) }],
+    eraseUser: (user) => eraseResponses(services, user),
     async begin(input) {
       const reference = await holdMaximum(services, input, async (tx, row) => {
         await tx

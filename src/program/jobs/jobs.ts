@@ -1,5 +1,5 @@
 /** The table of background jobs. A new job is a row here and a function in its module. */
-import { expireSignIns } from '../../access/people/index.ts';
+import { erasureJob, expireSignIns } from '../../access/people/index.ts';
 import type { Clock, Log, Sealer } from '../../core/index.ts';
 import { type Background, expireResponses } from '../../gateway/index.ts';
 import * as ledger from '../../ledger/index.ts';
@@ -15,8 +15,8 @@ export interface JobServices {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly log: Log;
-  readonly video: Pick<Video, 'jobs'>;
-  readonly background: Pick<Background, 'jobs'>;
+  readonly video: Pick<Video, 'jobs' | 'eraseUser'>;
+  readonly background: Pick<Background, 'jobs' | 'eraseUser'>;
   readonly warnings: Pick<Warnings, 'jobs'>;
   readonly watch: Pick<RevisionWatch, 'onWork'>;
   readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS' | 'REQUEST_LOG_DAYS'>;
@@ -51,6 +51,7 @@ export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: Jo
     ...modules.video.jobs,
     ...modules.background.jobs,
     ...modules.warnings.jobs,
+    erasureJob({ db: database.db, log, owners: [modules.video, modules.background] }),
     { name: 'usage.quarantine', everyMs: 3_600_000, run: () => ledger.removeOldQuarantine(database.db, retention()) },
   ];
 };

@@ -1,4 +1,4 @@
-/** CSV exports (RFC 4180), streamed from the database at the speed of the client. */
+/** Downloads, streamed from the database at the speed of the client; mostly CSV (RFC 4180). */
 import { type Clock, fail } from '../../core/index.ts';
 import type { UsageAudience } from '../../ledger/index.ts';
 import { type Call, idHeaders } from '../../platform/web/index.ts';
@@ -6,12 +6,25 @@ import { STALLED_CLIENT_MS } from '../../rules/index.ts';
 
 export type CsvCell = string | number | null | undefined;
 
-export interface Csv<Row> {
+export interface Download<Row> {
+  /** Of the file. */
   readonly name: string;
-  readonly columns: readonly string[];
+  readonly type: string;
+  readonly head: string;
   readonly batches: AsyncIterable<readonly Row[]>;
   readonly audience: UsageAudience;
+  text(rows: readonly Row[]): string;
+}
+
+export interface Csv<Row> extends Pick<Download<Row>, 'name' | 'batches' | 'audience'> {
+  readonly columns: readonly string[];
   cells(row: Row): readonly CsvCell[];
+}
+
+export function sendCsv<Row>(call: Call, { name, columns, cells, ...csv }: Csv<Row>, clock: Clock): Promise<void> {
+  const text = (rows: readonly Row[]) => csvText(rows.map(cells));
+  const file = { name: `${name}.csv`, type: 'text/csv; charset=utf-8', head: csvText([columns]), text };
+  return sendDownload(call, { ...csv, ...file }, clock);
 }
 
 /**
@@ -21,22 +34,22 @@ export interface Csv<Row> {
 const MAX_EXPORTS: Readonly<Record<UsageAudience, number>> = { operator: 2, user: 1 };
 const running: Record<UsageAudience, number> = { operator: 0, user: 0 };
 
-export async function sendCsv<Row>(call: Call, csv: Csv<Row>, clock: Clock): Promise<void> {
-  const { audience } = csv;
+export async function sendDownload<Row>(call: Call, download: Download<Row>, clock: Clock): Promise<void> {
+  const { audience } = download;
   if (running[audience] >= MAX_EXPORTS[audience])
     throw fail('rate_limit_exceeded', `${MAX_EXPORTS[audience]} exports are running; retry when one has ended.`, {
       retryAfter: 5,
     });
   running[audience] += 1;
   try {
-    await send(call, csv, clock);
+    await send(call, download, clock);
   } finally {
     running[audience] -= 1;
   }
 }
 
 /** A failure before the first batch becomes an error response; a later one breaks the connection, so that the client sees a truncated body. */
-async function send<Row>(call: Call, { name, columns, batches, cells }: Csv<Row>, clock: Clock): Promise<void> {
+async function send<Row>(call: Call, { name, type, head, batches, text }: Download<Row>, clock: Clock): Promise<void> {
   const { response } = call;
   let resume = (): void => {};
   call.onClose(() => resume());
@@ -52,16 +65,16 @@ async function send<Row>(call: Call, { name, columns, batches, cells }: Csv<Row>
     if (response.headersSent) return;
     response.writeHead(200, {
       ...idHeaders(call),
-      'content-type': 'text/csv; charset=utf-8',
-      'content-disposition': `attachment; filename="${name}.csv"`,
+      'content-type': type,
+      'content-disposition': `attachment; filename="${name}"`,
     });
-    response.write(csvText([columns]));
+    response.write(head);
   };
   for await (const rows of readAhead(batches)) {
     // After a disconnect neither 'drain' nor another close event follows: waiting would never end.
     if (call.isClientGone) return;
     begin();
-    if (!response.write(csvText(rows.map(cells)))) await drained();
+    if (!response.write(text(rows))) await drained();
   }
   if (call.isClientGone) return;
   begin();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseCsv } from '../../../test/support/csv.ts';
-import { csvText } from './csv.ts';
+import { csvText } from './download.ts';
 
 test('csvText escapes cells so that a reader gets the same values back', () => {
   const rows = [
