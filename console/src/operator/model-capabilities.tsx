@@ -15,6 +15,7 @@ export const EditCapabilities = ({ model }: { readonly model: ShownModel }) => (
         explain={texts.model.setCapabilities}
         close={close}
         action="Save capabilities"
+        original={model}
         fields={[
           {
             name: 'capabilities',
