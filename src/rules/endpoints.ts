@@ -228,7 +228,8 @@ const GENERATE_REPLY = {
 const EMBED = { reader: 'path-embedding', vectors: true, groups: onlyGenerate(native('generate')) } as const;
 
 /** Interactions that the provider holds, of which the path names one like a stored response. */
-const INTERACTION = '/v1beta/interactions/{response_id}';
+const interaction = <P extends string>(about: string, path: P) =>
+  ({ ...row('G 4.6', about, `/v1beta/interactions${path}`), alias: `/v1/interactions${path}` }) as const;
 const INTERACTIONS = { ...STORED, errorFormat: 'generate', groups: onlyGenerate(native('generate')) } as const;
 
 const TASKS = '/api/v3/contents/generations/tasks';
@@ -379,16 +380,20 @@ export const INFERENCE_ENDPOINTS = {
     groups: onlyGenerate(prefer('generate', 'count', 'generate')),
   },
   'interactions.create': {
-    ...row('G 4.6', 'Create an interaction', '/v1beta/interactions'),
+    ...interaction('Create an interaction', ''),
     ...REPLY,
     errorFormat: 'generate',
     reader: 'interaction',
     groups: onlyGenerate(native('generate')),
   },
-  'interactions.get': { ...row('G 4.6', 'Read an interaction', INTERACTION), ...INTERACTIONS },
-  'interactions.delete': { ...row('G 4.6', 'Delete an interaction', INTERACTION), ...INTERACTIONS, method: 'DELETE' },
+  'interactions.get': { ...interaction('Read an interaction', '/{response_id}'), ...INTERACTIONS },
+  'interactions.delete': {
+    ...interaction('Delete an interaction', '/{response_id}'),
+    ...INTERACTIONS,
+    method: 'DELETE',
+  },
   'interactions.cancel': {
-    ...row('G 4.6', 'Cancel an interaction', `${INTERACTION}/cancel`),
+    ...interaction('Cancel an interaction', '/{response_id}/cancel'),
     ...INTERACTIONS,
     method: 'POST',
     body: JSON_TEXT,

@@ -185,7 +185,9 @@ async function storedId(path: string, key: string): Promise<string | undefined> 
   if (path.includes('{request_id}'))
     return (await send('models.list', '/v1/models', key)).headers.get('x-request-id') ?? undefined;
   if (!path.includes('{response_id}')) return undefined;
-  const { status, text } = await send('responses.create', '/v1/responses', key);
+  const { status, text } = path.includes('/interactions/')
+    ? await send('interactions.create', '/v1beta/interactions', key)
+    : await send('responses.create', '/v1/responses', key);
   assert.equal(status, 200, text);
   sim.journal.clear();
   return JSON.parse(text).id;
@@ -280,7 +282,9 @@ async function assertCell(operation: TextOperation, path: string, group: string,
     );
   } else if (expected === 'native') {
     const entry = sim.journal.requests[0] ?? assert.fail('the provider was not called');
-    assert.equal(entry.path, fillPath(row.path, id ?? ''));
+    // An interaction stays at the version that its client calls.
+    const sent = operation.startsWith('interactions.') ? path : row.path;
+    assert.equal(entry.path, fillPath(sent, id ?? ''));
     if (row.body.content !== 'none') assert.equal(entry.body?.toString('latin1'), BODIES[operation]);
     // The simulated provider cancels only background responses.
     assert.equal(exchange.status, operation === 'responses.cancel' ? 400 : 200, exchange.text);
