@@ -21,7 +21,7 @@ const isTool = (file: string): boolean => /^(?:scripts|bench|sim)\//.test(file);
 
 /** The console, whose files are mostly TSX, does not count. */
 const PARTS: readonly Part[] = [
-  { name: 'src without tests', has: (file) => file.startsWith('src/') && !isTest(file), budget: 100_000, max: 101_900 },
+  { name: 'src without tests', has: (file) => file.startsWith('src/') && !isTest(file), budget: 100_000, max: 101_870 },
   { name: 'scripts, bench and sim with tests', has: isTool, budget: 26_000 },
   { name: 'tests of src and test', has: (file) => isTest(file) && !isTool(file) },
 ];

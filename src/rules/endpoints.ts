@@ -564,7 +564,7 @@ export const operatorRow = (operation: OperatorOperation): OperatorRow => OPERAT
 /** The error format of an unknown path, so that the SDK of the caller can read the error. */
 const ERROR_FORMAT_BY_PATH: readonly (readonly [RegExp, ErrorFormat])[] = [
   [/^\/v1\/messages/, 'messages'],
-  [/^\/v1beta/, 'generate'],
+  [/^\/v1(?:beta|\/interactions(?:\/|$))/, 'generate'],
   // Names of models may contain colons too, so only the native verbs count.
   [/^\/v1\/models\/[^/]+:\w*(?:Contents?|Tokens)(?![\w:.-])/, 'generate'],
   [/^\/api\/v3/, 'video'],

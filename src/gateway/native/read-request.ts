@@ -18,7 +18,7 @@ import { estimateJob } from '../billing/estimate-job.ts';
 import { estimateBytes, estimateLarge, type LargeFacts } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import type { NamedObjects } from '../plan.ts';
-import { LARGE_BODY_BYTES } from '../request-scan.ts';
+import { asJson, LARGE_BODY_BYTES } from '../request-scan.ts';
 import { bodyClassOf, jobOwner } from '../services.ts';
 import { heldPrevious } from '../stored/held-response.ts';
 import type { StoredHead } from '../stored/response-cache.ts';
@@ -96,7 +96,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
     const body = await source.body();
-    const names = namesInInteraction(body);
+    const names = asJson(() => namesInInteraction(body));
     const scan = await scanOf(services, source, body);
     if (scan.background === true) throw noBackground(caller);
     const { previousId } = names;
