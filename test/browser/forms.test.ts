@@ -141,7 +141,7 @@ test('the second of two tabs sees what the first one saved, and decides', { skip
     await first.getByRole('dialog').waitFor({ state: 'detached' });
     const dialog = await edit(second, label, '8');
     await press(dialog, action);
-    await dialog.getByText('somebody changed it meanwhile').waitFor();
+    await dialog.getByText('it was changed meanwhile').waitFor();
     await dialog.locator('.changes', { hasText: '7' }).waitFor();
     await press(dialog, action);
     await dialog.waitFor({ state: 'detached' });

@@ -1,4 +1,4 @@
-/** Changes of operators: repeated submissions happen once, and nobody undoes a change that they have not seen. */
+/** Changes of operators: repeated submissions happen once, and a change that was not seen is not undone. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
@@ -101,14 +101,14 @@ const conflictOf = async (sent: Promise<{ status: number; body: Fault }>): Promi
   return status === 409 ? [status, body.error.code, body.error.param] : [status];
 };
 
-test('a change of a value that somebody else has changed is a conflict, which says the value now', async () => {
+test('a change of a value that was changed meanwhile is a conflict, which says the value now', async () => {
   await gateway.apply({ users: [{ id: 'cy', spend_day: '5' }] });
   const read = { multiplier: '1', spend_day: '5', rpm: null };
   assert.equal((await send('PATCH', '/users/cy', { multiplier: '2' }, { read: { multiplier: '1' } })).status, 200);
   const late = await send('PATCH', '/users/cy', { multiplier: '3' }, { read: { multiplier: '1' } });
   assert.deepEqual([late.status, late.body.error.code, late.body.error.param], [409, 'conflict', 'multiplier']);
   assert.match(late.body.error.message, /"2"/);
-  // Other members are nobody's business.
+  // Other members do not matter.
   assert.equal(
     (await send('PATCH', '/users/cy', { spend_day: null }, { read: { spend_day: read.spend_day } })).status,
     200,

@@ -45,7 +45,7 @@ interface FormProps {
   readonly clearsEmpty?: boolean;
   /**
    * The object that is changed, as it was read. The form shows what differs and sends only that, and the server refuses it when
-   * somebody else has changed the same since.
+   * another person has changed the same since.
    */
   readonly original?: object | undefined;
   /** `submit` gets unchanged members too, and leaves them out itself. */
@@ -98,7 +98,7 @@ export const Form = (props: FormProps) => {
       isSending.current = false;
     },
   });
-  // Both values are shown. The next submission replaces what somebody else has set, which the person has seen then.
+  // Both values are shown. The next submission replaces the other person's value, which has been seen then.
   useEffect(() => {
     if (!hasConflict || props.original === read.original) return;
     setConflict(false);

@@ -11,7 +11,7 @@ export interface Actor {
   readonly actor: 'token' | 'cli' | 'file' | `person:${string}`;
   readonly requestId?: string;
   readonly address?: string;
-  /** Values that members had when the actor read them. A change of other values is refused: somebody else was faster. */
+  /** Values that members had when the actor read them. When one of them has another value now, the change is refused. */
   readonly expected?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -70,7 +70,7 @@ export async function writeAudit(tx: Db, by: Actor, { action, subject, before, a
 function expectUnchanged(before: Readonly<Record<string, unknown>>, expected: NonNullable<Actor['expected']>): void {
   for (const [name, value] of Object.entries(expected))
     if (!isSame(before[name] ?? null, value ?? null))
-      throw failAt('conflict', name, `is ${JSON.stringify(before[name] ?? null)} now: somebody changed it meanwhile.`);
+      throw failAt('conflict', name, `is ${JSON.stringify(before[name] ?? null)} now: it was changed meanwhile.`);
 }
 
 /** Amounts are numbers in the database and text elsewhere. */

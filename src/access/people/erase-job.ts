@@ -79,7 +79,7 @@ async function eraseLog(db: Db, { user_id: userId, log_erased_to: erasedTo }: Er
   await sql`update erasures set log_erased_to = ${begun[0]?.now} where user_id = ${userId}`.execute(db);
 }
 
-/** Once, whoever finds that nothing is left. */
+/** Once, by the run that finds nothing left. */
 const finish = (db: Db, userId: string): Promise<void> =>
   db.transaction().execute(async (tx) => {
     const { rows } = await sql<Row<'erasures'>>`

@@ -1,6 +1,6 @@
 /**
  * Changes with an Idempotency-Key: a double click, or a retry after a lost answer, gets the reply of the first submission and changes
- * nothing. The key is claimed before the change, and its reply is stored after it: when the server dies in between, nobody knows whether
+ * nothing. The key is claimed before the change, and its reply is stored after it: when the server dies in between, it is not known whether
  * the change was made, and a repetition is refused instead of made a second time.
  */
 import { createHash } from 'node:crypto';

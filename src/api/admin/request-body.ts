@@ -33,7 +33,7 @@ export function expectChange(body: object): void {
 
 const Expected = z.record(z.string(), z.unknown());
 
-/** The values that the changed members had when the caller read them, so that nobody undoes a change that they have not seen. */
+/** The values that the changed members had when the caller read them, so that a change that the caller has not seen is not undone. */
 export function readExpected(call: Call): Readonly<Record<string, unknown>> | undefined {
   const text = call.header(UNCHANGED_HEADER);
   if (text === undefined) return undefined;
