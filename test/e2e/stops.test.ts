@@ -218,7 +218,7 @@ async function bringTo(
     else await until('a connection', () => relay.touches > 0 || hasEnded(one));
     return void one.child.kill();
   }
-  const ready = await one.until(program === 'work' ? /is running/ : /ready at (\S+)/);
+  const ready = await one.until(program === 'work' ? /are running/ : /ready at (\S+)/);
   const url = ready[1];
   const isStreaming = dependency === 'provider';
   if (isSignIn(dependency)) relay.misbehave(how);
