@@ -16,7 +16,7 @@ export interface ApiRequest {
   readonly body?: Readonly<Record<string, unknown>> | undefined;
   /** In place of a body: fields, and names of files. */
   readonly form?: readonly FormMember[];
-  /** Where a response that is no text is written. */
+  /** The file for a response that is not text. */
   readonly output?: string;
   /** Takes no key. */
   readonly isOpen?: boolean;

@@ -37,6 +37,7 @@ export const CALLBACKS_OPERATIONS = {
   'admin.callbacks': listOperation({
     filters: { user: param.user, task: param.task, host: param.host, state: inState('callbacks', CALLBACK_STATES) },
     order: 'newest',
+    isLog: true,
     id: 'event_id',
     from: sql<CallbackEventRow>`select * from callback_events`,
     view: callbackView,

@@ -40,7 +40,12 @@ export const INSTALLATION_OPERATIONS = {
       select audit.*, people.name as actor_name
       from audit left join people on people.id = substr(audit.actor, ${'person:'.length + 1})
       where (${start}::timestamptz is null or at >= ${start}) and (${end}::timestamptz is null or at < ${end})`;
-      return sendRows(call, db, { order: 'number', from, view: (row) => ({ ...row, id: String(row.id) }) }, query);
+      return sendRows(
+        call,
+        db,
+        { order: 'number', from, isLog: true, view: (row) => ({ ...row, id: String(row.id) }) },
+        query,
+      );
     },
   }),
 };

@@ -26,6 +26,8 @@ export interface RowList<T> {
   readonly view: (row: T) => object;
   /** Members of the body beside the rows. */
   readonly more?: object;
+  /** Grows with every call or change. Its rows are not counted: with a filter that few of them match, all would be read. */
+  readonly isLog?: true;
 }
 
 /** Columns with other names than their parameters. */
@@ -75,13 +77,13 @@ export async function sendRows<T>(call: Call, db: Db, list: RowList<T>, query: P
   const { limit, cursor: _, ...filters } = query;
   const [rows, count] = await snapshot(db, async (tx) => [
     await readList(tx, list, { ...query, limit: limit + 1 }),
-    await countRows(tx, filtered(list.from, filters)),
+    list.isLog ? undefined : await countRows(tx, filtered(list.from, filters)),
   ]);
   const id = (list.id ?? 'id') as keyof T;
   const isById = ORDERS[list.order].column === 'id';
   const key = (row: SortedRow<T>) => (isById ? [String(row[id])] : [row.sorted_by, String(row[id])]);
   const view = ({ sorted_by: _, ...row }: SortedRow<T>) => list.view(row as T);
-  sendPage(call, rows, { limit, view, more: { ...list.more, count }, key });
+  sendPage(call, rows, { limit, view, more: { ...list.more, ...(count !== undefined && { count }) }, key });
 }
 
 export const listOperation = <T>({ filters, ...list }: RowList<T> & { readonly filters?: z.ZodRawShape }) =>

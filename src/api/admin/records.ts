@@ -101,7 +101,14 @@ export const RECORDS_OPERATIONS = {
       const from = sql<Row<'usage_records'>>`
       select * from usage_records where at >= ${first} ${end ? sql`and at < ${end}` : sql``}
         ${request_id === undefined ? sql`` : sql`and ${isOfRequest(request_id)}`}`;
-      const list = { order: 'newest', by: 'at', from, view: recordView, more: { currency: 'USD' } } as const;
+      const list = {
+        order: 'newest',
+        by: 'at',
+        from,
+        view: recordView,
+        isLog: true,
+        more: { currency: 'USD' },
+      } as const;
       await sendRows(call, db, list, { ...query, user });
     },
   }),

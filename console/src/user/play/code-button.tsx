@@ -21,7 +21,7 @@ export const CodeButton = ({ request }: { readonly request: PlayedRequest }) => 
 
 const LANGUAGES: readonly CodeLanguage[] = ['curl', 'Python', 'JavaScript'];
 
-/** Files are long, and nobody reads them; what is copied has them whole. */
+/** Attached files are shortened where they are shown, and whole where they are copied. */
 const LONG = /[A-Za-z0-9+/]{400,}/g;
 
 const Code = ({ request }: { readonly request: PlayedRequest }) => {
