@@ -29,6 +29,13 @@ test('the media of a large body count by what its scan has found, not by their c
   assert.ok(Math.abs(tokens / exact - 1) < 0.1, `${tokens} of ${exact}`);
 });
 
+test('a large body of letters without spaces counts as text, although it looks like media', () => {
+  const content = 'abcdefghij'.repeat(60_000);
+  const body = Buffer.from(JSON.stringify({ messages: [{ role: 'user', content }] }));
+  const [exact, large] = [estimateText(content), estimateLarge(body, { bodyBytes: body.length })];
+  assert.ok(Math.abs(large / exact - 1) < 0.1, `${large} of ${exact}`);
+});
+
 test('bytes that are not JSON are estimated as text', () => {
   assert.equal(estimateBytes('chat', Buffer.from('{"messages":')), estimateTokens('{"messages":'));
 });

@@ -1,10 +1,9 @@
-/**
- * Estimated input tokens of a request: for the count endpoints when the provider cannot count, and for a charge when it does not report
- * usage. Text by its tokens, media by their own units, never by the bytes of their encoding.
- */
+/** Estimated input tokens: where a provider cannot count, or reports no usage. Media by their own units, never by encoded bytes. */
 import { estimateTokens, StepBudget, valueOfJson } from '../../core/index.ts';
 import { decodeCount, type HubItem, type HubPart, type HubRequest, type HubTool } from '../../dialects/index.ts';
-import { type Dialect, MEDIA_TOKENS } from '../../rules/index.ts';
+import type { ThreadJob } from '../../platform/threads/index.ts';
+import { type Dialect, MEDIA_TOKENS, words } from '../../rules/index.ts';
+import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import { estimateMedia, tokensOfDocument } from './media-tokens.ts';
 import type { InputBounds } from './request-bounds.ts';
 
@@ -12,10 +11,7 @@ const PER_MESSAGE = 4;
 /** Instructions that providers add when tools are offered. */
 const TOOLS_BASE = 350;
 
-/**
- * Texts of more characters together are estimated by samples of them: the estimate of a megabyte takes 60 ms, and 600 ms where it is
- * digits. The samples begin at a random place, so that no caller can write text between them.
- */
+/** Longer texts are estimated by samples: a megabyte takes 60 to 600 ms. They begin at a random place, so that no caller can write text between them. */
 const EXACT_CHARS = 64 * 1024;
 const SAMPLE_CHARS = 2 * 1024;
 const OFFSET = Math.random();
@@ -26,10 +22,7 @@ export type InputEstimate = (exactChars?: number) => number;
 /** Of an estimate that every call needs, and that a true figure replaces: half a millisecond. */
 export const ROUGH_CHARS = 8 * 1024;
 
-/**
- * Of a body in the client's dialect. Requests that have no form in the hub, such as embeddings, are estimated by their texts. `steps`: of the
- * request while it is read. An estimate that charges a call has its own, because it must not be refused.
- */
+/** Of a body in the client's dialect, or of its texts. `steps`: of the request while it is read; an estimate that charges has its own, and is not refused. */
 export function estimateBody(dialect: Dialect, body: unknown, steps = new StepBudget()): number {
   const request = hubOf(dialect, body);
   if (request) return estimateRequest(request, undefined, steps);
@@ -64,29 +57,33 @@ export function estimateText(text: string): number {
 const SYNTAX = /"[\w.-]{1,40}"\s*:\s*|["\]}]\s*,\s*["[{]|[[{]\s*[{"]|["}\]]\s*[}\]]/g;
 const SHORT_ESCAPE = /\\([nt"\\/])/g;
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', t: '\t' };
-const BASE64 = /^[A-Za-z0-9+/=]*$/;
+/** Of text that no sample met. */
+const USUAL_TOKENS_PER_BYTE = 1 / 3;
+const ENCODED_RUN = /[A-Za-z0-9+/=_-]{256,}/g;
 
-/**
- * Of a body that is too large to be parsed on the event loop, by samples of its bytes and by what the scan has found: within a tenth of the
- * other estimate for conversations, and no dearer for a body of 32 MiB.
- */
+/** Of a body too large for the event loop, by samples and what the scan found: within a tenth of the other estimate of conversations. */
 export function estimateLarge(body: Buffer, facts: LargeFacts): number {
-  const stride = Math.max(SAMPLE_CHARS, Math.ceil((body.length / EXACT_CHARS) * SAMPLE_CHARS));
+  const mediaBytes = body.length - facts.bodyBytes;
+  // Between large media, short text is easily missed.
+  const sampled = EXACT_CHARS * (mediaBytes > facts.bodyBytes ? 8 : 1);
+  const stride = Math.max(SAMPLE_CHARS, Math.ceil((body.length / sampled) * SAMPLE_CHARS));
+  // Media have their own units, and their bytes are not in `bodyBytes`. Text that only looks like media stays.
+  let encoded = mediaBytes === 0 ? 0 : (mediaBytes / stride + 1) * SAMPLE_CHARS;
+  const cutMedia = (run: string): string => {
+    encoded -= run.length;
+    return encoded < 0 ? run : '';
+  };
   const samples: string[] = [];
-  for (let at = Math.floor(OFFSET * (stride - SAMPLE_CHARS)); at < body.length; at += stride) {
-    const sample = body.toString('utf8', at, at + SAMPLE_CHARS);
-    // Media have their own units, and their bytes are not in `bodyBytes`.
-    if (!BASE64.test(sample)) samples.push(sample);
-  }
+  for (let at = Math.floor(OFFSET * (stride - SAMPLE_CHARS)); at < body.length; at += stride)
+    samples.push(body.toString('utf8', at, at + SAMPLE_CHARS).replace(ENCODED_RUN, cutMedia));
   const chars = sum(samples.map((sample) => Buffer.byteLength(sample)));
   const texts = samples.map((sample) =>
     sample.replace(SYNTAX, ' ').replace(SHORT_ESCAPE, (_, letter: string) => ESCAPED[letter] ?? letter),
   );
-  const tokens = chars === 0 ? 0 : (sum(texts.map(estimateTokens)) / chars) * facts.bodyBytes;
-  return Math.round(tokens) + tokensOfMedia(facts, body.length);
+  const perByte = chars === 0 ? USUAL_TOKENS_PER_BYTE : sum(texts.map(estimateTokens)) / chars;
+  return Math.round(perByte * facts.bodyBytes) + tokensOfMedia(facts, body.length);
 }
 
-/** What a scan has found in a large request. */
 export type LargeFacts = Pick<InputBounds, 'bodyBytes'> & Partial<InputBounds>;
 
 /** Of media that are not read again. `bytes`: of the whole request. */
@@ -98,9 +95,7 @@ const tokensOfMedia = (
   mediaTokens +
   (wholeContext === undefined ? 0 : tokensOfDocument(((bytes - bodyBytes) * 3) / 4));
 
-/** The texts of a request, and the tokens of what is not text. */
 class Texts {
-  /** Of content that is not text. */
   more = 0;
   readonly steps: StepBudget;
   readonly readsMedia: boolean;
@@ -145,16 +140,7 @@ class Texts {
 }
 
 /** Members that the model does not read, and encoded media. */
-const UNREAD: ReadonlySet<string> = new Set([
-  'model',
-  'metadata',
-  'user',
-  'type',
-  'role',
-  'id',
-  'mimeType',
-  'mime_type',
-]);
+const UNREAD: ReadonlySet<string> = new Set(words('model metadata user type role id mimeType mime_type'));
 const ENCODED = /^(?:data:|[A-Za-z0-9+/_-]{256})/;
 
 /** Texts anywhere in a body. Numbers in a list are tokens already, as embeddings accept them. */
@@ -218,3 +204,10 @@ function addTool(texts: Texts, tool: HubTool): void {
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0);
+
+export const estimateJob: ThreadJob<{ readonly bytes: Buffer; readonly dialect: Dialect }, number> = {
+  module: import.meta.url,
+  name: 'estimateJob',
+  inlineBytes: LARGE_BODY_BYTES,
+  run: ({ bytes, dialect }, steps) => estimateBytes(dialect, bytes, steps),
+};
