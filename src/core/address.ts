@@ -53,10 +53,7 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 /** A public IPv4 address that Azure routes to the host of every virtual machine. */
 const AZURE_HOST = '168.63.129.16';
 
-/**
- * True only for plain public unicast. Rejects addresses that embed another one (mapped, NAT64, 6to4, Teredo) and zone ids.
- * `text` must have the form that resolvers and sockets report: four decimal parts, or IPv6.
- */
+/** True only for plain public unicast: no embedded addresses (mapped, NAT64, 6to4, Teredo), no zone ids. `text` as sockets report it. */
 export function isPublicAddress(text: string): boolean {
   if (!text.includes(':')) {
     return (

@@ -1,7 +1,4 @@
-/**
- * JSON text without the inside of its long strings. A response with images is tens of megabytes of base64 around a few numbers; what
- * remains here is small and still valid JSON. Works on chunks that end anywhere, and on server-sent events, whose lines are JSON.
- */
+/** JSON text without the inside of its long strings, such as base64: small, and still valid JSON. Chunks and SSE lines may end anywhere. */
 
 /** Names and enumeration values are shorter. */
 const KEPT_STRING_BYTES = 64;

@@ -12,7 +12,6 @@ export interface FailureDetails {
   readonly status?: number;
   /** The client dialect's own error type, when its SDK acts on one. */
   readonly reason?: string;
-  /** Extra response headers. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
@@ -53,4 +52,4 @@ export function toApiError(error: unknown): ApiError {
     : fail('internal_error', undefined, { cause: error });
 }
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+export const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

@@ -1,9 +1,5 @@
-/**
- * JSON with exact tool arguments. `JSON.parse` rounds large and long numbers and moves names such as "1" to the front, so a
- * converted call would get other arguments than the model wrote. The values of this module keep both, and `JSON.stringify`
- * writes them back as they were. Only white space, escapes and repeated members may differ.
- */
-import { JSON_LIMITS } from '../rules/index.ts';
+/** JSON with exact tool arguments: `JSON.parse` rounds long numbers and moves names such as "1" to the front; these values keep both. */
+import { JSON_LIMITS, words } from '../rules/index.ts';
 import { JsonScanError } from './json.ts';
 
 /** Members that hold tool arguments or results as a value, in any dialect, and how that value begins. */
@@ -19,25 +15,14 @@ const ARGUMENT_MEMBERS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Declarations of tools and formats: readers expect plain numbers there, also in a property that is called `input`. */
-const PLAIN_MEMBERS: ReadonlySet<string> = new Set([
-  ...[
-    'tools',
-    'functions',
-    'schema',
-    'responseSchema',
-    'responseJsonSchema',
-    'response_schema',
-    'response_json_schema',
-  ],
-]);
+const PLAIN_MEMBERS: ReadonlySet<string> = new Set(
+  words('tools functions schema responseSchema responseJsonSchema response_schema response_json_schema'),
+);
 
 /** Finds every number that `JSON.stringify` writes in another way and every name that it moves, and a few others. */
 const MAY_CHANGE = /[\s:,[](?:-0[\s,\]}]|-?[\d.]*(?:[\d.]{16}|\.\d*0[\s,\]}]|[eE])|-?0\.0{6})|"\d+"\s*:/;
 
-/**
- * Parses a body as `JSON.parse` does, with exact values inside tool arguments. Above the limit of exact values, the body of a client is
- * rejected; that of a provider, whose reply is already paid for, gets plain ones.
- */
+/** Parses as `JSON.parse` does, with exact tool arguments. Beyond their limit a client's body is rejected; a provider's, already paid for, gets plain ones. */
 export const parseJson = (text: string, from: 'client' | 'provider' = 'provider'): unknown =>
   withExactArguments(text, JSON.parse(text), from);
 
@@ -138,8 +123,6 @@ export function mayBeDeep(text: string): boolean {
   }
   return false;
 }
-
-// ---------------------------------------------------------------- reader
 
 /** The types of TypeScript lack these two functions. */
 const rawJson = JSON as unknown as { rawJSON(text: string): unknown; isRawJSON(value: unknown): boolean };

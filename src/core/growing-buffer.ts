@@ -1,7 +1,4 @@
-/**
- * Joins the bytes of several reads. The memory doubles when it is full, so that a message of n bytes copies at most 3n bytes,
- * however small its reads are. Never rewrites bytes that it has returned, because views of them may still be in use.
- */
+/** Joins the bytes of several reads; the memory doubles, so n bytes copy at most 3n. Never rewrites returned bytes, of which views may be in use. */
 
 /** Holds most heads that arrive in pieces. */
 const MIN_BYTES = 1024;

@@ -1,22 +1,10 @@
 /** Opaque prefixed ids (V 1). 128 random bits, so ids of other users' resources cannot be guessed. */
 import { randomBytes, randomFillSync } from 'node:crypto';
+import { words } from '../rules/index.ts';
 
-export const ID_PREFIXES = [
-  'req',
-  'key',
-  'usr',
-  'task',
-  'asset',
-  'assetgrp',
-  'authsess',
-  'char',
-  'resp',
-  'evt',
-  'person',
-  'warning',
-  'destination',
-  'notice',
-] as const;
+export const ID_PREFIXES = words(
+  'req key usr task asset assetgrp authsess char resp batch evt person warning destination notice',
+);
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 export const newId = (prefix: IdPrefix): string => `${prefix}_${base62(randomBytes(16))}`;
@@ -30,10 +18,7 @@ let used = pool.length;
 let prefix = '';
 let prefixAt = -1;
 
-/**
- * Begins with the time, so that a call is found by its id without an index of ids. The rest is random, so that an id does not show how many
- * requests there are. They label log lines and must never serve as a secret.
- */
+/** Begins with the time, so that a call is found without an index of ids; the rest is random, so that no id shows how many there are. Never a secret. */
 export function newRequestId(now: number): string {
   if (used === pool.length) {
     randomFillSync(pool);

@@ -28,7 +28,6 @@ function skipSpace(json: string, from: number): number {
   return at;
 }
 
-/** The closing quote of a string. */
 function stringEnd(json: string, from: number): number {
   for (let at = json.indexOf('"', from); at >= 0; at = json.indexOf('"', at + 1)) {
     let backslashes = 0;

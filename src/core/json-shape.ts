@@ -1,7 +1,4 @@
-/**
- * What is known of the objects in a JSON text: the members of each kind of object, and what their values may be. `scanMembers` compares a
- * body with it as it passes, and reports the first member that is not known. Tables of kinds: `src/rules/members/`.
- */
+/** What is known of the objects in a JSON text (`src/rules/members/`). `scanMembers` compares a body with it, and reports the first unknown member. */
 import type { ObjectKinds } from '../rules/index.ts';
 import type { ScanMark, ScanTrail, Tagged } from './scan-trail.ts';
 import type { StepBudget } from './step-budget.ts';
@@ -22,7 +19,6 @@ export interface TypeShape {
   has(member: MemberShape): boolean;
 }
 
-/** The shape of a body. */
 export interface BodyShape {
   readonly request: Shape;
   /** Names of members and types that a scan reports wherever they stand. */
@@ -37,7 +33,6 @@ export interface Shape {
   readonly tag: string | undefined;
 }
 
-/** What one scan has found. */
 export class ShapeFindings {
   readonly shape: BodyShape;
   /** The body has a watched name, or one with an escape, which may be any. */

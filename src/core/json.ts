@@ -54,10 +54,7 @@ const DOT = 0x2e;
 const ZERO = 0x30;
 const LETTER_N = 0x6e;
 
-/**
- * Spans of the wanted top-level members. Rejects a wanted member that occurs twice, because parsers differ on which one counts. Compares the
- * body with the shape of `findings`.
- */
+/** Spans of the wanted top-level members, each at most once, because parsers differ. Compares the body with the shape of `findings`. */
 export function scanMembers(
   bytes: Buffer,
   wanted: ReadonlySet<string>,
@@ -103,7 +100,6 @@ export const elementsAt = (bytes: Buffer, at: Span | undefined): Span[] =>
 
 const UNBOUNDED: JsonLimits = { depth: Number.POSITIVE_INFINITY, tokens: Number.POSITIVE_INFINITY };
 
-/** Returns `bytes` with one span replaced. */
 export const splice = (bytes: Buffer, span: Span, replacement: Buffer): Buffer =>
   Buffer.concat([bytes.subarray(0, span.start), replacement, bytes.subarray(span.end)]);
 
@@ -127,7 +123,6 @@ const ESCAPED_LETTER = /\\u00(?:5f|[46][1-9a-f]|[57][0-9a])/i;
 export const hasEscapedLetters = (bytes: Buffer): boolean =>
   bytes.includes(ESCAPE) && ESCAPED_LETTER.test(bytes.toString('latin1'));
 
-/** Parses the value of a span. */
 export function valueAt(bytes: Buffer, { start, end }: Span): unknown {
   try {
     return JSON.parse(bytes.toString('utf8', start, end));
@@ -154,10 +149,8 @@ class Scanner {
   /** Objects with members in values that were skipped. */
   #objects = 0;
   readonly #findings: ShapeFindings | undefined;
-  /** A part of the bytes as a string, and where it begins. */
   #window = '';
   #windowStart = 0;
-  /** Names and indexes that lead to the current value. */
   readonly #path: (string | number)[] = [];
 
   constructor(bytes: Buffer, limits: JsonLimits, at = 0, findings?: ShapeFindings) {
@@ -571,10 +564,7 @@ class Scanner {
     return at;
   }
 
-  /**
-   * Skips a string; true when it may contain an escape. Checks the first bytes one by one. In the rest of a long string (base64
-   * media) a native search finds the closing quote: about thirty times faster than a loop, but it does not check those bytes.
-   */
+  /** Skips a string; true when it may contain an escape. In a long one (base64) a native search finds the end, thirty times faster, without checking the bytes. */
   #string(): boolean {
     const bytes = this.#bytes;
     if (this.#take() !== QUOTE) throw this.#unexpected(-1);
@@ -600,10 +590,7 @@ class Scanner {
     return true;
   }
 
-  /**
-   * After an escaped quote of a string of which the rest begins `from`; -1 when there is none. Quoted code has an escaped quote every few
-   * bytes, and a search in a string costs a tenth of one in bytes.
-   */
+  /** After an escaped quote of a string whose rest begins `from`; -1 when there is none. In quoted code, a search in a string costs a tenth of one in bytes. */
   #closingQuote(from: number, escaped: number): number {
     const bytes = this.#bytes;
     let quote = escaped;

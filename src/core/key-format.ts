@@ -1,7 +1,4 @@
-/**
- * The format of API keys. A generated key is `dg-`, 256 random bits and a checksum, so that a mistyped key is rejected without a
- * database query. A configuration file may contain other values.
- */
+/** API keys: `dg-`, 256 random bits and a checksum, so that a mistyped key costs no query. A configuration file may have other values. */
 import { hash, randomBytes } from 'node:crypto';
 import { KEY_CHARS } from '../rules/index.ts';
 import { base62 } from './ids.ts';
@@ -19,7 +16,7 @@ export function newKeyValue(): string {
 /** Whether the text can be a key; checks the form only. */
 export function isKeyFormat(text: string): boolean {
   if (text.length < KEY_CHARS.min || text.length > KEY_CHARS.max || !VISIBLE.test(text)) return false;
-  // Admin tokens; see admin-token.ts.
+  // Admin tokens; see src/access/keys/secrets.ts.
   if (text.startsWith('dga-')) return false;
   if (!text.startsWith(PREFIX)) return true;
   const match = BODY.exec(text);

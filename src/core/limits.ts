@@ -8,6 +8,8 @@ export interface StoredLimits {
   readonly concurrency?: number;
   readonly spend_day?: string;
   readonly spend_month?: string;
+  /** Of keys only: for their whole life. */
+  readonly spend_total?: string;
 }
 
 /** The parsed form. An absent member means no limit. */
@@ -17,6 +19,7 @@ export interface Limits {
   readonly concurrency?: number | undefined;
   readonly spendDay?: Nanos | undefined;
   readonly spendMonth?: Nanos | undefined;
+  readonly spendTotal?: Nanos | undefined;
 }
 
 /** A key with its limits. A request must fit the limits of the key and of its user. */
@@ -31,17 +34,18 @@ export interface LimitedKey {
 }
 
 export function readLimits(stored: StoredLimits): Limits | undefined {
-  const { rpm, tpm, concurrency, spend_day: day, spend_month: month } = stored;
-  const spendDay = day === undefined ? undefined : parseNanos(day);
-  const spendMonth = month === undefined ? undefined : parseNanos(month);
-  const limits = { rpm, tpm, concurrency, spendDay, spendMonth };
+  const { rpm, tpm, concurrency, spend_day: day, spend_month: month, spend_total: total } = stored;
+  const nanosOf = (text: string | undefined): Nanos | undefined => (text === undefined ? undefined : parseNanos(text));
+  const spend = { spendDay: nanosOf(day), spendMonth: nanosOf(month), spendTotal: nanosOf(total) };
+  const limits = { rpm, tpm, concurrency, ...spend };
   return Object.values(limits).every((limit) => limit === undefined) ? undefined : limits;
 }
 
-export const showLimits = ({ rpm, tpm, concurrency, spendDay, spendMonth }: Limits = {}): StoredLimits => ({
+export const showLimits = ({ rpm, tpm, concurrency, spendDay, spendMonth, spendTotal }: Limits = {}): StoredLimits => ({
   ...(rpm !== undefined && { rpm }),
   ...(tpm !== undefined && { tpm }),
   ...(concurrency !== undefined && { concurrency }),
   ...(spendDay !== undefined && { spend_day: formatNanos(spendDay) }),
   ...(spendMonth !== undefined && { spend_month: formatNanos(spendMonth) }),
+  ...(spendTotal !== undefined && { spend_total: formatNanos(spendTotal) }),
 });

@@ -1,7 +1,4 @@
-/**
- * Structured log: one JSON line per event, with a fixed event name (`noun.verb`). Fields hold ids and sizes; their types allow only
- * scalars and flat lists, so that a request body, a header map or a foreign error object cannot reach the log.
- */
+/** Structured log: one JSON line per event (`noun.verb`). Fields are scalars and flat lists by type, so that no body, header map or foreign error reaches it. */
 import { write, writeSync } from 'node:fs';
 import { systemClock } from './clock.ts';
 
@@ -21,7 +18,6 @@ export interface Log {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Destination of lines. */
 export interface LogStream {
   write(line: string): unknown;
   flush?(): void;
@@ -83,10 +79,7 @@ function standardOutput(maxWriteBytes = Number.POSITIVE_INFINITY): LogStream {
   return blocks;
 }
 
-/**
- * Writes lines in blocks, asynchronously. Drops lines while a slow reader keeps the backlog full, and lines of failed writes, and
- * reports their number once a write succeeds again.
- */
+/** Writes lines in blocks, asynchronously. Drops lines while the backlog is full and those of failed writes, and reports how many. */
 class BlockWriter implements LogStream {
   droppedLines = 0;
   onRecovered: (lines: number) => void = () => {};

@@ -1,7 +1,4 @@
-/**
- * Values that are usually ready and only sometimes need a promise: a body that arrived with its head, a cached key, a local limit.
- * `await` of a ready value still costs a turn of the microtask queue: 75 ns instead of 10 ns, and other requests run in between.
- */
+/** Values that are usually ready and only sometimes need a promise: `await` of a ready value costs 75 ns instead of 10, and other requests run in between. */
 export type MaybePromise<T> = T | Promise<T>;
 
 /** Calls `next` at once when the value is ready, otherwise when the promise resolves. */

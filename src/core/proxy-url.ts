@@ -1,6 +1,5 @@
 /** URLs of outbound proxies. They may hold a user and a password, so that only `proxyLabel` of them is ever shown. */
 
-/** Default port by scheme. */
 const PORTS: Readonly<Record<string, string>> = {
   'http:': '80',
   'https:': '443',
@@ -26,7 +25,6 @@ function canDecode({ username, password }: URL): boolean {
   }
 }
 
-/** Scheme, host and port. */
 export function proxyLabel(text: string): string {
   const { protocol, hostname, port } = new URL(text);
   return `${protocol}//${hostname}:${port || PORTS[protocol]}`;

@@ -1,7 +1,4 @@
-/**
- * What a limit per minute has used: the units of the last 60 s in cells of up to 100 ms. A cell counts whole until its last unit is 60 s old,
- * so a window that fits its limit fits it in every 60 s, and at most 601 cells exist. The scripts of the rate limits in Redis have the same rules.
- */
+/** What a limit per minute has used, in cells of up to 100 ms that count whole until their last unit is 60 s old, as the scripts in Redis count: at most 601 cells. */
 
 export const WINDOW_MS = 60_000;
 const CELL_MS = 100;
@@ -30,7 +27,6 @@ export class RateWindow {
   /** Of the window at its last event; kept while no event follows. */
   #mean: number | undefined;
 
-  /** One event of so many units. */
   add(units: number, now: number): void {
     this.used(now);
     let cell = this.#cells.at(-1);

@@ -1,7 +1,4 @@
-/**
- * Where a scan can go on that has read the same bytes before. Agents send a whole conversation with every turn, and nearly all of it is what
- * they sent before. Between two elements of a list of the top level, all that a scan knows is a few numbers.
- */
+/** Where a scan can go on that has read the same bytes before: agents send nearly the whole conversation again. Between two elements it knows a few numbers only. */
 
 /** A value that a tag reports. `path` names it in the body. */
 export interface Tagged {

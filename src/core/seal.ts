@@ -1,7 +1,4 @@
-/**
- * Encryption of secrets at rest, and key derivation. AES-256-GCM under a key derived from the master key. The storage location
- * is authenticated, so a ciphertext copied to another row cannot be decrypted.
- */
+/** Encryption of secrets at rest: AES-256-GCM under a derived key. Bound to the storage location, so that no row can use another's. */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { base62 } from './ids.ts';
 
@@ -14,6 +11,9 @@ export interface Sealer {
   seal(secret: string, location: SealLocation): string;
   /** Throws `WrongMasterKey` when the key is unknown, the location differs, or the text was modified. */
   open(sealed: string, location: SealLocation): string;
+  /** The same of bytes. */
+  sealBytes(bytes: Buffer, location: SealLocation): Buffer;
+  openBytes(sealed: Buffer, location: SealLocation): Buffer;
 }
 
 export class WrongMasterKey extends Error {}
@@ -21,6 +21,8 @@ export class WrongMasterKey extends Error {}
 const VERSION = 'v1';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+/** Longer than a version and the name of a key. */
+const MAX_HEAD = 16;
 
 /** Parses `k2:...,k1:...` into ordered (name, secret) pairs. The first key seals, all keys open. A value without a name is `k1`. */
 export function parseMasterKeys(text: string): [string, string][] | undefined {
@@ -45,30 +47,49 @@ export function createSealer(pairs: readonly (readonly [string, string])[]): Sea
     return key;
   };
 
+  const encrypt = (bytes: Buffer, location: SealLocation): Buffer => {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', keyOf(active), nonce);
+    cipher.setAAD(Buffer.from(`${active}|${location}`));
+    return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
+  };
+  const decrypt = (version: string | undefined, name: string, bytes: Buffer, location: SealLocation): Buffer => {
+    if (version !== VERSION || bytes.length < NONCE_BYTES + TAG_BYTES)
+      throw new WrongMasterKey('A sealed secret is damaged.');
+    const decipher = createDecipheriv('aes-256-gcm', keyOf(name), bytes.subarray(0, NONCE_BYTES));
+    decipher.setAAD(Buffer.from(`${name}|${location}`));
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    try {
+      return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+    } catch (cause) {
+      throw new WrongMasterKey(`The secret at ${location} cannot be decrypted with the master key.`, { cause });
+    }
+  };
+  const head = `${VERSION}:${active}:`;
+
   return {
     active,
-    seal(secret, location) {
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', keyOf(active), nonce);
-      cipher.setAAD(Buffer.from(`${active}|${location}`));
-      const body = Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-      return `${VERSION}:${active}:${body.toString('base64url')}`;
-    },
+    seal: (secret, location) => head + encrypt(Buffer.from(secret), location).toString('base64url'),
     open(sealed, location) {
       const [version, name = '', body = ''] = sealed.split(':');
-      const bytes = Buffer.from(body, 'base64url');
-      if (version !== VERSION || bytes.length < NONCE_BYTES + TAG_BYTES)
-        throw new WrongMasterKey('A sealed secret is damaged.');
-      const decipher = createDecipheriv('aes-256-gcm', keyOf(name), bytes.subarray(0, NONCE_BYTES));
-      decipher.setAAD(Buffer.from(`${name}|${location}`));
-      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-      try {
-        return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
-      } catch (cause) {
-        throw new WrongMasterKey(`The secret at ${location} cannot be decrypted with the master key.`, { cause });
-      }
+      return decrypt(version, name, Buffer.from(body, 'base64url'), location).toString();
+    },
+    sealBytes: (bytes, location) => Buffer.concat([Buffer.from(head), encrypt(bytes, location)]),
+    openBytes(sealed, location) {
+      const [, version, name = ''] = /^(\w+):(\w+):/.exec(sealed.toString('latin1', 0, MAX_HEAD)) ?? [];
+      return decrypt(version, name, sealed.subarray(`${version}:${name}:`.length), location);
     },
   };
+}
+
+/** What the token of a link grants; undefined when it was not made for this place. */
+export function openGrant<T>(sealer: Sealer, location: SealLocation, token: string): T | undefined {
+  try {
+    return JSON.parse(sealer.open(token, location));
+  } catch (error) {
+    if (error instanceof WrongMasterKey) return undefined;
+    throw error;
+  }
 }
 
 /** HKDF-SHA-256 without salt, 32 bytes; the callback secret of a key is one of these (V 6 r5). */

@@ -1,7 +1,4 @@
-/**
- * Server-sent events found in raw bytes, for readers that look at a few events and skip the rest. A block is one event with the
- * blank line that ends it. `readSse` in sse.ts is the reader for everything else.
- */
+/** Server-sent events in raw bytes, for readers of a few of them. A block is one event with its blank line. Others use `readSse`. */
 const LF = 0x0a;
 const CR = 0x0d;
 

@@ -1,7 +1,4 @@
-/**
- * The work that one request may cause, in steps of bounded cost: a JSON value, an item, a box, a frame or a sample of media. Everything that
- * reads the request counts into one budget, on the event loop and in threads, so that many small parts cost no more than one large part.
- */
+/** The work that one request may cause, in steps of bounded cost, on the event loop and in threads: many small parts cost no more than one large part. */
 import { REQUEST_LIMITS } from '../rules/index.ts';
 import { fail } from './errors.ts';
 

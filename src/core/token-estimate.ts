@@ -1,8 +1,4 @@
-/**
- * Estimated token count of a text, for providers that cannot count. Reasons: docs/adr/0011-token-estimate.md
- * The target is the mean of three tokenizers. They differ by up to a factor of five on scripts that few were trained on,
- * so an estimate for those is the middle of a wide range.
- */
+/** Estimated token count, for providers that cannot count: the mean of three tokenizers, which differ widely on rare scripts. Reasons: docs/adr/0011-token-estimate.md */
 import { TOKEN_COSTS } from './token-costs.ts';
 import { countFeatures } from './token-feature-counts.ts';
 import { TOKEN_FEATURES } from './token-features.ts';

@@ -51,7 +51,6 @@ export const TOKEN_FEATURES = [
 ] as const;
 export type TokenFeature = (typeof TOKEN_FEATURES)[number];
 
-/** Position of each feature in the counts. */
 export const FEATURE_INDEX = Object.fromEntries(TOKEN_FEATURES.map((feature, index) => [feature, index])) as Record<
   TokenFeature,
   number

@@ -21,7 +21,6 @@ const HINTS = new Uint8Array(1 << (BITS_PER_LETTER * LONGEST_WORD));
 for (const word of ENGLISH_WORDS.split(' ')) HINTS[keyOf(word, 0, word.length)] = ENGLISH;
 for (const word of OTHER_WORDS.split(' ')) HINTS[keyOf(word, 0, word.length)] = OTHER_LANGUAGE;
 
-/** Returns the language that a word of ASCII letters points to. */
 export function languageHint(text: string, start: number, end: number): number {
   return end - start > LONGEST_WORD ? NO_HINT : (HINTS[keyOf(text, start, end)] ?? NO_HINT);
 }

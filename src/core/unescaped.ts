@@ -1,7 +1,4 @@
-/**
- * A text as it reads once URL encoding and the escapes of JSON are undone, also repeated ones, with the place of each byte in the original.
- * Both are bytes, one character each and in lower case, so that a search is native and finds any spelling of a value.
- */
+/** A text with URL encoding and JSON escapes undone, and the place of each byte; in lower case, so that a native search finds any spelling. */
 
 const PERCENT = 0x25;
 const BACKSLASH = 0x5c;

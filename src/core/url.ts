@@ -1,9 +1,6 @@
-/**
- * Syntactic check of URLs from clients, before the gateway fetches or forwards them. Returns the URL as parsed once by the WHATWG
- * parser; later code uses only that, so that no second parser can read the text differently.
- * Never resolves a name: the fetcher checks at every use that the host has a public address.
- */
+/** Syntactic check of URLs from clients. Returns the URL as parsed once, which alone is used later. Never resolves a name: the fetcher checks every address. */
 import ipaddr from 'ipaddr.js';
+import { words } from '../rules/index.ts';
 
 export interface UrlRejection {
   /** The reason, for the client. */
@@ -22,23 +19,9 @@ const UNSAFE = /[\p{Cc}\p{Z}\\]/u;
 /** Requires exactly two slashes and an authority; the parser would also accept none, one or five slashes. */
 const AUTHORITY = /^https?:\/\/([^/?#]+)/i;
 /** Names without a public meaning (RFC 2606, 6761, 6762, 8375, 9476 and ICANN's list of name collisions). */
-const SPECIAL_USE_NAMES = [
-  'alt',
-  'corp',
-  'example',
-  'home',
-  'home.arpa',
-  'internal',
-  'intranet',
-  'invalid',
-  'lan',
-  'local',
-  'localdomain',
-  'localhost',
-  'onion',
-  'private',
-  'test',
-];
+const SPECIAL_USE_NAMES = words(
+  'alt corp example home home.arpa internal intranet invalid lan local localdomain localhost onion private test',
+);
 
 const HTTPS = 'The address must start with https://.';
 

@@ -32,7 +32,6 @@ export interface Usage {
   readonly citations?: number;
   readonly searches?: number;
   readonly fetches?: number;
-  /** Searches in stored files. */
   readonly fileSearches?: number;
   readonly tier?: string;
   /** Parts of the totals that other models used, where the provider reports them apart. */

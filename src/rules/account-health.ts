@@ -40,7 +40,6 @@ export const FAILOVER = {
 /** Further attempts of one process, so that a bad day of the providers does not triple their load. */
 export const RETRY_BUDGET = {
   windowMs: 10_000,
-  /** Share of the calls within the window. */
   share: 0.2,
   /** Always allowed within the window, for servers with little traffic. */
   floor: 100,

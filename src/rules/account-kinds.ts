@@ -34,6 +34,8 @@ const FORMS = {
   guardrail_trace: /^(?:enabled|disabled|enabled_full)$/,
   audience: /^\/\/iam\.googleapis\.com\/[\w./-]+$/,
   service_account: /^[\w.-]+@[\w.-]+$/,
+  storage: /^gs:\/\/[a-z0-9][\w.-]{1,61}[a-z0-9](?:\/[\w./-]*)?$/,
+  storage_url: URL_FORM,
   token_url: URL_FORM,
   metadata_url: URL_FORM,
 };
@@ -56,6 +58,8 @@ guardrail_version: Guardrail version | version of the guardrail | a number, or D
 guardrail_trace: Guardrail trace | whether Bedrock explains what the guardrail found; the gateway passes it to no client of Converse | enabled, disabled or enabled_full | enabled | disabled
 audience: Audience | the provider of the workload identity pool | the full name of a provider, beginning with //iam.googleapis.com/ | "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/x"
 service_account: Service account | e-mail address of the service account that calls are made as | the e-mail address of a service account | "gateway@my-project-1.iam.gserviceaccount.com" | the identity itself
+storage: Bucket | of a video account: where Veo puts its videos, which the identity must be able to read | a bucket and a folder, such as gs://my-bucket/videos | "gs://my-bucket/videos"
+storage_url: Storage URL | address of Cloud Storage, for private access | an http:// or https:// URL | "https://storage.googleapis.com" | that of the cloud
 token_url: Token URL | address of the token service, for private access | an http:// or https:// URL | "https://sts.googleapis.com" | that of the cloud
 metadata_url: Metadata URL | address of the metadata service of the machine | an http:// or https:// URL | "http://169.254.169.254" | that of the cloud
 `,
@@ -89,11 +93,11 @@ const adviceOf = (text: string): readonly CloudAdvice[] =>
 
 export interface AccountKindRow {
   readonly label: string;
-  readonly styles: readonly Style[];
+  readonly styles: readonly (Style | 'video')[];
   /** The form of an account begins with it. */
   readonly baseUrl: string;
   /** What a new account offers by default. */
-  readonly features: Partial<Record<Style, readonly Feature[]>>;
+  readonly features: Partial<Record<Style | 'video', readonly Feature[]>>;
   /** Serves every style by Converse, and no style but the first by anything else. */
   readonly speaksConverse?: true;
   /** Hosts that name a region, which must be that of a setting. */
@@ -150,9 +154,10 @@ Identity not found => the machine has no such managed identity; check cloud.clie
   },
   vertex: {
     label: 'Vertex AI',
-    styles: ['generate-content', 'messages'],
+    styles: ['generate-content', 'messages', 'video'],
     baseUrl: 'https://LOCATION-aiplatform.googleapis.com',
-    features: { 'generate-content': ['generate', 'count'], messages: ['messages', 'count'] },
+    features: { 'generate-content': ['generate', 'count'], messages: ['messages', 'count'], video: ['video'] },
+    takes: ['storage', 'storage_url'],
     regionalHost: { host: /^([a-z]+-[a-z]+\d+)-aiplatform\.googleapis\.com$/, setting: 'location' },
     auths: {
       'service-account': {

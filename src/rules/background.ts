@@ -15,10 +15,7 @@ export const BACKGROUND = {
   /** A process that does not renew its lease for this long has ended; its responses fail. */
   leaseMs: 30_000,
   renewMs: 10_000,
-  /**
-   * The same for a process that sends the request to a provider with background responses; the hold is released then. Longer, because a
-   * process that lives and cannot reach the database would lose a response that its provider makes.
-   */
+  /** The same until a process has sent the request to a provider with background responses: longer, because the response would be lost. */
   sendLeaseMs: 120_000,
   /** Interval in which a process looks for cancelled responses. */
   watchMs: 1_000,

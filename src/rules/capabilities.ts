@@ -1,7 +1,4 @@
-/**
- * What a model accepts: defaults by style, model families by name, overridable per model in the catalog. A converted request is
- * encoded for these flags. When in doubt a flag is off: that drops a field, where a wrong "on" would make the provider reject the request.
- */
+/** What a model accepts: defaults by style, families by name, overrides of the catalog. When in doubt a flag is off: a wrong "on" would make requests fail. */
 import type { Style } from './groups.ts';
 import { ANY_IMAGES, CONTRACT_IMAGES, type ImageCapabilities } from './images.ts';
 import { words } from './notation.ts';
@@ -14,7 +11,7 @@ export interface Capabilities extends ImageCapabilities {
   readonly thinkingOff: boolean | 'between_tools';
   /** Temperature and its like are accepted. */
   readonly sampling: 'full' | 'none';
-  /** Accepted reasoning efforts; others become the nearest one. */
+  /** Accepted reasoning efforts; others become the nearest one. `any`: a word that no table knows passes too. */
   readonly efforts: readonly string[];
   /** How thinking is configured on the generate side. */
   readonly thinkingConfig: 'level' | 'budget' | 'none';
@@ -41,11 +38,9 @@ export interface Capabilities extends ImageCapabilities {
   readonly explicitCache: boolean;
   /** Tool parameters may be full JSON Schema; otherwise the restricted schema form is sent. */
   readonly jsonSchemaTools: boolean;
-  /** Functions and web search may be offered together. */
   readonly functionsWithSearch: boolean;
   /** Functions and a response schema may be asked for together. */
   readonly functionsWithSchema: boolean;
-  /** Tool results may hold media. */
   readonly resultMedia: boolean;
   /** Images and files may be named by https address. */
   readonly urlMedia: boolean;
@@ -56,7 +51,6 @@ export interface Capabilities extends ImageCapabilities {
   /** The images endpoint reaches the model by conversion, where the matrix offers that; only the operator sets it. */
   readonly imagesEndpoint: boolean;
   readonly maxOutput: number;
-  /** The name of the output limit on a chat-completions server. */
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
   /** Optional fields that a chat-completions server rejects. They are dropped; stop sequences are emulated. */
   readonly refusedFields: readonly ChatField[];
@@ -91,10 +85,7 @@ export type ChatField = (typeof CHAT_FIELDS)[number];
 export const TOOL_CHOICE_FORMS = ['none', 'required', 'named', 'allowed_tools'] as const;
 export type ToolChoiceForm = (typeof TOOL_CHOICE_FORMS)[number];
 
-/**
- * `reasoning_effort` alone, as OpenAI has it; or beside it `thinking.type`, `enable_thinking`, the same inside `chat_template_kwargs`, or
- * `reasoning.effort` in its place. The last two are those of Qwen and of Nova at Bedrock.
- */
+/** `reasoning_effort` alone, or `thinking.type`, `enable_thinking`, also in `chat_template_kwargs`, or `reasoning.effort`. The last two: Qwen and Nova at Bedrock. */
 export const THINKING_FIELDS = words(
   'reasoning_effort thinking enable_thinking chat_template_kwargs reasoning reasoning_config reasoningConfig',
 );
@@ -117,9 +108,29 @@ const OPENAI_CHAT = {
   converseFamily: 'other',
 } as const satisfies CapabilityOverrides;
 
-const OPENAI_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+/** From the least to the most. */
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+export const ANY_EFFORT = 'any';
+export type Effort = (typeof EFFORTS)[number];
+/** The name of an effort, known or not. */
+export const EFFORT_WORD = /^[a-z][a-z0-9_-]{0,31}$/;
+export const isKnownEffort = (word: string): word is Effort => (EFFORTS as readonly string[]).includes(word);
 
-const EVERY_SIDE = {
+/** What most sides have; each below states what differs. */
+const MOST_SIDES = {
+  thinking: 'none',
+  sampling: 'none',
+  thinkingConfig: 'none',
+  thinkingBudget: [0, 0],
+  encryptedReasoning: false,
+  prefill: false,
+  midSystem: false,
+  stop: true,
+  customTools: false,
+  explicitCache: false,
+  urlMedia: true,
+  imageTokens: 5_000,
+  imageOutput: false,
   thinkingOff: true,
   thinksByDefault: false,
   display: true,
@@ -136,60 +147,35 @@ const EVERY_SIDE = {
 /** Unknown names get these: what the newest generation of each side takes. */
 export const DEFAULT_CAPABILITIES: Readonly<Record<Style, Capabilities>> = {
   messages: {
+    ...MOST_SIDES,
     thinking: 'adaptive',
-    sampling: 'none',
-    efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
-    thinkingConfig: 'none',
+    efforts: ['low', 'medium', 'high', 'xhigh', 'max', ANY_EFFORT],
     thinkingBudget: [1024, 32_000],
-    encryptedReasoning: false,
-    prefill: false,
-    midSystem: false,
-    stop: true,
-    customTools: false,
     explicitCache: true,
-    urlMedia: true,
-    imageTokens: 5_000,
-    imageOutput: false,
     maxOutput: 64_000,
-    ...EVERY_SIDE,
     ...CONTRACT_IMAGES,
   },
   responses: {
-    thinking: 'none',
-    sampling: 'none',
-    efforts: OPENAI_EFFORTS,
-    thinkingConfig: 'none',
-    thinkingBudget: [0, 0],
+    ...MOST_SIDES,
+    efforts: [...EFFORTS, ANY_EFFORT],
     encryptedReasoning: true,
-    prefill: false,
     midSystem: true,
     stop: false,
     customTools: true,
-    explicitCache: false,
-    urlMedia: true,
     imageTokens: 16_000,
     imageOutput: true,
     maxOutput: 128_000,
-    ...EVERY_SIDE,
     ...ANY_IMAGES,
   },
   'generate-content': {
-    thinking: 'none',
+    ...MOST_SIDES,
     sampling: 'full',
-    efforts: ['low', 'medium', 'high'],
+    efforts: ['low', 'medium', 'high', ANY_EFFORT],
     thinkingConfig: 'level',
     thinkingBudget: [0, 24_576],
-    encryptedReasoning: false,
     prefill: true,
-    midSystem: false,
-    stop: true,
-    customTools: false,
-    explicitCache: false,
     urlMedia: false,
-    imageTokens: 5_000,
-    imageOutput: false,
     maxOutput: 65_536,
-    ...EVERY_SIDE,
     // Their requests are converted, so that the gateway has to know the values.
     ...CONTRACT_IMAGES,
   },

@@ -257,7 +257,6 @@ export const CHAT_PRESETS = {
     /\.services\.ai\.azure\.com$/,
     { efforts: EFFORTS, urlMedia: true },
   ),
-  /** Any other server. */
   generic: { label: 'Another server', flags: GENERIC },
 } as const satisfies Record<string, ChatPresetRow>;
 

@@ -1,10 +1,7 @@
 /** The API of the console: one row per operation. Routes and docs/endpoints.md are derived from it; src/api/console holds the handlers. */
 import { type OperatorRow, rowsBelow } from './endpoints.ts';
 
-/**
- * `open`: without a session. `session`: any signed-in person. `own`: the person of a user; an operator may read with `?user=`.
- * Requests other than GET need the CSRF token, unless they are open.
- */
+/** `open`: without a session. `session`: any person. `own`: of a user; operators read with `?user=`. All but GET need the CSRF token. */
 export type ConsoleAccess = 'open' | 'session' | 'own';
 
 export interface ConsoleRow extends OperatorRow {
@@ -13,10 +10,7 @@ export interface ConsoleRow extends OperatorRow {
   readonly rate?: 'report' | 'send';
 }
 
-/**
- * Of one person and operation. A page reads every five seconds, and a player many parts of a video; a report reads many rows, and a test
- * sends to another machine.
- */
+/** Of one person and operation. Pages read every five seconds, players many parts of a video; tests send to another machine. */
 export const CONSOLE_REQUESTS_PER_MINUTE = { read: 300, report: 60, send: 6 } as const;
 
 const CONSOLE = '/console/v1';

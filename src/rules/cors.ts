@@ -3,7 +3,7 @@
 /** Request headers of the SDKs. A star at the end stands for any rest of the name. */
 export const CORS_REQUEST_HEADERS: readonly string[] = [
   ...['authorization', 'content-type', 'x-api-key', 'anthropic-*', 'openai-*', 'x-goog-*', 'x-stainless-*'],
-  ...['idempotency-key', 'x-gateway-links', 'x-gateway-fallback'],
+  ...['idempotency-key', 'x-gateway-links', 'x-gateway-label', 'x-gateway-fallback'],
   // Some browsers let SDKs set it, and then ask for it.
   'user-agent',
   'range',

@@ -1,7 +1,4 @@
-/**
- * Errors by which a provider says that the credential itself, its project or its organization is dead, by provider family. Only these
- * put a whole account into cooldown. Any other 401 or 403 concerns one request, model or file, or comes from a firewall.
- */
+/** Errors that say that the credential, its project or organization is dead. Only these cool a whole account; any other 401 or 403 concerns one request. */
 import { words } from './notation.ts';
 
 export type ProviderFamily = 'openai' | 'messages' | 'generate';

@@ -1,9 +1,12 @@
 /** Credential forms of SDK families that are accepted on some paths only (G 5 r1). */
 
-/**
- * Paths that SDKs of the generate-content family call: those of its own version, and models and interactions under `/v1`. They accept `x-goog-api-key`
- * and the query parameter `key` too.
- */
-const GENERATE_PATH = /^\/v1(?:beta|\/(?:models|interactions)(?:\/|$))/;
+/** Paths of the generate-content family: its own version, uploads, and models, interactions and files of `/v1`. They accept its forms of the key too. */
+const GENERATE_PATH = /^\/(?:upload\/v1(?:beta)?\/|v1(?:beta|\/(?:models|interactions|files)(?:\/|$)))/;
 
 export const takesGenerateCredentials = (path: string): boolean => GENERATE_PATH.test(path);
+
+/** Paths that clients of OpenAI and of Anthropic share; those of Anthropic send this header, and read its shapes. */
+const SHARED_PATH = /^\/v1\/files(?:\/|$)/;
+export const MESSAGES_VERSION_HEADER = 'anthropic-version';
+
+export const isSharedWithMessages = (path: string): boolean => SHARED_PATH.test(path);

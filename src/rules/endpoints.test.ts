@@ -49,7 +49,10 @@ test('G 4.1: every native cell has a reader, and every row without one only own 
 
 test('G 9 r1: paths begin with /v1, and those of native generate-content with /v1beta', () => {
   for (const [operation, { path }] of Object.entries(INFERENCE_ENDPOINTS))
-    assert.ok(path.startsWith(/^(?:generate|interactions)\./.test(operation) ? '/v1beta/' : '/v1/'), path);
+    assert.match(
+      path,
+      /^(?:generate|interactions|googleFiles)\./.test(operation) ? /^\/(?:upload\/)?v1beta\// : /^\/v1\//,
+    );
 });
 
 test('V 4.12, V 9 r1: resources have the paths of the contract', () => {

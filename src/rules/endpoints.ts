@@ -58,13 +58,9 @@ export interface OwnCell {
 /** `content` is the media type that a request carries; `limit` the size class of its body (`BODY_BYTES`). */
 export type RequestBody =
   | { readonly content: 'none' }
-  | { readonly content: 'json' | 'multipart-or-json'; readonly limit: BodyClass };
+  | { readonly content: 'json' | 'multipart' | 'multipart-or-json' | 'bytes'; readonly limit: BodyClass };
 
-/**
- * How the native path reads a request: a JSON body that names the model, a JSON body whose model is in the path, texts to embed for
- * the model of the path, an image request that is checked field by field, a list of searches, an interaction, or the id of a stored response.
- * `none` where no cell is native.
- */
+/** How the native path reads a request: what the body is, where the model is named, or the id of a stored response. `none` where no cell is native. */
 export type RequestReader =
   | 'json'
   | 'search'
@@ -210,6 +206,19 @@ const OWN_RECORDS = {
   sends: 'again',
   groups: everywhere,
 } as const;
+/** Uploaded files, which the gateway keeps itself, so that keys of every group have them. */
+const file = <P extends string>(about: string, path: P) =>
+  ({ ...openai('files', about, `/v1/files${path}`), ...OWN_RECORDS }) as const;
+const googleFile = <P extends string>(about: string, path: P) =>
+  ({ ...row('files', about, `/v1beta/files${path}`), ...OWN_RECORDS, errorFormat: 'generate' }) as const;
+/** Batches, which the gateway works through itself, so that they are made of calls to any group. */
+const batch = <P extends string>(about: string, path: P) =>
+  ({ ...openai('batches', about, `/v1/batches${path}`), ...OWN_RECORDS }) as const;
+const messageBatch = <P extends string>(about: string, path: P) =>
+  ({ ...row('batches', about, `/v1/messages/batches${path}`), ...OWN_RECORDS, errorFormat: 'messages' }) as const;
+/** Conversations, whose items the gateway keeps and puts into requests. */
+const conversation = <P extends string>(about: string, path: P) =>
+  ({ ...openai('conversations', about, `/v1/conversations${path}`), ...OWN_RECORDS }) as const;
 const OWN_GENERATE = { ...OWN_RECORDS, errorFormat: 'generate', groups: onlyGenerate(own) } as const;
 /** A request in the native form of the generate dialect; the path names its model. */
 const generate = (doc: string, about: string, verb: string) =>
@@ -357,6 +366,68 @@ export const INFERENCE_ENDPOINTS = {
     ...rooted('G 4.7', 'What the key has spent, in the form of older tools', '/v1/dashboard/billing/usage'),
     ...OWN_RECORDS,
   },
+  // In front of paths whose id would take the colon too.
+  'googleFiles.content': {
+    ...googleFile('Read the content of a file in the native form', '/{file_id}:download'),
+    alias: '/v1/files/{file_id}:download',
+  },
+  'files.create': {
+    ...file('Upload a file', ''),
+    method: 'POST',
+    body: { content: 'multipart', limit: 'image' },
+  },
+  'files.list': file('List the files of the user', ''),
+  'files.get': file('Read what is known of a file', '/{file_id}'),
+  'files.content': file('Read the content of a file', '/{file_id}/content'),
+  'files.delete': { ...file('Delete a file', '/{file_id}'), method: 'DELETE' },
+  'googleFiles.upload': {
+    ...row('files', 'Upload a file in pieces, in the native form', '/upload/v1beta/files'),
+    ...OWN_RECORDS,
+    alias: '/upload/v1/files',
+    errorFormat: 'generate',
+    method: 'POST',
+    body: { content: 'bytes', limit: 'image' },
+  },
+  'googleFiles.list': googleFile('List the files of the user in the native form', ''),
+  'googleFiles.get': googleFile('Read what is known of a file in the native form', '/{file_id}'),
+  'googleFiles.delete': { ...googleFile('Delete a file in the native form', '/{file_id}'), method: 'DELETE' },
+  'batches.create': { ...batch('Send the requests of a file in the background', ''), method: 'POST', body: JSON_SMALL },
+  'batches.list': batch('List the batches of the user', ''),
+  'batches.get': batch('Read a batch', '/{batch_id}'),
+  'batches.cancel': { ...batch('Cancel a batch', '/{batch_id}/cancel'), method: 'POST', body: JSON_SMALL },
+  'messageBatches.create': {
+    ...messageBatch('Send messages-dialect requests in the background', ''),
+    method: 'POST',
+    body: JSON_IMAGE,
+  },
+  'messageBatches.list': messageBatch('List the batches of messages-dialect requests', ''),
+  'messageBatches.get': messageBatch('Read a batch of messages-dialect requests', '/{batch_id}'),
+  'messageBatches.cancel': {
+    ...messageBatch('Cancel a batch of messages-dialect requests', '/{batch_id}/cancel'),
+    method: 'POST',
+    body: JSON_SMALL,
+  },
+  'messageBatches.results': messageBatch('Read the results of a batch, a line each', '/{batch_id}/results'),
+  'messageBatches.delete': { ...messageBatch('Delete a batch with its results', '/{batch_id}'), method: 'DELETE' },
+  'conversations.create': { ...conversation('Create a conversation', ''), method: 'POST', body: JSON_TEXT },
+  'conversations.get': conversation('Read what is known of a conversation', '/{conversation_id}'),
+  'conversations.update': {
+    ...conversation('Change the metadata of a conversation', '/{conversation_id}'),
+    method: 'POST',
+    body: JSON_SMALL,
+  },
+  'conversations.delete': { ...conversation('Delete a conversation', '/{conversation_id}'), method: 'DELETE' },
+  'conversations.addItems': {
+    ...conversation('Add items to a conversation', '/{conversation_id}/items'),
+    method: 'POST',
+    body: JSON_TEXT,
+  },
+  'conversations.items': conversation('List the items of a conversation', '/{conversation_id}/items'),
+  'conversations.item': conversation('Read an item of a conversation', '/{conversation_id}/items/{item_id}'),
+  'conversations.removeItem': {
+    ...conversation('Delete an item of a conversation', '/{conversation_id}/items/{item_id}'),
+    method: 'DELETE',
+  },
   'generate.models': {
     ...row('G 4.6.4', 'List the models in the native form', '/v1beta/models'),
     ...OWN_GENERATE,
@@ -443,6 +514,16 @@ export const VIDEO_ENDPOINTS = {
     '/v1/videos/{task_id}/links',
   ),
   'links.revoke': remove('V 4.6', 'Revoke all signed links of a task', '/v1/videos/{task_id}/links'),
+  'callbacks.setDefault': {
+    ...act('create')(
+      'V 6',
+      'Set where callbacks of tasks without a URL go, and which events',
+      '/v1/video-callbacks/default',
+    ),
+    body: JSON_SMALL,
+  },
+  'callbacks.getDefault': read('V 6', 'Read the default callback', '/v1/video-callbacks/default'),
+  'callbacks.removeDefault': remove('V 6', 'Remove the default callback', '/v1/video-callbacks/default'),
   'callbacks.list': list('V 6', 'List callback deliveries', '/v1/video-callbacks'),
   'callbacks.get': read('V 6', 'Read a callback with its request and its attempts', '/v1/video-callbacks/{event_id}'),
   'callbacks.redeliver': act('create')('V 6', 'Deliver a callback again', '/v1/video-callbacks/{event_id}/redeliver'),
@@ -546,6 +627,7 @@ operator.metrics GET /metrics | Prometheus metrics
 operator.openapi GET /openapi.json | This API as OpenAPI
 characters.preview GET /public/characters/{character_id}/preview | Picture of a public character
 results.link GET /public/videos/{task_id}/{file} | A result by its signed link: 'content' or 'last-frame'
+files.link GET /public/files/{file_id} | A file by the signed link that the provider of a video task or asset gets
 `,
   ),
   ...rowsBelow(
@@ -561,9 +643,14 @@ export type OperatorOperation = keyof typeof OPERATOR_ENDPOINTS;
 export const OPERATOR_OPERATIONS = Object.keys(OPERATOR_ENDPOINTS) as OperatorOperation[];
 export const operatorRow = (operation: OperatorOperation): OperatorRow => OPERATOR_ENDPOINTS[operation];
 
+/** Paths of other APIs that a row with a parameter would match: 404, and not 405 with the methods of that row. */
+export const FOREIGN_PATHS = /^\/v1\/videos\/(?:edits|extensions|characters|generations|remix)$|:predictLongRunning$/;
+
 /** The error format of an unknown path, so that the SDK of the caller can read the error. */
 const ERROR_FORMAT_BY_PATH: readonly (readonly [RegExp, ErrorFormat])[] = [
   [/^\/v1\/messages/, 'messages'],
+  [/^\/upload\/v1(?:beta)?\//, 'generate'],
+  [/^\/v1\/files\/[^/]+:download$/, 'generate'],
   [/^\/v1(?:beta|\/interactions(?:\/|$))/, 'generate'],
   // Names of models may contain colons too, so only the native verbs count.
   [/^\/v1\/models\/[^/]+:\w*(?:Contents?|Tokens)(?![\w:.-])/, 'generate'],

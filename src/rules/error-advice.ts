@@ -29,6 +29,9 @@ export const ERROR_ADVICE: Readonly<Record<Exclude<ErrorCode, AdminCode>, string
   not_implemented: 'do without the operation',
   model_not_found: 'choose a model of `GET /v1/models`',
   response_not_found: OWN_ID,
+  file_not_found: OWN_ID,
+  batch_not_found: OWN_ID,
+  conversation_not_found: OWN_ID,
   request_not_found:
     'use the `x-request-id` of a response, with the key that sent the request, once the call has ended',
   previous_response_not_found: 'send the whole conversation instead of `previous_response_id`',

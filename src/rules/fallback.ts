@@ -10,10 +10,7 @@ export const FALLBACK = {
   attempts: 6,
   /** No attempt begins on a further line after this time. */
   withinMs: 150_000,
-  /**
-   * The first byte of an account is awaited so long while another line can take the call. A whole response has none until the model
-   * has written all of it.
-   */
+  /** How long the first byte is awaited while another line can take the call. A whole response has none until all of it is written. */
   firstByteMs: { stream: 30_000, unary: 120_000 },
   /** A whole response that takes as long as the first byte of a stream is given up when the circuit of its account opens; asked so often. */
   circuitCheckMs: 5_000,
@@ -22,10 +19,7 @@ export const FALLBACK = {
 /** Of requests: `none` keeps the call in its own group. Of responses: the line that served the call. */
 export const FALLBACK_HEADER = 'x-gateway-fallback';
 
-/**
- * Operations whose calls can fall back to a line of another group. Vectors of two models cannot be compared, a picture may be drawn already, and
- * the rest asks one provider for what it holds.
- */
+/** Operations that can fall back to another group. Not vectors, which differ by model, pictures, or what one provider holds. */
 const FALLING_BACK: ReadonlySet<InferenceOperation> = new Set(
   words('messages.create chat.create responses.create generate.create generate.stream'),
 );

@@ -11,10 +11,7 @@ export interface FaultRow {
   readonly cooldownMs: number;
   /** What the fault concerns: the whole account, or the account for the same model and kind of operation only. */
   readonly cools: 'account' | 'model' | 'nothing';
-  /**
-   * `pause`: out of use at once. `count`: the circuit counts it, and pauses only for a time that the provider names. `avoid`: used
-   * after all others. `park`: used after all others, and out of use until an operator acts when a later attempt finds the same.
-   */
+  /** `pause`: out of use at once. `count`: by the circuit, or a time that the provider names. `avoid`: used last. `park`: the same, and out when it happens again. */
   readonly effect: 'none' | 'pause' | 'count' | 'avoid' | 'park';
   /** The provider's message is about the account, so that operators may see it. Others may quote the request. */
   readonly showsMessage?: true;

@@ -1,7 +1,4 @@
-/**
- * Names of provider group styles, dialects and account features (G 1).
- * A style is the API family of a group's providers; a dialect is one wire format. The responses style has two dialects: responses and chat.
- */
+/** Names of styles, dialects and account features (G 1). The responses style has two dialects: responses and chat. */
 
 /** Styles of a key's group. Video groups come in addition to the key's own group, never instead of it. */
 export const STYLES = ['responses', 'messages', 'generate-content'] as const;
@@ -11,11 +8,17 @@ export type Style = (typeof STYLES)[number];
 export const UNKNOWN_MEMBERS = ['bound', 'reject'] as const;
 export type UnknownMembers = (typeof UNKNOWN_MEMBERS)[number];
 
+/** How a key with several groups chooses among those that have the model of a request. */
+export const GROUP_ORDERS = ['order', 'native'] as const;
+export type GroupOrder = (typeof GROUP_ORDERS)[number];
+/** Groups of one key, and of one account. */
+export const MAX_GROUPS = 32;
+
 export const VIDEO_VARIANTS = ['A', 'EP', 'HC'] as const;
 export type VideoVariant = (typeof VIDEO_VARIANTS)[number];
 
-/** Upstreams of a video account: `ark` is the provider's own API, `dragoman` the public API of another gateway. */
-export const VIDEO_ADAPTERS = ['ark', 'dragoman'] as const;
+/** Families of video accounts by task API: `ark` the contract's, `dragoman` another gateway's, `veo` Google's, `minimax` that of Hailuo. */
+export const VIDEO_ADAPTERS = ['ark', 'dragoman', 'veo', 'minimax'] as const;
 export type VideoAdapter = (typeof VIDEO_ADAPTERS)[number];
 
 export const DIALECTS = ['messages', 'chat', 'responses', 'generate'] as const;

@@ -21,10 +21,7 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
   ...['range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range'],
 ]);
 
-/**
- * Rejected on native generate-content calls: they change the method or the form of the response, so that neither the client nor the
- * charge can read it.
- */
+/** Rejected on native generate-content calls: they change the method or form of the response, so that client or charge cannot read it. */
 export const REFUSED_BY_GENERATE: readonly string[] = words(
   'x-goog-fieldmask x-goog-encode-response-if-executable x-http-method-override x-http-method x-method-override',
 );

@@ -1,7 +1,5 @@
-/**
- * Tools that a provider runs itself, and how much one use of each can make a model read. Admission reserves for it: a request of a few
- * bytes can make a model read whole pages. Figures are tokens; each has its source, or the word "assumed".
- */
+/** Tools that a provider runs, and the tokens that one use can make a model read, which admission reserves: each figure has its source, or "assumed". */
+import { words } from './notation.ts';
 
 export interface HostedTool {
   /** What `type` begins with, in chat, messages and responses. */
@@ -38,13 +36,7 @@ const bothCases = (...names: string[]): string[] =>
 export const HOSTED_TOOLS = [
   {
     types: ['web_search'],
-    members: bothCases(
-      'googleSearch',
-      'googleSearchRetrieval',
-      'enterpriseWebSearch',
-      'exaAiSearch',
-      'parallelAiSearch',
-    ),
+    members: bothCases(...words('googleSearch googleSearchRetrieval enterpriseWebSearch exaAiSearch parallelAiSearch')),
     requests: ['web_search_options', 'web_search', 'enable_search', 'search_parameters', 'search_options'],
     reads: 30_000,
     isBilled: true,

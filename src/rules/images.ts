@@ -11,7 +11,6 @@ export interface ImageCapabilities {
   readonly imageFormats: readonly string[] | 'any';
   readonly imageBackgrounds: readonly string[] | 'any';
   readonly imageModerations: readonly string[] | 'any';
-  /** Most images of one request. */
   readonly maxImages: number | 'any';
 }
 
@@ -135,10 +134,7 @@ export const IMAGE_FILES = {
   types: { image: ['image/png', 'image/jpeg', 'image/webp'], mask: ['image/png', 'image/webp'] },
 } as const;
 
-/**
- * Output tokens of a 1024x1024 image, from the providers' price tables. They grow with the number of pixels. No table has the last two:
- * each is assumed to be as many times the one before as `high` is of `medium`.
- */
+/** Output tokens of a 1024x1024 image, by the price tables; they grow with the pixels. The last two are assumed: `high` to `medium` gives their factor. */
 const TOKENS_PER_MEGAPIXEL: Readonly<Record<string, number>> = {
   low: 272,
   medium: 1056,

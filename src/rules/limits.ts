@@ -21,11 +21,7 @@ export const JSON_LIMITS = {
   harmlessChars: 64 * 1024,
 } as const;
 
-/**
- * Counts in a request for a reply, because each entry costs time whatever its size. The largest recorded requests of SDKs have 12 turns, 29
- * parts, 21 tools, 101 opaque values and 593 values; agents on a command line come to hundreds of turns and, with many servers of
- * tools, to some hundred tools.
- */
+/** Each entry costs time, whatever its size. The largest recorded requests have 12 turns, 29 parts, 21 tools, 593 values; agents come to hundreds of turns and tools. */
 export const REQUEST_LIMITS = {
   turns: 10_000,
   parts: 20_000,
@@ -35,17 +31,11 @@ export const REQUEST_LIMITS = {
   /** Of the body itself; no dialect has more than 50, and each unknown one is named in the response. */
   members: 1_000,
   values: 100_000,
-  /**
-   * Of one body: its values, and the boxes, frames and samples of its media, of which each takes about 0.2 us. An hour of MP3 has 138,000
-   * frames; a body of numbers for embeddings has 1,000,000 values at most, which are read twice.
-   */
+  /** Values of a body, and boxes, frames and samples of its media, 0.2 us each. An hour of MP3 has 138,000 frames; embeddings 1,000,000 values, read twice. */
   steps: 2_500_000,
 } as const;
 
-/**
- * The same of a provider's reply, which is converted in one turn of the event loop: 5,000 items take 35 ms. The largest recorded ones have some
- * hundred. More is the provider's fault.
- */
+/** The same of a provider's reply, converted in one turn: 5,000 items take 35 ms. The largest recorded ones have some hundred. */
 export const REPLY_LIMITS = {
   /** Items, and parts of messages and thoughts. */
   items: 5_000,
@@ -71,16 +61,10 @@ export const REQUEST_JSON_LIMITS = {
   marked: new Set<string>(TURN_MEMBERS),
 } as const;
 
-/**
- * A body within these is read on the event loop, whatever its size: the requests of agents are long texts with few values. One takes 2 ms as
- * a native request and 6 ms as a converted one; the way to a thread and back takes 1 ms to 3 ms of copies. `steps`: with those of its media.
- */
+/** Read on the event loop: texts of agents are long with few values, 2 ms native and 6 ms converted; a thread costs 1 to 3 ms of copies. `steps`: with media. */
 export const LIGHT_BODY = { bytes: MIB, limits: { ...REQUEST_JSON_LIMITS, tokens: 5_000 }, steps: 25_000 } as const;
 
-/**
- * Prompts that are kept, so that the next turn of a conversation is not read from its beginning again. Agents send it within seconds or minutes,
- * and run some conversations at once. `ofBodies`: the part of the memory for bodies.
- */
+/** Prompts that are kept, so that the next turn of a conversation is not read again from its beginning. `ofBodies`: the part of the memory for bodies. */
 export const KEPT_PROMPTS = {
   minBytes: 32 * 1024,
   maxBytes: 2 * MIB,
@@ -89,22 +73,13 @@ export const KEPT_PROMPTS = {
   ofBodies: 1 / 8,
 } as const;
 
-/**
- * Reading what a call cost: reads of a user per minute, and the pauses in milliseconds between looks for a call that may have just ended.
- * Its charge is in the database within about a second.
- */
+/** Reading what a call cost: reads of a user per minute, and the pauses between looks. A charge is stored within a second. */
 export const CHARGE_READS = { perMinute: 600, pausesMs: [100, 200, 400, 800, 1_500] } as const;
 
-/**
- * A compressed body may expand to `bytes` in any case, and beyond that to so many times its compressed size. Text of conversations expands
- * to 3 to 20 times its size; only a repeated character exceeds this.
- */
+/** A body may expand to `bytes` in any case, beyond that to `ratio` times its compressed size. Text expands 3 to 20 times; only a repeated character exceeds this. */
 export const DECOMPRESSION = { bytes: MIB, ratio: 64 } as const;
 
-/**
- * Memory of a large body by the way it takes, as a multiple of its bytes. Forwarded: the bytes, and those with another model name. Converted:
- * the bytes, the text of the request, its values and the encoded request.
- */
+/** Memory of a large body by its way, as a multiple of its bytes. Forwarded: with another model name. Converted: text, values, encoded. */
 export const WORKING_COPIES = { forwarded: 2, converted: 4 } as const;
 export type BodyUse = keyof typeof WORKING_COPIES;
 
@@ -154,10 +129,7 @@ export const OUTPUT_LIMITS: Readonly<Record<string, readonly string[]>> = {
   'responses.create': ['max_output_tokens'],
 };
 
-/**
- * Names of the output limit at other servers of the dialect, or in another dialect: llama.cpp, Ollama, Transformers. Which server an address
- * leads to is not certain, so that the largest counts.
- */
+/** Names of the output limit at other servers: llama.cpp, Ollama, Transformers. Which server an address leads to is not certain, so the largest counts. */
 export const FOREIGN_LIMITS: Readonly<Record<string, readonly string[]>> = {
   'chat.create': ['n_predict', 'num_predict', 'max_new_tokens', 'max_output_tokens'],
 };
@@ -230,7 +202,6 @@ export const KEY_CHARS = { min: 20, max: 256 } as const;
 /** User ids, chosen by operators. */
 export const USER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Threads for large bodies. */
 export const THREADS = {
   /** Each may take its heap. A process leaves a core to its event loop. */
   max: 4,

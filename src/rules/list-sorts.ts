@@ -1,7 +1,4 @@
-/**
- * What lists can be sorted by, beside their own order; anything else is refused. Where an index has the order, a page reads its own rows.
- * Elsewhere each page reads up to `SORTED_ROWS` rows of the list: an index for the sake of a list would cost every write of the table.
- */
+/** Sorts of lists beside their own order. With an index a page reads its own rows; elsewhere up to `SORTED_ROWS`, because an index would cost every write. */
 export const SORTED_ROWS = 100_000;
 /** A list says how many rows it has, up to this number. */
 export const COUNTED_ROWS = 10_000;

@@ -35,12 +35,12 @@ test('generate-content models get only the thinking levels that they accept', ()
     ['gemini-3.6-flash', 'minimal low medium high'],
     ['gemini-3.7-flash', 'low medium high'],
     ['gemini-3.8-flash', 'low medium high'],
-    ['gemini-flash-latest', 'low medium high'],
+    ['gemini-flash-latest', 'low medium high any'],
     ['gemini-flash-lite-latest', 'minimal low medium high'],
     ['gemini-3-pro-image-preview', 'high'],
     ['gemini-3.1-flash-image', 'minimal high'],
-    ['gemini-4-pro', 'low medium high'],
-    ['another-model', 'low medium high'],
+    ['gemini-4-pro', 'low medium high any'],
+    ['another-model', 'low medium high any'],
   ] as const)
     assert.equal(levels(model), expected, model);
 });
@@ -126,7 +126,7 @@ test('responses models get only the efforts and the encrypted reasoning that the
     ['gpt-6-astra', 'low medium high xhigh max', true],
     ['gpt-6-luna', 'none low medium high xhigh max', true],
     ['gpt-6.1-sol', 'low medium high xhigh max', true],
-    ['another-model', 'none minimal low medium high xhigh max', true],
+    ['another-model', 'none minimal low medium high xhigh max any', true],
   ] as const)
     assert.deepEqual(facts(model), expected, model);
 });

@@ -1,7 +1,4 @@
-/**
- * What model families are known for, by name. A row states only what differs from the defaults of its style; the first match wins. A
- * value that no documentation confirms is left out, so that the cautious default applies. `demo-*` are the simulated models.
- */
+/** What model families are known for, by name: what differs from the style; the first match wins. Unconfirmed values are left out; `demo-*` are simulated. */
 import { type Capabilities, type CapabilityOverrides, DEFAULT_CAPABILITIES } from './capabilities.ts';
 import type { Style } from './groups.ts';
 import { CONTRACT_IMAGES } from './images.ts';
@@ -13,7 +10,7 @@ type ModelFamily = readonly [name: RegExp, flags: CapabilityOverrides];
 const OLDER_CLAUDE: CapabilityOverrides = { thinking: 'manual', sampling: 'full', prefill: true, display: false };
 /** Claude before 3.7 has no thinking at all. */
 const UNTHINKING_CLAUDE: CapabilityOverrides = { ...OLDER_CLAUDE, thinking: 'none', efforts: [] };
-const CLAUDE_128K: CapabilityOverrides = { maxOutput: 128_000 };
+const CLAUDE_128K: CapabilityOverrides = { maxOutput: 128_000, efforts: ['low', 'medium', 'high', 'xhigh', 'max'] };
 
 const MESSAGES: readonly ModelFamily[] = [
   [/^claude-(fable|mythos)-5/, { ...CLAUDE_128K, thinkingOff: false, midSystem: true }],
@@ -33,7 +30,6 @@ const MESSAGES: readonly ModelFamily[] = [
   [/^demo-/, { thinking: 'both', sampling: 'full', prefill: true, midSystem: true }],
 ];
 
-/** Models that do not reason. */
 const UNREASONING: CapabilityOverrides = { sampling: 'full', efforts: [], encryptedReasoning: false };
 
 const RESPONSES: readonly ModelFamily[] = [
@@ -95,6 +91,7 @@ const GENERATE_CONTENT: readonly ModelFamily[] = [
   [/^gemini-3-pro/, { efforts: ['low', 'high'], thinksByDefault: true }],
   [/^gemini-(\d+(\.\d+)?-flash-lite|flash-lite-latest)/, { efforts: ALL_LEVELS }],
   [/^gemini-3(\.[0-6])?-flash/, { efforts: ALL_LEVELS, thinksByDefault: true }],
+  [/^gemini-3(\.\d+)?-(pro|flash)/, { efforts: ['low', 'medium', 'high'], thinksByDefault: true }],
   [/^gemini-(\d+(\.\d+)?-)?(pro|flash)/, { thinksByDefault: true }],
   [/^demo-/, { efforts: ALL_LEVELS, thinksByDefault: true }],
 ];

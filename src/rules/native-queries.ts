@@ -1,36 +1,25 @@
 /** Query parameters that providers define for all their methods, and what the native path does with them. Others are forwarded. */
+import { words } from './notation.ts';
 
-/**
- * `remove`: names the caller's credential or project, which the provider would check instead of the account's. `refuse`: changes the
- * form of the response, which the client and the charge then cannot read. A list: only these values are forwarded.
- */
+/** `remove`: the caller's credential or project, checked in place of the account's. `refuse`: would make the response unreadable. A list: values that pass. */
 export type NativeQueryRule = 'remove' | 'refuse' | readonly string[];
 
-/** Credentials, for every provider. */
-const CREDENTIALS = { key: 'remove', access_token: 'remove', oauth_token: 'remove' } as const;
+/** Rules by name; parameters with the same rule in one text. */
+const withRule = (rule: NativeQueryRule, ...names: string[]): readonly (readonly [string, NativeQueryRule])[] =>
+  words(...names).map((name) => [name, rule] as const);
 
-/** System parameters of Google APIs (cloud.google.com/apis/docs/system-parameters). */
-const GENERATE: Readonly<Record<string, NativeQueryRule>> = {
-  ...CREDENTIALS,
-  quotauser: 'remove',
-  userproject: 'remove',
-  userip: 'remove',
-  alt: ['json', 'sse'],
-  fields: 'refuse',
-  callback: 'refuse',
-  ct: 'refuse',
-  headers: 'refuse',
-  httpmethod: 'refuse',
-  outputdefaults: 'refuse',
-  req: 'refuse',
-  unique: 'refuse',
-  upload_protocol: 'refuse',
-  uploadtype: 'refuse',
-};
+/** Credentials, for every provider. */
+const CREDENTIALS = withRule('remove', 'key access_token oauth_token');
 
 const RULES = {
-  generate: new Map<string, NativeQueryRule>(Object.entries(GENERATE)),
-  other: new Map<string, NativeQueryRule>(Object.entries(CREDENTIALS)),
+  /** System parameters of Google APIs (cloud.google.com/apis/docs/system-parameters). */
+  generate: new Map([
+    ...CREDENTIALS,
+    ...withRule('remove', 'quotauser userproject userip'),
+    ...withRule('refuse', 'fields callback ct headers httpmethod outputdefaults req unique upload_protocol uploadtype'),
+    ...withRule(['json', 'sse'], 'alt'),
+  ]),
+  other: new Map(CREDENTIALS),
 } as const;
 
 /** The rule for a decoded parameter name. Providers also accept the names with a dollar sign in front. */

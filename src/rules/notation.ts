@@ -1,11 +1,9 @@
 /** How tables are written as text: words with a space between them, or a row a line. Names stay types, so that a misspelt one does not compile. */
 
-/** The words of a text. */
 export type Words<S extends string, W = never> = S extends `${infer A} ${infer B}` ? Words<B, W | A> : W | S;
 export const words = <const S extends string>(...lines: readonly S[]): readonly Words<S>[] =>
   lines.flatMap((line) => line.split(' ')) as Words<S>[];
 
-/** The lines of a text. */
 export type Lines<S extends string, L = never> = S extends `${infer A}\n${infer B}` ? Lines<B, L | A> : L | S;
 /** Lines that begin with a space go on. */
 export const linesOf = (text: string): string[] =>
@@ -15,7 +13,6 @@ export const linesOf = (text: string): string[] =>
     .map((line) => line.replace(/\n\s+/g, ' '));
 
 type NameOf<L> = L extends ` ${string}` ? never : L extends `${infer N}: ${string}` ? N : never;
-/** The names of the rows of `rowsIn`. */
 export type NamesIn<S extends string> = NameOf<Lines<S>>;
 /** Rows by name. A line is `name: cells`, with ` | ` between the cells. */
 export const rowsIn = <const S extends string, R>(text: S, read: (cells: readonly string[], name: string) => R) =>

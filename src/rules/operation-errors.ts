@@ -24,6 +24,12 @@ export const OPERATION_ERRORS = {
   stored: words('response_not_found previous_response_not_found'),
   model: words('model_not_found'),
   request: words('request_not_found'),
+  /** Reads a file, or names one. */
+  files: words('file_not_found'),
+  /** Names a conversation. */
+  conversations: words('conversation_not_found'),
+  /** Names a batch. */
+  batches: words('batch_not_found'),
   socket: words('upgrade_required invalid_request'),
   /** Of the admin API. */
   operator: words('invalid_admin_token not_signed_in not_permitted cross_site_request rate_limit_exceeded'),

@@ -1,13 +1,10 @@
-/**
- * What the errors of providers mean, one table for each dialect that providers speak. The first matching row classifies a failed attempt;
- * faults.ts says what follows from it. An error that matches no row is a failure of the provider.
- */
+/** What the errors of providers mean, by dialect: the first matching row classifies an attempt (faults.ts); an error without a row is a failure of the provider. */
 import { isCredentialError, type ProviderFamily } from './credential-errors.ts';
 import type { ErrorCode } from './errors.ts';
 import type { FaultKind } from './faults.ts';
 import type { Dialect } from './groups.ts';
+import { words } from './notation.ts';
 
-/** A failed attempt as its response reports it. */
 export interface ProviderReport {
   /** 0 where there is none, as in a stream. */
   readonly status: number;
@@ -41,18 +38,21 @@ export interface ProviderErrorRow {
 /** Stands for the rows of credential-errors.ts. */
 const CREDENTIAL: ProviderErrorRow = { kind: 'credential' };
 const FAILED: ProviderErrorRow = { kind: 'failed' };
+const request = (code: ErrorCode, when: Omit<ProviderErrorRow, 'kind' | 'code'>): ProviderErrorRow => ({
+  kind: 'request',
+  code,
+  ...when,
+});
 
 const CHAT: readonly ProviderErrorRow[] = [
-  {
-    kind: 'request',
-    code: 'context_length_exceeded',
+  request('context_length_exceeded', {
     codes: ['context_length_exceeded'],
     // The second line: in the words of xAI, llama.cpp, Moonshot, DashScope and LM Studio.
     message: new RegExp(
       'exceeds the context window|maximum context length|' +
         'maximum prompt length|exceeds the available context size|exceeded model token limit|Range of input length should be|context the overflows',
     ),
-  },
+  }),
   {
     kind: 'opaque_rejected',
     codes: ['invalid_encrypted_content'],
@@ -65,13 +65,9 @@ const CHAT: readonly ProviderErrorRow[] = [
   { kind: 'overloaded', codes: ['slow_down', 'server_is_overloaded'] },
   { kind: 'rate_limited', status: [429] },
   { kind: 'rate_limited', codes: ['rate_limit_exceeded'] },
-  {
-    kind: 'request',
-    code: 'content_policy_violation',
-    codes: ['content_policy_violation', 'moderation_blocked', 'content_filter'],
-  },
+  request('content_policy_violation', { codes: ['content_policy_violation', 'moderation_blocked', 'content_filter'] }),
   { kind: 'model', codes: ['model_not_found', 'unsupported_country_region_territory'] },
-  { kind: 'request', code: 'invalid_request', status: [404], message: /\bfile\b/i },
+  request('invalid_request', { status: [404], message: /\bfile\b/i }),
   // The account lacks the endpoint or the model; another account may have it.
   { kind: 'model', status: [404], own: true },
   CREDENTIAL,
@@ -80,36 +76,26 @@ const CHAT: readonly ProviderErrorRow[] = [
   { kind: 'timeout', status: [504] },
   { kind: 'failed', status: [408] },
   { kind: 'failed', status: '5xx' },
-  { kind: 'request', code: 'request_too_large', status: [413] },
-  { kind: 'request', code: 'unsupported_parameter', codes: ['unsupported_parameter', 'unsupported_value'] },
-  { kind: 'request', code: 'invalid_value', codes: ['invalid_value', 'string_above_max_length'] },
-  { kind: 'request', code: 'invalid_request', status: '4xx', own: true },
+  request('request_too_large', { status: [413] }),
+  request('unsupported_parameter', { codes: ['unsupported_parameter', 'unsupported_value'] }),
+  request('invalid_value', { codes: ['invalid_value', 'string_above_max_length'] }),
+  request('invalid_request', { status: '4xx', own: true }),
 ];
+
+const UNSUPPORTED_NAMES = words('unsupported_parameter unsupported_value unknown_parameter');
+/** `content_filter` is Azure's. */
+const POLICY_NAMES: readonly string[] = words(
+  'content_policy_violation moderation_blocked content_filter invalid_prompt bio_policy cyber_policy',
+  'misalignment_policy_violation',
+);
 
 /** Names found in `code`, or in `type` where the code is not specific. */
 const RESPONSES_NAMES: readonly (Pick<ProviderErrorRow, 'kind' | 'code'> & { readonly names: readonly string[] })[] = [
   { kind: 'request', code: 'context_length_exceeded', names: ['context_length_exceeded'] },
   { kind: 'request', code: 'invalid_value', names: ['string_above_max_length', 'invalid_value'] },
-  {
-    kind: 'request',
-    code: 'unsupported_parameter',
-    names: ['unsupported_parameter', 'unsupported_value', 'unknown_parameter'],
-  },
+  { kind: 'request', code: 'unsupported_parameter', names: UNSUPPORTED_NAMES },
   { kind: 'request', code: 'previous_response_not_found', names: ['previous_response_not_found'] },
-  {
-    kind: 'request',
-    code: 'content_policy_violation',
-    names: [
-      'content_policy_violation',
-      'moderation_blocked',
-      // Azure's.
-      'content_filter',
-      'invalid_prompt',
-      'bio_policy',
-      'cyber_policy',
-      'misalignment_policy_violation',
-    ],
-  },
+  { kind: 'request', code: 'content_policy_violation', names: POLICY_NAMES },
   { kind: 'opaque_rejected', names: ['invalid_encrypted_content'] },
   { kind: 'model', names: ['model_not_found', 'unsupported_country_region_territory', 'DeploymentNotFound'] },
   { kind: 'rate_limited', names: ['rate_limit_exceeded', 'rate_limit_error'] },
@@ -121,13 +107,9 @@ const RESPONSES_NAMES: readonly (Pick<ProviderErrorRow, 'kind' | 'code'> & { rea
 const RESPONSES: readonly ProviderErrorRow[] = [
   CREDENTIAL,
   ...RESPONSES_NAMES.map(({ names, ...row }) => ({ ...row, codes: names })),
-  {
-    kind: 'request',
-    code: 'context_length_exceeded',
-    message: /exceeds the context window|maximum context length/i,
-  },
+  request('context_length_exceeded', { message: /exceeds the context window|maximum context length/i }),
   // Says nothing about a value in the request: the model cannot return such values.
-  { kind: 'request', code: 'unsupported_parameter', message: /encrypted content is not supported/i },
+  request('unsupported_parameter', { message: /encrypted content is not supported/i }),
   {
     kind: 'opaque_rejected',
     message: /encrypted content|without its required following item|items are not persisted/i,
@@ -142,7 +124,7 @@ const RESPONSES: readonly ProviderErrorRow[] = [
   { kind: 'quota_exhausted', status: [402], own: true },
   { kind: 'forbidden', status: [402] },
   { kind: 'failed', status: [408] },
-  { kind: 'request', code: 'request_too_large', status: [413] },
+  request('request_too_large', { status: [413] }),
   { kind: 'rate_limited', status: [429] },
   { kind: 'overloaded', status: [503, 529] },
   { kind: 'timeout', status: [504] },
@@ -154,20 +136,18 @@ const MESSAGES: readonly ProviderErrorRow[] = [
   // A proxy in front of the provider responded, so neither request nor model is at fault.
   { kind: 'failed', status: [400, 404, 422], own: false },
   CREDENTIAL,
-  {
-    kind: 'request',
-    code: 'context_length_exceeded',
+  request('context_length_exceeded', {
     status: [400],
     // The second one: in the words of Bedrock.
     message: /prompt is too long|input is too long for requested model|input length and `?max_tokens`? exceed/i,
-  },
+  }),
   { kind: 'opaque_rejected', status: [400], message: /signature.*thinking|thinking.*signature|redacted_thinking/is },
-  { kind: 'request', code: 'content_policy_violation', status: [400], message: /content filtering policy/i },
+  request('content_policy_violation', { status: [400], message: /content filtering policy/i }),
   // The operator's account is out of credit; the request is valid.
   { kind: 'quota_exhausted', status: [400], message: /credit balance is too low|usage limits/i },
-  { kind: 'request', code: 'request_too_large', status: [413] },
-  { kind: 'request', code: 'invalid_request', status: [400, 422] },
-  { kind: 'request', code: 'invalid_request', status: [404], message: /\bfile\b/i },
+  request('request_too_large', { status: [413] }),
+  request('invalid_request', { status: [400, 422] }),
+  request('invalid_request', { status: [404], message: /\bfile\b/i }),
   { kind: 'model', status: [404] },
   { kind: 'model', status: [403], message: /\bmodel\b/i },
   { kind: 'quota_exhausted', status: [402], own: true },
@@ -181,21 +161,16 @@ const MESSAGES: readonly ProviderErrorRow[] = [
 
 const GENERATE: readonly ProviderErrorRow[] = [
   CREDENTIAL,
-  { kind: 'request', code: 'request_too_large', status: [413] },
+  request('request_too_large', { status: [413] }),
   // Billing and country of the account. The country depends on the model, so only the first concerns the whole account.
   { kind: 'quota_exhausted', status: [400], codes: ['FAILED_PRECONDITION'], where: /\bbilling\b/i },
   { kind: 'model', status: [400], codes: ['FAILED_PRECONDITION'] },
-  {
-    kind: 'request',
-    code: 'context_length_exceeded',
-    status: [400],
-    message: /input token count.*exceeds the maximum/is,
-  },
+  request('context_length_exceeded', { status: [400], message: /input token count.*exceeds the maximum/is }),
   { kind: 'opaque_rejected', status: [400], message: /thought[ _]?signature/i },
   { kind: 'quota_exhausted', status: [429], codes: /PerDay/ },
   { kind: 'rate_limited', status: [429] },
   // The provider does not say whether the file is missing or belongs to another account.
-  { kind: 'request', code: 'invalid_request', status: [403, 404], message: /\bfile\b/i },
+  request('invalid_request', { status: [403, 404], message: /\bfile\b/i }),
   { kind: 'model', status: [403], message: /\bmodels?\b/i },
   { kind: 'model', status: [404], own: true },
   { kind: 'quota_exhausted', status: [402], own: true },
@@ -203,7 +178,7 @@ const GENERATE: readonly ProviderErrorRow[] = [
   { kind: 'overloaded', status: [503] },
   { kind: 'timeout', status: [504] },
   { kind: 'failed', status: [408, 499] },
-  { kind: 'request', code: 'invalid_request', status: '4xx', own: true },
+  request('invalid_request', { status: '4xx', own: true }),
 ];
 
 const PROVIDER_ERRORS: Readonly<Record<Dialect, readonly ProviderErrorRow[]>> = {
@@ -226,8 +201,7 @@ export const providerErrorRow = (dialect: Dialect, report: ProviderReport): Prov
   ) ?? FAILED;
 
 /** With these codes a failed response is a refusal of the content, which is a reply rather than an error. */
-export const isPolicyCode = (code: string): boolean =>
-  RESPONSES_NAMES.some(({ code: own, names }) => own === 'content_policy_violation' && names.includes(code));
+export const isPolicyCode = (code: string): boolean => POLICY_NAMES.includes(code);
 
 const credentialReport = ({ status, codes, types = [], message }: ProviderReport) => ({
   status,

@@ -4,7 +4,7 @@ import { rowsIn, type Words } from './notation.ts';
 export interface ResponseHeader {
   readonly about: string;
   readonly example: string;
-  /** Which responses have it; see src/api/openapi/headers.ts. */
+  /** Which responses have it; see scripts/openapi/headers.ts. */
   readonly on: Words<'every messages wait error limited converted fallback counted deprecated range'>;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Overload: which requests are refused first, and from which load on. A refusal needs no credentials, reads no body and calls no
- * provider, so that it stays cheap when there are many.
- */
+/** Overload: which requests are refused first, and from which load on. A refusal stays cheap: no credentials, no body, no provider. */
 import type { Operation, OperatorOperation } from './endpoints.ts';
 import { words } from './notation.ts';
 
@@ -12,10 +9,7 @@ export type Priority = SheddablePriority | 'never';
 
 export interface ShedRow {
   readonly means: string;
-  /**
-   * Refusals begin when the event loop is this late, as the median of `SHED_WINDOW` samples. A turn of a saturated process takes about
-   * 100 ms for 1,024 ready sockets.
-   */
+  /** Refusals begin when the event loop is this late, as the median of `SHED_WINDOW` samples. A saturated turn takes about 100 ms. */
   readonly delayMs: number;
   /** Large bodies are refused when they would fill more than this part of `BODY_MEMORY_BYTES`. */
   readonly bodyShare: number;
@@ -32,7 +26,6 @@ export const SHEDDING: Readonly<Record<SheddablePriority, ShedRow>> = {
   },
 };
 
-/** Interval of the samples of the event loop. */
 export const SHED_SAMPLE_MS = 10;
 /** A turn of the event loop that is late by this is sampled by its requests, because no timer fires, and ended. */
 export const SHED_LONG_TURN_MS = 100;
@@ -42,10 +35,7 @@ export const SHED_WINDOW = 15;
 export const SHED_RECENT = 3;
 /** The delay that this part is steered to. A refusal waits about as long; with less, refusals would take the time of served requests. */
 export const SHED_TARGET_MS = 30;
-/**
- * The part that is admitted shrinks and grows by these factors with every sample. A refusal costs about a fifth of a request, so that
- * below the minimum most of the time would go into refusals; and a process that others keep from running is late whatever it refuses.
- */
+/** Factors of the admitted part with every sample. A refusal costs a fifth of a request, so that below the minimum refusals would take most of the time. */
 export const SHED_STEPS = { start: 0.5, shrink: 0.9, grow: 1.05, min: 0.3 } as const;
 /** `retry-after` of a refusal, in seconds: spread, so that the refused clients do not return at the same moment. */
 export const SHED_RETRY_SECONDS = { min: 1, max: 5 } as const;
@@ -55,9 +45,15 @@ const BY_PRIORITY = {
     'responses.delete responses.inputItems models.list models.get usage.get usage.request',
     'billing.subscription billing.usage generate.models generate.model tasks.list videos.list links.create',
     'callbacks.list callbacks.get assetGroups.list assetGroups.get assets.list assets.refresh characters.list',
+    'files.list files.get files.content files.delete googleFiles.list googleFiles.get googleFiles.content googleFiles.delete',
+    'batches.list batches.get messageBatches.list messageBatches.get messageBatches.results messageBatches.delete',
+    'conversations.get conversations.update conversations.delete conversations.items conversations.item conversations.removeItem',
+    'callbacks.getDefault callbacks.setDefault callbacks.removeDefault',
     'characters.get operator.openapi characters.preview interactions.delete',
   ),
-  image: words('images.generate images.edit videos.content videos.lastFrame results.link'),
+  image: words(
+    'files.create googleFiles.upload images.generate images.edit videos.content videos.lastFrame results.link files.link',
+  ),
   text: words(
     'messages.create messages.count chat.create responses.create responses.socket responses.inputTokens',
     'responses.compact embeddings.create generate.create generate.stream generate.count generate.embed',
@@ -65,6 +61,7 @@ const BY_PRIORITY = {
   ),
   create: words(
     'tasks.create tasks.estimate videos.create videos.estimate callbacks.redeliver callbacks.test',
+    'batches.create messageBatches.create conversations.create conversations.addItems',
     'assetGroups.create assetGroups.delete assets.create assets.delete sessions.create',
   ),
   // Clients poll with these, or end work and access. `sessions.return`: the browser of a person who has just finished an authorization.
@@ -72,7 +69,7 @@ const BY_PRIORITY = {
   never: words(
     'responses.get responses.cancel tasks.get tasks.delete videos.get videos.delete links.revoke assets.get',
     'sessions.get operator.alive operator.ready operator.metrics sessions.return provider.report',
-    'interactions.get interactions.cancel',
+    'interactions.get interactions.cancel batches.cancel messageBatches.cancel',
   ),
 } as const;
 /** Operations of the admin API and the console are `create`. */

@@ -1,9 +1,6 @@
 /** Sign-in of people: the cost of password hashes, lifetimes of sessions and links, and limits of attempts, each with its reason. */
 
-/**
- * argon2id. The memory and the passes are the minimum that OWASP recommends; one hash takes about 50 ms of a core. Stored hashes name
- * their parameters, so that a change here applies to the next password that is set.
- */
+/** argon2id with the memory and passes that OWASP recommends at least; 50 ms of a core. Stored hashes name their parameters, so a change holds for new ones. */
 export const PASSWORD_HASH = {
   memoryKib: 19 * 1024,
   passes: 2,
@@ -43,13 +40,9 @@ export const LINK_MS = {
 } as const;
 export type LinkPurpose = keyof typeof LINK_MS;
 
-/**
- * Failed sign-ins within `windowMs`, after which further attempts get 429. A browser that has signed in before is counted alone, so that
- * attempts of others with the same e-mail address or from the same address do not lock it out.
- */
+/** Failed sign-ins within `windowMs`, then 429. A browser that has signed in before counts alone, so that attempts of others do not lock it out. */
 export const SIGN_IN_FAILURES = { windowMs: 15 * MINUTE_MS, browser: 10, email: 10, address: 30 } as const;
 
-/** How long a browser is recognised. */
 export const BROWSER_MS = 180 * DAY_MS;
 
 /** Time for a sign-in at the OpenID provider. */
@@ -63,7 +56,6 @@ export const CSRF_HEADER = 'x-csrf-token';
 /** Names the API key that a request by cookie runs as. Without it a cookie counts for nothing on the caller's API. */
 export const KEY_HEADER = 'x-dragoman-key';
 
-/** Headers of every file and page of the console. */
 export const CONSOLE_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob: https:; media-src 'self' blob: https:; connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -72,10 +64,7 @@ export const CONSOLE_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 } as const;
 
-/**
- * Headers of the API reference. Its viewer fills style elements by script, which are empty as markup: the first hash is that of an empty
- * text, the second that of a fixed text in its bundle. Its search runs in a worker that the script creates.
- */
+/** Headers of the API reference. The hashes are of the style elements that its viewer fills by script; its search runs in a worker that the script creates. */
 export const REFERENCE_HEADERS = {
   ...CONSOLE_HEADERS,
   'content-security-policy':

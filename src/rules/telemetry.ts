@@ -1,7 +1,4 @@
-/**
- * Names of the GenAI semantic conventions of OpenTelemetry (github.com/open-telemetry/semantic-conventions-genai): `gen_ai.provider.name`
- * by the host of an account. A server that the conventions do not list has the name of its preset.
- */
+/** `gen_ai.provider.name` of OpenTelemetry's GenAI conventions, by the host of an account; a server that they do not list has the name of its preset. */
 import { type ChatPreset, chatPresetOf } from './chat-presets.ts';
 import type { Style } from './groups.ts';
 

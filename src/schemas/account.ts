@@ -1,7 +1,4 @@
-/**
- * Upstream accounts: in the configuration file, as operators change them, and as they are shown, never with a credential. A field that
- * operators set is written here once. `columnsOf` names its column.
- */
+/** Upstream accounts as configured, changed and shown, never with a credential. A field is written here once (`columnsOf`). */
 import { z } from 'zod';
 import { isProxyUrl, PROXY_EXPECTED } from '../core/index.ts';
 import { CHAT_PRESET_NAMES, FEATURES, OPT_IN_FEATURES, VIDEO_ADAPTERS } from '../rules/index.ts';
@@ -9,6 +6,7 @@ import { AccountCapabilities } from './account-capabilities.ts';
 import { AccountCloud } from './account-cloud.ts';
 import { columnNames } from './columns.ts';
 import * as f from './field.ts';
+import { groupList } from './group-list.ts';
 
 /** Goes into a header of every call, where a line end or a control character would make every call fail. */
 const credential = z
@@ -44,94 +42,90 @@ const proxy = z
 const ACCOUNT_FEATURES = [...new Set([...Object.values(FEATURES).flat(), ...Object.values(OPT_IN_FEATURES).flat()])];
 
 const AssetLibrary = z.strictObject({
-  base_url: f.fileField(f.httpUrl, 'its address', { example: '"https://assets.example.com"' }),
-  access_key: f.fileField(credential, 'its access key', { example: '"AK..."' }),
-  secret_key: f.fileField(credential, `its secret; also \`"\${NAME}"\` or \`secret_key_file\``, { example: '"SK..."' }),
-  region: f.fileField(f.text, 'its region', { example: '"eu-1"' }),
-  project: f.fileField(f.text, 'the project of `api_key`', { example: '"default"' }),
+  ...f.fileFields(
+    `
+base_url: its address | "https://assets.example.com"
+access_key: its access key | "AK..."
+secret_key: its secret; also '"\${NAME}"' or 'secret_key_file' | "SK..."
+region: its region | "eu-1"
+project: the project of 'api_key' | "default"
+`,
+    {
+      base_url: f.httpUrl,
+      access_key: credential,
+      secret_key: credential,
+      region: f.text,
+      project: f.text,
+    },
+  ),
 });
 
-const limitField = <T extends z.ZodType>(type: T, about: string, more: { unit: string; example: string }) =>
-  f.fileField(type.nullable().optional(), `${about}; \`null\` removes the limit`, { ...more, fallback: 'no limit' });
+const limitField = <T extends z.ZodType>(
+  type: T,
+  about: string,
+  more: { unit: string; example: string; fallback?: string },
+) => f.fileField(type.nullable().optional(), `${about}; \`null\` removes the limit`, { fallback: 'no limit', ...more });
 
 export const AccountEntry = z.strictObject({
-  id: f.fileField(f.id, 'name of the account, in logs and reports', { example: 'openai-1' }),
-  group: f.fileField(f.text, 'its group', { example: 'openai' }),
-  adapter: f.fileField(
-    z.enum(VIDEO_ADAPTERS).optional(),
-    'of a video account: the provider, or another Dragoman; see [video.md](video.md#another-dragoman-as-upstream)',
-    { example: 'dragoman', fallback: 'ark' },
+  ...f.fileFields(
+    `
+id: name of the account, in logs and reports | openai-1
+group: its group | openai | the first of 'groups'
+groups: its groups, where it serves several with one credential ([several groups](guides/groups.md#accounts)) | [openai, openai-batch] | 'group' alone
+adapter: of a video account: the task API that its provider speaks; see [video.md](video.md#families-of-providers) | veo | ark
+base_url: address of the provider: with '/v1' for responses, without a version for messages and generate-content, with '/api/v3' for video of 'ark' | "https://api.openai.com/v1"
+api_key: the credential: its value, '"\${NAME}"' for a variable of the environment, or 'api_key_file' with a path beside the file; required, unless 'cloud' signs in as the machine | "sk-..."
+cloud: of an account at a cloud: its kind, how it signs in, and their settings; see the [guides](guides/README.md) | { kind: azure-openai, auth: api-key }
+proxy: way to the provider; see [Outbound proxies](operating/network.md#outbound-proxies). Also '"\${NAME}"' or 'proxy_file' | "http://proxy.internal:3128" | environment
+weight: share of the requests among accounts of one priority; 0 only when no other is left | 2 | 1
+priority: lower numbers are used first; the next ones while those are full or out | 1 | 0
+max_concurrency: requests in flight on one server | 32 | 64 | requests
+`,
+    {
+      id: f.id,
+      group: f.text.optional(),
+      groups: groupList.optional(),
+      adapter: z.enum(VIDEO_ADAPTERS).optional(),
+      base_url: f.httpUrl,
+      api_key: accountSecret.optional(),
+      cloud: AccountCloud.optional(),
+      proxy: proxy.optional(),
+      weight: z.number().int().min(0).max(1000).optional(),
+      priority: z.number().int().min(-1000).max(1000).optional(),
+      max_concurrency: f.count.optional(),
+    },
   ),
-  base_url: f.fileField(
-    f.httpUrl,
-    'address of the provider: with `/v1` for responses, without a version for messages and generate-content, with `/api/v3` for video',
-    { example: '"https://api.openai.com/v1"' },
-  ),
-  api_key: f.fileField(
-    accountSecret.optional(),
-    `the credential: its value, \`"\${NAME}"\` for a variable of the environment, or \`api_key_file\` with a path beside the file; required, unless \`cloud\` signs in as the machine`,
-    { example: '"sk-..."' },
-  ),
-  cloud: f.fileField(
-    AccountCloud.optional(),
-    'of an account at a cloud: its kind, how it signs in, and their settings; see the [guides](guides/README.md)',
-    { example: '{ kind: azure-openai, auth: api-key }' },
-  ),
-  proxy: f.fileField(
-    proxy.optional(),
-    `way to the provider; see [Outbound proxies](operating/network.md#outbound-proxies). Also \`"\${NAME}"\` or \`proxy_file\``,
-    { example: '"http://proxy.internal:3128"', fallback: 'environment' },
-  ),
-  weight: f.fileField(
-    z.number().int().min(0).max(1000).optional(),
-    'share of the requests among accounts of one priority; 0 only when no other is left',
-    { example: '2', fallback: '1' },
-  ),
-  priority: f.fileField(
-    z.number().int().min(-1000).max(1000).optional(),
-    'lower numbers are used first; the next ones while those are full or out',
-    { example: '1', fallback: '0' },
-  ),
-  max_concurrency: f.fileField(f.count.optional(), 'requests in flight on one server', {
-    unit: 'requests',
-    example: '32',
-    fallback: '64',
-  }),
   rpm: limitField(f.count, 'requests per minute, on all servers', { unit: 'requests', example: '600' }),
   tpm: limitField(f.count, 'tokens per minute, on all servers', { unit: 'tokens', example: '200000' }),
   cost_day: limitField(f.moneyText, 'provider cost per UTC day', { unit: f.DOLLARS, example: '"50"' }),
   cost_month: limitField(f.moneyText, 'provider cost per UTC month', { unit: f.DOLLARS, example: '"1000"' }),
-  cost_multiplier: f.fileField(f.factor.optional(), 'of the `cost` of models, for a discount of this account', {
-    example: '"0.9"',
-    fallback: '"1"',
+  polls_per_second: limitField(f.count, 'of a video account: reads of tasks per second', {
+    unit: 'requests',
+    example: '50',
+    fallback: '`VIDEO_POLLS_PER_SECOND`',
   }),
-  features: f.fileField(
-    z.array(z.enum(ACCOUNT_FEATURES)).optional(),
-    'what the account offers. `[chat]` for a server with chat completions only; `objects` lets callers name stored files and containers',
-    { example: '[responses, chat]', fallback: 'all of its style but `objects`' },
+  ...f.fileFields(
+    `
+cost_multiplier: of the 'cost' of models, for a discount of this account | "0.9" | "1"
+features: what the account offers. '[chat]' for a server with chat completions only; 'objects' lets callers name stored files and containers | [responses, chat] | all of its style but 'objects'
+group_features: its features in single groups, in place of 'features' | { openai-batch: [chat] }
+preset: kind of a chat-completions server; see [chat-servers.md](guides/chat-servers.md) | vllm | 'auto': by the host of base_url
+capabilities: what the server accepts, over its preset and its models | { imageInput: false }
+models: names of models at this account, by the name that would be sent otherwise | { "qwen3-32b": "qwen3:32b" }
+result_hosts: of a video account: hosts of results beside 'base_url', where '*' stands for any characters | ["*.storage.example.com"] | none
+assets: of a video account: the asset library of the provider | { base_url: "https://assets.example.com", access_key: "AK", secret_key: "SK", region: "eu-1", project: "default" }
+`,
+    {
+      cost_multiplier: f.factor.optional(),
+      features: z.array(z.enum(ACCOUNT_FEATURES)).optional(),
+      group_features: z.record(f.text, z.array(z.enum(ACCOUNT_FEATURES))).optional(),
+      preset: z.enum([...CHAT_PRESET_NAMES, 'auto']).optional(),
+      capabilities: AccountCapabilities.optional(),
+      models: z.record(f.text, f.text).optional(),
+      result_hosts: z.array(f.text).optional(),
+      assets: AssetLibrary.optional(),
+    },
   ),
-  preset: f.fileField(
-    z.enum([...CHAT_PRESET_NAMES, 'auto']).optional(),
-    'kind of a chat-completions server; see [chat-servers.md](guides/chat-servers.md)',
-    { example: 'vllm', fallback: '`auto`: by the host of base_url' },
-  ),
-  capabilities: f.fileField(AccountCapabilities.optional(), 'what the server accepts, over its preset and its models', {
-    example: '{ imageInput: false }',
-  }),
-  models: f.fileField(
-    z.record(f.text, f.text).optional(),
-    'names of models at this account, by the name that would be sent otherwise',
-    { example: '{ "qwen3-32b": "qwen3:32b" }' },
-  ),
-  result_hosts: f.fileField(
-    z.array(f.text).optional(),
-    'of a video account: hosts of results beside `base_url`, where `*` stands for any characters',
-    { example: '["*.storage.example.com"]', fallback: 'none' },
-  ),
-  assets: f.fileField(AssetLibrary.optional(), 'of a video account: the asset library of the provider', {
-    example:
-      '{ base_url: "https://assets.example.com", access_key: "AK", secret_key: "SK", region: "eu-1", project: "default" }',
-  }),
 });
 export type AccountEntry = z.infer<typeof AccountEntry>;
 
@@ -163,7 +157,7 @@ const StoredAccount = AccountEntry.omit({ api_key: true })
   .extend({
     base_url: withoutSecrets,
     ...f.members('proxy:text|null rpm:integer|null tpm:integer|null cost_day:dollars|null cost_month:dollars|null'),
-    ...f.members('cost_multiplier:factor preset:text|null'),
+    ...f.members('polls_per_second:integer|null cost_multiplier:factor preset:text|null'),
     cloud: AccountCloud.nullable(),
     assets: AssetLibrary.pick({ region: true, project: true })
       .partial()

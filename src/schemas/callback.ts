@@ -1,6 +1,6 @@
 /** Callbacks of video tasks: their state, their attempts, and test events. */
 import { z } from 'zod';
-import { CALLBACK_STATES } from '../rules/index.ts';
+import { CALLBACK_STATES, CALLBACK_TYPES } from '../rules/index.ts';
 import * as f from './field.ts';
 
 export const ShownCallbackAttempt = z.strictObject({
@@ -45,6 +45,14 @@ export const CallerCallback = f.named('CallerCallback', {
     .optional(),
 });
 export type CallerCallback = z.infer<typeof CallerCallback>;
+
+export const CallbackDefault = f.named('CallbackDefault', {
+  object: z.literal('callback_default'),
+  url: f.text.describe('of tasks that are created without one'),
+  events: z.array(z.enum(CALLBACK_TYPES)).describe('that are sent'),
+  updated_at: f.seconds,
+});
+export type CallbackDefault = z.infer<typeof CallbackDefault>;
 
 export const CallerCallbackTest = f.named('CallerCallbackTest', {
   object: z.literal('callback_test'),

@@ -34,10 +34,7 @@ function memberOf(name: string, value: unknown): [string, unknown] {
   return [name.slice(0, -PPM.length), formatNanos(BigInt(value as bigint) * 1000n)];
 }
 
-/**
- * What a schema shows of a row: each member has the value of `own`, or of the column with its name, with `_id` or with `_nanos`. A column
- * that no member names is never shown.
- */
+/** What a schema shows of a row: of `own`, or of the column with the member's name, with `_id` or `_nanos`. Never any other column. */
 export const shownRow = <S extends z.ZodObject>(
   schema: S,
   row: object,

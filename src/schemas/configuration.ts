@@ -4,16 +4,17 @@ import { AccountEntry } from './account.ts';
 import { CharacterEntry } from './character.ts';
 import * as f from './field.ts';
 import { GroupEntry } from './group.ts';
+import { withGroup } from './group-list.ts';
 import { KeyEntry } from './key.ts';
 import { ModelEntry } from './model.ts';
 import { UserEntry } from './user.ts';
 
 export const SetupFile = f.named('Configuration', {
   groups: z.array(GroupEntry).default([]),
-  accounts: z.array(AccountEntry).default([]),
+  accounts: z.array(withGroup(AccountEntry)).default([]),
   models: z.array(ModelEntry).default([]),
   users: z.array(UserEntry).default([]),
-  keys: z.array(KeyEntry).default([]),
+  keys: z.array(withGroup(KeyEntry)).default([]),
   characters: z.array(CharacterEntry).default([]),
 });
 export type SetupFile = z.infer<typeof SetupFile>;

@@ -51,7 +51,9 @@ export type LeftOut = z.infer<typeof LeftOut>;
 export const ShownExplanation = f.named('Explanation', {
   object: z.literal('explanation'),
   ...f.USD,
-  ...f.members('key:text user:text group:text model:text dialect:text'),
+  ...f.members('key:text user:text model:text dialect:text'),
+  group: f.text.describe('the one that serves the call'),
+  groups: f.texts.describe('those of the key, in order'),
   endpoint: f.text.describe('method and path of the call'),
   minimal_body: f.flag.describe('no body was given'),
   ways: f.list(ExplainedWay).describe('in the order in which they are tried'),

@@ -1,7 +1,7 @@
 /** Formats of fields, and what docs/config.md says of a field of the configuration file. */
 import { z } from 'zod';
 import { parseNanos, parsePpm, parseRange } from '../core/index.ts';
-import { type Words, words } from '../rules/index.ts';
+import { type NamesIn, rowsIn, type Words, words } from '../rules/index.ts';
 
 export interface FieldNote {
   /** As it is written in the file. */
@@ -15,13 +15,25 @@ export interface FieldNote {
 export const fileField = <S extends z.ZodType>(schema: S, description: string, note: FieldNote): S =>
   schema.meta({ description, ...note });
 
+/** Several of them. A line is `name: description | example | fallback | unit`, with `-` where there is no fallback. */
+export const fileFields = <const T extends string, S extends Readonly<Record<NamesIn<T>, z.ZodType>>>(
+  notes: T,
+  schemas: S,
+): S => {
+  const rows: Readonly<Record<string, object>> = rowsIn(notes, ([description, example, fallback, unit]) => ({
+    ...(unit === undefined ? { description, example } : { description, unit, example }),
+    ...(fallback !== undefined && fallback !== '-' && { fallback }),
+  }));
+  return Object.fromEntries(
+    Object.entries<z.ZodType>(schemas).map(([name, schema]) => [name, schema.meta({ ...rows[name] })]),
+  ) as S;
+};
+
 /** An object with a name in openapi.json. */
 export const named = <S extends z.core.$ZodLooseShape>(id: string, shape: S) => z.strictObject(shape).meta({ id });
 
 export const DOLLARS = 'US dollars';
 export const PER_MILLION = 'US dollars per million tokens';
-
-// ---------------------------------------------------------------- what operators write
 
 export const id = z
   .string()
@@ -30,13 +42,16 @@ export const id = z
 /** The largest value of a bigint column. */
 const MAX_NANOS = 2n ** 63n - 1n;
 const MONEY_EXPECTED = 'a decimal amount in quotes, for example "1.25"';
-export const moneyText = z
-  .string()
-  .refine((text) => {
-    const nanos = parseNanos(text);
-    return nanos !== undefined && nanos >= 0n && nanos <= MAX_NANOS;
-  }, MONEY_EXPECTED)
-  .meta({ description: MONEY_EXPECTED, kind: 'decimal amount', examples: ['1.25'] });
+const moneyFrom = (min: bigint) =>
+  z
+    .string()
+    .refine((text) => {
+      const nanos = parseNanos(text);
+      return nanos !== undefined && nanos >= min && nanos <= MAX_NANOS;
+    }, MONEY_EXPECTED)
+    .meta({ description: MONEY_EXPECTED, kind: 'decimal amount', examples: ['1.25'] });
+export const moneyText = moneyFrom(0n);
+export const signedMoney = moneyFrom(-MAX_NANOS);
 
 const FACTOR_EXPECTED = 'a decimal factor in quotes, for example "1.5"';
 export const factor = z
@@ -76,8 +91,6 @@ export const removable = <S extends z.core.$ZodLooseShape>(shape: S): { [K in ke
   Object.fromEntries(Object.entries(shape).map(([name, schema]) => [name, z.nullable(schema)])) as {
     [K in keyof S]: z.ZodNullable<S[K]>;
   };
-
-// ---------------------------------------------------------------- what they are shown
 
 export const text = z.string();
 export const someText = text.nullable();

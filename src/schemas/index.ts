@@ -7,6 +7,7 @@ export * from './configuration.ts';
 export * from './explanation.ts';
 export { DAYS, type FieldNote, line, USD } from './field.ts';
 export * from './group.ts';
+export { shownGroups, storedGroups, withGroup } from './group-list.ts';
 export * from './hit.ts';
 export * from './key.ts';
 export { type LimitsReport, mergeLimits, type ShownLimits, withoutLimits } from './limits.ts';

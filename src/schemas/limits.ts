@@ -15,10 +15,20 @@ export const limitFields = (whose: string) => ({
   spend_month: limit(f.moneyText, `charges of ${whose} per UTC month`, '"50"', f.DOLLARS),
 });
 
-export const OF_USER = 'all keys of the user together';
-export const OF_KEY = 'the key';
+/** Those of a key; only it has a limit for its life. */
+export const keyLimitFields = {
+  ...limitFields('the key'),
+  spend_total: limit(
+    f.moneyText,
+    'charges of the key in its whole life, with those of the keys that it replaces',
+    '"20"',
+    f.DOLLARS,
+  ),
+};
 
-const LIMIT_NAMES = Object.keys(limitFields(OF_KEY)) as (keyof StoredLimits)[];
+export const OF_USER = 'all keys of the user together';
+
+const LIMIT_NAMES = Object.keys(keyLimitFields) as (keyof StoredLimits)[];
 
 type LimitChanges = { readonly [K in keyof StoredLimits]?: StoredLimits[K] | null | undefined };
 
@@ -31,15 +41,22 @@ export const mergeLimits = (stored: StoredLimits, changes: LimitChanges): Stored
   );
 
 /** The members beside the limits. */
-export const withoutLimits = <T extends LimitChanges>({ rpm, tpm, concurrency, spend_day, spend_month, ...rest }: T) =>
-  rest;
+export const withoutLimits = <T extends LimitChanges>(entry: T): Omit<T, keyof StoredLimits> =>
+  Object.fromEntries(Object.entries(entry).filter(([name]) => !LIMIT_NAMES.some((limit) => limit === name))) as Omit<
+    T,
+    keyof StoredLimits
+  >;
 
 /** With the amount spent under each spend limit. */
 export const spentFields = (whose: string) => ({
   ...limitFields(whose),
   ...f.members('spent_day?:dollars spent_month?:dollars'),
 });
+export const keySpentFields = {
+  ...keyLimitFields,
+  ...f.members('spent_day?:dollars spent_month?:dollars spent_total?:dollars'),
+};
 
-const LimitsReport = z.strictObject(spentFields(OF_USER));
+const LimitsReport = z.strictObject(keySpentFields);
 export type LimitsReport = z.infer<typeof LimitsReport>;
-export type ShownLimits = Pick<LimitsReport, keyof ReturnType<typeof limitFields>>;
+export type ShownLimits = Pick<LimitsReport, keyof typeof keyLimitFields>;

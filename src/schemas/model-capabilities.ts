@@ -1,22 +1,15 @@
 /** What a model accepts, over what its name is known for. Members of text and image models, and those of video models. */
 import { z } from 'zod';
-import {
-  type Capabilities,
-  MAX_DURATION_S,
-  MIN_DURATION_S,
-  OPEN_IMAGE_VALUE,
-  RATIOS,
-  RESOLUTIONS,
-  SERVER_TOOLS,
-} from '../rules/index.ts';
+import * as rules from '../rules/index.ts';
 import { AccountCapabilities, can } from './account-capabilities.ts';
-import { count, fileField } from './field.ts';
+import { count, fileField, fileFields } from './field.ts';
+import { VIDEO_MEMBERS } from './video-sheet.ts';
 
 /** Names that the images API may carry, or `any`. */
 const words = (description: string, example: string) =>
   fileField(
     z
-      .union([z.array(z.string().regex(OPEN_IMAGE_VALUE, 'a word of at most 32 characters')), z.literal('any')], {
+      .union([z.array(z.string().regex(rules.OPEN_IMAGE_VALUE, 'a word of at most 32 characters')), z.literal('any')], {
         error: 'a list of words, or any for what its provider accepts',
       })
       .optional(),
@@ -43,25 +36,21 @@ const most = (description: string, example: string) =>
 
 const TEXT_MEMBERS = {
   ...AccountCapabilities.shape,
-  thinking: fileField(
-    z.enum(['adaptive', 'manual', 'both', 'none']).optional(),
-    'forms of thinking of a messages model',
-    { example: 'both' },
-  ),
-  thinkingOff: fileField(
-    z.union([z.boolean(), z.literal('between_tools')], { error: 'true, false or between_tools' }).optional(),
-    'whether thinking can be switched off',
-    { example: 'false' },
-  ),
-  thinkingConfig: fileField(
-    z.enum(['level', 'budget', 'none']).optional(),
-    'how thinking of a generate-content model is set',
-    { example: 'level' },
-  ),
-  thinkingBudget: fileField(
-    z.tuple([z.int().min(0), z.int().min(0)], { error: 'a list of two whole numbers' }).optional(),
-    'smallest and largest thinking budget',
-    { unit: 'tokens', example: '[128, 32768]' },
+  ...fileFields(
+    `
+thinking: forms of thinking of a messages model | both
+thinkingOff: whether thinking can be switched off | false
+thinkingConfig: how thinking of a generate-content model is set | level
+thinkingBudget: smallest and largest thinking budget | [128, 32768] | - | tokens
+`,
+    {
+      thinking: z.enum(['adaptive', 'manual', 'both', 'none']).optional(),
+      thinkingOff: z
+        .union([z.boolean(), z.literal('between_tools')], { error: 'true, false or between_tools' })
+        .optional(),
+      thinkingConfig: z.enum(['level', 'budget', 'none']).optional(),
+      thinkingBudget: z.tuple([z.int().min(0), z.int().min(0)], { error: 'a list of two whole numbers' }).optional(),
+    },
   ),
   thinksByDefault: can('the model thinks without being asked to', 'true'),
   encryptedReasoning: can('reasoning is returned encrypted on request', 'true'),
@@ -71,7 +60,7 @@ const TEXT_MEMBERS = {
   functionsWithSearch: can('functions and web search may be offered together', 'false'),
   functionsWithSchema: can('functions and a response schema may be asked for together', 'false'),
   hostedTools: fileField(
-    z.union([z.array(z.enum(SERVER_TOOLS)), z.literal('any')], { error: 'a list of tools, or any' }).optional(),
+    z.union([z.array(z.enum(rules.SERVER_TOOLS)), z.literal('any')], { error: 'a list of tools, or any' }).optional(),
     'tools of other dialects that its server can run',
     { example: '[web_search, code_exec]', fallback: '`any`: all that its dialect has' },
   ),
@@ -94,22 +83,7 @@ const TEXT_MEMBERS = {
     'whose fields a model of Bedrock Converse takes',
     { example: 'nova' },
   ),
-} satisfies Record<keyof Capabilities, z.ZodType>;
-
-const VIDEO_MEMBERS = {
-  resolutions: fileField(z.array(z.enum(RESOLUTIONS)).min(1).optional(), 'of a video model: its resolutions', {
-    example: '[480p, 720p]',
-  }),
-  ratios: fileField(z.array(z.enum(RATIOS)).min(1).optional(), 'of a video model: its ratios', {
-    example: '["16:9", "9:16"]',
-  }),
-  cancel_queued: can('of a video model: a task that has not started can be cancelled', 'false'),
-  default_duration: fileField(
-    z.number().int().min(MIN_DURATION_S).max(MAX_DURATION_S).optional(),
-    'of a video model: length of a video whose request gives none',
-    { unit: 'seconds', example: '5' },
-  ),
-};
+} satisfies Record<keyof rules.Capabilities, z.ZodType>;
 
 export const ModelCapabilities = z.strictObject({ ...TEXT_MEMBERS, ...VIDEO_MEMBERS });
 export type ModelCapabilities = z.infer<typeof ModelCapabilities>;

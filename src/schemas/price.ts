@@ -1,6 +1,6 @@
 /** Prices of models: in the configuration file, in the history, and as an import from the public list. */
 import { z } from 'zod';
-import { isEmbeddingModel, PRICE_TIERS, RESOLUTIONS, type Resolution } from '../rules/index.ts';
+import { isEmbeddingModel, PRICE_TIERS, RESOLUTION_WORDS, type Resolution } from '../rules/index.ts';
 import * as f from './field.ts';
 
 const tokens = (description: string, example: string, fallback?: string) =>
@@ -79,7 +79,9 @@ const steps = f.fileField(
 );
 
 /** Members that bill what a model makes. A price with none of them gives its replies away. */
-export const REPLY_RATES: readonly string[] = ['output', 'image_output', 'per_image', 'video'];
+export const REPLY_RATES: readonly string[] = [
+  ...['output', 'image_output', 'per_image', 'video', 'per_video_second', 'per_video'],
+];
 
 /** Whether the replies of a text model would be free although its operator has not said so. No rates at all mean no price. */
 export const lacksOutput = (rates: object): boolean =>
@@ -103,10 +105,10 @@ const ByResolution = z
   })
   .superRefine((price, context) => {
     if (typeof price === 'string') return;
-    const keys = Object.keys(price).filter((name) => !RESOLUTIONS.includes(name as Resolution));
+    const keys = Object.keys(price).filter((name) => !RESOLUTION_WORDS.includes(name as Resolution));
     if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: price });
     else if (Object.keys(price).length === 0)
-      context.addIssue({ code: 'custom', message: `an amount for at least one of ${RESOLUTIONS.join(', ')}` });
+      context.addIssue({ code: 'custom', message: `an amount for at least one of ${RESOLUTION_WORDS.join(', ')}` });
   });
 
 const TIER_EXPECTED = 'rates, or a multiplier of all rates';
@@ -117,6 +119,34 @@ const Tier = z
   })
   .describe(TIER_EXPECTED);
 
+const videoPrice = (description: string, unit: string, more: { example: string; fallback: string }) =>
+  f.fileField(ByResolution.optional(), description, { unit, ...more });
+
+const NO_VIDEO = 'a video model by this unit cannot be used';
+const videoFields = {
+  video: videoPrice('video tokens: one rate, or a table by resolution', f.PER_MILLION, {
+    example: '{ "720p": "7", "1080p": "7.7" }',
+    fallback: NO_VIDEO,
+  }),
+  video_with_video_input: videoPrice('the same for requests with a video in `content`', f.PER_MILLION, {
+    example: '"4.3"',
+    fallback: '`video`',
+  }),
+  per_video_second: videoPrice('seconds of videos, of a model that is sold by length', `${f.DOLLARS} per second`, {
+    example: '{ "720p": "0.2", "4k": "0.4" }',
+    fallback: NO_VIDEO,
+  }),
+  per_video_second_with_audio: videoPrice('the same for videos with sound', `${f.DOLLARS} per second`, {
+    example: '{ "720p": "0.4", "4k": "0.6" }',
+    fallback: '`per_video_second`',
+  }),
+  per_video: videoPrice('videos of a model that is sold by piece', `${f.DOLLARS} per video`, {
+    example: '"0.28"',
+    fallback: NO_VIDEO,
+  }),
+};
+export const VIDEO_RATE_NAMES = Object.keys(videoFields);
+
 export const Prices = z.strictObject({
   ...rateFields,
   steps,
@@ -125,16 +155,7 @@ export const Prices = z.strictObject({
     'service tiers `priority`, `flex`, `fast` and `batch`: rates of their own, with `steps`, or a `multiplier` of all rates',
     { example: '{ priority: { multiplier: "2" } }', fallback: 'requests for a tier get 400' },
   ),
-  video: f.fileField(ByResolution.optional(), 'video tokens: one rate, or a table by resolution', {
-    unit: f.PER_MILLION,
-    example: '{ "720p": "7", "1080p": "7.7" }',
-    fallback: 'a video model cannot be used',
-  }),
-  video_with_video_input: f.fileField(ByResolution.optional(), 'the same for requests with a video in `content`', {
-    unit: f.PER_MILLION,
-    example: '"4.3"',
-    fallback: '`video`',
-  }),
+  ...videoFields,
 });
 
 export const shownRates = f.anyObject.nullable().describe('rates in the form of the configuration file');

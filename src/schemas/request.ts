@@ -114,7 +114,6 @@ export const ShownCapture = f.named('Capture', {
 });
 export type ShownCapture = z.infer<typeof ShownCapture>;
 
-/** What a call would be charged. */
 export const ShownQuote = CallPrice.extend({
   object: z.literal('quote'),
   ...f.members('group:text model:text'),

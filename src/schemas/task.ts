@@ -1,6 +1,6 @@
 /** Video tasks: as callers see them (V 2, V 4.7), and as operators do, never with a prompt or media. */
 import { z } from 'zod';
-import { TASK_ERROR_CODES, TASK_STATUSES, VARIANT_SHEETS } from '../rules/index.ts';
+import { PRICE_UNITS, TASK_ERROR_CODES, TASK_STATUSES, VARIANT_SHEETS } from '../rules/index.ts';
 import * as f from './field.ts';
 
 export const taskUsage = z
@@ -25,9 +25,11 @@ export type TaskHold = z.infer<typeof TaskHold>;
 
 const TaskCharge = TaskHold.extend({
   ...f.USD,
-  tokens: f.someInteger.describe('that were charged'),
+  unit: z.enum(PRICE_UNITS).optional().describe('what `rate` is for, if not for a million tokens: a second or a video'),
+  tokens: f.someInteger.describe('that were charged; null with another unit'),
+  count: f.someInteger.optional().describe('what was charged, in `unit`'),
   price: f.someText.describe('the price that was in force'),
-  rate: f.someDollars.describe('of that price, per million tokens, before multipliers'),
+  rate: f.someDollars.describe('of that price, before multipliers'),
 });
 export type TaskCharge = z.infer<typeof TaskCharge>;
 export const taskCharge = TaskCharge.nullable().describe(
@@ -50,6 +52,11 @@ export const CallerTask = f.named('Task', {
   ...ONLY_SOME,
   generate_audio: f.flag.describe('as reported, as requested, or the default').optional(),
   ...f.members('watermark?:flag return_last_frame?:flag'),
+  result_expires_at: f.seconds
+    .nullable()
+    .describe('with `include=expiry`: until when the results of a success can be read at least')
+    .optional(),
+  label: f.text.describe('the name that the caller gave the task').optional(),
   parameters: f.anyObject
     .describe('every parameter in effect: as reported, as requested, or the default; only with `include=parameters`')
     .optional(),
@@ -94,10 +101,17 @@ export const TaskEstimate = f.named('TaskEstimate', {
   ...f.USD,
   model: f.text,
   max_cost: f.dollars.describe('what the creation holds; the task is charged by the usage that the provider reports'),
-  tokens: f.integer.describe('pixels × frames / 1024, of the largest result'),
+  unit: z
+    .enum(PRICE_UNITS)
+    .optional()
+    .describe('what `price` is for, if not for a million tokens: a second or a video'),
+  count: f.integer.optional().describe('of that unit, at most'),
+  tokens: f.integer.describe('pixels × frames / 1024, of the largest result; 0 with another unit'),
   pixels: f.integer.describe('of the largest picture that the request allows'),
   frames: f.integer.describe('24 per second of output and of input video, and one more'),
-  price: f.dollars.describe('per million tokens, of the dearest resolution that the request allows'),
+  price: f.dollars.describe(
+    'per million tokens, per second or per video, of the dearest resolution that the request allows',
+  ),
   multipliers: z.array(f.dollars).describe('of the service group and of the user'),
 });
 export type TaskEstimate = z.infer<typeof TaskEstimate>;

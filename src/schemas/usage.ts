@@ -1,7 +1,7 @@
 /** Usage in numbers: of a caller's key, and by dimension for operators and users. */
 import { z } from 'zod';
 import * as f from './field.ts';
-import { OF_KEY, OF_USER, spentFields } from './limits.ts';
+import { keySpentFields, OF_USER, spentFields } from './limits.ts';
 import { pageOf } from './page.ts';
 import { PricedCall } from './request.ts';
 
@@ -33,9 +33,12 @@ export type BalanceReport = z.infer<typeof BalanceReport>;
 export const CallerUsage = Report.extend({
   object: z.literal('usage'),
   ...f.USD,
-  key: z.strictObject({ id: f.text, name: f.text, group: f.text }),
+  key: z.strictObject({
+    ...f.members('id:text name:text group:text'),
+    groups: f.texts.describe('of a key with several').optional(),
+  }),
   balance: BalanceReport,
-  limits: z.strictObject({ ...spentFields(OF_KEY), user: z.strictObject(spentFields(OF_USER)).optional() }),
+  limits: z.strictObject({ ...keySpentFields, user: z.strictObject(spentFields(OF_USER)).optional() }),
 }).meta({ id: 'Usage' });
 
 /** What a call cost, for the key that made it. */
@@ -82,7 +85,6 @@ const Measured = z.strictObject({
   ...counts,
   ...f.members('audio_tokens:integer image_tokens:integer searches:integer images:integer estimated_requests:integer'),
 });
-/** The dimensions that the report is by. */
 const By = z
   .strictObject({
     ...f.members('user:text key:text model:text group:text account:text operation:text day:text'),

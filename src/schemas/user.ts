@@ -6,42 +6,44 @@ import { ShownGroup } from './group.ts';
 import { limitFields, OF_USER, spentFields } from './limits.ts';
 
 export const UserEntry = z.strictObject({
-  id: f.fileField(
-    z.string().regex(USER_ID, 'letters, digits, dot, dash and underscore, at most 64'),
-    'name of the user, the owner of a wallet and of keys',
-    { example: 'ana' },
+  ...f.fileFields(
+    `
+id: name of the user, the owner of a wallet and of keys | ana
+email: address, for operators | ana@example.test
+balance: opening balance, booked once; later changes of the field do nothing. Negative for a user who owes you | "100" | "0" | US dollars
+multiplier: of every price for this user | "0.9" | "1"
+max_keys: valid keys that people of the user may make in the console | 10 | 0 | keys
+key_groups: groups of these keys, video groups included | [openai] | all
+video_creates: creates of each kind of video object per minute | 600 | 'VIDEO_CREATES_PER_MINUTE' | requests
+end_users: the user is another gateway that names its own users in 'x-gateway-end-user': limits of video operations apply to each | true | false
+`,
+    {
+      id: z.string().regex(USER_ID, 'letters, digits, dot, dash and underscore, at most 64'),
+      email: f.email.optional(),
+      balance: f.signedMoney.optional(),
+      multiplier: f.factor.optional(),
+      max_keys: z.number().int().min(0).max(1_000).optional(),
+      key_groups: z.array(f.text).optional(),
+      video_creates: f.count.optional(),
+      end_users: z.boolean().optional(),
+    },
   ),
-  email: f.fileField(f.email.optional(), 'address, for operators', { example: 'ana@example.test' }),
-  balance: f.fileField(f.moneyText.optional(), 'opening balance, booked once; later changes of the field do nothing', {
-    unit: f.DOLLARS,
-    example: '"100"',
-    fallback: '"0"',
-  }),
-  multiplier: f.fileField(f.factor.optional(), 'of every price for this user', { example: '"0.9"', fallback: '"1"' }),
-  max_keys: f.fileField(
-    z.number().int().min(0).max(1_000).optional(),
-    'valid keys that people of the user may make in the console',
-    { unit: 'keys', example: '10', fallback: '0' },
-  ),
-  key_groups: f.fileField(z.array(f.text).optional(), 'groups of these keys, video groups included', {
-    example: '[openai]',
-    fallback: 'all',
-  }),
   ...limitFields(OF_USER),
 });
 
 /** Without the balance: money is booked with a reason. */
 export const NewUser = UserEntry.omit({ balance: true });
-const { email: address, multiplier, max_keys, key_groups } = NewUser.shape;
+const { email: address, multiplier, max_keys, key_groups, video_creates, end_users } = NewUser.shape;
 export const UserChange = z.strictObject({
-  ...f.removable({ email: address, key_groups, ...limitFields(OF_USER) }),
+  ...f.removable({ email: address, key_groups, video_creates, ...limitFields(OF_USER) }),
   multiplier,
   max_keys,
+  end_users,
 });
 
 export const ShownUser = NewUser.extend({
   ...f.kind('user'),
-  ...f.members('email:text|null multiplier:factor max_keys:integer'),
+  ...f.members('email:text|null multiplier:factor max_keys:integer video_creates:integer|null end_users:flag'),
   key_groups: f.texts.nullable().describe('null: every group'),
   created_at: f.moment,
   erased_at: f.someMoment.describe('when the erasure of the user began; the user cannot be changed any more'),

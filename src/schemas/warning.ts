@@ -123,8 +123,6 @@ export const ShownWarning = f.named('Warning', {
 });
 export type ShownWarning = z.infer<typeof ShownWarning>;
 
-// ---------------------------------------------------------------- destinations
-
 const TIME_OF_DAY = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time of day such as 22:00');
 
 export const QuietHours = z
@@ -205,8 +203,6 @@ export const DeletedWarning = z.strictObject({
 
 /** `mail`: whether mail can be sent. */
 export const MAIL = { mail: f.flag.describe('whether `SMTP_URL` is set') };
-
-// ---------------------------------------------------------------- notices
 
 export const NoticeContent = z.strictObject({
   rule: z.strictObject({

@@ -1,7 +1,4 @@
-/**
- * Lengths of formats whose every part says how long it lasts: PCM in WAV, frames of MP3 and AAC, packets of Opus and Vorbis in Ogg. The
- * sum over all parts is what a decoder gets, whatever a header claims.
- */
+/** Lengths of WAV, MP3, AAC and Ogg, whose parts say how long they last: their sum is what a decoder gets, whatever a header claims. */
 import { type FileBytes, type FileSteps, hasText, uint } from './bytes.ts';
 
 const PCM_FORMATS: ReadonlySet<number> = new Set([1, 3, 6, 7]);

@@ -1,7 +1,4 @@
-/**
- * How long audio and video files last, at most, read from a few of their bytes in bounded time. The first bytes decide on the format: what
- * a request calls a file may be false.
- */
+/** How long audio and video files last, at most, from a few bytes in bounded time. The bytes decide on the format, not the request. */
 import type { StepBudget } from '../step-budget.ts';
 import { type FileBytes, FileSteps, hasText, uint } from './bytes.ts';
 import { aacSeconds, mp3Seconds, oggSeconds, wavSeconds } from './frames.ts';

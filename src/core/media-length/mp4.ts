@@ -1,7 +1,4 @@
-/**
- * The length of MP4 and its relatives (M4A, MOV, 3GP), whole or in fragments: by the times of all samples, not by what a header claims. The
- * frames of AAC count too, since their times may be stated as shorter than what they hold.
- */
+/** The length of MP4 and its relatives, whole or in fragments: by the times of all samples, and the frames of AAC, not by a header. */
 import { type FileBytes, type FileSteps, hasText, uint } from './bytes.ts';
 
 export interface Stated {

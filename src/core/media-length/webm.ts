@@ -1,7 +1,4 @@
-/**
- * The length of WebM and Matroska: the latest time of any block, or what the header states where that is more. Files that a browser records
- * state no length.
- */
+/** The length of WebM and Matroska: the latest time of any block, or the header's if that is more. Files from browsers state none. */
 import { type FileBytes, type FileSteps, uint } from './bytes.ts';
 import type { Stated } from './mp4.ts';
 

@@ -5,7 +5,6 @@ import type { Style } from '../groups.ts';
 export interface ClientInput {
   /** The address of the gateway without a path. */
   readonly origin: string;
-  /** Style of the group of the key. */
   readonly style: Style;
   readonly model: string;
   /** The value of the key, or a shell variable such as `$DRAGOMAN_KEY` that holds it. */

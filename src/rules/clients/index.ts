@@ -1,7 +1,4 @@
-/**
- * Clients that callers use, and the lines that point each at the gateway. The console shows them beside a key, and `npm run gen` writes
- * them into docs/guides. What a key can serve follows from the matrix of endpoints, the same one that the gateway routes by.
- */
+/** Clients that callers use, and the lines that point each at the gateway, in the console and docs/guides. What a key can serve follows from the matrix. */
 import { INFERENCE_ENDPOINTS } from '../endpoints.ts';
 import { STYLES, type Style } from '../groups.ts';
 import { AGENT_CLIENTS } from './agents.ts';

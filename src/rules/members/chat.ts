@@ -1,7 +1,4 @@
-/**
- * Members of chat requests: openai, `ChatCompletionCreateParams`, and those of other servers. Which server an address leads to is not
- * certain, so that a member counts as on the server where it can cost most.
- */
+/** Members of chat requests: openai, `ChatCompletionCreateParams`, and other servers, of which any may be behind an address: the dearest reading counts. */
 import { readKinds } from './kind.ts';
 
 export const CHAT_MEMBERS = readKinds(`

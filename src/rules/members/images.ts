@@ -1,7 +1,4 @@
-/**
- * Members of image requests: openai, `ImageGenerateParams` and `ImageEditParams`. What plans, animates or rewrites a picture (`complexity`,
- * `frame_count`, `markup`, `prompt_rewriter`) has no bound here.
- */
+/** Members of image requests: openai, `ImageGenerateParams`, `ImageEditParams`. What plans, animates or rewrites a picture has no bound here. */
 import { readKinds } from './kind.ts';
 
 export const IMAGE_MEMBERS = readKinds(`

@@ -18,10 +18,7 @@ const BY_DIALECT: Readonly<Record<Dialect, ObjectKinds>> = {
   generate: GENERATE_MEMBERS,
 };
 
-/**
- * Names of members and types with which a request names objects of the account, in a body that is not read otherwise. Those of
- * generate-content stand in texts too, and are searched for.
- */
+/** Names by which a request names objects of the account, in a body not read otherwise. Those of generate-content are in texts too. */
 export const OBJECT_NAMES: Readonly<Record<Dialect, readonly string[]>> = {
   messages: ['file_id'],
   chat: ['file_id'],
@@ -32,7 +29,6 @@ export const OBJECT_NAMES: Readonly<Record<Dialect, readonly string[]>> = {
   generate: [],
 };
 
-/** What is known of the members of a request. */
 export function objectKindsOf(operation: InferenceOperation, dialect: Dialect): ObjectKinds {
   const { reader, vectors } = inferenceRow(operation);
   if (reader === 'image') return IMAGE_MEMBERS;

@@ -17,7 +17,6 @@ export type ObjectKinds = Readonly<Record<string, ObjectKind>>;
 
 export interface ObjectKind {
   readonly members: readonly string[];
-  /** Further members by type. */
   readonly types: Readonly<Record<string, readonly string[]>>;
   readonly free: readonly string[];
   /** Tags by type; that of all objects has the empty name. */
@@ -28,7 +27,6 @@ export interface ObjectKind {
  * `untyped`: may be a reference to a stored item. */
 export type ObjectTag = 'media' | 'tool' | 'again' | 'untyped';
 
-/** Why a member of a request is known. */
 const WHY: Readonly<Record<string, string>> = {
   text: 'text and turns count by their bytes; media inside by `request-bounds.ts`',
   bounded: 'bounded by `output-bounds.ts`, `tool-bounds.ts` or `body-bounds.ts`',

@@ -38,7 +38,6 @@ export const ASSET_MOVES: Readonly<Record<AssetStatus, readonly AssetStatus[]>> 
   ...MOVES,
 };
 
-/** The statuses from which a status can be reached. */
 export const assetSourcesOf = (to: AssetStatus): readonly AssetStatus[] =>
   ASSET_STATUSES.filter((from) => ASSET_MOVES[from].includes(to));
 export const assetGroupSourcesOf = (to: AssetGroupStatus): readonly AssetGroupStatus[] =>
@@ -73,7 +72,8 @@ export interface AssetField {
   readonly isRequired?: true;
   readonly chars?: { readonly min: number; readonly max: number };
   readonly words?: readonly string[];
-  readonly form?: 'public-url';
+  /** `media`: a public URL, or the id of an uploaded file. */
+  readonly form?: 'public-url' | 'media';
 }
 
 const MODEL: AssetField = {
@@ -91,7 +91,7 @@ export const ASSET_GROUP_FIELDS = {
 
 /** POST /v1/assets (V 4.9 r1, r2). */
 export const ASSET_FIELDS = {
-  url: { about: 'public HTTPS URL of the file', isRequired: true, form: 'public-url' },
+  url: { about: 'public HTTPS URL of the file, or the id of an uploaded file', isRequired: true, form: 'media' },
   asset_type: { about: 'type of the file', isRequired: true, words: ASSET_TYPES },
   group_id: { about: 'id of an asset group; required for EP and A models, not for HC models' },
   name: { about: 'name of the asset', chars: { min: 0, max: 64 } },
@@ -105,10 +105,7 @@ export const ASSET_SETTLING_MS = 60_000;
 /** Deleted assets and groups stay readable by id for this long (V 3). */
 export const ASSET_DELETED_DAYS = 30;
 
-/**
- * Creations without a clear response: how long a replica has for one, seconds until the next check by the number of checks so far (then
- * the last one), and the age at which an object that was never found counts as failed.
- */
+/** Creations without a clear response: time of a replica for one, seconds between checks (then the last), and the age at which an object counts as failed. */
 export const ASSET_RECONCILIATION = {
   leaseMs: 45_000,
   scheduleSeconds: [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600],

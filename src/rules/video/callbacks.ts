@@ -1,6 +1,7 @@
 /** Delivery of callbacks (V 6): the schedule of attempts and the limits of a destination. A destination is a user and a host. */
+import { TASK_STATUSES } from './status.ts';
 
-/** `dead`: given up; only an operator sends it again. */
+/** `dead`: given up; it is sent again only on demand. */
 export const CALLBACK_STATES = ['pending', 'delivered', 'dead'] as const;
 
 export interface CallbackRules {
@@ -49,8 +50,10 @@ export const CALLBACK_RULES: CallbackRules = {
   circuit: { failures: 5, probeMs: MINUTE, maxProbeMs: 15 * MINUTE, maxWaitMs: HOUR },
 };
 
-/** How long finished events and their attempts are kept. */
 export const CALLBACK_RETENTION_DAYS = 30;
+
+/** Types of events: the statuses that a task can move to (V 6 r6). */
+export const CALLBACK_TYPES = TASK_STATUSES.filter((status) => status !== 'queued');
 
 /** The `type` of an event that an operator sends to try a receiver. All other types are statuses (V 6 r6). */
 export const TEST_EVENT_TYPE = 'test';

@@ -5,8 +5,8 @@ export const MEDIA_ROLES = words('reference_image first_frame last_frame referen
 export type MediaRole = (typeof MEDIA_ROLES)[number];
 
 export type MediaKind = 'image' | 'video' | 'audio';
-/** How an item names its media: a public URL, a private asset, a public character, or the bytes as a data URL. */
-export type AddressForm = 'https' | 'asset' | 'character' | 'data';
+/** How an item names its media: a public URL, a file that was uploaded, a private asset, a public character, or the bytes as a data URL. */
+export type AddressForm = 'https' | 'file' | 'asset' | 'character' | 'data';
 
 export interface MediaItemRule {
   readonly kind: MediaKind;
@@ -23,12 +23,17 @@ export const MEDIA_ITEMS = {
   image_url: {
     kind: 'image',
     roles: ['reference_image', 'first_frame', 'last_frame'],
-    addresses: ['https', 'asset', 'character', 'data'],
+    addresses: ['https', 'file', 'asset', 'character', 'data'],
     assetType: 'Image',
     loneRole: 'first_frame',
   },
-  video_url: { kind: 'video', roles: ['reference_video'], addresses: ['https', 'asset'], assetType: 'Video' },
-  audio_url: { kind: 'audio', roles: ['reference_audio'], addresses: ['https', 'asset', 'data'], assetType: 'Audio' },
+  video_url: { kind: 'video', roles: ['reference_video'], addresses: ['https', 'file', 'asset'], assetType: 'Video' },
+  audio_url: {
+    kind: 'audio',
+    roles: ['reference_audio'],
+    addresses: ['https', 'file', 'asset', 'data'],
+    assetType: 'Audio',
+  },
 } as const satisfies Record<string, MediaItemRule>;
 export type MediaItemType = keyof typeof MEDIA_ITEMS;
 

@@ -1,15 +1,15 @@
 /** Parameters of a video request and the kinds of rules for their values (V 4.2). */
-import { words } from '../notation.ts';
+import { type Words, words } from '../notation.ts';
 
-/** In the order in which they are checked and sent. */
+/** Those of the contract, in the order in which they are checked and sent. Members that a sheet adds follow. */
 export const VIDEO_PARAMETERS = words(
   'duration frames resolution ratio seed generate_audio watermark return_last_frame service_tier',
-  'execution_expires_after callback_url tools camera_fixed draft priority',
+  'execution_expires_after callback_url safety_identifier tools camera_fixed draft priority',
 );
 export type VideoParameter = (typeof VIDEO_PARAMETERS)[number];
 
-/** Fields of POST /api/v3/contents/generations/tasks. */
-export const TASK_FIELDS: ReadonlySet<string> = new Set(['model', 'content', ...VIDEO_PARAMETERS]);
+/** Fields of POST /api/v3/contents/generations/tasks beside the members of the sheet. */
+export const TASK_FIELDS: readonly string[] = ['model', 'content'];
 
 /** At most one field of each pair may be given (V 4.2). */
 export const EXCLUSIVE_PARAMETERS: readonly (readonly [VideoParameter, VideoParameter])[] = [['duration', 'frames']];
@@ -17,10 +17,11 @@ export const EXCLUSIVE_PARAMETERS: readonly (readonly [VideoParameter, VideoPara
 export type ParameterRule =
   | IntegerRule
   | { readonly kind: 'boolean' }
-  /** A word of the vocabulary that the model lacks is unsupported; any other word is invalid. */
-  | { readonly kind: 'offered'; readonly capability: 'resolutions' | 'ratios'; readonly vocabulary: readonly string[] }
+  /** A word of the sizes of the sheet that the model lacks is unsupported; any other word is invalid. */
+  | { readonly kind: 'offered'; readonly capability: 'resolutions' | 'ratios' }
   /** A word that is not accepted is unsupported: the vocabulary of the provider is open. */
   | { readonly kind: 'word'; readonly accepted: readonly string[] }
+  | { readonly kind: 'text'; readonly maxLength: number }
   | { readonly kind: 'public-url' }
   | { readonly kind: 'tools'; readonly types: readonly string[]; readonly maxItems: number }
   /** The variant does not have the parameter. */
@@ -32,25 +33,28 @@ export interface IntegerRule {
   readonly kind: 'integer';
   readonly min: number;
   readonly max: number;
+  /** Where not all of the range is accepted, in ascending order. */
+  readonly values?: readonly number[];
   readonly unit?: 'seconds';
   /** A value outside the range that some variants accept: -1 lets the model choose. */
   readonly automatic?: { readonly value: number; readonly isSupported: boolean };
 }
 
+export const unsupportedNames = <const S extends string>(names: S) =>
+  Object.fromEntries(words(names).map((name) => [name, { kind: 'unsupported' }])) as Readonly<
+    Record<Words<S>, { readonly kind: 'unsupported' }>
+  >;
+
 /** The only tier on sale. */
 export const DEFAULT_SERVICE_TIER = 'default';
 
-/** Seconds of the shortest video. */
-export const MIN_DURATION_S = 4;
-/** Seconds of the longest video. Held when the model chooses the length (V 4.2 r2) and when no default is known. */
-export const MAX_DURATION_S = 15;
-/** All models produce this rate; it converts `frames` to a length. */
+/** Of the models of the contract; it converts `frames` to a length. */
 export const FRAMES_PER_SECOND = 24;
 
 /** Fields that POST /v1/videos, the entry in the style of OpenAI, has beside those of the task entry (V 4.7). */
 const OWN_FIELDS = ['prompt', 'seconds', 'size', 'input_reference'] as const;
 
-export const VIDEOS_FIELDS: ReadonlySet<string> = new Set([...TASK_FIELDS, ...OWN_FIELDS]);
+export const VIDEOS_FIELDS: readonly string[] = [...TASK_FIELDS, ...OWN_FIELDS];
 
 /** At most one field of each pair may be given. `prompt` with a text item in `content` is the fourth pair. */
 export const EXCLUSIVE_VIDEOS_FIELDS: readonly (readonly [(typeof OWN_FIELDS)[number], VideoParameter | 'content'])[] =

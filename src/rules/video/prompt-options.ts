@@ -1,7 +1,5 @@
-/**
- * Options that providers read in the text of a prompt, such as `--rs 1080p`: long and short names. They replace parameters of the body, or
- * lose against them; the provider does not say which, and hardly checks their values.
- */
+/** Options in the text of a prompt, such as `--rs 1080p`. They replace parameters, or lose against them: the provider does not say, and hardly checks them. */
+import { VIDEO_SHEETS } from './sheets.ts';
 
 /** What an option can change of the cost. `nothing`: the picture has as many pixels and frames with it. */
 export type PromptOptionEffect = 'resolution' | 'ratio' | 'duration' | 'frames' | 'nothing';
@@ -15,7 +13,7 @@ export const PROMPT_OPTIONS: ReadonlyMap<string, PromptOptionEffect> = new Map([
   ['duration', 'duration'],
   ['dur', 'duration'],
   ['frames', 'frames'],
-  // Every model produces 24 frames a second, whatever this says.
+  // A model has one rate, whatever this says.
   ['framespersecond', 'nothing'],
   ['fps', 'nothing'],
   ['seed', 'nothing'],
@@ -25,5 +23,7 @@ export const PROMPT_OPTIONS: ReadonlyMap<string, PromptOptionEffect> = new Map([
   ['wm', 'nothing'],
 ]);
 
-/** Seconds of the longest video of any model of the provider. An option for more is ignored or rejected there. */
-export const LONGEST_PROMPTED_S = 30;
+/** Seconds of the longest video of any sheet. An option for more is ignored or rejected by the provider. */
+export const LONGEST_PROMPTED_S = Math.max(
+  ...Object.values(VIDEO_SHEETS).map(({ parameters }) => parameters.duration.max),
+);

@@ -1,4 +1,4 @@
-/** Query parameters of reads and lists of tasks (V 4.3, V 4.4, V 4.7). src/api/caller reads requests by these tables, and src/api/openapi describes them. */
+/** Query parameters of reads and lists of tasks (V 4.3, V 4.4, V 4.7). src/api/caller reads requests by these tables, and scripts/openapi describes them. */
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, ASSET_TYPES } from './assets.ts';
 import { CALLBACK_STATES } from './callbacks.ts';
 import { LIST_LIMIT, TASK_LIST, TASK_WAIT } from './limits.ts';
@@ -25,19 +25,20 @@ const READ = {
   },
 } as const satisfies QueryTable;
 
+const INCLUDE = {
+  include: {
+    kind: 'values',
+    vocabulary: ['parameters', 'charge', 'expiry'],
+    about:
+      'adds `parameters`: every parameter in effect; `charge`: what the task holds or was charged; or `expiry`: until when results can be read',
+  },
+} as const satisfies QueryTable;
+
+const LABELS = { kind: 'texts', maxItems: TASK_LIST.maxTaskIds, about: 'label of a task; may be repeated' } as const;
+
 export const VIDEO_QUERIES = {
-  'tasks.get': {
-    ...READ,
-    include: {
-      kind: 'values',
-      vocabulary: ['parameters', 'charge'],
-      about: 'adds `parameters`: every parameter in effect; or `charge`: what the task holds or was charged',
-    },
-  },
-  'videos.get': {
-    ...READ,
-    include: { kind: 'values', vocabulary: ['charge'], about: 'adds `charge`: what the task holds or was charged' },
-  },
+  'tasks.get': { ...READ, ...INCLUDE },
+  'videos.get': { ...READ, ...INCLUDE },
   'tasks.list': {
     page_num: { kind: 'integer', ...TASK_LIST.pageNumber, about: 'number of the page' },
     page_size: { kind: 'integer', ...TASK_LIST.pageSize, about: 'tasks per page' },
@@ -45,6 +46,8 @@ export const VIDEO_QUERIES = {
     'filter.task_ids': { kind: 'texts', maxItems: TASK_LIST.maxTaskIds, about: 'id of a task; may be repeated' },
     'filter.model': { kind: 'text', about: 'public name of the model' },
     'filter.service_tier': { kind: 'text', about: 'service tier; only tasks of variant A have one' },
+    'filter.label': LABELS,
+    ...INCLUDE,
   },
   'assetGroups.list': {
     limit: { kind: 'integer', ...LIST_LIMIT, about: 'groups per page' },
@@ -87,5 +90,7 @@ export const VIDEO_QUERIES = {
     limit: { kind: 'integer', ...LIST_LIMIT, about: 'videos per page' },
     after: { kind: 'text', about: '`last_id` of the previous page' },
     order: { kind: 'word', vocabulary: ['asc', 'desc'], default: 'desc', about: 'order by creation' },
+    label: LABELS,
+    ...INCLUDE,
   },
 } as const satisfies Record<string, QueryTable>;

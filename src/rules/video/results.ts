@@ -1,9 +1,6 @@
 /** How results are read from the provider and kept (V 4.6). */
 
-/**
- * Readers of one result in one process: upstream connections at a time, how long further readers wait for one, and when they may come
- * back. A link may allow only 100 downloads, and each range request counts.
- */
+/** Readers of one result in one process. A link may allow only 100 downloads, and each range request counts. */
 export const RESULT_READS = { connections: 4, waitMs: 10_000, retryAfterSeconds: 5 } as const;
 
 /** Longest address of a result. Signed addresses with a session token are longer than addresses from clients. */
@@ -18,10 +15,7 @@ export const RESULT_MIRROR = { abandonedMs: 120_000, pauseMs: 30_000 } as const;
 /** Mirroring by a job: time in which no other process takes the task, attempts until it gives up, and tasks per run. */
 export const RESULT_MIRROR_JOB = { takenMs: 600_000, forHours: 24, batch: 4 } as const;
 
-/**
- * Media types that a result may have, with the ending of a file. Every other type is rejected: an SVG or HTML file of a provider would
- * run as script in the origin of the console.
- */
+/** Media types that a result may have, with the file ending. Any other is rejected: SVG or HTML would run as script in the origin of the console. */
 export const RESULT_TYPES: Readonly<Record<string, string>> = {
   'video/mp4': 'mp4',
   'video/webm': 'webm',

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ERRORS } from '../errors.ts';
 import { VIDEO_VARIANTS } from '../groups.ts';
-import { videoCapabilitiesOf } from './capabilities.ts';
+import { sheetOf } from './capabilities.ts';
 import { isReference, MEDIA_ITEMS, MEDIA_ROLES, parseReference } from './content.ts';
 import { IDEMPOTENCY, LIST_LIMIT, TASK_EXPIRY_SECONDS, TASK_LIST } from './limits.ts';
 import { TASK_FIELDS, VIDEO_PARAMETERS } from './parameters.ts';
-import { CALLBACK_INFO, deletionOf, knownFormats, VARIANT_SHEETS } from './sheets.ts';
+import { deletionOf } from './sheet.ts';
+import { CALLBACK_INFO, knownFormats, VARIANT_SHEETS } from './sheets.ts';
 import { maxArea, PIXEL_SIZES, RATIOS, RESOLUTIONS, sizeNamed, sizeText } from './sizes.ts';
 import { canMove, isTerminal, TASK_PROGRESS, TASK_STATUSES } from './status.ts';
 
@@ -45,6 +46,7 @@ test('V 3 task: a task moves forward only, and no terminal status is left', () =
     'queued failed',
     'queued running',
     'queued succeeded',
+    'running cancelled',
     'running expired',
     'running failed',
     'running succeeded',
@@ -54,7 +56,9 @@ test('V 3 task: a task moves forward only, and no terminal status is left', () =
 
 test('V 3 task: DELETE has one outcome for every variant and status', () => {
   const outcomes = (variant: 'A' | 'EP' | 'HC', canCancel: boolean) =>
-    Object.fromEntries(TASK_STATUSES.map((status) => [status, deletionOf(variant, status, canCancel)]));
+    Object.fromEntries(
+      TASK_STATUSES.map((status) => [status, deletionOf(sheetOf(variant, { cancel_queued: canCancel }), status)]),
+    );
   const removed = { cancelled: 'remove', succeeded: 'remove', failed: 'remove', expired: 'remove' };
   assert.deepEqual(outcomes('A', true), { queued: 'cancel', running: 'task_not_cancellable', ...removed });
   assert.deepEqual(outcomes('A', false), {
@@ -66,7 +70,7 @@ test('V 3 task: DELETE has one outcome for every variant and status', () => {
     for (const canCancel of [true, false])
       for (const status of TASK_STATUSES)
         assert.equal(
-          deletionOf(variant, status, canCancel),
+          deletionOf(sheetOf(variant, { cancel_queued: canCancel }), status),
           isTerminal(status) ? 'task_delete_not_supported' : 'task_cancel_not_supported',
         );
   assert.equal(ERRORS.task_not_cancellable.status, 409);
@@ -120,10 +124,10 @@ test('V 4.1 image, audio: formats by variant', () => {
   assert.deepEqual([...knownFormats('audio')], ['wav', 'mp3', 'mpeg']);
 });
 
-test('V 4.2: every parameter has a rule in every sheet, and B supports seven of them', () => {
+test('V 4.2: every parameter has a rule in every sheet, and B supports seven of the document and one more', () => {
   for (const { parameters } of Object.values(VARIANT_SHEETS))
     assert.deepEqual(Object.keys(parameters).sort(), [...VIDEO_PARAMETERS].sort());
-  const supported = VIDEO_PARAMETERS.filter((name) => VARIANT_SHEETS.EP.parameters[name].kind !== 'unsupported');
+  const supported = VIDEO_PARAMETERS.filter((name) => VARIANT_SHEETS.EP.parameters[name]?.kind !== 'unsupported');
   assert.deepEqual(supported, [
     'duration',
     'resolution',
@@ -132,32 +136,33 @@ test('V 4.2: every parameter has a rule in every sheet, and B supports seven of 
     'watermark',
     'return_last_frame',
     'callback_url',
+    'safety_identifier',
   ]);
-  const rejected = VIDEO_PARAMETERS.filter((name) => VARIANT_SHEETS.A.parameters[name].kind === 'rejected');
+  const rejected = VIDEO_PARAMETERS.filter((name) => VARIANT_SHEETS.A.parameters[name]?.kind === 'rejected');
   assert.deepEqual(rejected, ['camera_fixed', 'draft', 'priority']);
-  assert.equal(TASK_FIELDS.size, VIDEO_PARAMETERS.length + 2);
+  assert.deepEqual(TASK_FIELDS, ['model', 'content']);
 });
 
 test('V 4.2 resolution: a model offers what its variant has, less for fast and mini, less by its capabilities', () => {
-  assert.deepEqual(videoCapabilitiesOf('A').resolutions, ['480p', '720p', '1080p']);
-  assert.deepEqual(videoCapabilitiesOf('A', { resolutions: ['4k', '720p'] }).resolutions, ['720p']);
-  assert.deepEqual(videoCapabilitiesOf('EP').resolutions, [...RESOLUTIONS]);
-  assert.deepEqual(videoCapabilitiesOf('EP', {}, 'demo-video-2-0-260128').resolutions, [...RESOLUTIONS]);
+  assert.deepEqual(sheetOf('A').resolutions, ['480p', '720p', '1080p']);
+  assert.deepEqual(sheetOf('A', { resolutions: ['4k', '720p'] }).resolutions, ['720p']);
+  assert.deepEqual(sheetOf('EP').resolutions, [...RESOLUTIONS]);
+  assert.deepEqual(sheetOf('EP', {}, 'demo-video-2-0-260128').resolutions, [...RESOLUTIONS]);
   for (const model of ['demo-video-2-0-fast-260128', 'demo-video-2-0-mini-ep', 'demo-video-2-0-fast'])
-    assert.deepEqual(videoCapabilitiesOf('EP', {}, model).resolutions, ['480p', '720p'], model);
-  assert.deepEqual(videoCapabilitiesOf('HC', { resolutions: ['1080p'] }, 'x-mini-hc').resolutions, ['1080p']);
-  assert.deepEqual(videoCapabilitiesOf('HC').ratios, [...RATIOS]);
-  assert.deepEqual(videoCapabilitiesOf('HC', { ratios: ['adaptive', '16:9'] }).ratios, ['16:9', 'adaptive']);
+    assert.deepEqual(sheetOf('EP', {}, model).resolutions, ['480p', '720p'], model);
+  assert.deepEqual(sheetOf('HC', { resolutions: ['1080p'] }, 'x-mini-hc').resolutions, ['1080p']);
+  assert.deepEqual(sheetOf('HC').ratios, [...RATIOS]);
+  assert.deepEqual(sheetOf('HC', { ratios: ['adaptive', '16:9'] }).ratios, ['16:9', 'adaptive']);
 });
 
 test('V 3 task: a model can cancel queued tasks unless its capabilities exclude it', () => {
-  assert.equal(videoCapabilitiesOf('A').cancelQueued, true);
-  assert.equal(videoCapabilitiesOf('A', { cancel_queued: false }).cancelQueued, false);
+  assert.equal(sheetOf('A').cancelQueued, true);
+  assert.equal(sheetOf('A', { cancel_queued: false }).cancelQueued, false);
 });
 
 test('V 8 billing: the default duration of a model is unknown unless its capabilities state it', () => {
-  assert.equal(videoCapabilitiesOf('EP').defaultDuration, undefined);
-  assert.equal(videoCapabilitiesOf('EP', { default_duration: 5 }).defaultDuration, 5);
+  assert.equal(sheetOf('EP').defaultDuration, undefined);
+  assert.equal(sheetOf('EP', { default_duration: 5 }).defaultDuration, 5);
 });
 
 test('V 4.7 size: every size text names one resolution and ratio, and the largest area of a resolution is known', () => {
@@ -171,7 +176,7 @@ test('V 4.7 size: every size text names one resolution and ratio, and the larges
       sizes += 1;
       const [width, height] = PIXEL_SIZES[resolution][ratio];
       assert.equal(maxArea(resolution, ratio), width * height);
-      assert.deepEqual(sizeNamed(sizeText(resolution, ratio)), { resolution, ratio });
+      assert.deepEqual(sizeNamed(sizeText(resolution, ratio) ?? ''), { resolution, ratio });
     }
   }
   assert.equal(sizes, 24);

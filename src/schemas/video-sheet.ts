@@ -1,0 +1,101 @@
+/** The sheet of a video model in the configuration file: what differs from the sheet that it extends. */
+import { z } from 'zod';
+import {
+  MEDIA_ROLES,
+  PRICE_UNITS,
+  RATIO_WORDS,
+  RESERVED_MEMBERS,
+  RESOLUTION_WORDS,
+  SHEET_NAMES,
+  type SheetChanges,
+} from '../rules/index.ts';
+import { can } from './account-capabilities.ts';
+import { count, fileFields } from './field.ts';
+
+/** Longer than any video that is made at once; bounds lists and holds. */
+const MAX_SECONDS = 3_600;
+const MAX_ENTRIES = 64;
+const seconds = z.int().min(1).max(MAX_SECONDS);
+
+const role = z.enum(MEDIA_ROLES);
+const RANGE_EXPECTED = '`min` and `max` in this order';
+const rangeOf = (value: z.ZodInt) =>
+  z.strictObject({ min: value, max: value }).refine(({ min, max }) => min <= max, RANGE_EXPECTED);
+
+const SIZE_EXPECTED = 'a size such as 1366x768';
+const size = z.string().regex(/^[1-9]\d{1,4}x[1-9]\d{1,4}$/, SIZE_EXPECTED);
+const fixedRatio = z.enum(RATIO_WORDS.filter((word) => word !== 'adaptive'));
+
+const MEMBER_NAME = /^[a-z][a-z0-9_]{0,63}$/;
+const MEMBER_EXPECTED = `a member in lower case, other than ${RESERVED_MEMBERS.join(', ')}`;
+const word = z.string().min(1).max(64);
+const value = z.union([z.string().max(64), z.int(), z.boolean()]);
+const few = <V extends z.ZodType>(of: V) =>
+  z
+    .record(z.string(), of)
+    .refine((object) => Object.keys(object).length <= MAX_ENTRIES, `at most ${MAX_ENTRIES} entries`);
+
+const Condition = z.strictObject({
+  when: few(value),
+  only: few(z.array(value).min(1).max(MAX_ENTRIES)).optional(),
+  needs: role.optional(),
+});
+
+export const VIDEO_MEMBERS = {
+  ...fileFields(
+    `
+extends: of a video model: the sheet that it has, apart from the following members | seedance-2.5 | by the name of the model, else that of the variant
+unit: of a video model: what its price is for | seconds | 'tokens'
+durations: of a video model: lengths of a video, as a range or a list | { min: 4, max: 30 } | - | seconds
+`,
+    {
+      extends: z.enum(SHEET_NAMES).optional(),
+      unit: z.enum(PRICE_UNITS).optional(),
+      durations: z
+        .union([rangeOf(seconds), z.array(seconds).min(1).max(MAX_ENTRIES)], { error: 'a range, or a list of lengths' })
+        .optional(),
+    },
+  ),
+  automatic_duration: can('of a video model: `duration: -1` lets the model choose', 'true'),
+  ...fileFields(
+    `
+default_duration: of a video model: length of a video whose request gives none | 5 | - | seconds
+sizes: of a video model: pixels by resolution and ratio; a resolution replaces that of the sheet | { 768p: { "16:9": 1366x768 } }
+resolutions: of a video model: its resolutions | [480p, 720p]
+ratios: of a video model: its ratios | ["16:9", "9:16"]
+frames_per_second: of a video model: frames of a second | 30
+references: of a video model: the most items with a role; 0 for a role that it lacks | { reference_image: 30, reference_video: 10 }
+exclusive_roles: of a video model: sets of roles; those of different sets do not go together | [[first_frame, last_frame], [reference_image]]
+companion_roles: of a video model: roles that need an item with one of others | { last_frame: [first_frame] }
+members: of a video model: further members of a request: their words, the range of an integer, 'true' for a boolean; 'false' removes one | { output_format: [mp4, mov], priority: { min: 0, max: 9 }, seed: false }
+conditions: of a video model: a request that has 'when' gives 'only' these values, or none, and 'needs' an item with the role | [{ when: { resolution: 1080p }, only: { duration: [8] } }]
+input_video_seconds: of a video model: the longest input of videos, which is held for a request with one | 30 | - | seconds
+`,
+    {
+      default_duration: seconds.optional(),
+      sizes: z
+        .partialRecord(
+          z.enum(RESOLUTION_WORDS),
+          z.partialRecord(fixedRatio, size).refine((row) => Object.keys(row).length > 0, 'at least one ratio'),
+        )
+        .optional(),
+      resolutions: z.array(z.enum(RESOLUTION_WORDS)).min(1).optional(),
+      ratios: z.array(z.enum(RATIO_WORDS)).min(1).optional(),
+      frames_per_second: count.max(240).optional(),
+      references: z.partialRecord(role, z.int().min(0).max(MAX_ENTRIES)).optional(),
+      exclusive_roles: z.array(z.array(role).min(1)).max(MAX_ENTRIES).optional(),
+      companion_roles: z.partialRecord(role, z.array(role).min(1)).optional(),
+      members: few(z.union([z.boolean(), z.array(word).min(1).max(MAX_ENTRIES), rangeOf(z.int())]))
+        .superRefine((members, context) => {
+          for (const name of Object.keys(members))
+            if (!MEMBER_NAME.test(name) || RESERVED_MEMBERS.includes(name))
+              context.addIssue({ code: 'custom', path: [name], message: MEMBER_EXPECTED, input: members[name] });
+        })
+        .optional(),
+      conditions: z.array(Condition).max(MAX_ENTRIES).optional(),
+      input_video_seconds: seconds.optional(),
+    },
+  ),
+  cancel_queued: can('of a video model: a task that has not started can be cancelled', 'false'),
+  delete_tasks: can('of a video model: its tasks can be cancelled and deleted', 'true'),
+} satisfies Record<keyof SheetChanges, z.ZodType>;
