@@ -20,6 +20,11 @@ export interface AccountCooldownsRow {
   until: Timestamp;
 }
 
+export interface AccountGroupsRow {
+  account_id: string | null;
+  group_id: string | null;
+}
+
 export interface AccountLoadsRow {
   replica_id: string;
   in_flight: Json;
@@ -76,6 +81,9 @@ export interface AccountsRow {
   tpm: number | null;
   cost_day: string | null;
   cost_month: string | null;
+  polls_per_second: number | null;
+  groups: string[] | null;
+  group_features: ColumnType<unknown, string | undefined, string>;
 }
 
 export interface AlarmsRow {
@@ -187,6 +195,49 @@ export interface BackgroundResponsesRow {
   others: ColumnType<unknown, string | undefined, string>;
 }
 
+export interface BatchLinesRow {
+  user_id: string;
+  batch_id: string;
+  n: number;
+  custom_id: string;
+  start: bigint;
+  bytes: number;
+  state: Generated<string>;
+  attempts: Generated<number>;
+  lease_until: Timestamp | null;
+  status: number | null;
+  request_id: string | null;
+  sealed: Buffer | null;
+}
+
+export interface BatchesRow {
+  user_id: string;
+  id: string;
+  key_id: string;
+  address: string;
+  operation: string;
+  input_file: string;
+  metadata: ColumnType<unknown, string | undefined, string>;
+  beta: string | null;
+  state: Generated<string>;
+  errors: ColumnType<unknown, string | undefined, string>;
+  total: number;
+  succeeded: Generated<number>;
+  errored: Generated<number>;
+  canceled: Generated<number>;
+  expired: Generated<number>;
+  result_bytes: Generated<bigint>;
+  output_file: string | null;
+  error_file: string | null;
+  ready_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  taken_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  expires_at: Timestamp;
+  cancelled_at: Timestamp | null;
+  ended_at: Timestamp | null;
+  kept_until: Timestamp;
+}
+
 export interface CallbackAttemptsRow {
   user_id: string;
   event_id: string;
@@ -203,6 +254,13 @@ export interface CallbackCircuitsRow {
   failures: Generated<number>;
   probes: Generated<number>;
   probe_at: Timestamp | null;
+  updated_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
+export interface CallbackDefaultsRow {
+  user_id: string;
+  url: string;
+  types: string[] | null;
   updated_at: ColumnType<Date, Date | string | undefined, Date | string>;
 }
 
@@ -261,6 +319,26 @@ export interface CharactersRow {
   preview_type: string | null;
 }
 
+export interface ConversationItemsRow {
+  user_id: string;
+  conversation_id: string;
+  n: number;
+  id: string;
+  bytes: number;
+  sealed: string;
+}
+
+export interface ConversationsRow {
+  user_id: string;
+  id: string;
+  metadata: ColumnType<unknown, string | undefined, string>;
+  items: Generated<number>;
+  bytes: Generated<bigint>;
+  next_n: Generated<number>;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  expires_at: Timestamp;
+}
+
 export interface EntriesRow {
   id: Generated<bigint>;
   debit: string;
@@ -283,6 +361,26 @@ export interface ErasuresRow {
   next_check_at: ColumnType<Date, Date | string | undefined, Date | string>;
   log_erased_to: Timestamp | null;
   finished_at: Timestamp | null;
+}
+
+export interface FilePartsRow {
+  user_id: string;
+  file_id: string;
+  start: bigint;
+  sealed: Buffer;
+}
+
+export interface FilesRow {
+  user_id: string;
+  id: string;
+  key_id: string | null;
+  name: string;
+  media_type: string;
+  purpose: string;
+  bytes: bigint;
+  completed_at: Timestamp | null;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  expires_at: Timestamp;
 }
 
 export interface GroupsRow {
@@ -343,6 +441,8 @@ export interface KeysRow {
   is_own: Generated<boolean>;
   capture_until: Timestamp | null;
   auto_cache: Generated<boolean>;
+  groups: string[] | null;
+  prefer: Generated<string>;
 }
 
 export interface LeasesRow {
@@ -737,6 +837,8 @@ export interface UsersRow {
   max_keys: Generated<number>;
   key_groups: string[] | null;
   erased_at: Timestamp | null;
+  video_creates: number | null;
+  end_users: Generated<boolean>;
 }
 
 export interface VideoTaskAssetsRow {
@@ -792,6 +894,10 @@ export interface VideoTasksRow {
   dismissed_at: Timestamp | null;
   link_epoch: Generated<number>;
   max_tokens: bigint | null;
+  sent_expiry: number | null;
+  label: string | null;
+  callback_types: string[] | null;
+  unit: Generated<string>;
 }
 
 export interface WalletsRow {
@@ -851,6 +957,7 @@ export interface WishesRow {
 
 export interface Rows {
   account_cooldowns: AccountCooldownsRow;
+  account_groups: AccountGroupsRow;
   account_loads: AccountLoadsRow;
   account_parks: AccountParksRow;
   account_tests: AccountTestsRow;
@@ -862,14 +969,21 @@ export interface Rows {
   audit: AuditRow;
   authorization_sessions: AuthorizationSessionsRow;
   background_responses: BackgroundResponsesRow;
+  batch_lines: BatchLinesRow;
+  batches: BatchesRow;
   callback_attempts: CallbackAttemptsRow;
   callback_circuits: CallbackCircuitsRow;
+  callback_defaults: CallbackDefaultsRow;
   callback_events: CallbackEventsRow;
   captures: CapturesRow;
   change_replies: ChangeRepliesRow;
   characters: CharactersRow;
+  conversation_items: ConversationItemsRow;
+  conversations: ConversationsRow;
   entries: EntriesRow;
   erasures: ErasuresRow;
+  file_parts: FilePartsRow;
+  files: FilesRow;
   groups: GroupsRow;
   holds: HoldsRow;
   idempotency_records: IdempotencyRecordsRow;

@@ -1,7 +1,7 @@
 /** The settings: environment variables with their defaults and descriptions. Only this module reads the environment. */
 import { z } from 'zod';
 import { isProxyUrl, PROXY_EXPECTED, parseMasterKeys } from '../core/index.ts';
-import { ACCOUNT_QUEUE, HEARTBEAT_MS, STALLED_CLIENT_MS, USAGE_WAIT_MS, words } from '../rules/index.ts';
+import * as rules from '../rules/index.ts';
 import type { SettingReport } from '../schemas/index.ts';
 
 /** All issues of one setting have the same text, which names the range. */
@@ -13,8 +13,13 @@ const integer = (min: number, max?: number) => {
     .min(min, expected)
     .max(max ?? Number.MAX_SAFE_INTEGER, expected);
 };
+const optionalInteger = (min: number, max?: number) => integer(min, max).optional();
+/** With the value that counts where none is given. */
+const integerOr = (fallback: number, min: number, max?: number) => integer(min, max).default(fallback);
 const port = integer(0, 65_535);
+const optionalPort = port.optional();
 const text = z.string().min(1);
+const optionalText = text.optional();
 const matching = (form: RegExp, expected: string) => z.string().regex(form, expected).optional();
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }).optional();
 const oneOf = <const T extends readonly string[]>(names: T) =>
@@ -35,12 +40,12 @@ const proxyUrl = z
   .refine((text) => isProxyUrl(text), `must be ${PROXY_EXPECTED}`)
   .optional();
 const DAY_MS = 86_400_000;
-const milliseconds = integer(0, DAY_MS);
-const bodyBytes = integer(1024);
+const millisecondsOr = (fallback: number) => integerOr(fallback, 0, DAY_MS);
+const bodyBytes = integer(1024).optional();
 
 /** An account names no file, because it could send any file of the machine elsewhere. */
 const tokenFile = (cloud: string, setBy: string) =>
-  text.optional().describe(`file with the token that accounts exchange at ${cloud}; set by ${setBy}`);
+  optionalText.describe(`file with the token that accounts exchange at ${cloud}; set by ${setBy}`);
 
 /** Undefined unless the text is an origin: scheme, host and port only. */
 function originOf(text: string): string | undefined {
@@ -98,17 +103,13 @@ const Settings = z.strictObject({
     .describe(
       'URL of a Redis 6 or later, or Valkey, that shares rate limits between servers; without it each server counts for itself',
     ),
-  RATE_LIMIT_BURST: integer(2, 100)
-    .default(100)
-    .describe(
-      'percent of a limit of requests per minute that is admitted within one second; 100 admits all of it at once, 2 little more than an even rate; no minute ever admits more than the limit',
-    ),
-  TLS_CERT: text
-    .optional()
-    .describe(
-      'PEM file of the certificate and its chain; with TLS_KEY the server speaks HTTPS, and reads both files again when they change',
-    ),
-  TLS_KEY: text.optional().describe('PEM file of the private key of TLS_CERT, not encrypted'),
+  RATE_LIMIT_BURST: integerOr(100, 2, 100).describe(
+    'percent of a limit of requests per minute that is admitted within one second; 100 admits all of it at once, 2 little more than an even rate; no minute ever admits more than the limit',
+  ),
+  TLS_CERT: optionalText.describe(
+    'PEM file of the certificate and its chain; with TLS_KEY the server speaks HTTPS, and reads both files again when they change',
+  ),
+  TLS_KEY: optionalText.describe('PEM file of the private key of TLS_CERT, not encrypted'),
   PUBLIC_URL: httpUrl.describe('base URL of links in responses; default http://HOST:PORT, https:// with TLS_CERT'),
   MASTER_KEY: z
     .string()
@@ -124,91 +125,76 @@ const Settings = z.strictObject({
   DEMO: oneOf(['auto', 'on', 'off'])
     .default('auto')
     .describe('auto installs the demo on an empty embedded database; on always; off never'),
-  DEMO_PORT: port
-    .optional()
-    .describe('port of the simulated providers of the demo; default 4010, or a free one if that is taken'),
+  DEMO_PORT: optionalPort.describe(
+    'port of the simulated providers of the demo; default 4010, or a free one if that is taken',
+  ),
   LOG_LEVEL: oneOf(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('minimum log level'),
-  WORKERS: integer(1, 64)
-    .optional()
-    .describe(
-      'processes that serve requests on PORT; 1 runs everything in one process; default: the cores that the process may use, at most 8',
-    ),
-  DRAIN_BEFORE_MS: milliseconds
-    .default(0)
-    .describe(
-      'time at shutdown in which `/readyz` fails and requests are still served, so that load balancers turn away first',
-    ),
-  DRAIN_MS: milliseconds.default(30_000).describe('time for open requests to finish at shutdown'),
-  HEARTBEAT_MS: milliseconds.default(HEARTBEAT_MS).describe('idle time of a stream after which a heartbeat is sent'),
-  STALLED_CLIENT_MS: milliseconds
-    .default(STALLED_CLIENT_MS)
-    .describe('close the connection when the client reads nothing for this long'),
-  BODY_LIMIT_TEXT: bodyBytes.optional().describe('largest body of a text request in bytes; default 32 MiB'),
-  BODY_LIMIT_IMAGE: bodyBytes.optional().describe('largest body of an image request in bytes; default 64 MiB'),
-  BODY_MEMORY_BYTES: integer(2 ** 20)
-    .optional()
-    .describe(
-      'bytes of all large request bodies in memory, after decompression and with their working copies; further ones get 503, and a key with more than its share 429; default 30 % of the memory limit of the container, without one 512 MiB',
-    ),
-  KEPT_PROMPT_BYTES: integer(0)
-    .optional()
-    .describe(
-      'bytes of prompts above 32 KiB that stay in memory for three minutes, so that the next turn of a conversation is read from its new part on; part of BODY_MEMORY_BYTES, and given up when bodies need it; 0 keeps none; default an eighth of BODY_MEMORY_BYTES',
-    ),
-  ACCOUNT_QUEUE_MS: integer(0, 60_000)
-    .default(ACCOUNT_QUEUE.waitMs)
-    .describe('longest wait of a request for a slot while all upstream accounts are full; 0 refuses it at once'),
+  WORKERS: optionalInteger(1, 64).describe(
+    'processes that serve requests on PORT; 1 runs everything in one process; default: the cores that the process may use, at most 8',
+  ),
+  DRAIN_BEFORE_MS: millisecondsOr(0).describe(
+    'time at shutdown in which `/readyz` fails and requests are still served, so that load balancers turn away first',
+  ),
+  DRAIN_MS: millisecondsOr(30_000).describe('time for open requests to finish at shutdown'),
+  HEARTBEAT_MS: millisecondsOr(rules.HEARTBEAT_MS).describe('idle time of a stream after which a heartbeat is sent'),
+  STALLED_CLIENT_MS: millisecondsOr(rules.STALLED_CLIENT_MS).describe(
+    'close the connection when the client reads nothing for this long',
+  ),
+  BODY_LIMIT_TEXT: bodyBytes.describe('largest body of a text request in bytes; default 32 MiB'),
+  BODY_LIMIT_IMAGE: bodyBytes.describe('largest body of an image request in bytes; default 64 MiB'),
+  BODY_MEMORY_BYTES: optionalInteger(2 ** 20).describe(
+    'bytes of all large request bodies in memory, after decompression and with their working copies; further ones get 503, and a key with more than its share 429; default 30 % of the memory limit of the container, without one 512 MiB',
+  ),
+  KEPT_PROMPT_BYTES: optionalInteger(0).describe(
+    'bytes of prompts above 32 KiB that stay in memory for three minutes, so that the next turn of a conversation is read from its new part on; part of BODY_MEMORY_BYTES, and given up when bodies need it; 0 keeps none; default an eighth of BODY_MEMORY_BYTES',
+  ),
+  ACCOUNT_QUEUE_MS: integerOr(rules.ACCOUNT_QUEUE.waitMs, 0, 60_000).describe(
+    'longest wait of a request for a slot while all upstream accounts are full; 0 refuses it at once',
+  ),
   SHEDDING: oneOf(['on', 'off'])
     .default('on')
     .describe('on refuses requests with 503 while the server is overloaded, lists first; off never does'),
-  MAX_CONNECTIONS: integer(1)
-    .optional()
-    .describe(
-      'open client connections; at the limit idle ones are closed, or else new ones get 503; default: half of the open files that the system allows, minus a reserve of 256, at most 10000',
-    ),
-  MAX_CONNECTIONS_PER_ADDRESS: integer(1)
-    .optional()
-    .describe(
-      'open connections of one client address (IPv6: /64 network), further ones get 503; not for addresses in TRUST_PROXY; default: half of MAX_CONNECTIONS',
-    ),
-  USAGE_FLUSH_MS: integer(200, 2_000)
-    .default(1_000)
-    .describe(
-      'milliseconds between two writes of usage to the database under load; a lower value shows charges sooner, a higher one takes less CPU time',
-    ),
-  USAGE_WAIT_MS: integer(0, 60_000)
-    .default(USAGE_WAIT_MS)
-    .describe(
-      'time for a provider to report the usage of a reply whose client has disconnected in or after its content; without a report in time the charge is estimated; 0 waits for none',
-    ),
-  STORED_RESPONSES_DAYS: integer(0, 365)
-    .default(30)
-    .describe('days that responses are stored for later reference; 0 stores none'),
-  RESULT_MIRROR_DIR: text
-    .optional()
-    .describe(
-      'existing folder, local or mounted and shared by all servers and workers, in which results of video tasks are kept after one download; without it every read goes to the provider',
-    ),
+  MAX_CONNECTIONS: optionalInteger(1).describe(
+    'open client connections; at the limit idle ones are closed, or else new ones get 503; default: half of the open files that the system allows, minus a reserve of 256, at most 10000',
+  ),
+  MAX_CONNECTIONS_PER_ADDRESS: optionalInteger(1).describe(
+    'open connections of one client address (IPv6: /64 network), further ones get 503; not for addresses in TRUST_PROXY; default: half of MAX_CONNECTIONS',
+  ),
+  USAGE_FLUSH_MS: integerOr(1_000, 200, 2_000).describe(
+    'milliseconds between two writes of usage to the database under load; a lower value shows charges sooner, a higher one takes less CPU time',
+  ),
+  USAGE_WAIT_MS: integerOr(rules.USAGE_WAIT_MS, 0, 60_000).describe(
+    'time for a provider to report the usage of a reply whose client has disconnected in or after its content; without a report in time the charge is estimated; 0 waits for none',
+  ),
+  STORED_RESPONSES_DAYS: integerOr(30, 0, 365).describe(
+    'days that responses are stored for later reference; 0 stores none',
+  ),
+  FILE_DAYS: integerOr(30, 0, 365).describe('days that uploaded files are kept; 0 takes none'),
+  RESULT_MIRROR_DIR: optionalText.describe(
+    'existing folder, local or mounted and shared by all servers and workers, in which results of video tasks are kept after one download; without it every read goes to the provider',
+  ),
   RESULT_MIRROR_AT: oneOf(['read', 'success'])
     .default('read')
     .describe('when a result is mirrored: at its first read, or by a job as soon as its task has succeeded'),
-  RESULT_MIRROR_DAYS: integer(1, 3650).default(7).describe('days that mirrored results are kept'),
-  RESULT_MIRROR_MAX_BYTES: integer(2 ** 20)
-    .default(20 * 2 ** 30)
-    .describe('bytes of all mirrored results together; the oldest are removed first; default 20 GiB'),
-  RESULT_LINK_SECONDS: integer(0, 86_400)
-    .default(0)
-    .describe(
-      'how long signed links to results of video tasks work, which need no API key; callers must ask for them; 0 gives none',
-    ),
-  USAGE_RETENTION_MONTHS: integer(0, 1200)
-    .default(13)
-    .describe(
-      'calendar months that single usage records are kept; 0 keeps all; daily sums and charges are always kept',
-    ),
-  REQUEST_LOG_DAYS: integer(0, 365)
-    .default(14)
-    .describe('UTC days before today that the request log is kept; 0 writes none; charts read roll-ups of 400 days'),
+  RESULT_MIRROR_DAYS: integerOr(7, 1, 3650).describe('days that mirrored results are kept'),
+  RESULT_MIRROR_MAX_BYTES: integerOr(20 * 2 ** 30, 2 ** 20).describe(
+    'bytes of all mirrored results together; the oldest are removed first; default 20 GiB',
+  ),
+  VIDEO_CREATES_PER_MINUTE: integerOr(rules.VIDEO_REQUESTS_PER_MINUTE.create, 1, 1_000_000).describe(
+    'creates of each kind of video object that one user may request per minute; `video_creates` of a user replaces it',
+  ),
+  VIDEO_POLLS_PER_SECOND: integerOr(rules.ACCOUNT_RATES.getsPerSecond, 1, 10_000).describe(
+    'reads of tasks that one video account gets per second; `polls_per_second` of an account replaces it',
+  ),
+  RESULT_LINK_SECONDS: integerOr(0, 0, 86_400).describe(
+    'how long signed links to results of video tasks work, which need no API key; callers must ask for them; 0 gives none',
+  ),
+  USAGE_RETENTION_MONTHS: integerOr(13, 0, 1200).describe(
+    'calendar months that single usage records are kept; 0 keeps all; daily sums and charges are always kept',
+  ),
+  REQUEST_LOG_DAYS: integerOr(14, 0, 365).describe(
+    'UTC days before today that the request log is kept; 0 writes none; charts read roll-ups of 400 days',
+  ),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.describe(
     'base URL of an OpenTelemetry receiver (OTLP over HTTP, JSON) that gets a trace of every call; unset sends none',
   ),
@@ -217,22 +203,20 @@ const Settings = z.strictObject({
     'must be name=value pairs separated by commas',
   ).describe('headers for that receiver, such as authorization=Bearer%20TOKEN; values are percent-encoded'),
   OTEL_SERVICE_NAME: text.default('dragoman').describe('name of this service in traces'),
-  ALARM_CHECK_MS: integer(100, DAY_MS)
-    .default(60_000)
-    .describe('interval at which a job verifies the ledger and checks for alarms'),
-  AUTH_FAILURES_PER_MINUTE: integer(1)
-    .default(60)
-    .describe(
-      'failed authentications per address and minute before further failures get 429; valid credentials always pass',
-    ),
-  CONSOLE_DIR: text.optional().describe('folder of the built console; default: dist/console of the installation'),
+  ALARM_CHECK_MS: integerOr(60_000, 100, DAY_MS).describe(
+    'interval at which a job verifies the ledger and checks for alarms',
+  ),
+  AUTH_FAILURES_PER_MINUTE: integerOr(60, 1).describe(
+    'failed authentications per address and minute before further failures get 429; valid credentials always pass',
+  ),
+  CONSOLE_DIR: optionalText.describe('folder of the built console; default: dist/console of the installation'),
   OIDC_ISSUER: z
     .string()
     .refine(isIssuer, 'must be an https:// URL without query, or http:// on this machine')
     .optional()
     .describe('issuer of an OpenID provider; with OIDC_CLIENT_ID people may sign in to the console with it'),
-  OIDC_CLIENT_ID: text.optional().describe('client id of the console at the OpenID provider'),
-  OIDC_CLIENT_SECRET: text.optional().describe('client secret; unset for a public client'),
+  OIDC_CLIENT_ID: optionalText.describe('client id of the console at the OpenID provider'),
+  OIDC_CLIENT_SECRET: optionalText.describe('client secret; unset for a public client'),
   OIDC_SCOPE: text.default('openid email profile').describe('scopes that the console asks for'),
   OIDC_OPERATORS: listOf(operatorRuleOf, 'e-mail addresses or rules such as groups=gateway-admins').describe(
     'who becomes an operator by signing in with OpenID Connect: comma-separated e-mail addresses, or claims such as groups=gateway-admins; all others need an invitation',
@@ -250,12 +234,10 @@ const Settings = z.strictObject({
   METRICS_TOKEN: matching(/^[\x21-\x7e]{20,256}$/, 'must be 20 to 256 visible ASCII characters').describe(
     'bearer token that GET /metrics requires; without it the metrics are open',
   ),
-  METRICS_PORT: port.optional().describe('port on HOST that serves GET /metrics instead of PORT; 0 picks a free one'),
-  HEALTH_PORT: port
-    .optional()
-    .describe(
-      'port on HOST that serves GET /healthz and /readyz from a thread of their own, without TLS, also while a flood keeps PORT busy; 0 picks a free one',
-    ),
+  METRICS_PORT: optionalPort.describe('port on HOST that serves GET /metrics instead of PORT; 0 picks a free one'),
+  HEALTH_PORT: optionalPort.describe(
+    'port on HOST that serves GET /healthz and /readyz from a thread of their own, without TLS, also while a flood keeps PORT busy; 0 picks a free one',
+  ),
   HTTPS_PROXY: proxyUrl.describe(
     'URL of the proxy for accounts with an https:// base URL, unless an account names its own; also in lower case',
   ),
@@ -286,9 +268,9 @@ const Settings = z.strictObject({
     'URL of the credentials of a container; set by EKS Pod Identity',
   ),
   AWS_CONTAINER_AUTHORIZATION_TOKEN: z.string().optional().describe('secret for that URL'),
-  AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: text
-    .optional()
-    .describe('file with the secret for that URL; set by EKS Pod Identity'),
+  AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: optionalText.describe(
+    'file with the secret for that URL; set by EKS Pod Identity',
+  ),
   IDENTITY_ENDPOINT: httpUrl.describe('endpoint of managed identities; set by Azure App Service and Container Apps'),
   IDENTITY_HEADER: z.string().optional().describe('secret for IDENTITY_ENDPOINT; set by the same'),
 });
@@ -316,7 +298,7 @@ export class ConfigError extends Error {}
 
 /** Settings whose values an error must not repeat. */
 const SECRET: ReadonlySet<string> = new Set(
-  words(
+  rules.words(
     'DATABASE_URL DATABASE_DIRECT_URL REDIS_URL MASTER_KEY ADMIN_TOKEN METRICS_TOKEN OIDC_CLIENT_SECRET SMTP_URL',
     'HTTPS_PROXY HTTP_PROXY OTEL_EXPORTER_OTLP_HEADERS IDENTITY_HEADER AWS_CONTAINER_AUTHORIZATION_TOKEN',
   ),

@@ -55,10 +55,7 @@ function failure(path: string, what: string, error: NodeJS.ErrnoException): Data
   return new DataDirError(`DATA_DIR ${resolve(path)} ${what}: ${reason}. ${next}.`, { cause: error });
 }
 
-/**
- * The folder of an embedded database that is not in DATA_DIR, because PostgreSQL does not run as root and its user may not enter DATA_DIR.
- * Undefined when it is there, or when there is none.
- */
+/** The folder of an embedded database outside DATA_DIR, which PostgreSQL's user may not enter. Undefined when there is none. */
 export async function databaseOutside(dataDir: string, cluster: string | undefined): Promise<string | undefined> {
   if (cluster === undefined || cluster === join(await realpath(dataDir), 'postgres')) return undefined;
   return dirname(cluster);

@@ -1,7 +1,4 @@
-/**
- * Loads the master key from MASTER_KEY, or from a file in DATA_DIR that the first start creates. Never creates a key for a database that
- * has sealed secrets, because that would hide the loss of the first key.
- */
+/** The master key, from MASTER_KEY or a file in DATA_DIR. Never created for a database with sealed secrets: that would hide a loss. */
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

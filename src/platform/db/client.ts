@@ -42,10 +42,7 @@ export class SeverableClient extends pg.Client {
     this.#socket.setTimeout(ms, () => this.sever());
   }
 
-  /**
-   * Sends all statements at once. After a failure, PostgreSQL refuses those that follow in the same transaction, and a commit rolls back.
-   * Rejects with the first failure, once all have ended.
-   */
+  /** Sends all statements at once; PostgreSQL refuses those after a failure. Rejects with the first failure, once all have ended. */
   async queryAll(statements: readonly pg.QueryConfig[]): Promise<pg.QueryResult[]> {
     const driver = this as { -readonly [name in 'pipeline']: boolean };
     driver.pipeline = true;

@@ -17,10 +17,7 @@ export interface StoreServices {
 
 export interface Database {
   readonly db: Db;
-  /**
-   * Connections of their own for short statements that a call waits for: they fail sooner when the server is silent, and neither
-   * background work nor calls can take the connections of the other.
-   */
+  /** Connections of their own for short statements that a call waits for: they fail sooner, and background work cannot take them. */
   readonly forCalls: Db;
   /** For connections that keep a session: those of `connect`, migrations, and further pools. */
   readonly url: string;

@@ -13,10 +13,7 @@ export class MigrationError extends Error {}
 /** An index over a large table takes minutes to build. */
 const STATEMENT_MS = 3_600_000;
 
-/**
- * Returns the names of the migrations that were run. Most starts find them all done; the migrator would read the catalogue of the whole database
- * to learn that, which costs more than the rest of a start.
- */
+/** Returns the migrations that were run. Looks first itself: the migrator would read the catalogue of the whole database. */
 export const migrate = (url: string): Promise<string[]> =>
   runMigrations(url, async (migrator, db) => ((await isCurrent(db)) ? {} : migrator.migrateToLatest()));
 

@@ -1,7 +1,4 @@
-/**
- * A pool of connections that never waits for a silent server. A statement without a result within its limit cuts its connection, and
- * a connection that was unused for a while is probed before it is used again.
- */
+/** A pool that never waits for a silent server: a late statement cuts its connection, and unused connections are probed. */
 import type { CompiledQuery, PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { type Clock, systemClock, Unavailable } from '../../core/index.ts';

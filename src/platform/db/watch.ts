@@ -22,6 +22,7 @@ const CHECK_MS = 2_000;
 const RECONNECT_MS = 1_000;
 /** A server that takes longer to respond is asked through the pool, and the connection is replaced. */
 const RESPONSE_MS = 1_000;
+const REVISIONS = 'select name, revision from revisions order by name';
 
 const CHANNELS = { revisions: 'dragoman', work: 'dragoman_work' } as const;
 
@@ -67,6 +68,12 @@ export class RevisionWatch {
     this.#onWork.add(listener);
   }
 
+  /** The rows of a short statement, through the listening connection, which needs no probe. Undefined without an answer of it. */
+  async read<Row extends QueryResultRow>(name: string, text: string): Promise<readonly Row[] | undefined> {
+    const answer = this.#listener?.query<Row>({ name, text });
+    return answer?.then(({ rows }) => rows).catch(() => undefined);
+  }
+
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#repetition?.stop();
@@ -95,7 +102,8 @@ export class RevisionWatch {
   /** Through the listening connection, which does not notice by itself that the server is silent; through the pool without it. */
   async #checkRegularly(): Promise<void> {
     const listener = this.#listener;
-    await this.#check(listener && (await readRevisions(listener, this.#options.clock)));
+    const cancel = this.#options.clock.after(RESPONSE_MS, () => listener?.sever());
+    await this.#check(await this.read<Revision & QueryResultRow>('revisions', REVISIONS).finally(cancel));
   }
 
   async #listen(): Promise<void> {
@@ -128,14 +136,4 @@ export class RevisionWatch {
   }
 
   readonly #logFailure = (error: unknown): void => this.#options.log.warn('watch.failed', errorFields(error));
-}
-
-/** Undefined when the server does not respond: the connection is cut, which makes the watch open another. */
-async function readRevisions(client: SeverableClient, clock: Clock): Promise<readonly Revision[] | undefined> {
-  const cancel = clock.after(RESPONSE_MS, () => client.sever());
-  return client
-    .query<Revision & QueryResultRow>({ name: 'revisions', text: 'select name, revision from revisions order by name' })
-    .then(({ rows }) => rows)
-    .catch(() => undefined)
-    .finally(cancel);
 }

@@ -97,10 +97,7 @@ export class ConnectionPool implements HttpTransport {
           this.#options.openSocket({ ...pinned(target, addresses), ...(tunnel && { socket: tunnel }) }),
         openProxySocket: this.#options.openSocket,
         accepts: (reached) => isPinned(addresses, reached),
-        owner: {
-          onIdle: (idle) => idle.close(),
-          onClosed: (closed) => this.remove(closed),
-        },
+        owner: { onIdle: (idle) => idle.close(), onClosed: (closed) => this.remove(closed) },
       },
       message,
       user,

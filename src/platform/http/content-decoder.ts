@@ -1,7 +1,4 @@
-/**
- * Decodes a response that a provider, or a proxy in front of it, compressed although it was asked not to. Keeps at most the buffers of
- * one decoder: a listener that pauses stops the decoder, and the decoder stops the provider.
- */
+/** Decodes a response that was compressed unasked. Keeps one decoder's buffers: a listener that pauses stops the provider. */
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
 import type { HttpHeaders } from './headers.ts';

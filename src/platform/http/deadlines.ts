@@ -1,7 +1,4 @@
-/**
- * Deadlines of exchanges in progress, with one timer for all. The timer runs for the nearest deadline and checks all entries when
- * it fires. An idle timeout that moves with every read therefore costs one assignment.
- */
+/** Deadlines of exchanges, with one timer for the nearest. An idle timeout that moves with every read costs one assignment. */
 import { type Clock, IndexedList, type IndexedMember } from '../../core/index.ts';
 
 export interface HasDeadline extends IndexedMember {

@@ -1,7 +1,4 @@
-/**
- * An exchange: one request and its response, with time limits and back-pressure, on a transport. Reports failures as values
- * with a kind, because callers branch on it. Decodes compressed bodies, but never reads into a body.
- */
+/** One request and its response on a transport, with limits and back-pressure. Failures are values with a kind. Decodes bodies. */
 import type { Clock } from '../../core/index.ts';
 import { CLIENT_BOUNDS } from './bounds.ts';
 import {

@@ -1,7 +1,4 @@
-/**
- * The connections of the HTTP server, with TLS or without: accepts them up to their limits, enforces their timeouts, and closes them at
- * shutdown.
- */
+/** The connections of the HTTP server: accepts them up to their limits, enforces their timeouts, and closes them at shutdown. */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';

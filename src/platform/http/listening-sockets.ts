@@ -1,7 +1,4 @@
-/**
- * The sockets of a port. Node accepts one connection per socket in a turn of the event loop, so a busy process with one socket would leave
- * new clients waiting. Where the system spreads connections over sockets, a port has many, each with its own queue.
- */
+/** The sockets of a port. Node accepts one connection per socket and turn, so a port has many where the system spreads connections. */
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { BoundSocket, createServer } from 'node:net';

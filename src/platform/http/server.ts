@@ -61,7 +61,6 @@ export interface Upgradable {
   release(): Buffer;
 }
 
-/** A connection as the listener sees it. */
 export interface ServerConnection extends IndexedMember, Upgradable {
   /** Set by the listener only: where an open connection comes from. */
   network: string | undefined;

@@ -4,15 +4,7 @@
  * messages reveal nothing about the internal network.
  */
 import type { Clock } from '../../core/index.ts';
-import {
-  createHttpClient,
-  type Exchange,
-  type HttpClient,
-  type HttpHeaders,
-  type OpenSocket,
-  type ResponseListener,
-  type TransportError,
-} from '../http/index.ts';
+import * as http from '../http/index.ts';
 import { claimedMime, detectMime, isUnknown } from './mime-sniff.ts';
 import { type AddressRejection, PublicGuard, type ResolveHost } from './public-guard.ts';
 import { isTimeCode, type PostResponse, type PublicPost, postOnce, type SendOnce } from './public-post.ts';
@@ -24,7 +16,7 @@ export interface PublicFetcherOptions {
   readonly resolve?: ResolveHost;
   readonly resolveMs?: number;
   readonly connectMs?: number;
-  readonly openSocket?: OpenSocket;
+  readonly openSocket?: http.OpenSocket;
 }
 
 export interface PublicRequest {
@@ -51,12 +43,12 @@ const CONNECT_MS = 5_000;
 export class PublicFetcher {
   readonly #options: PublicFetcherOptions;
   readonly #guard: PublicGuard;
-  readonly #http: HttpClient;
+  readonly #http: http.HttpClient;
 
   constructor(options: PublicFetcherOptions) {
     this.#options = options;
     this.#guard = new PublicGuard(options);
-    this.#http = createHttpClient(options);
+    this.#http = http.createHttpClient(options);
   }
 
   /** Never rejects. */
@@ -132,8 +124,8 @@ const HEADERS = [
 ].flat();
 
 /** Reads one response and stops at the first failure. */
-class Download implements ResponseListener {
-  exchange: Exchange | undefined;
+class Download implements http.ResponseListener {
+  exchange: http.Exchange | undefined;
   readonly #request: PublicRequest;
   readonly #done: (result: PublicResult) => void;
   readonly #chunks: Buffer[] = [];
@@ -145,7 +137,7 @@ class Download implements ResponseListener {
     this.#done = done;
   }
 
-  onHead(status: number, headers: HttpHeaders): void {
+  onHead(status: number, headers: http.HttpHeaders): void {
     this.#type = headers['content-type'];
     const failure = this.#headFailure(status, headers);
     if (failure) this.#abort(failure);
@@ -165,11 +157,11 @@ class Download implements ResponseListener {
     this.#done(this.#accepts(mime) ? { ok: true, mime, bytes } : WRONG_TYPE);
   }
 
-  onError({ kind, code }: TransportError): void {
+  onError({ kind, code }: http.TransportError): void {
     this.#done(kind === 'timeout' || isTimeCode(code) ? TOO_LONG : UNREADABLE);
   }
 
-  #headFailure(status: number, headers: HttpHeaders): PublicFailure | undefined {
+  #headFailure(status: number, headers: http.HttpHeaders): PublicFailure | undefined {
     if (status !== 200) return failure('status', `The address returned status ${status} instead of 200.`);
     if (Number(headers['content-length'] ?? 0) > this.#request.maxBytes) return this.#tooLarge();
     if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return WRONG_TYPE;

@@ -79,10 +79,7 @@ const NOT_PUBLIC = 'The host of the address has no public address.';
 const OTHER_HOST: AddressRejection = { reason: 'host', message: 'The host of the address may not be reached.' };
 const TOO_LONG: AddressRejection = { reason: 'time', message: 'The address took too long to respond.' };
 
-/**
- * Uses c-ares, not getaddrinfo: it ignores the hosts file and search lists, and a slow name server does not block libuv's threads.
- * Omits an address family that fails; fewer addresses are safe.
- */
+/** By c-ares, not getaddrinfo: no hosts file, and no libuv threads to block. A family that fails is omitted. */
 export const createResolver =
   (servers?: readonly string[]): ResolveHost =>
   async (host, signal) => {
@@ -93,7 +90,6 @@ export const createResolver =
     return families.flatMap((family) => (family.status === 'fulfilled' ? family.value : []));
   };
 
-/** Resolves like `work`, or rejects when the signal aborts first. */
 async function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);

@@ -1,7 +1,4 @@
-/**
- * State shared by replicas: scripts in Redis, with automatic reconnection. Never delays a request by more than 100 ms: the call
- * then rejects, the caller continues with local state, and the connection is retried in the background.
- */
+/** Scripts in Redis that replicas share. A call rejects after 100 ms, its caller goes on with local state, and Redis is retried. */
 import { type Clock, errorFields, type Log } from '../../core/index.ts';
 import { openRedisClient, type RedisClient, type Script } from './client.ts';
 
@@ -91,10 +88,7 @@ export class Redis {
     if (this.#client) this.run(script, keys, args).catch(() => {});
   }
 
-  /**
-   * Ends a lease without waiting. While Redis is down, ends it after the reconnect, unless it has expired by then; `later` are the
-   * arguments for that case.
-   */
+  /** Ends a lease without waiting: while Redis is down after the reconnect, with `later` as arguments, unless it has expired by then. */
   endLease(script: Script, keys: readonly string[], args: readonly string[], later = args): void {
     const endLater = (): void => {
       const stopRenewing = this.onRenew(() => {

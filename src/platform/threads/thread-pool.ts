@@ -1,7 +1,4 @@
-/**
- * Work on large bodies off the event loop: small ones at once, large ones in a thread. Users take turns, and so do the keys of a user, so that
- * the large requests of one do not delay those of another.
- */
+/** Work on large bodies in threads, small ones at once. Users take turns, and so do the keys of a user. */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { type Clock, fail, type MaybePromise, StepBudget, Unavailable } from '../../core/index.ts';
@@ -164,10 +161,7 @@ export class ThreadPool implements Threads {
     return worker;
   }
 
-  /**
-   * A thread takes no more CPU time than passes on the clock. Its CPU time is the measure, so that a busy machine ends no job. Node has
-   * `cpuUsage` since version 24, and the launcher starts nothing older.
-   */
+  /** A thread takes no more CPU time than passes on the clock. CPU time is the measure, so that a busy machine ends no job. */
   #checkLater(worker: Worker, begunAtMs: number, afterMs: number): void {
     const { clock, jobCpuMs } = this.#options;
     const job = this.#running.get(worker);

@@ -8,12 +8,8 @@ parentPort?.on('message', async (message: JobMessage) => {
   parentPort?.postMessage(result, moved);
 });
 
-async function resultOf({
-  module,
-  name,
-  input,
-  steps: { max, taken },
-}: JobMessage): Promise<[JobResult, ArrayBuffer[]]> {
+async function resultOf({ module, name, input, steps: limits }: JobMessage): Promise<[JobResult, ArrayBuffer[]]> {
+  const { max, taken } = limits;
   const steps = new StepBudget(max, taken);
   try {
     const job = ((await import(module)) as Readonly<Record<string, ThreadJob<unknown, unknown>>>)[name];

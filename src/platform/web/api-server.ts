@@ -1,34 +1,8 @@
-/**
- * HTTP server: routes requests by the endpoint table and runs their handlers. Owns request ids, rejections, the log line of every
- * request, and the graceful shutdown. src/platform/http reads and writes the bytes.
- */
+/** HTTP server: routes by the endpoint table and runs handlers. Owns request ids, rejections, log lines and shutdown. */
 import { STATUS_CODES } from 'node:http';
-import {
-  ApiError,
-  type Clock,
-  errorFields,
-  fail,
-  IndexedList,
-  type Log,
-  newRequestId,
-  toApiError,
-  Unavailable,
-} from '../../core/index.ts';
-import { errorFormatOf, INFERENCE_ENDPOINTS } from '../../rules/index.ts';
-import {
-  type ConnectionLimits,
-  createHttpServer,
-  type HttpParseError,
-  type HttpServer,
-  type IncomingRequest,
-  isUpgrade,
-  type ListeningSocket,
-  type OutgoingResponse,
-  type ProtocolViolation,
-  rejectionFor,
-  type ServerHost,
-  type Upgradable,
-} from '../http/index.ts';
+import * as core from '../../core/index.ts';
+import { errorFormatOf, FOREIGN_PATHS, INFERENCE_ENDPOINTS } from '../../rules/index.ts';
+import * as http from '../http/index.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
 import type { Certificate } from './certificate.ts';
@@ -45,13 +19,13 @@ import { Wakefulness } from './wakefulness.ts';
 export interface WebOptions {
   readonly handlers: Readonly<Record<AnyOperation, Handler>>;
   readonly renderError: RenderError;
-  readonly log: Log;
-  readonly clock: Clock;
+  readonly log: core.Log;
+  readonly clock: core.Clock;
   readonly metrics: Metrics;
   /** Addresses and CIDR blocks of proxies whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[];
   readonly bodyBudget: BodyBudget;
-  readonly connectionLimits: ConnectionLimits;
+  readonly connectionLimits: http.ConnectionLimits;
   /** Serves HTTPS with this certificate; without it HTTP. */
   readonly certificate?: Certificate | undefined;
   /** Lets scripts of other origins call the caller's API. */
@@ -74,7 +48,7 @@ export interface CompletedCall {
 export type Web = ReturnType<typeof createWeb>;
 
 interface WebState extends WebOptions {
-  readonly openCalls: IndexedList<Call>;
+  readonly openCalls: core.IndexedList<Call>;
   readonly shedResponses: ShedResponses;
   /** A request was refused. */
   readonly reportShed: () => void;
@@ -85,7 +59,7 @@ export function createWeb(options: WebOptions) {
   let isStopping = false;
   const state: WebState = {
     ...options,
-    openCalls: new IndexedList(),
+    openCalls: new core.IndexedList(),
     shedResponses: new ShedResponses(options.renderError),
     reportShed: shedReporter(options),
   };
@@ -93,14 +67,14 @@ export function createWeb(options: WebOptions) {
     ROUTES.map(({ operation }) => [operation, withStateCheck(operation, options, () => isStopping)]),
   ) as Record<Route['operation'], Handler>;
   options.metrics.register('dragoman_log_lines_dropped_total', () => [{ value: options.log.droppedLines }]);
-  const reportProxy = proxyReporter(options);
+  const reportProxy = proxyReporter(options.log, options.trustedProxies);
   const { shedder, metrics } = options;
   const wakefulness = new Wakefulness({
     clock: options.clock,
     openCalls: () => state.openCalls.size,
     samplers: [...(shedder ? [shedder] : []), metrics.eventLoop],
   });
-  const host: ServerHost = {
+  const host: http.ServerHost = {
     clock: options.clock,
     get isDraining() {
       return draining;
@@ -110,11 +84,11 @@ export function createWeb(options: WebOptions) {
       reportProxy(request);
       dispatch(state, handlers, exchangeOf(request, response), connection);
     },
-    onInternalError: (error) => options.log.error('request.internal_error', errorFields(error)),
+    onInternalError: (error) => options.log.error('request.internal_error', core.errorFields(error)),
     onViolation: (violation, error) => violationResponse(violation, error, options),
     onRefused: (count) => options.log.warn('connections.refused', { count, open: listener.openConnections }),
   };
-  const listener: HttpServer = createHttpServer({
+  const listener: http.HttpServer = http.createHttpServer({
     host,
     limits: options.connectionLimits,
     certificate: options.certificate,
@@ -134,7 +108,7 @@ export function createWeb(options: WebOptions) {
       draining = true;
     },
     /** Returns the port. */
-    listen: (sockets: readonly ListeningSocket[]): Promise<number> => listener.listen(sockets),
+    listen: (sockets: readonly http.ListeningSocket[]): Promise<number> => listener.listen(sockets),
     /** Runs a call that is not an HTTP request of its own (a WebSocket turn). Logged and measured like any other. */
     run: (call: Call, handler: Handler): Promise<void> =>
       runCall(state, call, isShed(state, call.operation) ? refuseOverloaded : handler),
@@ -160,14 +134,14 @@ function dispatch(
   options: WebState,
   handlers: Readonly<Record<AnyOperation, Handler>>,
   exchange: Exchange,
-  connection: Upgradable,
+  connection: http.Upgradable,
 ): void {
   const { request, path } = exchange;
-  const rejection = rejectionFor(request);
+  const rejection = http.rejectionFor(request);
   if (rejection !== undefined) return rejectRequest(options, exchange, 400, rejection);
   if (request.headers.expect !== undefined && !/^100-continue$/i.test(request.headers.expect))
     return rejectRequest(options, exchange, 417, 'expect: only 100-continue is supported.');
-  if (isUpgrade(request.headers)) return upgrade(options, handlers, exchange, connection);
+  if (http.isUpgrade(request.headers)) return upgrade(options, handlers, exchange, connection);
   if (path === '*') return void runCall(options, toCall(options, exchange), sendNoContent);
   const preflight = options.cors?.preflightHeaders(request, path);
   if (preflight) return respondPreflight(options, exchange, preflight);
@@ -179,7 +153,7 @@ function dispatch(
 }
 
 /** The root is a page for browsers only: other clients get 404 there, as on every unknown path. */
-const isPageOfConsole = ({ method, headers }: IncomingRequest, path: string): boolean =>
+const isPageOfConsole = ({ method, headers }: http.IncomingRequest, path: string): boolean =>
   (method === 'GET' || method === 'HEAD') &&
   (path === '/console' || (path === '/' && /\btext\/html\b/i.test(headers.accept ?? '')));
 
@@ -194,7 +168,7 @@ function redirectToConsole(options: WebState, exchange: Exchange): void {
 function shed(options: WebState, { request, response }: Exchange, match: Match): void {
   options.reportShed();
   options.shedResponses.send(response, {
-    id: newRequestId(options.clock.now()),
+    id: core.newRequestId(options.clock.now()),
     errorFormat: match.route.errorFormat,
     headers: headersOf(options, request, match) ?? {},
   });
@@ -211,7 +185,7 @@ function withStateCheck(operation: Route['operation'], { handlers }: WebOptions,
   const handler = handlers[operation];
   if (isOperator(operation)) return handler;
   return (call) => {
-    if (isStopping()) throw fail('shutting_down');
+    if (isStopping()) throw core.fail('shutting_down');
     return handler(call);
   };
 }
@@ -220,7 +194,7 @@ function upgrade(
   options: WebState,
   handlers: Readonly<Record<AnyOperation, Handler>>,
   exchange: Exchange,
-  connection: Upgradable,
+  connection: http.Upgradable,
 ): void {
   const route = ROUTES.find(({ operation, path }) => operation === 'responses.socket' && path === exchange.path);
   const { socket } = connection;
@@ -233,7 +207,7 @@ function upgrade(
 }
 
 const rejectUpgrade: Handler = () => {
-  throw fail('invalid_request', 'This endpoint does not support WebSocket.', { headers: { connection: 'close' } });
+  throw core.fail('invalid_request', 'This endpoint does not support WebSocket.', { headers: { connection: 'close' } });
 };
 
 /** Without `match` the request has no route. */
@@ -241,7 +215,7 @@ function toCall(options: WebState, exchange: Exchange, match?: Match, upgrade?: 
   const { request, response, path, query } = exchange;
   const startedAt = options.clock.now();
   return new Call({
-    id: newRequestId(startedAt),
+    id: core.newRequestId(startedAt),
     operation: match?.route.operation ?? 'none',
     errorFormat: match?.route.errorFormat ?? errorFormatOf(path),
     request,
@@ -261,7 +235,7 @@ function toCall(options: WebState, exchange: Exchange, match?: Match, upgrade?: 
 /** Headers of every response to the request. */
 function headersOf(
   { cors }: WebState,
-  request: IncomingRequest,
+  request: http.IncomingRequest,
   match: Match | undefined,
 ): Call['headers'] | undefined {
   if (!cors || !match) return match?.route.headers;
@@ -270,13 +244,13 @@ function headersOf(
 }
 
 interface Exchange {
-  readonly request: IncomingRequest;
-  readonly response: OutgoingResponse;
+  readonly request: http.IncomingRequest;
+  readonly response: http.OutgoingResponse;
   readonly path: string;
   readonly query: string;
 }
 
-function exchangeOf(request: IncomingRequest, response: OutgoingResponse): Exchange {
+function exchangeOf(request: http.IncomingRequest, response: http.OutgoingResponse): Exchange {
   const { url } = request;
   const queryStart = url.indexOf('?');
   return queryStart < 0
@@ -298,14 +272,15 @@ async function runCall(options: WebState, call: Call, handler: Handler): Promise
     const pending = handler(call);
     if (pending) await pending;
   } catch (error) {
-    if (error instanceof ApiError) {
+    if (error instanceof core.ApiError) {
       call.addLogFields({ code: error.code });
       call.trace.askedModel = error.details.model;
-    } else if (error instanceof Unavailable) {
-      call.addLogFields({ code: toApiError(error).code });
-      options.log.warn('request.unavailable', { request: call.id, op: call.operation, ...errorFields(error) });
-    } else options.log.error('request.internal_error', { request: call.id, op: call.operation, ...errorFields(error) });
-    call.trace.message = storedMessage(toApiError(error));
+    } else if (error instanceof core.Unavailable) {
+      call.addLogFields({ code: core.toApiError(error).code });
+      options.log.warn('request.unavailable', { request: call.id, op: call.operation, ...core.errorFields(error) });
+    } else
+      options.log.error('request.internal_error', { request: call.id, op: call.operation, ...core.errorFields(error) });
+    call.trace.message = storedMessage(core.toApiError(error));
     sendError(call, error, options.renderError);
   }
   isRunning = false;
@@ -318,7 +293,7 @@ function interruptCalls({ openCalls, renderError }: WebState): void {
     call.interrupt(() =>
       sendError(
         call,
-        isRepeatable(call) ? fail('shutting_down') : fail('shutting_down', UNKNOWN_OUTCOME, NO_RETRY),
+        isRepeatable(call) ? core.fail('shutting_down') : core.fail('shutting_down', UNKNOWN_OUTCOME, NO_RETRY),
         renderError,
       ),
     );
@@ -353,13 +328,13 @@ function respondUnrouted(options: WebState, call: Call): void {
   const { request } = call;
   call.addLogFields({ method: request.method, path: loggable(call.path), address: call.address });
   void runCall(options, call, () => {
-    const methods = methodsOf(call.path);
+    const methods = FOREIGN_PATHS.test(call.path) ? [] : methodsOf(call.path);
     if (methods.length === 0)
-      throw fail('not_found', `Unknown endpoint ${request.method} ${printable(call.path)}; see /openapi.json.`);
+      throw core.fail('not_found', `Unknown endpoint ${request.method} ${printable(call.path)}; see /openapi.json.`);
     if (methods.some((method) => method === request.method))
-      throw fail('invalid_request', 'The path contains an invalid parameter.');
+      throw core.fail('invalid_request', 'The path contains an invalid parameter.');
     const message = `${request.method} is not supported by ${printable(call.path)}; use ${methods.join(' or ')}.`;
-    throw fail('method_not_allowed', message, { headers: { allow: methods.join(', ') } });
+    throw core.fail('method_not_allowed', message, { headers: { allow: methods.join(', ') } });
   });
 }
 
@@ -370,11 +345,11 @@ const loggable = (path: string): string => printable(path.replaceAll(KEY_IN_PATH
 
 function rejectRequest(options: WebState, exchange: Exchange, status: number, message: string): void {
   void runCall(options, toCall(options, exchange), () => {
-    throw fail('invalid_request', message, { status, headers: { connection: 'close' } });
+    throw core.fail('invalid_request', message, { status, headers: { connection: 'close' } });
   });
 }
 
-const VIOLATIONS: Readonly<Record<ProtocolViolation, readonly [number, string, string]>> = {
+const VIOLATIONS: Readonly<Record<http.ProtocolViolation, readonly [number, string, string]>> = {
   malformed: [400, 'invalid_request', 'The request is not valid HTTP.'],
   headers_too_large: [431, 'headers_too_large', 'The request has more than 100 headers, or they are too large.'],
   too_slow: [408, 'request_timeout', 'The request was not received in time.'],
@@ -383,14 +358,14 @@ const VIOLATIONS: Readonly<Record<ProtocolViolation, readonly [number, string, s
 
 /** Raw response for bytes that are not a request. It has no path, so it always uses the OpenAI error format. */
 function violationResponse(
-  violation: ProtocolViolation,
-  error: HttpParseError,
+  violation: http.ProtocolViolation,
+  error: http.HttpParseError,
   { log, clock }: Pick<WebOptions, 'log' | 'clock'>,
 ): string {
   const [status, code, message] = VIOLATIONS[violation];
-  const id = newRequestId(clock.now());
+  const id = core.newRequestId(clock.now());
   const isOverload = violation === 'too_many_connections';
-  if (!isOverload) log.info('request.malformed', { request: id, status, ...errorFields(error) });
+  if (!isOverload) log.info('request.malformed', { request: id, status, ...core.errorFields(error) });
   const type = isOverload ? 'service_unavailable_error' : 'invalid_request_error';
   const body = JSON.stringify({ error: { message, type, code, param: null } });
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nx-request-id: ${id}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n${isOverload ? 'retry-after: 1\r\n' : ''}\r\n${body}`;

@@ -1,7 +1,4 @@
-/**
- * Memory for request bodies: one bound for the whole process, so that many uploads or small compressed bodies at once cannot exhaust
- * it, and a share for each owner, so that one key cannot take the memory of all others.
- */
+/** Memory for request bodies: one bound for the process, against many uploads at once, and a share for each owner. */
 import { type ApiError, fail } from '../../core/index.ts';
 
 /** The part of the budget that one body takes. */
@@ -33,10 +30,7 @@ export class BodyBudget {
   /** Counts too, and goes first. */
   spare: SpareMemory | undefined;
 
-  /**
-   * The part of a budget that one of several processes has. However many there are, each has room for two of the largest bodies, and lets
-   * one owner send one of them if the whole budget does.
-   */
+  /** The part of one of several processes: room for two of the largest bodies, and one of them for one owner if the whole budget has it. */
   static ofWorker(totalBytes: number, workers: number, largestBytes: number): BodyBudget {
     const maxBytes = Math.min(totalBytes, Math.max(Math.ceil(totalBytes / workers), 2 * largestBytes));
     return new BodyBudget(maxBytes, Math.max(maxBytes / SHARES, Math.min(largestBytes, totalBytes / SHARES)));
@@ -48,10 +42,7 @@ export class BodyBudget {
     this.#shareBytes = shareBytes;
   }
 
-  /**
-   * Counts bytes as they arrive, not as they are announced: a client that sends nothing must not block the others. The owner is a key,
-   * or an address before there is a key.
-   */
+  /** Counts bytes as they arrive, not as announced: a silent client must not block others. Owner: a key, or an address before it. */
   open(owner: string): BodyReservation {
     let held = 0;
     let isOpen = true;
@@ -99,7 +90,5 @@ const shareIsTaken = (): ApiError =>
   fail(
     'rate_limit_exceeded',
     'The large requests of this API key fill its share of this server; send fewer at a time.',
-    {
-      retryAfter: 1,
-    },
+    { retryAfter: 1 },
   );

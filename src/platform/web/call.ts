@@ -1,13 +1,6 @@
 /** One API call as a handler sees it: request, response, route, client address, and the fields of its log line. */
 import type { Duplex } from 'node:stream';
-import {
-  type Clock,
-  type IndexedMember,
-  type LogFields,
-  type LogValue,
-  StepBudget,
-  systemClock,
-} from '../../core/index.ts';
+import * as core from '../../core/index.ts';
 import type { AdminOperation, ConsoleOperation, ErrorFormat, Operation, OperatorOperation } from '../../rules/index.ts';
 import type { IncomingRequest, OutgoingResponse } from '../http/index.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
@@ -23,7 +16,6 @@ export interface ResponseWriter extends OutgoingResponse {
   writeEvent?(json: string): boolean;
 }
 
-/** The connection of a WebSocket upgrade request. */
 export interface Upgrade {
   readonly socket: Duplex;
   /** Ends HTTP on the connection and returns the bytes received after the request. */
@@ -38,13 +30,13 @@ export type CallOptions = Pick<
   readonly upgrade?: Upgrade | undefined;
   readonly headers?: Call['headers'] | undefined;
   readonly bodyBudget?: BodyBudget | undefined;
-  readonly clock?: Clock | undefined;
+  readonly clock?: core.Clock | undefined;
 };
 
 const NO_HEADERS = {};
 const NO_RESERVATION: BodyReservation = { add() {}, release() {} };
 
-export class Call implements IndexedMember {
+export class Call implements core.IndexedMember {
   /** In the list of open calls. */
   index = -1;
   readonly id: string;
@@ -62,11 +54,11 @@ export class Call implements IndexedMember {
   readonly upgrade: Upgrade | undefined;
   readonly bodyBudget: BodyBudget | undefined;
   /** Fields of the `request.completed` log line. */
-  readonly logFields: Record<string, LogValue>;
+  readonly logFields: Record<string, core.LogValue>;
   readonly trace = new CallTrace();
   /** The work that reading its body may take. */
-  readonly steps = new StepBudget();
-  readonly #clock: Clock;
+  readonly steps = new core.StepBudget();
+  readonly #clock: core.Clock;
   readonly #begunMs: number;
   #errorFormat: ErrorFormat;
   #body: Buffer | undefined;
@@ -95,7 +87,7 @@ export class Call implements IndexedMember {
     this.query = options.query;
     this.address = options.address;
     this.startedAt = options.startedAt;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock ?? core.systemClock;
     this.#begunMs = this.#clock.elapsed();
     this.upgrade = options.upgrade;
     this.#owner = options.address;
@@ -209,7 +201,7 @@ export class Call implements IndexedMember {
   }
 
   /** Adds fields to the log line: ids and sizes only. */
-  addLogFields(fields: LogFields): void {
+  addLogFields(fields: core.LogFields): void {
     Object.assign(this.logFields, fields);
   }
 

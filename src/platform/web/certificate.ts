@@ -1,7 +1,4 @@
-/**
- * The certificate of the TLS listener, read from two PEM files. The files are read again every few seconds rather than watched: that also
- * sees replaced symbolic links and network file systems.
- */
+/** The certificate of the TLS listener. Its two files are read again, not watched: symbolic links and network file systems change too. */
 import { X509Certificate } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';

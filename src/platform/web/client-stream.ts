@@ -1,7 +1,4 @@
-/**
- * Responses on their way to clients: writes with back-pressure, sends heartbeats on silent streams, and disconnects clients that
- * read nothing. One clock tick checks all open streams, so that an event costs no timer.
- */
+/** Responses on their way to clients: back-pressure, heartbeats, and disconnects. One clock tick checks all, so an event costs no timer. */
 import { type Clock, IndexedList, type IndexedMember } from '../../core/index.ts';
 import type { Call, ResponseWriter } from './call.ts';
 

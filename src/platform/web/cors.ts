@@ -1,7 +1,4 @@
-/**
- * Cross-origin requests of browsers to the caller's API, for the origins that the operator lists. The admin API, the console and the
- * operator's endpoints never take part, and browsers never send cookies along: the key is in a header.
- */
+/** Cross-origin requests to the caller's API, for the operator's origins. Never the admin API or the console, never cookies. */
 import { matchesGlob } from '../../core/index.ts';
 import { CORS_MAX_AGE_S, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS, ENDPOINTS } from '../../rules/index.ts';
 import type { IncomingRequest } from '../http/index.ts';
@@ -56,7 +53,6 @@ export class Cors {
   }
 }
 
-/** The requested names that are allowed. */
 const allowedOf = (requested: string): string =>
   requested
     .toLowerCase()

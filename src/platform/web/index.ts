@@ -8,6 +8,7 @@ export { Certificate, CertificateError, readCertificate } from './certificate.ts
 export { type ClientStream, type ClientStreamLimits, ClientStreams } from './client-stream.ts';
 export { connectionLimits } from './connection-limits.ts';
 export { Cors } from './cors.ts';
+export { boundaryOf, type FormPart, FormScanner } from './form-scanner.ts';
 export { createMetrics, METRICS_TYPE, type Metrics } from './metrics.ts';
 export { MetricsBook } from './metrics-book.ts';
 export { ReplySample } from './reply-sample.ts';

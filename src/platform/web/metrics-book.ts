@@ -1,7 +1,4 @@
-/**
- * The metrics of all workers of a server as one page, merged from their own pages in the Prometheus text format. Counters of workers that
- * have ended are kept, so that no total ever decreases.
- */
+/** The metrics of all workers as one page in the Prometheus text format. Counters of ended workers are kept: no total decreases. */
 import { METRICS, type MetricName, type MetricRow, metricRow } from '../../rules/index.ts';
 
 type MetricType = MetricRow['type'];
@@ -25,7 +22,6 @@ function mergeOf(name: string, type: MetricType): (a: number, b: number) => numb
 }
 
 export class MetricsBook {
-  /** Totals of workers that have ended. */
   readonly #ended: Page = new Map();
   /** The last page of each worker that runs. */
   readonly #latest = new Map<number, Page>();

@@ -1,7 +1,4 @@
-/**
- * Prometheus metrics of the process and of every request. Labels come only from our own tables, so their number is bounded.
- * Reasons: docs/adr/0009-metrics-by-hand.md
- */
+/** Prometheus metrics of the process and of every request, with labels of our own tables only (docs/adr/0009-metrics-by-hand.md). */
 import type { MaybePromise } from '../../core/index.ts';
 import { type MetricName, metricRow } from '../../rules/index.ts';
 import { version } from '../version.ts';
@@ -15,6 +12,13 @@ interface Sample {
   readonly labels?: Labels;
 }
 type Labels = Readonly<Record<string, string>>;
+
+interface MeasuredRequest {
+  readonly operation: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly outcome: string;
+}
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -30,7 +34,6 @@ export function createMetrics() {
   const renderers: (() => Promise<string>)[] = [];
   const metrics = {
     openRequests,
-    /** The samples of the delay of the event loop. */
     eventLoop: delay as Sampler,
     limitsShared,
     /** A gauge, or a counter that never decreases. `read` runs at every scrape. When it fails, the scrape omits this metric. */
@@ -51,18 +54,10 @@ export function createMetrics() {
       renderers.push(async () => histogram.text());
       return histogram;
     },
-    recordRequest: ({
-      operation,
-      status,
-      ms,
-      outcome,
-    }: {
-      operation: string;
-      status: number;
-      ms: number;
-      outcome: string;
-    }): void =>
-      durations.record(ms / 1_000, `${operation} ${status} ${outcome}`, { operation, status: String(status), outcome }),
+    recordRequest({ operation, status, ms, outcome }: MeasuredRequest): void {
+      const labels = { operation, status: String(status), outcome };
+      durations.record(ms / 1_000, `${operation} ${status} ${outcome}`, labels);
+    },
     /** All metrics in the Prometheus text format. */
     text: async (): Promise<string> =>
       durations.text() + (await Promise.all(renderers.map((render) => render()))).join(''),

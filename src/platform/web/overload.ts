@@ -6,11 +6,12 @@ import type { AnyOperation, Call, Handler } from './call.ts';
 import { idHeaders, JSON_HEADERS, type RenderError } from './send.ts';
 import { retrySeconds, type Shedder } from './shedder.ts';
 
-export const isShed = (
-  { shedder }: { readonly shedder?: Shedder | undefined },
-  operation: Call['operation'],
-  bodyBytes = 0,
-): boolean => shedder !== undefined && operation !== 'none' && shedder.refuses(priorityOf(operation), bodyBytes);
+interface Shedding {
+  readonly shedder?: Shedder | undefined;
+}
+
+export const isShed = ({ shedder }: Shedding, operation: Call['operation'], bodyBytes = 0): boolean =>
+  shedder !== undefined && operation !== 'none' && shedder.refuses(priorityOf(operation), bodyBytes);
 
 /** An operator looks at the console just when a server is overloaded. */
 const priorityOf = (operation: AnyOperation): Priority =>
@@ -76,15 +77,7 @@ export class ShedResponses {
 }
 
 /** Logs the number of refused requests, at most once a second. */
-export function shedReporter({
-  shedder,
-  log,
-  clock,
-}: {
-  readonly shedder?: Shedder | undefined;
-  readonly log: Log;
-  readonly clock: Clock;
-}): () => void {
+export function shedReporter({ shedder, log, clock }: Shedding & { log: Log; clock: Clock }): () => void {
   let isPending = false;
   let reported = 0;
   const total = (): number => [...(shedder?.refused.values() ?? [])].reduce((sum, count) => sum + count, 0);

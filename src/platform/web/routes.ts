@@ -1,7 +1,4 @@
-/**
- * Routing by the endpoint tables: finds the route of a request, and the methods that a path allows.
- * Reasons: docs/adr/0007-no-web-framework.md
- */
+/** Routing by the endpoint tables: the route of a request, and the methods that a path allows (docs/adr/0007-no-web-framework.md). */
 import * as rules from '../../rules/index.ts';
 import type { AnyOperation } from './call.ts';
 
@@ -103,10 +100,7 @@ export const methodsOf = (path: string): Route['method'][] => [
   ...new Set(PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method)),
 ];
 
-/**
- * A parameter before `:verb` ends at the colon, `{file*}` takes the rest of the path unless that is an API, every other one ends at a
- * slash.
- */
+/** A parameter before `:verb` ends at the colon, `{file*}` takes the rest of the path unless that is an API, others end at a slash. */
 function pathPattern(path: string): RegExp {
   const pattern = path
     .replaceAll('.', '\\.')

@@ -1,7 +1,4 @@
-/**
- * Large request bodies on disk: written to a file without a name while they arrive, and read from it while they are sent on. A body is
- * never in memory as a whole. The file disappears when it is closed, and when the process ends.
- */
+/** Large request bodies in a file without a name while they arrive and are sent on: never whole in memory. Gone when closed. */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -36,10 +33,7 @@ export class Spool {
     this.#budget = new BodyBudget(options.maxBytes);
   }
 
-  /**
-   * Receives the body of a call, at most `limit` bytes after decompression. `inspect` sees every chunk in order and may throw, which
-   * rejects the body. The file is closed when the call is.
-   */
+  /** Receives the body of a call, at most `limit` bytes decompressed. `inspect` sees every chunk and may throw. Closes with the call. */
   async receive(call: Call, limit: number, inspect: (chunk: Buffer) => void): Promise<SpooledBody> {
     const reservation = this.#budget.open(call.owner);
     call.onClose(() => reservation.release());

@@ -1,7 +1,4 @@
-/**
- * The database cluster: created once by initdb, checked before every start, with the role and database of the gateway.
- * Never deletes or upgrades a cluster.
- */
+/** The database cluster: created once by initdb, checked before every start. Never deletes or upgrades a cluster. */
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

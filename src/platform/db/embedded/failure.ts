@@ -1,7 +1,4 @@
-/**
- * Error messages of the embedded PostgreSQL: what failed, the likely cause and what to do.
- * Never decides whether something is retried.
- */
+/** Error messages of the embedded PostgreSQL: what failed, the likely cause and what to do. Decides on no retry. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 export class EmbeddedUnavailable extends Error {

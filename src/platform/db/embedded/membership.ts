@@ -108,7 +108,6 @@ async function leaveBy(membership: Membership, session: Client | undefined): Pro
   }
 }
 
-/** Undefined when the postmaster is not running. */
 async function reopen(membership: Membership): Promise<Client | undefined> {
   if ((await findReadyPostmaster(membership.location.cluster)) === undefined) return undefined;
   return openSession(membership.endpoint).catch(() => undefined);

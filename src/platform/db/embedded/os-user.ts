@@ -1,7 +1,4 @@
-/**
- * The operating-system user that PostgreSQL runs as, and the files this user can access.
- * PostgreSQL does not run as root, so a root process starts it as an unprivileged user. Never creates a user or changes an owner.
- */
+/** The OS user that PostgreSQL runs as, because it refuses root, and what it can access. Never creates a user or changes an owner. */
 import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';

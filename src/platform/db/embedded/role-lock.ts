@@ -1,7 +1,4 @@
-/**
- * Advisory locks of processes. The application name of a connection carries the process id of its holder, so that others can tell whether
- * the holder is alive.
- */
+/** Advisory locks of processes. The application name carries the holder's process id, so that others see whether it is alive. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { isProcessAlive } from '../../../core/index.ts';

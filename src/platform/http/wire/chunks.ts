@@ -50,10 +50,7 @@ export class ChunkedBody {
     return this.#state === 'end';
   }
 
-  /**
-   * Returns the payload in `bytes` from offset `from`; undefined when there is none. Joins the chunks in place, so no other code
-   * may use `bytes` afterwards.
-   */
+  /** The payload in `bytes` from `from`; undefined when there is none. Joins chunks in place, so no other code may use `bytes` later. */
   decode(bytes: Buffer, from: number): Buffer | undefined {
     let at = from;
     let start = -1;
@@ -76,7 +73,6 @@ export class ChunkedBody {
     return start < 0 ? undefined : bytes.subarray(start, end);
   }
 
-  /** The state after one byte of framing. */
   #nextState(byte: number): State {
     switch (this.#state) {
       case 'size':

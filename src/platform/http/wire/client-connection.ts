@@ -27,7 +27,6 @@ export interface RequestMessage {
   readonly request: HttpRequest;
 }
 
-/** Keeps idle connections. */
 export interface ConnectionOwner {
   /** The response is complete, and the connection may be reused for `keepMs`. */
   onIdle(connection: ClientConnection, keepMs: number): void;
@@ -38,7 +37,6 @@ export interface ConnectionOptions {
   readonly target: Target;
   /** With `tunnel` over an open connection through a proxy. */
   openSocket(tunnel?: Socket): Socket;
-  /** Opens the connection to a proxy. */
   readonly openProxySocket: OpenSocket;
   /** Checks the address that was actually reached, before anything is sent. */
   accepts(remoteAddress: string): boolean;
@@ -75,7 +73,6 @@ export class ClientConnection implements IndexedMember, TransportConnection {
   /** A streamed body is not yet sent completely. */
   #isSending = false;
 
-  /** Connects, and sends `first` when the connection is open. */
   constructor(options: ConnectionOptions, first: RequestMessage, user: TransportUser) {
     const { proxy, timeouts } = first.request;
     this.#options = options;

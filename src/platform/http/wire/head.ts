@@ -29,10 +29,7 @@ export function headEnd(bytes: Buffer, from = 0): number {
   return at < 0 ? -1 : at + BLANK_LINE.length;
 }
 
-/**
- * Checks the bytes of an incomplete head from offset `from`: no control characters, and line breaks of CR LF only. A peer that sends
- * anything else waits for a response, or is not an HTTP peer, so the end of its head would never come.
- */
+/** Checks an incomplete head: no control characters, CR LF only. The head of a peer that sends anything else would never end. */
 export function checkHeadBytes(bytes: Buffer, from: number): void {
   let previous = from > 0 ? bytes[from - 1] : undefined;
   for (let at = from; at < bytes.length; at += 1) {

@@ -1,7 +1,4 @@
-/**
- * An outgoing HTTP response. Chooses the framing: content-length when the length is known, chunked otherwise, end of connection
- * for HTTP/1.0. Writes a small head and body together, which halves the cost of a small response.
- */
+/** An outgoing HTTP response: content-length, chunked, or end of connection for HTTP/1.0. Writes a small head and body together. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../core/index.ts';

@@ -1,7 +1,4 @@
-/**
- * A client connection of the HTTP/1.1 server. Handles one request at a time and starts the next one after the response is sent.
- * Malformed or slow requests get an error response, and the connection is closed.
- */
+/** A connection of the HTTP/1.1 server, one request at a time. Malformed or slow requests get an error, and it closes. */
 import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Clock, GrowingBuffer } from '../../../core/index.ts';
@@ -323,9 +320,5 @@ function checkIncompleteHead(bytes: Buffer, start: number, seen: number): void {
 function readRequestLine(line: string): RequestLine {
   const [, method = '', url = '', minor] = /^([A-Z-]+) ([!-~]+) HTTP\/1\.([01])$/.exec(line) ?? [];
   if (!KNOWN_METHODS.has(method)) throw new HttpParseError('invalid request line');
-  return {
-    method,
-    url: originForm(url),
-    version: minor === '0' ? '1.0' : '1.1',
-  };
+  return { method, url: originForm(url), version: minor === '0' ? '1.0' : '1.1' };
 }
